@@ -1,14 +1,18 @@
 //! What all commands that simulate have in common: options, how a run ends,
 //! what is reported about it.
 
+mod ending;
+
+pub(crate) use ending::{conclude, heading, name};
+
 use crate::io::{FileError, Outputs, extension, shown, write_whole};
-use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome};
 use crate::progress::{Watch, watch};
 use crate::table::{Align, Table, percent, seconds};
-use cp2_asm::Program;
-use cp2_emu::{Engine, Finding, Objection, Owner};
-use cp2_host::profile::Profile;
+use cp2_emu::Engine;
 use cp2_host::{Options, Run, RunReport, Trace, emit};
+use cp2_machine::Cycles;
+use cp2_reference::Figures;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,7 +113,7 @@ pub(crate) struct SimulationArgs {
     /// Write a timeline of CP2, DMA and host: .json for Perfetto, .svg as a picture [default: none]
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Print the source listing with words, cycles and causes beside each line [default: not printed]
+    /// Print the source listing with words, cycles and causes beside each line, of each program and pass [default: not printed]
     #[arg(long)]
     pub(crate) profile: bool,
     /// Report reads of what was never written and races with the DMA; slower [default: not checked]
@@ -178,6 +182,7 @@ impl SimulationArgs {
             },
             progress: Some(cycles.clone()),
             record: self.emit.is_some(),
+            stages: self.profile || self.check,
             ..self.host.options()
         };
         (options, watch(cycles, expected, quiet))
@@ -198,95 +203,39 @@ pub(crate) fn write_trace(path: &Path, report: &RunReport, title: &str) -> Resul
     Ok(write_whole(path, &bytes)?)
 }
 
-/// The part of a command's outcome that follows from the run alone: exit code
-/// for a run that did not finish or that the checkers object to, and the notes
-/// that say so; the trace, which is kept in any case; the profile.
-pub(crate) fn conclude(
-    args: &SimulationArgs,
-    report: &RunReport,
-    program: Option<&Program>,
-    title: &str,
-    source: impl FnMut(&str) -> Option<String>,
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
-    if !report.end.is_finished() {
-        // No kernel is at fault where it is the data that are others.
-        let diverged = matches!(report.end, cp2_host::End::Diverged { .. });
-        outcome.exit = if diverged { BAD_INPUT } else { GUEST_FAULT };
-        let place = fault_place(report, program);
-        outcome.notes += &format!("error: {}{place}\n", report.end);
-        let overwritten = |f: &Finding| {
-            matches!(
-                f.objection,
-                Objection::Outside {
-                    owner: Owner::Arguments,
-                    ..
-                }
-            )
-        };
-        // The page loop works by the argument blocks alone: it is not where the fault is.
-        if place.starts_with(" at page.s:") {
-            outcome.notes += match report.findings.iter().any(overwritten) {
-                true => "the page loop had its argument blocks overwritten: see the check below\n",
-                false if !args.check => {
-                    "the page loop works by argument blocks; --check names a store that overwrites one\n"
-                }
-                false => "",
-            };
-        }
-        if let Some(dump) = report.dump.as_ref().filter(|_| !diverged) {
-            outcome.notes += dump;
-        }
-    } else if !report.findings.is_empty() {
-        outcome.exit = UNVERIFIED;
-    }
-    outcome.notes += args.host.engine.note(args.check);
-    for finding in report.findings.iter().take(FINDINGS) {
-        outcome.notes += &format!("check: {finding}{}\n", finding_place(finding, program));
-    }
-    if report.findings.len() > FINDINGS {
-        let more = report.findings.len() - FINDINGS;
-        let plural = if more == 1 { "" } else { "s" };
-        outcome.notes += &format!("check: and {more} more finding{plural}\n");
-    }
-    if let (true, Some(program)) = (args.profile, program) {
-        let profile = Profile::new(program, &report.counters);
-        outcome.text += &format!("\n{}", profile.listing(program, source));
-        outcome.json["profile"] = serde_json::to_value(&profile).unwrap_or_default();
-    }
-    if let Some(path) = &args.trace {
-        write_trace(path, report, title)?;
-        outcome.text += &format!("timeline: {}\n", path.display());
-        outcome.json["trace"] = json!(shown(path));
-    }
-    Ok(())
-}
-
-fn place(program: Option<&Program>, pc: Option<u32>) -> String {
-    let location = program
-        .zip(pc)
-        .and_then(|(program, pc)| program.location(pc as usize));
-    location.map(|l| format!(" at {l}")).unwrap_or_default()
-}
-
-fn finding_place(finding: &Finding, program: Option<&Program>) -> String {
-    place(program, finding.pc)
-}
-
-fn fault_place(report: &RunReport, program: Option<&Program>) -> String {
-    let pc = match &report.end {
-        cp2_host::End::Fault(fault) => Some(fault.pc),
-        cp2_host::End::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
-        _ => None,
-    };
-    place(program, pc)
-}
-
 /// A line for work that the host does without simulated time, where there is any.
 pub(crate) fn outside_time(work: &[&str]) -> String {
     match work {
         [] => String::new(),
         work => format!("not in the time: {}\n", work.join("; ")),
+    }
+}
+
+/// What a run could have taken, as text and as JSON fields.
+pub(crate) struct Limits {
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+/// Bound, reference and price of a run, and its efficiency, which a run without end does not have.
+pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunReport) -> Limits {
+    let efficiency = report
+        .end
+        .is_finished()
+        .then(|| figures.efficiency(report.cycles));
+    let mut text = figures.text();
+    text += &match efficiency {
+        Some(efficiency) => format!(", efficiency {efficiency:.3}\n"),
+        None => ", not finished\n".to_owned(),
+    };
+    text += &match expected {
+        Some(expected) => format!("expected {} cycles, the price of the plan\n", expected.0),
+        None => "expected: not known, for data decide how long a kernel takes\n".to_owned(),
+    };
+    let own = json!({ "expected_cycles": expected.map(|price| price.0), "efficiency": efficiency });
+    Limits {
+        text,
+        json: merge(json!(figures), own),
     }
 }
 
@@ -363,7 +312,6 @@ pub(crate) fn figures(report: &RunReport) -> Value {
             "busy_cycles": report.dma_busy_cycles,
         },
         "host": { "commands": report.host.commands, "busy_cycles": report.host.busy },
-        "findings": report.findings,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The checkers: reads of what was never written, races with the DMA, and accesses of what is not the kernel's.
 //!
 //! A checker is an [`Observer`] beside the core; it changes neither bits nor
-//! cycles. One finding is kept per program word and kind, with the number of
-//! times it was seen.
+//! cycles. One finding is kept per program word, kind, and number that the caller gives to launches (a word of
+//! another program is another word), with the number of times it was seen.
 
 use crate::core::WORD_BYTES;
 use crate::finding::{Finding, Objection};
@@ -32,6 +32,8 @@ pub(crate) struct Checker {
     /// What of DMEM is the running kernel's, if that is known, and the page it is at.
     protection: Option<Arc<Protection>>,
     page: u64,
+    /// What the caller calls the launches of now.
+    launched: u32,
     findings: Vec<Finding>,
 }
 
@@ -49,6 +51,7 @@ impl Checker {
             replaced: Vec::new(),
             protection: None,
             page: 0,
+            launched: 0,
             findings: Vec::new(),
         }
     }
@@ -58,7 +61,8 @@ impl Checker {
     }
 
     /// At launch only the argument address is defined.
-    pub(crate) fn launch(&mut self, protection: Option<Arc<Protection>>) {
+    pub(crate) fn launch(&mut self, protection: Option<Arc<Protection>>, launched: u32) {
+        self.launched = launched;
         self.written = RegSet::one(crate::core::ARGUMENTS.reg()).0;
         self.protection = protection;
         self.page = 0;
@@ -136,13 +140,16 @@ impl Checker {
     }
 
     fn object(&mut self, pc: Option<u32>, cycle: u64, objection: Objection) {
+        let launched = self.launched;
         let same = |f: &Finding| {
-            f.pc == pc && std::mem::discriminant(&f.objection) == std::mem::discriminant(&objection)
+            (f.pc, f.launched) == (pc, launched)
+                && std::mem::discriminant(&f.objection) == std::mem::discriminant(&objection)
         };
         match self.findings.iter_mut().find(|f| same(f)) {
             Some(finding) => finding.count += 1,
             None => self.findings.push(Finding {
                 pc,
+                launched,
                 cycle,
                 count: 1,
                 objection,

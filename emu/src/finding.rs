@@ -70,6 +70,8 @@ pub enum Objection {
 pub struct Finding {
     /// Word that made the access; none for a transfer's own.
     pub pc: Option<u32>,
+    /// The number that the caller gave to the launch, or to the last one before a transfer: what program the word is of.
+    pub launched: u32,
     /// Cycle of the first occurrence.
     pub cycle: u64,
     /// Occurrences at this word.

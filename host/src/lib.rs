@@ -27,7 +27,7 @@ mod view;
 pub use device::{
     Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
     HostError, HostReport, Imprint, KernelSteps, Options, Part, Placed, Run, RunReport, Source,
-    SourceError, Trace, Turns, WINDOW,
+    SourceError, Stage, StageReport, Trace, Turns, WINDOW,
 };
 pub use paging::{PAGE_EVENT, PageKernel, Paged};
 pub use schedule::{

@@ -26,5 +26,5 @@ pub mod stencil;
 pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2, Cp2Report, Failure, Method, Task};
 pub use cp2_problems::{Part, Random, Tally, Verdict, judged};
-pub use job::{Job, JobError, KernelRun, PreparedJob};
+pub use job::{Job, JobError, KernelRun, Pass, PreparedJob};
 pub use pipeline::Unschedulable;

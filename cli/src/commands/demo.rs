@@ -68,7 +68,6 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         simulation.begin(Some(fft.figures(radar::SWEEPS).reference.get()), json);
     options.trace = Trace::default();
     let measured = measure(&fft, &mut &echoes[..], fft.len(), options)?;
-    let program = fft.program(radar::SWEEPS)?;
     drop(progress);
 
     let report = &measured.run.run.report;
@@ -148,8 +147,7 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
     simulation.emit(&measured.run.run, &mut outcome)?;
     conclude(
         &simulation,
-        report,
-        program.as_deref(),
+        &measured.run.run,
         &title,
         |_| None,
         &mut outcome,

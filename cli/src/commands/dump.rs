@@ -21,14 +21,6 @@ pub(super) fn parse_address(text: &str) -> Result<u32, String> {
     parsed.map_err(|_| format!("`{text}` is no 32-bit number; expected one such as 256 or 0x100"))
 }
 
-/// A 32-bit word: like an address, or a negative number in two's complement.
-pub(super) fn parse_word(text: &str) -> Result<u32, String> {
-    match text.parse::<i32>() {
-        Ok(negative) if negative < 0 => Ok(negative as u32),
-        _ => parse_address(text),
-    }
-}
-
 /// `ADDR=FILE.npy`.
 #[derive(Clone, Debug)]
 pub(super) struct DmemLoad {

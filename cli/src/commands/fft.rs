@@ -146,16 +146,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
     args.simulation.emit(&measured.run.run, &mut outcome)?;
     let title = format!("{} on {}", measured.title(), machine.name);
-    let report = &measured.run.run.report;
-    let program = match signal.recording() {
-        // Frames, window and transforms have programs of their own.
-        Some(_) => None,
-        None => fft.program(signal.batch())?,
-    };
     conclude(
         &args.simulation,
-        report,
-        program.as_deref(),
+        &measured.run.run,
         &title,
         |file| fft.source(file).or_else(|| super::source_text(file)),
         &mut outcome,

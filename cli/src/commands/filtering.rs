@@ -122,8 +122,7 @@ where
     task.simulation.emit(&run.run, &mut outcome)?;
     conclude(
         task.simulation,
-        &run.run.report,
-        Some(filter.program()),
+        &run.run,
         &format!("{} on {}", problem.title(), machine.name),
         |file| source(file).map(str::to_owned),
         &mut outcome,

@@ -208,13 +208,21 @@ impl AssemblerArgs {
     }
 
     /// A kernel from its source or, if the file begins as ELF does, from an
-    /// object; and the assembler's warnings.
+    /// object; and how many warnings the assembler had, which `cp2 asm` prints.
     fn kernel(&self, path: &Path, machine: &Machine) -> Result<(Program, String), Failure> {
         // Read once: it may be a pipe.
         let bytes = read_small(path, OBJECT_LIMIT)?;
         if !bytes.starts_with(b"\x7fELF") {
             let assembly = self.assemble_text(path, text(path, bytes)?, machine)?;
-            return Ok((assembly.program, assembly.warnings.to_string()));
+            let (count, path) = (assembly.warnings.len(), path.display());
+            let note = match count {
+                0 => String::new(),
+                1 => format!("note: 1 warning of the assembler; `cp2 asm {path}` prints it\n"),
+                _ => format!(
+                    "note: {count} warnings of the assembler; `cp2 asm {path}` prints them\n"
+                ),
+            };
+            return Ok((assembly.program, note));
         }
         if self.is_given() {
             let message = "is assembled already, -D and -I come too late; give the source instead";

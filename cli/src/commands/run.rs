@@ -78,16 +78,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.json["registers"] = registers_json(run.processor());
     }
     args.simulation.emit(&run, &mut outcome)?;
-    let program = run.programs().first().map(|p| p.program.clone());
     let title = args.input.display().to_string();
-    conclude(
-        &args.simulation,
-        &run.report,
-        program.as_deref(),
-        &title,
-        source_text,
-        &mut outcome,
-    )?;
+    conclude(&args.simulation, &run, &title, source_text, &mut outcome)?;
     Ok(outcome)
 }
 

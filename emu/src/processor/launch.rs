@@ -13,10 +13,11 @@ impl<T: Transfer> Processor<T> {
     /// # Errors
     /// A kernel is running, or the entry point lies outside program memory.
     pub fn launch(&mut self, entry: u32, args: u32) -> Result<Cycles, LaunchError> {
-        self.launch_protected(entry, args, None)
+        self.launch_protected(entry, args, None, 0)
     }
 
-    /// The same of a kernel of which it is known what of DMEM is its own; it is for the checkers alone.
+    /// The same of a kernel of which it is known what of DMEM is its own, with a number that comes back with its findings: both are for the
+    /// checkers alone.
     ///
     /// # Errors
     /// A kernel is running, or the entry point lies outside program memory.
@@ -25,6 +26,7 @@ impl<T: Transfer> Processor<T> {
         entry: u32,
         args: u32,
         protection: Option<Arc<Protection>>,
+        number: u32,
     ) -> Result<Cycles, LaunchError> {
         let words = self.cp2.core.program.len();
         if !matches!(self.cp2.status, Status::Idle | Status::Faulted) || self.stopping.is_some() {
@@ -39,7 +41,7 @@ impl<T: Transfer> Processor<T> {
             .max(base.floor_cycles(self.now) + Cycles(1));
         self.cp2.launch(entry, args, at.0);
         if let Some(checker) = &mut self.checker {
-            checker.launch(protection);
+            checker.launch(protection, number);
         }
         Ok(at)
     }

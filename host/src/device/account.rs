@@ -6,7 +6,7 @@ use super::report::{End, RunReport};
 use super::state::{Arrival, Kernel};
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::Direction;
-use cp2_emu::{Cause, Counters, Dump, Status};
+use cp2_emu::{Cause, Causes, Counters, Dump, Status};
 use cp2_machine::Cycles;
 
 impl Engine {
@@ -16,9 +16,12 @@ impl Engine {
             Direction::Load => (Kind::Load, Category::Load),
             Direction::Store => (Kind::Store, Category::Store),
         };
-        self.dma
-            .count(category, bytes, transfer.completes - transfer.started);
         let (command, start, end) = (transfer.tag, transfer.started, transfer.completes);
+        self.dma.count(category, bytes, end - start);
+        let stage = self.stages.of(command);
+        if let Some(dma) = self.stages.moved(stage) {
+            dma.count(category, bytes, end - start);
+        }
         let submitted = self.state.transfers.iter().find(|t| t.command == command);
         let page = submitted.and_then(|t| t.page);
         self.timeline.push(start, end, || Slice {
@@ -91,6 +94,7 @@ impl Engine {
     /// The account of the run, which ended like this, with what CP2 counted.
     pub(crate) fn report(&mut self, end: End, counters: Counters) -> RunReport {
         let at = self.at();
+        let running = self.state.kernel.as_ref().map(|kernel| kernel.command);
         if self.state.kernel.is_some() {
             self.kernel_ended(match &end {
                 End::Fault(fault) => fault.cycle,
@@ -99,12 +103,20 @@ impl Engine {
         } else if !end.is_finished() {
             self.state.idle.end(at);
         }
+        let own = counters;
+        let counters = self.with_taken(own.clone());
         let mut causes = self.state.idle.causes().clone();
         causes.merge(&counters.causes);
+        let mut waited = Causes::default();
         if let Status::Waiting { .. } = self.processor.status() {
             // The wait that did not end is not yet in the kernel's account.
-            causes.add(Cause::WaitHost, at.saturating_sub(causes.total()));
+            waited.add(Cause::WaitHost, at.saturating_sub(causes.total()));
         }
+        causes.merge(&waited);
+        let stage = running.and_then(|command| self.stages.of(command));
+        let stage = stage.or(self.stages.now()).filter(|_| !end.is_finished());
+        let stage = stage.and_then(|stage| self.stages.stage(stage)).cloned();
+        let stages = self.stage_reports(running, &own, &waited);
         let cycles = if end.is_finished() {
             self.state.now
         } else {
@@ -121,6 +133,8 @@ impl Engine {
             dma: self.dma.clone(),
             dma_busy_cycles: self.dma.busy.0 as f64 / base.ticks_per_cycle as f64,
             host: self.host.clone(),
+            stage,
+            stages,
             parts: self.parts.clone(),
             findings: self.processor.findings().to_vec(),
             timeline: self.timeline.clone(),

@@ -21,6 +21,9 @@ impl Engine {
         let Some((command, what)) = self.state.take_ready(&self.machine) else {
             return Ok(false);
         };
+        if let Some(stage) = self.stages.taken(command) {
+            self.state.idle.begin(self.state.now, stage);
+        }
         let cost = cost(&self.machine, &what.action);
         self.host.commands += 1;
         self.host.busy += cost;
@@ -86,7 +89,11 @@ impl Engine {
                 args,
                 protection,
             } => {
-                let first = self.processor.launch_protected(entry, args, protection);
+                let stage = self.stages.of(command).unwrap_or_default();
+                let stage = u32::try_from(stage).unwrap_or(u32::MAX);
+                let first = self
+                    .processor
+                    .launch_protected(entry, args, protection, stage);
                 let first = first.map_err(|e| fail(&name, e.into()))?.0;
                 let last = after
                     .iter()

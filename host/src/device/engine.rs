@@ -9,6 +9,7 @@ use super::error::HostError;
 use super::options::Options;
 use super::part::Part;
 use super::report::{DmaReport, End, HostReport};
+use super::stages::Stages;
 use super::state::{Arrival, State};
 use crate::paging::PAGE_EVENT;
 use crate::timeline::Timeline;
@@ -29,6 +30,7 @@ pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
     pub(crate) dma: DmaReport,
     pub(crate) host: HostReport,
+    pub(super) stages: Stages,
     /// The parts of the run that have ended.
     pub(super) parts: Vec<Part>,
     /// The run cannot go on as it was recorded.
@@ -50,6 +52,7 @@ impl Engine {
             state: State::default(),
             dma: DmaReport::default(),
             host: HostReport::default(),
+            stages: Stages::default(),
             parts: Vec::new(),
             diverged: None,
         }
@@ -62,6 +65,7 @@ impl Engine {
         self.state.clear();
         self.dma = DmaReport::default();
         self.host = HostReport::default();
+        self.stages.clear();
         self.parts.clear();
         self.diverged = None;
     }
@@ -174,6 +178,7 @@ impl Engine {
                 let at = self.at();
                 self.state.idle.stop(at);
                 if let Some(command) = self.kernel_ended(at) {
+                    self.kernel_counted(command);
                     self.arrive(at, Arrival::Kernel { command });
                 }
                 None

@@ -24,6 +24,7 @@
 
 use super::progress::Kind;
 use cp2_emu::{Cause, Causes};
+use std::collections::VecDeque;
 
 /// Cycles in which the DMA worked on transfers of one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +45,11 @@ pub(crate) struct Idle {
     /// The transfers since `from`, in order; neighbours of a kind are one.
     transfers: Vec<Moved>,
     causes: Causes,
+    /// The same by stages.
+    of_stages: Vec<Causes>,
+    /// The stage that cycles belong to, and those that began behind what is accounted for.
+    stage: usize,
+    begun: VecDeque<(u64, usize)>,
 }
 
 impl Idle {
@@ -115,10 +121,31 @@ impl Idle {
         &self.causes
     }
 
+    /// A stage, by its number, begins in a cycle; a kernel that runs accounts for its own cycles.
+    pub(crate) fn begin(&mut self, cycle: u64, stage: usize) {
+        self.begun.push_back((cycle, stage));
+    }
+
+    /// The cycles of a stage.
+    pub(crate) fn of_stage(&self, stage: usize) -> Causes {
+        self.of_stages.get(stage).cloned().unwrap_or_default()
+    }
+
     fn until(&mut self, cycle: u64, cause: Cause) {
-        if cycle > self.from {
-            self.causes.add(cause, cycle - self.from);
-            self.from = cycle;
+        while cycle > self.from {
+            while let Some(&(_, stage)) = self.begun.front().filter(|(at, _)| *at <= self.from) {
+                self.stage = stage;
+                self.begun.pop_front();
+            }
+            let end = self.begun.front().map_or(cycle, |(at, _)| cycle.min(*at));
+            if self.of_stages.len() <= self.stage {
+                self.of_stages.resize_with(self.stage + 1, Causes::default);
+            }
+            self.causes.add(cause, end - self.from);
+            if let Some(own) = self.of_stages.get_mut(self.stage) {
+                own.add(cause, end - self.from);
+            }
+            self.from = end;
         }
     }
 }

@@ -21,6 +21,7 @@ mod program;
 mod progress;
 mod report;
 mod source;
+mod stages;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ pub(crate) use program::parts;
 pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
 pub use source::{Imprint, Source, SourceError};
+pub use stages::{Stage, StageReport};
 pub use state::WINDOW;
 pub use turns::Turns;
 
@@ -86,6 +88,10 @@ pub struct Device {
     started: bool,
     end: Option<End>,
     recording: Option<Recording>,
+    /// The program and the pass that commands are of.
+    stage: Stage,
+    /// Whether they are not those of the last command that was given.
+    is_other_stage: bool,
     /// What takes the engine's place where nothing is computed.
     forecast: Option<Box<Forecast>>,
 }
@@ -111,6 +117,8 @@ impl Device {
             next: 0,
             started: false,
             end: None,
+            stage: Stage::default(),
+            is_other_stage: false,
             forecast: None,
         }
     }
@@ -204,6 +212,8 @@ impl Device {
         if let Some(recording) = &mut self.recording {
             recording.push(&command)?;
         }
+        self.note_program(&command);
+        self.note_stage();
         self.queue.push(command);
         self.next += 1;
         Ok(Event(self.next - 1))
@@ -283,6 +293,7 @@ impl Device {
         mut source: S,
         run: impl FnOnce(&mut Self, Vec<Command>, &mut S) -> Result<Option<End>, HostError>,
     ) -> Result<(Event, S), HostError> {
+        self.note_stage();
         // Recorded or not, time begins here: what follows costs the same.
         self.begin();
         if let Some(forecast) = &mut self.forecast {
@@ -350,6 +361,7 @@ impl Device {
         let report = self.engine.report(end, counters);
         self.engine.restart();
         (self.next, self.started) = (0, false);
+        (self.stage, self.is_other_stage) = (Stage::default(), false);
         Ok(report)
     }
 

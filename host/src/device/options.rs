@@ -20,6 +20,8 @@ pub struct Options {
     pub progress: Option<Arc<AtomicU64>>,
     /// Watch for reads of what was never written and for races with the DMA.
     pub check: bool,
+    /// Count for each program and pass by itself; takes time of the host at every launch.
+    pub stages: bool,
     /// What to keep for the timeline.
     pub trace: Trace,
     /// Keep the commands and the initial memory, so that the run can be emitted.

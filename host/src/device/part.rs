@@ -23,7 +23,7 @@ impl Engine {
         let now = self.state.now;
         self.state.idle.end(now);
         let mut causes = self.state.idle.causes().clone();
-        causes.merge(&self.processor.counters().causes);
+        causes.merge(&self.with_taken(self.processor.counters()).causes);
         let mut own = Causes::default();
         for cause in Cause::all() {
             let earlier: u64 = self.parts.iter().map(|part| part.causes.get(cause)).sum();

@@ -1,7 +1,7 @@
 //! Programs in system memory and their loads; the end of a run.
 
 use super::Device;
-use super::command::Event;
+use super::command::{Action, Command, Event};
 use super::engine::Engine;
 use super::error::HostError;
 use super::memory::{Buffer, Element, from_bytes};
@@ -189,6 +189,37 @@ impl Device {
     /// A dependency is unknown.
     pub fn load(&mut self, placed: &Placed, after: &[Event]) -> Result<Event, HostError> {
         self.load_part(&placed.name, &placed.loads, after)
+    }
+
+    /// The commands that are given from here on are of a pass, which the report names; of none that has a name without one.
+    pub fn name_pass(&mut self, pass: Option<Arc<str>>) {
+        self.is_other_stage |= self.stage.pass != pass;
+        self.stage.pass = pass;
+    }
+
+    /// Commands from one that loads words of another program on are of that one.
+    pub(super) fn note_program(&mut self, command: &Command) {
+        let Action::Dma(Descriptor {
+            target: Target::Program,
+            system,
+            ..
+        }) = &command.action
+        else {
+            return;
+        };
+        let has = |placed: &Placed| (placed.image..placed.image + placed.bytes).contains(system);
+        let program = self.programs.iter().position(has);
+        if program.is_some() && program != self.stage.program {
+            self.stage.program = program;
+            self.is_other_stage = true;
+        }
+    }
+
+    /// The next command is the first one of another stage, if that has another name or another program.
+    pub(super) fn note_stage(&mut self) {
+        if std::mem::take(&mut self.is_other_stage) {
+            self.engine.stages.begin(self.next, self.stage.clone());
+        }
     }
 
     /// Loads what of a program [`Placed::split`] has made one of its parts.

@@ -1,6 +1,7 @@
 //! What a run did.
 
 use super::part::Part;
+use super::stages::{Stage, StageReport};
 use crate::paging::PAGE_EVENT;
 use crate::timeline::{Category, Timeline};
 use cp2_emu::{Causes, Counters, Fault, Finding};
@@ -183,6 +184,11 @@ pub struct RunReport {
     pub dma_busy_cycles: f64,
     /// The control CPU.
     pub host: HostReport,
+    /// The program and the pass of the kernel that ran when the run ended, or that the control CPU was at; none of a run that finished.
+    pub stage: Option<Stage>,
+    /// What was done for each program and pass, where that was asked for ([`Options::stages`](super::Options)): the numbers of findings'
+    /// launches count from its first one.
+    pub stages: Vec<StageReport>,
     /// What lies between the marks, where there are any: cycles and causes of each.
     pub parts: Vec<Part>,
     /// What the checkers found.

@@ -191,11 +191,10 @@ fn check_stream(
     }
     let (_, end) = span(stream, blocks);
     if end > i128::from(memory) {
-        let what = format!("stream `{name}`: its end in system memory");
-        return Err(PlanError::TooLarge {
-            what,
-            value: u64::try_from(end).unwrap_or(u64::MAX),
-            limit: memory,
+        return Err(PlanError::SystemMemory {
+            array: name.clone(),
+            end,
+            memory,
         });
     }
     Ok(())

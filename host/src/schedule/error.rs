@@ -32,6 +32,18 @@ pub enum PlanError {
         /// The largest allowed.
         limit: u64,
     },
+    /// An array ends behind system memory.
+    #[error(
+        "the array `{array}` and those before it need {end} B of system memory, and the machine has {memory} B (`host.memory`); use a smaller problem or a machine with more memory"
+    )]
+    SystemMemory {
+        /// Its name.
+        array: String,
+        /// One past its last byte.
+        end: i128,
+        /// Bytes of the machine.
+        memory: u64,
+    },
     /// An alignment is not a power of two.
     #[error("{what}: an alignment of {value} is no power of two")]
     Alignment {

@@ -13,6 +13,35 @@ pub enum JobError {
     /// The device refused a command.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// An array is larger than system memory.
+    #[error(
+        "the array `{array}` of {} elements of {element} B needs {} B; the machine has {memory} B of system memory (`host.memory`): use a smaller problem or a machine with more memory",
+        extents(.shape), bytes(.shape, *.element)
+    )]
+    ArrayTooLarge {
+        /// Its name.
+        array: String,
+        /// Its extents.
+        shape: Vec<u64>,
+        /// Bytes of an element.
+        element: u64,
+        /// Bytes of the machine.
+        memory: u64,
+    },
+    /// An array does not fit beside those that are there.
+    #[error(
+        "the array `{array}` needs {bytes} B; of the {memory} B of the machine's system memory (`host.memory`) {free} are free beside the arrays and programs before it: use a smaller problem or a machine with more memory"
+    )]
+    NoRoom {
+        /// Its name.
+        array: String,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes of the machine.
+        memory: u64,
+    },
     /// The kernel that puts an array into another layout does not run on the machine.
     #[error(transparent)]
     Unfit(#[from] crate::Unfit),
@@ -91,6 +120,26 @@ pub enum JobError {
         /// Values of the array.
         len: u64,
     },
+}
+
+/// Extents in a message.
+fn extents(shape: &[u64]) -> String {
+    let extents: Vec<String> = shape.iter().map(u64::to_string).collect();
+    extents.join(" x ")
+}
+
+/// Bytes in a message: all digits as far as 128 bits go.
+fn bytes(shape: &[u64], element: u64) -> String {
+    let bytes = shape
+        .iter()
+        .try_fold(u128::from(element), |n, &d| n.checked_mul(d.into()));
+    match bytes {
+        Some(bytes) => bytes.to_string(),
+        None => {
+            let about = shape.iter().fold(element as f64, |n, &d| n * d as f64);
+            format!("about {about:.3e}")
+        }
+    }
 }
 
 /// Names in a message.

@@ -193,6 +193,7 @@ impl<'a> Giving<'a> {
     }
 
     fn pass(&mut self, pass: &Pass, next: Option<&Pass>) -> Result<(), JobError> {
+        self.device.name_pass(pass.called.clone());
         let image = pass.placed.image;
         // The program that is there need not be loaded again.
         if self.loaded != Some(image) {

@@ -1,7 +1,9 @@
 //! What programs leave of memories.
 
+use super::{Job, JobError};
 use cp2_asm::Program;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::{Buffer, Element, HostError};
 use cp2_machine::Machine;
 
 /// Bytes of system memory for argument blocks and alignment: they take far less than this.
@@ -16,6 +18,55 @@ pub fn room(machine: &Machine, program: &Program) -> u64 {
         .0
         .saturating_sub(image(program))
         .saturating_sub(ROOM_BESIDE)
+}
+
+impl Job {
+    /// Bytes of an array of elements of so many bytes.
+    ///
+    /// # Errors
+    /// System memory does not have so many.
+    pub(crate) fn bytes_of(
+        &self,
+        name: &str,
+        element: u64,
+        shape: &[u64],
+    ) -> Result<u64, JobError> {
+        let memory = self.machine().host.memory.0;
+        let bytes = shape.iter().try_fold(element, |n, &d| n.checked_mul(d));
+        bytes
+            .filter(|bytes| *bytes <= memory)
+            .ok_or_else(|| JobError::ArrayTooLarge {
+                array: name.to_owned(),
+                shape: shape.to_vec(),
+                element,
+                memory,
+            })
+    }
+
+    /// Room for an array of so many values.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn room_for<T: Element>(
+        &mut self,
+        name: &str,
+        values: u64,
+    ) -> Result<Buffer<T>, JobError> {
+        self.device.alloc(values).map_err(|e| named(name, e))
+    }
+}
+
+/// Says for which array memory is used up.
+pub(super) fn named(array: &str, error: HostError) -> JobError {
+    match error {
+        HostError::OutOfMemory { bytes, free, size } => JobError::NoRoom {
+            array: array.to_owned(),
+            bytes,
+            free,
+            memory: size,
+        },
+        other => other.into(),
+    }
 }
 
 /// Bytes of a program and its data.

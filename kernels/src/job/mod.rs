@@ -93,6 +93,8 @@ pub struct Job {
     passes: Vec<Pass>,
     /// What is done, in order.
     items: Vec<Item>,
+    /// What passes that are added are called in the report.
+    called: Option<Arc<str>>,
     /// Arrays that lie elsewhere than passes name them.
     pub(crate) views: Views,
     /// Arrays of the user, and results.
@@ -110,6 +112,7 @@ impl Job {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
             items: Vec::new(),
+            called: None,
             views: Views::default(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -143,7 +146,8 @@ impl Job {
         values: &mut dyn Source<T>,
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
-        let (buffer, imprint) = self.device.alloc_of(values)?;
+        let placed = self.device.alloc_of(values);
+        let (buffer, imprint) = placed.map_err(|e| memory::named(name, e))?;
         self.imprints.push(imprint);
         self.inputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
@@ -162,8 +166,9 @@ impl Job {
     /// # Errors
     /// System memory is used up.
     pub fn output<T: Element>(&mut self, name: &str, shape: &[u64]) -> Result<Buffer<T>, JobError> {
-        let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
-        let buffer = self.device.alloc(values)?;
+        let element = T::BYTES as u64;
+        let bytes = self.bytes_of(name, element, shape)?;
+        let buffer = self.room_for(name, bytes / element.max(1))?;
         self.outputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
     }
@@ -218,6 +223,12 @@ impl Job {
         Ok(())
     }
 
+    /// The passes that are added from here on have a name in the report, where what passes of one name and program do is together; those
+    /// without a name, and those that put arrays into another layout, are together as well.
+    pub fn name_passes(&mut self, name: Option<&str>) {
+        self.called = name.map(Arc::from);
+    }
+
     /// A pass by a whole program that is launched at a word.
     fn pass_of(&self, program: &Placed, (entry, name): (u32, &str), work: Work) -> Pass {
         Pass {
@@ -230,6 +241,7 @@ impl Job {
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),
             relayout: false,
+            called: self.called.clone(),
         }
     }
 
@@ -312,6 +324,7 @@ impl Job {
         self.push(program, entry, ring, None)?;
         if let Some(pass) = self.passes.last_mut() {
             pass.relayout = true;
+            pass.called = None;
             pass.name.clone_from(&program.name);
         }
         Ok(())

@@ -4,6 +4,7 @@ use cp2_dma::{Descriptor, Direction};
 use cp2_host::nest::{Nest, NestArguments};
 use cp2_host::paging::{ListedPass, RingPass};
 use cp2_host::{Device, Event, HostError, Limits, PageArguments, PageKernel, Placed, Plan, Views};
+use std::sync::Arc;
 
 /// A pass of a job over its arrays.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Pass {
     pub(super) limits: Limits,
     /// Whether it computes nothing, but puts an array into another layout.
     pub(super) relayout: bool,
+    /// What the report calls it.
+    pub(super) called: Option<Arc<str>>,
 }
 
 /// How the pages of a pass are moved.
@@ -53,6 +56,12 @@ impl Pass {
             Work::Nest(nest, _) => Some(nest),
             _ => None,
         }
+    }
+
+    /// What the report calls it, if it has a name there.
+    #[must_use]
+    pub fn called(&self) -> Option<&str> {
+        self.called.as_deref()
     }
 
     /// The program.

@@ -17,7 +17,8 @@ impl Job {
         bytes: &[u8],
         (element, shape): (&str, &[u64]),
     ) -> Result<Buffer<u8>, JobError> {
-        let buffer = self.device.alloc_from(bytes)?;
+        let buffer = self.room_for(name, bytes.len() as u64)?;
+        self.device.write(buffer, bytes)?;
         self.inputs.push(described(name, buffer, (element, shape)));
         Ok(buffer)
     }
@@ -32,7 +33,7 @@ impl Job {
         bytes: u64,
         (element, shape): (&str, &[u64]),
     ) -> Result<Buffer<u8>, JobError> {
-        let buffer = self.device.alloc(bytes)?;
+        let buffer = self.room_for(name, bytes)?;
         self.outputs.push(described(name, buffer, (element, shape)));
         Ok(buffer)
     }

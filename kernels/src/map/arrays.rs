@@ -126,7 +126,7 @@ impl Arrays {
         shape: &[u64],
         bytes: &[u8],
     ) -> Result<ArrayId, MapError> {
-        let expected = size(element, shape);
+        let expected = self.job.bytes_of(name, element.bytes, shape)?;
         if bytes.len() as u64 != expected {
             return Err(MapError::Bytes {
                 array: name.to_owned(),
@@ -148,9 +148,8 @@ impl Arrays {
         element: ElementType,
         shape: &[u64],
     ) -> Result<ArrayId, MapError> {
-        let buffer = self
-            .job
-            .bytes_out(name, size(element, shape), (element.name, shape))?;
+        let bytes = self.job.bytes_of(name, element.bytes, shape)?;
+        let buffer = self.job.bytes_out(name, bytes, (element.name, shape))?;
         self.outputs.push(self.known.len());
         Ok(self.know(name, element, shape, buffer))
     }
@@ -165,7 +164,8 @@ impl Arrays {
         element: ElementType,
         shape: &[u64],
     ) -> Result<ArrayId, MapError> {
-        let buffer = self.job.temporary::<u8>(size(element, shape))?;
+        let bytes = self.job.bytes_of(name, element.bytes, shape)?;
+        let buffer = self.job.room_for(name, bytes)?;
         Ok(self.know(name, element, shape, buffer))
     }
 
@@ -175,6 +175,11 @@ impl Arrays {
     /// It does not run on the machine or does not fit its memories.
     pub fn kernel(&mut self, name: &str, program: &Arc<Program>) -> Result<Placed, MapError> {
         Ok(self.job.program(name, program)?)
+    }
+
+    /// The passes that are added from here on have a name in the report; see [`Job::name_passes`](crate::Job::name_passes).
+    pub fn name_passes(&mut self, name: &str) {
+        self.job.name_passes(Some(name));
     }
 
     /// A pass over arrays, launched at word `entry`; `how` says everything but the streams. Of a reduction the whole arrays end in one
@@ -258,13 +263,6 @@ impl Arrays {
             run,
         })
     }
-}
-
-/// Bytes of an array.
-fn size(element: ElementType, shape: &[u64]) -> u64 {
-    shape
-        .iter()
-        .fold(element.bytes, |n, &d| n.saturating_mul(d))
 }
 
 /// Extents of three axes from those of one to three.

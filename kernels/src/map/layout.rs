@@ -165,6 +165,7 @@ impl Job {
     pub(crate) fn edge_zeros(&mut self) -> Result<(u64, u64), JobError> {
         let bytes =
             (self.machine().cp2.dmem.0 / 4).next_multiple_of(self.machine().dma.granule.0.max(1));
-        Ok((self.temporary::<u8>(bytes)?.address(), bytes))
+        let zeros = self.room_for::<u8>("zeros for edges", bytes)?;
+        Ok((zeros.address(), bytes))
     }
 }

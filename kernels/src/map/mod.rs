@@ -156,7 +156,7 @@ pub enum MapError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// An array has no extents, or too many.
-    #[error("`{array}` has {found} dimensions; expected 1 to {AXES}")]
+    #[error("`{array}` has {}; expected 1 to {AXES}", counted(*.found, "axis"))]
     Dimensions {
         /// The array.
         array: String,
@@ -164,7 +164,10 @@ pub enum MapError {
         found: usize,
     },
     /// Blocks or halos have another number of dimensions than the array.
-    #[error("`{array}`: {what} has {found} dimensions, the array {expected}")]
+    #[error(
+        "`{array}`: {what} {}, the array {}: expected a number for each of them, slowest first",
+        counted(*.found, "number"), counted(*.expected, "axis")
+    )]
     Rank {
         /// The array.
         array: String,
@@ -185,6 +188,15 @@ pub enum MapError {
         /// Bytes that it should have.
         expected: u64,
     },
+}
+
+/// How many there are, in words.
+fn counted(count: usize, what: &str) -> String {
+    match (count, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "axis") => format!("{count} axes"),
+        _ => format!("{count} {what}s"),
+    }
 }
 
 /// Sends arrays through a page kernel (see `docs/abi.md`).
@@ -274,6 +286,7 @@ pub fn map(
     };
     let entry = job.entry.unwrap_or(program.entry.into());
     let kernel = arrays.kernel(&job.name, &program)?;
+    arrays.name_passes(&job.name);
     arrays.pass(&kernel, entry, streams, sweep, job.reduce)?;
     arrays.run()
 }

@@ -2,7 +2,6 @@
 
 use crate::io::{Kind, Recording};
 use crate::outcome::Failure;
-use cp2_asm::Program;
 use cp2_host::{Buffer, HostError, Options, Run, Source, SourceError};
 use cp2_kernels::chain::{Spectrogram, Transform};
 use cp2_kernels::fft::{
@@ -173,17 +172,6 @@ impl Planned {
 
     pub(crate) fn source(&self, file: &str) -> Option<String> {
         each!(self, fft => fft.source(file))
-    }
-
-    /// The page kernel of a batch, where there is one.
-    pub(crate) fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, Failure> {
-        match self {
-            Self::Complex(fft) => fft.program(batch),
-            Self::Array(fft) => fft.program(batch),
-            Self::Forward(fft) => fft.program(batch),
-            Self::Inverse(fft) => fft.program(batch),
-        }
-        .map_err(Failure::input)
     }
 
     /// Transforms rows; complex ones may lie apart, one every `stride` numbers. Of real ones the real parts count.

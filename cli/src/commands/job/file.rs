@@ -1,39 +1,29 @@
 //! The job file: arrays, and passes of kernels over them (`docs/arrays.md`).
 
-use crate::commands::map::{Bound, Tolerance};
+use super::read::{Keys, Placed, Wanted, digits, found};
+use super::text::Text;
+use crate::commands::map::{Tolerance, Word, buffering, edge, march};
 use crate::outcome::Failure;
-use codespan_reporting::diagnostic::{Diagnostic, Label};
-use codespan_reporting::files::SimpleFile;
-use codespan_reporting::term;
 use cp2_host::Buffering;
 use cp2_host::nest::{Edge, March};
-use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toml::Spanned;
+use toml::de::DeTable;
 
 /// A whole job.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug)]
 pub(super) struct JobFile {
     /// Arrays by name.
     pub(super) arrays: BTreeMap<String, Spanned<ArraySpec>>,
     /// Passes, in their order.
-    #[serde(rename = "pass")]
     pub(super) passes: Vec<Spanned<PassSpec>>,
     /// How often all passes are carried out.
-    #[serde(default = "once")]
     pub(super) repeat: Spanned<u32>,
 }
 
-fn once() -> Spanned<u32> {
-    Spanned::new(0..0, 1)
-}
-
 /// An array: an input, which is read from a file, or one with a shape, which passes store.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug)]
 pub(super) struct ArraySpec {
     /// The file that it is read from.
     pub(super) input: Option<Spanned<PathBuf>>,
@@ -46,117 +36,175 @@ pub(super) struct ArraySpec {
     /// What it is compared with.
     pub(super) expect: Option<Spanned<PathBuf>>,
     /// How far it may be from that, as the options of `cp2 map` say it.
-    pub(super) tolerance: Option<Bound>,
-    pub(super) tolerance_largest: Option<Bound>,
-    pub(super) tolerance_rms: Option<Bound>,
-}
-
-impl ArraySpec {
-    /// How far it may be from what is expected.
-    pub(super) fn tolerance(&self) -> Tolerance {
-        Tolerance {
-            each: self.tolerance,
-            largest: self.tolerance_largest,
-            rms: self.tolerance_rms,
-        }
-    }
+    pub(super) tolerance: Tolerance,
 }
 
 /// A pass of a kernel.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug)]
 pub(super) struct PassSpec {
     /// Source or object file of the kernel.
     pub(super) kernel: Spanned<PathBuf>,
     /// Elements of a block along each axis, of all streams that do not say.
-    pub(super) block: Vec<u64>,
-    #[serde(default)]
+    pub(super) block: Spanned<Vec<u64>>,
     pub(super) inputs: Vec<StreamSpec>,
-    #[serde(default)]
     pub(super) outputs: Vec<StreamSpec>,
-    #[serde(default)]
     pub(super) tables: Vec<Spanned<String>>,
     /// Words of the kernel's own.
-    #[serde(default)]
-    pub(super) args: Vec<Spanned<Word>>,
-    #[serde(default)]
+    pub(super) args: Vec<Word>,
     pub(super) reduce: bool,
-    #[serde(default)]
     pub(super) in_place: bool,
     /// The axis that pages march along.
     pub(super) march: Option<March>,
-    #[serde(default)]
     pub(super) scratch: u64,
     /// Blocks of each section in a page.
     pub(super) page: Option<u32>,
-    #[serde(default)]
     pub(super) buffering: Buffering,
 }
 
-/// An argument word: an integer, or the bits of a float32.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Word {
-    Integer(i64),
-    Float(f64),
-}
-
-impl Word {
-    /// Its 32 bits; none of an integer that has more.
-    pub(super) fn bits(self) -> Option<u32> {
-        match self {
-            Self::Integer(n) if n < 0 => i32::try_from(n).ok().map(|n| n as u32),
-            Self::Integer(n) => u32::try_from(n).ok(),
-            Self::Float(x) => Some((x as f32).to_bits()),
-        }
-    }
-}
-
 /// An array as a pass takes it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug)]
 pub(super) struct StreamSpec {
     /// Its name.
     pub(super) array: Spanned<String>,
-    pub(super) block: Option<Vec<u64>>,
-    #[serde(default)]
-    pub(super) halo: Vec<u64>,
-    #[serde(default)]
+    pub(super) block: Option<Spanned<Vec<u64>>>,
+    pub(super) halo: Option<Spanned<Vec<u64>>>,
     pub(super) edge: Edge,
 }
 
-/// A job file's text, for messages that show where they are about.
-pub(super) struct Text<'a> {
-    pub(super) path: &'a Path,
-    pub(super) text: &'a str,
-}
+const PASSES: Wanted = Wanted::new(
+    "a list of passes",
+    "begin each pass with `[[pass]]`, in two pairs of brackets",
+);
+const ARRAY: &str = "begin each array with `[arrays.NAME]`, in one pair of brackets";
+const STREAM: &str =
+    "write `{ array = \"NAME\" }`, and where needed `block`, `halo` and `edge` in the braces";
+const STREAMS: Wanted = Wanted::new("a list of streams", STREAM);
+const TABLES: Wanted = Wanted::new("a list of names of arrays", "such as [\"taps\"]");
+const ARGS: Wanted = Wanted::new("a list of numbers", "such as [3, 0.375]");
 
-impl Text<'_> {
-    /// The job.
-    pub(super) fn parse(&self) -> Result<JobFile, Failure> {
-        toml::from_str(self.text).map_err(|e: toml::de::Error| {
-            let end = self.text.len();
-            self.fail(e.span().unwrap_or(end..end), e.message(), "")
+impl JobFile {
+    /// Reads a job.
+    pub(super) fn read(text: &Text<'_>) -> Result<Self, Failure> {
+        let table = DeTable::parse(text.text).map_err(|e| {
+            let end = text.text.len();
+            let span = e.span().unwrap_or(end..end);
+            let help = "the file is TOML: `key = value`, and tables in brackets";
+            text.fail(span.start.min(end)..span.end.min(end), e.message(), help)
+        })?;
+        let mut keys = Keys::of_file(text, &table);
+        let arrays = keys.find("arrays");
+        let arrays = keys.needed("arrays", arrays, ARRAY)?;
+        let Some(named) = arrays.get_ref().as_table() else {
+            let message = format!("`arrays` is {}; expected a table", found(arrays.get_ref()));
+            return Err(text.fail(arrays.span(), &message, ARRAY));
+        };
+        let arrays = named.iter().map(|(name, value)| {
+            let name = name.get_ref().to_string();
+            let spec = ArraySpec::read(text, &name, value)?;
+            Ok((name, Spanned::new(value.span(), spec)))
+        });
+        let arrays = arrays.collect::<Result<_, Failure>>()?;
+        let passes = keys.list("pass", PASSES, |value, number| {
+            let spec = PassSpec::read(text, number, value)?;
+            Ok(Spanned::new(value.span(), spec))
+        })?;
+        let repeat = keys.whole("repeat")?;
+        keys.end()?;
+        Ok(Self {
+            arrays,
+            passes,
+            repeat: repeat.unwrap_or_else(|| Spanned::new(0..0, 1)),
         })
     }
+}
 
-    /// A failure at a place of the file, with its line and a caret.
-    pub(super) fn fail(&self, span: Range<usize>, message: &str, help: &str) -> Failure {
-        let file = SimpleFile::new(self.path.display().to_string(), self.text);
-        let mut diagnostic = Diagnostic::error()
-            .with_message(message)
-            .with_labels(vec![Label::primary((), span)]);
-        if !help.is_empty() {
-            diagnostic = diagnostic.with_notes(vec![format!("help: {help}")]);
-        }
-        let config = term::Config {
-            chars: term::Chars::ascii(),
-            ..term::Config::default()
+impl ArraySpec {
+    fn read(text: &Text<'_>, name: &str, value: &Placed<'_>) -> Result<Self, Failure> {
+        let mut keys = Keys::of(text, &format!("array `{name}`"), value, ARRAY)?;
+        let spec = Self {
+            input: keys.name("input")?,
+            output: keys.name("output")?,
+            shape: keys.extents("shape")?,
+            element: keys.name("element")?,
+            expect: keys.name("expect")?,
+            tolerance: Tolerance {
+                each: keys.number("tolerance")?,
+                largest: keys.number("tolerance-largest")?,
+                rms: keys.number("tolerance-rms")?,
+            },
         };
-        let text = term::emit_into_string(&config, &file, &diagnostic);
-        let text = text.unwrap_or_else(|_| format!("{}: {message}", self.path.display()));
-        let lines = text.lines().map(|line| line.replace(char::is_control, ""));
-        let lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
-        Failure::input(lines.join("\n").trim_end())
+        keys.end()?;
+        Ok(spec)
+    }
+}
+
+impl PassSpec {
+    fn read(text: &Text<'_>, number: usize, value: &Placed<'_>) -> Result<Self, Failure> {
+        let mut keys = Keys::of(text, &format!("pass {number}"), value, PASSES.help)?;
+        let kernel = keys.name("kernel")?;
+        let block = keys.extents("block")?;
+        let mut streams =
+            |key| keys.list(key, STREAMS, |value, _| StreamSpec::read(text, key, value));
+        let (inputs, outputs) = (streams("inputs")?, streams("outputs")?);
+        let tables = keys.list("tables", TABLES, |value, _| {
+            match value.get_ref().as_str() {
+                Some(name) => Ok(Spanned::new(value.span(), name.to_owned())),
+                None => {
+                    let message = format!(
+                        "a table is {}; expected the name of an array",
+                        found(value.get_ref())
+                    );
+                    Err(text.fail(value.span(), &message, TABLES.help))
+                }
+            }
+        })?;
+        let args = keys.list("args", ARGS, |value, _| {
+            let word = digits(value.get_ref()).map(|digits| digits.parse::<Word>());
+            let (message, help) = match word {
+                Some(Ok(word)) => return Ok(word),
+                Some(Err(e)) => (format!("an argument: {e}"), ""),
+                None => {
+                    let what = found(value.get_ref());
+                    let message = format!("an argument is {what}; expected a number");
+                    (message, "write an integer, or for the bits of a float32 a decimal number, without quotes")
+                }
+            };
+            Err(text.fail(value.span(), &message, help))
+        })?;
+        let spec = Self {
+            kernel: keys.needed("kernel", kernel, "give its source: `kernel = \"FILE.s\"`")?,
+            block: keys.needed(
+                "block",
+                block,
+                "give the elements of a block along each axis, slowest first: `block = [8, 64]`",
+            )?,
+            inputs,
+            outputs,
+            tables,
+            args,
+            reduce: keys.truth("reduce")?,
+            in_place: keys.truth("in-place")?,
+            march: keys.word("march", march)?,
+            scratch: keys.whole("scratch")?.map_or(0, Spanned::into_inner),
+            page: keys.whole("page")?.map(Spanned::into_inner),
+            buffering: keys.word("buffering", buffering)?.unwrap_or_default(),
+        };
+        keys.end()?;
+        Ok(spec)
+    }
+}
+
+impl StreamSpec {
+    fn read(text: &Text<'_>, key: &str, value: &Placed<'_>) -> Result<Self, Failure> {
+        let mut keys = Keys::of(text, &format!("a stream of `{key}`"), value, STREAM)?;
+        let array = keys.name("array")?;
+        let spec = Self {
+            array: keys.needed("array", array, STREAM)?,
+            block: keys.extents("block")?,
+            halo: keys.extents("halo")?,
+            edge: keys.word("edge", edge)?.unwrap_or_default(),
+        };
+        keys.end()?;
+        Ok(spec)
     }
 }

@@ -4,21 +4,23 @@ mod compare;
 mod extents;
 mod results;
 mod tolerance;
+mod word;
 
 use super::{AssemblerArgs, MachineArg, source_text};
 use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
-use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
+use crate::simulation::{SimulationArgs, conclude, figures, limits, merge, table};
 use cp2_host::nest::{Edge, March};
-use cp2_host::{BlocksPerSection, Buffering};
+use cp2_host::{BlocksPerSection, Buffering, Options};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, map};
 pub(super) use extents::Extents;
 pub(super) use results::{Expected, deliver};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-pub(super) use tolerance::{Bound, Tolerance};
+pub(super) use tolerance::Tolerance;
+pub(super) use word::Word;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -70,9 +72,9 @@ pub(crate) struct Args {
     /// Bytes of DMEM the kernel needs to work in
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     scratch: u64,
-    /// A 32-bit word for the kernel's argument block, behind the addresses; may be repeated [default: none]
-    #[arg(long = "arg", value_name = "WORD", allow_negative_numbers = true, value_parser = super::dump::parse_word)]
-    words: Vec<u32>,
+    /// A 32-bit word for the kernel's argument block, behind the addresses: an integer, or a decimal number for the bits of a float32; may be repeated [default: none]
+    #[arg(long = "arg", value_name = "WORD", allow_negative_numbers = true)]
+    words: Vec<Word>,
     /// Blocks of each section in a page [default: chosen by the scheduler]
     #[arg(long, value_name = "N")]
     page: Option<u32>,
@@ -90,7 +92,7 @@ pub(crate) struct Args {
     simulation: SimulationArgs,
 }
 
-fn buffering(text: &str) -> Result<Buffering, String> {
+pub(super) fn buffering(text: &str) -> Result<Buffering, String> {
     match text {
         "auto" => Ok(Buffering::Auto),
         "single" => Ok(Buffering::Single),
@@ -100,7 +102,7 @@ fn buffering(text: &str) -> Result<Buffering, String> {
     }
 }
 
-fn edge(text: &str) -> Result<Edge, String> {
+pub(super) fn edge(text: &str) -> Result<Edge, String> {
     match text {
         "zero" => Ok(Edge::Zero),
         "clamp" => Ok(Edge::Clamp),
@@ -109,7 +111,7 @@ fn edge(text: &str) -> Result<Edge, String> {
     }
 }
 
-fn march(text: &str) -> Result<March, String> {
+pub(super) fn march(text: &str) -> Result<March, String> {
     match text {
         "planes" => Ok(March::Planes),
         "rows" => Ok(March::Rows),
@@ -144,6 +146,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let tables = args.tables.iter().map(|path| input(path, limit));
     let tables = tables.collect::<Result<Vec<_>, _>>()?;
     let (options, progress) = args.simulation.begin(None, json);
+    let options = Options {
+        stages: true,
+        ..options
+    };
     let kind = arrays.first().map_or(Kind::Float32, |array| array.kind);
     let job = ArrayJob {
         inputs: args.streams(&arrays)?,
@@ -157,7 +163,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         march: args.march,
         reduce: args.reduce,
         scratch: args.scratch,
-        words: args.words.clone(),
+        words: args.words.iter().map(|word| word.0).collect(),
         size: args
             .page
             .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
@@ -170,7 +176,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .iter()
         .map(|output| output.shape.clone())
         .collect();
-    let done = map(program.clone(), machine.clone(), job).map_err(|e| args.refused(e))?;
+    let done = map(program, machine.clone(), job).map_err(|e| args.refused(e))?;
     drop(progress);
     let report = &done.run.report;
     let mut outcome = Outcome {
@@ -190,10 +196,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             "buffering": nest.map(cp2_host::nest::Nest::degree),
             "pages": nest.map(cp2_host::nest::Nest::len),
             "relayouts": done.relayouts(),
-            "expected_cycles": done.expected.map(|price| price.0),
         }),
     );
-    let figures = merge(figures, json!(done.figures));
+    let figures = merge(figures, limits(&done.figures, done.expected, report).json);
     outcome.json = Provenance::new("cp2-map/1", &machine, None)
         .engine(args.simulation.engine().on(&machine))
         .with(figures);
@@ -224,8 +229,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let title = format!("{} on {}", args.kernel.display(), machine.name);
     conclude(
         &args.simulation,
-        report,
-        Some(&program),
+        &done.run,
         &title,
         source_text,
         &mut outcome,
@@ -418,6 +422,7 @@ impl Args {
             }
         }
         text += &table(&done.run.report);
+        text += &limits(&done.figures, done.expected, &done.run.report).text;
         if let (true, Some(nest)) = (self.plan, done.nest()) {
             text += &format!("\n{}\n", nest.to_string().trim_end());
         }

@@ -113,8 +113,7 @@ impl<O> Report<'_, O> {
         let source = super::super::source_text;
         conclude(
             &common.simulation,
-            report,
-            None,
+            &self.run.run,
             &title,
             source,
             &mut outcome,

@@ -188,7 +188,7 @@ fn report(
     }
     args.simulation.emit(&run.run, &mut outcome)?;
     let source = super::source_text;
-    conclude(&args.simulation, report, None, &title, source, &mut outcome)?;
+    conclude(&args.simulation, &run.run, &title, source, &mut outcome)?;
     outcome.inputs(run.keeps_inputs().map_err(Failure::input)?);
     if let Some(advice) = solved.and_then(|solved| solved.advice(problem)) {
         outcome.exit = outcome.exit.max(UNVERIFIED);

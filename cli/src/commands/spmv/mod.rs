@@ -202,8 +202,7 @@ impl Args {
         self.simulation.emit(&run.run, &mut outcome)?;
         conclude(
             &self.simulation,
-            &run.run.report,
-            None,
+            &run.run,
             &problem.title(),
             |_| None,
             &mut outcome,

@@ -115,14 +115,7 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     args.simulation.emit(&run.run, &mut outcome)?;
     let title = problem.title();
     let source = super::super::source_text;
-    conclude(
-        &args.simulation,
-        &run.run.report,
-        None,
-        &title,
-        source,
-        &mut outcome,
-    )?;
+    conclude(&args.simulation, &run.run, &title, source, &mut outcome)?;
     let wrong = Wrong {
         whose: "the result's",
         tolerance: "the tolerance",

@@ -289,12 +289,10 @@ impl Args {
             ..Outcome::default()
         };
         self.simulation.emit(&run.run, &mut outcome)?;
-        let program = run.passes.iter().find(|pass| !pass.is_relayout());
         let source = plan.source();
         conclude(
             &self.simulation,
-            &run.run.report,
-            program.map(|pass| &*pass.program().program),
+            &run.run,
             &problem.title(),
             |file| (file == "stencil.s").then(|| source.to_owned()),
             &mut outcome,

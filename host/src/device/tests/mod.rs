@@ -6,6 +6,7 @@ mod exports;
 mod map;
 mod paging;
 mod protection;
+mod stages;
 mod threads;
 
 use super::*;

@@ -13,6 +13,7 @@ fn on_threads(
     let job = MapJob {
         options: Options {
             threads,
+            stages: true,
             taken_over: Some(taken.clone()),
             ..job.options.clone()
         },
@@ -217,6 +218,7 @@ fn passes_follow_each_other() {
         let taken = Arc::new(AtomicU64::new(0));
         let options = Options {
             threads,
+            stages: true,
             taken_over: Some(taken.clone()),
             ..Options::default()
         };

@@ -121,6 +121,8 @@ impl Helper {
         let engine = &mut self.engine;
         engine.options = from.options.clone();
         engine.options.progress = None;
+        // It is the true device that knows what belongs to which program.
+        engine.options.stages = false;
         engine.options.trace.limit = from.timeline.room();
         engine.state.clone_from(&from.state);
         engine.processor.follow(&from.processor);

@@ -156,6 +156,9 @@ fn take_over<S: Turns>(
         return Ok(());
     };
     let mut counters = engine.processor.take_counters();
+    let running = engine.state.kernel.as_ref().map(|kernel| kernel.command);
+    // Turns are of the pass whose kernel runs.
+    let stage = running.and_then(|command| engine.stages.of(command));
     let taken = helpers.iter().take(segments.len());
     let stores: Vec<_> = taken.map(|helper| &helper.stores).collect();
     let memory = engine.processor.memory_mut();
@@ -166,6 +169,9 @@ fn take_over<S: Turns>(
         let theirs = &mut helper.engine;
         engine.timeline.append(&mut theirs.timeline);
         engine.dma.add(&theirs.dma);
+        if let Some(dma) = engine.stages.moved(stage) {
+            dma.add(&theirs.dma);
+        }
         engine.host.add(&theirs.host);
         *source = segment.source;
     }
@@ -177,5 +183,8 @@ fn take_over<S: Turns>(
     std::mem::swap(&mut engine.processor, &mut theirs.processor);
     std::mem::swap(engine.processor.memory_mut(), theirs.processor.memory_mut());
     engine.processor.count(&counters);
+    if let Some(command) = running.filter(|_| engine.state.kernel.is_none()) {
+        engine.kernel_counted(command);
+    }
     Ok(())
 }

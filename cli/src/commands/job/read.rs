@@ -1,0 +1,257 @@
+//! Tables of a job file, read key by key: a refusal has the place, what was found, what is expected and what to do.
+
+use super::text::Text;
+use crate::outcome::Failure;
+use std::fmt::Display;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and its place in the file.
+pub(super) type Placed<'i> = Spanned<DeValue<'i>>;
+
+/// Longest piece of a file that a message repeats, in characters.
+const REPEATED: usize = 40;
+
+/// A table whose keys are taken one by one.
+pub(super) struct Keys<'t, 'i> {
+    text: &'t Text<'t>,
+    /// What the table describes, as messages name it.
+    whose: String,
+    place: Range<usize>,
+    table: &'t DeTable<'i>,
+    known: Vec<&'static str>,
+}
+
+/// What a key wants, in messages.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Behind "expected".
+    pub(super) what: &'static str,
+    /// What to do.
+    pub(super) help: &'static str,
+}
+
+impl Wanted {
+    pub(super) const fn new(what: &'static str, help: &'static str) -> Self {
+        Self { what, help }
+    }
+}
+
+const NAME: Wanted = Wanted::new("text in quotes", "");
+const TRUTH: Wanted = Wanted::new("true or false", "without quotes");
+const NUMBER: Wanted = Wanted::new("a number", "numbers have no quotes");
+const WHOLE: Wanted = Wanted::new("a whole number from 0 on", "numbers have no quotes");
+const EXTENTS: Wanted = Wanted::new(
+    "a list of whole numbers from 0 on",
+    "one for each axis, slowest first, such as [8, 64]",
+);
+
+impl<'t, 'i> Keys<'t, 'i> {
+    /// The keys of the whole file.
+    pub(super) fn of_file(text: &'t Text<'t>, table: &'t Spanned<DeTable<'i>>) -> Self {
+        Self {
+            text,
+            whose: "the job".to_owned(),
+            place: table.span(),
+            table: table.get_ref(),
+            known: Vec::new(),
+        }
+    }
+
+    /// The keys of a value that has to be a table.
+    pub(super) fn of(
+        text: &'t Text<'t>,
+        whose: &str,
+        value: &'t Placed<'i>,
+        help: &str,
+    ) -> Result<Self, Failure> {
+        let Some(table) = value.get_ref().as_table() else {
+            let message = format!("{whose} is {}; expected a table", found(value.get_ref()));
+            return Err(text.fail(value.span(), &message, help));
+        };
+        Ok(Self {
+            text,
+            whose: whose.to_owned(),
+            place: value.span(),
+            table,
+            known: Vec::new(),
+        })
+    }
+
+    /// Where the table is.
+    pub(super) fn place(&self) -> Range<usize> {
+        self.place.clone()
+    }
+
+    /// The value of a key.
+    pub(super) fn find(&mut self, key: &'static str) -> Option<&'t Placed<'i>> {
+        self.known.push(key);
+        self.table.get(key)
+    }
+
+    /// The value of a key that `read` makes something of: none where that is another type of value, an error where it is no such thing.
+    fn read<T, E: Display>(
+        &mut self,
+        key: &'static str,
+        wanted: Wanted,
+        read: impl FnOnce(&DeValue<'i>) -> Option<Result<T, E>>,
+    ) -> Result<Option<Spanned<T>>, Failure> {
+        let Some(value) = self.find(key) else {
+            return Ok(None);
+        };
+        let span = value.span();
+        match read(value.get_ref()) {
+            Some(Ok(made)) => Ok(Some(Spanned::new(span, made))),
+            Some(Err(why)) => Err(self.text.fail(span, &format!("`{key}`: {why}"), "")),
+            None => Err(self.wrong(key, value, wanted)),
+        }
+    }
+
+    /// A refusal of a value of another type.
+    fn wrong(&self, key: &str, value: &Placed<'_>, Wanted { what, help }: Wanted) -> Failure {
+        let message = format!("`{key}` is {}; expected {what}", found(value.get_ref()));
+        self.text.fail(value.span(), &message, help)
+    }
+
+    /// Text.
+    pub(super) fn name<T: From<String>>(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<Spanned<T>>, Failure> {
+        self.read(key, NAME, |value| {
+            value
+                .as_str()
+                .map(|text| Ok::<_, String>(T::from(text.to_owned())))
+        })
+    }
+
+    /// A word with a meaning.
+    pub(super) fn word<T>(
+        &mut self,
+        key: &'static str,
+        meaning: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, Failure> {
+        let read = |value: &DeValue<'i>| value.as_str().map(meaning);
+        Ok(self.read(key, NAME, read)?.map(Spanned::into_inner))
+    }
+
+    /// A number, by the same words as on a command line.
+    pub(super) fn number<T: std::str::FromStr<Err: Display>>(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<T>, Failure> {
+        let read = |value: &DeValue<'i>| Some(digits(value)?.parse::<T>());
+        Ok(self.read(key, NUMBER, read)?.map(Spanned::into_inner))
+    }
+
+    /// A whole number.
+    pub(super) fn whole<T: TryFrom<u64>>(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<Spanned<T>>, Failure> {
+        self.read(key, WHOLE, |value| {
+            let number = whole(value)?;
+            Some(T::try_from(number).map_err(|_| format!("{number} is too large a number for it")))
+        })
+    }
+
+    /// Extents along axes.
+    pub(super) fn extents(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<Spanned<Vec<u64>>>, Failure> {
+        self.read(key, EXTENTS, |value| {
+            let list = value.as_array()?.iter();
+            let numbers: Option<Vec<u64>> = list.map(|n| whole(n.get_ref())).collect();
+            Some(Ok::<_, String>(numbers?))
+        })
+    }
+
+    /// Yes or no; no where the key is not there.
+    pub(super) fn truth(&mut self, key: &'static str) -> Result<bool, Failure> {
+        let found = self.read(key, TRUTH, |value| value.as_bool().map(Ok::<_, String>))?;
+        Ok(found.is_some_and(Spanned::into_inner))
+    }
+
+    /// What `each` makes of the values of a list; empty where the key is not there.
+    pub(super) fn list<T>(
+        &mut self,
+        key: &'static str,
+        wanted: Wanted,
+        each: impl Fn(&'t Placed<'i>, usize) -> Result<T, Failure>,
+    ) -> Result<Vec<T>, Failure> {
+        let Some(value) = self.find(key) else {
+            return Ok(Vec::new());
+        };
+        let Some(list) = value.get_ref().as_array() else {
+            return Err(self.wrong(key, value, wanted));
+        };
+        let numbered = list.iter().zip(1..);
+        numbered
+            .map(|(value, number)| each(value, number))
+            .collect()
+    }
+
+    /// A value that has to be there.
+    pub(super) fn needed<T>(&self, key: &str, value: Option<T>, help: &str) -> Result<T, Failure> {
+        let message = format!("{} has no `{key}`", self.whose);
+        value.ok_or_else(|| self.text.fail(self.place(), &message, help))
+    }
+
+    /// Refuses keys that nobody has asked for.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        let other = |key: &&Spanned<_>| {
+            let key: &toml::de::DeString<'_> = key.get_ref();
+            !self.known.contains(&key.as_ref())
+        };
+        let mut unknown: Vec<_> = self.table.keys().filter(other).collect();
+        unknown.sort_by_key(|key| key.span().start);
+        let Some(key) = unknown.first() else {
+            return Ok(());
+        };
+        let message = format!("{} has no key `{}`", self.whose, short(key.get_ref()));
+        let help = format!("its keys are {}", self.known.join(", "));
+        Err(self.text.fail(key.span(), &message, &help))
+    }
+}
+
+/// A number as it is written.
+pub(super) fn digits(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+fn whole(value: &DeValue<'_>) -> Option<u64> {
+    let number = value.as_integer()?;
+    u64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+/// A value in words.
+pub(super) fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the text \"{}\"", short(text)),
+        DeValue::Integer(number) => format!("the number {number}"),
+        DeValue::Float(number) => format!("the number {}", short(number.as_str())),
+        DeValue::Boolean(truth) => truth.to_string(),
+        DeValue::Datetime(time) => format!("the time {time}"),
+        DeValue::Array(list) => match list.iter().find(|one| whole(one.get_ref()).is_none()) {
+            Some(other) if !other.get_ref().is_table() && !other.get_ref().is_array() => {
+                format!("a list with {}", found(other.get_ref()))
+            }
+            _ => "a list".to_owned(),
+        },
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// The beginning of a text.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(REPEATED) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,103 @@
+//! What a job did, pass by pass.
+
+use super::RunArgs;
+use crate::io::shown;
+use crate::simulation::{figures, heading, limits, merge, name, table};
+use crate::table::{Align, Table, percent};
+use cp2_host::{Run, Stage};
+use cp2_kernels::Pass;
+use cp2_kernels::map::Mapped;
+use serde_json::{Value, json};
+
+/// For people.
+pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
+    let report = &done.run.report;
+    let mut text = format!("{} passes of {}\n", passes(done), args.job.display());
+    if done.relayouts() > 0 {
+        text += &format!(
+            "{} more put arrays into another layout: rows or edges are no multiple of 16 bytes\n",
+            done.relayouts()
+        );
+    }
+    text += &table(report);
+    text += &by_stage(&done.run);
+    text += &limits(&done.figures, done.expected, report).text;
+    if args.plan {
+        for (stage, pass) in planned(done) {
+            let plan = pass.nest().map(ToString::to_string).unwrap_or_default();
+            let heading = heading(&done.run, "plan", &stage);
+            text += &format!("\n{heading}\n{}\n", plan.trim_end());
+        }
+    }
+    text
+}
+
+/// For programs.
+pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
+    let report = &done.run.report;
+    let mut fields = merge(
+        figures(report),
+        json!({
+            "job": shown(&args.job),
+            "passes": passes(done),
+            "relayouts": done.relayouts(),
+        }),
+    );
+    fields = merge(fields, limits(&done.figures, done.expected, report).json);
+    if args.plan {
+        let plan = |(stage, pass): (Stage, &Pass)| json!({ "pass": stage.pass, "program": name(&done.run, &stage), "plan": pass.nest() });
+        fields["plans"] = planned(done).into_iter().map(plan).collect();
+    }
+    fields
+}
+
+/// Passes of the user's kernels, as often as they were carried out.
+fn passes(done: &Mapped) -> usize {
+    done.passes.len() - done.relayouts()
+}
+
+/// Time and launches of each pass; what puts arrays into another layout has no name of a pass.
+fn by_stage(run: &Run) -> String {
+    let mut rows = Table::new(&[
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Left,
+        Align::Left,
+    ]);
+    let mut stages: Vec<_> = run.report.stages.iter().collect();
+    stages.sort_by_key(|report| report.stage.pass.is_none());
+    for report in stages {
+        let launches = report.counters.kernels;
+        let plural = if launches == 1 { "" } else { "es" };
+        rows.row([
+            report.stage.pass.as_deref().unwrap_or("layout"),
+            name(run, &report.stage),
+            &report.cycles.to_string(),
+            "cycles",
+            &format!(
+                "{}, {launches} launch{plural}",
+                percent(report.cycles, run.report.cycles)
+            ),
+        ]);
+    }
+    rows.to_string()
+}
+
+/// The first pass of each name, which is paged as the others of that name.
+fn planned(done: &Mapped) -> Vec<(Stage, &Pass)> {
+    let mut plans: Vec<(Stage, &Pass)> = Vec::new();
+    for pass in done.passes.iter().filter(|pass| pass.nest().is_some()) {
+        let programs = done.run.programs();
+        let stage = Stage {
+            program: programs
+                .iter()
+                .position(|p| p.image == pass.program().image),
+            pass: pass.called().map(Into::into),
+        };
+        if plans.iter().all(|(known, _)| known.pass != stage.pass) {
+            plans.push((stage, pass));
+        }
+    }
+    plans
+}

@@ -1,0 +1,205 @@
+//! What a command's outcome owes to how its run ended: exit code, notes, places, profiles, the trace.
+
+use super::{FINDINGS, SimulationArgs, write_trace};
+use crate::io::shown;
+use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
+use cp2_asm::Program;
+use cp2_emu::{Finding, Objection, Owner};
+use cp2_host::profile::Profile;
+use cp2_host::{Run, Stage, StageReport};
+use serde_json::{Value, json};
+
+/// The part of a command's outcome that follows from the run alone: exit code
+/// for a run that did not finish or that the checkers object to, and the notes
+/// that say so; the trace, which is kept in any case; profiles.
+pub(crate) fn conclude(
+    args: &SimulationArgs,
+    run: &Run,
+    title: &str,
+    source: impl FnMut(&str) -> Option<String>,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    let report = &run.report;
+    if !report.end.is_finished() {
+        // No kernel is at fault where it is the data that are others.
+        let diverged = matches!(report.end, cp2_host::End::Diverged { .. });
+        outcome.exit = if diverged { BAD_INPUT } else { GUEST_FAULT };
+        let pc = match &report.end {
+            cp2_host::End::Fault(fault) => Some(fault.pc),
+            cp2_host::End::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
+            _ => None,
+        };
+        let place = Place::new(run, report.stage.as_ref(), pc);
+        outcome.notes += &format!("error: {}{place}\n", report.end);
+        outcome.json["place"] = place.json();
+        let overwritten = |f: &Finding| {
+            matches!(
+                f.objection,
+                Objection::Outside {
+                    owner: Owner::Arguments,
+                    ..
+                }
+            )
+        };
+        // The page loop works by the argument blocks alone: it is not where the fault is.
+        if place.file.as_deref() == Some("page.s") {
+            outcome.notes += match report.findings.iter().any(overwritten) {
+                true => "the page loop had its argument blocks overwritten: see the check below\n",
+                false if !args.check => {
+                    "the page loop works by argument blocks; --check names a store that overwrites one\n"
+                }
+                false => "",
+            };
+        }
+        if let Some(dump) = report.dump.as_ref().filter(|_| !diverged) {
+            outcome.notes += dump;
+        }
+    } else if !report.findings.is_empty() {
+        outcome.exit = UNVERIFIED;
+    }
+    outcome.notes += args.host.engine.note(args.check);
+    findings(run, outcome);
+    stages(args, run, source, outcome);
+    if let Some(path) = &args.trace {
+        write_trace(path, report, title)?;
+        outcome.text += &format!("timeline: {}\n", path.display());
+        outcome.json["trace"] = json!(shown(path));
+    }
+    Ok(())
+}
+
+/// What the checkers found, each with its place.
+fn findings(run: &Run, outcome: &mut Outcome) {
+    let found = &run.report.findings;
+    let mut all = Vec::new();
+    for (number, finding) in found.iter().enumerate() {
+        let stage = run.report.stages.get(finding.launched as usize);
+        let place = Place::new(run, stage.map(|report| &report.stage), finding.pc);
+        if number < FINDINGS {
+            outcome.notes += &format!("check: {finding}{place}\n");
+        }
+        let place = json!({ "place": place.json() });
+        all.push(super::merge(json!(finding), place));
+    }
+    if found.len() > FINDINGS {
+        let more = found.len() - FINDINGS;
+        let plural = if more == 1 { "" } else { "s" };
+        outcome.notes += &format!("check: and {more} more finding{plural}\n");
+    }
+    outcome.json["findings"] = json!(all);
+}
+
+/// What each program did in each pass, with its profile if that is asked for.
+fn stages(
+    args: &SimulationArgs,
+    run: &Run,
+    mut source: impl FnMut(&str) -> Option<String>,
+    outcome: &mut Outcome,
+) {
+    let stages = &run.report.stages;
+    if stages.is_empty() {
+        return;
+    }
+    // Where passes have names, those without one put arrays into another layout.
+    let named = stages.iter().any(|report| report.stage.pass.is_some());
+    let profiled = |report: &&StageReport| {
+        args.profile && report.counters.words > 0 && (report.stage.pass.is_some() || !named)
+    };
+    let several = stages.iter().filter(profiled).count() > 1;
+    let mut all = Vec::new();
+    for report in stages {
+        let mut object = object(run, report);
+        if let Some(program) = program(run, &report.stage).filter(|_| profiled(&report)) {
+            let profile = Profile::new(program, &report.counters);
+            if several {
+                outcome.text += &format!("\n{}\n", heading(run, "profile", &report.stage));
+            }
+            outcome.text += &format!("\n{}", profile.listing(program, &mut source));
+            object["profile"] = json!(profile);
+            if !several {
+                outcome.json["profile"] = json!(profile);
+            }
+        }
+        all.push(object);
+    }
+    outcome.json["stages"] = json!(all);
+}
+
+/// A heading of what is about one stage.
+pub(crate) fn heading(run: &Run, what: &str, stage: &Stage) -> String {
+    match &stage.pass {
+        Some(pass) => format!("{what} of {pass}, {}", name(run, stage)),
+        None => format!("{what} of {}", name(run, stage)),
+    }
+}
+
+/// The name of a stage's program.
+pub(crate) fn name<'a>(run: &'a Run, stage: &Stage) -> &'a str {
+    let placed = stage
+        .program
+        .and_then(|program| run.programs().get(program));
+    placed.map_or("", |placed| &placed.name)
+}
+
+fn program<'a>(run: &'a Run, stage: &Stage) -> Option<&'a Program> {
+    let placed = run.programs().get(stage.program?)?;
+    Some(&placed.program)
+}
+
+/// A stage as JSON.
+fn object(run: &Run, report: &StageReport) -> Value {
+    json!({
+        "pass": report.stage.pass,
+        "program": name(run, &report.stage),
+        "launches": report.counters.kernels,
+        "cycles": report.cycles,
+        "causes": report.causes.to_map(),
+        "words": report.counters.words,
+        "flops": report.counters.work.flops,
+        "dma": {
+            "transfers": report.dma.transfers,
+            "bytes_loaded": report.dma.loaded,
+            "bytes_stored": report.dma.stored,
+        },
+    })
+}
+
+/// Where something happened, as far as that is known.
+struct Place {
+    file: Option<String>,
+    line: Option<u32>,
+    program: Option<String>,
+    pass: Option<String>,
+}
+
+impl Place {
+    fn new(run: &Run, stage: Option<&Stage>, pc: Option<u32>) -> Self {
+        let program = stage.and_then(|stage| program(run, stage));
+        let location = program
+            .zip(pc)
+            .and_then(|(program, pc)| program.location(pc as usize));
+        let location = location.as_ref().and_then(|place| place.rsplit_once(':'));
+        Self {
+            file: location.map(|(file, _)| file.to_owned()),
+            line: location.and_then(|(_, line)| line.parse().ok()),
+            program: stage.map(|stage| name(run, stage).to_owned()),
+            pass: stage.and_then(|stage| stage.pass.as_deref().map(str::to_owned)),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "pass": self.pass, "program": self.program, "file": self.file, "line": self.line })
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some((file, line)) = self.file.as_ref().zip(self.line) {
+            write!(f, " at {file}:{line}")?;
+        }
+        match &self.pass {
+            Some(pass) => write!(f, ", {pass}"),
+            None => Ok(()),
+        }
+    }
+}
