@@ -168,6 +168,10 @@ fn powers_come_near_an_eigenvalue() {
     bench.write("shift.mtx", shift);
     let ended = bench.cp2("spmv --matrix shift.mtx --iterations 5");
     ended.fails(1, &["has become 0", "--x"]);
+    assert!(!ended.out.contains("residual"), "{}", ended.out);
+    let ended = bench.cp2("spmv --matrix shift.mtx --iterations 5 --json");
+    assert_eq!(ended.json()["eigenvalue"], serde_json::Value::Null);
+    assert_eq!(ended.json()["residual"], serde_json::Value::Null);
     let wide = "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n";
     bench.write("wide.mtx", wide);
     let complex = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 0 1\n";

@@ -152,7 +152,9 @@ impl Done<'_> {
         let finished = report.end.is_finished();
         let efficiency = finished.then(|| self.run.efficiency());
         let [pack_seconds, host_seconds] = self.host_seconds;
-        let of = |number: fn(&Iterated) -> f64| self.iterated.map(number);
+        // Nothing that is left has no value, and no residual.
+        let left = self.iterated.filter(|found| !found.is_nothing());
+        let of = |number: fn(&Iterated) -> f64| left.map(number);
         let packing = Packing::new(matrix, product.bytes(), machine);
         let own = json!({
             "matrix": shown(&args.matrix),
@@ -199,7 +201,7 @@ impl Done<'_> {
             product.format(),
             product.recipe()
         );
-        if let Some(found) = self.iterated {
+        if let Some(found) = self.iterated.filter(|found| !found.is_nothing()) {
             let [value, residual] = found.exact;
             text += &format!(
                 "value x . A x / x . x: {:.8e}, residual |A x - value x| / |A x| {:.2e} (in f64: {value:.8e}, {residual:.2e})\n",
