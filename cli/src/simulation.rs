@@ -279,7 +279,14 @@ pub(crate) fn table(report: &RunReport) -> String {
         "cycles",
         &busy,
     ]);
-    table.to_string()
+    let mut text = table.to_string();
+    for single in &report.single_buffered {
+        text += &format!(
+            "{}: one page at a time, so nothing is moved while the kernel works: two of the least size need {} B more of DMEM than there is\n",
+            single.pass, single.bytes_short
+        );
+    }
+    text
 }
 
 /// The same as JSON fields.
@@ -312,6 +319,7 @@ pub(crate) fn figures(report: &RunReport) -> Value {
             "busy_cycles": report.dma_busy_cycles,
         },
         "host": { "commands": report.host.commands, "busy_cycles": report.host.busy },
+        "single_buffered": report.single_buffered,
     })
 }
 

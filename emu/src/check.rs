@@ -7,8 +7,11 @@
 use crate::core::WORD_BYTES;
 use crate::finding::{Finding, Objection};
 use crate::observer::{Access, Observer};
+use crate::origins::Origins;
 use crate::protection::Protection;
-use cp2_asm::isa::RegSet;
+use crate::results::Place;
+use crate::semantics::action::Action;
+use cp2_asm::isa::{RegSet, Scalar};
 use cp2_dma::Direction;
 use cp2_machine::{LANE_BYTES, Machine};
 use serde::{Deserialize, Serialize};
@@ -24,6 +27,10 @@ pub(crate) struct Checker {
     written: u128,
     /// `[section][word]`: ever written.
     dmem: Vec<bool>,
+    /// `[section][word]`: the page at which the running kernel wrote it last, from 1 on; 0 if it never did.
+    stamps: Vec<u32>,
+    /// Which streams the addresses in scalars come from.
+    origins: Origins,
     /// `[section][word]`: held by the running transfer.
     held: Vec<bool>,
     transfer: Option<(u64, Direction)>,
@@ -46,6 +53,8 @@ impl Checker {
             words,
             written: 0,
             dmem: vec![false; sections * words],
+            stamps: vec![0; sections * words],
+            origins: Origins::default(),
             held: vec![false; sections * words],
             transfer: None,
             replaced: Vec::new(),
@@ -66,6 +75,8 @@ impl Checker {
         self.written = RegSet::one(crate::core::ARGUMENTS.reg()).0;
         self.protection = protection;
         self.page = 0;
+        self.stamps.fill(0);
+        self.origins = Origins::default();
     }
 
     /// The kernel has signalled an event.
@@ -115,28 +126,85 @@ impl Checker {
         base + at(address as usize)..base + at(address as usize + bytes as usize)
     }
 
-    /// A transfer is about to store a run of DMEM.
+    /// A transfer, its tag, is about to store a run of DMEM, to an address of system memory where it is one section's.
     pub(crate) fn stored(
         &mut self,
-        tag: u64,
-        cycle: u64,
+        (tag, cycle): (u64, u64),
         section: usize,
-        address: u32,
-        bytes: u32,
+        (address, bytes): (u32, u32),
+        system: Option<u64>,
     ) {
+        if let Some(objection) = self.unwritten(tag, section, (address, bytes), system) {
+            self.object(None, cycle, objection);
+        }
+    }
+
+    /// What nothing wrote of a run that is stored: of the block of an output, what its page did not write.
+    fn unwritten(
+        &self,
+        tag: u64,
+        section: usize,
+        (address, bytes): (u32, u32),
+        system: Option<u64>,
+    ) -> Option<Objection> {
+        let results = self.protection.as_ref().map(|p| &p.results);
+        let page = results.and_then(|results| results.owner(self.page, address));
         let range = self.range(section, address, bytes);
-        if let Some(word) = self.dmem[range].iter().position(|written| !written) {
-            let address = address + (word * LANE_BYTES) as u32;
-            self.object(
-                None,
-                cycle,
-                Objection::UnwrittenStore {
+        range.enumerate().find_map(|(word, at)| {
+            let further = (word * LANE_BYTES) as u64;
+            let place = results
+                .zip(system)
+                .map(|(r, system)| r.place(system + further));
+            let address = address + further as u32;
+            match (place, page) {
+                (Some(Place::Behind), _) => None,
+                (Some(Place::Result { row, byte }), Some(page)) => (self.stamps[at] != stamp(page))
+                    .then_some(Objection::UnwrittenOutput {
+                        section,
+                        address,
+                        page,
+                        tag,
+                        row,
+                        byte,
+                    }),
+                _ => (!self.dmem[at]).then_some(Objection::UnwrittenStore {
                     section,
                     address,
                     tag,
-                },
-            );
+                }),
+            }
+        })
+    }
+
+    /// What is wrong with an access to the buffers of the page, which are the kernel's own.
+    fn misused(&self, access: Access) -> Option<Objection> {
+        let Access {
+            section,
+            address,
+            bytes,
+            write,
+            ..
+        } = access;
+        let (results, page) = (&self.protection.as_ref()?.results, self.page);
+        let stream = results.met(page, address, bytes)?;
+        if self.origins.strays(stream) {
+            return Some(Objection::Strayed {
+                section,
+                address,
+                write,
+                page,
+            });
         }
+        let range = self.range(section, address, bytes);
+        let own = |at: usize| self.stamps[at] == stamp(page);
+        let left = !write && results.is_output(stream) && !range.clone().all(own);
+        // What was never written is said to be so.
+        let written = !self.dmem[range].contains(&false);
+        (left && written).then_some(Objection::Undefined {
+            section,
+            address,
+            page,
+        })
     }
 
     fn object(&mut self, pc: Option<u32>, cycle: u64, objection: Objection) {
@@ -158,6 +226,11 @@ impl Checker {
     }
 }
 
+/// What is written at a page is marked with.
+fn stamp(page: u64) -> u32 {
+    u32::try_from(page.saturating_add(1)).unwrap_or(u32::MAX)
+}
+
 impl Observer for Checker {
     fn word(&mut self, pc: u32, cycle: u64, reads: RegSet, writes: RegSet) {
         if let Some((tag, _)) = self.transfer {
@@ -174,6 +247,21 @@ impl Observer for Checker {
             );
         }
         self.written |= writes.0;
+    }
+
+    fn act(&mut self, action: Action) {
+        self.origins.act(action);
+    }
+
+    fn scalar(&mut self, register: Scalar, address: u32, value: u32) {
+        let Some(protection) = &self.protection else {
+            return;
+        };
+        if let Some(block) = protection.argument_block(address) {
+            let offset = address - block;
+            self.origins
+                .argument(&protection.results, register, offset, value);
+        }
     }
 
     fn dmem(&mut self, access: Access) {
@@ -200,6 +288,8 @@ impl Observer for Checker {
                     owner,
                 },
             );
+        } else if let Some(objection) = self.misused(access) {
+            self.object(Some(pc), cycle, objection);
         }
         let range = self.range(section, address, bytes);
         if let Some((tag, direction)) = self.transfer
@@ -219,6 +309,7 @@ impl Observer for Checker {
             );
         }
         if write {
+            self.stamps[range.clone()].fill(stamp(self.page));
             self.dmem[range].fill(true);
         } else if self.dmem[range].contains(&false) {
             self.object(

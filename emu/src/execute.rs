@@ -12,7 +12,7 @@ use crate::semantics::arith::{self, Registers};
 use crate::semantics::scalar::{self, Scalars};
 use crate::timing::Outcome;
 use cp2_asm::isa::Scalar;
-use cp2_machine::Machine;
+use cp2_machine::{LANE_BYTES, Machine};
 
 /// A fault and the section it concerns.
 pub(crate) type SectionFault = (Option<usize>, FaultKind);
@@ -58,6 +58,7 @@ pub(crate) fn word<O: Observer>(
     observer: &mut O,
 ) -> Result<Outcome, SectionFault> {
     let pc = core.pc;
+    observer.act(decoded.action);
     let access = match decoded.action {
         Action::Memory(op) => Some((op, check(core, op, pc, cycle, observer)?)),
         _ => None,
@@ -131,6 +132,16 @@ fn check<O: Observer>(
             bytes,
             write,
         });
+    }
+    if let Data::LoadScalars { first, count } = op.data {
+        let address = addresses.of(0);
+        let at = core.dmem_index(address, op.bytes);
+        let at = at.map_err(|kind| (Some(0), kind))?;
+        for i in 0..count {
+            let value = core.dmem_word(0, at + usize::from(i));
+            let address = address + u32::from(i) * LANE_BYTES as u32;
+            observer.scalar(Scalar(first.0 + i), address, value);
+        }
     }
     Ok(Checked { addresses, next })
 }

@@ -31,6 +31,41 @@ pub enum Objection {
         /// The transfer's tag.
         tag: u64,
     },
+    /// A transfer stores what of an output's block its kernel did not write at its page.
+    UnwrittenOutput {
+        /// Section.
+        section: usize,
+        /// Byte address.
+        address: u32,
+        /// The page, from 0.
+        page: u64,
+        /// The transfer's tag.
+        tag: u64,
+        /// Row of the array that is stored, those of all planes counted.
+        row: u64,
+        /// Byte in the row.
+        byte: u64,
+    },
+    /// The kernel reads a block of an output where it has not written it at this page.
+    Undefined {
+        /// Section.
+        section: usize,
+        /// Byte address.
+        address: u32,
+        /// The page, from 0.
+        page: u64,
+    },
+    /// The kernel touches the block of one stream by an address that comes from another one's.
+    Strayed {
+        /// Section.
+        section: usize,
+        /// Byte address.
+        address: u32,
+        /// The kernel stores rather than loads.
+        write: bool,
+        /// The page, from 0.
+        page: u64,
+    },
     /// The kernel touches DMEM that a running transfer writes, or writes DMEM
     /// that one reads.
     Race {
@@ -141,6 +176,44 @@ impl fmt::Display for Finding {
                 write!(
                     f,
                     "transfer {tag} stores DMEM {address:#x} of section {section}, which was never written"
+                )?;
+            }
+            Objection::UnwrittenOutput {
+                section,
+                address,
+                page,
+                tag,
+                row,
+                byte,
+            } => {
+                write!(
+                    f,
+                    "kernel leaves part of an output's block unwritten at page {page}: transfer {tag} stores DMEM {address:#x} of section {section} \
+                     to byte {byte} of row {row} of the array; write all of each block, what it holds else is left from other pages"
+                )?;
+            }
+            Objection::Undefined {
+                section,
+                address,
+                page,
+            } => {
+                write!(
+                    f,
+                    "kernel reads DMEM {address:#x} of section {section} at page {page}, where an output's block is that it has not written at this page; \
+                     what the block holds when a page begins is undefined"
+                )?;
+            }
+            Objection::Strayed {
+                section,
+                address,
+                write,
+                page,
+            } => {
+                let does = if write { "writes" } else { "reads" };
+                write!(
+                    f,
+                    "kernel {does} DMEM {address:#x} of section {section} at page {page}, in the block of another stream than the one that its address comes from: \
+                     what lies behind the last block depends on the size of pages; keep to the blocks that the arguments count, or give the input a halo"
                 )?;
             }
             Objection::Race {

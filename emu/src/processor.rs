@@ -350,8 +350,10 @@ impl<T: Transfer> Processor<T> {
             if direction == Direction::Store {
                 let cycle = self.machine.time_base().floor_cycles(self.now).0;
                 for run in done.descriptor.runs(&self.machine) {
+                    let system = (run.to != Recipient::Deal).then_some(run.system);
                     for_each_part(&run, &self.machine, |section, address, bytes| {
-                        checker.stored(done.tag, cycle, section, address, bytes);
+                        let run = (address, bytes);
+                        checker.stored((done.tag, cycle), section, run, system);
                     });
                 }
             }

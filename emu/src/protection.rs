@@ -1,5 +1,6 @@
 //! What of DMEM belongs to a kernel, page by page: what the checkers hold its accesses against.
 
+use crate::results::Results;
 use serde::{Deserialize, Serialize};
 
 /// A stretch of DMEM, the same in every section.
@@ -19,7 +20,7 @@ impl Area {
     }
 
     /// Whether one of them does.
-    fn meets(self, address: u32, bytes: u32) -> bool {
+    pub(crate) fn meets(self, address: u32, bytes: u32) -> bool {
         let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
         u64::from(address) < end(self.address, self.bytes)
             && u64::from(self.address) < end(address, bytes)
@@ -75,7 +76,7 @@ impl Sliding {
 /// The memory protection of a page kernel: what of DMEM it may touch. Without one it may touch everything.
 ///
 /// It is a value of fixed size, however many pages there are, costs no simulated time, and is nothing that the machine has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protection {
     /// The event that the kernel signals when it is done with a page: behind it the next page's areas are its own.
     pub signal: u32,
@@ -87,6 +88,9 @@ pub struct Protection {
     pub pages: Vec<PageAreas>,
     /// Windows that slide: it may read them, and write some.
     pub windows: Vec<Sliding>,
+    /// The buffers of its streams, and what is stored of them.
+    #[serde(default)]
+    pub results: Results,
 }
 
 /// Whose an address is that is not the kernel's.
@@ -116,6 +120,40 @@ impl Protection {
             left -= turns.pages;
         }
         &[]
+    }
+
+    /// Whether the argument block at an address, and what its page loop goes by, are still such as a host loads; true where there is no page loop.
+    /// `word` reads DMEM. What is no block of arguments any more was overwritten.
+    pub fn has_arguments(&self, block: u32, word: impl Fn(u32) -> Option<u32>) -> bool {
+        /// From a block to the address of the next, in bytes.
+        const NEXT: u32 = 16;
+        let head = self.results.head;
+        if head < NEXT || self.arguments.is_empty() {
+            return true;
+        }
+        let is_block = |at: u32| self.arguments.iter().any(|area| area.address + head == at);
+        let next = block.checked_sub(NEXT).and_then(&word);
+        // Of the first input and the first output; 0 where there is none.
+        let pages = [0, 4].map(|at| block.checked_add(at).and_then(&word));
+        let is_page = |at: u32| at == 0 || self.pages_meet(at);
+        is_block(block) && next.is_none_or(is_block) && pages.into_iter().flatten().all(is_page)
+    }
+
+    /// Whether an address lies in a page, or in what the kernel has throughout.
+    fn pages_meet(&self, address: u32) -> bool {
+        let pages = self
+            .pages
+            .iter()
+            .flat_map(|turns| turns.areas.iter().flatten());
+        let windows = self.windows.iter().map(|window| &window.area);
+        let mut all = pages.chain(windows).chain(&self.own);
+        all.any(|area| area.meets(address, 1))
+    }
+
+    /// The beginning of the argument block that an address is in.
+    pub(crate) fn argument_block(&self, address: u32) -> Option<u32> {
+        let mut blocks = self.arguments.iter();
+        Some(blocks.find(|area| area.meets(address, 1))?.address)
     }
 
     /// Whose DMEM an access in page `page` touches, if it is not the kernel's own.
@@ -171,7 +209,7 @@ mod tests {
             own: vec![area(0, 16)],
             arguments: vec![area(16, 32)],
             pages: vec![turns(3, &[64, 80]), turns(1, &[96]), turns(1, &[])],
-            windows: Vec::new(),
+            ..Protection::default()
         };
         let of = |page| protection.of(page).first().map(|a| a.address);
         assert_eq!(
@@ -195,6 +233,37 @@ mod tests {
         assert_eq!(violated(0, u32::MAX - 7, true), Some(Owner::None));
     }
 
+    /// A block that is none of those that there are, or does not lead to one, was overwritten.
+    #[test]
+    fn argument_blocks_lead_to_each_other() {
+        let mut protection = Protection {
+            own: vec![area(0, 64)],
+            arguments: vec![area(64, 32), area(96, 32)],
+            ..Protection::default()
+        };
+        assert!(protection.has_arguments(5, |_| None));
+        protection.results.head = 16;
+        // The next block, and the pages of the one at hand.
+        let block = |words: [u32; 3]| {
+            move |at: u32| match at {
+                64 => Some(words[0]),
+                80 => Some(words[1]),
+                84 => Some(words[2]),
+                _ => None,
+            }
+        };
+        let next = |to: u32| block([to, 0, 48]);
+        assert!(!protection.has_arguments(80, block([112, 128, 48])));
+        assert!(!protection.has_arguments(80, block([112, 0, 1 << 30])));
+        assert!(protection.has_arguments(80, next(112)));
+        assert!(!protection.has_arguments(80, next(96)));
+        assert!(!protection.has_arguments(81, next(112)));
+        assert_eq!(
+            [64, 100, 128].map(|at| protection.argument_block(at)),
+            [Some(64), Some(96), None]
+        );
+    }
+
     /// Five lines of 32 bytes, windows of three of them; two pages, and then a window of its own.
     #[test]
     fn windows_slide_through_their_lines() {
@@ -213,6 +282,7 @@ mod tests {
                 row: (2, 4),
                 writes: false,
             }],
+            ..Protection::default()
         };
         let has = |page: u64| -> Vec<u32> {
             let lines = (0..10).filter(|line| {

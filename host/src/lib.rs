@@ -26,8 +26,8 @@ mod view;
 
 pub use device::{
     Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
-    HostError, HostReport, Imprint, KernelSteps, Options, Part, Placed, Run, RunReport, Source,
-    SourceError, Stage, StageReport, Trace, Turns, WINDOW,
+    HostError, HostReport, Imprint, KernelSteps, Options, Part, Placed, Run, RunReport,
+    SingleBuffered, Source, SourceError, Stage, StageReport, Trace, Turns, WINDOW,
 };
 pub use paging::{PAGE_EVENT, PageKernel, Paged};
 pub use schedule::{

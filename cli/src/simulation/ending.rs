@@ -41,14 +41,18 @@ pub(crate) fn conclude(
                 }
             )
         };
-        // The page loop works by the argument blocks alone: it is not where the fault is.
-        if place.file.as_deref() == Some("page.s") {
+        // The page loop works by the argument blocks alone, and addresses of pages come from them: it is not where the fault is.
+        let looped = place.file.as_deref() == Some("page.s");
+        if looped || report.overwritten_arguments.is_some() {
             outcome.notes += match report.findings.iter().any(overwritten) {
                 true => "the page loop had its argument blocks overwritten: see the check below\n",
-                false if !args.check => {
+                false if args.check => "",
+                false if looped => {
                     "the page loop works by argument blocks; --check names a store that overwrites one\n"
                 }
-                false => "",
+                false => {
+                    "its argument block was overwritten, from which it has the addresses of its pages; --check names the store\n"
+                }
             };
         }
         if let Some(dump) = report.dump.as_ref().filter(|_| !diverged) {

@@ -85,6 +85,110 @@ fn an_overwritten_argument_block_is_named() {
     );
 }
 
+/// The kernel faults itself, by an address that it has from there.
+#[test]
+fn an_address_from_an_overwritten_argument_block_is_named() {
+    let more = "lif r0, 1024.0
+        lif r1, 1024.0
+        stq q0, [a15]
+        ldx a0, [a15]
+        nop
+        nop
+        nop
+        nop
+        nop
+        nop";
+    let bench = bench(more);
+    let ended = bench.cp2(MAP);
+    ended.fails(
+        3,
+        &[
+            "k.s:",
+            "its argument block was overwritten",
+            "--check names",
+        ],
+    );
+    assert!(!ended.err.contains("page.s:"), "{}", ended.err);
+    // A fault of the kernel's own has nothing to do with it.
+    let ended = self::bench("movi a0, 1").cp2(MAP);
+    ended.fails(3, &["k.s:"]);
+    assert!(!ended.err.contains("argument block"), "{}", ended.err);
+}
+
+/// An output block that is not written whole is a finding; without the checkers nobody can know.
+#[test]
+fn an_output_block_that_is_not_whole_is_found() {
+    let bench = bench("nop");
+    let map = "map k.s --input x.npy --output y.npy --block 8";
+    bench.cp2(map).works();
+    let words = ["unwritten at page 0", "byte 16 of row 0"];
+    bench.cp2(&format!("{map} --check")).fails(1, &words);
+}
+
+/// Where two pages have no room the report says so, and by how many bytes.
+#[test]
+fn a_pass_of_one_page_at_a_time_says_what_is_missing() {
+    let bench = bench("nop");
+    let x: Vec<f32> = vec![1.0; 72_000];
+    bench.write("long.npy", npy("<f4", "False", "(72000,)", &bytes(&x)));
+    let map = "map k.s --input long.npy --output y.npy --block 6000";
+    let said = bench.cp2(map);
+    assert!(
+        said.works().out.contains("k: one page at a time"),
+        "{}",
+        said.out
+    );
+    let json = bench.cp2(&format!("{map} --json"));
+    let json = json.works().json();
+    // Two blocks in and two out, of 24,000 B each, and their arguments.
+    let short = json["single_buffered"][0]["bytes_short"].as_u64().unwrap();
+    assert!(
+        (96_000 - 65_536..97_000 - 65_536).contains(&short),
+        "{short}"
+    );
+    assert_eq!(json["buffering"], 1);
+    // It was asked for, or there is room.
+    for how in ["--block 6000 --buffering single", "--block 3000"] {
+        let map = format!("map k.s --input long.npy --output y.npy {how} --json");
+        let json = bench.cp2(&map).works().json();
+        assert_eq!(
+            json["single_buffered"].as_array().unwrap().len(),
+            0,
+            "{how}"
+        );
+    }
+    let text = "[arrays.x]\ninput = \"long.npy\"\n[arrays.y]\nshape = [72000]\noutput = \"y.npy\"\n[[pass]]\nkernel = \"k.s\"\nblock = [6000]\ninputs = [{ array = \"x\" }]\noutputs = [{ array = \"y\" }]\n";
+    bench.write("job.toml", text);
+    let said = bench.cp2("job run job.toml");
+    assert!(
+        said.works().out.contains("k: one page at a time"),
+        "{}",
+        said.out
+    );
+}
+
+/// Rows of whole granules take a pass more where they go on with their outermost elements, and only for that.
+#[test]
+fn a_clamped_edge_along_rows_is_named() {
+    let bench = bench("nop");
+    let x: Vec<f32> = vec![1.0; 640];
+    bench.write("rows.npy", npy("<f4", "False", "(4, 160)", &bytes(&x)));
+    let map = "map k.s --input rows.npy --output y.npy --block 1x16 --halo 0x4";
+    let said = bench.cp2(&format!("{map} --edge clamp"));
+    assert!(
+        said.works()
+            .out
+            .contains("1 pass more makes the clamped edges along rows"),
+        "{}",
+        said.out
+    );
+    assert!(!said.out.contains("no multiple of"), "{}", said.out);
+    for edge in ["zero", "periodic"] {
+        let said = bench.cp2(&format!("{map} --edge {edge}"));
+        assert!(!said.works().out.contains("pass more"), "{}", said.out);
+    }
+}
+
 #[test]
 fn deadlocks_say_since_when_and_what_to_add() {
     let bench = bench("nop");

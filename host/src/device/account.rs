@@ -2,9 +2,10 @@
 
 use super::engine::Engine;
 use super::progress::Kind;
-use super::report::{End, RunReport};
+use super::report::{End, RunReport, SingleBuffered};
 use super::state::{Arrival, Kernel};
 use crate::timeline::{Category, Slice, Track};
+use cp2_asm::isa::Scalar;
 use cp2_dma::Direction;
 use cp2_emu::{Cause, Causes, Counters, Dump, Status};
 use cp2_machine::Cycles;
@@ -52,6 +53,7 @@ impl Engine {
             name,
             page,
             first,
+            ..
         } = self.state.kernel.take()?;
         let (start, end) = (self.ticks(first), self.ticks(until.max(first)));
         self.timeline.push(start, end, || Slice {
@@ -91,10 +93,22 @@ impl Engine {
         });
     }
 
+    /// A pass has no room for two pages, by so many bytes.
+    pub(super) fn single_buffered(&mut self, pass: &str, bytes_short: u64) {
+        let pass = SingleBuffered {
+            pass: pass.to_owned(),
+            bytes_short,
+        };
+        if !self.single_buffered.contains(&pass) {
+            self.single_buffered.push(pass);
+        }
+    }
+
     /// The account of the run, which ended like this, with what CP2 counted.
     pub(crate) fn report(&mut self, end: End, counters: Counters) -> RunReport {
         let at = self.at();
         let running = self.state.kernel.as_ref().map(|kernel| kernel.command);
+        let overwritten_arguments = self.overwritten_arguments(&end);
         if self.state.kernel.is_some() {
             self.kernel_ended(match &end {
                 End::Fault(fault) => fault.cycle,
@@ -136,10 +150,26 @@ impl Engine {
             stage,
             stages,
             parts: self.parts.clone(),
+            single_buffered: self.single_buffered.clone(),
             findings: self.processor.findings().to_vec(),
             timeline: self.timeline.clone(),
+            overwritten_arguments,
             dump: (!end.is_finished()).then(|| Dump(&self.processor).to_string()),
             end,
         }
+    }
+
+    /// Of a kernel that faulted: where its argument block is, if that is no block any more as the host loads them, so that what the kernel has from it is nothing either.
+    fn overwritten_arguments(&self, end: &End) -> Option<u32> {
+        let End::Fault(_) = end else { return None };
+        let protection = self.state.kernel.as_ref()?.protection.as_ref()?;
+        let core = self.processor.core();
+        let block = core.scalar(Scalar::address(15));
+        let word = |address: u32| {
+            let mut bytes = [0; 4];
+            let read = core.read_dmem(0, address, &mut bytes);
+            read.is_ok().then(|| u32::from_le_bytes(bytes))
+        };
+        (!protection.has_arguments(block, word)).then_some(block)
     }
 }

@@ -91,9 +91,10 @@ impl Engine {
             } => {
                 let stage = self.stages.of(command).unwrap_or_default();
                 let stage = u32::try_from(stage).unwrap_or(u32::MAX);
+                let launched = protection.clone();
                 let first = self
                     .processor
-                    .launch_protected(entry, args, protection, stage);
+                    .launch_protected(entry, args, launched, stage);
                 let first = first.map_err(|e| fail(&name, e.into()))?.0;
                 let last = after
                     .iter()
@@ -105,6 +106,7 @@ impl Engine {
                     name: name.clone(),
                     page,
                     first,
+                    protection,
                 });
                 self.state.cp2_taken = true;
                 self.state.paged = self.ticks(first);

@@ -8,7 +8,7 @@ use super::command::{Action, Command};
 use super::error::HostError;
 use super::options::Options;
 use super::part::Part;
-use super::report::{DmaReport, End, HostReport};
+use super::report::{DmaReport, End, HostReport, SingleBuffered};
 use super::stages::Stages;
 use super::state::{Arrival, State};
 use crate::paging::PAGE_EVENT;
@@ -33,6 +33,8 @@ pub(crate) struct Engine {
     pub(super) stages: Stages,
     /// The parts of the run that have ended.
     pub(super) parts: Vec<Part>,
+    /// The passes that have no room for two pages.
+    pub(super) single_buffered: Vec<SingleBuffered>,
     /// The run cannot go on as it was recorded.
     pub(super) diverged: Option<End>,
 }
@@ -54,6 +56,7 @@ impl Engine {
             host: HostReport::default(),
             stages: Stages::default(),
             parts: Vec::new(),
+            single_buffered: Vec::new(),
             diverged: None,
         }
     }
@@ -67,6 +70,7 @@ impl Engine {
         self.host = HostReport::default();
         self.stages.clear();
         self.parts.clear();
+        self.single_buffered.clear();
         self.diverged = None;
     }
 

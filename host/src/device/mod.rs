@@ -36,7 +36,7 @@ pub use options::{Options, Trace};
 pub use part::Part;
 pub(crate) use program::parts;
 pub use program::{Placed, Run};
-pub use report::{DmaReport, End, HostReport, RunReport};
+pub use report::{DmaReport, End, HostReport, RunReport, SingleBuffered};
 pub use source::{Imprint, Source, SourceError};
 pub use stages::{Stage, StageReport};
 pub use state::WINDOW;
@@ -121,6 +121,11 @@ impl Device {
             is_other_stage: false,
             forecast: None,
         }
+    }
+
+    /// A pass has no room for two pages, by so many bytes: the report says so.
+    pub(crate) fn single_buffered(&mut self, pass: &str, bytes_short: u64) {
+        self.engine.single_buffered(pass, bytes_short);
     }
 
     /// The machine.

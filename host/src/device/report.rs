@@ -160,6 +160,15 @@ impl HostReport {
     }
 }
 
+/// A pass of one page at a time: DMEM has no room for two, so that nothing is moved while its kernel works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SingleBuffered {
+    /// What the pass's kernel is called.
+    pub pass: String,
+    /// Bytes of DMEM that two pages of the least size would take more than there are.
+    pub bytes_short: u64,
+}
+
 /// Everything measured in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -191,10 +200,14 @@ pub struct RunReport {
     pub stages: Vec<StageReport>,
     /// What lies between the marks, where there are any: cycles and causes of each.
     pub parts: Vec<Part>,
+    /// The passes, each once, that had no room for two pages.
+    pub single_buffered: Vec<SingleBuffered>,
     /// What the checkers found.
     pub findings: Vec<Finding>,
     /// What happened when.
     pub timeline: Timeline,
+    /// Of a kernel that faulted: what `a15` held, where that is no argument block any more as the host loads them: something overwrote it.
+    pub overwritten_arguments: Option<u32>,
     /// Where everything stood, unless the run finished.
     pub dump: Option<String>,
 }

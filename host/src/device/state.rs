@@ -6,6 +6,7 @@ use super::error::HostError;
 use super::idle::Idle;
 use super::progress::{Kind, Progress};
 use super::window::{Needs, Window};
+use cp2_emu::Protection;
 use cp2_machine::{Machine, Ticks};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -55,6 +56,7 @@ pub(super) struct Kernel {
     pub(super) name: Arc<str>,
     pub(super) page: Option<u64>,
     pub(super) first: u64,
+    pub(super) protection: Option<Arc<Protection>>,
 }
 
 /// The control CPU in the middle of a run. Runs whose processors and states are

@@ -117,14 +117,15 @@ impl Nest {
     }
 
     /// The argument block of page `k` for one section, of a run of so many pages whose next block is at `next`: what decides how
-    /// long the kernel takes. What only says where in its array a page is, is left out.
+    /// long the kernel takes. What only says where in its array a page is, is left out where the kernel does not ask for it.
     #[must_use]
     pub fn counted_arguments(&self, k: u64, pages: u32, next: u32) -> Vec<u32> {
         let mut words = self.arguments_at(k, 0);
         words.truncate(self.layout.bytes() as usize / 4);
-        let origin = (0..4).map(|word| (SECTION_ORIGIN + 4 * word, 0));
-        let own = [(NEXT, next), (PAGES, pages), (INDEX, 0)];
-        for (at, value) in own.into_iter().chain(origin) {
+        let places = (0..4).map(|word| SECTION_ORIGIN + 4 * word).chain([INDEX]);
+        let unread = places.filter(|at| !self.sweep.reads.has(*at));
+        let own = [(NEXT, next), (PAGES, pages)];
+        for (at, value) in own.into_iter().chain(unread.map(|at| (at, 0))) {
             if let Some(word) = words.get_mut(self.layout.word(at)) {
                 *word = value;
             }

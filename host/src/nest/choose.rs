@@ -4,9 +4,9 @@ use super::NestError;
 use super::field::AXES;
 use super::job::{PageCycles, Sweep};
 use super::plan::{Move, Nest, Size};
-use crate::schedule::BlocksPerSection;
+use crate::schedule::{BlocksPerSection, Buffering};
 use cp2_dma::transfer_time;
-use cp2_machine::Machine;
+use cp2_machine::{Bytes, Machine};
 use std::collections::VecDeque;
 
 /// Cycles between the end of a page and the loads that wait for it, which two buffers leave the DMA idle and three do not.
@@ -85,7 +85,10 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
     if let (None, Some(e)) = (&best, refused) {
         return Err(e);
     }
-    let best = best.map(|(_, nest)| nest);
+    let best = best.map(|(_, nest)| Nest {
+        short: short(&nest, machine, min),
+        ..nest
+    });
     best.ok_or_else(|| {
         let streams = sweep.inputs.iter().chain(&sweep.outputs);
         let streams = streams.filter(|field| field.within.is_none());
@@ -106,6 +109,30 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
         }
     })
 }
+
+/// Bytes that are missing for two pages of so many blocks, where a nest takes its pages one at a time though nobody asked for it.
+fn short(nest: &Nest, machine: &Machine, blocks: u64) -> Option<u64> {
+    if nest.degree() > 1 || nest.len() < 2 || nest.sweep.buffering != Buffering::Auto {
+        return None;
+    }
+    let two = Size {
+        deal: nest.cuts.deal,
+        blocks,
+        first: blocks,
+        degree: 2,
+    };
+    // As if there were room.
+    let mut roomy = machine.clone();
+    roomy.cp2.dmem = Bytes(ROOM.max(4 * machine.cp2.dmem.0));
+    let two = Nest::of(&nest.sweep, &roomy, two).ok()??;
+    two.map
+        .used()
+        .checked_sub(machine.cp2.dmem.0)
+        .filter(|&bytes| bytes > 0)
+}
+
+/// Bytes of local memory that any two pages have room in, which each fit one that there is.
+const ROOM: u64 = 1 << 28;
 
 /// Cycles of the transfers of a kind's page.
 fn moved(moves: &[Move], machine: &Machine) -> f64 {

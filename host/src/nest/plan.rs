@@ -87,6 +87,8 @@ pub struct Nest {
     pub(super) quad: u64,
     pub(super) levels: usize,
     pub(super) expected: f64,
+    /// Bytes that DMEM is short of for two pages of the least size, if there is but one at a time for want of them.
+    pub(super) short: Option<u64>,
 }
 
 /// A number of bytes inside DMEM, whose addresses are u32.
@@ -194,6 +196,7 @@ impl Nest {
             quad,
             levels: machine.dma.levels,
             expected: 0.0,
+            short: None,
             cuts,
         };
         nest.expected = choose::expected(&nest, machine);
@@ -264,6 +267,12 @@ impl Nest {
     #[must_use]
     pub fn degree(&self) -> usize {
         self.degree
+    }
+
+    /// Bytes that DMEM is short of for two pages of the least size, where there is but one at a time for want of them.
+    #[must_use]
+    pub fn bytes_short(&self) -> Option<u64> {
+        self.short
     }
 
     /// Number of blocks.

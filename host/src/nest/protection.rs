@@ -1,8 +1,9 @@
 //! What of DMEM a page kernel may touch.
 
+use super::field::{Field, X};
 use super::plan::{Nest, narrow};
 use crate::paging::PAGE_EVENT;
-use cp2_emu::{Area, PageAreas, Protection, Sliding};
+use cp2_emu::{Area, PageAreas, Protection, Results, Sliding, StoredRows};
 
 impl Nest {
     /// What the page kernel may touch: its windows and blocks, tables, scratch, arguments and program data.
@@ -69,6 +70,70 @@ impl Nest {
                 areas: buffers.collect(),
             }],
             windows: sliding.collect(),
+            results: self.results(),
         }
     }
+
+    /// The buffers of its streams, and where what is stored of them comes to. What lies in the buffer of an input is as it was loaded, and a
+    /// reduction's result stays where it is, whatever a page makes of it.
+    fn results(&self) -> Results {
+        let inputs = self.sweep.inputs.len();
+        let all = self.places.iter().zip(&self.bytes).zip(&self.rings);
+        let own = all.enumerate().filter(|(index, (_, ring))| {
+            let reduced = *index >= inputs && self.sweep.partials.is_some();
+            ring.is_none() && !reduced && self.lying(*index).0 == *index
+        });
+        let (mut streams, mut first) = (Vec::new(), 0);
+        for (index, ((places, &bytes), _)) in own {
+            let area = |&address: &u32| Area {
+                address,
+                bytes: narrow(bytes),
+            };
+            first += usize::from(index < inputs);
+            streams.push(places.iter().map(area).collect());
+        }
+        let outputs = self.sweep.outputs.iter();
+        let mut rows: Vec<StoredRows> = outputs
+            .filter_map(|field| stored(field, self.granule))
+            .collect();
+        rows.extend(self.gathered_rows());
+        Results {
+            head: self.layout.before,
+            streams,
+            inputs: first,
+            pages: self.len(),
+            rows,
+        }
+    }
+
+    /// Where the results of all sections meet.
+    fn gathered_rows(&self) -> Option<StoredRows> {
+        let (system, field) = (self.sweep.partials?, self.sweep.outputs.first()?);
+        let pitch = field.pitch(field.block[X], self.quad);
+        Some(StoredRows {
+            system,
+            bytes: field.result_bytes(self.quad) * self.cuts.sections,
+            plane: pitch * field.block[1],
+            pitch,
+            row: field.block[X] * field.element,
+        })
+    }
+}
+
+/// The rows of an array that is stored, with what the last granule of each has behind them.
+fn stored(field: &Field, granule: u64) -> Option<StoredRows> {
+    let own = field.strips.iter().find(|strip| strip.from == 0)?;
+    let row = field.shape[X] * field.element;
+    let whole = row.next_multiple_of(granule.max(1));
+    let [planes, rows, _] = field.shape;
+    // Of one row, and of one plane, nobody says how far it is to the next.
+    let pitch = if rows > 1 { own.row } else { whole };
+    let plane = if planes > 1 { own.plane } else { pitch * rows };
+    Some(StoredRows {
+        system: own.system,
+        bytes: plane * (planes - 1) + pitch * (rows - 1) + whole,
+        plane,
+        pitch,
+        row,
+    })
 }

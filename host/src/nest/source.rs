@@ -169,6 +169,9 @@ impl Device {
         arguments: &NestArguments,
         after: &[Event],
     ) -> Result<Paged, HostError> {
+        if let Some(short) = nest.bytes_short() {
+            self.single_buffered(&kernel.name, short);
+        }
         let mut after = after.to_vec();
         for (table, &at) in nest.sweep.tables.iter().zip(&nest.tables) {
             let granule = self.machine().dma.granule.0.max(1);

@@ -5,14 +5,14 @@ use super::check::check;
 use super::error::PlanError;
 use super::estimate::{Estimate, estimate};
 use super::frame::{Frame, does_not_fit};
-use super::job::{BlocksPerSection, Paging};
+use super::job::{BlocksPerSection, Buffering, Paging};
 use super::map::DmemMap;
 use super::page::{Page, Pages};
 use super::transfer::shares;
 use crate::paging::aligned;
 use crate::view::Limits;
 use cp2_dma::{Descriptor, Direction};
-use cp2_machine::Machine;
+use cp2_machine::{Bytes, Machine};
 use serde::{Deserialize, Serialize};
 
 /// How a paging job is carried out: a plain value, independent of any device.
@@ -30,7 +30,12 @@ pub struct Plan {
     slots: Vec<u32>,
     limits: Limits,
     estimate: Estimate,
+    /// Bytes that DMEM is short of for two pages of the least size, if there is but one at a time for want of them.
+    short: Option<u64>,
 }
+
+/// Bytes of local memory that any two pages have room in, which each fit one that there is.
+const ROOM: u64 = 1 << 28;
 
 impl Plan {
     /// Plans `job` on `machine`.
@@ -81,8 +86,9 @@ impl Plan {
                 }
             }
         }
-        let plan = best.ok_or_else(|| does_not_fit(&job, machine, min))?;
+        let mut plan = best.ok_or_else(|| does_not_fit(&job, machine, min))?;
         plan.validate(machine)?;
+        plan.short = plan.missing(machine, (sections, min));
         Ok(plan)
     }
 
@@ -111,9 +117,33 @@ impl Plan {
             slots,
             limits: Limits::of(machine),
             estimate: Estimate::default(),
+            short: None,
         };
         plan.estimate = estimate(&plan, machine);
         Some(plan)
+    }
+
+    /// Bytes that are missing for two pages of so many blocks, where pages come one at a time though nobody asked for it.
+    fn missing(&self, machine: &Machine, (sections, blocks): (u32, u32)) -> Option<u64> {
+        if self.degree > 1 || self.pages.len() < 2 || self.job.buffering != Buffering::Auto {
+            return None;
+        }
+        // As if there were room.
+        let mut roomy = machine.clone();
+        roomy.cp2.dmem = Bytes(ROOM.max(4 * machine.cp2.dmem.0));
+        let frame = Frame::new(&self.job, &roomy, 2, blocks)?;
+        let pages = Pages::new(self.job.blocks, sections, blocks, blocks);
+        let two = Self::of(&frame, &self.job, &roomy, pages)?;
+        two.map
+            .used()
+            .checked_sub(machine.cp2.dmem.0)
+            .filter(|&bytes| bytes > 0)
+    }
+
+    /// Bytes that DMEM is short of for two pages of the least size, where there is but one at a time for want of them.
+    #[must_use]
+    pub fn bytes_short(&self) -> Option<u64> {
+        self.short
     }
 
     /// Checks the transfers of the pages that differ from their neighbours.

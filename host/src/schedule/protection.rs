@@ -1,8 +1,9 @@
 //! What of DMEM is the kernel's own while it works on a page of a plan.
 
+use super::args::HEADER;
 use super::plan::Plan;
 use crate::paging::{PAGE_EVENT, QUAD};
-use cp2_emu::{Area, PageAreas, Protection};
+use cp2_emu::{Area, PageAreas, Protection, Results};
 
 /// The area of `bytes` bytes from `address` on, both inside DMEM. It ends with an access of the widest kind: what lies
 /// between that and the next area belongs to nobody.
@@ -22,9 +23,7 @@ impl Plan {
             return Protection {
                 signal: PAGE_EVENT,
                 own: reserved.collect(),
-                arguments: Vec::new(),
-                pages: Vec::new(),
-                windows: Vec::new(),
+                ..Protection::default()
             };
         };
         let arguments = self.args().into_iter();
@@ -51,6 +50,10 @@ impl Plan {
             arguments: arguments.collect(),
             pages,
             windows: Vec::new(),
+            results: Results {
+                head: HEADER,
+                ..Results::default()
+            },
         }
     }
 

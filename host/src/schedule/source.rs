@@ -154,6 +154,9 @@ impl Device {
         arguments: &PageArguments,
         after: &[Event],
     ) -> Result<Paged, HostError> {
+        if let Some(short) = plan.bytes_short() {
+            self.single_buffered(&kernel.name, short);
+        }
         let after: Vec<Event> = after.iter().chain(&arguments.written).copied().collect();
         self.paged(PlanWork::new(plan, arguments), kernel, &after)
     }

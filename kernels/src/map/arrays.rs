@@ -58,6 +58,8 @@ pub struct Arrays {
     job: Job,
     known: Vec<Known>,
     outputs: Vec<usize>,
+    /// Passes that make the clamped margins of rows.
+    clamps: usize,
 }
 
 /// An array in system memory.
@@ -96,6 +98,7 @@ impl Arrays {
             job: Job::new(machine, options),
             known: Vec::new(),
             outputs: Vec::new(),
+            clamps: 0,
         }
     }
 
@@ -205,9 +208,15 @@ impl Arrays {
                 field = field.halo(axes(&known.name, &stream.halo, 0)?, stream.edge);
             }
             let address = known.buffer.address();
-            sweep
-                .inputs
-                .push(self.job.windows(field, address, (sweep.march, reduce))?);
+            let granule = self.job.machine().dma.granule.0.max(1);
+            let whole = (field.shape[AXES - 1] * field.element).is_multiple_of(granule);
+            let before = self.job.passes().len();
+            let windows = self.job.windows(field, address, (sweep.march, reduce))?;
+            // Of rows that the DMA moves it is the clamped edge alone that takes a pass.
+            if whole && stream.edge == Edge::Clamp {
+                self.clamps += self.job.passes().len() - before;
+            }
+            sweep.inputs.push(windows);
         }
         let mut back = Vec::new();
         for stream in &streams.outputs {
@@ -259,6 +268,7 @@ impl Arrays {
             outputs,
             expected,
             figures,
+            clamps: self.clamps,
             passes,
             run,
         })

@@ -125,6 +125,8 @@ pub struct Mapped {
     pub expected: Option<Cycles>,
     /// The proved limit: the user's arrays once over the DMA channel. Of the kernel's own problem nothing is known.
     pub figures: Figures,
+    /// Of the passes that put arrays into another layout those that only make the margins of rows, where these go on with their outermost elements.
+    pub clamps: usize,
     /// Its passes: that of the kernel, and before and behind it those that put arrays into another layout.
     pub passes: Vec<Pass>,
     /// The run.

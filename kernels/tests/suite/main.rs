@@ -18,6 +18,8 @@ mod mixed;
 mod monotone;
 mod npb;
 mod odd_machines;
+mod page_checks;
+mod prices;
 mod random;
 mod real;
 mod real_ceilings;

@@ -1,5 +1,6 @@
 //! What a job did, pass by pass.
 
+use super::super::map::margins;
 use super::RunArgs;
 use crate::io::shown;
 use crate::simulation::{figures, heading, limits, merge, name, table};
@@ -13,12 +14,13 @@ use serde_json::{Value, json};
 pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
     let report = &done.run.report;
     let mut text = format!("{} passes of {}\n", passes(done), args.job.display());
-    if done.relayouts() > 0 {
+    let relayouts = done.relayouts() - done.clamps;
+    if relayouts > 0 {
         text += &format!(
-            "{} more put arrays into another layout: rows or edges are no multiple of 16 bytes\n",
-            done.relayouts()
+            "{relayouts} more put arrays into another layout: rows or edges are no multiple of 16 bytes\n"
         );
     }
+    text += &margins(done);
     text += &table(report);
     text += &by_stage(&done.run);
     text += &limits(&done.figures, done.expected, report).text;
@@ -41,6 +43,7 @@ pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
             "job": shown(&args.job),
             "passes": passes(done),
             "relayouts": done.relayouts(),
+            "clamped_edges": done.clamps,
         }),
     );
     fields = merge(fields, limits(&done.figures, done.expected, report).json);

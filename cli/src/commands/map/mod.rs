@@ -2,6 +2,7 @@
 
 mod compare;
 mod extents;
+mod margins;
 mod results;
 mod tolerance;
 mod word;
@@ -15,6 +16,7 @@ use cp2_host::nest::{Edge, March};
 use cp2_host::{BlocksPerSection, Buffering, Options};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, map};
 pub(super) use extents::Extents;
+pub(super) use margins::margins;
 pub(super) use results::{Expected, deliver};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -196,6 +198,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             "buffering": nest.map(cp2_host::nest::Nest::degree),
             "pages": nest.map(cp2_host::nest::Nest::len),
             "relayouts": done.relayouts(),
+            "clamped_edges": done.clamps,
         }),
     );
     let figures = merge(figures, limits(&done.figures, done.expected, report).json);
@@ -410,7 +413,7 @@ impl Args {
             kind.name(),
             self.kernel.display()
         );
-        match done.relayouts() {
+        match done.relayouts() - done.clamps {
             0 => {}
             1 => {
                 text += "1 pass more puts an array into another layout: its rows or edges are no multiple of 16 bytes\n"
@@ -421,6 +424,7 @@ impl Args {
                 )
             }
         }
+        text += &margins(done);
         text += &table(&done.run.report);
         text += &limits(&done.figures, done.expected, &done.run.report).text;
         if let (true, Some(nest)) = (self.plan, done.nest()) {

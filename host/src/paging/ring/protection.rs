@@ -38,8 +38,7 @@ impl RingPass {
             signal: DONE,
             own,
             arguments: vec![area(ring.arguments, bytes)],
-            pages: Vec::new(),
-            windows: Vec::new(),
+            ..Protection::default()
         }));
         self
     }
