@@ -1,12 +1,17 @@
 //! Prints `docs/performance.md`: every kernel of the registry, modelled and emulated.
 //!
-//! `cargo run --release -p cp2-kernels --example performance > docs/performance.md`
+//! `cargo run --release -p cp2-kernels --example performance > docs/performance.md`; with names of kernels their tables alone.
 
 mod page;
 
 use cp2_kernels::registry::KernelError;
 
 fn main() -> Result<(), KernelError> {
-    print!("{}", page::page(&mut |_| ())?);
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let text = match names.is_empty() {
+        true => page::page(&mut |_| ())?,
+        false => page::tables(|name| names.iter().any(|own| own == name), &mut |_| ())?,
+    };
+    print!("{text}");
     Ok(())
 }

@@ -17,30 +17,43 @@ type Case = (&'static dyn Kernel, Size, Arc<Machine>);
 
 /// The whole document; every row goes to `seen` as well, in its order.
 pub(crate) fn page(seen: &mut dyn FnMut(Row)) -> Result<String, KernelError> {
+    Ok(format!("{HEAD}{}\n{COMPARED}", tables(|_| true, seen)?))
+}
+
+/// The tables of kernels whose names are wanted.
+pub(crate) fn tables(
+    wanted: impl Fn(&str) -> bool,
+    seen: &mut dyn FnMut(Row),
+) -> Result<String, KernelError> {
     let machines: Vec<Arc<Machine>> = Machine::names()
         .into_iter()
         .filter_map(Machine::builtin)
         .map(Arc::new)
         .collect();
     let mut cases: Vec<Case> = Vec::new();
-    for kernel in registry::all() {
+    for kernel in registry::all().into_iter().filter(|k| wanted(k.name())) {
         for size in kernel.sizes() {
             let rows = machines.iter().cloned();
             cases.extend(rows.map(|machine| (kernel, size.clone(), machine)));
         }
     }
-    let mut text = HEAD.to_owned();
-    let mut last = "";
-    for (row, (kernel, ..)) in measured(&cases).into_iter().zip(&cases) {
+    let mut text = String::new();
+    let mut rows = measured(&cases).into_iter().zip(&cases).peekable();
+    while let Some((row, (kernel, ..))) = rows.next() {
         let row = row?;
-        if kernel.name() != last {
-            last = kernel.name();
+        let name = kernel.name();
+        if !text.contains(&title(name)) {
             text += &head(*kernel);
         }
         text += &line(&row);
         seen(row);
+        let more = rows
+            .peek()
+            .is_some_and(|(_, (next, ..))| next.name() == name);
+        if let Some(why) = kernel.below().filter(|_| !more) {
+            text += &format!("\nBelow {}: {why}.\n", registry::LOW);
+        }
     }
-    text += &format!("\n{COMPARED}");
     Ok(text)
 }
 
@@ -69,12 +82,16 @@ fn measured(cases: &[Case]) -> Vec<Result<Row, KernelError>> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
+fn title(name: &str) -> String {
+    format!("\n### {name}\n\n")
+}
+
 fn head(kernel: &dyn Kernel) -> String {
     format!(
-        "\n### {}\n\n{}\n\n\
+        "{}{}\n\n\
          | size | machine | cycles | bound | reference | efficiency | model | model / cycles | limit | the reference is | efficiency before | what changed |\n\
          |---|---|--:|--:|--:|--:|--:|--:|---|---|--:|---|\n",
-        kernel.name(),
+        title(kernel.name()),
         sentence(kernel.summary())
     )
 }

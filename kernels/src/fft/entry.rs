@@ -66,6 +66,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "2048 1024",
             "4096 1024",
         ],
+        below: None,
         problem: lines,
         plan: complex,
     },
@@ -91,6 +92,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "2097152 1",
             "4194304 1",
         ],
+        below: None,
         problem: lines,
         plan: |machine, problem| {
             batch(problem, |fft| {
@@ -129,6 +131,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "1 64 32 256",
             "64 64 64 1",
         ],
+        below: None,
         problem: lines,
         plan: |machine, problem| batch(problem, |fft| array(machine, fft)),
     },
@@ -153,6 +156,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "4095 16",
             "100000 1",
         ],
+        below: None,
         problem: lines,
         plan: |machine, problem| {
             batch(problem, |fft| {
@@ -176,6 +180,9 @@ pub(crate) const KERNELS: [Entry; 7] = [
             BATCH,
         ],
         sizes: &["127 1024", "251 1024", "1009 64", "10007 4", "100003 1"],
+        below: Some(
+            "1009 numbers go through two transforms of 2048 in five or more passes over system memory, with relayouts around them because rows of an odd number of complex numbers begin inside a granule of the DMA; the reference is Rader's algorithm over 1008 = 16 x 9 x 7, for which there is no kernel",
+        ),
         problem: lines,
         plan: |machine, problem| {
             batch(problem, |fft| {
@@ -207,6 +214,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         ],
         parameters: REAL,
         sizes: REAL_SIZES,
+        below: None,
         problem: |_, size| reals(size, Direction::Forward),
         plan: real,
     },
@@ -216,6 +224,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         sources: &["fft/real_back.s", "fft/back_columns.s", "fft/parts_rows.s"],
         parameters: REAL,
         sizes: REAL_SIZES,
+        below: None,
         problem: |_, size| reals(size, Direction::Inverse),
         plan: real,
     },

@@ -16,6 +16,8 @@ pub struct Entry {
     pub(crate) parameters: &'static [Parameter],
     /// The sizes of the tables, numbers and words, see [`Size::of_row`].
     pub(crate) sizes: &'static [&'static str],
+    /// See [`Kernel::below`].
+    pub(crate) below: Option<&'static str>,
     /// The problem of a size, given the kernel's name.
     pub(crate) problem: MakeProblem,
     /// How the kernel computes it; none where it is not of the kernel's type.
@@ -43,6 +45,10 @@ impl Kernel for Entry {
         let rows = self.sizes.iter();
         rows.flat_map(|row| Size::of_row(self.parameters, row))
             .collect()
+    }
+
+    fn below(&self) -> Option<&'static str> {
+        self.below
     }
 
     fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError> {

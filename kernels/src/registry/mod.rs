@@ -48,6 +48,9 @@ pub fn find(name: &str) -> Option<&'static dyn Kernel> {
     all().into_iter().find(|k| k.name() == name)
 }
 
+/// The efficiency below which a row of the tables says why.
+pub const LOW: f64 = 0.3;
+
 /// A kernel of the library.
 pub trait Kernel: Sync {
     /// Its name on the command line and in tables.
@@ -64,6 +67,9 @@ pub trait Kernel: Sync {
 
     /// The sizes of the tables.
     fn sizes(&self) -> Vec<Size>;
+
+    /// Why rows of its table have an efficiency below [`LOW`]; none of a kernel that has no such row.
+    fn below(&self) -> Option<&'static str>;
 
     /// What it computes at a size.
     ///

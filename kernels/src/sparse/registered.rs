@@ -19,6 +19,9 @@ pub(crate) const KERNELS: [Entry; 1] = [Entry {
         "grid5 110 0 5 0 real 1 1",
         "grid27 24 0 27 0 real 1 1",
     ],
+    below: Some(
+        "the reference moves values and vectors once; the product of a pattern without regularity is generated code, whose words cross the channel beside the values, 8 bytes a place or a distinct address of the vector, and take a load and a selection for nearly every entry, since no section has addresses of its own",
+    ),
     problem: |_, size| Ok(Arc::new(SpmvProblem::of_size(size)?)),
     plan: product,
 }];

@@ -39,6 +39,7 @@ pub(crate) const KERNELS: [Entry; 1] = [Entry {
         "64 64 128 19 1 zero element",
         "32 61 70 7 1 mirrored class",
     ],
+    below: None,
     problem: |_, size| Ok(Arc::new(StencilProblem::of_size(size)?)),
     plan: stencil,
 }];

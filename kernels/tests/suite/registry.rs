@@ -72,18 +72,48 @@ fn names_are_unique_and_sizes_have_the_parameters() {
     }
 }
 
+/// The same without a run, of the document, which another test keeps as the kernels are.
+#[test]
+fn low_rows_of_the_document_say_why() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    for part in document.split("\n### ").skip(1) {
+        let name = part.lines().next().unwrap();
+        let efficiencies = part.lines().filter_map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            cells.get(6)?.parse::<f64>().ok()
+        });
+        let low = efficiencies
+            .clone()
+            .any(|efficiency| efficiency < registry::LOW);
+        assert!(efficiencies.count() > 0, "{name}");
+        assert_eq!(low, part.contains("\nBelow 0.3: "), "{name}");
+    }
+}
+
 /// Each kernel at the sizes of its tables on both machines: the model explains at least 0.90 of the measured time, and neither it nor the
 /// reference exceeds this, nor the bound the reference; and the document says what was measured.
 #[test]
 fn the_model_explains_every_kernel_and_the_document_has_it() {
-    let mut wrong = Vec::new();
+    let (mut wrong, mut low) = (Vec::new(), BTreeSet::new());
     let mut check = |row: Row| {
         let explained = (0.90..=1.0).contains(&row.ratio);
         let beaten = row.efficiency > 1.0 || row.figures.bound > row.figures.reference;
+        low.extend((row.efficiency < registry::LOW).then_some(row.kernel));
         wrong.extend((!explained || beaten).then_some(row));
     };
     let page = page::page(&mut check).unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
+    // A kernel says why rows of its table are low, and says nothing where none is.
+    let all = registry::all();
+    let say = all.iter().filter(|kernel| kernel.below().is_some());
+    let say: BTreeSet<&str> = say.map(|kernel| kernel.name()).collect();
+    assert_eq!(
+        low,
+        say,
+        "kernels with rows below {}, and those with a `below`",
+        registry::LOW
+    );
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
     let document = std::fs::read_to_string(document).unwrap();
     let differ = document.lines().zip(page.lines()).find(|(a, b)| a != b);
