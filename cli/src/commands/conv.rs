@@ -3,9 +3,10 @@
 use super::MachineArg;
 use super::channels::ChannelArgs;
 use super::filtering::{Task, run as filter};
+use super::ways::WaysArgs;
 use crate::outcome::{Failure, Outcome};
 use crate::simulation::SimulationArgs;
-use cp2_kernels::conv::{Mode, matched};
+use cp2_kernels::conv::{Mode, Rate, matched};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -18,6 +19,8 @@ pub(crate) struct Args {
     /// Correlate with the taps: a matched filter [default: convolve]
     #[arg(long)]
     correlate: bool,
+    #[command(flatten)]
+    ways: WaysArgs,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
@@ -49,7 +52,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         machine: &args.machine,
         simulation: &args.simulation,
         mode: args.mode.into(),
-        rate: None,
+        rate: Rate::SAME,
+        ways: args.ways.ways()?,
     };
     let taps = |taps: Vec<_>| {
         if args.correlate { matched(&taps) } else { taps }

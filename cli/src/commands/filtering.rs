@@ -2,14 +2,15 @@
 
 use super::MachineArg;
 use super::channels::{ChannelArgs, Channels};
+use super::ways::Spoiled;
 use crate::interrupt;
-use crate::io::{Timed, shown};
+use crate::io::{self, NonFinite, Noted, Timed, shown};
 use crate::outcome::{Failure, Outcome, Wrong};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
 use cp2_host::{Buffer, HostError, Source};
-use cp2_kernels::conv::{ConvProblem, Convolver, Mode, Numbers, Rate, source};
+use cp2_kernels::conv::{ConvProblem, Convolver, Mode, Numbers, Rate, Ways, source};
 use cp2_kernels::{KernelRun, Verdict, judged};
 use cp2_machine::Machine;
 use cp2_problems::Problem as _;
@@ -29,8 +30,10 @@ pub(crate) struct Task<'a> {
     pub(crate) simulation: &'a SimulationArgs,
     /// Outputs of a convolution.
     pub(crate) mode: Mode,
-    /// Of a direct filter its rate.
-    pub(crate) rate: Option<Rate>,
+    /// Outputs for a sample.
+    pub(crate) rate: Rate,
+    /// Filters that may be taken.
+    pub(crate) ways: Ways,
 }
 
 /// Filters the channels with the taps that `change` makes of those given.
@@ -42,9 +45,7 @@ pub(crate) fn run(
     let mut outputs = task.channels.check_outputs(task.machine)?;
     task.simulation.check_outputs(&mut outputs)?;
     let machine: Arc<Machine> = Arc::new(task.machine.load()?);
-    let mut channels = task
-        .channels
-        .load(&machine, (task.mode, task.rate.unwrap_or_default()))?;
+    let mut channels = task.channels.load(&machine, (task.mode, task.rate))?;
     channels.taps = change(channels.taps);
     let mut outcome = match channels.real {
         true => filter::<f32>(task, &machine, &mut channels, json)?,
@@ -57,7 +58,7 @@ pub(crate) fn run(
     Ok(outcome)
 }
 
-fn filter<T: Numbers>(
+fn filter<T: Numbers + io::Value>(
     task: &Task<'_>,
     machine: &Arc<Machine>,
     signal: &mut Channels,
@@ -67,22 +68,16 @@ where
     Channels: Source<T>,
 {
     let (taps, channels) = (&signal.taps, signal.channels);
+    let spoiled = NonFinite::of(taps);
+    Spoiled::check(spoiled, (task.mode, task.ways))?;
     let samples = signal.shape.last().copied().unwrap_or(0);
     let planning = crate::progress::planning(json);
-    let planned = match task.rate {
-        Some(rate) => {
-            Convolver::resampler::<T>(machine, taps, channels, samples, rate).and_then(|filter| {
-                let problem = ConvProblem::resampled(taps, channels, samples, rate)?;
-                Ok((problem, filter))
-            })
-        }
-        None => {
-            Convolver::new::<T>(machine, taps, channels, samples, task.mode).and_then(|filter| {
-                let problem = ConvProblem::new(taps, channels, samples, task.mode)?;
-                Ok((problem, filter))
-            })
-        }
-    };
+    let what = (task.mode, task.rate);
+    let filter = Convolver::by::<T>(machine, (taps, channels, samples), what, task.ways);
+    let planned = filter.and_then(|filter| {
+        let problem = ConvProblem::at_rate(taps, channels, samples, what)?;
+        Ok((problem, filter))
+    });
     drop(planning);
     let (problem, filter) = planned.map_err(Failure::input)?;
     let known = filter.figures::<T>(channels);
@@ -100,11 +95,16 @@ where
     }
     let (options, progress) = task.simulation.begin(Some(known.reference.get()), json);
     let threads = options.threads;
-    let mut input = Timed::<T>::new(signal);
+    let mut noted = Noted::<T>::new(signal);
+    let mut input = Timed::<T>::new(&mut noted);
     let run = filter
         .process_from(&mut input, options)
         .map_err(Failure::input)?;
     let host_seconds = input.seconds();
+    let spoiled = Spoiled {
+        samples: noted.seen,
+        taps: spoiled,
+    };
     drop(progress);
     let kept = run.keeps_inputs().map_err(Failure::input)?;
     let verdict = match run.output {
@@ -116,7 +116,15 @@ where
     };
     let mut outcome = Outcome {
         text: text(&problem, &filter, &run, verdict, host_seconds),
-        json: fields(&problem, &filter, &run, verdict, host_seconds),
+        json: merge(
+            fields(&problem, &filter, &run, verdict, host_seconds),
+            json!({
+                "nonfinite_samples": spoiled.samples.count,
+                "nonfinite_taps": spoiled.taps.count,
+                "nonfinite_spread": spoiled.spreads(&problem, &filter),
+            }),
+        ),
+        notes: spoiled.warnings(&problem, &filter),
         ..Outcome::default()
     };
     task.simulation.emit(&run.run, &mut outcome)?;
@@ -196,6 +204,8 @@ fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
         "decimate": problem.rate().decimate(),
         "interpolate": problem.rate().interpolate(),
         "outputs": problem.outputs(),
+        "method": filter.method().to_string(),
+        "exact_nonfinite": filter.is_exact(),
         "kernel": filter.kernel(),
         "candidates": candidates,
     })

@@ -3,6 +3,7 @@
 use super::MachineArg;
 use super::channels::ChannelArgs;
 use super::filtering::{Task, run as filter};
+use super::ways::WaysArgs;
 use crate::outcome::{Failure, Outcome};
 use crate::simulation::SimulationArgs;
 use cp2_kernels::conv::{Mode, Rate};
@@ -19,6 +20,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "I")]
     interpolate: Option<usize>,
     #[command(flatten)]
+    ways: WaysArgs,
+    #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
     simulation: SimulationArgs,
@@ -27,9 +30,9 @@ pub(crate) struct Args {
 /// Filters.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let rate = match (args.decimate, args.interpolate) {
-        (Some(m), _) => Rate::Decimate(m),
-        (_, Some(i)) => Rate::Interpolate(i),
-        _ => Rate::Decimate(1),
+        (Some(m), _) => Rate::decimate_by(m),
+        (_, Some(i)) => Rate::interpolate_by(i),
+        _ => Rate::SAME,
     };
     let task = Task {
         schema: "cp2-fir/1",
@@ -37,7 +40,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         machine: &args.machine,
         simulation: &args.simulation,
         mode: Mode::Full,
-        rate: Some(rate),
+        rate,
+        ways: args.ways.ways()?,
     };
     filter(&task, |taps| taps, json)
 }

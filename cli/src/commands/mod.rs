@@ -22,6 +22,7 @@ mod solve;
 mod spmv;
 mod stencil;
 mod tune;
+mod ways;
 
 use crate::io::{FileError, read_small};
 use crate::outcome::{Failure, Outcome};
@@ -47,7 +48,7 @@ pub(crate) enum Command {
     Fft(fft::Args),
     /// Convolve or correlate channels with taps, and measure
     Conv(conv::Args),
-    /// Filter channels directly, also decimating or interpolating, and measure
+    /// Filter channels, also decimating or interpolating, and measure
     Fir(fir::Args),
     /// Solve a system of equations with a sparse matrix by an iterative method, and measure
     Solve(solve::Args),

@@ -2,6 +2,7 @@
 
 mod error;
 mod matrix;
+mod nonfinite;
 mod npy;
 mod output;
 mod values;
@@ -10,6 +11,7 @@ mod window;
 
 pub(crate) use error::FileError;
 pub(crate) use matrix::read_matrix;
+pub(crate) use nonfinite::{NonFinite, Noted, Value};
 pub(crate) use npy::{Array, Kind, Npy, header, read_npy, read_rows, read_vector};
 pub(crate) use output::{Outputs, write_array, write_whole};
 pub(crate) use values::{Timed, Values};

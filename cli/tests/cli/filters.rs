@@ -118,6 +118,110 @@ fn filters_decimate_and_interpolate() {
     close(&lanes(&bench.read("y.npy")), &convolved(&spread, &h));
 }
 
+/// First and last of each run of outputs that are not finite.
+fn spoiled(y: &[f32]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for (at, _) in y.iter().enumerate().filter(|(_, y)| !y.is_finite()) {
+        match runs.last_mut().filter(|run| run.1 + 1 == at) {
+            Some(run) => run.1 = at,
+            None => runs.push((at, at)),
+        }
+    }
+    runs
+}
+
+/// `fir` at the full rate is `conv`, and what a NaN spoils beside its own outputs is said, with what keeps it in its place.
+#[test]
+fn what_spreads_a_nan_says_so() {
+    let bench = Bench::new();
+    let mut x = ramp(20_000, 7, 17);
+    x[6666] = f32::NAN;
+    bench.write("x.npy", npy("<f4", "False", "(20000,)", &bytes(&x)));
+    bench.write(
+        "h.npy",
+        npy("<f4", "False", "(200,)", &bytes(&ramp(200, 5, 13))),
+    );
+    let own = vec![(6666, 6865)];
+    let mut cycles = Vec::new();
+    for (options, exact) in [
+        ("", false),
+        ("--method overlap-save", false),
+        ("--method direct", true),
+        ("--exact-nonfinite", true),
+    ] {
+        for command in ["conv", "fir"] {
+            let line =
+                format!("{command} --input x.npy --taps h.npy {options} --output y.npy --json");
+            let done = bench.cp2(&line);
+            done.works();
+            let json = done.json();
+            let found = spoiled(&lanes(&bench.read("y.npy")));
+            assert_eq!(found == own, exact, "{line}: {found:?}");
+            assert_eq!(
+                json["method"],
+                if exact { "direct" } else { "overlap-save" }
+            );
+            assert_eq!(json["exact_nonfinite"], exact);
+            assert_eq!(json["nonfinite_samples"], 1);
+            assert_eq!(json["nonfinite_taps"], 0);
+            assert_eq!(json["nonfinite_spread"], !exact);
+            let said = [
+                "1 of 20000 samples is not finite",
+                "sample 6666 of channel 0",
+                "--exact-nonfinite",
+            ];
+            for words in said {
+                assert_eq!(done.err.contains(words), !exact, "{line}: {}", done.err);
+            }
+            cycles.push(json["cycles"].as_u64());
+        }
+    }
+    assert!(
+        cycles.chunks(2).all(|pair| pair[0] == pair[1]),
+        "{cycles:?}"
+    );
+}
+
+/// A tap that is not finite meets the zeros around a channel: only outputs that see samples alone are as defined.
+#[test]
+fn taps_that_are_not_finite_are_named() {
+    let bench = Bench::new();
+    let mut h = ramp(9, 5, 13);
+    h[3] = f32::INFINITY;
+    bench.write("h.npy", npy("<f4", "False", "(9,)", &bytes(&h)));
+    for (options, words) in [
+        (
+            "",
+            vec![
+                "1 of 9 taps is not finite, the first is tap 3",
+                "--mode valid",
+            ],
+        ),
+        (
+            "--method overlap-save",
+            vec!["all outputs", "--method direct"],
+        ),
+        (
+            "--method overlap-save --mode valid",
+            vec!["all outputs", "--method direct"],
+        ),
+    ] {
+        let line = format!("conv --real --samples 300 --taps h.npy {options} --json");
+        let done = bench.cp2(&line);
+        done.works();
+        assert_eq!(done.json()["nonfinite_spread"], true);
+        for words in words {
+            assert!(done.err.contains(words), "{line}: {}", done.err);
+        }
+    }
+    let line = "conv --real --samples 300 --taps h.npy --exact-nonfinite";
+    bench.cp2(line).fails(2, &["tap 3", "--mode valid"]);
+    let done = bench.cp2(&format!("{line} --mode valid --json"));
+    done.works();
+    assert_eq!(done.json()["nonfinite_spread"], false);
+    assert_eq!(done.err, "");
+}
+
 #[test]
 fn wrong_input_is_refused_with_words() {
     let bench = Bench::new();
@@ -139,7 +243,19 @@ fn wrong_input_is_refused_with_words() {
         ),
         ("conv --samples 100 --length 600000", vec!["600000 taps"]),
         ("fir --samples 100 --decimate 0", vec!["at least 1"]),
-        ("fir --samples 100 --length 100000", vec!["100000 taps"]),
+        ("fir --samples 100 --length 600000", vec!["600000 taps"]),
+        (
+            "fir --samples 100 --length 100000 --method direct",
+            vec!["100000 taps"],
+        ),
+        (
+            "conv --method overlap-save --exact-nonfinite",
+            vec!["--exact-nonfinite", "overlap-save", "--method direct"],
+        ),
+        (
+            "fir --interpolate 3 --method overlap-save",
+            vec!["3 outputs a sample", "direct"],
+        ),
         (
             "conv --input x.npy --taps h.npy --output x.npy",
             vec!["x.npy"],

@@ -2,7 +2,7 @@
 
 use crate::Ready;
 use crate::fft::like;
-use cp2_problems::conv::{ConvProblem, Rate, Sample};
+use cp2_problems::conv::{ConvProblem, Sample};
 use cp2_problems::{Data, Problem};
 use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex32;
@@ -33,7 +33,7 @@ fn channels<T: Sample>(
     full: &Full,
     number: impl Fn(Complex32) -> T,
 ) -> Data {
-    let (rate, taps) = (problem.rate(), problem.taps().len());
+    let rate = problem.rate();
     let mut y = Vec::with_capacity(problem.channels() * problem.outputs());
     for x in x.chunks(problem.samples()) {
         let spread = rate.interpolate();
@@ -42,11 +42,7 @@ fn channels<T: Sample>(
             *place = x.complex();
         }
         let all = full.convolve(&all);
-        let wanted = match rate {
-            Rate::Same => problem.mode().outputs(problem.samples(), taps),
-            _ => 0..all.len(),
-        };
-        let wanted = all.get(wanted).unwrap_or_default();
+        let wanted = all.get(problem.wanted()).unwrap_or_default();
         y.extend(wanted.iter().step_by(rate.decimate()).map(|&z| number(z)));
     }
     like(problem, y)

@@ -31,6 +31,7 @@ pub use sonar::Sonar;
 pub use spectrogram::{Frames, Spectrogram, SpectrogramJob, Transform};
 pub use stages::{ChainJob, Stage, add_stages};
 
+use crate::conv::Convolver;
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
 use cp2_reference::Figures;
@@ -50,6 +51,9 @@ pub trait Receiver {
 
     /// The ways that the planner took, where there are several.
     fn recipe(&self) -> String;
+
+    /// The filter that its samples go through first, and the stage that it is.
+    fn filter(&self) -> (&'static str, &Convolver);
 
     /// What any program and the best known one take for the whole chain.
     fn figures(&self) -> Figures;

@@ -72,6 +72,10 @@ impl Receiver for Radar {
         format!("{}; {}", self.compress.kernel(), self.spectra.recipe())
     }
 
+    fn filter(&self) -> (&'static str, &Convolver) {
+        ("pulse compression", &self.compress)
+    }
+
     fn figures(&self) -> Figures {
         let spec = self.problem.spec();
         let radar = cp2_reference::Radar {

@@ -37,7 +37,7 @@ impl Sonar {
             &spec.low_pass(),
             hydrophones,
             spec.samples,
-            Rate::Decimate(spec.decimate),
+            Rate::decimate_by(spec.decimate),
         );
         let filter = filter.and_then(|filter| {
             filter.fits::<Complex32>(hydrophones * spec.samples)?;
@@ -84,6 +84,10 @@ impl Receiver for Sonar {
 
     fn recipe(&self) -> String {
         format!("{}; {}", self.filter.kernel(), self.spectra.recipe())
+    }
+
+    fn filter(&self) -> (&'static str, &Convolver) {
+        ("filter and decimate", &self.filter)
     }
 
     fn figures(&self) -> Figures {

@@ -1,10 +1,12 @@
 use super::Mode;
 use super::Rate;
 use super::candidates::Choice;
-use super::choice::{Wanted, choose};
+use super::choice::choose;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
 use super::layout::Layout;
+use super::places::Places;
+use super::wanted::{Method, Wanted, Ways};
 use crate::job::{self, JobError, KernelRun, count};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options, Source};
@@ -59,7 +61,8 @@ impl Convolver {
         samples: usize,
         mode: Mode,
     ) -> Result<Self, ConvError> {
-        Self::plan::<T>(machine, (taps, channels, samples), (mode, Rate::Same))
+        let what = (mode, Rate::SAME);
+        Self::by::<T>(machine, (taps, channels, samples), what, Ways::All)
     }
 
     /// The same by every kernel that there is for it, the one that should be fastest first: for those who compare them.
@@ -73,7 +76,7 @@ impl Convolver {
         samples: usize,
         mode: Mode,
     ) -> Result<Vec<Self>, ConvError> {
-        let what = (mode, Rate::Same);
+        let what = ((mode, Rate::SAME), Ways::All);
         let (first, others) = Self::plans::<T>(machine, (taps, channels, samples), what)?;
         let others: Vec<Self> = others
             .into_iter()
@@ -96,29 +99,35 @@ impl Convolver {
         samples: usize,
         rate: Rate,
     ) -> Result<Self, ConvError> {
-        Self::plan::<T>(machine, (taps, channels, samples), (Mode::Full, rate))
+        let what = (Mode::Full, rate);
+        Self::by::<T>(machine, (taps, channels, samples), what, Ways::All)
     }
 
-    fn plan<T: Numbers>(
+    /// Plans a filter by one of the `ways` given; at another rate than that of the samples all outputs are wanted, whatever the mode.
+    ///
+    /// # Errors
+    /// See [`Convolver::new`] and [`Convolver::resampler`]; none of these ways fits the machine.
+    pub fn by<T: Numbers>(
         machine: &Arc<Machine>,
         (taps, channels, samples): (&[Complex32], usize, usize),
         what: (Mode, Rate),
+        ways: Ways,
     ) -> Result<Self, ConvError> {
-        Ok(Self::plans::<T>(machine, (taps, channels, samples), what)?.0)
+        Ok(Self::plans::<T>(machine, (taps, channels, samples), (what, ways))?.0)
     }
 
     /// The plan by the fastest kernel, and other kernels for it.
     fn plans<T: Numbers>(
         machine: &Arc<Machine>,
         (taps, channels, samples): (&[Complex32], usize, usize),
-        (mode, rate): (Mode, Rate),
+        ((mode, rate), ways): ((Mode, Rate), Ways),
     ) -> Result<(Self, Vec<Filter>), ConvError> {
         let wanted = Wanted::new(taps, (channels, samples), (mode, rate))?;
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
             return Err(ProblemError::ComplexTaps.into());
         }
         wanted.extent::<T>().check(machine)?;
-        let (found, choice) = choose::<T>(wanted, machine)?;
+        let (found, choice) = choose::<T>(wanted, ways, machine)?;
         let first = Self {
             taps: taps.to_vec(),
             samples,
@@ -140,6 +149,22 @@ impl Convolver {
     #[must_use]
     pub fn kernel(&self) -> &str {
         &self.filter.title
+    }
+
+    /// What kind of filter it is.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        match self.filter.mixes {
+            Some(_) => Method::OverlapSave,
+            None => Method::Direct,
+        }
+    }
+
+    /// Whether a NaN or an infinity in a sample reaches exactly the outputs whose definition it is in: of direct filters whose products are those of the
+    /// definition. What is not finite in a tap is multiplied with the zeros before and behind every channel too.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.filter.exact
     }
 
     /// The taps.
@@ -184,16 +209,16 @@ impl Convolver {
     #[must_use]
     pub fn figures<T: Numbers>(&self, channels: usize) -> Figures {
         let outputs = self.range();
-        let rate = match self.rate {
-            Rate::Decimate(every) if every > 1 => cp2_reference::Rate::Decimate {
-                every,
-                count: outputs.len(),
-            },
-            Rate::Interpolate(i) if i > 1 => cp2_reference::Rate::Interpolate(i),
-            _ => cp2_reference::Rate::Same {
+        let rate = match (self.rate.decimate(), self.rate.interpolate()) {
+            (1, 1) => cp2_reference::Rate::Same {
                 from: outputs.start,
                 count: outputs.len(),
             },
+            (every, 1) => cp2_reference::Rate::Decimate {
+                every,
+                count: outputs.len(),
+            },
+            (_, i) => cp2_reference::Rate::Interpolate(i),
         };
         let filter = cp2_reference::Filter {
             taps: self.taps.len(),
@@ -297,6 +322,7 @@ impl Convolver {
             output: layout.total * filter.out,
             output_start: range.start - filter.first,
             output_stride: layout.blocks * filter.out,
+            output_step: filter.keep,
         }
     }
 
@@ -354,21 +380,4 @@ impl Convolver {
         self.filter.check_room::<T>(&extent, self.machine())?;
         Ok(self.filter.layout::<T>(channels, samples))
     }
-}
-
-/// The arrays of a filter in system memory, in complex numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
-    /// Length of the input.
-    pub input: usize,
-    /// First sample of channel 0; at an even place but for direct filters at high rates.
-    pub input_start: usize,
-    /// From a channel to the next.
-    pub input_stride: usize,
-    /// Length of the output.
-    pub output: usize,
-    /// First output of channel 0.
-    pub output_start: usize,
-    /// From a channel to the next.
-    pub output_stride: usize,
 }

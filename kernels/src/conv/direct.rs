@@ -6,7 +6,8 @@ use super::filter::{COMPLEX, Filter, Rows};
 use super::overlap::unit;
 use super::phases::{Phases, Rates};
 use super::program::{fill, program};
-use super::tile::{Shape, Tiles};
+use super::tile::Shape;
+use super::tiled::Tiled;
 use crate::pipeline::Operations;
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -17,7 +18,7 @@ const COPIES: usize = 3;
 /// Words beside the tiles, and more.
 const REST: usize = 256;
 /// Tiles that fill and drain the pipeline and go round the loop.
-const SOME: usize = 64;
+pub(super) const SOME: usize = 64;
 /// Words of a page: the page loop is a hardware loop.
 const PAGE_WORDS: usize = 4095;
 
@@ -27,19 +28,17 @@ fn memory(machine: &Machine) -> usize {
 }
 
 /// Words of a tile that program memory has room for.
-fn room(machine: &Machine) -> usize {
+pub(super) fn room(machine: &Machine) -> usize {
     memory(machine).min(PAGE_WORDS).saturating_sub(REST) / COPIES
 }
 
 /// Whether program memory and the page loop have room for these words, of `SOME` tiles.
-fn has_room(text: &str, machine: &Machine) -> bool {
+pub(super) fn has_room(text: &str, machine: &Machine) -> bool {
     text.lines().count() + REST / 2 <= PAGE_WORDS.min(memory(machine))
 }
 
 /// Samples for an output, or outputs for a sample, from which on loops through the phases are considered.
 const PHASES: usize = 9;
-/// Numbers of parts that are tried, from the fewest that program memory allows on.
-const TRIES: usize = 3;
 /// Tiles of a block at most: the longest hardware loop.
 const MOST_TILES: usize = 4095;
 /// Bytes of local memory beside taps and blocks.
@@ -60,6 +59,8 @@ pub(super) struct Direct {
     gathered: Option<usize>,
     /// The taps in the order of their use.
     table: Vec<Complex32>,
+    /// Whether some of them are zeros that the user has not given: a NaN in a sample that one meets reaches an output that it is no part of.
+    fills: bool,
     inner: Inner,
     /// Those of a tile, for the model.
     operations: Operations,
@@ -68,31 +69,27 @@ pub(super) struct Direct {
 /// The words of a block.
 #[derive(Clone, Debug)]
 enum Inner {
-    /// A loop along the block with all taps in its words; more than one part where program memory
-    /// has no room for them. Each goes over the whole block and adds to the sums of those before.
-    Tiles {
-        part: Shape,
-        parts: usize,
-        tiles: Box<Tiles>,
-    },
+    /// A loop along the block with all taps in its words, or a part of them.
+    Tiles(Box<Tiled>),
     /// Loops through the phases of the taps.
     Phases(Phases),
 }
 
 /// Tiles of a block at most, with so many taps in the table, samples before an output's own, and
 /// samples and outputs of a tile: local memory has room for two such blocks.
-fn most_tiles([table, lead, numbers]: [usize; 3], machine: &Machine) -> usize {
+pub(super) fn most_tiles([table, lead, numbers]: [usize; 3], machine: &Machine) -> usize {
     let taken = (table as u64).saturating_add(2 * lead as u64) * COMPLEX + BESIDE;
     let room = machine.cp2.dmem.0.saturating_sub(taken) / 2;
     let most = room / (numbers as u64).saturating_mul(COMPLEX).max(1);
     usize::try_from(most).unwrap_or(0).min(MOST_TILES)
 }
 
-/// All schedules for such a filter that the machine has room for.
+/// All schedules for such a filter that the machine has room for; with `exact` those whose products are those of the
+/// definition and no others.
 pub(super) fn schedules(
     taps: &[Complex32],
-    decimate: usize,
-    interpolate: usize,
+    (decimate, interpolate): (usize, usize),
+    exact: bool,
     machine: &Machine,
 ) -> Vec<Direct> {
     // More taps or outputs of a sample than local memory holds are no filter, nor is an output of more samples than system
@@ -108,9 +105,12 @@ pub(super) fn schedules(
         ..shape
     };
     let begun = |make: &dyn Fn(&[Complex32]) -> Option<Direct>| {
+        if exact {
+            return make(taps).filter(|direct| !direct.fills);
+        }
         at_granules(taps, interpolate, machine, make)
     };
-    let tiles = held(decimate).then(|| begun(&|h| Direct::by_tiles(h, of(h), machine)));
+    let tiles = held(decimate).then(|| begun(&|h| Direct::by_tiles(h, of(h), exact, machine)));
     let few = held(decimate) && decimate.max(interpolate) >= PHASES;
     let phases = few.then(|| begun(&|h| Direct::by_phases(h, of(h), false, machine)));
     // A run takes as long as one or two numbers.
@@ -138,12 +138,16 @@ fn at_granules(
         return Some(made);
     }
     let zeros = vec![Complex32::default(); interpolate];
+    let fills = |made: Direct| Direct {
+        fills: true,
+        ..made
+    };
     let behind = make(&[taps, &zeros].concat()).filter(begins);
     let before = || {
         let made = make(&[&zeros, taps].concat()).filter(|_| interpolate == 1)?;
         Some(Direct { later: 1, ..made }).filter(begins)
     };
-    behind.or_else(before).or(Some(made))
+    behind.or_else(before).map(fills).or(Some(made))
 }
 
 /// Whether so many taps of this kind can be filtered directly.
@@ -154,7 +158,7 @@ fn fits(
     machine: &Arc<Machine>,
 ) -> bool {
     let taps = vec![tap; taps];
-    let all = schedules(&taps, decimate, interpolate, machine);
+    let all = schedules(&taps, (decimate, interpolate), false, machine);
     let fits = |direct: &Direct| {
         let filter = direct.filter(1, machine);
         filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
@@ -184,68 +188,18 @@ pub(super) fn most_taps(
 }
 
 impl Direct {
-    fn by_tiles(taps: &[Complex32], shape: Shape, machine: &Machine) -> Option<Self> {
-        let all = taps.len().max(shape.interpolate);
-        let least = all.div_ceil((room(machine) / shape.width()).max(1));
-        (least..least + TRIES).find_map(|parts| Self::in_parts(taps, shape, parts, machine))
-    }
-
-    /// The taps in so many parts, or fewer.
-    fn in_parts(taps: &[Complex32], shape: Shape, parts: usize, machine: &Machine) -> Option<Self> {
-        let all = taps.len().max(shape.interpolate);
-        let part = if parts == 1 {
-            shape
-        } else {
-            Shape {
-                taps: all.div_ceil(parts).next_multiple_of(shape.interpolate),
-                ..shape
-            }
-        };
-        let parts = all.div_ceil(part.taps.max(shape.interpolate));
-        if shape.moves(part.taps) > room(machine) {
-            return None;
-        }
-        let each = part.taps.max(shape.interpolate);
-        let filled = if parts == 1 { part.taps } else { each * parts };
-        let lead = Shape {
-            taps: filled,
-            ..shape
-        }
-        .lead();
-        if most_tiles([each * parts, lead, shape.numbers()], machine) == 0 {
-            return None;
-        }
-        let (part, tiles) = part.alternatives().find_map(|part| {
-            let tiles = Tiles::new(part, parts > 1, machine)?;
-            Some((part, tiles))
-        })?;
-        if !has_room(&tiles.words(SOME).text, machine) {
-            return None;
-        }
-        let at = |m: usize| taps.get(m).copied().unwrap_or_default();
-        let order = part.order();
-        let all = (0..parts).flat_map(|i| order.iter().map(move |m| i * part.taps + m));
-        let table = all.map(at);
-        let table = if shape.real {
-            table.map(|h| Complex32::new(h.re, h.re)).collect()
-        } else {
-            table.collect()
-        };
-        let mut operations = Operations::default();
-        operations.join(&tiles.operations, parts as u64);
+    fn by_tiles(taps: &[Complex32], shape: Shape, exact: bool, machine: &Machine) -> Option<Self> {
+        let tiled = Tiled::new(taps, shape, exact, machine)?;
         Some(Self {
             shape,
             points: shape.width() * shape.lanes(),
-            lead,
+            lead: tiled.lead,
             later: 0,
             gathered: None,
-            table,
-            operations,
-            inner: Inner::Tiles {
-                part,
-                parts,
-                tiles: Box::new(tiles),
-            },
+            table: tiled.table.clone(),
+            fills: tiled.fills,
+            operations: tiled.operations,
+            inner: Inner::Tiles(Box::new(tiled)),
         })
     }
 
@@ -283,6 +237,7 @@ impl Direct {
             later: 0,
             gathered: gathered.then_some(phases.row),
             table: phases.table.clone(),
+            fills: phases.fills,
             operations: phases.operations,
             inner: Inner::Phases(phases),
         })
@@ -304,30 +259,10 @@ impl Direct {
 
     /// The words of a block of `tiles` tiles, and their cycles.
     fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
-        let (part, parts, each) = match &self.inner {
-            Inner::Phases(phases) => return phases.words(tiles, machine),
-            Inner::Tiles { part, parts, tiles } => (part, *parts, tiles),
-        };
-        let made = each.words(tiles);
-        if parts == 1 {
-            return (made.text, made.cycles);
+        match &self.inner {
+            Inner::Phases(phases) => phases.words(tiles, machine),
+            Inner::Tiles(tiled) => tiled.words(tiles),
         }
-        let quads = self.shape.width() * self.shape.lanes() * self.shape.interpolate / 2;
-        let [first, back, taps] = [
-            self.lead - part.lead(),
-            part.taps / part.interpolate,
-            part.taps,
-        ]
-        .map(|numbers| numbers as u64 * COMPLEX);
-        let text = format!(
-            "    movi a11, zero\n    ldq q0, [a11]\n    mov a10, a9\n    loop {tiles} {{\n    \
-             loop {quads} {{\n    stq q0, [a10]+16\n    }}\n    nop\n    }}\n    \
-             movi s15, {first}\n    add a8, a8, s15\n    movi a11, taps\n    movi s14, -{back}\n    \
-             movi s15, {taps}\n    loop {parts} {{\n{}    add a8, a8, s14\n    add a11, a11, s15\n    }}\n",
-            made.text
-        );
-        let zeros = (tiles * (quads + 4)) as u64;
-        (text, zeros + parts as u64 * (made.cycles + 2) + 16)
     }
 
     /// The filter whose blocks are `tiles` tiles.
@@ -344,7 +279,7 @@ impl Direct {
             (_, i) => format!(", {i} outputs a sample"),
         };
         let way = match self.inner {
-            Inner::Tiles { .. } => "",
+            Inner::Tiles(_) => "",
             Inner::Phases(_) if self.gathered.is_some() => " of gathered samples",
             Inner::Phases(_) => " by phases",
         };
@@ -376,6 +311,8 @@ impl Direct {
             cycles_per_block: cycles,
             passes: None,
             mixes: None,
+            exact: !self.fills,
+            keep: 1,
         })
     }
 }

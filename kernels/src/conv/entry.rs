@@ -1,7 +1,7 @@
 //! The filters in the registry of kernels.
 
 use super::filter::Numbers;
-use super::{ConvError, Convolver, Rate};
+use super::{ConvError, Convolver, Ways};
 use crate::backend::{Failure, Method, Task};
 use crate::registry::{Entry, Parameter};
 use cp2_machine::Machine;
@@ -75,7 +75,7 @@ pub(crate) const KERNELS: [Entry; 3] = [
     },
     Entry {
         name: "fir",
-        summary: "direct FIR filters of complex samples, decimating or interpolating",
+        summary: "FIR filters of complex samples, also decimating or interpolating: direct, or overlap-save where that is faster",
         sources: &["conv/direct.s", "conv/carried.s"],
         parameters: &[
             Parameter::new("taps", 64, "taps of the filter"),
@@ -128,10 +128,8 @@ pub(crate) fn filter(
 
 fn method<T: Numbers>(machine: &Arc<Machine>, problem: &ConvProblem) -> Result<Method, ConvError> {
     let (taps, channels, samples) = (problem.taps(), problem.channels(), problem.samples());
-    let filter = match problem.rate() {
-        Rate::Same => Convolver::new::<T>(machine, taps, channels, samples, problem.mode())?,
-        rate => Convolver::resampler::<T>(machine, taps, channels, samples, rate)?,
-    };
+    let (size, what) = ((taps, channels, samples), (problem.mode(), problem.rate()));
+    let filter = Convolver::by::<T>(machine, size, what, Ways::All)?;
     let count = channels * samples;
     filter.fits::<T>(count)?;
     let recipe = Some(filter.kernel().to_owned());

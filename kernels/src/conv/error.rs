@@ -41,13 +41,31 @@ pub enum ConvError {
     },
     /// Program memory or local memory do not suffice for a direct filter.
     #[error(
-        "no direct filter of {taps} taps with {rate} fits the machine, whose memories have room for {most} at that rate; use fewer, filter in two steps, or convolve and take what is needed of all outputs"
+        "no direct filter of {taps} taps with {rate} fits the machine, whose memories have room for {most} at that rate; use fewer, filter in two steps, or by overlap-save and take what is needed of all outputs"
     )]
     NoSchedule {
         /// Taps.
         taps: usize,
         /// How many there may be.
         most: usize,
+        /// The rate asked for.
+        rate: Rate,
+    },
+    /// No filter that fits keeps NaNs and infinities in their places.
+    #[error(
+        "no filter of {taps} taps with {rate} that keeps NaNs and infinities in their places fits the machine; use fewer taps, filter in two steps, or take any filter and finite samples"
+    )]
+    NotExact {
+        /// Taps.
+        taps: usize,
+        /// The rate asked for.
+        rate: Rate,
+    },
+    /// Blocks of samples with zeros between are not transformed.
+    #[error(
+        "overlap-save has no filter with {rate}; expected a direct one, which multiplies none of the zeros between samples"
+    )]
+    NoTransforms {
         /// The rate asked for.
         rate: Rate,
     },

@@ -1,9 +1,9 @@
 //! A kernel that filters a stream block by block, and how streams are laid out for it.
 
-use super::choice::Wanted;
 use super::error::ConvError;
 use super::layout::Layout;
 use super::memory::Extent;
+use super::wanted::Wanted;
 use crate::job::{Given, Job, JobError, room};
 use cp2_asm::Program;
 use cp2_dma::Level;
@@ -141,12 +141,41 @@ pub(super) struct Filter {
     /// Samples before an output that it needs, where all numbers of a block share
     /// their rounding and their NaNs; none where an output has its own samples alone.
     pub(super) mixes: Option<usize>,
+    /// Whether an output is a sum of the products of its definition and of no others: a NaN or an infinity in a sample reaches
+    /// exactly the outputs that it is a part of.
+    pub(super) exact: bool,
+    /// Outputs from one that the user is given to the next.
+    pub(super) keep: usize,
 }
 
 impl Filter {
     /// What it is called beside others.
     pub(super) fn name(&self) -> String {
-        format!("{}, {} outputs a block", self.title, self.out)
+        format!(
+            "{}{}, {} outputs a block",
+            self.title,
+            self.rest(),
+            self.out
+        )
+    }
+
+    /// What its title leaves out.
+    fn rest(&self) -> String {
+        match self.keep {
+            1 => String::new(),
+            keep => format!(", one output of {keep}"),
+        }
+    }
+
+    /// The same of whose outputs one of each `keep` is kept.
+    pub(super) fn keeping(self, keep: usize) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// The same, whose title says all of that.
+    pub(super) fn titled(self) -> Self {
+        let title = format!("{}{}", self.title, self.rest());
+        Self { title, ..self }
     }
 
     /// Whether the channels have as many blocks as it is made for.

@@ -4,12 +4,12 @@
 //! The last outputs of all have no samples behind them: k outputs before the end need the last k taps only, so that blocks
 //! for few of them can be short whatever the taps.
 
-use super::choice::Wanted;
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter, Numbers, Passes};
 use super::opening::{Opening, Parts};
 use super::overlap::{self, Cover, LENGTHS, issues, lead, unit};
 use super::parts;
+use super::wanted::Wanted;
 use crate::job::{Job, JobError, image, load};
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};

@@ -135,10 +135,13 @@ impl Filter {
         let y = ("y", &shape[..]);
         let total = (layout.total * self.out) as u64;
         let (start, numbers) = (wanted.start as u64, (layout.blocks * self.out) as u64);
+        // Which of the kernel's outputs is one of the user's.
+        let (first, keep) = (start, self.keep as u64);
+        let kept = |at: u64| (first + at) * keep;
         if let Couples::Channel(apart) = layout.couples {
             // From here on outputs come of the second numbers.
             let own = (layout.samples - apart - self.first) as u64;
-            let word = |at: u64| match start + at {
+            let word = |at: u64| match kept(at) {
                 i if i < own => Word::Of(0, PARTS * i),
                 i => Word::Of(0, PARTS * (i - apart as u64) + 1),
             };
@@ -153,6 +156,11 @@ impl Filter {
             total: PARTS * total * bytes,
             ..own
         };
+        if !T::REAL && keep > 1 {
+            let word = |at: u64| Word::Of(0, PARTS * kept(at / PARTS) + at % PARTS);
+            let words = (PARTS * channels * outputs, PARTS * numbers, PARTS * outputs);
+            return job.words_out(y, total * COMPLEX, words, &word);
+        }
         if !T::REAL {
             let total = total * bytes;
             return job.rows_out(y, own, Rows { total, ..made });
@@ -163,9 +171,15 @@ impl Filter {
         };
         if channels == 1 {
             let words = (outputs, PARTS * total, outputs);
-            return job.words_out(y, total * COMPLEX, words, &|at| apart(start + at));
+            return job.words_out(y, total * COMPLEX, words, &|at| apart(kept(at)));
         }
-        let rows = job.rows_out(y, own, made)?;
+        let rows = if keep > 1 {
+            let words = (channels * outputs, numbers, outputs);
+            let word = |at: u64| Word::Of(0, kept(at));
+            job.words_out(y, PARTS * total * bytes, words, &word)?
+        } else {
+            job.rows_out(y, own, made)?
+        };
         let words = (PARTS * total, PARTS * total, PARTS * total);
         let stream = job.words_to::<T>(rows.address, total * COMPLEX, words, &apart)?;
         Ok(rows.behind(stream))

@@ -1,12 +1,12 @@
 //! Many short channels, each by a few blocks of several lengths: where blocks of one length would
 //! compute much more than the outputs that are wanted.
 
-use super::choice::Wanted;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers, Passes};
 use super::joint::behind;
 use super::overlap::{self, Cover, LENGTHS, issues, lead, unit};
 use super::parts;
+use super::wanted::Wanted;
 use crate::job::{Job, JobError, image, load};
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};

@@ -26,10 +26,7 @@ pub struct Extent {
 impl Extent {
     /// Bytes that samples and outputs take whatever the kernel.
     fn bytes(&self, samples: usize) -> u64 {
-        let outputs = match self.rate {
-            Rate::Same => self.mode.outputs(samples, self.taps).len(),
-            rate => rate.outputs(samples, self.taps),
-        };
+        let outputs = self.rate.outputs(self.mode, samples, self.taps).len();
         (samples as u64)
             .saturating_add(outputs as u64)
             .saturating_mul(self.channels as u64)

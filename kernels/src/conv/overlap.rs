@@ -154,6 +154,8 @@ impl Cover {
             cycles_per_block: issues(n),
             passes: None,
             mixes: Some(self.before),
+            exact: false,
+            keep: 1,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Phases {
     pub(super) row: usize,
     /// The taps in the order of their use.
     pub(super) table: Vec<Complex32>,
+    /// Whether some that are used are none of the user's: 0.
+    pub(super) fills: bool,
     passes: Vec<Pass>,
     /// Those of a tile, for the model.
     pub(super) operations: Operations,
@@ -120,6 +122,7 @@ pub(super) struct Layout {
     pub(super) lead: usize,
     pub(super) row: usize,
     pub(super) table: Vec<Complex32>,
+    fills: bool,
     passes: Vec<Walk>,
 }
 
@@ -156,7 +159,12 @@ impl Layout {
 
     fn decimating(rates: Rates<'_>, width: usize) -> Self {
         let (taps, every) = (rates.taps, rates.decimate);
-        let at = |m: Option<usize>| m.and_then(|m| taps.get(m)).copied().unwrap_or_default();
+        let mut fills = false;
+        let mut at = |m: Option<usize>| {
+            let tap = m.and_then(|m| taps.get(m)).copied();
+            fills |= tap.is_none();
+            tap.unwrap_or_default()
+        };
         let odd = every % 2 == 1 && (rates.real || rates.gathered);
         // Of a quad that holds one sample too many it is one before all that are needed: an odd place
         // ends a quad. Where places are even too, a channel has a sample more before the next.
@@ -228,6 +236,7 @@ impl Layout {
             lead,
             row,
             table,
+            fills,
             passes,
         }
     }
@@ -235,7 +244,12 @@ impl Layout {
     fn interpolating(rates: Rates<'_>, width: usize) -> Self {
         let (taps, phases) = (rates.taps, rates.interpolate);
         let all = taps.len().max(phases);
-        let at = |m: usize| taps.get(m).copied().unwrap_or_default();
+        let mut fills = false;
+        let mut at = |m: usize| {
+            let tap = taps.get(m).copied();
+            fills |= tap.is_none();
+            tap.unwrap_or_default()
+        };
         let lead = ((taps.len() - 1) / phases).next_multiple_of(2);
         let count = |phase: usize| (all - phase).div_ceil(phases);
         let passes = if rates.real { 1 + phases % 2 } else { 1 };
@@ -302,6 +316,7 @@ impl Layout {
             lead,
             row: 1,
             table,
+            fills,
             passes,
         }
     }
@@ -331,6 +346,7 @@ impl Layout {
             lead: self.lead,
             row: self.row,
             table: self.table,
+            fills: self.fills,
             passes,
             operations,
         })

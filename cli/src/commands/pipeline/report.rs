@@ -7,7 +7,7 @@ use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Field};
 use crate::simulation::merge;
 use crate::table::{Align, Table, seconds};
-use cp2_kernels::chain::{Accuracy, Stage};
+use cp2_kernels::chain::{Accuracy, Receiver, Stage};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) struct Found<'a> {
 }
 
 /// Puts the report together and writes the files.
-pub(super) fn conclude<R>(
+pub(super) fn conclude<R: Receiver>(
     common: &Common,
     results: &Results<R>,
     found: Found<'_>,
@@ -50,6 +50,8 @@ pub(super) fn conclude<R>(
         worst = worst.worst(on.accuracy);
         if results.finite {
             judge(on, &mut outcome);
+        } else {
+            outcome.notes += &spread(on);
         }
     }
     for missed in &found.missed {
@@ -106,6 +108,20 @@ pub(super) fn conclude<R>(
     }
     outcome.json = json;
     Ok(outcome)
+}
+
+/// What is said where samples are not finite and the filter that they go through first spreads them.
+fn spread<R: Receiver>(on: &OnMachine<R>) -> String {
+    let (stage, filter) = on.receiver.filter();
+    if filter.is_exact() {
+        return String::new();
+    }
+    format!(
+        "warning: samples are not finite; the stage `{stage}` on {} filters them by `{}`, which spreads them beyond the outputs whose definition they are in; \
+         `cp2 conv --exact-nonfinite` and `cp2 fir --exact-nonfinite` are filters that do not\n",
+        on.machine.name,
+        filter.kernel(),
+    )
 }
 
 /// What a machine took for the signal; `first` is the machine with which it is compared.

@@ -1,7 +1,7 @@
 //! Channels judged one after the other, a block of samples at a time.
 
 use super::exact::Exact;
-use super::{ConvProblem, Rate, Sample};
+use super::{ConvProblem, Sample};
 use crate::verdict::Part;
 use crate::widen;
 use num_complex::Complex64;
@@ -37,10 +37,7 @@ impl ChannelJudge {
         let (spread, step) = (rate.interpolate(), rate.decimate());
         let samples = (problem.samples().max(1) - 1) * spread + 1;
         Self {
-            wanted: match rate {
-                Rate::Same => problem.mode().outputs(problem.samples(), taps.len()),
-                _ => 0..(samples + taps.len()).saturating_sub(1),
-            },
+            wanted: problem.wanted(),
             allowed,
             exact: Exact::new(samples, &taps),
             spread,

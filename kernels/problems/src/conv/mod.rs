@@ -31,6 +31,7 @@ use crate::{ROUNDING, TINIEST, widen};
 use exact::gain;
 use num_complex::{Complex32, Complex64};
 use std::convert::Infallible;
+use std::ops::Range;
 
 /// Real or complex samples.
 pub trait Sample: data::Element {
@@ -80,20 +81,16 @@ pub fn check(
     if channels == 0 || samples == 0 || channels.checked_mul(samples).is_none() {
         return Err(ProblemError::Empty);
     }
-    let outputs = match rate {
-        Rate::Same => mode.outputs(samples, taps).len(),
-        rate => {
-            let (decimate, interpolate) = (rate.decimate(), rate.interpolate());
-            let spread = samples.checked_mul(interpolate);
-            let spread = spread.and_then(|n| n.checked_add(taps));
-            let most = isize::MAX as usize / 16;
-            if decimate == 0 || interpolate == 0 || spread.is_none_or(|n| n > most) {
-                return Err(ProblemError::Rate { rate });
-            }
-            rate.outputs(samples, taps)
+    if rate != Rate::SAME {
+        let (decimate, interpolate) = (rate.decimate(), rate.interpolate());
+        let spread = samples.checked_mul(interpolate);
+        let spread = spread.and_then(|n| n.checked_add(taps));
+        let most = isize::MAX as usize / 16;
+        if decimate == 0 || interpolate == 0 || spread.is_none_or(|n| n > most) {
+            return Err(ProblemError::Rate { rate });
         }
-    };
-    match outputs {
+    }
+    match rate.outputs(mode, samples, taps).len() {
         0 => Err(ProblemError::NothingValid { samples, taps }),
         outputs => Ok(outputs),
     }
@@ -121,10 +118,14 @@ impl ConvProblem {
         samples: usize,
         mode: Mode,
     ) -> Result<Self, ProblemError> {
-        Self::at_rate(taps, channels, samples, (mode, Rate::Same))
+        Self::at_rate(taps, channels, samples, (mode, Rate::SAME))
     }
 
-    fn at_rate(
+    /// The same at a rate; at another than [`Rate::SAME`] all outputs, whatever the mode.
+    ///
+    /// # Errors
+    /// No taps, no samples, no output, a rate of 0, or more outputs than an address has.
+    pub fn at_rate(
         taps: &[Complex32],
         channels: usize,
         samples: usize,
@@ -185,10 +186,10 @@ impl ConvProblem {
                 .ok_or_else(|| size.wrong("mode", "`full`, `same` or `valid`"))?,
         };
         let rate = match size.find("decimate") {
-            None => Rate::Same,
+            None => Rate::SAME,
             Some(_) => match size.all_positive(["decimate", "interpolate"])? {
-                [m, 1] => Rate::Decimate(m),
-                [1, i] => Rate::Interpolate(i),
+                [m, 1] => Rate::decimate_by(m),
+                [1, i] => Rate::interpolate_by(i),
                 _ => {
                     let expected = "1 where samples are decimated";
                     return Err(size.wrong("interpolate", expected).into());
@@ -255,10 +256,19 @@ impl ConvProblem {
     /// Outputs of a channel.
     #[must_use]
     pub fn outputs(&self) -> usize {
-        match self.rate {
-            Rate::Same => self.mode.outputs(self.samples, self.taps.len()).len(),
-            rate => rate.outputs(self.samples, self.taps.len()),
+        let (samples, taps) = (self.samples, self.taps.len());
+        self.rate.outputs(self.mode, samples, taps).len()
+    }
+
+    /// Out of the full convolution of the samples, zeros between them where outputs are more: those of which every
+    /// [`Rate::decimate`]-th is an output.
+    #[must_use]
+    pub fn wanted(&self) -> Range<usize> {
+        let (samples, taps) = (self.samples, self.taps.len());
+        if self.rate == Rate::SAME {
+            return self.mode.outputs(samples, taps);
         }
+        0..(samples.max(1) - 1) * self.rate.interpolate() + taps
     }
 
     /// Reproducible random input: the samples of [`Case::Random`].
@@ -274,14 +284,8 @@ impl ConvProblem {
         for (place, x) in spread_x.iter_mut().step_by(spread).zip(x) {
             *place = widen(x.complex());
         }
-        let wanted = self.mode.outputs(self.samples, self.taps.len());
         let all = reference(&spread_x, taps);
-        let wanted = if self.rate == Rate::Same {
-            wanted
-        } else {
-            0..all.len()
-        };
-        let wanted = all.get(wanted).unwrap_or_default();
+        let wanted = all.get(self.wanted()).unwrap_or_default();
         wanted.iter().step_by(step).copied().collect()
     }
 
@@ -395,7 +399,7 @@ impl Problem for ConvProblem {
             self.taps.len(),
             plural(self.taps.len()),
             match self.rate {
-                Rate::Same => String::new(),
+                Rate::SAME => String::new(),
                 rate => format!(", {rate}"),
             },
         )

@@ -105,7 +105,7 @@ fn naive(problem: &ConvProblem, x: &[Complex32]) -> Vec<Complex32> {
         }
     }
     let wanted = match problem.rate() {
-        Rate::Same => problem.mode().outputs(problem.samples(), h.len()),
+        Rate::SAME => problem.mode().outputs(problem.samples(), h.len()),
         _ => 0..y.len(),
     };
     let wanted = y[wanted].iter().step_by(step);
@@ -124,18 +124,15 @@ proptest! {
         channels in 1_usize..3,
         mode in prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)],
         rate in prop_oneof![
-            Just(Rate::Same),
-            (1_usize..5).prop_map(Rate::Decimate),
-            (1_usize..5).prop_map(Rate::Interpolate),
+            Just(Rate::SAME),
+            (1_usize..5).prop_map(Rate::decimate_by),
+            (1_usize..5).prop_map(Rate::interpolate_by),
         ],
         at in any::<prop::sample::Index>(),
     ) {
         let mut random = Random::new(samples as u64);
         let taps = random.complexes(taps);
-        let problem = match rate {
-            Rate::Same => ConvProblem::new(&taps, channels, samples, mode),
-            rate => ConvProblem::resampled(&taps, channels, samples, rate),
-        };
+        let problem = ConvProblem::at_rate(&taps, channels, samples, (mode, rate));
         // Where nothing is valid there is no problem.
         prop_assume!(problem.is_ok());
         let problem = problem.unwrap();

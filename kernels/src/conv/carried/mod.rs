@@ -46,6 +46,8 @@ struct Carried {
     /// Rows whose samples an output has, its own among them.
     reach: usize,
     table: Vec<Complex32>,
+    /// Whether some of them are zeros that the user has not given.
+    fills: bool,
     /// The loops of each output of a row.
     loops: Vec<Vec<Loop>>,
     operations: Operations,
@@ -101,7 +103,7 @@ impl Carried {
         if taps.len() <= decimate || pairs * (rows + most) > PAIRS - BESIDE {
             return None;
         }
-        let mut table = Vec::new();
+        let (mut table, mut fills) = (Vec::new(), false);
         let mut all: Vec<Vec<RowTurns>> = Vec::new();
         for pass in 0..passes {
             // The place of an output's own sample in its row.
@@ -121,7 +123,9 @@ impl Carried {
                 let tap = COMPLEX as i64 * table.len() as i64;
                 for back in from..=last {
                     for place in first..first + numbers {
-                        let h = at(place, back).unwrap_or_default();
+                        let tap = at(place, back);
+                        fills |= tap.is_none();
+                        let h = tap.unwrap_or_default();
                         let twice = Complex32::new(h.re, h.re);
                         table.push(if real { twice } else { h });
                     }
@@ -161,6 +165,7 @@ impl Carried {
             rows,
             reach,
             table,
+            fills,
             loops,
             operations,
         })
@@ -302,6 +307,8 @@ impl Carried {
             cycles_per_block: cycles,
             passes: None,
             mixes: None,
+            exact: !self.fills,
+            keep: 1,
         };
         Ok(filter.by(blocks))
     }

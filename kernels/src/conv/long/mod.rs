@@ -160,6 +160,8 @@ impl Long {
             cycles_per_block: 0,
             passes: Some(Arc::new(self)),
             mixes: Some(lead),
+            exact: false,
+            keep: 1,
         }
     }
 

@@ -83,11 +83,11 @@ fn long_filters_go_by_rows() {
 fn resamplers_are_fast() {
     let mut slow = Vec::new();
     for (rate, taps, samples) in [
-        (Rate::Decimate(2), 32, 60_000),
-        (Rate::Decimate(4), 64, 80_000),
-        (Rate::Decimate(8), 128, 80_000),
-        (Rate::Interpolate(2), 32, 20_000),
-        (Rate::Interpolate(4), 64, 20_000),
+        (Rate::decimate_by(2), 32, 60_000),
+        (Rate::decimate_by(4), 64, 80_000),
+        (Rate::decimate_by(8), 128, 80_000),
+        (Rate::interpolate_by(2), 32, 20_000),
+        (Rate::interpolate_by(4), 64, 20_000),
     ] {
         for real in [true, false] {
             let h = if real {
@@ -118,7 +118,7 @@ fn resamplers_are_fast() {
 fn samples_that_meet_no_tap_are_not_in_the_bound() {
     for (taps, every) in [(1, 8), (1, 20), (2, 15), (4, 16)] {
         let x = complex(3 * 9212, 2);
-        let done = resample(&complex(taps, 1), &x, 3, Rate::Decimate(every));
+        let done = resample(&complex(taps, 1), &x, 3, Rate::decimate_by(every));
         let efficiency = done.efficiency();
         assert!(efficiency <= 1.0, "{taps} taps, {every}: {efficiency:.3}");
     }
@@ -145,7 +145,7 @@ fn short_filters_are_direct_and_fast() {
         let x = complex(80_000, 2);
         let problem = ConvProblem::new(&h, 1, 80_000, Mode::Full).unwrap();
         let done = judged(&filter, &x, &problem);
-        let share = directly(&h, 80_000, Rate::Same, &done.figures) / done.run.report.cycles as f64;
+        let share = directly(&h, 80_000, Rate::SAME, &done.figures) / done.run.report.cycles as f64;
         println!(
             "{taps} taps, real {real}: {} cycles, {}, efficiency {:.3}, of the direct way {share:.3}, {}",
             done.run.report.cycles,

@@ -10,6 +10,7 @@ mod fast;
 mod isolation;
 mod joined;
 mod parts;
+mod places;
 mod random;
 mod rates;
 mod terms;

@@ -76,7 +76,7 @@ proptest! {
         up in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let rate = if up { Rate::Interpolate(factor) } else { Rate::Decimate(factor) };
+        let rate = if up { Rate::interpolate_by(factor) } else { Rate::decimate_by(factor) };
         if real {
             resample(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, rate);
         }

@@ -1,6 +1,7 @@
 //! Refusals, and filters as passes of a job.
 
 use super::*;
+use cp2_kernels::conv::Ways;
 
 #[test]
 fn wrong_shapes_are_errors() {
@@ -27,20 +28,22 @@ fn wrong_shapes_are_errors() {
     );
     assert!(filter.process(&x[..0]).is_err());
     assert!(filter.process(&[0.0f32; 100]).is_err());
-    let error =
-        Convolver::resampler::<Complex32>(&VM7, &complex(3000, 1), 1, 100, Rate::Decimate(1));
+    let many = complex(3000, 1);
+    let what = (Mode::Full, Rate::decimate_by(1));
+    let error = Convolver::by::<Complex32>(&VM7, (&many, 1, 100), what, Ways::Direct);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("room for 2669"), "{error}");
     assert!(error.contains("an output a sample"), "{error}");
     for rate in [
-        Rate::Decimate(0),
-        Rate::Interpolate(0),
-        Rate::Interpolate(usize::MAX),
+        Rate::decimate_by(0),
+        Rate::interpolate_by(0),
+        Rate::interpolate_by(usize::MAX),
     ] {
         assert!(Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, rate).is_err());
     }
     assert!(
-        Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, Rate::Decimate(usize::MAX)).is_err()
+        Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, Rate::decimate_by(usize::MAX))
+            .is_err()
     );
 }
 

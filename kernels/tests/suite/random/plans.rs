@@ -42,8 +42,8 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
     };
     if let Some(problem) = ran.problem.downcast_ref::<ConvProblem>() {
         return match (problem.rate(), problem.is_real()) {
-            (Rate::Same, true) => filters(&machine, problem, 0.0f32),
-            (Rate::Same, false) => filters(&machine, problem, Complex32::default()),
+            (Rate::SAME, true) => filters(&machine, problem, 0.0f32),
+            (Rate::SAME, false) => filters(&machine, problem, Complex32::default()),
             // Of what is not made at the same rate there is no list.
             _ => Ok(Vec::new()),
         };

@@ -1,0 +1,111 @@
+//! Which filters the filter commands may take, and what is said of NaNs and infinities that one spreads.
+
+use crate::io::NonFinite;
+use crate::outcome::Failure;
+use cp2_kernels::conv::{ConvProblem, Convolver, Method, Mode, Ways};
+
+/// The options that choose the kind of filter.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct WaysArgs {
+    /// Filters that may be taken; of several the one that should be fastest
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodArg::Auto)]
+    method: MethodArg,
+    /// Take a filter that keeps NaNs and infinities in their places: one in a sample reaches exactly the outputs whose definition it is in [default: the fastest filter]
+    #[arg(long)]
+    exact_nonfinite: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum MethodArg {
+    /// All
+    Auto,
+    /// Sums of products, which keep NaNs and infinities in their places wherever one that fits does
+    Direct,
+    /// Transforms of blocks, which make all outputs of a block NaN where one number in it is not finite
+    OverlapSave,
+}
+
+impl WaysArgs {
+    pub(crate) fn ways(self) -> Result<Ways, Failure> {
+        Ok(match (self.exact_nonfinite, self.method) {
+            (true, MethodArg::OverlapSave) => {
+                return Err(Failure::input(
+                    "--exact-nonfinite with --method overlap-save: overlap-save makes all outputs of a block NaN where one number in it is not finite; expected --method direct, or none",
+                ));
+            }
+            (true, _) => Ways::Exact,
+            (false, MethodArg::Auto) => Ways::All,
+            (false, MethodArg::Direct) => Ways::Direct,
+            (false, MethodArg::OverlapSave) => Ways::OverlapSave,
+        })
+    }
+}
+
+/// What is not finite in the input of a filter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spoiled {
+    pub(crate) samples: NonFinite,
+    pub(crate) taps: NonFinite,
+}
+
+impl Spoiled {
+    /// Whether some of it reaches outputs whose definition it is not in.
+    pub(crate) fn spreads(&self, problem: &ConvProblem, filter: &Convolver) -> bool {
+        let ends = problem.mode() != Mode::Valid;
+        let taps = self.taps.count > 0 && (ends || !filter.is_exact());
+        taps || (self.samples.count > 0 && !filter.is_exact())
+    }
+
+    /// Refuses taps that no filter keeps in their places, where `ways` are to keep them.
+    pub(crate) fn check(taps: NonFinite, (mode, ways): (Mode, Ways)) -> Result<(), Failure> {
+        match taps
+            .first()
+            .filter(|_| ways == Ways::Exact && mode != Mode::Valid)
+        {
+            None => Ok(()),
+            Some(first) => Err(Failure::input(format!(
+                "--exact-nonfinite: {}, the first is tap {first}; every filter multiplies it with the zeros before and behind a channel too: expected finite taps, or `cp2 conv --mode valid`, whose outputs see samples alone",
+                taps.text("taps")
+            ))),
+        }
+    }
+
+    /// The warnings of what the filter spreads.
+    pub(crate) fn warnings(&self, problem: &ConvProblem, filter: &Convolver) -> String {
+        let mut text = String::new();
+        if !self.spreads(problem, filter) {
+            return text;
+        }
+        let method = filter.method();
+        if let Some(first) = self.samples.first().filter(|_| !filter.is_exact()) {
+            let samples = problem.samples().max(1) as u64;
+            let spread = match method {
+                Method::OverlapSave => "which makes all outputs of their blocks NaN",
+                Method::Direct => {
+                    "some of whose taps are zeros that were filled in, so that outputs beside those whose definition they are in become NaN"
+                }
+            };
+            text += &format!(
+                "warning: {}, the first is sample {} of channel {}; the filter taken is {method}, {spread}; --exact-nonfinite takes a direct filter that keeps them in their places\n",
+                self.samples.text("samples"),
+                first % samples,
+                first / samples,
+            );
+        }
+        if let Some(first) = self.taps.first() {
+            let spread = match method {
+                Method::OverlapSave => {
+                    "overlap-save, which makes all outputs NaN; --method direct multiplies them with samples alone, and with zeros before and behind a channel"
+                }
+                Method::Direct => {
+                    "direct, which multiplies them with zeros before and behind a channel too, so that its first and last outputs become NaN; outputs that see every tap, of `cp2 conv --method direct --mode valid`, are as defined"
+                }
+            };
+            text += &format!(
+                "warning: {}, the first is tap {first}; the filter taken is {spread}\n",
+                self.taps.text("taps"),
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,89 @@
+//! A NaN in an input reaches no output but those of its definition: nothing multiplies it with a zero that it filled in, and no two rows share
+//! a number. Filters, of which some do and say so, are in `conv::places`.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_kernels::Cp2;
+use cp2_machine::Machine;
+use cp2_problems::{Backend, Case, Data, Exact, KINDS, Values};
+use num_complex::Complex32;
+
+/// Kinds whose references are made by transforms over whole blocks.
+/// The largest of a row takes no NaN.
+const OTHERS: [&str; 6] = ["conv", "conv-real", "fir", "radar", "sonar", "max"];
+
+/// The input with a NaN at a place of one of its arrays, if that has floats.
+fn spoiled(input: &Data, array: usize, at: usize) -> Option<Data> {
+    let mut data = Data::default();
+    for (number, own) in input.arrays().iter().enumerate() {
+        let here = number == array && !own.values.is_empty();
+        let at = at % own.values.len().max(1);
+        data = match &own.values {
+            Values::F32(x) => {
+                let mut x = x.clone();
+                if here {
+                    x[at] = f32::NAN;
+                }
+                data.with(own.name, &own.shape, x)
+            }
+            Values::Complex64(x) => {
+                let mut x = x.clone();
+                if here {
+                    x[at] = Complex32::new(1.0, f32::NAN);
+                }
+                data.with(own.name, &own.shape, x)
+            }
+            Values::F64(x) => data.with(own.name, &own.shape, x.clone()),
+            Values::I32(x) => data.with(own.name, &own.shape, x.clone()),
+            Values::U32(x) => data.with(own.name, &own.shape, x.clone()),
+            Values::U8(x) => data.with(own.name, &own.shape, x.clone()),
+        };
+    }
+    let floats = |values: &Values| matches!(values, Values::F32(_) | Values::Complex64(_));
+    let own = input.arrays().get(array);
+    own.is_some_and(|own| floats(&own.values)).then_some(data)
+}
+
+/// Which elements are not finite.
+fn places(values: &Values) -> Vec<bool> {
+    match values {
+        Values::F32(x) => x.iter().map(|x| !x.is_finite()).collect(),
+        Values::F64(x) => x.iter().map(|x| !x.is_finite()).collect(),
+        Values::Complex64(x) => x.iter().map(|x| !x.is_finite()).collect(),
+        others => vec![false; others.len()],
+    }
+}
+
+#[test]
+fn a_nan_reaches_what_its_definition_says() {
+    let vm7 = Cp2::new(Machine::builtin("vm7").unwrap().into());
+    let mut checked = 0;
+    for kind in KINDS {
+        if OTHERS.contains(&kind.name) || kind.name.starts_with("npb") {
+            continue;
+        }
+        for size in kind.small_sizes() {
+            let problem = kind.of_size(&size).unwrap();
+            let mut prepared = vm7.prepare(&*problem).unwrap();
+            let input = problem.input(Case::Random, 3);
+            for array in 0..input.arrays().len() {
+                let Some(spoiled) = spoiled(&input, array, 7919) else {
+                    continue;
+                };
+                let output = prepared.run(&spoiled).unwrap().output;
+                for expected in problem.reference(&spoiled).unwrap().arrays {
+                    let exact: Vec<bool> = match &expected.exact {
+                        Exact::Real(x) => x.iter().map(|x| !x.is_finite()).collect(),
+                        Exact::Complex(x) => x.iter().map(|x| !x.is_finite()).collect(),
+                        Exact::Same(values) => places(values),
+                    };
+                    let found = places(&output.array(expected.name).unwrap().values);
+                    let beside = found.iter().zip(&exact).filter(|(f, e)| **f && !**e);
+                    let beside = beside.count();
+                    assert_eq!(beside, 0, "{}, array {array}", problem.title());
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked >= 40, "{checked}");
+}
