@@ -119,7 +119,7 @@ fn an_address_from_an_overwritten_argument_block_is_named() {
 #[test]
 fn an_output_block_that_is_not_whole_is_found() {
     let bench = bench("nop");
-    let map = "map k.s --input x.npy --output y.npy --block 8";
+    let map = "map k.s --input x.npy --output y.npy --block 8 --page 1";
     bench.cp2(map).works();
     let words = ["unwritten at page 0", "byte 16 of row 0"];
     bench.cp2(&format!("{map} --check")).fails(1, &words);

@@ -201,12 +201,12 @@ impl Kernel {
         nests: [&Nest; 2],
         machine: &Machine,
     ) -> Result<PageCycles, Uncounted> {
-        // Of the kinds with the most blocks the one with the most pages, and of these one in the middle: what is done in the first alone is none of it.
+        // One in the middle of those that are alike: what is done in the first alone is none of it.
         let largest = |nest: &Nest| {
             let kinds = nest.kinds().iter();
-            let all = kinds.map(|kind| ((kind.blocks, kind.pages()), kind.when.clone()));
-            let most = all.max_by_key(|(size, _)| *size);
-            let ((blocks, _), when) = most.unwrap_or_default();
+            let all = kinds.map(|kind| (kind.blocks, kind.when.clone()));
+            let most = all.max_by_key(|(blocks, _)| *blocks);
+            let (blocks, when) = most.unwrap_or_default();
             let middle = when.map(|range| range.start + (range.end - range.start) / 2);
             (blocks, nest.number(middle))
         };
