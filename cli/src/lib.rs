@@ -4,6 +4,7 @@
 //! prints it and turns it into an exit code.
 
 mod commands;
+mod digits;
 mod interrupt;
 mod io;
 mod outcome;

@@ -1,5 +1,6 @@
 //! How a command ends.
 
+use crate::digits::decimal;
 use crate::io::FileError;
 use cp2_kernels::Verdict;
 use serde_json::{Value, json};
@@ -58,8 +59,8 @@ impl Outcome {
             } = wrong;
             self.exit = self.exit.max(UNVERIFIED);
             self.notes += &format!(
-                "error: {whose} error is {:.3} of {tolerance}; either {cause}, or this is a fault of cp2\n",
-                v.worst
+                "error: {whose} error is {} of {tolerance}; either {cause}, or this is a fault of cp2\n",
+                decimal(v.worst, 3, 1.0)
             );
         }
     }

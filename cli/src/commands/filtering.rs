@@ -3,6 +3,7 @@
 use super::MachineArg;
 use super::channels::{ChannelArgs, Channels};
 use super::ways::Spoiled;
+use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{self, NonFinite, Noted, Timed, shown};
 use crate::outcome::{Failure, Outcome, Wrong};
@@ -261,8 +262,9 @@ fn text<T>(
                 String::new()
             };
             format!(
-                "error against f64: {:.2e} relative RMS, worst channel {:.2} of the tolerance{judged}\n",
-                v.rms, v.worst
+                "error against f64: {:.2e} relative RMS, worst channel {} of the tolerance{judged}\n",
+                v.rms,
+                decimal(v.worst, 2, 1.0)
             )
         }
         None => "error: not known (no result, or samples or taps that are not finite)\n".to_owned(),

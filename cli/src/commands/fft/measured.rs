@@ -1,6 +1,7 @@
 //! A batch of transforms that has been run and judged, and its figures.
 
 use super::{Numbers, Planned};
+use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Recording, Timed};
 use crate::outcome::{Failure, Outcome, Wrong};
@@ -215,8 +216,9 @@ impl Measured {
         }
         text += &match &self.verdict {
             Some(v) => format!(
-                "error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n",
-                v.rms, v.worst
+                "error against rustfft in f64: {:.2e} relative RMS, worst transform {} of the tolerance\n",
+                v.rms,
+                decimal(v.worst, 2, 1.0)
             ),
             None => {
                 "error against rustfft: not known (no result, or an input that is not finite)\n"

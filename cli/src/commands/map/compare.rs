@@ -1,6 +1,7 @@
 //! A result beside the one that the user expects.
 
 use super::tolerance::{Bound, Tolerance};
+use crate::digits::scientific;
 use crate::io::{Array, Kind};
 use serde_json::{Value, json};
 use std::fmt;
@@ -253,19 +254,10 @@ fn place(index: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-/// An error in few digits, but for one that would look as if it kept to a tolerance that it does not keep to.
-fn digits(error: f64, tolerance: Bound) -> String {
-    let short = format!("{error:.3e}");
-    let rounded = short.parse().unwrap_or(error);
-    match tolerance.holds(rounded) == tolerance.holds(error) {
-        true => short,
-        false => format!("{error:e}"),
-    }
-}
-
 impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (error, tolerance) = (digits(self.error, self.tolerance), self.tolerance);
+        let tolerance = self.tolerance;
+        let error = scientific(self.error, 3, tolerance.get());
         match self.measure {
             Measure::Each => write!(f, "the largest error is {error}, tolerance {tolerance}"),
             Measure::Largest => write!(

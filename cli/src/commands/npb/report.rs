@@ -1,6 +1,7 @@
 //! What a benchmark did, for people and for programs: the same of all benchmarks.
 
 use super::Common;
+use crate::digits::scientific;
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{conclude, figures, merge, outside_time, table};
@@ -135,7 +136,7 @@ impl<O> Report<'_, O> {
                 number.name.clone(),
                 number.official.clone(),
                 number.ours.clone(),
-                format!("{:.1e}", number.difference),
+                scientific(number.difference, 1, number.tolerance),
                 format!("{:.0e}", number.tolerance),
                 if number.holds() { "" } else { "wrong" }.to_owned(),
             ]);

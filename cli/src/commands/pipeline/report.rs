@@ -2,6 +2,7 @@
 
 use super::Common;
 use super::receive::{OnMachine, Results};
+use crate::digits::scientific;
 use crate::io::{Array, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Field};
@@ -227,13 +228,14 @@ fn judge<R>(on: &OnMachine<R>, outcome: &mut Outcome) {
     outcome.exit = UNVERIFIED;
     outcome.notes += &if !a.spectra_hold() {
         format!(
-            "error: {name}: the spectra's relative error is {:.2e}; expected at most {:.0e}; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
-            a.rel_error, a.rel_allowed
+            "error: {name}: the spectra's relative error is {}; expected at most {:.0e}; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
+            scientific(a.rel_error, 2, a.rel_allowed),
+            a.rel_allowed
         )
     } else {
         format!(
-            "error: {name}: a decibel is off by {:.2e} dB; expected at most {:.0e} dB; the power of spectra above 1.8e19 or below 1e-19 leaves the range of f32: scale the input\n",
-            a.decibels_error,
+            "error: {name}: a decibel is off by {} dB; expected at most {:.0e} dB; the power of spectra above 1.8e19 or below 1e-19 leaves the range of f32: scale the input\n",
+            scientific(a.decibels_error, 2, Accuracy::DECIBELS),
             Accuracy::DECIBELS
         )
     };

@@ -1,5 +1,6 @@
 //! How a system has been solved, in words: what is said of an end fits its cause, and what is advised can be done with this method and this matrix.
 
+use crate::digits::scientific;
 use cp2_problems::Data;
 use cp2_problems::sparse::{
     Confirmation, End, Method, SolveOutcome, SolveProblem, SparseMatrix, Symmetry,
@@ -15,17 +16,6 @@ pub(super) fn warning(tolerance: f64) -> Option<String> {
             "warning: --tolerance {tolerance:e} is below 2^-23 = {LEAST:.1e}, what single precision leaves of the best x: such an x is unlikely to be confirmed"
         )
     })
-}
-
-/// A figure in so many digits, or in as many more as keep it on its side of the tolerance.
-fn digits(figure: f64, least: usize, tolerance: f64) -> String {
-    let text = |digits: usize| format!("{figure:.digits$e}");
-    let keeps = |text: &String| {
-        let shown = text.parse().unwrap_or(figure);
-        (shown <= tolerance) == (figure <= tolerance)
-    };
-    let mut texts = (least..17).map(text);
-    texts.find(keeps).unwrap_or_else(|| text(17))
 }
 
 /// What a result says, and what double precision says of it.
@@ -76,10 +66,10 @@ impl Solved {
             attainable,
             tolerance,
         } = self.found;
-        let residual = digits(residual, 3, tolerance);
+        let residual = scientific(residual, 3, tolerance);
         let mut beside = format!("asked for: {tolerance:e}");
         if outcome != SolveOutcome::Converged {
-            let attainable = digits(attainable, 1, tolerance);
+            let attainable = scientific(attainable, 1, tolerance);
             beside += &format!("; single precision holds about {attainable} for this x");
         } else if self.end != End::Converged {
             beside += &format!("; the method itself {}", self.end);
@@ -101,7 +91,7 @@ impl Solved {
             SolveOutcome::Converged => None,
             SolveOutcome::NotConfirmed => Some(format!(
                 "not confirmed: by the method it converged after {iterations} iterations, but the residual in f64 is {}, not {tolerance:e}; {}",
-                digits(residual, 1, tolerance),
+                scientific(residual, 1, tolerance),
                 self.unconfirmed(problem)
             )),
             SolveOutcome::Unsolved(end) => Some(format!(
@@ -140,7 +130,7 @@ impl Solved {
             ..
         } = self.found;
         (attainable > tolerance).then(|| {
-            let attainable = digits(attainable, 1, tolerance);
+            let attainable = scientific(attainable, 1, tolerance);
             format!(
                 "single precision holds about {attainable} for this x: ask for a --tolerance of that or more"
             )
@@ -221,23 +211,4 @@ fn far(matrix: &SparseMatrix) -> Option<String> {
             "the largest number of the matrix is {largest:.1e}: multiply it by a power of two that brings that near 1, x comes out divided by the same"
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is printed is on the side of the tolerance on which the figure is.
-    #[test]
-    fn digits_keep_the_side_of_the_tolerance() {
-        assert_eq!(digits(2.0e-5, 1, 1e-5), "2.0e-5");
-        assert_eq!(digits(9.996e-6, 1, 1e-5), "1.0e-5");
-        assert_eq!(digits(1.000_4e-5, 3, 1e-5), "1.0004e-5");
-        assert_eq!(
-            digits(1.0e-5 + 1e-20, 1, 1e-5).parse::<f64>().ok(),
-            Some(1.0e-5 + 1e-20)
-        );
-        assert_eq!(digits(f64::NAN, 1, 1e-5), "NaN");
-        assert_eq!(digits(f64::INFINITY, 1, 1e-5), "inf");
-    }
 }

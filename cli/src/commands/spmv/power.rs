@@ -1,6 +1,7 @@
 //! `cp2 spmv --iterations`: power iterations.
 
 use super::{Args, report::divided};
+use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Array, Kind, read_vector, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED, Wrong};
@@ -217,7 +218,10 @@ impl Done<'_> {
             None => ", not finished\n".to_owned(),
         };
         text += &match self.verdict {
-            Some(v) => format!("largest error {:.2} of the tolerance\n", v.worst),
+            Some(v) => format!(
+                "largest error {} of the tolerance\n",
+                decimal(v.worst, 2, 1.0)
+            ),
             None => "error: not known (no result)\n".to_owned(),
         };
         let [pack_seconds, host_seconds] = self.host_seconds.map(seconds);

@@ -1,5 +1,6 @@
 //! What `cp2 spmv` says.
 
+use crate::digits::decimal;
 use crate::outcome::{Failure, Outcome};
 use crate::picture::matrix::{Block, MatrixPicture};
 use crate::simulation::{figures, merge, outside_time, table};
@@ -182,8 +183,9 @@ pub(super) fn done(
     };
     text += &match verdict {
         Some(v) => format!(
-            "error against f64: {:.2e} relative RMS, worst row {:.2} of the bound of its sum\n",
-            v.rms, v.worst
+            "error against f64: {:.2e} relative RMS, worst row {} of the bound of its sum\n",
+            v.rms,
+            decimal(v.worst, 2, 1.0)
         ),
         None => "error: not known (no result)\n".to_owned(),
     };

@@ -4,6 +4,7 @@ mod points;
 
 use super::MachineArg;
 use super::map::Extents;
+use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_npy, shown, write_array};
 use crate::outcome::{Failure, Outcome, Wrong};
@@ -377,8 +378,9 @@ fn text<T>(plan: &Stencils, run: &KernelRun<T>, verdict: Option<Verdict>) -> Str
     };
     text += &match verdict {
         Some(v) => format!(
-            "error against f64: {:.2e} relative RMS, worst element {:.2} of the tolerance\n",
-            v.rms, v.worst
+            "error against f64: {:.2e} relative RMS, worst element {} of the tolerance\n",
+            v.rms,
+            decimal(v.worst, 2, 1.0)
         ),
         None => "error: not known (no result, or numbers that are not finite)\n".to_owned(),
     };

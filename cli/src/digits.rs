@@ -1,0 +1,46 @@
+//! Figures beside limits: rounded, but never to the other side of the limit, where they would contradict what is said of them.
+
+/// A figure with at least so many digits behind the point of its mantissa.
+pub(crate) fn scientific(figure: f64, least: usize, limit: f64) -> String {
+    beside(figure, least, limit, |digits| format!("{figure:.digits$e}"))
+}
+
+/// A figure with at least so many decimals.
+pub(crate) fn decimal(figure: f64, least: usize, limit: f64) -> String {
+    beside(figure, least, limit, |digits| format!("{figure:.digits$}"))
+}
+
+/// As many digits as tell every number near 1 from every other.
+const MOST: usize = 17;
+
+fn beside(figure: f64, least: usize, limit: f64, text: impl Fn(usize) -> String) -> String {
+    let keeps = |text: &String| {
+        let shown: f64 = text.parse().unwrap_or(figure);
+        (shown <= limit) == (figure <= limit)
+    };
+    let texts = (least..MOST).map(&text).find(keeps);
+    texts.unwrap_or_else(|| text(MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is printed is on the side of the limit on which the figure is.
+    #[test]
+    fn a_figure_stays_on_its_side_of_the_limit() {
+        assert_eq!(scientific(2.0e-5, 1, 1e-5), "2.0e-5");
+        assert_eq!(scientific(9.996e-6, 1, 1e-5), "1.0e-5");
+        assert_eq!(scientific(1.000_4e-5, 3, 1e-5), "1.0004e-5");
+        assert_eq!(decimal(0.4, 2, 1.0), "0.40");
+        assert_eq!(decimal(1.0, 2, 1.0), "1.00");
+        assert_eq!(decimal(1.000_4, 2, 1.0), "1.0004");
+        let near = 1.0 + f64::EPSILON;
+        assert_eq!(scientific(near, 1, 1.0).parse(), Ok(near));
+        assert_eq!(decimal(near, 1, 1.0).parse(), Ok(near));
+        for text in [scientific, decimal] {
+            assert_eq!(text(f64::NAN, 1, 1e-5), "NaN");
+            assert_eq!(text(f64::INFINITY, 1, 1e-5), "inf");
+        }
+    }
+}
