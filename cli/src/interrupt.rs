@@ -1,6 +1,8 @@
 //! Ctrl-C asks the running simulation to end cleanly; a second one ends at once.
 
 use crate::outcome::{Failure, GUEST_FAULT};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -15,18 +17,44 @@ pub(crate) fn first_to_print() -> bool {
 }
 
 /// Whether an interrupt finds nothing that could end cleanly: it ends the process then, like a second one.
-static ALONE: AtomicBool = AtomicBool::new(false);
+static ALONE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
 /// Starts to listen; `abort` says that the process ends without its result.
+///
+/// Where no thread can be started that would say so, the process ends by the same rules with the same exit code, silently.
 pub(crate) fn install(abort: impl Fn(&Failure) + Send + 'static) {
-    // Without a handler Ctrl-C ends the process, which is as good as it gets then.
-    let _ = ctrlc::set_handler(move || {
-        let again = RAISED.swap(true, Ordering::SeqCst);
-        if let Some(message) = ends(again, ALONE.load(Ordering::SeqCst)) {
-            abort(&interrupted(message));
-            std::process::exit(i32::from(GUEST_FAULT));
+    #[cfg(unix)]
+    if listen(abort).is_ok() {
+        return;
+    }
+    #[cfg(not(unix))]
+    drop(abort);
+    // In this order: the first interrupt is asked about before it is noted.
+    for ends in [&*RAISED, &*ALONE] {
+        // Without a handler Ctrl-C ends the process, which is as good as it gets then.
+        let _ = flag::register_conditional_shutdown(SIGINT, GUEST_FAULT.into(), ends.clone());
+    }
+    let _ = flag::register(SIGINT, RAISED.clone());
+}
+
+/// Has a thread wait for interrupts.
+#[cfg(unix)]
+fn listen(abort: impl Fn(&Failure) + Send + 'static) -> std::io::Result<()> {
+    use std::io::Read as _;
+    let (mut interrupts, raised) = std::os::unix::net::UnixStream::pair()?;
+    let work = move || {
+        // One byte for each interrupt; no more come where the handler could not be registered.
+        while interrupts.read_exact(&mut [0]).is_ok() {
+            let again = RAISED.swap(true, Ordering::SeqCst);
+            if let Some(message) = ends(again, ALONE.load(Ordering::SeqCst)) {
+                abort(&interrupted(message));
+                std::process::exit(i32::from(GUEST_FAULT));
+            }
         }
-    });
+    };
+    std::thread::Builder::new().spawn(work)?;
+    signal_hook::low_level::pipe::register(SIGINT, raised)?;
+    Ok(())
 }
 
 /// What an interrupt says that ends the process: one that comes again, or while nothing runs that could be asked to end.
@@ -59,7 +87,7 @@ fn interrupted(message: &str) -> Failure {
 /// removed. Without a handler the signal that comes first ends the process.
 pub(crate) fn outlive_large_files() {
     #[cfg(unix)]
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// The flag that devices watch.

@@ -7,42 +7,80 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A bar that follows a counter of simulated cycles until it is dropped.
-pub(crate) struct Watch {
+/// A thread that draws until it is dropped. Where none can be started nothing is drawn: it is decoration.
+struct Drawing {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Shows `cycles` as it grows towards `expected`, where that is known.
-pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> Watch {
-    let end = Arc::new(AtomicBool::new(false));
-    if quiet || !std::io::stderr().is_terminal() {
-        return Watch { end, thread: None };
-    }
-    let stop = end.clone();
-    let thread = std::thread::spawn(move || follow(&cycles, expected, &stop));
-    Watch {
-        end,
-        thread: Some(thread),
+impl Drawing {
+    /// Calls `draw` with the bar after each `pause`; does nothing where it would not be `seen`.
+    fn start(
+        seen: bool,
+        pause: Duration,
+        bar: impl FnOnce() -> ProgressBar + Send + 'static,
+        draw: impl Fn(&ProgressBar) + Send + 'static,
+    ) -> Self {
+        let end = Arc::new(AtomicBool::new(false));
+        let stop = end.clone();
+        let work = move || {
+            let bar = bar();
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::park_timeout(pause);
+                draw(&bar);
+            }
+            bar.finish_and_clear();
+        };
+        let thread = seen.then(|| std::thread::Builder::new().spawn(work).ok());
+        Self {
+            end,
+            thread: thread.flatten(),
+        }
     }
 }
 
-fn follow(cycles: &AtomicU64, expected: Option<u64>, stop: &AtomicBool) {
-    let bar = ProgressBar::with_draw_target(expected, ProgressDrawTarget::stderr());
+impl Drop for Drawing {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // How it ended is of no consequence.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether somebody sees what is drawn.
+fn seen(quiet: bool) -> bool {
+    !quiet && std::io::stderr().is_terminal()
+}
+
+/// A bar on the terminal.
+fn bar(total: Option<u64>, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A bar that follows a counter of simulated cycles until it is dropped.
+pub(crate) struct Watch(#[expect(dead_code)] Drawing);
+
+/// Shows `cycles` as it grows towards `expected`, where that is known.
+pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> Watch {
     let template = match expected {
         Some(_) => {
             "simulating {bar:30} {human_pos} of about {human_len} cycles, {elapsed} so far, {eta} to go"
         }
         None => "simulating {spinner} {human_pos} cycles, {elapsed} so far",
     };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    while !stop.load(Ordering::Relaxed) {
-        std::thread::park_timeout(Duration::from_millis(100));
-        bar.set_position(cycles.load(Ordering::Relaxed));
-    }
-    bar.finish_and_clear();
+    Watch(Drawing::start(
+        seen(quiet),
+        Duration::from_millis(100),
+        move || bar(expected, template),
+        move |bar| bar.set_position(cycles.load(Ordering::Relaxed)),
+    ))
 }
 
 /// A bar over steps that a command takes one after the other.
@@ -50,17 +88,11 @@ pub(crate) struct Steps(ProgressBar);
 
 /// Shows `total` steps; nothing where `quiet` or not on a terminal.
 pub(crate) fn steps(total: u64, quiet: bool) -> Steps {
-    let target = if quiet || !std::io::stderr().is_terminal() {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
-    let bar = ProgressBar::with_draw_target(Some(total), target);
     let template = "{bar:30} {pos} of {len}, {elapsed} so far, {eta} to go: {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    Steps(bar)
+    Steps(match seen(quiet) {
+        true => bar(Some(total), template),
+        false => ProgressBar::hidden(),
+    })
 }
 
 impl Steps {
@@ -82,36 +114,14 @@ impl Drop for Steps {
 }
 
 /// A sign that a plan is being made; how long it takes is not known.
-pub(crate) struct Planning(ProgressBar);
+pub(crate) struct Planning(#[expect(dead_code)] Drawing);
 
 /// Shows that planning goes on, from half a second on; nothing where `quiet` or not on a terminal.
 pub(crate) fn planning(quiet: bool) -> Planning {
-    let target = if quiet || !std::io::stderr().is_terminal() {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = ProgressStyle::with_template("planning {spinner} {elapsed} so far") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(500));
-    Planning(bar)
-}
-
-impl Drop for Planning {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.end.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // The bar is decoration: its end is of no consequence.
-            let _ = thread.join();
-        }
-    }
+    Planning(Drawing::start(
+        seen(quiet),
+        Duration::from_millis(500),
+        || bar(None, "planning {spinner} {elapsed} so far"),
+        ProgressBar::tick,
+    ))
 }

@@ -52,24 +52,27 @@ fn check(function: Function, first: u32, report: &mut Report) {
 
 fn sweep(function: Function) -> Report {
     let (next, total) = (AtomicU32::new(0), Mutex::new(Report::default()));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
-            scope.spawn(|| {
-                let mut report = Report::default();
-                loop {
-                    let block = next.fetch_add(1, Ordering::Relaxed);
-                    if block > u32::MAX / BLOCK {
-                        break;
-                    }
-                    check(function, block * BLOCK, &mut report);
-                }
-                if let Ok(mut total) = total.lock() {
-                    total.finite += report.finite;
-                    total.misrounded.extend(report.misrounded);
-                    total.wrong.extend(report.wrong);
-                }
-            });
+    let work = || {
+        let mut report = Report::default();
+        loop {
+            let block = next.fetch_add(1, Ordering::Relaxed);
+            if block > u32::MAX / BLOCK {
+                break;
+            }
+            check(function, block * BLOCK, &mut report);
         }
+        if let Ok(mut total) = total.lock() {
+            total.finite += report.finite;
+            total.misrounded.extend(report.misrounded);
+            total.wrong.extend(report.wrong);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            // Fewer where no more can be started.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     total.into_inner().unwrap_or_default()
 }

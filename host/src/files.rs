@@ -388,7 +388,7 @@ mod tests {
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 let path = &path;
-                scope.spawn(move || {
+                let write = move || {
                     for turn in 0..20 {
                         let text = format!("{writer} {turn}");
                         let fill = |p: &Path| {
@@ -397,7 +397,10 @@ mod tests {
                         };
                         write_directory(path, "mark", fill).unwrap();
                     }
-                });
+                };
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, write)
+                    .unwrap();
             }
         });
         assert_eq!(

@@ -63,18 +63,21 @@ fn main() -> ExitCode {
     };
     let (next, counts) = (AtomicU64::new(0), [const { AtomicU64::new(0) }; 3]);
     std::thread::scope(|scope| {
-        for _ in 0..args.threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= args.count {
-                        return;
-                    }
-                    let which = carry_out(args.seed.wrapping_add(index), &args);
-                    counts[which].fetch_add(1, Ordering::Relaxed);
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= args.count {
+                    return;
                 }
-            });
+                let which = carry_out(args.seed.wrapping_add(index), &args);
+                counts[which].fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        for _ in 1..args.threads {
+            // Fewer where no more can be started.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
+        work();
     });
     let [right, refused, wrong] = counts.map(AtomicU64::into_inner);
     println!(

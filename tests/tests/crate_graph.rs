@@ -66,8 +66,8 @@ const GRAPH: &[(&str, &[&str])] = &[
 /// Crates from outside that belong to one layer only: a terminal is no business of a library.
 const ONLY_IN: &[(&str, &str)] = &[
     ("clap", "cli"),
-    ("ctrlc", "cli"),
     ("indicatif", "cli"),
+    ("signal-hook", "cli"),
     ("ndarray-npy", "cli"),
     ("png", "cli"),
     // Whoever names one of its planners compiles all of it again.

@@ -73,9 +73,13 @@ fn measured(cases: &[Case]) -> Vec<Result<Row, KernelError>> {
         }
     };
     let mut rows: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // Fewer helpers where no more can be started.
+        let begin = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (1..threads).map_while(begin).collect();
+        let own = work();
         let rows = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
         rows.flat_map(|rows| rows.unwrap_or_else(|panic| resume_unwind(panic)))
+            .chain(own)
             .collect()
     });
     rows.sort_by_key(|(at, _)| *at);

@@ -4,7 +4,7 @@ use crate::verdict::{Part, Tally};
 use std::thread;
 
 /// Judges `count` parts of a result, and says how many of them could be: `judge` makes what compares a part, or finds that
-/// there is nothing to compare, on each of so many host threads. The sums are those of the parts in their order,
+/// there is nothing to compare, on each of so many host threads, or of as many as can be started. The sums are those of the parts in their order,
 /// whatever the number of threads.
 ///
 /// ```
@@ -55,14 +55,16 @@ where
     let share = &share;
     thread::scope(|scope| {
         let shares = (0..count).step_by(each);
-        let shares: Vec<_> = shares
-            .map(|from| scope.spawn(move || share(from)))
-            .collect();
-        for parts in shares {
-            match parts.join() {
-                Ok(parts) => parts?.into_iter().for_each(&mut add),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+        let begin = |from| thread::Builder::new().spawn_scoped(scope, move || share(from));
+        let shares: Vec<_> = shares.map(|from| (from, begin(from))).collect();
+        for (from, begun) in shares {
+            // What no thread could be started for is judged on this one.
+            let parts = match begun.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(parts)) => parts,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(_) => share(from),
+            };
+            parts?.into_iter().for_each(&mut add);
         }
         Ok(())
     })?;

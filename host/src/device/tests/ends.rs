@@ -77,7 +77,8 @@ fn an_interrupt_ends_a_run_from_outside() {
         .unwrap();
     let loaded = device.load(&placed, &[]).unwrap();
     device.launch("k", 0, 0, &[loaded]).unwrap();
-    let run = std::thread::spawn(move || device.finish().unwrap());
+    let finish = move || device.finish().unwrap();
+    let run = std::thread::Builder::new().spawn(finish).unwrap();
     flag.store(true, Ordering::Relaxed);
     assert_eq!(run.join().unwrap().report.end, End::Interrupted);
 }

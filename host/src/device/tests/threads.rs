@@ -199,7 +199,10 @@ fn an_interrupt_ends_all_threads() {
     let input = floats(4 * 4 * 20_000);
     let (program, machine) = (assembled(SLOW), vm("vm7"));
     let run = std::thread::scope(|scope| {
-        let run = scope.spawn(|| on_threads(3, (&program, &machine, &input, &job)).0.run);
+        let run = || on_threads(3, (&program, &machine, &input, &job)).0.run;
+        let run = std::thread::Builder::new()
+            .spawn_scoped(scope, run)
+            .unwrap();
         while progress.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }

@@ -88,7 +88,7 @@ pub(super) fn run<S: Turns>(
     queued: Vec<Command>,
     source: &mut S,
 ) -> Result<Option<End>, HostError> {
-    let threads = engine.options.threads;
+    let mut threads = engine.options.threads;
     let mut queued = queued.into_iter();
     if threads < 2 || engine.options.check || !Wave::may_fit(source, threads) {
         return engine.run(&mut queued.chain(source), false);
@@ -107,11 +107,15 @@ pub(super) fn run<S: Turns>(
         };
         pace.note(engine);
         while let Some(wave) = pace.rate().and_then(|rate| {
-            let at = source.turn().filter(|turn| *turn >= until)?;
+            let at = source.turn().filter(|turn| *turn >= until && threads > 1)?;
             let care = (source.period() * care, engine.state.under_way());
             Wave::new((at, source.turns()), care, threads, rate)
         }) {
-            let taken = wave.run(engine, helpers, source)?;
+            let (taken, started) = wave.run(engine, helpers, source)?;
+            if started < threads {
+                // This computer starts no more of them.
+                threads = started;
+            }
             if taken < threads {
                 // What it is like here is for the next turns to show.
                 pace.forget();

@@ -76,13 +76,13 @@ impl<'a> Wave<'a> {
     }
 
     /// Runs the segments, and takes over those that are one run with what there
-    /// is: how many.
+    /// is: how many, and for how many there were threads.
     pub(super) fn run<S: Turns>(
         &self,
         engine: &mut Engine,
         helpers: &mut Vec<Helper>,
         source: &mut S,
-    ) -> Result<usize, HostError> {
+    ) -> Result<(usize, usize), HostError> {
         while helpers.len() < self.threads {
             helpers.push(Helper::new(&engine.machine, &engine.options));
         }
@@ -91,7 +91,7 @@ impl<'a> Wave<'a> {
         let memory = Arc::new(std::mem::replace(memory, SystemMemory::new(size)));
         let segments = self.segments(engine, helpers, &memory, source);
         *engine.processor.memory_mut() = Arc::unwrap_or_clone(memory);
-        let taken = follow_each_other(&segments, helpers);
+        let (taken, started) = (follow_each_other(&segments, helpers), segments.len());
         let mut segments: Vec<Segment<S>> = segments.into_iter().flatten().collect();
         segments.truncate(taken);
         take_over(engine, helpers, segments, source)?;
@@ -102,9 +102,11 @@ impl<'a> Wave<'a> {
         if let Some(progress) = &engine.options.progress {
             progress.store(engine.at(), Ordering::Relaxed);
         }
-        Ok(taken)
+        Ok((taken, started))
     }
 
+    /// The first segment runs on this thread, each of the others on one of its own; from the first one on that cannot be
+    /// started there are none.
     fn segments<S: Turns>(
         &self,
         engine: &Engine,
@@ -113,15 +115,21 @@ impl<'a> Wave<'a> {
         source: &S,
     ) -> Vec<Option<Segment<S>>> {
         thread::scope(|scope| {
-            let mut running = Vec::new();
-            for (number, helper) in helpers.iter_mut().enumerate().take(self.threads) {
+            let mut segments = helpers.iter_mut().enumerate().take(self.threads);
+            let mut segments = segments.by_ref().map(|(number, helper)| {
                 let (share, memory, source) = (self.share(number), memory.clone(), source.clone());
-                running.push(scope.spawn(move || helper.run(engine, memory, source, &share)));
-            }
-            let ended = running
-                .into_iter()
-                .map(|thread| thread.join().ok().flatten());
-            ended.collect()
+                move || helper.run(engine, memory, source, &share)
+            });
+            let Some(first) = segments.next() else {
+                return Vec::new();
+            };
+            let begin = |segment| thread::Builder::new().spawn_scoped(scope, segment).ok();
+            let running: Vec<_> = segments.map_while(begin).collect();
+            let first = [first()].into_iter();
+            let others = running.into_iter();
+            first
+                .chain(others.map(|thread| thread.join().ok().flatten()))
+                .collect()
         })
     }
 }
