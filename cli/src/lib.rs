@@ -7,6 +7,7 @@ mod commands;
 mod digits;
 mod interrupt;
 mod io;
+mod memory;
 mod outcome;
 mod picture;
 mod progress;

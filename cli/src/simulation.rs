@@ -6,6 +6,7 @@ mod ending;
 pub(crate) use ending::{conclude, heading, name};
 
 use crate::io::{FileError, Outputs, extension, shown, write_whole};
+use crate::memory;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::{Watch, watch};
 use crate::table::{Align, Table, percent, seconds};
@@ -17,6 +18,9 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+/// Bytes of a slice of the timeline at most: kept, and as a file has it.
+const SLICE: u64 = 700;
 
 /// Checker findings shown in full.
 const FINDINGS: usize = 20;
@@ -146,6 +150,8 @@ impl SimulationArgs {
                 .into());
             }
             outputs.check(path)?;
+            let slices = Trace::default().limit as u64;
+            memory::admit("the timeline", SLICE * slices)?;
         }
         let emit = self.emit.as_deref();
         emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))

@@ -5,7 +5,7 @@ use crate::memory::{OutOfMemory, SystemMemory};
 use cp2_dma::{Direction, Places, Transfer};
 use cp2_machine::Machine;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Ranges that are told apart.
@@ -107,17 +107,18 @@ impl Stores {
         self.used = 0;
     }
 
-    /// Room for the runs of a store to `span`, `bytes` bytes together.
-    fn push(&mut self, places: Places, span: Range<u64>, bytes: usize) -> &mut [u8] {
+    /// Room for the runs of a store to `span`, `bytes` bytes together; none where the host has none.
+    fn push(&mut self, places: Places, span: Range<u64>, bytes: usize) -> Option<&mut [u8]> {
         let (first, end) = (self.used, self.used + bytes);
         if end > self.bytes.len() {
-            self.bytes
-                .resize(end.max(2 * self.bytes.len()).max(ROOM), 0);
+            let size = end.max(2 * self.bytes.len()).max(ROOM);
+            self.bytes.try_reserve_exact(size - self.bytes.len()).ok()?;
+            self.bytes.resize(size, 0);
         }
         self.transfers.push((places, first));
         self.spans.insert(span);
         self.used = end;
-        &mut self.bytes[first..end]
+        self.bytes.get_mut(first..end)
     }
 }
 
@@ -157,19 +158,21 @@ impl Apart {
             Direction::Store => {
                 let places = transfer.places(machine);
                 let bytes = usize::try_from(places.bytes()).ok()?;
-                Some(self.stores.push(places, span, bytes))
+                self.stores.push(places, span, bytes)
             }
         }
     }
 
     /// Notes bytes that the caller writes.
-    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), OutOfMemory> {
         let len = bytes.len() as u64;
         let places = [(address, len)].into_iter().collect();
         let room = self
             .stores
             .push(places, address..address + len, bytes.len());
-        room.copy_from_slice(bytes);
+        room.ok_or(OutOfMemory::Host { bytes: len })?
+            .copy_from_slice(bytes);
+        Ok(())
     }
 }
 
@@ -188,8 +191,8 @@ impl SystemMemory {
         memory
     }
 
-    /// Carries out what several processors kept apart, one after the other, or side by side on a host thread
-    /// each where they wrote apart.
+    /// Carries out what several processors kept apart, one after the other, or side by side on as many host
+    /// threads, as far as these can be started, where they wrote apart.
     ///
     /// # Errors
     /// A store leaves the memory.
@@ -197,10 +200,20 @@ impl SystemMemory {
         if all.len() > 1
             && let Some(parts) = self.parts(all)
         {
-            thread::scope(|scope| {
-                for (start, bytes, stores) in parts {
-                    scope.spawn(move || stores.put(start, bytes));
+            let helpers = parts.len() - 1;
+            let parts = Mutex::new(parts.into_iter());
+            let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let work = || {
+                while let Some((start, bytes, stores)) = next() {
+                    stores.put(start, bytes);
                 }
+            };
+            thread::scope(|scope| {
+                for _ in 0..helpers {
+                    // A thread that cannot be started leaves its part to the others.
+                    let _ = thread::Builder::new().spawn_scoped(scope, work);
+                }
+                work();
             });
             return Ok(());
         }

@@ -34,22 +34,31 @@ struct Region {
 }
 
 impl Region {
-    /// Makes room for the first `end` bytes.
-    fn grow(&mut self, end: usize) {
-        let mut size = self.bytes().len();
-        if end > size {
-            size = size.max(FIRST);
-            while size < end {
-                size = size.saturating_mul(GROWTH);
-            }
-            self.resize(size.min(REGION as usize));
-        }
+    /// Makes room for the first `end` bytes, of which the last will be written.
+    fn grow(&mut self, end: usize) -> Result<(), OutOfMemory> {
+        self.extend(end)?;
         self.used = self.used.max(end);
+        Ok(())
     }
 
-    fn resize(&mut self, size: usize) {
+    /// Makes room for the first `end` bytes, and for more where the host has it.
+    fn extend(&mut self, end: usize) -> Result<(), OutOfMemory> {
+        let mut size = self.bytes().len();
+        if end <= size {
+            return Ok(());
+        }
+        size = size.max(FIRST);
+        while size < end {
+            size = size.saturating_mul(GROWTH);
+        }
+        self.resize(size.min(REGION as usize))
+            .or_else(|_| self.resize(end))
+    }
+
+    fn resize(&mut self, size: usize) -> Result<(), OutOfMemory> {
         // Zeros that the host need not write.
-        let room = Pages::zeros(size + HOST_LINE);
+        let none = OutOfMemory::Host { bytes: size as u64 };
+        let room = Pages::zeros(size + HOST_LINE).ok_or(none)?;
         let mut new = Self {
             start: room.as_ptr().align_offset(HOST_LINE).min(HOST_LINE),
             room,
@@ -57,6 +66,7 @@ impl Region {
         };
         new.bytes_mut()[..self.used].copy_from_slice(self.written());
         *self = new;
+        Ok(())
     }
 
     /// All bytes that there is room for.
@@ -79,25 +89,40 @@ impl Region {
 impl Clone for Region {
     fn clone(&self) -> Self {
         let mut clone = Self::default();
-        clone.grow(self.used);
+        if clone.grow(self.used).is_err() {
+            // As any clone ends for which there is no room.
+            std::alloc::handle_alloc_error(std::alloc::Layout::for_value(self.written()));
+        }
         clone.bytes_mut()[..self.used].copy_from_slice(self.written());
         clone
     }
 }
 
-/// An access outside the machine's system memory.
+/// What keeps an access to system memory from being carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[error(
-    "system memory ends at {size:#x}: {bytes} bytes at {address:#x} lie outside; \
-     use a smaller problem or a machine with more memory"
-)]
-pub struct OutOfMemory {
-    /// First byte of the access.
-    pub address: u64,
-    /// Its length.
-    pub bytes: u64,
-    /// Size of the memory.
-    pub size: u64,
+pub enum OutOfMemory {
+    /// It leaves the machine's system memory.
+    #[error(
+        "system memory ends at {size:#x}: {bytes} bytes at {address:#x} lie outside; \
+         use a smaller problem or a machine with more memory"
+    )]
+    Outside {
+        /// First byte of the access.
+        address: u64,
+        /// Its length.
+        bytes: u64,
+        /// Size of the memory.
+        size: u64,
+    },
+    /// The computer that simulates has no room for what would be written.
+    #[error(
+        "this computer has not the memory for the simulated system memory: {bytes} B in one piece were asked for; \
+         use a smaller problem, or let the program have more memory (`ulimit -v`, other programs)"
+    )]
+    Host {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
 }
 
 /// Byte-addressed system memory; bytes never written read as zero.
@@ -195,15 +220,44 @@ impl SystemMemory {
 
     /// Takes the host memory for everything below `end` now, rather than as it is
     /// written: then it is moved least.
-    pub fn reserve(&mut self, end: u64) {
+    ///
+    /// # Errors
+    /// The host has not so much.
+    pub fn reserve(&mut self, end: u64) -> Result<(), OutOfMemory> {
+        self.take(end, |region, bytes| match region.bytes().len() < bytes {
+            true => region.resize(bytes),
+            false => Ok(()),
+        })
+    }
+
+    /// The same where more will follow: takes it in few large steps.
+    ///
+    /// # Errors
+    /// The host has not so much.
+    pub fn provide(&mut self, end: u64) -> Result<(), OutOfMemory> {
+        self.take(end, Region::extend)
+    }
+
+    /// Has `take` see to so many bytes of each region below `end`.
+    fn take(
+        &mut self,
+        end: u64,
+        mut take: impl FnMut(&mut Region, usize) -> Result<(), OutOfMemory>,
+    ) -> Result<(), OutOfMemory> {
         let end = end.min(self.size);
-        for region in 0..end.div_ceil(REGION) {
-            let bytes = (end - region * REGION).min(REGION) as usize;
-            let region = self.region(region as usize);
-            if region.bytes().len() < bytes {
-                region.resize(bytes);
-            }
+        let taken: usize = self.regions.iter().map(|region| region.bytes().len()).sum();
+        let missing = end.saturating_sub(taken as u64);
+        if missing > REGION {
+            // A host may promise, region by region, what it does not have together.
+            let none = OutOfMemory::Host { bytes: missing };
+            let bytes = usize::try_from(missing).map_err(|_| none)?;
+            Pages::zeros(bytes).ok_or(none)?;
         }
+        for number in 0..end.div_ceil(REGION) {
+            let bytes = (end - number * REGION).min(REGION) as usize;
+            take(self.region(number as usize)?, bytes)?;
+        }
+        Ok(())
     }
 
     /// Copies out `out.len()` bytes from `address`.
@@ -228,17 +282,20 @@ impl SystemMemory {
     /// Copies `bytes` to `address`.
     ///
     /// # Errors
-    /// The range leaves the memory; nothing is written.
+    /// The range leaves the memory, or the host has no room for it; nothing is written.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), OutOfMemory> {
         self.check(address, bytes.len() as u64)?;
         if let Some(apart) = &mut self.apart {
-            apart.write(address, bytes);
-            return Ok(());
+            return apart.write(address, bytes);
         }
+        let mut grown = Ok(());
+        for_each_region(address, bytes.len(), |region, place, _| {
+            let grow = |region: &mut Region| region.grow(place.end);
+            grown = grown.and_then(|()| self.region(region).and_then(grow));
+        });
+        grown?;
         for_each_region(address, bytes.len(), |region, place, range| {
-            let region = self.region(region);
-            region.grow(place.end);
-            region.bytes_mut()[place].copy_from_slice(&bytes[range]);
+            self.regions[region].bytes_mut()[place].copy_from_slice(&bytes[range]);
         });
         Ok(())
     }
@@ -258,8 +315,8 @@ impl SystemMemory {
             return None;
         }
         let (region, place) = self.place(address, bytes)?;
-        let region = self.region(region);
-        region.grow(place.end);
+        let region = self.region(region).ok()?;
+        region.grow(place.end).ok()?;
         region.bytes_mut().get_mut(place)
     }
 
@@ -271,11 +328,16 @@ impl SystemMemory {
         (end <= REGION).then_some(((address / REGION) as usize, first as usize..end as usize))
     }
 
-    fn region(&mut self, number: usize) -> &mut Region {
-        if self.regions.len() <= number {
+    fn region(&mut self, number: usize) -> Result<&mut Region, OutOfMemory> {
+        let more = (number + 1).saturating_sub(self.regions.len());
+        if more > 0 {
+            // Where they are many it is memory of its own.
+            let bytes = (more as u64).saturating_mul(size_of::<Region>() as u64);
+            let none = |_| OutOfMemory::Host { bytes };
+            self.regions.try_reserve(more).map_err(none)?;
             self.regions.resize_with(number + 1, Region::default);
         }
-        &mut self.regions[number]
+        Ok(&mut self.regions[number])
     }
 
     fn written(&self, region: usize) -> &[u8] {
@@ -285,7 +347,7 @@ impl SystemMemory {
     fn check(&self, address: u64, bytes: u64) -> Result<(), OutOfMemory> {
         match address.checked_add(bytes) {
             Some(end) if end <= self.size => Ok(()),
-            _ => Err(OutOfMemory {
+            _ => Err(OutOfMemory::Outside {
                 address,
                 bytes,
                 size: self.size,
@@ -344,7 +406,7 @@ mod tests {
         assert_eq!(written(3 * REGION - 1, 0), empty);
         assert_ne!(written(70_000, 1), empty);
         let mut reserved = written(70_000, 1);
-        reserved.reserve(2_000_000);
+        reserved.reserve(2_000_000).unwrap();
         assert_eq!(reserved, written(70_000, 1));
         let text = serde_json::to_string(&reserved).unwrap();
         assert_eq!(
@@ -360,12 +422,25 @@ mod tests {
         assert!(memory.write(100, &[]).is_ok());
         assert_eq!(
             memory.write(97, &[0; 4]),
-            Err(OutOfMemory {
+            Err(OutOfMemory::Outside {
                 address: 97,
                 bytes: 4,
                 size: 100
             })
         );
         assert!(memory.read(u64::MAX, &mut [0; 2]).is_err());
+    }
+
+    #[test]
+    fn what_the_host_has_not_is_refused() {
+        let size = 1 << 62;
+        let mut memory = SystemMemory::new(size);
+        let none = |done| matches!(done, Err(OutOfMemory::Host { .. }));
+        for end in [1 << 57, size] {
+            assert!(none(memory.reserve(end)) && none(memory.provide(end)));
+        }
+        assert!(none(memory.write(size - 1, &[1])));
+        assert_eq!(memory.span_mut(size - 1, 1), None);
+        assert_eq!(memory, SystemMemory::new(size));
     }
 }

@@ -3,7 +3,10 @@
 use memmap2::MmapMut;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes from which memory is mapped in huge pages, where the host has them: its kernel then has five hundred times fewer pages to find.
+/// Bytes from which memory is mapped.
+const MAPPED: usize = 1 << 18;
+
+/// Bytes from which it is mapped in huge pages, where the host has them: its kernel then has five hundred times fewer pages to find.
 /// What is touched is rounded up to 2 MiB, which is little beside as much.
 const LARGE: usize = 1 << 24;
 
@@ -15,18 +18,21 @@ pub(crate) enum Pages {
 }
 
 impl Pages {
-    /// So many zeros.
-    pub(crate) fn zeros(bytes: usize) -> Self {
-        let mapped = (bytes >= LARGE).then(|| MmapMut::map_anon(bytes).ok());
-        match mapped.flatten() {
-            Some(mapped) => {
-                // A host that has none gives its own pages.
-                #[cfg(target_os = "linux")]
-                let _ = mapped.advise(memmap2::Advice::HugePage);
-                Self::Mapped(mapped)
-            }
-            None => Self::Allocated(vec![0; bytes]),
+    /// So many zeros; none where the host has no room for them.
+    pub(crate) fn zeros(bytes: usize) -> Option<Self> {
+        if bytes < MAPPED {
+            let mut zeros = Vec::new();
+            zeros.try_reserve_exact(bytes).ok()?;
+            zeros.resize(bytes, 0);
+            return Some(Self::Allocated(zeros));
         }
+        let mapped = MmapMut::map_anon(bytes).ok()?;
+        // A host that has none gives its own pages.
+        #[cfg(target_os = "linux")]
+        if bytes >= LARGE {
+            let _ = mapped.advise(memmap2::Advice::HugePage);
+        }
+        Some(Self::Mapped(mapped))
     }
 }
 
@@ -62,15 +68,22 @@ mod tests {
 
     #[test]
     fn both_kinds_are_zeros_to_be_written() {
-        for bytes in [0, 1, LARGE - 1, LARGE, LARGE + 64] {
-            let mut pages = Pages::zeros(bytes);
-            assert_eq!(matches!(pages, Pages::Mapped(_)), bytes >= LARGE);
+        for bytes in [0, 1, MAPPED - 1, MAPPED, LARGE - 1, LARGE, LARGE + 64] {
+            let mut pages = Pages::zeros(bytes).unwrap();
+            assert_eq!(matches!(pages, Pages::Mapped(_)), bytes >= MAPPED);
             assert_eq!(pages.len(), bytes);
             assert!(pages.iter().all(|&byte| byte == 0));
             if let Some(last) = pages.last_mut() {
                 *last = 7;
                 assert_eq!(pages[bytes - 1], 7);
             }
+        }
+    }
+
+    #[test]
+    fn what_no_host_has_is_none() {
+        for bytes in [1 << 60, usize::MAX] {
+            assert!(Pages::zeros(bytes).is_none());
         }
     }
 }

@@ -25,6 +25,7 @@ mod tune;
 mod ways;
 
 use crate::io::{FileError, read_small};
+use crate::memory;
 use crate::outcome::{Failure, Outcome};
 use cp2_asm::Program;
 use cp2_machine::Machine;
@@ -103,6 +104,11 @@ const OBJECT_LIMIT: u64 = 64 << 20;
 /// Largest source file accepted.
 const SOURCE_LIMIT: u64 = 16 << 20;
 
+/// Bytes that a byte of a text takes while it is read at most: lines of instructions do.
+const READ: u64 = 56;
+/// The same of an object: sections, symbols and lines of its source.
+const OBJECT: u64 = 8;
+
 /// The `--machine` option.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MachineArg {
@@ -178,6 +184,7 @@ fn read_again(path: &Path) -> Option<String> {
 }
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
+    memory::admit(path.display().to_string(), READ * bytes.len() as u64)?;
     let path = path.to_owned();
     cp2_machine::decode_text(bytes).map_err(|source| FileError::Text { path, source }.into())
 }
@@ -188,6 +195,7 @@ fn read_object(path: &Path) -> Result<Program, Failure> {
 }
 
 fn object(path: &Path, bytes: &[u8]) -> Result<Program, Failure> {
+    memory::admit(path.display().to_string(), OBJECT * bytes.len() as u64)?;
     Program::from_elf(bytes).map_err(|e| Failure::in_file(path, e))
 }
 

@@ -1,5 +1,6 @@
 //! What can be wrong with a file the user named.
 
+use crate::memory::NoMemory;
 use cp2_machine::TextError;
 use cp2_problems::sparse::MarketError;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ pub(crate) enum FileError {
         /// Its reason.
         source: std::io::Error,
     },
+    /// This computer has not the memory for what is read.
+    #[error(transparent)]
+    Memory(#[from] NoMemory),
     /// A directory where a file was expected.
     #[error("{}: is a directory; expected a file", path.display())]
     Directory {

@@ -17,6 +17,20 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// -1 for a process that a signal has ended.
+    pub(crate) fn of(output: Output) -> Self {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = output;
+        Self {
+            code: status.code().unwrap_or(-1),
+            out: String::from_utf8(stdout).unwrap(),
+            err: String::from_utf8(stderr).unwrap(),
+        }
+    }
+
     /// The one JSON object it printed.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
@@ -88,16 +102,23 @@ impl Bench {
     }
 
     pub(crate) fn cp2(&self, line: &str) -> Ended {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.command(line).output().unwrap();
-        Ended {
-            code: status.code().unwrap_or(-1),
-            out: String::from_utf8(stdout).unwrap(),
-            err: String::from_utf8(stderr).unwrap(),
-        }
+        Ended::of(self.command(line).output().unwrap())
+    }
+
+    /// The same command behind a limit that the shell sets.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn limited(&self, line: &str, limit: &str) -> Command {
+        let mut shell = Command::new("bash");
+        shell
+            .args([
+                "-c",
+                &format!("{limit} && ulimit -c 0 && exec \"$0\" \"$@\""),
+            ])
+            .arg(env!("CARGO_BIN_EXE_cp2"))
+            .args(line.split_whitespace())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        shell
     }
 
     /// Names in the folder.
@@ -189,16 +210,7 @@ pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
         // Two that wait at the same time are one.
         wait_for(child.id(), "ShdPnd", false);
     }
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = child.wait_with_output().unwrap();
-    Ended {
-        code: status.code().unwrap_or(-1),
-        out: String::from_utf8(stdout).unwrap(),
-        err: String::from_utf8(stderr).unwrap(),
-    }
+    Ended::of(child.wait_with_output().unwrap())
 }
 
 /// Presses Ctrl-C as soon as a command listens for it: its exit code

@@ -18,6 +18,8 @@ mod kernels;
 mod measure;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod memory_limits;
 mod npb;
 mod npb_tables;
 mod pipelines;
@@ -26,5 +28,7 @@ mod readme;
 mod solve;
 mod spmv;
 mod stencil;
+#[cfg(target_os = "linux")]
+mod threads;
 mod transforms;
 mod words;

@@ -23,7 +23,7 @@ pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result
         match address.checked_add(bytes) {
             Some(end) if end <= size => Ok(()),
             _ => Err(fail(
-                cp2_emu::OutOfMemory {
+                cp2_emu::OutOfMemory::Outside {
                     address,
                     bytes,
                     size,

@@ -51,7 +51,7 @@ impl Device {
         }
         let memory = self.engine.processor.memory();
         let bytes = read(memory, buffer.address(), buffer.bytes())?;
-        Ok(Some(from_bytes(&bytes)))
+        from_bytes(&bytes).map(Some)
     }
 
     /// The same of words by which the host program goes on: how often a loop is run, for one. A recording keeps what was read, and

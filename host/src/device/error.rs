@@ -31,9 +31,21 @@ pub enum HostError {
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
     /// The computer that simulates cannot hold a copy.
-    #[error("this computer cannot hold a copy of {bytes} B of simulated memory; read it in parts")]
+    #[error(
+        "this computer has not the memory for a copy of {bytes} B of simulated memory; use a smaller problem, \
+         or let the program have more memory (`ulimit -v`, other programs)"
+    )]
     Unreadable {
         /// Bytes wanted.
+        bytes: u64,
+    },
+    /// The computer that simulates has no room for the run itself.
+    #[error(
+        "this computer has not the memory for a run: {bytes} B beside the simulated memory were asked for; use a smaller problem, \
+         fewer threads, or let the program have more memory (`ulimit -v`, other programs)"
+    )]
+    NoRoom {
+        /// Bytes asked for.
         bytes: u64,
     },
     /// A recording has its end.

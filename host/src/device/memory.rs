@@ -204,9 +204,23 @@ pub(crate) fn out_parts<T: Element, E>(
     Ok(())
 }
 
-/// The values in `bytes`.
-pub(crate) fn from_bytes<T: Element>(bytes: &[u8]) -> Vec<T> {
-    bytes.chunks_exact(T::BYTES.max(1)).map(T::get).collect()
+/// The values in `bytes`, as far as this computer can hold them.
+pub(crate) fn from_bytes<T: Element>(bytes: &[u8]) -> Result<Vec<T>, HostError> {
+    let values = bytes.chunks_exact(T::BYTES.max(1)).map(T::get);
+    let mut all = room(bytes.len() as u64)?;
+    all.extend(values);
+    Ok(all)
+}
+
+/// An empty list with room for values that take so many bytes of system memory.
+pub(crate) fn room<T: Element>(bytes: u64) -> Result<Vec<T>, HostError> {
+    let unreadable = HostError::Unreadable { bytes };
+    let Ok(len) = usize::try_from(bytes / T::BYTES.max(1) as u64) else {
+        return Err(unreadable);
+    };
+    let mut all = Vec::new();
+    all.try_reserve_exact(len).map_err(|_| unreadable)?;
+    Ok(all)
 }
 
 /// Hands out system memory from the bottom up.
@@ -263,18 +277,15 @@ impl Allocator {
 pub(super) fn read(memory: &SystemMemory, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
     let size = memory.size();
     if address.checked_add(bytes).is_none_or(|end| end > size) {
-        return Err(OutOfMemory {
+        return Err(OutOfMemory::Outside {
             address,
             bytes,
             size,
         }
         .into());
     }
-    let mut out = Vec::new();
-    let len = usize::try_from(bytes).map_err(|_| HostError::Unreadable { bytes })?;
-    out.try_reserve_exact(len)
-        .map_err(|_| HostError::Unreadable { bytes })?;
-    out.resize(len, 0);
+    let mut out = room(bytes)?;
+    out.resize(bytes as usize, 0);
     memory.read(address, &mut out)?;
     Ok(out)
 }

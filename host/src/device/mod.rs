@@ -52,6 +52,10 @@ use memory::{Allocator, holds, in_parts, out_parts};
 use std::sync::Arc;
 use turns::Helper;
 
+/// Bytes of this computer that a run takes at most beside system memory (plans, translated words, reports), and those of each thread.
+const BESIDE: u64 = 24 << 20;
+const BESIDE_THREAD: u64 = 24 << 20;
+
 /// A processor under the control of a host program.
 ///
 /// ```
@@ -300,7 +304,7 @@ impl Device {
     ) -> Result<(Event, S), HostError> {
         self.note_stage();
         // Recorded or not, time begins here: what follows costs the same.
-        self.begin();
+        self.begin()?;
         if let Some(forecast) = &mut self.forecast {
             let mut commands = std::mem::take(&mut self.queue)
                 .into_iter()
@@ -320,11 +324,21 @@ impl Device {
         Ok((Event(self.next.saturating_sub(1)), source))
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), HostError> {
         if !self.started {
             self.started = true;
-            let end = self.memory.end();
-            self.engine.processor.memory_mut().reserve(end);
+            if self.forecast.is_none() {
+                let end = self.memory.end();
+                self.engine.processor.memory_mut().reserve(end)?;
+                // What a run takes besides, in many small pieces, is asked for together, and given back.
+                let threads = self.engine.options.threads.max(1) as u64;
+                let copy = if self.recording.is_some() { end } else { 0 };
+                let bytes = copy + BESIDE + threads * BESIDE_THREAD;
+                let room = memory::room::<u8>(bytes);
+                let mut room = room.map_err(|_| HostError::NoRoom { bytes })?;
+                // A compiler may leave out what nobody looks at.
+                std::hint::black_box(&mut room);
+            }
             if let Some(recording) = &mut self.recording {
                 recording.keep(
                     &self.programs,
@@ -333,10 +347,11 @@ impl Device {
                 );
             }
         }
+        Ok(())
     }
 
     fn simulate(&mut self, fence: bool) -> Result<(), HostError> {
-        self.begin();
+        self.begin()?;
         if self.end.is_some() {
             return Ok(());
         }

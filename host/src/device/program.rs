@@ -275,11 +275,9 @@ impl Run {
     /// The values of a buffer. Simulated time is over: it costs nothing.
     ///
     /// # Errors
-    /// The buffer belongs to another device.
+    /// The buffer belongs to another device, or this computer has not the memory.
     pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, HostError> {
-        Ok(from_bytes(
-            &self.read_bytes(buffer.address(), buffer.bytes())?,
-        ))
+        from_bytes(&self.read_bytes(buffer.address(), buffer.bytes())?)
     }
 
     /// Bytes of system memory.

@@ -130,12 +130,15 @@ impl Device {
     /// Room for what `source` has left, the values in it, and what tells later whether they are still these.
     ///
     /// # Errors
-    /// System memory is used up, simulated time has begun, or the source fails.
+    /// System memory is used up, or this computer's is; simulated time has begun, or the source fails.
     pub fn alloc_of<T: Element>(
         &mut self,
         source: &mut dyn Source<T>,
     ) -> Result<(Buffer<T>, Imprint), HostError> {
         let buffer = self.alloc::<T>(source.count())?;
+        // What there is no room for is not even begun.
+        let end = self.memory.end();
+        self.engine.processor.memory_mut().provide(end)?;
         let mut imprint = Imprint::empty(buffer.address());
         let each = (PART / T::BYTES.max(1)).max(1) as u64;
         let mut bytes = vec![0; each as usize * T::BYTES];

@@ -254,7 +254,7 @@ impl HostStep {
             };
             let bytes = word.bytes().saturating_mul(count);
             if address.checked_add(bytes).is_none_or(|end| end > size) {
-                return Err(OutOfMemory {
+                return Err(OutOfMemory::Outside {
                     address,
                     bytes,
                     size,

@@ -3,6 +3,7 @@
 use super::Common;
 use super::report::{Compared, Operator, Report};
 use crate::interrupt;
+use crate::memory;
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
@@ -31,12 +32,18 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let common = &args.common;
     let machine = common.begin(None)?;
     let benchmark = Benchmark::of(common.class);
+    // Each row has about the square of the entries of a vector of the generator.
+    let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
+    let bytes = memory::of_matrix(nnz, 2 * benchmark.rows, 6);
+    memory::admit(format!("NPB CG, class {}", common.class), bytes)?;
     let (problem, plan) = {
         let _planning = progress::planning(json);
         let problem = benchmark.problem();
         let plan = InverseIterations::new(problem.clone(), &machine);
         (problem, plan.map_err(Failure::input)?)
     };
+    let bytes = memory::of_products([plan.product()]) + memory::of_matrix(0, 2 * benchmark.rows, 6);
+    memory::admit(problem.title(), bytes)?;
     let format = plan.product().format();
     let least = plan.least_product();
     let method = plan.into_method();

@@ -3,6 +3,7 @@
 use super::Common;
 use super::report::{Compared, Operator, Report};
 use crate::interrupt;
+use crate::memory;
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use cp2_kernels::npb::FT_OPERATORS;
@@ -33,6 +34,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let common = &args.common;
     let machine = common.begin(None)?;
     let problem = FtProblem::of_class(common.class);
+    // A number is in five arrays of single and four of double precision.
+    let bytes = 112 * problem.shape().iter().product::<usize>() as u64;
+    memory::admit(problem.title(), bytes)?;
     let method = {
         let _planning = progress::planning(json);
         Cp2::new(machine.clone()).method(&problem)

@@ -3,6 +3,7 @@
 use super::report::{Compared, Operator, Report};
 use super::{Common, tuned};
 use crate::interrupt;
+use crate::memory;
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
@@ -31,6 +32,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let machine = common.begin(args.tuned.as_deref())?;
     let benchmark = Benchmark::of(common.class);
     let problem = benchmark.problem();
+    // A point and its share of the coarser grids are in four arrays of single and four of double precision.
+    let bytes = 100 * problem.n().pow(3) as u64;
+    memory::admit(problem.title(), bytes)?;
     let plan = {
         let _planning = progress::planning(json);
         match &args.tuned {

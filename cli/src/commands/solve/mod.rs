@@ -7,6 +7,7 @@ use crate::interrupt;
 use crate::io::{
     Array, Kind, Outputs, check_extension, read_matrix, read_vector, shown, write_whole,
 };
+use crate::memory;
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::history::History;
 use crate::progress;
@@ -17,6 +18,7 @@ use cp2_kernels::KernelRun;
 use cp2_kernels::sparse::Solver;
 use cp2_machine::Machine;
 use cp2_problems::Data;
+use cp2_problems::Problem as _;
 use cp2_problems::sparse::{Method, SolveOutcome, SolveProblem};
 use ends::Solved;
 use serde_json::json;
@@ -97,6 +99,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let rows = matrix.rows();
     let problem = SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
+    let nnz = problem.matrix().nnz();
+    memory::admit(problem.title(), memory::of_matrix(nnz, 2 * rows, 6))?;
     let b = read_vector(&args.rhs, rows, machine.host.memory.0)?;
     if let Some(warning) = ends::warning(args.tolerance) {
         crate::say(&warning);
@@ -107,6 +111,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let solver = Solver::new(problem.clone(), &machine).map_err(Failure::input)?;
         (solver, started.elapsed().as_secs_f64())
     };
+    let bytes = memory::of_products([solver.product()]) + memory::of_matrix(0, 2 * rows, 6);
+    memory::admit(problem.title(), bytes)?;
     let (options, _watch) = args.simulation.begin(None, json);
     let started = Instant::now();
     let task = solver.task(&b, options).map_err(Failure::input)?;

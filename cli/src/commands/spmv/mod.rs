@@ -6,6 +6,7 @@ mod report;
 use super::MachineArg;
 use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole};
+use crate::memory;
 use crate::outcome::{Failure, Outcome, Wrong};
 use crate::picture::{check_name, matrix::MatrixPicture};
 use crate::progress;
@@ -160,7 +161,10 @@ impl Args {
         };
         // Before as many numbers are made.
         Products::check(&matrix, vectors, machine).map_err(Failure::input)?;
+        let (nnz, sides) = (matrix.nnz(), matrix.rows() + matrix.cols());
         let problem = SpmvProblem::new(matrix, vectors).map_err(Failure::input)?;
+        let bytes = memory::of_matrix(nnz, sides, problem.vectors());
+        memory::admit(problem.title(), bytes)?;
         let Some(array) = array else {
             let x = problem.input(Case::Random, self.generated_seed());
             return Ok((problem, x));
@@ -185,6 +189,10 @@ impl Args {
         let Planned {
             problem, products, ..
         } = *planned;
+        let sides = problem.matrix().rows() + problem.matrix().cols();
+        let vectors = memory::of_matrix(0, sides, problem.vectors());
+        let bytes = memory::of_products(products.products()).saturating_add(vectors);
+        memory::admit(problem.title(), bytes)?;
         let known = products.figures();
         let expected = products.expected().0;
         let (options, progress) = self.simulation.begin(Some(expected), json);

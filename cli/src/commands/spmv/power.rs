@@ -4,6 +4,7 @@ use super::{Args, report::divided};
 use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Array, Kind, read_vector, shown, write_whole};
+use crate::memory;
 use crate::outcome::{Failure, Outcome, UNVERIFIED, Wrong};
 use crate::picture::matrix::MatrixPicture;
 use crate::progress;
@@ -64,6 +65,8 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let rows = matrix.rows();
     let problem = PowerProblem::new(matrix, iterations);
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
+    let nnz = problem.matrix().nnz();
+    memory::admit(problem.title(), memory::of_matrix(nnz, 2 * rows, 3))?;
     let x = match &args.x {
         Some(path) => read_vector(path, rows, machine.host.memory.0)?,
         None => {
@@ -87,6 +90,8 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let pack_seconds = started.elapsed().as_secs_f64();
     drop(planning);
     let plan = plan.map_err(Failure::input)?;
+    let bytes = memory::of_products([plan.product()]) + memory::of_matrix(0, 2 * rows, 3);
+    memory::admit(problem.title(), bytes)?;
     let known = plan.figures();
     let (options, progress) = args.simulation.begin(Some(known.reference.get()), json);
     let started = Instant::now();

@@ -7,6 +7,7 @@ use super::map::Extents;
 use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_npy, shown, write_array};
+use crate::memory;
 use crate::outcome::{Failure, Outcome, Wrong};
 use crate::progress;
 use crate::provenance::Provenance;
@@ -66,6 +67,10 @@ fn edge(text: &str) -> Result<Edge, String> {
 
 /// Extents where neither a file nor `--shape` says.
 const DEFAULT: [&[usize]; 2] = [&[512, 512], &[64, 64, 64]];
+
+/// Bytes of an element and of a coefficient of it, as they were measured and a little more.
+const ELEMENT: u64 = 50;
+const COEFFICIENT: u64 = 14;
 
 /// The problem and its input.
 struct Given {
@@ -234,6 +239,16 @@ impl Args {
                 problem.title()
             )));
         }
+        // The array and the next one in system memory, in single and in double precision; coefficients twice, and wherever they are read.
+        let points = match per_element {
+            true => problem.stencil().points().len() as u64,
+            false => 0,
+        };
+        let each = ELEMENT + COEFFICIENT * points;
+        memory::admit(
+            problem.title(),
+            each.saturating_mul(problem.elements() as u64),
+        )?;
         let own = self.own_coefficients();
         if self.seed.is_some() && file.is_some() && (!per_element || own.is_some()) {
             return Err(Failure::input(

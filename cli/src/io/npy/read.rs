@@ -8,6 +8,7 @@ use super::advice::advice;
 use super::header::{Header, string};
 use super::{Array, Kind, expected};
 use crate::io::{FileError, open, regular_length};
+use crate::memory::admit;
 use num_complex::Complex32;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -181,6 +182,7 @@ impl<R: Read> Npy<R> {
     /// The bytes of the next elements, little-endian, last index fastest: as many as there is room for, never more than are left.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<(), FileError> {
         if self.fortran && self.turned.is_none() {
+            self.admit(TURNED)?;
             self.turned = Some(self.turn()?);
         }
         if let Some(all) = &self.turned {
@@ -238,6 +240,7 @@ impl<R: Read> Npy<R> {
 
     /// All elements.
     pub(crate) fn whole(mut self) -> Result<Array, FileError> {
+        self.admit(WHOLE)?;
         let bytes = match self.fortran {
             true => self.turn()?,
             false => self.rest()?,
@@ -248,6 +251,13 @@ impl<R: Read> Npy<R> {
             shape: self.shape,
             bytes,
         })
+    }
+
+    /// Asks for memory for so many copies of all elements.
+    fn admit(&self, copies: u64) -> Result<(), FileError> {
+        let what = format!("the array of {}", self.path.display());
+        let bytes = copies.saturating_mul(self.bytes as u64);
+        Ok(admit(what, bytes)?)
     }
 
     /// All elements as the file has them.
@@ -292,6 +302,12 @@ impl<R: Read> Npy<R> {
         )
     }
 }
+
+/// Copies of an array that is read as a whole: its bytes, its numbers, and complex ones of real parts on the way to them.
+const WHOLE: u64 = 4;
+
+/// Copies of an array whose elements are put in another order.
+const TURNED: u64 = 2;
 
 const DICTIONARY: &str =
     "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it";

@@ -51,6 +51,19 @@ pub enum MatrixError {
         /// Entries.
         entries: usize,
     },
+    /// This computer has no room for it.
+    #[error(
+        "this computer has not the memory for a matrix of {rows} rows, {cols} columns and {entries} entries; use a smaller one, \
+         or let the program have more memory (`ulimit -v`, other programs)"
+    )]
+    OutOfMemory {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// Entries, as far as they were counted.
+        entries: usize,
+    },
     /// An entry that is nowhere in the matrix.
     #[error(
         "entry {entry} (from 1 on) is in row {row}, column {column} (from 0 on); expected one of {rows} rows and {cols} columns"

@@ -61,10 +61,16 @@ struct Sorted<S> {
     sums: Vec<S>,
 }
 
-/// Zeros, unless there is no memory for them.
-fn zeros(count: usize) -> Option<Vec<usize>> {
+/// An empty list with room for so many, unless there is no memory for them.
+fn room<T>(count: usize) -> Option<Vec<T>> {
     let mut all = Vec::new();
     all.try_reserve_exact(count).ok()?;
+    Some(all)
+}
+
+/// Zeros, unless there is no memory for them.
+fn zeros(count: usize) -> Option<Vec<usize>> {
+    let mut all = room(count)?;
     all.resize(count, 0);
     Some(all)
 }
@@ -97,7 +103,12 @@ fn sorted<E: Entry>(
             });
         }
     }
-    let mut starts = zeros(rows + 1).ok_or_else(too_large)?;
+    let no_room = || MatrixError::OutOfMemory {
+        rows,
+        cols,
+        entries: entries.len(),
+    };
+    let mut starts = zeros(rows + 1).ok_or_else(no_room)?;
     // Entries by rows, in their order: each row's number of entries, then where each row ends.
     for entry in entries {
         starts[entry.place().0 + 1] += 1;
@@ -105,18 +116,17 @@ fn sorted<E: Entry>(
     for row in 0..rows {
         starts[row + 1] += starts[row];
     }
-    let mut order = zeros(entries.len()).ok_or_else(too_large)?;
-    let mut next = starts.clone();
+    let mut order = zeros(entries.len()).ok_or_else(no_room)?;
+    let mut next = room(starts.len()).ok_or_else(no_room)?;
+    next.extend_from_slice(&starts);
     for (i, entry) in entries.iter().enumerate() {
         let place = &mut next[entry.place().0];
         order[*place] = i;
         *place += 1;
     }
     drop(next);
-    let (mut columns, mut sums) = (
-        Vec::with_capacity(entries.len()),
-        Vec::<E::Sum>::with_capacity(entries.len()),
-    );
+    let mut columns = room(entries.len()).ok_or_else(no_room)?;
+    let mut sums = room::<E::Sum>(entries.len()).ok_or_else(no_room)?;
     for row in 0..rows {
         let own = &mut order[starts[row]..starts[row + 1]];
         starts[row] = columns.len();
@@ -164,7 +174,16 @@ impl SparseMatrix {
             coefficients,
             symmetry: Symmetry::General,
         };
-        let single = |sums: &[f64]| sums.iter().map(|&sum| sum as f32).collect();
+        let no_room = |entries| MatrixError::OutOfMemory {
+            rows,
+            cols,
+            entries,
+        };
+        let single = |sums: &[f64]| {
+            let mut all = room(sums.len()).ok_or_else(|| no_room(sums.len()))?;
+            all.extend(sums.iter().map(|&sum| sum as f32));
+            Ok::<_, MatrixError>(all)
+        };
         Ok(match triplets {
             Triplets::Pattern(entries) => {
                 let Sorted {
@@ -174,7 +193,7 @@ impl SparseMatrix {
                 } = sorted(rows, cols, entries)?;
                 let coefficients = match columns.len() == entries.len() {
                     true => Coefficients::Pattern,
-                    false => Coefficients::Real(single(&sums)),
+                    false => Coefficients::Real(single(&sums)?),
                 };
                 made(starts, columns, coefficients)
             }
@@ -184,7 +203,7 @@ impl SparseMatrix {
                     columns,
                     sums,
                 } = sorted(rows, cols, entries)?;
-                made(starts, columns, Coefficients::Real(single(&sums)))
+                made(starts, columns, Coefficients::Real(single(&sums)?))
             }
             Triplets::Complex(entries) => {
                 let Sorted {
@@ -192,10 +211,12 @@ impl SparseMatrix {
                     columns,
                     sums,
                 } = sorted(rows, cols, entries)?;
-                let rounded = sums
+                let mut rounded = room(sums.len()).ok_or_else(|| no_room(sums.len()))?;
+                let single = sums
                     .iter()
                     .map(|z| Complex32::new(z.re as f32, z.im as f32));
-                made(starts, columns, Coefficients::Complex(rounded.collect()))
+                rounded.extend(single);
+                made(starts, columns, Coefficients::Complex(rounded))
             }
         })
     }

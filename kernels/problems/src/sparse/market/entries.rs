@@ -2,7 +2,7 @@
 
 use super::lines::{Line, number};
 use super::{Field, Header, MarketError};
-use crate::sparse::{Symmetry, Triplets};
+use crate::sparse::{MatrixError, Symmetry, Triplets};
 use num_complex::Complex64;
 
 /// Entries that memory is reserved for before they are there.
@@ -126,21 +126,32 @@ impl Entries {
                 return Err(line.wrong("an entry on the diagonal", expected));
             }
         }
-        self.push(i, j, value);
-        if let Some(image) = image.filter(|_| i != j) {
-            self.push(j, i, image);
+        let image = image.filter(|_| i != j).map(|image| (j, i, image));
+        for (i, j, value) in [Some((i, j, value)), image].into_iter().flatten() {
+            let (i, j) = (i as u32, j as u32);
+            let pushed = match &mut self.triplets {
+                Triplets::Pattern(all) => push(all, (i, j)),
+                Triplets::Real(all) => push(all, (i, j, value.re)),
+                Triplets::Complex(all) => push(all, (i, j, value)),
+            };
+            pushed.map_err(|entries| MarketError::Matrix {
+                line: line.number,
+                source: MatrixError::OutOfMemory {
+                    rows: self.rows,
+                    cols: self.cols,
+                    entries,
+                },
+            })?;
         }
         Ok(())
     }
+}
 
-    fn push(&mut self, i: usize, j: usize, value: Complex64) {
-        let (i, j) = (i as u32, j as u32);
-        match &mut self.triplets {
-            Triplets::Pattern(all) => all.push((i, j)),
-            Triplets::Real(all) => all.push((i, j, value.re)),
-            Triplets::Complex(all) => all.push((i, j, value)),
-        }
-    }
+/// Adds an entry, or says how many there are already where there is no memory for more.
+fn push<T>(all: &mut Vec<T>, entry: T) -> Result<(), usize> {
+    all.try_reserve(1).map_err(|_| all.len())?;
+    all.push(entry);
+    Ok(())
 }
 
 impl From<Entries> for Triplets {

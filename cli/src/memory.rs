@@ -1,0 +1,99 @@
+//! Memory of this computer, asked for before it is needed.
+//!
+//! What a command allocates while it works cannot be refused piece by piece. So it says before it begins how much all of that
+//! is together, by sizes that it knows then; more than it will be, so that what follows finds room.
+
+use crate::outcome::Failure;
+use cp2_kernels::sparse::{Format, Product};
+use thiserror::Error;
+
+/// What a command takes besides, whatever its input: plans, translated words, reports, stacks of threads.
+const BESIDE: u64 = 40 << 20;
+
+/// This computer has not so much.
+#[derive(Debug, Error)]
+#[error(
+    "this computer has not the memory for {what}: about {} MB were asked for; use a smaller problem, \
+     or let the program have more memory (`ulimit -v`, other programs)",
+    bytes.div_ceil(1_000_000)
+)]
+pub(crate) struct NoMemory {
+    /// What it was for.
+    what: String,
+    /// Bytes that were asked for.
+    bytes: u64,
+}
+
+impl From<NoMemory> for Failure {
+    fn from(error: NoMemory) -> Self {
+        Self::input(error)
+    }
+}
+
+/// Asks for `bytes` bytes for `what` and for what a command takes besides, and gives them back: for what comes now.
+///
+/// # Errors
+/// This computer has not so much.
+pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory> {
+    let all = bytes.checked_add(BESIDE);
+    let room = all.and_then(|all| {
+        let mut room = Vec::<u8>::new();
+        room.try_reserve_exact(usize::try_from(all).ok()?).ok()?;
+        // A compiler may leave out what nobody looks at.
+        std::hint::black_box(&mut room);
+        Some(())
+    });
+    room.ok_or_else(|| NoMemory {
+        what: what.into(),
+        bytes,
+    })
+}
+
+/// Bytes for planning products with a matrix of so many entries and rows plus columns, and for so many vectors in single and
+/// double precision: formats are tried one after the other.
+pub(crate) fn of_matrix(entries: usize, sides: usize, vectors: usize) -> u64 {
+    let [entries, sides, vectors] = [entries, sides, vectors].map(|n| n as u64);
+    let numbers = sides.saturating_mul(vectors);
+    [(ENTRY, entries), (SIDE, sides), (NUMBER, numbers)]
+        .iter()
+        .fold(0, |sum: u64, (each, count)| {
+            sum.saturating_add(each.saturating_mul(*count))
+        })
+}
+
+/// Bytes of an entry, of a row or column, and of a number of a vector, as they were measured and a little more.
+const ENTRY: u64 = 48;
+const SIDE: u64 = 60;
+const NUMBER: u64 = 40;
+
+/// Bytes for products with packed matrices: they are in system memory, and the engine translates what of them is code.
+pub(crate) fn of_products<'a>(products: impl IntoIterator<Item = &'a Product>) -> u64 {
+    let bytes = products.into_iter().map(|product| {
+        let times = match product.format() {
+            Format::Gather => TRANSLATED,
+            Format::Diagonal => PACKED,
+        };
+        product.bytes().saturating_mul(times)
+    });
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// How many times the bytes of a packed matrix an engine takes for it at most: a word of 8 bytes becomes some 500.
+const TRANSLATED: u64 = 45;
+const PACKED: u64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_computer_has_is_refused() {
+        assert!(admit("nothing", 0).is_ok());
+        for bytes in [1 << 60, u64::MAX] {
+            let refused = admit("all of it", bytes).unwrap_err();
+            let refused = Failure::from(refused);
+            assert_eq!(refused.exit, crate::outcome::BAD_INPUT);
+            assert!(refused.message.contains("for all of it: about"));
+        }
+    }
+}

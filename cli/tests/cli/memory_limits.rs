@@ -1,0 +1,117 @@
+//! Where the system gives less memory than a command needs: bad input, said so, and nothing left.
+
+use crate::bench::{Bench, Ended, bytes, npy};
+
+/// Kilobytes of addresses that the program takes at most before it does anything.
+const PROGRAM: u64 = 40 << 10;
+
+/// Limits that are tried to find the need, each half as far from it as the one before.
+const STEPS: u32 = 5;
+
+/// Runs a command that may have so many kilobytes of addresses.
+fn limited(bench: &Bench, line: &str, kilobytes: u64) -> Ended {
+    let limit = format!("ulimit -v {kilobytes}");
+    Ended::of(bench.limited(line, &limit).output().unwrap())
+}
+
+/// Whether a command finds room. Where it does not it says so in an object, and ends by itself.
+fn fits(bench: &Bench, line: &str, kilobytes: u64, before: &[String]) -> bool {
+    let ended = limited(bench, line, kilobytes);
+    if ended.code == 0 {
+        return true;
+    }
+    let what = format!("{line} with {kilobytes} kB: {} {}", ended.code, ended.err);
+    assert!(ended.code == 2 && ended.out.lines().count() == 1, "{what}");
+    let json = ended.json();
+    let said = json["error"].as_str().unwrap();
+    assert!(
+        said.contains("this computer has not the memory") || said.contains("ut of memory"),
+        "{what}"
+    );
+    assert_eq!(
+        (json["schema"].as_str(), json["exit"].as_u64()),
+        (Some("cp2-error/1"), Some(2)),
+        "{what}"
+    );
+    assert_eq!(bench.files(), before, "{what}");
+    false
+}
+
+/// The need is found by halving; below it every limit is refused cleanly, half and nine tenths of it among them.
+#[test]
+fn too_little_memory_is_bad_input() {
+    let bench = Bench::new();
+    let floats = |n: usize| bytes(&vec![0.5; n]);
+    bench.write("x.npy", npy("<f4", "False", "(4194304,)", &floats(4 << 20)));
+    bench.write(
+        "u.npy",
+        npy("<f4", "True", "(1024, 1024)", &floats(1 << 20)),
+    );
+    bench.write("b.npy", npy("<f4", "False", "(20000,)", &floats(20_000)));
+    let mut matrix =
+        "%%MatrixMarket matrix coordinate real general\n20000 20000 80000\n".to_owned();
+    for i in 0..20_000u64 {
+        for k in 0..4 {
+            // Far from any order: products are generated code.
+            let j = (i * 7919 + k * k * 4_001 + i * i * 31) % 20_000;
+            matrix += &format!(
+                "{} {} {}\n",
+                i + 1,
+                if k == 0 { i + 1 } else { j + 1 },
+                4 - k
+            );
+        }
+    }
+    bench.write("a.mtx", matrix);
+    let words = " add r0, r1, r2\n".repeat(60_000);
+    let comments = "; what nobody reads\n".repeat(100_000);
+    bench.write("k.s", [".program\n", &words, " stop\n", &comments].concat());
+    bench.write("double.s", include_str!("../../../tests/kernels/double.s"));
+    let before = bench.files();
+    for (line, most) in [
+        (
+            "fft --input x.npy --n 1024 --batch 4096 --output y.npy",
+            400 << 10,
+        ),
+        (
+            "conv --channels 4 --samples 1000000 --length 65 --threads 2",
+            500 << 10,
+        ),
+        ("asm k.s", 400 << 10),
+        (
+            "map double.s --input x.npy --output y.npy --block 256",
+            400 << 10,
+        ),
+        ("fir --samples 2000000 --length 5", 400 << 10),
+        ("stencil --shape 1024x1024 --points 5", 400 << 10),
+        ("stencil --input u.npy --points 5 --output v.npy", 400 << 10),
+        ("spmv --matrix a.mtx --output y.npy", 500 << 10),
+        ("spmv --matrix a.mtx --iterations 2", 500 << 10),
+        (
+            "solve --matrix a.mtx --rhs b.npy --method bicgstab --iterations 2",
+            500 << 10,
+        ),
+        ("npb ft --class W", 400 << 10),
+    ] {
+        let line = format!("{line} --json");
+        let (mut none, mut some) = (PROGRAM, most);
+        for _ in 0..STEPS {
+            let at = none.midpoint(some);
+            match fits(&bench, &line, at, &before) {
+                true => {
+                    some = at;
+                    for file in ["y.npy", "v.npy", "k.elf"] {
+                        let _ = std::fs::remove_file(bench.path(file));
+                    }
+                }
+                false => none = at,
+            }
+        }
+        for part in [some / 2, some * 9 / 10] {
+            assert!(
+                part < PROGRAM || !fits(&bench, &line, part, &before),
+                "{line}"
+            );
+        }
+    }
+}
