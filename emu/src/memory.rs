@@ -16,6 +16,10 @@ const REGION: u64 = 1 << 28;
 const FIRST: usize = 1 << 16;
 const GROWTH: usize = 16;
 
+/// Bytes of a step that is taken only where the host has so many more.
+const SPARING: usize = 1 << 25;
+const SPARE: usize = 1 << 31;
+
 /// Bytes that are written to a file together, or left out where all are zero.
 const PAGE: usize = 1 << 16;
 
@@ -51,8 +55,13 @@ impl Region {
         while size < end {
             size = size.saturating_mul(GROWTH);
         }
-        self.resize(size.min(REGION as usize))
-            .or_else(|_| self.resize(end))
+        let size = size.min(REGION as usize);
+        // Large steps are for hosts with addresses to spare: what is not used of them would be missed elsewhere.
+        if size < SPARING || Pages::zeros(SPARE).is_some() {
+            return self.resize(size).or_else(|_| self.resize(end));
+        }
+        let twice = (2 * self.bytes().len()).min(REGION as usize);
+        self.resize(end.max(twice)).or_else(|_| self.resize(end))
     }
 
     fn resize(&mut self, size: usize) -> Result<(), OutOfMemory> {

@@ -166,6 +166,10 @@ impl Device {
     /// More values than the buffer holds, or simulated time has begun.
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
         holds(buffer, values)?;
+        if !self.started {
+            let end = buffer.address().saturating_add(buffer.bytes());
+            self.engine.processor.memory_mut().provide(end)?;
+        }
         in_parts(values, |at, bytes| {
             self.write_bytes(buffer.address() + at, bytes)
         })
