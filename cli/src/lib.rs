@@ -57,7 +57,9 @@ pub fn main() -> ExitCode {
     interrupt::outlive_large_files();
     let json = cli.json;
     interrupt::install(move |failure| complain(failure, json));
-    let done = cli.command.run(json).and_then(|outcome| {
+    let room = memory::admit("any command", 0).map_err(Failure::from);
+    let run = room.and_then(|()| cli.command.run(json));
+    let done = run.and_then(|outcome| {
         finish(&outcome, json)?;
         Ok(outcome.exit)
     });

@@ -35,15 +35,12 @@ impl From<NoMemory> for Failure {
 /// # Errors
 /// This computer has not so much.
 pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory> {
-    let all = bytes.checked_add(BESIDE);
-    let room = all.and_then(|all| {
-        let mut room = Vec::<u8>::new();
-        room.try_reserve_exact(usize::try_from(all).ok()?).ok()?;
-        // A compiler may leave out what nobody looks at.
-        std::hint::black_box(&mut room);
-        Some(())
-    });
-    room.ok_or_else(|| NoMemory {
+    let bytes = bytes.saturating_add(BESIDE);
+    let mut room = Vec::<u8>::new();
+    let taken = room.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
+    // A compiler may leave out what nobody looks at.
+    std::hint::black_box(&mut room);
+    taken.map_err(|_| NoMemory {
         what: what.into(),
         bytes,
     })
