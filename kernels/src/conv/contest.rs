@@ -205,7 +205,12 @@ impl<'a> Contest<'a> {
         if self.ways == Ways::Exact || (self.ways.exact() && !self.made.is_empty()) {
             return Ok(());
         }
-        self.enter_schedules::<T>(false, every)
+        self.enter_schedules::<T>(false, every)?;
+        // Parts that are filled up may have no room where exact ones do.
+        if self.made.is_empty() && !self.ways.exact() {
+            self.enter_schedules::<T>(true, every)?;
+        }
+        Ok(())
     }
 
     /// Direct filters with an output every so many samples, of which those that are wanted are kept.

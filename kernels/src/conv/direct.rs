@@ -158,12 +158,13 @@ fn fits(
     machine: &Arc<Machine>,
 ) -> bool {
     let taps = vec![tap; taps];
-    let all = schedules(&taps, (decimate, interpolate), false, machine);
+    let rates = (decimate, interpolate);
+    let all = [false, true].map(|exact| schedules(&taps, rates, exact, machine));
     let fits = |direct: &Direct| {
         let filter = direct.filter(1, machine);
         filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
     };
-    all.iter().any(fits) || carried::fits(&taps, decimate, machine)
+    all.iter().flatten().any(fits) || carried::fits(&taps, decimate, machine)
 }
 
 /// Fewer than these taps that can be filtered directly, but not one more: of what is refused, what would not be.

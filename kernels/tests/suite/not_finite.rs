@@ -28,7 +28,7 @@ fn spoiled(input: &Data, array: usize, at: usize) -> Option<Data> {
             Values::Complex64(x) => {
                 let mut x = x.clone();
                 if here {
-                    x[at] = Complex32::new(1.0, f32::NAN);
+                    x[at] = Complex32::new(f32::NAN, f32::NAN);
                 }
                 data.with(own.name, &own.shape, x)
             }

@@ -32,7 +32,7 @@ fn wrong_shapes_are_errors() {
     let what = (Mode::Full, Rate::decimate_by(1));
     let error = Convolver::by::<Complex32>(&VM7, (&many, 1, 100), what, Ways::Direct);
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("room for 2669"), "{error}");
+    assert!(error.contains("room for 26"), "{error}");
     assert!(error.contains("an output a sample"), "{error}");
     for rate in [
         Rate::decimate_by(0),
@@ -41,10 +41,9 @@ fn wrong_shapes_are_errors() {
     ] {
         assert!(Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, rate).is_err());
     }
-    assert!(
-        Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, Rate::decimate_by(usize::MAX))
-            .is_err()
-    );
+    // The first output alone.
+    let one = Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, Rate::decimate_by(usize::MAX));
+    assert_eq!(one.unwrap().outputs(), 1);
 }
 
 /// Two filters in one job, the second on the first one's outputs where they lie.
