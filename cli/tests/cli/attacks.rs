@@ -214,7 +214,10 @@ fn objects_are_known_by_their_contents() {
     bench.cp2(map).works();
     bench.refuses(&[
         (&format!("{map} -D x=1"), &["kernel", "already"]),
-        (&format!("{map} --arg word"), &["32-bit number"]),
+        (
+            &format!("{map} --arg word"),
+            &["expected an integer such as"],
+        ),
         ("run kernel --dmem 0=", &["ADDR=FILE"]),
         ("run kernel --dump-dmem 0:4=", &["file name"]),
     ]);

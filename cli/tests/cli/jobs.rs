@@ -132,7 +132,7 @@ fn refusals_of_job_files_are_in_their_writers_terms() {
             "block = [4]",
             "block = 4",
             &[
-                "job.toml:8:",
+                "job.toml:9:",
                 "`block` is the number 4",
                 "expected a list of whole numbers",
             ],
@@ -161,7 +161,7 @@ fn refusals_of_job_files_are_in_their_writers_terms() {
             "block = [4]",
             "block = [4]\nargs = [\"0.375\"]",
             &[
-                "job.toml:9:",
+                "job.toml:10:",
                 "an argument is the text \"0.375\"",
                 "expected a number",
                 "without quotes",
@@ -408,12 +408,12 @@ fn every_pass_has_its_cycles_its_profile_and_its_plan() {
             .map(|line| line["issued"].as_u64().unwrap())
             .sum();
         assert_eq!(Some(issued), stage["words"].as_u64(), "{pass}");
-        // Each of the 16 blocks is loaded in each of the two rounds, by one word.
+        // Each of the four sections loads four of the 16 blocks by one word, in each of the two rounds.
         let file = format!("{program}.s");
         assert!(
             lines
                 .iter()
-                .any(|line| line["file"] == file.as_str() && line["issued"] == 32),
+                .any(|line| line["file"] == file.as_str() && line["issued"] == 8),
             "{lines:?}"
         );
     }
@@ -447,32 +447,34 @@ fn faults_and_findings_of_a_job_have_a_place() {
     );
     passes(
         &bench,
-        &SQUARE.replace("ldq q0, [a0]+16", "ldq q0, [a0 + 3]"),
+        &SQUARE.replace("        loop", "        addi a0, a0, 4\n        loop"),
     );
     let run = bench.cp2("job run job.toml --json");
-    run.fails(3, &["guest fault", "at second.s:8, pass 2"]);
-    assert_eq!(run.json()["place"]["line"], 8);
+    run.fails(3, &["guest fault", "at second.s:9, pass 2"]);
+    assert_eq!(run.json()["place"]["line"], 9);
     assert!(run.json()["efficiency"].is_null());
 }
 
 #[test]
 fn memory_that_does_not_do_is_said_of_an_array() {
     let bench = bench();
-    bench.write(
-        "tiny.toml",
-        "base = \"vm7\"\nname = \"tiny\"\n[host]\nmemory = { value = 384, unit = \"B\" }\n",
+    let tiny = "base = \"vm7\"\nname = \"tiny\"\n[host]\nmemory = { value = 4, unit = \"KiB\" }\n";
+    bench.write("tiny.toml", tiny);
+    let big = npy("<f4", "False", "(1024,)", &bytes(&[1.0; 1024]));
+    bench.write("big.npy", big);
+    let map = "map double.s --input big.npy --output y.npy --block 4 --machine tiny.toml";
+    bench.cp2(map).fails(
+        2,
+        &[
+            "the array `output` needs 4096 B",
+            "0 are free",
+            "`host.memory`",
+        ],
     );
-    let map = "map double.s --input u.npy --output y.npy --block 4 --machine tiny.toml";
+    bench.write("job.toml", job("").replace("u.npy", "big.npy"));
     bench
-        .cp2(map)
-        .fails(2, &["the array `", "needs", "384 B", "`host.memory`"]);
-    bench.write(
-        "tiny.toml",
-        "base = \"vm7\"\nname = \"tiny\"\n[host]\nmemory = { value = 4, unit = \"KiB\" }\n",
-    );
-    bench
-        .cp2("fft --n 512 --batch 1 --machine tiny.toml")
-        .fails(2, &["B of system memory", "4096 B"]);
+        .cp2("job run job.toml --machine tiny.toml")
+        .fails(2, &["job.toml:3:", "the array `y` needs 256 B", "4096 B"]);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn passes(done: &Mapped) -> usize {
     done.passes.len() - done.relayouts()
 }
 
-/// Time and launches of each pass; what puts arrays into another layout has no name of a pass.
+/// Time and launches of each pass; what puts arrays into another layout has no name of a pass, and a line for each kind of it.
 fn by_stage(run: &Run) -> String {
     let mut rows = Table::new(&[
         Align::Left,
@@ -68,19 +68,28 @@ fn by_stage(run: &Run) -> String {
         Align::Left,
         Align::Left,
     ]);
-    let mut stages: Vec<_> = run.report.stages.iter().collect();
-    stages.sort_by_key(|report| report.stage.pass.is_none());
-    for report in stages {
-        let launches = report.counters.kernels;
+    let mut sums: Vec<(&Stage, u64, u64)> = Vec::new();
+    for report in &run.report.stages {
+        let alike = |known: &Stage| {
+            known.pass == report.stage.pass && name(run, known) == name(run, &report.stage)
+        };
+        let (cycles, launches) = (report.cycles, report.counters.kernels);
+        match sums.iter_mut().find(|(known, ..)| alike(known)) {
+            Some(sum) => (sum.1, sum.2) = (sum.1 + cycles, sum.2 + launches),
+            None => sums.push((&report.stage, cycles, launches)),
+        }
+    }
+    sums.sort_by_key(|(stage, ..)| stage.pass.is_none());
+    for (stage, cycles, launches) in sums {
         let plural = if launches == 1 { "" } else { "es" };
         rows.row([
-            report.stage.pass.as_deref().unwrap_or("layout"),
-            name(run, &report.stage),
-            &report.cycles.to_string(),
+            stage.pass.as_deref().unwrap_or("layout"),
+            name(run, stage),
+            &cycles.to_string(),
             "cycles",
             &format!(
                 "{}, {launches} launch{plural}",
-                percent(report.cycles, run.report.cycles)
+                percent(cycles, run.report.cycles)
             ),
         ]);
     }

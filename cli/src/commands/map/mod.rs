@@ -75,7 +75,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     scratch: u64,
     /// A 32-bit word for the kernel's argument block, behind the addresses: an integer, or a decimal number for the bits of a float32; may be repeated [default: none]
-    #[arg(long = "arg", value_name = "WORD", allow_negative_numbers = true)]
+    #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
     words: Vec<Word>,
     /// Blocks of each section in a page [default: chosen by the scheduler]
     #[arg(long, value_name = "N")]
