@@ -1,5 +1,8 @@
 //! Files written whole or not at all.
 
+mod permissions;
+
+use permissions::{create, keep_of_folder};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -39,7 +42,7 @@ pub fn write_file(
 ) -> Result<(), WriteError> {
     let write = || -> io::Result<()> {
         let target = target(path);
-        let replaced = fs::metadata(&target).ok();
+        let replaced = existing(&target)?;
         if replaced.as_ref().is_some_and(|m| !m.is_file()) {
             let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(&target)?);
             fill(&mut out)?;
@@ -67,13 +70,23 @@ pub fn write_file(
 /// The path, and what the system said.
 pub fn check_file(path: &Path) -> Result<(), WriteError> {
     let target = target(path);
-    if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
-        return Ok(());
-    }
-    takes_files(folder(&target)).map_err(|source| WriteError {
+    let check = || match existing(&target)? {
+        Some(found) if !found.is_file() => Ok(()),
+        _ => takes_files(folder(&target)),
+    };
+    check().map_err(|source| WriteError {
         path: path.to_path_buf(),
         source,
     })
+}
+
+/// What is there, if anything is: links that lead to each other are an error.
+fn existing(target: &Path) -> io::Result<Option<fs::Metadata>> {
+    match fs::metadata(target) {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 fn takes_files(folder: &Path) -> io::Result<()> {
@@ -98,57 +111,6 @@ pub fn target(path: &Path) -> PathBuf {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path,
     }
-}
-
-/// A temporary file that whoever may not read the file that it replaces may not read either. A new one has the permissions that an
-/// ordinary program would give it.
-#[cfg(unix)]
-fn create(folder: &Path, replaced: Option<&fs::Metadata>) -> io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt as _;
-    // The process's umask applies to it.
-    let mode = replaced.map_or(0o666, |_| 0o600);
-    let file = tempfile::Builder::new()
-        .prefix(".cp2-")
-        .permissions(fs::Permissions::from_mode(mode))
-        .tempfile_in(folder)?;
-    if let Some(replaced) = replaced {
-        file.as_file()
-            .set_permissions(kept(file.as_file(), replaced))?;
-    }
-    Ok(file)
-}
-
-/// Gives a file or folder the owner of what it replaces, as far as the system lets it, and says what permissions it may have then.
-#[cfg(unix)]
-fn kept(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
-    let (user, group) = (replaced.uid(), replaced.gid());
-    let same_group = fchown(new, Some(user), Some(group))
-        .or_else(|_| fchown(new, None, Some(group)))
-        .is_ok();
-    let mode = replaced.mode() & 0o777;
-    // Another group may do what everybody may.
-    fs::Permissions::from_mode(match same_group {
-        true => mode,
-        false => (mode & !0o070) | (mode & ((mode & 0o007) << 3)),
-    })
-}
-
-#[cfg(not(unix))]
-fn create(folder: &Path, _: Option<&fs::Metadata>) -> io::Result<tempfile::NamedTempFile> {
-    tempfile::Builder::new().prefix(".cp2-").tempfile_in(folder)
-}
-
-/// Gives a folder the permissions of the one that it replaces.
-#[cfg(unix)]
-fn keep_of_folder(new: &Path, old: &Path) -> io::Result<()> {
-    let permissions = kept(&fs::File::open(new)?, &fs::metadata(old)?);
-    fs::set_permissions(new, permissions)
-}
-
-#[cfg(not(unix))]
-fn keep_of_folder(_: &Path, _: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 /// Makes a directory through `fill`, which gets an empty one beside it, then
@@ -375,6 +337,7 @@ mod tests {
                 write_file(&at(name), |out| out.write_all(b"x")).is_err(),
                 "{name}"
             );
+            assert!(check_file(&at(name)).is_err(), "{name}");
             assert!(at(name).is_symlink(), "{name}");
         }
         assert_eq!(fs::read_dir(at("results")).unwrap().count(), 2);

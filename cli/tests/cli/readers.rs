@@ -191,7 +191,7 @@ fn arrays_as_numpy_writes_them() {
         .fails(2, &["no record: in NumPy, x.view('complex64')"]);
     bench.write(
         "m.mtx",
-        "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n",
+        "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 2\n",
     );
     bench
         .cp2("solve --matrix m.mtx --rhs x.npy --method cg")

@@ -1,0 +1,61 @@
+//! Who may read what is written: whoever could read what it replaces, and nobody else.
+
+use std::path::Path;
+use std::{fs, io};
+
+/// A temporary file that whoever may not read the file that it replaces may not read either. A new one has the permissions that an
+/// ordinary program would give it.
+#[cfg(unix)]
+pub(super) fn create(
+    folder: &Path,
+    replaced: Option<&fs::Metadata>,
+) -> io::Result<tempfile::NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt as _;
+    // The process's umask applies to it.
+    let mode = replaced.map_or(0o666, |_| 0o600);
+    let file = tempfile::Builder::new()
+        .prefix(".cp2-")
+        .permissions(fs::Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
+    if let Some(replaced) = replaced {
+        file.as_file()
+            .set_permissions(kept(file.as_file(), replaced))?;
+    }
+    Ok(file)
+}
+
+/// Gives a file or folder the owner of what it replaces, as far as the system lets it, and says what permissions it may have then.
+#[cfg(unix)]
+fn kept(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let (user, group) = (replaced.uid(), replaced.gid());
+    let same_group = fchown(new, Some(user), Some(group))
+        .or_else(|_| fchown(new, None, Some(group)))
+        .is_ok();
+    let mode = replaced.mode() & 0o777;
+    // Another group may do what everybody may.
+    fs::Permissions::from_mode(match same_group {
+        true => mode,
+        false => (mode & !0o070) | (mode & ((mode & 0o007) << 3)),
+    })
+}
+
+#[cfg(not(unix))]
+pub(super) fn create(
+    folder: &Path,
+    _: Option<&fs::Metadata>,
+) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(".cp2-").tempfile_in(folder)
+}
+
+/// Gives a folder the permissions of the one that it replaces.
+#[cfg(unix)]
+pub(super) fn keep_of_folder(new: &Path, old: &Path) -> io::Result<()> {
+    let permissions = kept(&fs::File::open(new)?, &fs::metadata(old)?);
+    fs::set_permissions(new, permissions)
+}
+
+#[cfg(not(unix))]
+pub(super) fn keep_of_folder(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}
