@@ -330,8 +330,8 @@ fn the_entry_and_the_conditions() {
 fn a_label_may_stand_before_any_directive() {
     for text in [
         "@.program\n nop\n stop\n",
-        " nop\n@.dmem\n .int 1\n",
-        " nop\n@.dmem 64\n .int 1\n",
+        " stop\n@.dmem\n .int 1\n",
+        " stop\n@.dmem 64\n .int 1\n",
         "@.entry b\n nop\nb: stop\n",
         "@.equ N, 3\n movi c0, N\n stop\n",
         "@.alias X, r1\n add X, X, X\n@.unalias X\n stop\n",
@@ -343,9 +343,9 @@ fn a_label_may_stand_before_any_directive() {
         "@.if 0\n nop\n@.elif 1\n nop\n nop\n@.else\n stop\n .endif\n stop\n",
         " .if 1\n nop\n@.else\n@.endif\n stop\n",
         "@.include \"page.s\"\n stop\n",
-        " .rept 2, j\n.part{j}: .rept 2\n nop\n .endr\n .endr\n@.rept 1\n jmp .part1\n .endr\n stop\n",
+        " .rept 2, j\npart{j}: .rept 2\n nop\n .endr\n .endr\n@.rept 1\n jmp part1\n .endr\n stop\n",
         " .macro m name\n\\name: .rept 2\n nop\n .endr\n .endm\n m here\n jmp here\n stop\n",
-        "@ b{1 + 1}: .rept 1\n jmp b2\n .endr\n stop\n",
+        "@ lab{1 + 1}: .rept 1\n jmp lab2\n .endr\n stop\n",
     ] {
         let labelled = |behind: &str| {
             let mut parts = text.split('@');
