@@ -63,16 +63,17 @@ fn too_little_memory_is_bad_input() {
         }
     }
     bench.write("a.mtx", matrix);
-    let words = " add r0, r1, r2\n".repeat(60_000);
+    bench.write(
+        "rows.npy",
+        npy("<f4", "False", "(4096, 1024)", &floats(4 << 20)),
+    );
+    let words = " add r0, r1, r2\n".repeat(8_000);
     let comments = "; what nobody reads\n".repeat(100_000);
     bench.write("k.s", [".program\n", &words, " stop\n", &comments].concat());
     bench.write("double.s", include_str!("../../../tests/kernels/double.s"));
     let before = bench.files();
     for (line, most) in [
-        (
-            "fft --input x.npy --n 1024 --batch 4096 --output y.npy",
-            400 << 10,
-        ),
+        ("fft --input rows.npy --output y.npy", 400 << 10),
         (
             "conv --channels 4 --samples 1000000 --length 65 --threads 2",
             500 << 10,
@@ -107,6 +108,7 @@ fn too_little_memory_is_bad_input() {
                 false => none = at,
             }
         }
+        assert!(some < most, "{line}: never fits");
         for part in [some / 2, some * 9 / 10] {
             assert!(
                 part < PROGRAM || !fits(&bench, &line, part, &before),
