@@ -174,7 +174,7 @@ fn impossible_blocks_are_failures() {
         (&[0][..], "is empty"),
         (&[1 << 15], "does not fit"),
         (&[u64::MAX], "does not fit"),
-        (&[1, 1, 1, 4], "4 dimensions"),
+        (&[1, 1, 1, 4], "4 axes"),
     ] {
         let failure = run(&KernelTest {
             most: vec![20; block.len()],
