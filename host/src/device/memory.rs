@@ -1,7 +1,9 @@
 //! System memory as the host program sees it: typed buffers.
 
 use super::error::HostError;
+use crate::paging::aligned;
 use cp2_emu::{OutOfMemory, SystemMemory};
+use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::marker::PhantomData;
 
@@ -224,9 +226,11 @@ pub(crate) fn room<T: Element>(bytes: u64) -> Result<Vec<T>, HostError> {
 }
 
 /// Hands out system memory from the bottom up.
+///
+/// Everything begins and ends at what kernels store at a time: whole granules, and whole quads where granules are smaller.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocator {
-    granule: u64,
+    unit: u64,
     size: u64,
     next: u64,
     /// Address and size of every allocation.
@@ -234,9 +238,10 @@ pub(crate) struct Allocator {
 }
 
 impl Allocator {
-    pub(crate) fn new(size: u64, granule: u64) -> Self {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        let size = machine.host.memory.0;
         Self {
-            granule: granule.max(1),
+            unit: aligned(machine),
             size,
             next: 0,
             taken: Vec::new(),
@@ -248,9 +253,9 @@ impl Allocator {
         self.next
     }
 
-    /// `bytes` bytes at a multiple of the granule and of `align`.
+    /// `bytes` bytes at a multiple of the unit and of `align`.
     pub(crate) fn take(&mut self, bytes: u64, align: u64) -> Result<u64, HostError> {
-        let align = align.max(1).next_multiple_of(self.granule);
+        let align = align.max(1).next_multiple_of(self.unit);
         let error = HostError::OutOfMemory {
             bytes,
             free: self.size - self.next,
@@ -261,7 +266,7 @@ impl Allocator {
         };
         let end = address
             .checked_add(bytes)
-            .and_then(|end| end.checked_next_multiple_of(self.granule));
+            .and_then(|end| end.checked_next_multiple_of(self.unit));
         match end {
             Some(end) if end <= self.size => {
                 self.next = end;

@@ -111,7 +111,7 @@ impl Device {
     #[must_use]
     pub fn with_options(machine: Arc<Machine>, options: Options) -> Self {
         Self {
-            memory: Allocator::new(machine.host.memory.0, machine.dma.granule.0),
+            memory: Allocator::new(&machine),
             recording: options.record.then(Recording::default),
             engine: Engine::new(machine.clone(), options),
             helpers: Vec::new(),

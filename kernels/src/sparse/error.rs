@@ -59,6 +59,16 @@ pub enum SparseError {
         /// The most there can be.
         most: u64,
     },
+    /// A dealt transfer would give a section half of a number.
+    #[error(
+        "the DMA of {machine} deals {dealt} bytes to a section at a time, and results of complex numbers, or of two vectors at a time, have 8; expected dma.deal of 8 B or more"
+    )]
+    Dealt {
+        /// The machine.
+        machine: String,
+        /// Bytes that a section gets at a time.
+        dealt: u64,
+    },
     /// Nearly all places would be empty.
     #[error(
         "{entries} entries would take {places} places of diagonal cells: they are on too many diagonals, take another format"

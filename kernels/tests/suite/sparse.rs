@@ -3,7 +3,7 @@
 
 use crate::common::machine;
 use cp2_host::Options;
-use cp2_kernels::sparse::{Format, Products, csr_ratio};
+use cp2_kernels::sparse::{Format, Products, SparseError, csr_ratio};
 use cp2_machine::{Bytes, Machine};
 use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
 use cp2_problems::{Case, Problem as _};
@@ -32,7 +32,8 @@ fn checked(
     assert!(verdict.holds(), "{verdict:?}");
     assert!(done.efficiency() < 1.0, "{}", done.efficiency());
     let cycles = done.run.report.cycles;
-    if problem.vectors() == 1 {
+    // With one port the words that the DMA moves take slots of the kernel, which prices estimate.
+    if problem.vectors() == 1 && machine.cp2.dmem_ports > 1 {
         assert_eq!(expected.map(|cycles| cycles.0), Some(cycles));
     }
     cycles
@@ -90,6 +91,55 @@ proptest! {
                 checked(&problem, &machine, (Some(format), case, seed));
             }
         }
+    }
+}
+
+/// Machines with other numbers of sections, granules, units of dealt transfers, sizes of local memory and ports.
+fn machines() -> impl Strategy<Value = Arc<Machine>> {
+    let names = prop::sample::select(vec!["vm7", "vm9"]);
+    let sizes = prop::sample::select(vec![4u64, 8, 16, 16, 32, 64]);
+    let memories = prop::sample::select(vec![8u64, 16, 64, 64, 128, 160, 256]);
+    (names, 1usize..=16, sizes.clone(), sizes, memories, 1..=2u32).prop_map(
+        |(name, sections, granule, deal, dmem, ports)| {
+            let mut machine = (*machine(name)).clone();
+            machine.cp2.sections = sections;
+            machine.cp2.dmem = Bytes(dmem << 10);
+            machine.cp2.dmem_ports = ports;
+            machine.dma.granule = Bytes(granule);
+            machine.dma.deal = Bytes(deal);
+            Arc::new(machine)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Every format on machines of every kind. A format may refuse one: by the number of its sections, or because dealt transfers would cut numbers.
+    #[test]
+    fn products_are_right_on_any_machine((made, vectors, case, seed) in made(), machine in machines()) {
+        let problem = SpmvProblem::made(&made, vectors).unwrap();
+        for format in [None, Some(Format::Gather), Some(Format::Diagonal)] {
+            match Products::new(&problem, &machine, format) {
+                Ok(_) => {
+                    checked(&problem, &machine, (format, case, seed));
+                }
+                Err(error) => prop_assert!(may_refuse(&error, format, &machine), "{error}"),
+            }
+        }
+    }
+}
+
+/// Whether a format may refuse a product on a machine. (`diagonal` may refuse a matrix anywhere.)
+fn may_refuse(error: &SparseError, format: Option<Format>, machine: &Machine) -> bool {
+    match error {
+        SparseError::Sections { .. } | SparseError::Unfit(_) => machine.cp2.sections > 8,
+        SparseError::Dealt { .. } => machine.dma.dealt() < 8,
+        SparseError::NoRoom { .. } => machine.cp2.dmem.0 <= 8 << 10,
+        SparseError::Complex | SparseError::Padding { .. } | SparseError::Segment { .. } => {
+            format == Some(Format::Diagonal) || machine.cp2.sections > 9 || machine.dma.dealt() < 8
+        }
+        _ => false,
     }
 }
 

@@ -1,10 +1,14 @@
 //! What lies where in local memory, and which columns are multiplied with which rows at a time.
 
+use super::block::reachable;
 use super::pages::{BUFFERS, Layout, STEP, Tile};
 use super::slots::Lanes;
 use crate::sparse::SparseError;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
+
+/// Bytes of a section's results in a block: a quad.
+const BLOCK: usize = 16;
 
 /// Bytes of a buffer of values: as many as there is room for.
 const VALUES: [u64; 3] = [4096, 3072, 2048];
@@ -25,7 +29,7 @@ pub(super) struct Grid {
     pub(super) number: usize,
     /// Bytes that a dealt transfer gives to a section at a time.
     pub(super) dealt: usize,
-    /// Blocks that a dealt unit of every section makes.
+    /// Blocks of a unit: the fewest whose rows are whole turns of a dealt transfer.
     pub(super) unit: usize,
     pub(super) rows: usize,
     granule: usize,
@@ -38,7 +42,7 @@ impl Grid {
             sections: machine.cp2.sections.max(1),
             number: if lanes == Lanes::Both { 8 } else { 4 },
             dealt,
-            unit: dealt.div_ceil(16),
+            unit: dealt.div_ceil(BLOCK),
             rows,
             granule: machine.dma.granule.0.max(16) as usize,
         }
@@ -46,12 +50,12 @@ impl Grid {
 
     /// Rows of a section in a block.
     pub(super) fn groups(&self) -> usize {
-        16 / self.number
+        BLOCK / self.number
     }
 
     /// Rows of all sections in a unit.
     pub(super) fn unit_rows(&self) -> usize {
-        self.sections * self.dealt / self.number
+        self.sections * self.unit * self.groups()
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -60,11 +64,10 @@ impl Grid {
 
     /// The row of a section in a group of a block; it may be none of the matrix.
     pub(super) fn row(&self, block: usize, section: usize, group: usize) -> usize {
-        let (unit, within) = (block / self.unit, block % self.unit);
-        unit * self.unit_rows()
-            + section * self.dealt / self.number
-            + within * self.groups()
-            + group
+        // A dealt transfer gives each section `dealt` bytes in turn. A block may be several such turns, or a part of one.
+        let local = block * BLOCK + group * self.number;
+        let (turn, within) = (local / self.dealt, local % self.dealt);
+        ((turn * self.sections + section) * self.dealt + within) / self.number
     }
 
     /// Bytes of so many numbers in whole granules.
@@ -139,7 +142,7 @@ pub(super) fn divisions(
     masks: usize,
     machine: &Machine,
 ) -> Result<Vec<Division>, SparseError> {
-    let dmem = machine.cp2.dmem.0;
+    let dmem = reachable(machine);
     let mut all = Vec::new();
     let mut widest = 0;
     for &lanes in lanes {

@@ -116,6 +116,13 @@ impl Gather {
             });
         }
         let number = if numbers == Numbers::Real { 4 } else { 8 };
+        let dealt = machine.dma.dealt();
+        if dealt < number as u64 {
+            return Err(SparseError::Dealt {
+                machine: machine.name.clone(),
+                dealt,
+            });
+        }
         // Two rows, one beside the other in a section, make a quad of sums of real numbers; the rows of a quad of the result are in groups.
         let quads = (16usize / number).div_ceil(2);
         let needed = lanes

@@ -1,6 +1,6 @@
 //! The words that stay in program memory, for a machine.
 
-use super::block::bases;
+use super::block::{bases, reachable};
 use super::pages::Layout;
 use super::registers::Registers;
 use super::{Lanes, NAME};
@@ -20,7 +20,7 @@ pub(super) fn resident(
         Lanes::Either => ((free - 1) / 2).min(8),
         _ => 0,
     };
-    let bases = bases(machine.cp2.dmem.0).count() as i64;
+    let bases = bases(reachable(machine)) as i64;
     let symbols = [
         ("BASES", bases),
         ("MASKS", masks as i64),

@@ -2,6 +2,7 @@
 
 use super::Lanes;
 use cp2_asm::isa::{Address, Mode};
+use cp2_machine::Machine;
 
 /// Bytes that an address register reaches in both directions with a pair.
 const REACH: u32 = 16_384;
@@ -15,10 +16,18 @@ pub(super) fn at(address: u32) -> Address {
     }
 }
 
-/// Address registers that are needed for so much local memory, and what each points at.
-pub(in crate::sparse::gather) fn bases(dmem: u64) -> impl Iterator<Item = i64> {
-    let stretches = dmem.div_ceil(u64::from(2 * REACH));
-    (0..stretches).map(|k| (k * u64::from(2 * REACH) + u64::from(REACH)) as i64)
+/// Stretches that words reach: `movi` points an address register at most so far (18 bits with a sign).
+const MOST_STRETCHES: u64 = 4;
+
+/// Bytes of local memory that words of a page reach: all of it, or what `MOST_STRETCHES` hold.
+pub(in crate::sparse::gather) fn reachable(machine: &Machine) -> u64 {
+    let most = MOST_STRETCHES * u64::from(2 * REACH);
+    machine.cp2.dmem.0.min(most)
+}
+
+/// Address registers that are needed for so much local memory.
+pub(in crate::sparse::gather) fn bases(reachable: u64) -> u64 {
+    reachable.div_ceil(u64::from(2 * REACH))
 }
 
 /// Where the pairs of the vector lie.

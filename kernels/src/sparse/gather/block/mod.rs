@@ -7,7 +7,7 @@ mod address;
 mod multiplication;
 mod result;
 
-pub(super) use address::{VectorPlace, bases};
+pub(super) use address::{VectorPlace, bases, reachable};
 
 use super::masks::Masks;
 use super::quads::{self, Into, Quad};

@@ -119,7 +119,8 @@ impl Maker<'_> {
                     let alone = loads[side].len() == 1;
                     let shared = others.iter().any(|other| other.column == load.column);
                     old = Some(match shared && !alone {
-                        true => self.loaded(&mut loaded, load.column, x),
+                        // It is selected from behind the next load.
+                        true => self.loaded(&mut loaded, load.column, 1, x),
                         false => {
                             let address = at(x.pair(load.column));
                             self.ops.push(access(Op::LdP, own, address));
@@ -128,7 +129,7 @@ impl Maker<'_> {
                     });
                     continue;
                 };
-                let pair = self.loaded(&mut loaded, load.column, x);
+                let pair = self.loaded(&mut loaded, load.column, 0, x);
                 let mut before = before;
                 for mask in self.masks.cover(load.places) {
                     let mask = self.registers.mask(mask);
@@ -140,11 +141,20 @@ impl Maker<'_> {
         }
     }
 
-    /// The register of a pair of the vector, which is loaded where it is not there any more. It holds the pair for as many loads as there are such registers, eight at
-    /// least: what begins an operand is selected from behind one more.
-    fn loaded(&mut self, loaded: &mut Loaded, column: u32, x: VectorPlace) -> u8 {
-        let room = self.registers.room_for_loaded();
-        let there = loaded.pairs.iter().rev().take(room);
+    /// The register of a pair of the vector. The pair is loaded unless a register has it that keeps it for so many further loads as the caller
+    /// makes before it reads the register: each load takes the register of the oldest pair.
+    fn loaded(
+        &mut self,
+        loaded: &mut Loaded,
+        column: u32,
+        further_loads: usize,
+        x: VectorPlace,
+    ) -> u8 {
+        let kept = self
+            .registers
+            .room_for_loaded()
+            .saturating_sub(further_loads);
+        let there = loaded.pairs.iter().rev().take(kept);
         if let Some((_, register)) = there.into_iter().find(|(own, _)| *own == column) {
             return *register;
         }
