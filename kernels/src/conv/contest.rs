@@ -24,9 +24,6 @@ const LONG: usize = 256;
 /// Taps beyond which blocks of the longest in local memory are.
 const SHORT: usize = 128;
 
-/// Samples for an output from which on no direct filter has all of their taps in words.
-const MOST_EVERY: usize = 1024;
-
 /// Kernels and the times that they should take.
 pub(super) struct Contest<'a> {
     wanted: Wanted<'a>,
@@ -195,10 +192,10 @@ impl<'a> Contest<'a> {
         if self.ways.exact() {
             self.enter_schedules::<T>(true, every)?;
             // Outputs at another rate are some of those at one that divides it; at that of the samples taps need no filling up.
-            let mut less = (1..every.min(MOST_EVERY)).rev();
-            while let Some(divisor) =
-                less.find(|m| self.made.is_empty() && every.is_multiple_of(*m))
-            {
+            for divisor in direct::divisors(every) {
+                if !self.made.is_empty() {
+                    break;
+                }
                 self.enter_schedules::<T>(true, divisor)?;
             }
         }

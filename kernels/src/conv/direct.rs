@@ -158,13 +158,30 @@ fn fits(
     machine: &Arc<Machine>,
 ) -> bool {
     let taps = vec![tap; taps];
-    let rates = (decimate, interpolate);
-    let all = [false, true].map(|exact| schedules(&taps, rates, exact, machine));
-    let fits = |direct: &Direct| {
-        let filter = direct.filter(1, machine);
-        filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
+    let fits = |every: usize, exact: bool| {
+        let all = schedules(&taps, (every, interpolate), exact, machine);
+        all.iter().any(|direct| {
+            let filter = direct.filter(1, machine);
+            filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
+        })
     };
-    all.iter().flatten().any(fits) || carried::fits(&taps, decimate, machine)
+    let carries = |every: usize| {
+        let mut all = carried::filters(&taps, every, machine).into_iter();
+        all.any(|filter| filter.is_ok_and(|filter| filter.exact))
+    };
+    fits(decimate, false)
+        || fits(decimate, true)
+        || carried::fits(&taps, decimate, machine)
+        || divisors(decimate).any(|every| fits(every, true) || carries(every))
+}
+
+/// Samples for an output from which on no direct filter has all of their taps in words.
+const MOST_EVERY: usize = 1024;
+
+/// The rates below `every` whose outputs have all that are `every` samples apart among them, the highest first.
+pub(super) fn divisors(every: usize) -> impl Iterator<Item = usize> {
+    let less = (1..every.min(MOST_EVERY)).rev();
+    less.filter(move |&divisor| every.is_multiple_of(divisor))
 }
 
 /// Fewer than these taps that can be filtered directly, but not one more: of what is refused, what would not be.

@@ -43,6 +43,10 @@ fn sum_error(terms: usize, sizes: f64) -> f64 {
 /// A unit of the last place of a result of that size.
 fn unit(result: f64) -> f64 {
     let size = result.abs();
+    if !size.is_finite() {
+        // Nothing but the same is right.
+        return 0.0;
+    }
     if size < f64::from(f32::MIN_POSITIVE) {
         return TINIEST;
     }
