@@ -25,7 +25,6 @@ fn refusals_say_what_fits() {
         (Rate::interpolate_by(7), 9000, true),
         (Rate::interpolate_by(300), 9000, false),
         (Rate::interpolate_by(6000), 1, true),
-        (Rate::decimate_by(7000), 7100, false),
     ] {
         let what = (Mode::Full, rate);
         let plan = |n| {
