@@ -10,7 +10,8 @@ const STEPS: u32 = 5;
 
 /// Runs a command that may have so many kilobytes of addresses.
 fn limited(bench: &Bench, line: &str, kilobytes: u64) -> Ended {
-    let limit = format!("ulimit -v {kilobytes}");
+    // Else each thread takes addresses of its own, of which more or fewer run at a time.
+    let limit = format!("export MALLOC_ARENA_MAX=1 && ulimit -v {kilobytes}");
     Ended::of(bench.limited(line, &limit).output().unwrap())
 }
 
