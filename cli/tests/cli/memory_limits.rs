@@ -125,3 +125,41 @@ fn too_little_memory_is_bad_input() {
         }
     }
 }
+
+/// Commands whose need is not looked for: whatever the limit, they have room or say that they have not.
+#[test]
+fn every_command_ends_cleanly_where_memory_ends() {
+    let bench = Bench::new();
+    bench.write(
+        "x.npy",
+        npy("<f4", "False", "(4194304,)", &bytes(&vec![0.5; 4 << 20])),
+    );
+    bench.write("double.s", include_str!("../../../tests/kernels/double.s"));
+    bench.write(
+        "job.toml",
+        "[arrays.x]\ninput = \"x.npy\"\n[arrays.y]\nshape = [4194304]\noutput = \"y.npy\"\n\
+         [[pass]]\nkernel = \"double.s\"\nblock = [256]\n\
+         inputs = [{ array = \"x\" }]\noutputs = [{ array = \"y\" }]\n",
+    );
+    let words = " add r0, r1, r2\n".repeat(8_000);
+    bench.write("k.s", [".program\n", &words, " stop\n"].concat());
+    bench.cp2("asm k.s -o words.elf").works();
+    bench.cp2("fft --n 1024 --batch 512 --emit run").works();
+    let before = bench.files();
+    for line in [
+        "job run job.toml",
+        "run run",
+        "disasm words.elf",
+        "model fft --n 1024",
+        "pipeline radar",
+        "npb cg --class S",
+        "npb mg --class S",
+        "machines",
+    ] {
+        for megabytes in [30, 60, 130, 180] {
+            if fits(&bench, &format!("{line} --json"), megabytes << 10, &before) {
+                remove_outputs(&bench);
+            }
+        }
+    }
+}

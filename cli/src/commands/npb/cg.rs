@@ -27,6 +27,9 @@ const OUTSIDE: &[&str] = &[
     "the vector of ones is an input, the others are filled with zeros",
 ];
 
+/// How many times the memory of its entries making the matrix takes, about.
+const GENERATED: usize = 8;
+
 /// Runs the benchmark.
 pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let common = &args.common;
@@ -34,7 +37,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let benchmark = Benchmark::of(common.class);
     // Each row has about the square of the entries of a vector of the generator.
     let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
-    let bytes = memory::of_matrix(nnz, 2 * benchmark.rows, 6);
+    // The generator sums up products of its vectors before there is a matrix, which takes several times its entries.
+    let bytes = memory::of_matrix(GENERATED * nnz, 2 * benchmark.rows, 6);
     memory::admit(format!("NPB CG, class {}", common.class), bytes)?;
     let (problem, plan) = {
         let _planning = progress::planning(json);
@@ -42,8 +46,16 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let plan = InverseIterations::new(problem.clone(), &machine);
         (problem, plan.map_err(Failure::input)?)
     };
-    let bytes = memory::of_products([plan.product()]) + memory::of_matrix(0, 2 * benchmark.rows, 6);
-    memory::admit(problem.title(), bytes)?;
+    let products = problem.iterations() * (Benchmark::STEPS + 1);
+    let bytes = [
+        memory::of_products([plan.product()]),
+        memory::of_passes(plan.product(), products),
+        memory::of_matrix(0, 2 * benchmark.rows, 6),
+    ];
+    memory::admit(
+        problem.title(),
+        bytes.into_iter().fold(0, u64::saturating_add),
+    )?;
     let format = plan.product().format();
     let least = plan.least_product();
     let method = plan.into_method();

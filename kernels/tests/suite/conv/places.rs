@@ -81,7 +81,7 @@ fn rates() -> impl Strategy<Value = Rate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever the filter: what says that it keeps places does, and no filter loses one. Where places are asked for they are kept, or
     /// the refusal says that no filter that fits does.
@@ -240,7 +240,7 @@ fn decimation_by_transforms_is_taken_where_it_is_faster() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Of real and complex channels, at rates that divide blocks and rates that do not.
     #[test]
