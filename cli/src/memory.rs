@@ -75,12 +75,17 @@ pub(crate) fn of_products<'a>(products: impl IntoIterator<Item = &'a Product>) -
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Bytes for the commands of so many products, each of which is a pass of its own: a page has commands that load, run and store it.
-pub(crate) fn of_passes(product: &Product, passes: usize) -> u64 {
-    product
-        .bytes()
-        .div_ceil(COMMANDS)
-        .saturating_mul(passes as u64)
+/// Bytes for iterations with a product and vectors of so many rows plus columns. Each of `passes` products has commands of its own; those
+/// that are turns of a loop have none.
+pub(crate) fn of_iterations(
+    product: &Product,
+    passes: usize,
+    (sides, vectors): (usize, usize),
+) -> u64 {
+    let commands = product.bytes().div_ceil(COMMANDS);
+    of_products([product])
+        .saturating_add(commands.saturating_mul(passes as u64))
+        .saturating_add(of_matrix(0, sides, vectors))
 }
 
 /// Bytes of a packed matrix for a byte of the commands of its pass, at least: 0.1 to 0.16 of them were measured.

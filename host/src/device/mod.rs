@@ -138,7 +138,7 @@ impl Device {
         &self.machine
     }
 
-    /// Room for `len` values in system memory, aligned to the DMA granule.
+    /// Room for `len` values in system memory: whole granules of the DMA, and whole quads where granules are smaller.
     ///
     /// # Errors
     /// System memory is used up.

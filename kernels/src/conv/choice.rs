@@ -10,7 +10,7 @@ use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Taps beyond which direct filters are not considered at the samples' own rate, unless nothing else fits.
-const SHORT: usize = 128;
+const DIRECT_TAPS: usize = 128;
 
 /// The filters that there are.
 pub(super) struct Found {
@@ -32,7 +32,7 @@ pub(super) fn choose<T: Numbers>(
             contest.enter_transforms::<T>()?;
         }
         // Of many taps, transforms take a small part of the time that multiply-adds do.
-        let short = wanted.taps.len() <= SHORT || contest.is_empty();
+        let short = wanted.taps.len() <= DIRECT_TAPS || contest.is_empty();
         if ways.direct() && short {
             contest.enter_direct::<T>()?;
         }

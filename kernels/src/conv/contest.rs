@@ -22,7 +22,7 @@ use std::sync::Arc;
 const LONG: usize = 256;
 
 /// Taps beyond which blocks of the longest in local memory are.
-const SHORT: usize = 128;
+const SHORT_BLOCK_TAPS: usize = 128;
 
 /// Kernels and the times that they should take.
 pub(super) struct Contest<'a> {
@@ -144,7 +144,7 @@ impl<'a> Contest<'a> {
         let lengths = || LENGTHS.map(|b| 1usize << b);
         let lead = lead(taps.len(), machine);
         // The longest are the fastest of many taps only.
-        let useful = |n: usize| lead < n && (n < parts::N || taps.len() > SHORT);
+        let useful = |n: usize| lead < n && (n < parts::N || taps.len() > SHORT_BLOCK_TAPS);
         let blocks = lengths().filter(|&n| useful(n));
         let mut blocks: Vec<_> = blocks.map(|n| (n, Cover::overlapping(lead, n))).collect();
         let least =

@@ -47,15 +47,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         (problem, plan.map_err(Failure::input)?)
     };
     let products = problem.iterations() * (Benchmark::STEPS + 1);
-    let bytes = [
-        memory::of_products([plan.product()]),
-        memory::of_passes(plan.product(), products),
-        memory::of_matrix(0, 2 * benchmark.rows, 6),
-    ];
-    memory::admit(
-        problem.title(),
-        bytes.into_iter().fold(0, u64::saturating_add),
-    )?;
+    let vectors = (2 * benchmark.rows, 6);
+    let bytes = memory::of_iterations(plan.product(), products, vectors);
+    memory::admit(problem.title(), bytes)?;
     let format = plan.product().format();
     let least = plan.least_product();
     let method = plan.into_method();

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let solver = Solver::new(problem.clone(), &machine).map_err(Failure::input)?;
         (solver, started.elapsed().as_secs_f64())
     };
-    let bytes = memory::of_products([solver.product()]) + memory::of_matrix(0, 2 * rows, 6);
+    let bytes = memory::of_iterations(solver.product(), 0, (2 * rows, 6));
     memory::admit(problem.title(), bytes)?;
     let (options, _watch) = args.simulation.begin(None, json);
     let started = Instant::now();

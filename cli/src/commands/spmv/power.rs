@@ -90,15 +90,8 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let pack_seconds = started.elapsed().as_secs_f64();
     drop(planning);
     let plan = plan.map_err(Failure::input)?;
-    let bytes = [
-        memory::of_products([plan.product()]),
-        memory::of_passes(plan.product(), iterations + 1),
-        memory::of_matrix(0, 2 * rows, 3),
-    ];
-    memory::admit(
-        problem.title(),
-        bytes.into_iter().fold(0, u64::saturating_add),
-    )?;
+    let bytes = memory::of_iterations(plan.product(), iterations + 1, (2 * rows, 3));
+    memory::admit(problem.title(), bytes)?;
     let known = plan.figures();
     let (options, progress) = args.simulation.begin(Some(known.reference.get()), json);
     let started = Instant::now();
