@@ -107,14 +107,14 @@ impl Bench {
 
     /// The same command behind a limit that the shell sets.
     #[cfg(target_os = "linux")]
-    pub(crate) fn limited(&self, line: &str, limit: &str) -> Command {
+    pub(crate) fn limited(&self, program: &Path, line: &str, limit: &str) -> Command {
         let mut shell = Command::new("bash");
         shell
             .args([
                 "-c",
                 &format!("{limit} && ulimit -c 0 && exec \"$0\" \"$@\""),
             ])
-            .arg(env!("CARGO_BIN_EXE_cp2"))
+            .arg(program)
             .args(line.split_whitespace())
             .current_dir(self.folder.path())
             .stdin(Stdio::null());

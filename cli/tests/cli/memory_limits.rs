@@ -1,6 +1,7 @@
 //! Where the system gives less memory than a command needs: bad input, said so, and nothing left.
 
 use crate::bench::{Bench, Ended, bytes, npy};
+use std::path::Path;
 
 /// Kilobytes of addresses that the program takes at most before it does anything.
 const PROGRAM: u64 = 40 << 10;
@@ -12,7 +13,8 @@ const STEPS: u32 = 5;
 fn limited(bench: &Bench, line: &str, kilobytes: u64) -> Ended {
     // Else each thread takes addresses of its own, of which more or fewer run at a time.
     let limit = format!("export MALLOC_ARENA_MAX=1 && ulimit -v {kilobytes}");
-    Ended::of(bench.limited(line, &limit).output().unwrap())
+    let program = Path::new(env!("CARGO_BIN_EXE_cp2"));
+    Ended::of(bench.limited(program, line, &limit).output().unwrap())
 }
 
 /// Whether a command finds room. Where it does not it says so in an object, and ends by itself.

@@ -2,19 +2,31 @@
 
 use crate::bench::{Bench, Ended, bytes, npy};
 use serde_json::Value;
+use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 
-/// Runs a command that may have so many threads, its first one included.
+/// A folder with a copy of the program that every user reaches, wherever it was built.
+fn open_bench() -> Bench {
+    let bench = Bench::new();
+    std::fs::set_permissions(bench.folder(), Permissions::from_mode(0o777)).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_cp2"), bench.path("cp2")).unwrap();
+    std::fs::set_permissions(bench.path("cp2"), Permissions::from_mode(0o755)).unwrap();
+    bench
+}
+
+/// A command that may have so many threads, its first one included.
 ///
 /// The limit counts all threads of a user and does not hold for the superuser, who runs the command as a user with nothing else to do;
 /// anybody else has more threads than that already, and none can be started.
-fn limited(bench: &Bench, line: &str, (user, threads): (u32, u32)) -> Ended {
-    let mut command = bench.limited(line, &format!("ulimit -u {threads}"));
+fn limited(bench: &Bench, line: &str, (user, threads): (u32, u32)) -> Command {
+    let limit = format!("ulimit -u {threads}");
+    let mut command = bench.limited(&bench.path("cp2"), line, &limit);
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
         command.uid(user).gid(user);
     }
-    Ended::of(command.output().unwrap())
+    command
 }
 
 /// What a command printed, but for the time that it took on this computer.
@@ -27,10 +39,7 @@ fn figures(ended: &Ended) -> Value {
 
 #[test]
 fn results_do_not_hang_on_the_threads_that_can_be_started() {
-    let bench = Bench::new();
-    // The user of the limited commands comes here from outside.
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(bench.folder(), open).unwrap();
+    let bench = open_bench();
     let matrix = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n";
     bench.write("a.mtx", matrix);
     bench.write("b.npy", npy("<f4", "False", "(2,)", &bytes(&[1.0, 2.0])));
@@ -49,7 +58,11 @@ fn results_do_not_hang_on_the_threads_that_can_be_started() {
         let free = figures(&bench.cp2(&line));
         // No other thread, the one that waits for Ctrl-C, and that one with some of those that were asked for.
         for threads in [1, 2, 3, 4] {
-            let ended = limited(&bench, &line, (user + threads, threads));
+            let ended = Ended::of(
+                limited(&bench, &line, (user + threads, threads))
+                    .output()
+                    .unwrap(),
+            );
             assert_eq!(figures(&ended), free, "{line}, {threads} threads");
             assert!(ended.err.is_empty(), "{line}: {}", ended.err);
         }
@@ -59,16 +72,9 @@ fn results_do_not_hang_on_the_threads_that_can_be_started() {
 /// Nobody waits for it in a thread: the first interrupt ends the run, the second one all.
 #[test]
 fn an_interrupt_needs_no_thread() {
-    let bench = Bench::new();
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(bench.folder(), open).unwrap();
-    let root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let bench = open_bench();
     let run = |line: &str, user: u32, times| {
-        let mut command = bench.limited(line, "ulimit -u 1");
-        if root {
-            command.uid(user).gid(user);
-        }
-        crate::bench::interrupted_often(command, times)
+        crate::bench::interrupted_often(limited(&bench, line, (user, 1)), times)
     };
     bench.write("spin.s", ".program\nself:\n    jmp self\n    stop\n");
     bench.cp2("asm spin.s").works();
@@ -78,7 +84,7 @@ fn an_interrupt_needs_no_thread() {
         .status()
         .unwrap();
     assert!(made.success());
-    std::fs::set_permissions(bench.path("x.npy"), std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::set_permissions(bench.path("x.npy"), Permissions::from_mode(0o666)).unwrap();
     // It waits for somebody who writes.
     assert_eq!(run("fft --n 16 --input x.npy", 62_001, 2).code, 3);
 }
