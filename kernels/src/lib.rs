@@ -20,6 +20,7 @@ pub mod npb;
 mod pipeline;
 pub mod registry;
 mod relayout;
+mod sections;
 pub mod sparse;
 pub mod stencil;
 

@@ -149,6 +149,14 @@ impl Machine {
         }
     }
 
+    /// The machine while only so many of its sections take part ([A] M18): one with fewer sections, alike in all else.
+    #[must_use]
+    pub fn with_sections(&self, sections: usize) -> Self {
+        let mut machine = self.clone();
+        machine.cp2.sections = sections;
+        machine
+    }
+
     /// Bytes of one register.
     #[must_use]
     pub fn register_bytes(&self) -> usize {

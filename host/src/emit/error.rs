@@ -49,7 +49,7 @@ pub enum EmitError {
     /// The machine could not be read.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// The commands deal blocks to another number of sections.
+    /// The commands deal blocks to more sections than there are.
     #[error(
         "the commands were recorded for {recorded} sections; machine {name} has {sections}: plan the job anew for it"
     )]

@@ -153,14 +153,18 @@ impl Replay {
         })
     }
 
-    /// Runs it again, on `machine`, which need not be the recorded one: with as
-    /// many sections it gives the same bits.
+    /// Runs it again, on `machine`, which need not be the recorded one: with as many sections, or with more, of which the
+    /// others are left idle, it gives the same bits.
     ///
     /// # Errors
-    /// The machine has another number of sections or cannot carry out a command.
+    /// The machine has fewer sections or cannot carry out a command.
     pub fn run(&self, machine: Arc<Machine>, options: Options) -> Result<Run, EmitError> {
         let (recorded, sections) = (self.machine.cp2.sections, machine.cp2.sections);
-        if recorded != sections {
+        let machine = match recorded < sections {
+            true => machine.with_sections(recorded).into(),
+            false => machine,
+        };
+        if recorded > sections {
             return Err(EmitError::Sections {
                 recorded,
                 name: machine.name.clone(),

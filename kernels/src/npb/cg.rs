@@ -14,8 +14,8 @@
 
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
-use crate::sparse::vectors::{Kernel, Vectors};
-use crate::sparse::{Operators, Product, SparseError, quotient};
+use crate::sparse::vectors::Kernel;
+use crate::sparse::{IterationPlan, Operators, Product, SparseError, quotient};
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
@@ -31,8 +31,7 @@ const STEP: [Kernel; 3] = [Kernel::DOT, Kernel::RESIDUAL, Kernel::STEP];
 pub struct InverseIterations {
     problem: CgProblem,
     machine: Arc<Machine>,
-    product: Product,
-    vectors: Vectors,
+    iteration: IterationPlan,
 }
 
 /// CG, if it is the problem.
@@ -48,20 +47,18 @@ impl InverseIterations {
     /// # Errors
     /// The machine has too little of something for a product or for a pass over vectors.
     pub fn new(problem: CgProblem, machine: &Arc<Machine>) -> Result<Self, SparseError> {
-        let product = Product::new(problem.matrix(), machine, None)?;
-        let vectors = Vectors::new(problem.matrix().rows(), &STEP, machine)?;
+        let iteration = IterationPlan::new(problem.matrix(), &STEP, machine, None)?;
         Ok(Self {
             problem,
             machine: machine.clone(),
-            product,
-            vectors,
+            iteration,
         })
     }
 
     /// The packed matrix.
     #[must_use]
     pub fn product(&self) -> &Product {
-        &self.product
+        &self.iteration.product
     }
 
     /// Bound and reference of the whole run.
@@ -92,8 +89,8 @@ impl InverseIterations {
     /// For each pass the least it has to issue, see [`Method::operations`].
     #[must_use]
     pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        let product = self.product.operations();
-        let pass = |kernel| self.vectors.operations(kernel);
+        let product = self.iteration.product.operations();
+        let pass = |kernel| self.iteration.vectors.operations(kernel);
         let mut all = vec![pass(Kernel::SCALED)];
         for _ in 0..self.problem.iterations() {
             for step in 0..Benchmark::STEPS {
@@ -115,8 +112,8 @@ impl InverseIterations {
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(), self.operations());
-        let recipe = Some(self.product.recipe());
-        let machine = self.machine.clone();
+        let recipe = Some(self.iteration.recipe(&self.machine));
+        let machine = self.iteration.used.clone();
         let rows = self.problem.matrix().rows();
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input.sized("x", rows)?, options)?)
@@ -129,8 +126,8 @@ impl InverseIterations {
     /// System memory is used up.
     pub fn task(&self, x: &[f32], options: Options) -> Result<Task, SparseError> {
         let (rows, count) = (self.problem.matrix().rows(), self.problem.iterations());
-        let mut job = Job::new(self.machine.clone(), options);
-        let [own, wide] = self.vectors.rows();
+        let mut job = Job::new(self.iteration.used.clone(), options);
+        let [own, wide] = self.iteration.vectors.rows();
         let shape = [rows as u64];
         let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
         let zeta = job.output::<f64>("zeta", &[count as u64])?;
@@ -138,15 +135,15 @@ impl InverseIterations {
         let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
         let mut making = Making {
             operators: Operators {
-                product: self.product.place(&mut job)?,
-                vectors: self.vectors.place(&mut job)?,
+                product: self.iteration.product.place(&mut job)?,
+                vectors: self.iteration.vectors.place(&mut job)?,
             },
             plan: self,
-            x: self.vectors.vector(&mut job)?,
-            z: self.vectors.vector(&mut job)?,
-            r: self.vectors.vector(&mut job)?,
-            p: self.vectors.vector(&mut job)?,
-            q: self.vectors.vector(&mut job)?,
+            x: self.iteration.vectors.vector(&mut job)?,
+            z: self.iteration.vectors.vector(&mut job)?,
+            r: self.iteration.vectors.vector(&mut job)?,
+            p: self.iteration.vectors.vector(&mut job)?,
+            q: self.iteration.vectors.vector(&mut job)?,
             square: job.temporary(1)?,
             step: job.temporary(1)?,
             job,

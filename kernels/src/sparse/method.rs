@@ -5,6 +5,7 @@ use super::several::{PANELS, Several, Turns, Way, panels};
 use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
+use crate::sections::{choose_sections, describe_idle};
 use cp2_host::{Element, Options};
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::{Coefficients, SparseMatrix, SpmvProblem};
@@ -32,12 +33,16 @@ pub(crate) fn product(
 pub struct Products {
     problem: SpmvProblem,
     machine: Arc<Machine>,
+    /// The machine with the sections that take part.
+    used: Arc<Machine>,
     one: Product,
     /// Of several vectors: what multiplies two at a time, where the machine has room for it.
     two: Option<Product>,
     way: Way,
     /// What all products take one by one, and two at a time, with what takes vectors apart; of several vectors.
     prices: [Option<Cycles>; 2],
+    /// What they take in the chosen way.
+    price: Cycles,
 }
 
 /// Vectors that are priced: so many say which way takes the fewest cycles, and of more as many as leave the same rest of a panel.
@@ -53,25 +58,37 @@ impl Products {
         machine: &Arc<Machine>,
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
+        Self::check(problem.matrix(), problem.vectors(), machine)?;
+        let plan = |used: &Arc<Machine>| Self::with_sections(problem, machine, used, format);
+        choose_sections(machine, plan, |plan| Some(plan.price.0))
+    }
+
+    /// Packs the matrix for those sections that take part.
+    fn with_sections(
+        problem: &SpmvProblem,
+        machine: &Arc<Machine>,
+        used: &Arc<Machine>,
+        format: Option<Format>,
+    ) -> Result<Self, SparseError> {
         let matrix = problem.matrix();
-        Self::check(matrix, problem.vectors(), machine)?;
         let pairs = problem.vectors() > 1
             && !matrix.is_complex()
             && format.is_none_or(|format| format == Format::Gather);
         let mut products = Self {
             problem: problem.clone(),
             machine: machine.clone(),
-            one: Product::new(matrix, machine, format)?,
-            two: pairs
-                .then(|| Product::of_two(matrix, machine).ok())
-                .flatten(),
+            used: used.clone(),
+            one: Product::new(matrix, used, format)?,
+            two: pairs.then(|| Product::of_two(matrix, used).ok()).flatten(),
             way: Way {
                 paired: false,
                 panel: PANELS[0],
                 vectors: problem.vectors(),
             },
             prices: [None; 2],
+            price: Cycles(0),
         };
+        products.price = products.one.expected();
         if problem.vectors() > 1 {
             products.choose()?;
         }
@@ -114,7 +131,10 @@ impl Products {
             }
         }
         match (best, refused) {
-            (Some((_, way)), _) => self.way = Way { vectors, ..way },
+            (Some((cycles, way)), _) => {
+                self.way = Way { vectors, ..way };
+                self.price = cycles;
+            }
             (None, Some(error)) => return Err(error),
             (None, None) => {}
         }
@@ -225,7 +245,10 @@ impl Products {
     /// How it is packed, in words.
     #[must_use]
     pub fn recipe(&self) -> String {
-        recipe(&self.products().collect::<Vec<_>>())
+        recipe(
+            &self.products().collect::<Vec<_>>(),
+            describe_idle(&self.machine, &self.used),
+        )
     }
 
     /// What any program must move, and the least of known ways.
@@ -273,7 +296,7 @@ impl Products {
         let operations = groups.iter().map(|(_, product)| product.operations());
         let costs = (self.figures(), operations.collect());
         let recipe = Some(self.recipe());
-        let machine = self.machine.clone();
+        let machine = self.used.clone();
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input, options)?)
         })
@@ -309,7 +332,7 @@ impl Products {
                 .map(|n| n as u64)
                 .collect::<Vec<_>>()
         };
-        let mut job = Job::new(self.machine.clone(), options);
+        let mut job = Job::new(self.used.clone(), options);
         let x = job.input("x", x, &sides(cols))?;
         let y = job.output::<T>("y", &sides(rows))?;
         let groups = self.placed(way, &mut job)?;

@@ -23,7 +23,7 @@ pub use format::{Format, UnknownFormat};
 pub use method::Products;
 pub(crate) use method::product;
 pub use operators::Operator;
-pub(crate) use operators::{Operators, quotient};
+pub(crate) use operators::{IterationPlan, Operators, quotient};
 pub use power::PowerIterations;
 pub(crate) use power::power;
 pub use product::{Candidate, PlacedProduct, Product};

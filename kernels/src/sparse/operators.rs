@@ -1,9 +1,13 @@
 //! What iterative methods are made of: products, passes over vectors, and the scalars of the control CPU between them.
 
-use super::PlacedProduct;
-use super::vectors::{Kernel, PlacedVectors};
+use super::vectors::{Kernel, PlacedVectors, Vectors};
+use super::{Format, PlacedProduct, Product, SparseError};
 use crate::job::{Job, JobError};
+use crate::sections::{choose_sections, describe_idle};
 use cp2_host::{HostError, HostStep, Scalar};
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+use std::sync::Arc;
 
 /// A part of an iterative method, as the marks and steps of its job name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +39,46 @@ impl Operator {
 pub(crate) fn quotient(step: &mut HostStep, of: Scalar, by: Scalar) -> Scalar {
     let (none, quotient) = (step.constant(0.0), step.divide(of, by));
     step.select(by, quotient, none)
+}
+
+/// What the iterations of a method are carried out with: a packed matrix, kernels of vectors, and the sections for which both are made.
+#[derive(Debug)]
+pub(crate) struct IterationPlan {
+    /// The machine with the sections that take part.
+    pub(crate) used: Arc<Machine>,
+    pub(crate) product: Product,
+    pub(crate) vectors: Vectors,
+}
+
+impl IterationPlan {
+    /// Packs a matrix, in a format or in the one that is the fastest, for iterations of a product and a pass by each of `kernels`.
+    ///
+    /// # Errors
+    /// The machine has too little of something for a product or for a pass over vectors.
+    pub(crate) fn new(
+        matrix: &SparseMatrix,
+        kernels: &[Kernel],
+        machine: &Arc<Machine>,
+        format: Option<Format>,
+    ) -> Result<Self, SparseError> {
+        let plan = |used: &Arc<Machine>| {
+            Ok(Self {
+                product: Product::new(matrix, used, format)?,
+                vectors: Vectors::new(matrix.rows(), kernels, used)?,
+                used: used.clone(),
+            })
+        };
+        let price = |plan: &Self| {
+            let vectors = plan.vectors.price(kernels, &plan.used)?;
+            Some(plan.product.expected().0 + vectors)
+        };
+        choose_sections(machine, plan, price)
+    }
+
+    /// How the matrix is packed, in words, and which sections of a machine are left idle.
+    pub(crate) fn recipe(&self, machine: &Machine) -> String {
+        super::product::recipe(&[&self.product], describe_idle(machine, &self.used))
+    }
 }
 
 /// What the operators of a job need: the packed matrix, and the kernels of vectors.

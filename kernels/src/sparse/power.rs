@@ -9,8 +9,8 @@
 //!
 //! Behind the last iteration the product comes once more, so that value and residual are those of the x that is the result.
 
-use super::vectors::{Kernel, Vectors};
-use super::{Format, Operators, Product, SparseError, quotient};
+use super::vectors::Kernel;
+use super::{Format, IterationPlan, Operators, Product, SparseError, quotient};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::{Buffer, HostStep, Options, Scalar};
@@ -28,8 +28,7 @@ const PASSES: [Kernel; 3] = [Kernel::TWO_DOTS, Kernel::RESIDUAL, Kernel::SCALED]
 pub struct PowerIterations {
     problem: PowerProblem,
     machine: Arc<Machine>,
-    product: Product,
-    vectors: Vectors,
+    iteration: IterationPlan,
 }
 
 /// Power iterations, if they are the problem.
@@ -52,20 +51,18 @@ impl PowerIterations {
         machine: &Arc<Machine>,
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
-        let product = Product::new(problem.matrix(), machine, format)?;
-        let vectors = Vectors::new(problem.matrix().rows(), &PASSES, machine)?;
+        let iteration = IterationPlan::new(problem.matrix(), &PASSES, machine, format)?;
         Ok(Self {
             problem,
             machine: machine.clone(),
-            product,
-            vectors,
+            iteration,
         })
     }
 
     /// The packed matrix.
     #[must_use]
     pub fn product(&self) -> &Product {
-        &self.product
+        &self.iteration.product
     }
 
     /// Bound and reference of the whole run.
@@ -84,10 +81,10 @@ impl PowerIterations {
 
     /// For each pass the least it has to issue, see [`Method::operations`].
     fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        let pass = |kernel| self.vectors.operations(kernel);
+        let pass = |kernel| self.iteration.vectors.operations(kernel);
         let mut all = vec![pass(Kernel::SCALED); 2];
         for _ in 0..=self.problem.iterations() {
-            all.push(self.product.operations());
+            all.push(self.iteration.product.operations());
             all.extend(PASSES.map(pass));
         }
         all
@@ -97,8 +94,8 @@ impl PowerIterations {
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(), self.operations());
-        let recipe = Some(self.product.recipe());
-        let machine = self.machine.clone();
+        let recipe = Some(self.iteration.recipe(&self.machine));
+        let machine = self.iteration.used.clone();
         let rows = self.problem.matrix().rows();
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input.sized("x", rows)?, options)?)
@@ -111,8 +108,8 @@ impl PowerIterations {
     /// System memory is used up.
     pub fn task(&self, x: &[f32], options: Options) -> Result<Task, SparseError> {
         let (rows, count) = (self.problem.matrix().rows(), self.problem.iterations());
-        let mut job = Job::new(self.machine.clone(), options);
-        let [own, wide] = self.vectors.rows();
+        let mut job = Job::new(self.iteration.used.clone(), options);
+        let [own, wide] = self.iteration.vectors.rows();
         let shape = [rows as u64];
         let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
         let histories = [count as u64 + 1];
@@ -121,12 +118,12 @@ impl PowerIterations {
         let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
         let iterating = Iterating {
             operators: Operators {
-                product: self.product.place(&mut job)?,
-                vectors: self.vectors.place(&mut job)?,
+                product: self.iteration.product.place(&mut job)?,
+                vectors: self.iteration.vectors.place(&mut job)?,
             },
-            x: self.vectors.vector(&mut job)?,
-            q: self.vectors.vector(&mut job)?,
-            left: self.vectors.vector(&mut job)?,
+            x: self.iteration.vectors.vector(&mut job)?,
+            q: self.iteration.vectors.vector(&mut job)?,
+            left: self.iteration.vectors.vector(&mut job)?,
             values,
             residuals,
             square: job.temporary(1)?,

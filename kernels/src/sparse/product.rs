@@ -279,7 +279,7 @@ impl Product {
     /// How it is packed, in words, and what that takes for granted.
     #[must_use]
     pub fn recipe(&self) -> String {
-        recipe(&[self])
+        recipe(&[self], None)
     }
 
     /// The least that a product has to issue: class, and operations of all sections together.
@@ -303,10 +303,14 @@ impl Product {
     }
 }
 
-/// How products are packed, in words, and what any of them takes for granted.
-pub(super) fn recipe(products: &[&Product]) -> String {
+/// How products are packed, in words, the sections that are left idle, and what any of them takes for granted.
+pub(super) fn recipe(products: &[&Product], idle: Option<String>) -> String {
     let ways: Vec<String> = products.iter().map(|own| own.packed.recipe()).collect();
     let ways = ways.join("; and ");
+    let ways = match idle {
+        Some(idle) => format!("{ways}; {idle}"),
+        None => ways,
+    };
     match products.iter().any(|own| own.format() == Format::Gather) {
         true => format!("{ways}; {}", gather::ASSUMED),
         false => ways,

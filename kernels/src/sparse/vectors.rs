@@ -169,7 +169,7 @@ impl Vectors {
     }
 
     /// What passes by these kernels take, one behind the other.
-    fn price(&self, kernels: &[Kernel], machine: &Arc<Machine>) -> Option<u64> {
+    pub(crate) fn price(&self, kernels: &[Kernel], machine: &Arc<Machine>) -> Option<u64> {
         let mut job = Job::new(machine.clone(), Device::default());
         let placed = self.place(&mut job).ok()?;
         let vector = self.vector(&mut job).ok()?;

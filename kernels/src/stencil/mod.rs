@@ -24,6 +24,7 @@ pub(crate) use registered::{KERNELS, stencil};
 
 use crate::job::{Job, JobError, KernelRun, room};
 use crate::pipeline::Operations;
+use crate::sections::{choose_sections, describe_idle};
 use choice::Chosen;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Machine};
@@ -54,6 +55,8 @@ const FLOAT: u64 = 4;
 pub struct Stencils {
     problem: StencilProblem,
     machine: Arc<Machine>,
+    /// The machine with the sections that take part.
+    used: Arc<Machine>,
     /// The kernels of passes, of which there are as many as steps allow of the first, and then of the second.
     chosen: Vec<Chosen>,
 }
@@ -106,6 +109,24 @@ impl Stencils {
     /// # Errors
     /// It does not fit the machine.
     pub fn new(problem: &StencilProblem, machine: Arc<Machine>) -> Result<Self, StencilError> {
+        let plan = |used: &Arc<Machine>| Self::with_sections(problem, &machine, used);
+        choose_sections(&machine, plan, Self::price)
+    }
+
+    /// Cycles of all passes, one behind the other.
+    fn price(&self) -> Option<u64> {
+        let passes = self.passes().into_iter();
+        let passes = passes
+            .map(|(chosen, count)| Some(chosen.price(&self.problem, &self.used)? * count as u64));
+        passes.sum()
+    }
+
+    /// Plans a problem for those sections that take part.
+    fn with_sections(
+        problem: &StencilProblem,
+        machine: &Arc<Machine>,
+        used: &Arc<Machine>,
+    ) -> Result<Self, StencilError> {
         let refused = |bytes: u128, most: u64| StencilError::OutOfMemory {
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
             most,
@@ -118,11 +139,12 @@ impl Stencils {
         }
         let own = Self {
             problem: problem.clone(),
-            chosen: choice::choose(problem, &machine)?,
+            chosen: choice::choose(problem, used)?,
             machine: machine.clone(),
+            used: used.clone(),
         };
         let programs = own.chosen.iter().map(|chosen| &chosen.kernel.program);
-        let rooms = programs.map(|program| room(&machine, program));
+        let rooms = programs.map(|program| room(machine, program));
         let most = rooms.min().unwrap_or(0).saturating_sub(machine.cp2.dmem.0);
         let passes = own.passes().iter().map(|(_, count)| count).sum();
         let bytes = bytes(problem, passes) + u128::from(own.handed_bytes());
@@ -135,7 +157,7 @@ impl Stencils {
     /// Bytes of what blocks hand over, in whichever pass.
     fn handed_bytes(&self) -> u64 {
         let all = self.chosen.iter();
-        let all = all.map(|chosen| chosen.pages.handed_bytes(&self.problem, &self.machine));
+        let all = all.map(|chosen| chosen.pages.handed_bytes(&self.problem, &self.used));
         all.max().unwrap_or(0)
     }
 
@@ -178,7 +200,10 @@ impl Stencils {
             };
             format!("{passes}, {march}blocks of {rows} x {columns}, {whole}")
         });
-        recipes.collect::<Vec<_>>().join("; ")
+        recipes
+            .chain(describe_idle(&self.machine, &self.used))
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     /// How many passes there are of each of the chosen ones, in their order.
@@ -213,7 +238,7 @@ impl Stencils {
                 .map(|(n, of)| n.div_ceil(of.max(1)));
             let mut all = Operations::default();
             all.join(&chosen.kernel.operations, blocks.product());
-            let openings = chosen.pages.openings(&self.problem, &self.machine);
+            let openings = chosen.pages.openings(&self.problem, &self.used);
             all.join(&chosen.kernel.opening, openings);
             vec![all.times(1); count]
         });
@@ -263,7 +288,7 @@ impl Stencils {
         if problem.is_per_element() {
             self.sized("c", own.unwrap_or_default(), points)?;
         }
-        let mut job = Job::new(self.machine.clone(), options);
+        let mut job = Job::new(self.used.clone(), options);
         let shape: Vec<u64> = problem.shape().iter().map(|&n| n as u64).collect();
         let u = job.input("u", u, &shape)?.address();
         let march = pages::march(problem);
@@ -313,7 +338,7 @@ impl Stencils {
             let input = job.windows(input, from, (march, false))?;
             let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;
             let inputs = [Some(input), own.clone()].into_iter().flatten().collect();
-            let sweep = pages.sweep((problem, &self.machine), inputs, output, (zeros, handed));
+            let sweep = pages.sweep((problem, &self.used), inputs, output, (zeros, handed));
             job.sweep(placed, placed.program.entry.into(), sweep)?;
             if let Some(back) = back {
                 back.append(&mut job)?;

@@ -169,6 +169,7 @@ fn fused(problem: &StencilProblem, machine: &str) -> Stencils {
     }
     Stencils {
         problem: problem.clone(),
+        used: machine.clone(),
         machine,
         chosen,
     }

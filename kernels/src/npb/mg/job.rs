@@ -45,7 +45,7 @@ impl Multigrid {
             });
         }
         let shape = [n as u64; 3];
-        let mut job = Job::new(self.machine.clone(), options);
+        let mut job = Job::new(self.used.clone(), options);
         let given = job.input("v", v, &shape)?;
         let u = job.output::<f32>("u", &shape)?;
         let norms = job.output::<f64>("norms", &[2])?;

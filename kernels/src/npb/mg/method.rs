@@ -23,8 +23,8 @@ impl Multigrid {
     pub fn into_method(self) -> Method {
         let costs = (self.figures(), self.operations());
         let count = self.problem.n().pow(3);
-        let machine = self.machine.clone();
-        Method::new(&machine, None, costs, move |input, options| {
+        let (machine, recipe) = (self.used.clone(), self.recipe());
+        Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input.sized("v", count)?, options)?)
         })
     }

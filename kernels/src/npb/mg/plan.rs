@@ -8,6 +8,7 @@ use super::rows::{Operator, QUAD};
 use super::steps::{Fused, Name, Step, steps};
 use crate::job::Job;
 use crate::pipeline::Operations;
+use crate::sections::{choose_sections, describe_idle};
 use cp2_host::nest::{Edge, Field, March, Opening, Sweep};
 use cp2_host::{BlocksPerSection, Options};
 use cp2_machine::{Class, Cycles, Machine};
@@ -20,6 +21,8 @@ use std::sync::Arc;
 pub struct Multigrid {
     pub(super) problem: MgProblem,
     pub(super) machine: Arc<Machine>,
+    /// The machine with the sections that take part.
+    pub(super) used: Arc<Machine>,
     /// What is done, in order, each with its kernel.
     pub(super) steps: Vec<(Step, Arc<Planned>)>,
 }
@@ -60,17 +63,32 @@ impl Multigrid {
     /// # Errors
     /// The machine has too few registers, too little memory or too coarse a granule for a kernel.
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
-        Self::of(problem, &mut Known::new(), machine)
+        let plan =
+            |used: &Arc<Machine>| Self::of(problem.clone(), &mut Known::new(), (machine, used));
+        choose_sections(machine, plan, Self::price)
+    }
+
+    /// Cycles of all passes, one behind the other.
+    fn price(&self) -> Option<u64> {
+        let passes = self.steps.iter();
+        passes
+            .map(|(_, planned)| planned.price(&self.used).ok())
+            .sum()
+    }
+
+    /// The recipe of the sections that take part, where others are left idle.
+    pub(super) fn recipe(&self) -> Option<String> {
+        describe_idle(&self.machine, &self.used)
     }
 
     /// The same with kernels that are known, or planned where they are not; what is done in one pass is decided by their prices.
     pub(super) fn of(
         problem: MgProblem,
         known: &mut Known,
-        machine: &Arc<Machine>,
+        (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
-        let fused = fused(&problem, known, machine);
-        Self::with(problem, &fused, known, machine)
+        let fused = fused(&problem, known, used);
+        Self::with(problem, &fused, known, (machine, used))
     }
 
     /// The same with what is done in one pass.
@@ -78,11 +96,11 @@ impl Multigrid {
         problem: MgProblem,
         fused: &Fused,
         known: &mut Known,
-        machine: &Arc<Machine>,
+        (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
         let finest = problem.n().trailing_zeros();
         let all = steps(&problem, fused).into_iter().map(|step| {
-            let kernel = kernel(&problem, step.key(finest), known, machine);
+            let kernel = kernel(&problem, step.key(finest), known, used);
             let kernel = kernel.map_err(|refused| refused.of(machine))?;
             Ok((step, kernel))
         });
@@ -90,6 +108,7 @@ impl Multigrid {
             steps: all.collect::<Result<_, MultigridError>>()?,
             problem,
             machine: machine.clone(),
+            used: used.clone(),
         })
     }
 

@@ -6,6 +6,7 @@ use super::plan::{Multigrid, Planned, points};
 use super::rows::Operator;
 use super::steps::{Fused, steps};
 use super::{MultigridError, plan};
+use crate::sections::has_choice;
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::npb::mg::MgProblem;
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,9 @@ pub enum TuningError {
         /// Points along an axis of its level.
         points: u64,
     },
+    /// No plan for the machine.
+    #[error(transparent)]
+    Unplanned(#[from] MultigridError),
     /// A pass is missing.
     #[error(
         "pass `{operator}` on {points} points is missing; expected the rows of its blocks, one of {legal:?}: add it, or tune again"
@@ -182,8 +186,9 @@ impl Multigrid {
         fusions: bool,
         mut each: impl FnMut(Trial) -> ControlFlow<()>,
     ) -> Result<Option<Self>, MultigridError> {
+        let used = &Self::used(&problem, machine)?;
         let of = |key| {
-            let blocks = [false, true].map(|handed| blocks(key, handed, machine));
+            let blocks = [false, true].map(|handed| blocks(key, handed, used));
             blocks.into_iter().flatten().map(move |block| (key, block))
         };
         let none = Fused::default();
@@ -205,19 +210,19 @@ impl Multigrid {
                 return Ok(None);
             }
             // What does not fit is no choice.
-            let Ok(planned) = attempt(&problem, key, block, machine) else {
+            let Ok(planned) = attempt(&problem, key, block, used) else {
                 continue;
             };
-            let price = planned.price(machine)?;
+            let price = planned.price(used)?;
             if least.get(&key).is_none_or(|&known| price < known) {
                 least.insert(key, price);
                 known.insert(key, Arc::new(planned));
             }
         }
         if fusions {
-            return Self::of(problem, &mut known, machine).map(Some);
+            return Self::of(problem, &mut known, (machine, used)).map(Some);
         }
-        Self::with(problem, &none, &mut known, machine).map(Some)
+        Self::with(problem, &none, &mut known, (machine, used)).map(Some)
     }
 
     /// Plans the cycles of a problem with passes of these shapes.
@@ -253,9 +258,10 @@ impl Multigrid {
                 });
             }
         }
+        let used = Self::used(&problem, machine)?;
         let mut known = Known::new();
         for key in keys {
-            let planned = one(&problem, key, shapes, machine)?;
+            let planned = one(&problem, key, shapes, &used)?;
             known.insert(key, Arc::new(planned));
         }
         let finest = problem.n().trailing_zeros();
@@ -265,7 +271,16 @@ impl Multigrid {
             steps: all.map(|(planned, step)| (step, planned)).collect(),
             problem,
             machine: machine.clone(),
+            used,
         })
+    }
+
+    /// The machine with the sections that a plan by prices uses: blocks are tuned for these.
+    fn used(problem: &MgProblem, machine: &Arc<Machine>) -> Result<Arc<Machine>, MultigridError> {
+        match has_choice(machine) {
+            true => Ok(Self::new(problem.clone(), machine)?.used),
+            false => Ok(machine.clone()),
+        }
     }
 
     /// The passes of the plan, each once, in the order in which they are first done.
@@ -286,7 +301,7 @@ impl Multigrid {
                 None => all.push(Priced {
                     shape,
                     times: 1,
-                    cycles: Cycles(planned.price(&self.machine)?),
+                    cycles: Cycles(planned.price(&self.used)?),
                 }),
             }
         }

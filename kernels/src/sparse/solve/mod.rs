@@ -13,8 +13,8 @@ mod iteration;
 mod methods;
 mod scale;
 
-use super::vectors::{Kernel, Vectors};
-use super::{Operators, Product, SparseError};
+use super::vectors::Kernel;
+use super::{IterationPlan, Operators, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::Options;
@@ -30,8 +30,7 @@ use std::sync::Arc;
 pub struct Solver {
     problem: SolveProblem,
     machine: Arc<Machine>,
-    product: Product,
-    vectors: Vectors,
+    iteration: IterationPlan,
 }
 
 /// The solution of a system, if it is the problem.
@@ -65,21 +64,19 @@ impl Solver {
     /// # Errors
     /// The machine has too little of something for a product or for a pass over vectors.
     pub fn new(problem: SolveProblem, machine: &Arc<Machine>) -> Result<Self, SparseError> {
-        let product = Product::new(problem.matrix(), machine, None)?;
         let kernels = kernels(problem.method());
-        let vectors = Vectors::new(problem.matrix().rows(), kernels, machine)?;
+        let iteration = IterationPlan::new(problem.matrix(), kernels, machine, None)?;
         Ok(Self {
             problem,
             machine: machine.clone(),
-            product,
-            vectors,
+            iteration,
         })
     }
 
     /// The packed matrix.
     #[must_use]
     pub fn product(&self) -> &Product {
-        &self.product
+        &self.iteration.product
     }
 
     /// Bound and reference of so many iterations.
@@ -103,8 +100,8 @@ impl Solver {
     /// What each pass of one iteration has to issue at least, products first.
     fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let passes = kernels(self.problem.method()).iter();
-        let passes = passes.map(|&kernel| self.vectors.operations(kernel));
-        [self.product.operations()]
+        let passes = passes.map(|&kernel| self.iteration.vectors.operations(kernel));
+        [self.iteration.product.operations()]
             .into_iter()
             .chain(passes)
             .collect()
@@ -115,8 +112,8 @@ impl Solver {
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(1), self.operations());
-        let recipe = Some(self.product.recipe());
-        let machine = self.machine.clone();
+        let recipe = Some(self.iteration.recipe(&self.machine));
+        let machine = self.iteration.used.clone();
         let rows = self.problem.matrix().rows();
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input.sized("b", rows)?, options)?)
@@ -130,8 +127,8 @@ impl Solver {
     pub fn task(&self, b: &[f32], options: Options) -> Result<Task, SparseError> {
         let rows = self.problem.matrix().rows();
         let most = self.problem.most_iterations();
-        let mut job = Job::new(self.machine.clone(), options);
-        let [own, wide] = self.vectors.rows();
+        let mut job = Job::new(self.iteration.used.clone(), options);
+        let [own, wide] = self.iteration.vectors.rows();
         let shape = [rows as u64];
         let b = job.rows_in(("b", b.into(), &shape), own, wide)?;
         let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
@@ -141,7 +138,7 @@ impl Solver {
             Iteration::Cg => None,
             _ => Some(self.diagonal(&mut job)?),
         };
-        let mut vector = || self.vectors.vector(&mut job);
+        let mut vector = || self.iteration.vectors.vector(&mut job);
         let (x, r, p, q) = (vector()?, vector()?, vector()?, vector()?);
         let (y, z, t, zeros) = (vector()?, vector()?, vector()?, vector()?);
         let shadow = match self.problem.method() {
@@ -150,8 +147,8 @@ impl Solver {
         };
         let iterating = Iterating {
             operators: Operators {
-                product: self.product.place(&mut job)?,
-                vectors: self.vectors.place(&mut job)?,
+                product: self.iteration.product.place(&mut job)?,
+                vectors: self.iteration.vectors.place(&mut job)?,
             },
             at: Arrays {
                 b,
@@ -199,7 +196,7 @@ impl Solver {
     fn diagonal(&self, job: &mut Job) -> Result<u64, JobError> {
         let rows = self.problem.matrix().rows();
         let mut diagonal = self.problem.preconditioner().unwrap_or(vec![1.0; rows]);
-        diagonal.resize(self.vectors.len(), 0.0);
+        diagonal.resize(self.iteration.vectors.len(), 0.0);
         Ok(job.table(&diagonal)?.address())
     }
 }
