@@ -74,6 +74,7 @@ fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
     let [_, rows, columns] = problem.extents();
     Row {
         stencil: problem.stencil(),
+        merged: true,
         per_element: problem.is_per_element(),
         edge: problem.edge(),
         columns,

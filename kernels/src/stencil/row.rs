@@ -61,6 +61,9 @@ pub(super) const THROUGH: u8 = 6;
 #[derive(Clone, Debug)]
 pub(super) struct Row<'a> {
     pub(super) stencil: &'a Stencil,
+    /// Rows of neighbours with equal coefficients are added up before they are multiplied, wherever they lie; else only those that lie
+    /// elsewhere along as many axes, so that their sums are shared.
+    pub(super) merged: bool,
     /// Every element has coefficients of its own.
     pub(super) per_element: bool,
     pub(super) edge: Edge,
@@ -76,7 +79,7 @@ pub(super) struct Row<'a> {
 /// Rows of neighbours, by planes and rows.
 pub(super) type Rows = Vec<(i8, i8)>;
 
-/// Rows by their coefficient.
+/// Rows by their coefficient, and by the axes along which they lie elsewhere unless classes are merged.
 pub(super) type Classes = Vec<(f32, Rows)>;
 
 /// What a pointer walks along.
@@ -178,6 +181,18 @@ pub(super) enum Side {
 }
 
 impl Row<'_> {
+    /// The row as it is, and with classes of equal coefficients kept apart where there are such: the fastest is not known before both are scheduled.
+    pub(super) fn variants(&self) -> Vec<Self> {
+        let separate = Self {
+            merged: false,
+            ..self.clone()
+        };
+        let differs =
+            (0..3).any(|which| self.classes(which).len() != separate.classes(which).len());
+        let all = [Some(self.clone()), differs.then_some(separate)];
+        all.into_iter().flatten().collect()
+    }
+
     /// Quads of the block's row.
     pub(super) fn quads(&self) -> i64 {
         (self.width / 4) as i64
@@ -292,10 +307,15 @@ impl Row<'_> {
 
     /// Rows by one of their three coefficients, those with none left out.
     pub(super) fn classes(&self, which: usize) -> Classes {
+        let axes = |(plane, row): (i8, i8)| [plane, row].iter().filter(|&&at| at != 0).count();
         let mut classes: Classes = Vec::new();
         for (row, weights) in self.weights() {
             let weight = weights[which];
-            match classes.iter_mut().find(|(own, _)| *own == weight) {
+            let joins = |(own, rows): &&mut (f32, Rows)| {
+                let alike = |other: &(i8, i8)| axes(*other) == axes(row);
+                *own == weight && (self.merged || rows.iter().all(alike))
+            };
+            match classes.iter_mut().find(joins) {
                 _ if weight == 0.0 => {}
                 Some((_, rows)) => rows.push(row),
                 None => classes.push((weight, vec![row])),

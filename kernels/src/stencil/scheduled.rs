@@ -26,11 +26,15 @@ pub(super) struct Scheduled {
 impl Row<'_> {
     /// Schedules it for a machine: at least one way.
     pub(super) fn schedules(&self, machine: &Machine) -> Result<Vec<Scheduled>, StencilError> {
+        let variants = self.variants();
         let mut refused = None;
-        let mut of = |ways: &[Way], stretched: bool| {
+        let mut of = |ways: &dyn Fn(&Row<'_>) -> Vec<Way>, stretched: bool| {
             let mut all = Vec::new();
-            for &way in ways {
-                let made = self.make(way);
+            let each = variants.iter().flat_map(|row| {
+                let ways = ways(row).into_iter();
+                ways.map(move |way| (way, row.make(way)))
+            });
+            for (way, made) in each {
                 if made.body.arithmetic().max(made.body.memory()) > ISSUES {
                     continue;
                 }
@@ -51,15 +55,16 @@ impl Row<'_> {
             }
             all
         };
-        let (ways, [first, second]) = (self.ways(), Self::frugal_ways());
+        let [first, second] = Self::frugal_ways();
         // Long latencies keep more values waiting than there are registers: the last are stretched.
-        let last = [&ways[..], &[first, second]].concat();
-        for (ways, stretched) in [
-            (&ways[..], false),
-            (&[first], false),
-            (&[second], false),
+        let last = |row: &Row<'_>| [&row.ways()[..], &[first, second]].concat();
+        let tried: [(&dyn Fn(&Row<'_>) -> Vec<Way>, bool); 4] = [
+            (&|row| row.ways(), false),
+            (&|_| vec![first], false),
+            (&|_| vec![second], false),
             (&last, true),
-        ] {
+        ];
+        for (ways, stretched) in tried {
             let all = of(ways, stretched);
             if !all.is_empty() {
                 return Ok(all);

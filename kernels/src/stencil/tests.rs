@@ -345,3 +345,28 @@ fn references_are_below_what_any_coefficients_take() {
         assert!(efficiency < 1.0, "{}: {efficiency}", problem.title());
     }
 }
+
+/// Coefficients that happen to be equal permit more, so they take no longer than others: the dataflow of different ones is right for them as well.
+#[test]
+fn equal_coefficients_take_no_longer_than_different_ones() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    for (equal, different) in [
+        (
+            &[0.1, 0.05, 0.05, 0.05][..],
+            &[0.1, 0.05, 0.0500001, 0.0500002][..],
+        ),
+        (&[0.1, 0.1, 0.05, 0.025], &[0.1, 0.1000001, 0.05, 0.025]),
+        (&[0.1, 0.05, 0.05], &[0.1, 0.05, 0.0500001]),
+    ] {
+        let [equal, different] = [equal, different].map(|coefficients| {
+            let points = if coefficients.len() == 3 { 19 } else { 27 };
+            let stencil = Stencil::of_classes(points, Some(coefficients)).unwrap();
+            let problem = StencilProblem::new(&[32, 32, 128], stencil, Edge::Zero, 1).unwrap();
+            Stencils::new(&problem, vm7.clone())
+                .unwrap()
+                .price()
+                .unwrap()
+        });
+        assert!(equal <= different, "{equal}, {different}");
+    }
+}
