@@ -65,11 +65,11 @@ impl InverseIterations {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let matrix = self.problem.matrix();
-        let steps = Benchmark::STEPS;
+        let (steps, found) = (Benchmark::STEPS, matrix.significant());
         SparseSolver::new(
             SparseMethod::Inverse { steps },
             matrix.rows(),
-            [matrix.nnz(), matrix.triangle_nnz()],
+            [found.entries, found.values],
             SparseNumbers::Real,
             self.problem.iterations(),
         )
@@ -80,9 +80,10 @@ impl InverseIterations {
     #[must_use]
     pub fn least_product(&self) -> Cycles {
         let matrix = self.problem.matrix();
-        let (entries, known) = (matrix.nnz(), matrix.triangle_nnz());
+        let found = matrix.significant();
+        let sides = [matrix.rows(), found.columns];
         let product =
-            SparseProduct::new([matrix.rows(); 2], entries, known, SparseNumbers::Real, 1);
+            SparseProduct::new(sides, found.entries, found.values, SparseNumbers::Real, 1);
         product.figures(&self.machine).reference
     }
 

@@ -369,11 +369,11 @@ fn reference(problem: &SpmvProblem) -> SparseProduct {
         Coefficients::Real(_) => SparseNumbers::Real,
         Coefficients::Complex(_) => SparseNumbers::Complex,
     };
-    let sides = [matrix.rows(), matrix.cols()];
+    let found = matrix.significant();
     SparseProduct::new(
-        sides,
-        matrix.nnz(),
-        matrix.triangle_nnz(),
+        [matrix.rows(), found.columns],
+        found.entries,
+        found.values,
         numbers,
         problem.vectors(),
     )

@@ -73,7 +73,8 @@ impl PowerIterations {
             true => SparseNumbers::Ones,
             false => SparseNumbers::Real,
         };
-        let entries = [matrix.nnz(), matrix.triangle_nnz()];
+        let found = matrix.significant();
+        let entries = [found.entries, found.values];
         let (rows, iterations) = (matrix.rows(), self.problem.iterations());
         SparseSolver::new(SparseMethod::Power, rows, entries, numbers, iterations)
             .figures(&self.machine)

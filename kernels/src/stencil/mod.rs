@@ -28,7 +28,7 @@ use crate::sections::{choose_sections, describe_idle};
 use choice::Chosen;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Machine};
-use cp2_problems::stencil::StencilProblem;
+use cp2_problems::stencil::{Edge, Point, Stencil, StencilProblem};
 use cp2_reference::{Coefficients, Figures};
 use pages::Pages;
 use std::sync::Arc;
@@ -91,16 +91,58 @@ fn counted(problem: &StencilProblem) -> (usize, Coefficients) {
     let points = sizes.len();
     sizes.sort_by(f32::total_cmp);
     sizes.dedup();
-    let mut classes: Vec<usize> = stencil.points().iter().map(|p| p.class()).collect();
-    classes.sort_unstable();
-    classes.dedup();
     let coefficients = match (stencil.is_of_classes(), sizes.len()) {
-        (true, values) if points == all && values == classes.len() => Coefficients::Class,
+        (true, _) if points == all && is_separable(stencil) => Coefficients::Separable,
+        (true, _) if points == all => Coefficients::Class,
         // No two pairs of three points are the same sum somewhere else.
         (_, values) if values == points || points <= 3 => Coefficients::Point,
-        (_, values) => Coefficients::Few { values },
+        _ => Coefficients::Few,
     };
     (points, coefficients)
+}
+
+/// Whether the coefficients of classes are products of a number for each axis: each is to the next as that one to the one after it, but for rounding.
+fn is_separable(stencil: &Stencil) -> bool {
+    let points = stencil.points();
+    let class = |class: usize| {
+        let mut points = points.iter();
+        let point = points.find(|point| point.class() == class)?;
+        Some(f64::from(point.coefficient))
+    };
+    let classes: Vec<f64> = (0..4).map_while(class).collect();
+    let even = |three: &[f64]| match three {
+        [a, b, c] => (a * c - b * b).abs() <= 4.0 * f64::from(f32::EPSILON) * b * b,
+        _ => true,
+    };
+    matches!(points.len(), 9 | 27) && classes.windows(3).all(even)
+}
+
+/// How many elements are computed, and how many coefficients of elements can change the result: none of elements that are kept, nor of neighbours that are
+/// zeros beyond an edge.
+fn computed(problem: &StencilProblem) -> (usize, usize) {
+    let extents = problem.extents();
+    let axes = problem.stencil().axes();
+    let inside = |margin: &dyn Fn(usize) -> usize| -> usize {
+        let of = |(axis, &n): (usize, &usize)| match axis + axes < extents.len() {
+            true => n,
+            false => n.saturating_sub(margin(axis)),
+        };
+        extents.iter().enumerate().map(of).product()
+    };
+    let elements = match problem.edge() {
+        Edge::Fixed => inside(&|_| 2),
+        _ => inside(&|_| 0),
+    };
+    let points = problem.stencil().points();
+    let own = match (problem.is_per_element(), problem.edge()) {
+        (false, _) => 0,
+        (true, Edge::Zero) => {
+            let of = |point: &Point| inside(&|axis| usize::from(point.offset[axis] != 0));
+            points.iter().map(of).sum()
+        }
+        (true, _) => elements * points.len(),
+    };
+    (elements, own)
 }
 
 impl Stencils {
@@ -223,7 +265,9 @@ impl Stencils {
     pub fn figures(&self) -> Figures {
         let problem = &self.problem;
         let (points, coefficients) = counted(problem);
+        let (computed, own) = computed(problem);
         cp2_reference::Stencil::new(problem.extents(), points, coefficients, problem.steps())
+            .only(computed, own)
             .figures(&self.machine)
     }
 

@@ -333,6 +333,10 @@ fn references_are_below_what_any_coefficients_take() {
         classes(7, &[-0.003, 0.0]).unwrap(),
         classes(27, &[0.5, 0.0, 0.25, 0.25]).unwrap(),
         classes(27, &[0.0; 4]).unwrap(),
+        // Separable, and equal ones.
+        classes(27, &[0.125, 0.0625, 0.03125, 0.015625]).unwrap(),
+        classes(27, &[0.037; 4]).unwrap(),
+        classes(7, &[0.142; 2]).unwrap(),
         box_of(26),
         box_of(14),
     ] {
@@ -344,6 +348,33 @@ fn references_are_below_what_any_coefficients_take() {
         let efficiency = done.efficiency();
         assert!(efficiency < 1.0, "{}: {efficiency}", problem.title());
     }
+}
+
+/// What cannot change the result is no part of a bound: arrays whose elements are all kept, coefficients of kept elements and of zeros beyond an edge.
+#[test]
+fn bounds_are_of_what_matters() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    let bound = |shape: &[usize], points, edge| {
+        let stencil = Stencil::of_classes(points, None).unwrap();
+        let problem = StencilProblem::new(shape, stencil, edge, 1)
+            .unwrap()
+            .per_element();
+        let plan = Stencils::new(&problem, vm7.clone()).unwrap();
+        plan.figures().bound.0
+    };
+    // Four numbers a cycle.
+    let cycles = |numbers: u64| numbers.div_ceil(4);
+    assert_eq!(bound(&[2, 4000], 9, Edge::Fixed), cycles(2 * 8000));
+    assert_eq!(
+        bound(&[3, 4000], 9, Edge::Fixed),
+        cycles(2 * 12_000 + 9 * 3998)
+    );
+    // Of two rows the upper has no neighbours above, and each row none beside its ends.
+    assert_eq!(
+        bound(&[2, 4000], 5, Edge::Zero),
+        cycles(2 * 8000 + 8000 + 2 * 4000 + 2 * 7998)
+    );
+    assert_eq!(bound(&[2, 4000], 5, Edge::Periodic), cycles(7 * 8000));
 }
 
 /// Coefficients that happen to be equal permit more, so they take no longer than others: the dataflow of different ones is right for them as well.

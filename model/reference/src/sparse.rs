@@ -25,12 +25,11 @@ pub enum SparseNumbers {
 }
 
 impl SparseNumbers {
-    /// Bytes of a value, and of a number of a vector.
-    fn bytes(self) -> [u128; 2] {
+    /// Bytes of a number of a vector.
+    fn bytes(self) -> u128 {
         match self {
-            Self::Ones => [0, REAL],
-            Self::Real => [REAL; 2],
-            Self::Complex => [2 * REAL; 2],
+            Self::Ones | Self::Real => REAL,
+            Self::Complex => 2 * REAL,
         }
     }
 
@@ -65,19 +64,19 @@ pub struct SparseProduct {
     rows: usize,
     cols: usize,
     entries: usize,
-    known: usize,
+    values: usize,
     numbers: SparseNumbers,
     vectors: usize,
 }
 
 impl SparseProduct {
-    /// The products of a matrix of so many rows and columns and `entries` entries, of which `known` make known all (one triangle of a
-    /// symmetric one), with `vectors` vectors.
+    /// The products of a matrix of so many rows and columns with `vectors` vectors. Columns without an entry other than 0 do not count, nor do
+    /// entries that are 0; `values` real numbers make all entries known (one triangle of a symmetric matrix; none of ones).
     #[must_use]
     pub fn new(
         [rows, cols]: [usize; 2],
         entries: usize,
-        known: usize,
+        values: usize,
         numbers: SparseNumbers,
         vectors: usize,
     ) -> Self {
@@ -85,7 +84,7 @@ impl SparseProduct {
             rows,
             cols,
             entries,
-            known,
+            values,
             numbers,
             vectors,
         }
@@ -93,13 +92,16 @@ impl SparseProduct {
 
     /// Bytes of the values, once.
     fn values(&self) -> u128 {
-        self.numbers.bytes()[0] * self.known as u128
+        match self.numbers {
+            SparseNumbers::Ones => 0,
+            _ => REAL * self.values as u128,
+        }
     }
 
     /// Bytes of the vectors that are multiplied and of their products.
     fn ends(&self) -> u128 {
         let numbers = (self.rows as u128 + self.cols as u128) * self.vectors as u128;
-        self.numbers.bytes()[1] * numbers
+        self.numbers.bytes() * numbers
     }
 
     fn count(&self) -> Count {
@@ -230,19 +232,19 @@ pub struct SparseSolver {
     method: SparseMethod,
     rows: usize,
     entries: usize,
-    known: usize,
+    values: usize,
     numbers: SparseNumbers,
     iterations: usize,
 }
 
 impl SparseSolver {
-    /// `iterations` of a method with a matrix of so many rows and entries, of which `known` make known all. (Complex numbers count as they do in
-    /// products; no method here takes them.)
+    /// `iterations` of a method with a matrix of so many rows and entries other than 0, which `values` real numbers make known. (Complex numbers count as
+    /// they do in products; no method here takes them.)
     #[must_use]
     pub fn new(
         method: SparseMethod,
         rows: usize,
-        [entries, known]: [usize; 2],
+        [entries, values]: [usize; 2],
         numbers: SparseNumbers,
         iterations: usize,
     ) -> Self {
@@ -250,21 +252,23 @@ impl SparseSolver {
             method,
             rows,
             entries,
-            known,
+            values,
             numbers,
             iterations,
         }
     }
 
-    /// Bound and reference. Nothing but the values, the right-hand side and the solution has to be moved, so that is the bound. The reference
+    /// Bound and reference. Nothing but the values, the right-hand side and the solution has to be moved, so that is the bound, without the values where
+    /// no iteration is made: the right-hand side alone says then what the solution is. The reference
     /// moves the values in every product, unless local memory holds them and the vectors, and the vectors as the passes of
     /// the method do, or, if local memory holds them, for the products alone.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
-        let product = SparseProduct::new([self.rows; 2], self.entries, self.known, self.numbers, 1);
+        let product =
+            SparseProduct::new([self.rows; 2], self.entries, self.values, self.numbers, 1);
         let passes = self.method.passes();
         let (times, rows) = (self.iterations as f64, self.rows as f64);
-        let vector = self.numbers.bytes()[1] * self.rows as u128;
+        let vector = self.numbers.bytes() * self.rows as u128;
         let local = u128::from(machine.cp2.dmem.0) * machine.cp2.sections as u128;
         let vectors = self.method.kept().saturating_mul(vector);
         let (moved, method) = if vectors > local {
@@ -278,12 +282,16 @@ impl SparseSolver {
                 "values in every product, vectors for products alone",
             )
         };
-        let all_local = vectors.saturating_add(product.values()) <= local;
-        let values = match all_local {
-            true => product.values() as f64,
-            false => product.values() as f64 * passes.products * times,
+        let once = match self.iterations {
+            0 => 0,
+            _ => product.values(),
         };
-        let must = Traffic::bytes(product.values().saturating_add(product.ends()));
+        let all_local = vectors.saturating_add(once) <= local;
+        let values = match all_local {
+            true => once as f64,
+            false => once as f64 * passes.products * times,
+        };
+        let must = Traffic::bytes(once.saturating_add(product.ends()));
         let bytes = values + moved * vector as f64 * times;
         let plan = Plan {
             traffic: Traffic::bytes(bytes as u128),

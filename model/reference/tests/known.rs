@@ -498,7 +498,7 @@ fn sparse_products_move_values_once() {
     assert_eq!(real(32_000, 8), ((32_000 + 8 * 1600) / 4, 32_000 * 8 / 16));
     assert_eq!(of(&vm9, 32_000, SparseNumbers::Real, 1).0, 8400 * 5 / 4);
     assert_eq!(
-        of(&vm7, 32_000, SparseNumbers::Complex, 1),
+        of(&vm7, 64_000, SparseNumbers::Complex, 1),
         (16_800, 16_800)
     );
     assert_eq!(of(&vm7, 32_000, SparseNumbers::Ones, 1), (400, 2000));

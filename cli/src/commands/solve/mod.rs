@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let (options, _watch) = args.simulation.begin(None, json);
     let started = Instant::now();
     let task = solver.task(&b, options).map_err(Failure::input)?;
-    let run = task.run(solver.figures(1)).map_err(Failure::input)?;
+    let run = task.run(solver.figures(0)).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     report(
         (args, &machine),
@@ -137,7 +137,7 @@ fn report(
     let solved = output.map(|output| interrupt::alone(|| Solved::of(problem, b, output)));
     let solved = solved.transpose()?.flatten();
     let iterations = solved.as_ref().map_or(0, Solved::iterations);
-    let costs = solver.figures(iterations.max(1));
+    let costs = solver.figures(iterations);
     let efficiency = solved.as_ref().map(|_| costs.efficiency(report.cycles));
     let claimed = solved.as_ref().and_then(Solved::claimed);
     let own = json!({

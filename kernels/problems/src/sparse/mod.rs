@@ -25,5 +25,5 @@ pub use pattern::{Field, Made, Pattern};
 pub use power::{PowerProblem, Powers};
 pub use product::SpmvProblem;
 pub use solve::SolveProblem;
-pub use symmetry::Symmetry;
+pub use symmetry::{Significant, Symmetry};
 pub use triplets::Triplets;

@@ -101,33 +101,58 @@ impl SparseMatrix {
         })
     }
 
-    /// Entries that have to be known for all to be: those on and below the diagonal of a symmetric matrix, below it of a skew
-    /// one, all of a general one.
+    /// What of the matrix can change a product.
     #[must_use]
-    pub fn triangle_nnz(&self) -> usize {
-        let count = |kept: fn(usize, usize) -> bool| {
-            let rows = (0..self.rows).map(|i| {
-                let columns = self.columns_of(i).iter();
-                columns.filter(|&&j| kept(i, j as usize)).count()
-            });
-            rows.sum()
-        };
-        match self.symmetry {
-            Symmetry::General => self.nnz(),
-            Symmetry::Symmetric | Symmetry::Hermitian => count(|i, j| j <= i),
-            Symmetry::Skew => count(|i, j| j < i),
+    pub fn significant(&self) -> Significant {
+        let mut used = vec![false; self.cols];
+        let (mut entries, mut values) = (0, 0);
+        for i in 0..self.rows {
+            for (j, value) in self.row(i) {
+                let parts = [value.re, value.im].into_iter().filter(|part| *part != 0.0);
+                if parts.clone().next().is_none() {
+                    continue;
+                }
+                entries += 1;
+                used[j] = true;
+                let known = match self.symmetry {
+                    Symmetry::General => true,
+                    Symmetry::Symmetric | Symmetry::Hermitian => j <= i,
+                    Symmetry::Skew => j < i,
+                };
+                values += match (&self.coefficients, known) {
+                    (Coefficients::Pattern, _) | (_, false) => 0,
+                    (Coefficients::Real(_), true) => 1,
+                    (Coefficients::Complex(_), true) => parts.count(),
+                };
+            }
+        }
+        Significant {
+            entries,
+            values,
+            columns: used.into_iter().filter(|&used| used).count(),
         }
     }
 
-    /// The fewest bytes that a product with `vectors` vectors moves where no more is known of a matrix than its symmetry and that it may be a
-    /// pattern, whose places are known when programs are made: the values that have to be known once, and the vectors once.
+    /// The fewest bytes that a product with `vectors` vectors moves where no more is known of a matrix than its symmetry, where it has zeros, and that it may
+    /// be a pattern: the values that have to be known once, and what of the vectors matters once.
     #[must_use]
     pub fn least_bytes(&self, vectors: usize) -> u64 {
-        let value = match self.coefficients {
-            Coefficients::Pattern => 0,
-            Coefficients::Real(_) => 4,
-            Coefficients::Complex(_) => 8,
-        };
-        value * self.triangle_nnz() as u64 + self.vector_bytes(vectors)
+        let Significant {
+            values, columns, ..
+        } = self.significant();
+        let number = if self.is_complex() { 8 } else { 4 };
+        4 * values as u64 + number * (self.rows as u64 + columns as u64) * vectors as u64
     }
+}
+
+/// What of a matrix can change a product: entries that are 0 cannot, nor what a symmetry makes known, nor columns without other entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Significant {
+    /// Entries that are not 0.
+    pub entries: usize,
+    /// Real numbers that have to be known for all of these to be: those on and below the diagonal of a symmetric matrix, below it of a skew one, all of a
+    /// general one, none of a pattern. Parts of complex numbers that are 0, as on the diagonal of a Hermitian matrix, are none.
+    pub values: usize,
+    /// Columns with such entries.
+    pub columns: usize,
 }

@@ -92,7 +92,8 @@ impl Solver {
             true => SparseNumbers::Ones,
             false => SparseNumbers::Real,
         };
-        let entries = [matrix.nnz(), matrix.triangle_nnz()];
+        let found = matrix.significant();
+        let entries = [found.entries, found.values];
         SparseSolver::new(method, matrix.rows(), entries, numbers, iterations)
             .figures(&self.machine)
     }
@@ -107,11 +108,11 @@ impl Solver {
             .collect()
     }
 
-    /// The method as one of the backend, whose input is the array `b` of the problem. How many iterations it makes its input decides: its figures are those of
-    /// one.
+    /// The method as one of the backend, whose input is the array `b` of the problem. How many iterations it makes its input decides: its figures hold for
+    /// any, so they are those of none.
     #[must_use]
     pub fn into_method(self) -> Method {
-        let costs = (self.figures(1), self.operations());
+        let costs = (self.figures(0), self.operations());
         let recipe = Some(self.iteration.recipe(&self.machine));
         let machine = self.iteration.used.clone();
         let rows = self.problem.matrix().rows();
