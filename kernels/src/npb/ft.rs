@@ -1,7 +1,7 @@
 //! FT: the transform of the field once, and in each step its product with factors transformed back.
 //!
-//! Three passes over system memory each: of the transform along x, y and z, of a step along z, y and x, whose first one
-//! multiplies by the factors, so that the transform is only read. The control CPU adds up the numbers of a checksum in double precision.
+//! The transform is divided into passes as the planner of transforms does. A step is a pass along z that multiplies by the factors, so that the transform is
+//! only read, and passes along y and x. The control CPU adds up the numbers of a checksum in double precision.
 
 use crate::backend::{Failure, Method, Task};
 use crate::fft::{FftError, FieldFft};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Steps of the control CPU for a checksum: each has its operations for a part of the points.
 const PARTS: usize = 2;
 
-/// Names of the parts of a run of FT, as its marks have them: the transform; in each step the passes along z, y and x, and the checksum.
-pub const FT_OPERATORS: [&str; 5] = ["transform", "evolve, z", "y", "x", "checksum"];
+/// Names of the parts of a run of FT, as its marks have them: the transform; in each step the transform back, and the checksum.
+pub const FT_OPERATORS: [&str; 3] = ["transform", "evolve", "checksum"];
 
 /// Planned steps of diffusion.
 #[derive(Debug)]
@@ -85,20 +85,17 @@ impl Ft {
         let checksums = job.output::<f64>("checksums", &[steps as u64, 2])?;
         let w = job.output::<Complex32>("w", &shape)?;
         let partial = job.temporary::<f64>(2)?;
-        let [all, along_z, along_y, along_x, checksum] = FT_OPERATORS;
-        self.passes
-            .forward(&mut job, x.address(), transform.address())?;
+        let [all, evolve, checksum] = FT_OPERATORS;
+        let arrays = [x.address(), transform.address()];
+        // The result is not there yet.
+        self.passes.forward(&mut job, arrays, w.address())?;
         job.mark(all);
         for step in 1..=steps {
             let factors = self.problem.shape().map(|n| FtProblem::factors(n, step));
             let weights = self.passes.weights(&mut job, &factors)?;
-            let (from, to) = (transform.address(), w.address());
-            self.passes.back_z(&mut job, &weights, [from, to])?;
-            job.mark(along_z);
-            self.passes.back_y(&mut job, to)?;
-            job.mark(along_y);
-            self.passes.back_x(&mut job, to)?;
-            job.mark(along_x);
+            let arrays = [transform.address(), w.address()];
+            self.passes.back(&mut job, &weights, arrays)?;
+            job.mark(evolve);
             for part in 0..PARTS {
                 let sum = self.checksum((w, partial), (checksums, step - 1), part);
                 job.host_step(checksum, sum.map_err(JobError::from)?);

@@ -1,6 +1,7 @@
 //! Fourier transforms, complex and real, of one axis and several.
 
 use crate::bound::Traffic;
+use crate::count::Count;
 use crate::figures::{Figures, Known, Plan};
 use crate::transforms::{Means, Search, searches};
 use cp2_machine::Machine;
@@ -124,6 +125,11 @@ impl FftArray {
     /// Bound and reference: rows and columns one after the other.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
+        self.figures_beside(Count::default(), machine)
+    }
+
+    /// The same with other arithmetic in its passes.
+    pub(crate) fn figures_beside(&self, beside: Count, machine: &Machine) -> Figures {
         let numbers: u128 = self.axes.iter().map(|&n| n as u128).product();
         let bytes = COMPLEX * numbers;
         let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
@@ -137,6 +143,7 @@ impl FftArray {
                 whole.count = whole.count + way.count * times;
                 means = means.with(way.means);
             }
+            whole.count = whole.count + beside;
             whole.method = format!("rows and columns, {}", means.method());
             whole.source = means.source();
             whole

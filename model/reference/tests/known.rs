@@ -40,28 +40,32 @@ fn transforms_take_what_is_known() {
     }
 }
 
-/// FT of class A: 8, 8 and 7 levels, and products in the pass of 7; of class B in one of 8, where x has 9.
+/// FT of class A: 23 levels of N/2 butterflies in four sections, N/2 products beside them in each step, and two passes of 16 N bytes; with 12.8 bytes a cycle
+/// these are the longer.
 #[test]
-fn steps_of_diffusion_are_three_passes() {
+fn steps_of_diffusion_are_transforms_with_products() {
     let [vm7, vm9] = machines();
     let n = 1u64 << 23;
     let a = Diffusion {
         shape: [128, 256, 256],
         steps: 6,
     };
-    assert_eq!(a.step(&vm7).map(Cycles::get), [n, n, n]);
+    assert_eq!(a.transform(&vm7).0, n / 8 * 23);
+    assert_eq!(a.step(&vm7).0, n / 8 * 24);
     let figures = a.figures(&vm7);
-    assert_eq!([figures.bound.0, figures.reference.0], [n, 21 * n]);
-    // 12.8 bytes a cycle.
-    assert_eq!(a.figures(&vm9).reference.0, 21 * n / 4 * 5);
-    let n = 1u64 << 25;
-    let b = Diffusion {
-        shape: [256, 256, 512],
-        steps: 20,
+    assert_eq!(
+        [figures.bound.0, figures.reference.0],
+        [n, n / 8 * (23 + 6 * 24)]
+    );
+    assert_eq!(a.step(&vm9).0, n / 8 * 24);
+    // The transform alone is that of the planner's reference.
+    let fft = FftArray::new(&[64; 3], 1).figures(&vm7).reference;
+    let s = Diffusion {
+        shape: [64; 3],
+        steps: 6,
     };
-    assert_eq!(b.step(&vm7).map(Cycles::get), [n / 8 * 9, n, n / 8 * 9]);
-    assert_eq!(b.transform(&vm7).0, n / 8 * 25);
-    assert_eq!(b.figures(&vm7).reference.0, n / 8 * (25 + 20 * 26));
+    assert_eq!(s.transform(&vm7), fft);
+    assert_eq!(fft.0, 589_824);
 }
 
 /// Every division of a length into factors, with and without products between coprime ones: primes by couples of inputs.

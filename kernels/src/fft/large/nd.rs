@@ -120,6 +120,41 @@ impl FftNd {
         &self.shape
     }
 
+    /// Adds the transforms of the arrays at `from` to a job, whose results lie at `to`; what lies between passes is at `between`, or in memory
+    /// of its own.
+    pub(in crate::fft) fn append_with(
+        &self,
+        job: &mut Job,
+        batch: usize,
+        [from, to]: [u64; 2],
+        between: Option<u64>,
+    ) -> Result<(), FftError> {
+        let Fastest {
+            way,
+            others,
+            tables,
+            ..
+        } = self.way(batch)?;
+        if let (Way::Whole(_, whole), [next], Some(tables)) = (&way, &others[..], tables) {
+            return whole.add_followed(next, tables, job, batch as u64, [from, to]);
+        }
+        match way {
+            Way::Rows | Way::Pair(..) => {
+                let rows = batch * (self.len() / self.rows.len());
+                self.rows.pass(job, rows, from, to)?;
+                if let Way::Pair(_, pair) = way {
+                    pair.add(job, batch as u64, to)?;
+                }
+            }
+            Way::Whole(_, whole) => whole.add(job, batch as u64, [from, to])?,
+            Way::Split(split) => split.add(job, self.parts(batch, split), [from, to], between)?,
+        }
+        for axis in others {
+            axis.add(job, batch as u64, [to; 2])?;
+        }
+        Ok(())
+    }
+
     /// What `split` takes as arrays in so many: arrays of their last axes.
     fn parts(&self, batch: usize, split: &Split) -> u64 {
         let outer = &self.shape[..self.shape.len() - split.axes()];
@@ -208,30 +243,7 @@ impl Fft for FftNd {
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
-        let Fastest {
-            way,
-            others,
-            tables,
-            ..
-        } = self.way(batch)?;
-        if let (Way::Whole(_, whole), [next], Some(tables)) = (&way, &others[..], tables) {
-            return whole.add_followed(next, tables, job, batch as u64, [from, to]);
-        }
-        match way {
-            Way::Rows | Way::Pair(..) => {
-                let rows = batch * (self.len() / self.rows.len());
-                self.rows.pass(job, rows, from, to)?;
-                if let Way::Pair(_, pair) = way {
-                    pair.add(job, batch as u64, to)?;
-                }
-            }
-            Way::Whole(_, whole) => whole.add(job, batch as u64, [from, to])?,
-            Way::Split(split) => split.add(job, self.parts(batch, split), [from, to])?,
-        }
-        for axis in others {
-            axis.add(job, batch as u64, [to; 2])?;
-        }
-        Ok(())
+        self.append_with(job, batch, [from, to], None)
     }
 
     fn axes(&self) -> Vec<usize> {

@@ -138,19 +138,23 @@ impl Split {
         }
     }
 
-    /// Adds the passes over `batch` arrays to a job.
+    /// Adds the passes over `batch` arrays to a job; what lies between them is at `between`, or in memory of its own.
     pub(super) fn add(
         &self,
         job: &mut Job,
         batch: u64,
         [from, to]: [u64; 2],
+        between: Option<u64>,
     ) -> Result<(), FftError> {
         let machine = job.machine().clone();
         let Some(Plan { visits, behind, .. }) = self.fastest(&machine, batch) else {
             return Ok(());
         };
         let numbers = batch.saturating_mul(self.numbers());
-        let between = job.temporary::<Complex32>(numbers)?.address();
+        let between = match between {
+            Some(address) => address,
+            None => job.temporary::<Complex32>(numbers)?.address(),
+        };
         if let (Divided::Columns(joint), true) = (self.divided, visits[1].lines.in_parts()) {
             return self.add_in_parts(job, joint, visits, batch, [from, between, to]);
         }

@@ -1,7 +1,9 @@
-//! Transforms of a field over three axes and back, its numbers multiplied by weights on the way: three passes each.
+//! Transforms of a field over three axes and back, its numbers multiplied by weights on the way: the transform as the planner divides it, and back three
+//! passes, of which the first one, along the slowest axis, multiplies.
 
 use super::axis::{Axis, rings};
 use super::lines::{COMPLEX, Lines};
+use super::nd::FftNd;
 use super::pages::ColumnPages;
 use super::recipe::RUN;
 use crate::assembly::moves;
@@ -54,19 +56,19 @@ fn table(weights: &[f64], first: bool) -> Vec<f32> {
     (0..quarter).flat_map(record).collect()
 }
 
-/// Passes over a field of three axes, the last contiguous: forward, and back with weights.
+/// Transforms of a field of three axes, the last contiguous: forward, and back with weights.
 #[derive(Debug)]
 pub(crate) struct FieldFft {
     shape: [usize; 3],
-    /// The transforms along x, forward and back.
-    x: [LocalFft; 2],
-    y: [Axis; 2],
-    z: Axis,
+    forward: FftNd,
     weighed: WeighedAxis,
+    /// The passes back along y and x.
+    y: Axis,
+    x: LocalFft,
 }
 
 impl FieldFft {
-    /// Passes over fields of a shape (z, y, x), whose weights along z are positive and at least `least`.
+    /// Transforms of fields of a shape (z, y, x), whose weights along z are positive and at least `least`.
     ///
     /// # Errors
     /// An axis without a kernel, or a field too narrow for the machine's sections.
@@ -81,17 +83,20 @@ impl FieldFft {
             cause: NoShape::of_field(machine),
         };
         let [planes, rows, columns] = shape;
-        let x = |direction| LocalFft::new(Recipe::new(columns, direction)?, machine.clone());
+        let forward = FftNd::new(&shape, Direction::Forward, machine.clone());
+        let forward = forward.map_err(|error| match error {
+            FftError::Shape { .. } => refused(),
+            other => other,
+        })?;
         let around = (planes as u64, columns as u64);
-        let y = |direction| Axis::new(rows, around, direction, machine)?.ok_or_else(refused);
-        let width = (rows * columns) as u64;
-        let z = Axis::new(planes, (1, width), Direction::Forward, machine)?;
+        let y = Axis::new(rows, around, Direction::Inverse, machine)?;
+        let x = Recipe::new(columns, Direction::Inverse)?;
         Ok(Self {
             shape,
-            x: [x(Direction::Forward)?, x(Direction::Inverse)?],
-            y: [y(Direction::Forward)?, y(Direction::Inverse)?],
-            z: z.ok_or_else(refused)?,
+            forward: forward.plans(1)?.into_iter().next().unwrap_or(forward),
             weighed: WeighedAxis::new(shape, least, machine)?.ok_or_else(refused)?,
+            y: y.ok_or_else(refused)?,
+            x: LocalFft::new(x, machine.clone())?,
         })
     }
 
@@ -99,37 +104,31 @@ impl FieldFft {
     pub(crate) fn recipe(&self) -> String {
         let [planes, rows, _] = self.shape;
         format!(
-            "x by {}, columns of {rows}, {} a section and page, columns of {planes}, {} a section and page, back {} with weights {}",
-            self.x[0].recipe(),
-            self.y[0].lines().per_section(),
-            self.z.lines().per_section(),
+            "{}; back columns of {planes}, {} a section and page, with weights {}, columns of {rows}, {} a section and page, x by {}",
+            self.forward.recipe(),
             self.weighed.lines.per_section(),
             match self.weighed.first {
                 true => "in the first of their passes",
                 false => "before the first of their passes",
             },
+            self.y.lines().per_section(),
+            self.x.recipe(),
         )
     }
 
     /// Arithmetic issues of the transform of a field, pass by pass.
     pub(crate) fn forward_operations(&self) -> Vec<Vec<(Class, u64)>> {
-        let [z, y, x] = self.shape.map(|n| self.butterflies(n));
-        vec![vec![x], vec![y], vec![z]]
+        self.forward.operations(1)
     }
 
     /// Arithmetic issues of the weighed transform back, pass by pass.
     pub(crate) fn back_operations(&self) -> Vec<Vec<(Class, u64)>> {
-        let [z, y, x] = self.shape.map(|n| self.butterflies(n));
-        let products = self
-            .weighed
-            .products(self.shape.iter().product::<usize>() as u64);
-        let products = (Class::Add, products);
+        let numbers = self.shape.iter().product::<usize>() as u64;
+        let butterflies =
+            |length: usize| (Class::Butterfly, numbers / 2 * u64::from(length.ilog2()));
+        let [z, y, x] = self.shape.map(butterflies);
+        let products = (Class::Add, self.weighed.products(numbers));
         vec![vec![z, products], vec![y], vec![x]]
-    }
-
-    fn butterflies(&self, length: usize) -> (Class, u64) {
-        let halves = self.shape.iter().product::<usize>() as u64 / 2;
-        (Class::Butterfly, halves * u64::from(length.ilog2()))
     }
 
     /// Puts the weights along the axes z, y and x where a job's passes find them.
@@ -151,16 +150,18 @@ impl FieldFft {
         })
     }
 
-    /// Adds the transform of the field at `from` to a job, whose result lies at `to`.
-    pub(crate) fn forward(&self, job: &mut Job, from: u64, to: u64) -> Result<(), FftError> {
-        let [planes, rows, _] = self.shape;
-        self.x[0].pass(job, planes * rows, from, to)?;
-        self.y[0].add(job, 1, [to; 2])?;
-        self.z.add(job, 1, [to; 2])
+    /// Adds the transform of the field at `from` to a job, whose result lies at `to`. What lies between passes may be at `between`, an array like these.
+    pub(crate) fn forward(
+        &self,
+        job: &mut Job,
+        arrays: [u64; 2],
+        between: u64,
+    ) -> Result<(), FftError> {
+        self.forward.append_with(job, 1, arrays, Some(between))
     }
 
-    /// Adds the first pass back, along z, of the numbers at `from` times weights.
-    pub(crate) fn back_z(
+    /// Adds the transform back of the numbers at `from` times weights.
+    pub(crate) fn back(
         &self,
         job: &mut Job,
         weights: &Weights,
@@ -169,18 +170,10 @@ impl FieldFft {
         let program = job.program(&self.weighed.name(), &self.weighed.program)?;
         let tables = [weights.y.address(), weights.x.address()];
         job.ring(&program, "columns", self.weighed.pass([from, to], tables))?;
-        Ok(job.fill("weights1", weights.z)?)
-    }
-
-    /// Adds the second one, along y, in place.
-    pub(crate) fn back_y(&self, job: &mut Job, at: u64) -> Result<(), FftError> {
-        self.y[1].add(job, 1, [at; 2])
-    }
-
-    /// Adds the third one, along x, in place.
-    pub(crate) fn back_x(&self, job: &mut Job, at: u64) -> Result<(), FftError> {
+        job.fill("weights1", weights.z)?;
+        self.y.add(job, 1, [to; 2])?;
         let [planes, rows, _] = self.shape;
-        self.x[1].pass(job, planes * rows, at, at)
+        self.x.pass(job, planes * rows, to, to)
     }
 }
 
