@@ -333,3 +333,40 @@ impl PlacedVectors<'_> {
         Ok(sum)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use cp2_reference::Figures;
+
+    /// A step of the control CPU adds up 512 blocks' sums: of more, each block counts once, whichever part it is in.
+    #[test]
+    fn sums_in_parts_have_every_block_once() {
+        let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+        // Blocks of eight numbers, in three parts of which the last is not full.
+        let n = 8 * 2 * TERMS + 8 * 100;
+        let vectors = Vectors::of(n, 2, QUAD_BYTES, &vm7).unwrap();
+        assert_eq!(vectors.blocks().div_ceil(TERMS), 3);
+        let mut job = Job::new(vm7, Device::default());
+        // Parts have different sums, all of them small whole numbers.
+        let x: Vec<f32> = (0..n).map(|i| (i % 7 + i / 4096) as f32).collect();
+        let y: Vec<f32> = (0..n).map(|i| (i % 3) as f32).collect();
+        let addresses = [&x, &y].map(|values| job.table(values).unwrap().address());
+        let placed = vectors.place(&mut job).unwrap();
+        let found = job.output::<f64>("sum", &[2]).unwrap();
+        let kernel = Kernel::TWO_DOTS;
+        placed.pass(&mut job, kernel, &addresses, &[]).unwrap();
+        let kept = |step: &mut HostStep, [first, second, _]: [Scalar; 3]| {
+            step.store(found, 0, first)?;
+            step.store(found, 1, second)
+        };
+        placed.step(&mut job, NAME, kernel, kept).unwrap();
+        let done = job.run(Figures::default(), |run| run.read(found)).unwrap();
+        let dot = |a: &[f32], b: &[f32]| -> f64 {
+            let products = a.iter().zip(b).map(|(a, b)| f64::from(a * b));
+            products.sum()
+        };
+        assert_eq!(done.output.unwrap(), [dot(&x, &y), dot(&x, &x)]);
+    }
+}

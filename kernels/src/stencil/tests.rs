@@ -401,3 +401,24 @@ fn equal_coefficients_take_no_longer_than_different_ones() {
         assert!(equal <= different, "{equal}, {different}");
     }
 }
+
+/// Fixed edges of narrow arrays: the first and the last column lie in one quad, or in two of which one has no other.
+#[test]
+fn fixed_columns_of_narrow_arrays_are_kept() {
+    for machine in ["vm7", "vm9"] {
+        for columns in 1..=9 {
+            for (shape, points) in [
+                (&[5, columns][..], 9),
+                (&[3, columns], 5),
+                (&[3, 4, columns], 27),
+                (&[4, 3, columns], 7),
+            ] {
+                let stencil = Stencil::of_classes(points, None).unwrap();
+                let problem = StencilProblem::new(shape, stencil, Edge::Fixed, 3).unwrap();
+                let machine = Arc::new(Machine::builtin(machine).unwrap());
+                let plan = Stencils::new(&problem, machine).unwrap();
+                assert_eq!(wrong_plan(&plan, Case::Random), None, "{shape:?}");
+            }
+        }
+    }
+}
