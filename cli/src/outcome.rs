@@ -17,13 +17,13 @@ const CHANGED: &str = "error: the run changed its input in system memory, so tha
 
 /// What is said of a result that is wrong.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct Wrong<'a> {
     /// What has the error.
     pub(crate) whose: &'static str,
     /// What it may be.
     pub(crate) tolerance: &'static str,
     /// What the user may have done for it to be so large.
-    pub(crate) cause: &'static str,
+    pub(crate) cause: &'a str,
 }
 
 /// A command that did its work. Its figures may still say that something failed.
@@ -49,7 +49,7 @@ impl Outcome {
     }
 
     /// The same, and that the result is wrong, if that is the verdict.
-    pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: Wrong) {
+    pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: Wrong<'_>) {
         self.inputs(kept);
         if let Some(v) = verdict.filter(|v| !v.holds()) {
             let Wrong {

@@ -238,7 +238,12 @@ pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunRe
         Some(expected) => format!("expected {} cycles, the price of the plan\n", expected.0),
         None => "expected: not known, for data decide how long a kernel takes\n".to_owned(),
     };
-    let own = json!({ "expected_cycles": expected.map(|price| price.0), "efficiency": efficiency });
+    // Whatever is done is a pass, a transfer or a step of the job.
+    let own = json!({
+        "expected_cycles": expected.map(|price| price.0),
+        "efficiency": efficiency,
+        "outside_time": [],
+    });
     Limits {
         text,
         json: merge(json!(figures), own),

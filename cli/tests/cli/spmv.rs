@@ -101,6 +101,19 @@ fn transposes_and_several_vectors() {
     let first = row(0).zip(row(2)).map(|(a, b)| 5.0 * a - 2.0 * b);
     let y: Vec<f32> = first.chain(row(1).map(|b| 7.0 * b)).collect();
     assert_eq!(lanes(&bench.read("y.npy")), y);
+    // A column gives a column.
+    bench.write(
+        "x.npy",
+        npy("<f4", "False", "(3, 1)", &bytes(&[1.0, 2.0, 3.0])),
+    );
+    let json = bench
+        .cp2("spmv --matrix a.mtx --x x.npy --output y.npy --json")
+        .works()
+        .json();
+    assert_eq!(lanes(&bench.read("y.npy")), [-1.0, 14.0]);
+    let y = String::from_utf8_lossy(&bench.read("y.npy")).into_owned();
+    assert!(y.contains("(2, 1)"), "{y}");
+    assert_eq!(json["outside_time"].as_array().map(Vec::len), Some(1));
     // Only memory ends it.
     bench
         .cp2("spmv --matrix a.mtx --vectors 4294967297")

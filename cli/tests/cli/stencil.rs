@@ -167,3 +167,23 @@ fn a_plan_refuses_options_of_runs() {
         }
     }
 }
+
+/// Points without a number are those across faces, of as many axes as the array has.
+#[test]
+fn points_follow_the_axes_of_the_array() {
+    let bench = Bench::new();
+    bench.write("u.npy", npy("<f4", "False", "(5, 7)", &bytes(&ramp(35))));
+    for (arguments, points) in [
+        ("--shape 20x20", 5),
+        ("--shape 4x20x20", 7),
+        ("--input u.npy", 5),
+        ("--input u.npy --points 9", 9),
+    ] {
+        let json = bench
+            .cp2(&format!("stencil {arguments} --json"))
+            .works()
+            .json();
+        assert_eq!(json["points"].as_u64(), Some(points), "{arguments}");
+        assert_eq!(json["outside_time"].as_array().map(Vec::len), Some(0));
+    }
+}

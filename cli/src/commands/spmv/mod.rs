@@ -218,16 +218,25 @@ impl Args {
         let wrong = Wrong {
             whose: "the result's",
             tolerance: "the tolerance",
-            cause: "sums overflow in f32",
+            cause: &wrong_cause(products.product().format()),
         };
         outcome.judged(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
-            write_whole(path, &array(problem, y)?.to_npy())?;
+            write_whole(path, &array(problem, x, y)?.to_npy())?;
             outcome.text += &format!("output: {}\n", path.display());
             outcome.json["output"] = json!(shown(path));
         }
         Ok(outcome)
     }
+}
+
+/// What may be wrong where a product is, in words: a user can tell by another format.
+fn wrong_cause(format: Format) -> String {
+    let other = Format::ALL.into_iter().find(|&other| other != format);
+    let other = other.map_or_else(String::new, |other| {
+        format!(" (the matrix is packed as `{format}`; compare with --format {other})")
+    });
+    format!("sums overflow in f32{other}")
 }
 
 /// How many vectors an array holds.
@@ -245,10 +254,14 @@ fn vectors(array: &Array, cols: usize, path: &Path) -> Result<usize, Failure> {
     }
 }
 
-/// The product as a file has it.
-fn array(problem: &SpmvProblem, y: &Data) -> Result<Array, Failure> {
+/// The product as a file has it: of one vector that is a column, a column.
+fn array(problem: &SpmvProblem, x: &Data, y: &Data) -> Result<Array, Failure> {
     let forms = problem.outputs();
-    let shape = forms.first().map_or(Vec::new(), |form| form.shape.clone());
+    let mut shape = forms.first().map_or(Vec::new(), |form| form.shape.clone());
+    let given = x.array("x").map_err(Failure::input)?;
+    if let ([_, 1], [_]) = (&given.shape[..], &shape[..]) {
+        shape.push(1);
+    }
     if problem.matrix().is_complex() {
         let y = y.get("y").map_err(Failure::input)?;
         return Ok(Array::of_complex(&shape, y));

@@ -34,10 +34,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SHAPE", conflicts_with = "input")]
     shape: Option<Extents>,
     /// Points: 5 or 9 of two dimensions, 7, 19 or 27 of three, or a text file with an offset along each axis and a coefficient in every line
-    #[arg(long, value_name = "N|FILE", default_value = "7")]
-    points: Points,
+    /// [default: 7, of two dimensions 5]
+    #[arg(long, value_name = "N|FILE")]
+    points: Option<Points>,
     /// Coefficients: one for each class of points with commas between (the element itself, then across faces, edges, corners); or for every element its own, as
-    /// `random` numbers or an .npy of planes x rows x points x columns [default: those of a mean, or the file's]
+    /// `random` numbers or an .npy of planes x rows x points x columns [default: the file's, or those of a mean, whose sum is 1: 0.4,0.15 for 5 points;
+    /// 0.2,0.15,0.05 for 9; 0.4,0.1 for 7; 0.22,0.06,0.035 for 19; 0.2,0.06,0.03,0.01 for 27]
     #[arg(long, value_name = "C0,C1,..|C.npy|random", allow_hyphen_values = true)]
     coefficients: Option<String>,
     /// Steps, one after the other
@@ -161,13 +163,15 @@ fn described(plan: &Stencils) -> Value {
             (false, false) => "point",
         },
         "recipe": plan.recipe(),
+        "outside_time": [],
     })
 }
 
 impl Args {
     fn check_outputs(&self) -> Result<(), Failure> {
         let own = self.own_coefficients();
-        let read = [self.input.as_deref(), self.points.file(), own.as_deref()];
+        let points = self.points.as_ref().and_then(Points::file);
+        let read = [self.input.as_deref(), points, own.as_deref()];
         let read = read.into_iter().flatten().chain(self.machine.file());
         let mut outputs = Outputs::beside(read);
         if let Some(path) = &self.input {
@@ -187,12 +191,15 @@ impl Args {
         named.filter(|path| crate::io::extension(path) == "npy")
     }
 
-    fn stencil(&self) -> Result<(Stencil, bool), Failure> {
+    /// The stencil for an array of so many axes, and whether every element has coefficients of its own.
+    fn stencil(&self, axes: Option<usize>) -> Result<(Stencil, bool), Failure> {
+        let usual = Points::of_axes(axes);
+        let points = self.points.as_ref().unwrap_or(&usual);
         let classes = match self.coefficients.as_deref() {
             None => None,
-            Some("random") => return Ok((self.points.load(None)?, true)),
+            Some("random") => return Ok((points.load(None)?, true)),
             Some(_) if self.own_coefficients().is_some() => {
-                return Ok((self.points.load(None)?, true));
+                return Ok((points.load(None)?, true));
             }
             Some(text) => {
                 let numbers = text.split(',').map(|part| part.trim().parse::<f32>());
@@ -205,17 +212,21 @@ impl Args {
                 })?)
             }
         };
-        Ok((self.points.load(classes.as_deref())?, false))
+        Ok((points.load(classes.as_deref())?, false))
     }
 
     /// Reads or makes the arrays.
     fn load(&self, machine: &Machine) -> Result<Given, Failure> {
         let limit = machine.host.memory.0;
-        let (stencil, per_element) = self.stencil()?;
         let input = self.input.as_deref();
         let file = input
             .map(|path| read_npy(path, &[Kind::Float32], limit))
             .transpose()?;
+        let axes = match (&file, &self.shape) {
+            (Some(array), _) => Some(array.shape.len()),
+            (None, shape) => shape.as_ref().map(|Extents(shape)| shape.len()),
+        };
+        let (stencil, per_element) = self.stencil(axes)?;
         let shape = match (&file, &self.shape) {
             (Some(array), _) => array.shape.clone(),
             (None, Some(Extents(shape))) => shape

@@ -30,6 +30,11 @@ impl FromStr for Points {
 }
 
 impl Points {
+    /// The points across faces of an array of so many axes; of three where nobody says.
+    pub(super) fn of_axes(axes: Option<usize>) -> Self {
+        Self::Number(if axes == Some(2) { 5 } else { 7 })
+    }
+
     /// Its file.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
