@@ -73,8 +73,15 @@ fn ft_of_class_s_is_verified_on_every_machine() {
         }
         sums.push(json["value"].clone());
     }
-    // The same bits on both.
-    assert_eq!(sums[0], sums[1]);
+    // Each machine has the division of the transform that is the fastest there, and with it other last bits.
+    let numbers = |sums: &serde_json::Value| -> Vec<f64> {
+        let all = sums.as_array().unwrap().iter();
+        let all = all.flat_map(|sum| sum.as_array().unwrap().iter());
+        all.map(|number| number.as_f64().unwrap()).collect()
+    };
+    for (a, b) in numbers(&sums[0]).into_iter().zip(numbers(&sums[1])) {
+        assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
+    }
     let text = bench.cp2("npb ft --class s").works().out.clone();
     for words in [
         "class S",
