@@ -42,7 +42,8 @@
 .endm
 
 ; Of a reduction, behind page_end: the section's result is in the output block (word 1 of its arguments). Then a15 is at arguments
-; whose word 0 is the address of the results of all sections, one behind the other, word 1 where the whole result goes, and word 2 how many there are.
+; whose word 0 is the address of the results of all sections, each behind the one before by its planes times the second word of
+; PAGE_OUT_PITCH, word 1 where the whole result goes, and word 2 how many there are.
 .macro page_gather
     signal PAGE_EVENT
     wait PAGE_EVENT

@@ -1,7 +1,8 @@
 //! What the checkers say of kernels that leave what is theirs, ends that tell what a kernel lacks, refusals that tell what
 //! a machine lacks, and files that are not left behind.
 
-use crate::bench::{Bench, bytes, npy};
+use crate::bench::{Bench, bytes, lanes, npy};
+use std::path::Path;
 
 /// A page kernel that doubles blocks of 16 bytes and does more with each, in line 7.
 fn kernel(more: &str) -> String {
@@ -250,4 +251,53 @@ fn nothing_is_left_of_a_file_that_is_too_large() {
         0,
         "{said}"
     );
+}
+
+/// The assembly that a document writes into a file.
+fn documented_kernel(document: &str, file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../docs")
+        .join(document);
+    let text = std::fs::read_to_string(path).unwrap();
+    let begin = format!("cat > {file} <<'END'\n");
+    let (_, rest) = text.split_once(&begin).unwrap();
+    rest.split_once("\nEND\n").unwrap().0.to_owned() + "\n"
+}
+
+/// Reductions of the documents, whose sections leave their results a granule apart: right whatever a granule is, and with nothing to object to.
+#[test]
+fn kernels_of_the_documents_are_right_on_every_granule() {
+    let bench = Bench::new();
+    let x: Vec<f32> = (0..777).map(|i| (i % 19) as f32 - 11.0).collect();
+    let y: Vec<f32> = (0..777).map(|i| (i % 5) as f32).collect();
+    for (name, values) in [("x", &x), ("y", &y)] {
+        bench.write(
+            &format!("{name}.npy"),
+            npy("<f4", "False", "(777,)", &bytes(values)),
+        );
+    }
+    bench.write("dot.s", documented_kernel("arrays.md", "dot.s"));
+    bench.write("largest.s", documented_kernel("cookbook.md", "largest.s"));
+    let dot: f32 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
+    for granule in [4, 8, 16, 32, 64] {
+        bench.write(
+            "m.toml",
+            format!("base = \"vm7\"\n[dma]\ngranule = {{ value = {granule}, unit = \"B\" }}\n"),
+        );
+        for (line, expected) in [
+            ("dot.s --input x.npy --input y.npy", dot),
+            ("largest.s --input x.npy", 11.0),
+        ] {
+            let line = format!(
+                "map {line} --block 64 --reduce --check --output r.npy --machine m.toml --json"
+            );
+            let json = bench.cp2(&line).works().json();
+            assert_eq!(
+                json["findings"].as_array().map(Vec::len),
+                Some(0),
+                "{granule}: {line}"
+            );
+            assert_eq!(lanes(&bench.read("r.npy")), [expected], "{granule}: {line}");
+        }
+    }
 }

@@ -385,3 +385,22 @@ fn memory_is_named_where_it_is_what_lacks() {
     assert!((40_000..65_536).contains(&most), "{said}");
     plan(9 * most / 10).unwrap();
 }
+
+/// A way that lacks something of a machine has no price, so that no planner takes it, and does not run; others do both. (Rows that are no whole quads are
+/// put into another layout by a kernel that wants two events.)
+#[test]
+fn a_way_that_lacks_something_has_no_price() {
+    let machine = odd(|m| {
+        m.cp2.events = 1;
+        m.cp2.sections = 6;
+    });
+    let (n, batch) = (26, 200);
+    let planner = FftPlanner::for_batch(machine, batch);
+    let mut ran = 0;
+    for fft in planner.real_forward_candidates(n).unwrap() {
+        let done = fft.process_with(&vec![0.0; n * batch], Options::default());
+        assert_eq!(done.is_ok(), fft.expected(batch).is_ok());
+        ran += usize::from(done.is_ok());
+    }
+    assert!(ran > 0);
+}
