@@ -69,6 +69,12 @@ impl Chosen {
     }
 }
 
+/// Numbers of a row that is filled up to whole quads, and to whole granules of the DMA where these are larger.
+pub(super) fn filled_row(columns: usize, machine: &Machine) -> usize {
+    let granule = usize::try_from(machine.dma.granule.0 / 4).unwrap_or(1);
+    columns.next_multiple_of(granule.max(4))
+}
+
 /// A row of blocks of so many columns.
 fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
     let [_, rows, columns] = problem.extents();
@@ -87,7 +93,7 @@ fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
 /// Pages of one step that should take the least time, of those as wide as the array or else of the widest that a kernel can be made for.
 pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
     let [_, _, columns] = problem.extents();
-    let wide = columns.next_multiple_of(4);
+    let wide = filled_row(columns, machine);
     // Windows of parts have a quad on either side, which the DMA has to move too.
     let quads = QUAD
         .unsigned_abs()
@@ -114,13 +120,11 @@ pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chos
         }
     }
     best.ok_or_else(|| {
-        let (granule, row) = (machine.dma.granule.0, 4 * wide);
-        let granules = quads && (row as u64).is_multiple_of(granule.max(1));
-        refused.unwrap_or_else(|| match granules {
+        refused.unwrap_or_else(|| match quads {
             false => StencilError::Granule {
-                row,
+                row: 4 * wide,
                 machine: machine.name.clone(),
-                granule,
+                granule: machine.dma.granule.0,
             },
             true => StencilError::NoBlock {
                 points: problem.stencil().points().len(),
@@ -177,7 +181,7 @@ pub(super) fn double(
 ) -> Result<Option<Chosen>, StencilError> {
     let [planes, _, columns] = problem.extents();
     let stencils = scaled(problem);
-    let own = row(problem, columns.next_multiple_of(4), true);
+    let own = row(problem, filled_row(columns, machine), true);
     let [first, second] = [0, 1].map(|step| Row {
         stencil: stencils.get(step).unwrap_or(own.stencil),
         ..own.clone()

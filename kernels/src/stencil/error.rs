@@ -19,9 +19,9 @@ pub enum StencilError {
         /// Bytes of a section's local memory.
         dmem: u64,
     },
-    /// Rows are no whole granules.
+    /// Rows are too long to be blocks as wholes, and parts of them with a quad on either side are no whole granules.
     #[error(
-        "rows of {row} bytes, or the parts that they are cut into with a quad on either side, are no whole granules of the DMA of {machine}, {granule} bytes; take shorter rows, of a multiple of {granule} bytes, or a machine with a granule of 16"
+        "no kernel of whole rows of {row} bytes fits {machine}, and its DMA moves whole granules of {granule} bytes, so that rows cannot be cut into parts with a quad on either side; take shorter rows, fewer points, or a machine with a granule of at most 16 bytes"
     )]
     Granule {
         /// Bytes of a row, filled up to quads.

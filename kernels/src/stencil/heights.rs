@@ -1,5 +1,6 @@
 //! How high blocks are, and how their pages are kept.
 
+use super::choice::filled_row;
 use super::pages::Pages;
 use super::row::Row;
 use cp2_host::nest::{Edge, Nest, PageCycles, Sweep};
@@ -79,9 +80,9 @@ pub(super) fn highest(
     best
 }
 
-/// Pages over arrays whose addresses do not matter, with rows of whole quads.
+/// Pages over arrays whose addresses do not matter, with rows that are filled up.
 pub(super) fn anywhere(problem: &StencilProblem, machine: &Machine, pages: &Pages) -> Sweep {
-    let columns = (problem.extents()[2] as u64).next_multiple_of(4);
+    let columns = filled_row(problem.extents()[2], machine) as u64;
     let mut input = pages.input(problem, 0, columns);
     if !pages.whole {
         // Beside parts of rows other passes see to the edges.

@@ -61,14 +61,15 @@ pub struct Stencils {
     chosen: Vec<Chosen>,
 }
 
-/// Bytes of the arrays of so many passes: input, coefficients, result, and what passes leave to the next, two arrays in turn, with rows filled up to whole quads.
-fn bytes(problem: &StencilProblem, passes: usize) -> u128 {
+/// Bytes of the arrays of so many passes: input, coefficients, result, and what passes leave to the next, two arrays in turn, with rows filled up.
+fn bytes(problem: &StencilProblem, passes: usize, machine: &Machine) -> u128 {
+    let [_, _, columns] = problem.extents();
+    let wide = choice::filled_row(columns, machine) as u128;
     let [planes, rows, columns] = problem.extents().map(|n| n as u128);
     let own = match problem.is_per_element() {
         true => problem.stencil().points().len() as u128,
         false => 0,
     };
-    let wide = columns.next_multiple_of(4);
     let filled = match columns == wide {
         true => 0,
         false => 2 + own,
@@ -175,7 +176,7 @@ impl Stencils {
             machine: machine.name.clone(),
         };
         // What no way needs less than is known before loops are made.
-        let (least, memory) = (bytes(problem, 1), machine.host.memory.0);
+        let (least, memory) = (bytes(problem, 1, machine), machine.host.memory.0);
         if least > memory.into() {
             return Err(refused(least, memory));
         }
@@ -189,7 +190,7 @@ impl Stencils {
         let rooms = programs.map(|program| room(machine, program));
         let most = rooms.min().unwrap_or(0).saturating_sub(machine.cp2.dmem.0);
         let passes = own.passes().iter().map(|(_, count)| count).sum();
-        let bytes = bytes(problem, passes) + u128::from(own.handed_bytes());
+        let bytes = bytes(problem, passes, machine) + u128::from(own.handed_bytes());
         match bytes > most.into() {
             true => Err(refused(bytes, most)),
             false => Ok(own),
@@ -366,7 +367,7 @@ impl Stencils {
         for (pass, (chosen, placed)) in passes.iter().enumerate() {
             let pages = &chosen.pages;
             let wide = match pages.whole {
-                true => columns.next_multiple_of(4),
+                true => choice::filled_row(problem.extents()[2], &self.used) as u64,
                 false => columns,
             };
             // Passes leave their results to the next in two arrays in turn.
@@ -406,8 +407,9 @@ impl Stencils {
 
     /// Addresses of what passes leave to the next.
     fn between(&self, job: &mut Job, passes: usize) -> Result<Vec<u64>, JobError> {
-        let [planes, rows, columns] = self.problem.extents().map(|n| n as u64);
-        let numbers = planes * rows * columns.next_multiple_of(4);
+        let [planes, rows, columns] = self.problem.extents();
+        let wide = choice::filled_row(columns, &self.used);
+        let numbers = planes as u64 * rows as u64 * wide as u64;
         let mut all = Vec::new();
         for _ in 0..passes.saturating_sub(1).min(2) {
             all.push(job.temporary::<f32>(numbers)?.address());

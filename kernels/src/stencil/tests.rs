@@ -234,9 +234,32 @@ fn parts_of_rows_want_granules_of_a_quad() {
     let machine = Arc::new(machine);
     let long = Stencils::new(&problem(&[8, 2048], 5, Edge::Zero, 1), machine.clone());
     let said = long.err().unwrap().to_string();
-    assert!(said.contains("32 bytes; take shorter rows"), "{said}");
+    assert!(said.contains("cannot be cut into parts"), "{said}");
     let plan = Stencils::new(&problem(&[8, 64], 5, Edge::Zero, 1), machine).unwrap();
     assert_eq!(wrong_plan(&plan, Case::Random), None);
+}
+
+/// Rows that are no whole granules are filled up on the way in, and emptied on the way out.
+#[test]
+fn rows_are_filled_up_to_large_granules() {
+    for granule in [32, 64] {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        machine.dma.granule = cp2_machine::Bytes(granule);
+        let machine = Arc::new(machine);
+        for (shape, points, steps) in [
+            (&[3, 4][..], 5, 1),
+            (&[7, 61], 9, 3),
+            (&[4, 19, 20], 7, 2),
+            (&[3, 5, 33], 27, 2),
+        ] {
+            for edge in Edge::ALL {
+                let problem = problem(shape, points, edge, steps);
+                let plan = Stencils::new(&problem, machine.clone()).unwrap();
+                let wrong = wrong_plan(&plan, Case::Random);
+                assert_eq!(wrong, None, "{shape:?} {edge:?}, {granule}");
+            }
+        }
+    }
 }
 
 /// Both engines leave the same bits and take the same cycles, of two steps in a pass and of sums of planes that are kept.
