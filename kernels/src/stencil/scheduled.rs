@@ -12,6 +12,9 @@ const WORDS: usize = 3800;
 /// Cycles of the pointers of what is kept.
 const POINTERS: u64 = 6;
 
+/// Ways to make a row.
+type Ways<'a> = &'a dyn Fn(&Row<'_>) -> Vec<Way>;
+
 /// A row's dataflow with its schedule, which the number of rows does not matter for.
 #[derive(Debug)]
 pub(super) struct Scheduled {
@@ -28,7 +31,7 @@ impl Row<'_> {
     pub(super) fn schedules(&self, machine: &Machine) -> Result<Vec<Scheduled>, StencilError> {
         let variants = self.variants();
         let mut refused = None;
-        let mut of = |ways: &dyn Fn(&Row<'_>) -> Vec<Way>, stretched: bool| {
+        let mut of = |ways: Ways<'_>, stretched: bool| {
             let mut all = Vec::new();
             let each = variants.iter().flat_map(|row| {
                 let ways = ways(row).into_iter();
@@ -58,7 +61,7 @@ impl Row<'_> {
         let [first, second] = Self::frugal_ways();
         // Long latencies keep more values waiting than there are registers: the last are stretched.
         let last = |row: &Row<'_>| [&row.ways()[..], &[first, second]].concat();
-        let tried: [(&dyn Fn(&Row<'_>) -> Vec<Way>, bool); 4] = [
+        let tried: [(Ways<'_>, bool); 4] = [
             (&|row| row.ways(), false),
             (&|_| vec![first], false),
             (&|_| vec![second], false),
