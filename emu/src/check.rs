@@ -39,6 +39,9 @@ pub(crate) struct Checker {
     /// What of DMEM is the running kernel's, if that is known, and the page it is at.
     protection: Option<Arc<Protection>>,
     page: u64,
+    /// What of system memory is somebody's, first byte and end of each area, in order; nothing where nobody has said.
+    #[serde(default)]
+    areas: Vec<(u64, u64)>,
     /// What the caller calls the launches of now.
     launched: u32,
     findings: Vec<Finding>,
@@ -60,6 +63,7 @@ impl Checker {
             replaced: Vec::new(),
             protection: None,
             page: 0,
+            areas: Vec::new(),
             launched: 0,
             findings: Vec::new(),
         }
@@ -124,6 +128,34 @@ impl Checker {
         let at = |byte: usize| (byte / LANE_BYTES).min(self.words);
         let base = section.min(self.sections.saturating_sub(1)) * self.words;
         base + at(address as usize)..base + at(address as usize + bytes as usize)
+    }
+
+    /// From here on stores of transfers keep to these areas of system memory, each from its first byte to its end, in order.
+    pub(crate) fn own(&mut self, areas: Vec<(u64, u64)>) {
+        self.areas = areas;
+    }
+
+    /// What is somebody's of system memory, see [`Self::own`].
+    pub(crate) fn areas(&self) -> &[(u64, u64)] {
+        &self.areas
+    }
+
+    /// A transfer, its tag, is about to store a run of so many bytes to an address of system memory.
+    pub(crate) fn stores(&mut self, (tag, cycle): (u64, u64), address: u64, bytes: u64) {
+        let behind = self.areas.partition_point(|&(start, _)| start <= address);
+        let end = match behind.checked_sub(1) {
+            Some(own) => self.areas[own].1,
+            None => 0,
+        };
+        if !self.areas.is_empty() && address.saturating_add(bytes) > end {
+            let objection = Objection::BehindArray {
+                tag,
+                address,
+                bytes,
+                end,
+            };
+            self.object(None, cycle, objection);
+        }
     }
 
     /// A transfer, its tag, is about to store a run of DMEM, to an address of system memory where it is one section's.

@@ -31,6 +31,17 @@ pub enum Objection {
         /// The transfer's tag.
         tag: u64,
     },
+    /// A transfer stores behind the end of what it begins in of system memory: an array, a table, a program.
+    BehindArray {
+        /// The transfer's tag.
+        tag: u64,
+        /// First byte of what is stored together.
+        address: u64,
+        /// Bytes of that.
+        bytes: u64,
+        /// Where the area ends, the rest of its last granule included.
+        end: u64,
+    },
     /// A transfer stores what of an output's block its kernel did not write at its page.
     UnwrittenOutput {
         /// Section.
@@ -176,6 +187,18 @@ impl fmt::Display for Finding {
                 write!(
                     f,
                     "transfer {tag} stores DMEM {address:#x} of section {section}, which was never written"
+                )?;
+            }
+            Objection::BehindArray {
+                tag,
+                address,
+                bytes,
+                end,
+            } => {
+                write!(
+                    f,
+                    "transfer {tag} stores {bytes} bytes at {address:#x} of system memory, beyond {end:#x}, where the array that they begin in ends; \
+                     what lies there is not its own"
                 )?;
             }
             Objection::UnwrittenOutput {

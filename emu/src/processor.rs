@@ -86,7 +86,11 @@ impl<T: Transfer> Processor<T> {
         self.cp2.reset();
         self.transfers.clear();
         if self.checker.is_some() {
-            self.checker = Some(Checker::new(&self.machine));
+            let mut checker = Checker::new(&self.machine);
+            if let Some(before) = &self.checker {
+                checker.own(before.areas().to_vec());
+            }
+            self.checker = Some(checker);
         }
         self.now = Ticks::ZERO;
         self.stopping = None;
@@ -98,6 +102,14 @@ impl<T: Transfer> Processor<T> {
     pub fn with_checks(mut self) -> Self {
         self.checker = Some(Checker::new(&self.machine));
         self
+    }
+
+    /// Says what of system memory is somebody's, first byte and end of each area, in order: checkers object to stores of transfers that go beyond the area
+    /// in which they begin.
+    pub fn own_memory(&mut self, areas: Vec<(u64, u64)>) {
+        if let Some(checker) = &mut self.checker {
+            checker.own(areas);
+        }
     }
 
     /// Chooses the engine, now or at any other time; the fast one is the default.
@@ -350,6 +362,7 @@ impl<T: Transfer> Processor<T> {
             if direction == Direction::Store {
                 let cycle = self.machine.time_base().floor_cycles(self.now).0;
                 for run in done.descriptor.runs(&self.machine) {
+                    checker.stores((done.tag, cycle), run.system, run.bytes);
                     let system = (run.to != Recipient::Deal).then_some(run.system);
                     for_each_part(&run, &self.machine, |section, address, bytes| {
                         let run = (address, bytes);

@@ -59,6 +59,14 @@ const CASES: &[Case] = &[
     case("fir, interpolated", "fir --interpolate 3 --taps taps.npy --input {x} --output {y}", "<c8", &[1000]),
     case("real fir", "fir --taps real.npy --input {x} --output {y}", "<f4", &[8192]),
     case("map", "map power.s --block 2 --input {x} --output {y}", "<c8", &[6, 50]),
+    case("stencil", "stencil --input {x} --output {y}", "<f4", &[20, 36]),
+    case("stencil of rows that are no quads", "stencil --steps 3 --edge periodic --input {x} --output {y}", "<f4", &[5, 7, 61]),
+    case("sparse product", "spmv --matrix a.mtx --x {x} --output {y}", "<f4", &[40]),
+    case("sparse products", "spmv --matrix a.mtx --x {x} --output {y}", "<f4", &[40, 3]),
+    case("power iterations", "spmv --matrix a.mtx --iterations 3 --x {x} --output {y}", "<f4", &[40]),
+    // Of a multiple of the identity one iteration solves every system.
+    case("solve", "solve --matrix d.mtx --method cg --rhs {x} --output {y}", "<f4", &[40]),
+    case("job", "job run job-{x}.toml", "<f4", &[8, 16]),
     case("map with other blocks", "map first.s --block 8 --output-block 4 --input {x} --output {y}", "<f4", &[120]),
 ];
 
@@ -257,6 +265,24 @@ fn arrays_of_the_user_lie_in_system_memory_from_the_first_cycle_to_the_last() {
         .replace("cmulc r3, r1, r1\n", "\n")
         .replace("stq q1", "stq q0");
     bench.write("first.s", first);
+    let matrix = |entries: &[String]| {
+        let head = "%%MatrixMarket matrix coordinate real general";
+        format!("{head}\n40 40 {}\n{}\n", entries.len(), entries.join("\n"))
+    };
+    let diagonal: Vec<String> = (1..=40).map(|i| format!("{i} {i} 2")).collect();
+    let beside = (2..=40).map(|i| format!("{i} {} 0.5", (7 * i) % 40 + 1));
+    let beside: Vec<String> = diagonal.iter().cloned().chain(beside).collect();
+    bench.write("d.mtx", matrix(&diagonal));
+    bench.write("a.mtx", matrix(&beside));
+    for seed in [1, 2] {
+        bench.write(
+            &format!("job-x{seed}.npy.toml"),
+            format!(
+                "[arrays.x]\ninput = \"x{seed}.npy\"\n[arrays.y]\nshape = [8, 16]\noutput = \"y{seed}.npy\"\n\
+                 [[pass]]\nkernel = \"power.s\"\nblock = [2, 16]\ninputs = [{{ array = \"x\" }}]\noutputs = [{{ array = \"y\" }}]\n"
+            ),
+        );
+    }
     let mut wrong = Vec::new();
     for case in CASES {
         if let Err(reason) = holds(&bench, case) {

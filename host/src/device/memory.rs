@@ -248,6 +248,14 @@ impl Allocator {
         }
     }
 
+    /// What was handed out, first byte and end of each allocation with the rest of its last unit, in order.
+    pub(crate) fn areas(&self) -> Vec<(u64, u64)> {
+        let end = |address: u64, bytes: u64| (address + bytes).next_multiple_of(self.unit);
+        let all = self.taken.iter();
+        all.map(|&(address, bytes)| (address, end(address, bytes)))
+            .collect()
+    }
+
     /// Where what was handed out ends.
     pub(crate) fn end(&self) -> u64 {
         self.next

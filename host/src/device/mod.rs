@@ -333,6 +333,7 @@ impl Device {
             self.started = true;
             if self.forecast.is_none() {
                 let end = self.memory.end();
+                self.engine.processor.own_memory(self.memory.areas());
                 self.engine.processor.memory_mut().reserve(end)?;
                 // What a run takes besides, in many small pieces, is asked for together, and given back.
                 let threads = self.engine.options.threads.max(1) as u64;

@@ -113,10 +113,11 @@ impl PowerIterations {
         let [own, wide] = self.iteration.vectors.rows();
         let shape = [rows as u64];
         let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
+        // Who runs a recording again and names no output means the first one.
+        let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
         let histories = [count as u64 + 1];
         let values = job.output::<f64>("values", &histories)?;
         let residuals = job.output::<f64>("residuals", &histories)?;
-        let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
         let iterating = Iterating {
             operators: Operators {
                 product: self.iteration.product.place(&mut job)?,

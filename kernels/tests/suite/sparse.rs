@@ -95,7 +95,7 @@ proptest! {
 }
 
 /// Machines with other numbers of sections, granules, units of dealt transfers, sizes of local memory and ports.
-fn machines() -> impl Strategy<Value = Arc<Machine>> {
+pub(crate) fn machines() -> impl Strategy<Value = Arc<Machine>> {
     let names = prop::sample::select(vec!["vm7", "vm9"]);
     let sizes = prop::sample::select(vec![4u64, 8, 16, 16, 32, 64]);
     let memories = prop::sample::select(vec![8u64, 16, 64, 64, 128, 160, 256]);

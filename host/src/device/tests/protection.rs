@@ -182,3 +182,40 @@ fn a_deadlock_ends_where_it_begins() {
     assert_eq!(page, Some(0));
     assert!(said.contains("event 4"), "{said}");
 }
+
+/// A store that goes on behind its array's last granule is another array's loss: the checkers name it, wherever else it lies.
+#[test]
+fn stores_behind_an_array_are_found() {
+    for (granule, bytes, found) in [
+        (16, 32, false),
+        (16, 48, true),
+        (4, 32, false),
+        (4, 36, true),
+    ] {
+        let mut machine = (*vm("vm7")).clone();
+        machine.dma.granule = cp2_machine::Bytes(granule);
+        let mut device = Device::with_options(machine.into(), checked());
+        let x = device.alloc_from(&[7u32; 64]).unwrap();
+        // 20 bytes, and what is left of the second quad.
+        let y = device.alloc::<u32>(5).unwrap();
+        let z = device.alloc::<u32>(64).unwrap();
+        assert!(z.address() >= y.address() + 32);
+        let load = Descriptor::load(Target::Section(0), x.address(), 0, 256);
+        let load = device.dma("x", load, &[]).unwrap();
+        let store = Descriptor::store(Target::Section(0), y.address(), 0, bytes);
+        device.dma("y", store, &[load]).unwrap();
+        let run = device.finish().unwrap();
+        let findings: Vec<_> = run.report.findings.iter().map(|f| f.objection).collect();
+        let expected = cp2_emu::Objection::BehindArray {
+            tag: 1,
+            address: y.address(),
+            bytes,
+            end: y.address() + 32,
+        };
+        match (found, &findings[..]) {
+            (true, [one]) => assert_eq!(*one, expected),
+            (false, []) => {}
+            other => panic!("{granule}, {bytes}: {other:?}"),
+        }
+    }
+}
