@@ -265,15 +265,15 @@ fn arrays_of_the_user_lie_in_system_memory_from_the_first_cycle_to_the_last() {
         .replace("cmulc r3, r1, r1\n", "\n")
         .replace("stq q1", "stq q0");
     bench.write("first.s", first);
-    let matrix = |entries: &[String]| {
-        let head = "%%MatrixMarket matrix coordinate real general";
+    let matrix = |symmetry: &str, entries: &[String]| {
+        let head = format!("%%MatrixMarket matrix coordinate real {symmetry}");
         format!("{head}\n40 40 {}\n{}\n", entries.len(), entries.join("\n"))
     };
     let diagonal: Vec<String> = (1..=40).map(|i| format!("{i} {i} 2")).collect();
     let beside = (2..=40).map(|i| format!("{i} {} 0.5", (7 * i) % 40 + 1));
     let beside: Vec<String> = diagonal.iter().cloned().chain(beside).collect();
-    bench.write("d.mtx", matrix(&diagonal));
-    bench.write("a.mtx", matrix(&beside));
+    bench.write("d.mtx", matrix("symmetric", &diagonal));
+    bench.write("a.mtx", matrix("general", &beside));
     for seed in [1, 2] {
         bench.write(
             &format!("job-x{seed}.npy.toml"),
