@@ -1,7 +1,7 @@
 //! How many sections of a machine a plan uses.
 //!
 //! More sections are not always faster: blocks become smaller, rows are filled up, and masks take registers. A plan may
-//! leave sections idle ([A] M18): it is then made for, and carried out on, the same machine with fewer sections.
+//! leave sections idle (\[A\] M18): it is then made for, and carried out on, the same machine with fewer sections.
 
 use cp2_machine::Machine;
 use std::sync::Arc;

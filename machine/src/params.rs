@@ -149,7 +149,7 @@ impl Machine {
         }
     }
 
-    /// The machine while only so many of its sections take part ([A] M18): one with fewer sections, alike in all else.
+    /// The machine while only so many of its sections take part (\[A\] M18): one with fewer sections, alike in all else.
     #[must_use]
     pub fn with_sections(&self, sections: usize) -> Self {
         let mut machine = self.clone();
