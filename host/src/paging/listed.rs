@@ -127,6 +127,18 @@ impl PartialEq for ListedWork<'_> {
     }
 }
 
+impl ListedWork<'_> {
+    /// Gives the early loads of the page that takes the place of `done`, if its turn has yet to come.
+    fn load_early(&self, done: u64, to: &mut Moves<'_>) {
+        let next = done + self.pass.buffers as u64;
+        if self.pass.is_early(next) {
+            for transfer in self.pass.page(next).early.clone() {
+                to.dma(&self.names[0], Some(next), transfer);
+            }
+        }
+    }
+}
+
 impl Work for ListedWork<'_> {
     fn pages(&self) -> u64 {
         self.pass.pages.len() as u64
@@ -163,17 +175,22 @@ impl Work for ListedWork<'_> {
             // The kernel waits for every page, even for one that needs nothing new.
             to.announce(&self.names[0], page, PAGE_EVENT);
         }
+        if let Some(done) = page
+            .checked_sub(1)
+            .filter(|_| self.pass.page(page).replaces)
+        {
+            self.load_early(done, to);
+        }
     }
 
     fn store(&mut self, page: u64, to: &mut Moves<'_>) {
         for transfer in self.pass.stores(page) {
             to.dma(&self.names[1], Some(page), transfer);
         }
-        let next = page + self.pass.buffers as u64;
-        if self.pass.is_early(next) {
-            for transfer in self.pass.page(next).early.clone() {
-                to.dma(&self.names[0], Some(next), transfer);
-            }
+        // The kernel waits for the next page in words of this one. Where that page has yet to be loaded, nothing may
+        // take the place of these words before.
+        if !self.pass.page(page + 1).replaces {
+            self.load_early(page, to);
         }
     }
 
@@ -212,6 +229,43 @@ mod tests {
         assert_eq!(next, expected);
         let early: Vec<u64> = (0..9).filter(|&page| pass.is_early(page)).collect();
         assert_eq!(early, [3, 4, 6, 7, 8]);
+    }
+
+    /// A kernel waits for its next page in words of the page before. These are in place until the next page is there, also
+    /// where several pages in a row replace what is in use.
+    #[test]
+    fn words_in_which_the_kernel_waits_are_kept() {
+        let load = |number: u64| Descriptor::load(cp2_dma::Target::Broadcast, 16 * number, 0, 16);
+        let page = |number: u64| ListedPage {
+            early: vec![load(10 * number)],
+            loads: vec![load(10 * number + 1)],
+            replaces: number > 0,
+            ..ListedPage::default()
+        };
+        let pass = ListedPass {
+            pages: (0..8).map(page).collect(),
+            buffers: 3,
+            address: 0,
+            steps: Arc::default(),
+            protection: None,
+        };
+        let kernel = PageKernel {
+            name: "test".to_owned(),
+            entry: 0,
+        };
+        let work = ListedWork {
+            pass: &pass,
+            names: ["load", "store"].map(Arc::from),
+        };
+        let commands = super::super::Commands::new(work, &kernel, Event(1), &[]);
+        let given: Vec<u64> = commands
+            .filter_map(|command| match command.action {
+                crate::Action::Dma(transfer) => Some(transfer.system / 16),
+                _ => None,
+            })
+            .collect();
+        let expected = [0, 1, 10, 11, 30, 20, 21, 40, 31, 50, 41, 60, 51, 70, 61, 71];
+        assert_eq!(given, expected);
     }
 
     /// What does not wait for what is in use is loaded when the buffer is free, and once.

@@ -6,10 +6,11 @@ use super::heights::{Work, anywhere, highest};
 use super::kernel::Kernel;
 use super::loops::Loop;
 use super::pages::Pages;
-use super::row::{QUAD, Row};
+use super::row::Row;
 use super::scheduled::Scheduled;
 use crate::job::Job;
 use cp2_host::Options;
+use cp2_host::paging::aligned;
 use cp2_machine::Machine;
 use cp2_problems::stencil::{self, Stencil, StencilProblem};
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub(super) fn filled_row(columns: usize, machine: &Machine) -> usize {
 }
 
 /// A row of blocks of so many columns.
-fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
+fn row<'a>(problem: &'a StencilProblem, machine: &Machine, width: usize, whole: bool) -> Row<'a> {
     let [_, rows, columns] = problem.extents();
     Row {
         stencil: problem.stencil(),
@@ -87,6 +88,7 @@ fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
         rows,
         width,
         whole,
+        margin: i64::try_from(aligned(machine)).unwrap_or(i64::MAX),
     }
 }
 
@@ -94,15 +96,15 @@ fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
 pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
     let [_, _, columns] = problem.extents();
     let wide = filled_row(columns, machine);
-    // Windows of parts have a quad on either side, which the DMA has to move too.
-    let quads = QUAD
-        .unsigned_abs()
-        .is_multiple_of(machine.dma.granule.0.max(1));
-    let parts = WIDTHS.into_iter().filter(|width| quads && *width < wide);
-    let rows = [row(problem, wide, true)]
+    // Parts begin and end at granules of the DMA.
+    let granule = machine.dma.granule.0;
+    let parts = WIDTHS
+        .into_iter()
+        .filter(|&width| width < wide && (4 * width as u64).is_multiple_of(granule.max(1)));
+    let rows = [row(problem, machine, wide, true)]
         .into_iter()
         .filter(|_| wide <= WHOLE)
-        .chain(parts.map(|width| row(problem, width, false)));
+        .chain(parts.map(|width| row(problem, machine, width, false)));
     // Of planes whole rows are the cheapest. Of rows alone blocks that are narrower are higher; where they need no other passes, they are compared.
     let alike = columns == wide && problem.edge() != stencil::Edge::Mirrored;
     let compared = problem.shape().len() == 2 && alike;
@@ -120,17 +122,11 @@ pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chos
         }
     }
     best.ok_or_else(|| {
-        refused.unwrap_or_else(|| match quads {
-            false => StencilError::Granule {
-                row: 4 * wide,
-                machine: machine.name.clone(),
-                granule: machine.dma.granule.0,
-            },
-            true => StencilError::NoBlock {
-                points: problem.stencil().points().len(),
-                machine: machine.name.clone(),
-                dmem: machine.cp2.dmem.0,
-            },
+        refused.unwrap_or_else(|| StencilError::NoBlock {
+            points: problem.stencil().points().len(),
+            machine: machine.name.clone(),
+            dmem: machine.cp2.dmem.0,
+            granule,
         })
     })
 }
@@ -181,7 +177,7 @@ pub(super) fn double(
 ) -> Result<Option<Chosen>, StencilError> {
     let [planes, _, columns] = problem.extents();
     let stencils = scaled(problem);
-    let own = row(problem, filled_row(columns, machine), true);
+    let own = row(problem, machine, filled_row(columns, machine), true);
     let [first, second] = [0, 1].map(|step| Row {
         stencil: stencils.get(step).unwrap_or(own.stencil),
         ..own.clone()

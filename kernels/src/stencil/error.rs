@@ -9,7 +9,7 @@ use cp2_problems::DataError;
 pub enum StencilError {
     /// No block of any width fits.
     #[error(
-        "no block of {points} points fits the local memory of {machine}, {dmem} bytes; expected fewer points, or a machine with more"
+        "no block of {points} points with rows of whole granules of {granule} bytes fits the local memory of {machine}, {dmem} bytes; expected fewer points, or a machine with more memory or smaller granules"
     )]
     NoBlock {
         /// Points of the stencil.
@@ -18,17 +18,7 @@ pub enum StencilError {
         machine: String,
         /// Bytes of a section's local memory.
         dmem: u64,
-    },
-    /// Rows are too long to be blocks as wholes, and parts of them with a quad on either side are no whole granules.
-    #[error(
-        "no kernel of whole rows of {row} bytes fits {machine}, and its DMA moves whole granules of {granule} bytes, so that rows cannot be cut into parts with a quad on either side; take shorter rows, fewer points, or a machine with a granule of at most 16 bytes"
-    )]
-    Granule {
-        /// Bytes of a row, filled up to quads.
-        row: usize,
-        /// The machine.
-        machine: String,
-        /// Bytes of a granule.
+        /// Bytes of a granule of the DMA.
         granule: u64,
     },
     /// The arrays do not fit system memory.

@@ -72,8 +72,10 @@ pub(super) struct Row<'a> {
     pub(super) rows: usize,
     /// Elements of the block's, a multiple of 4.
     pub(super) width: usize,
-    /// The block is as wide as the array, and no neighbours lie beside it; else there is a quad of them on either side.
+    /// The block is as wide as the array, and no neighbours lie beside it; else the window has some of them on either side.
     pub(super) whole: bool,
+    /// Bytes of the neighbours that a window has on either side of a block that is a part of rows: a quad, or a granule of the DMA where that is larger.
+    pub(super) margin: i64,
 }
 
 /// Rows of neighbours, by planes and rows.
@@ -209,7 +211,7 @@ impl Row<'_> {
         let own = QUAD * self.quads();
         match self.whole {
             true => [own, own],
-            false => [own + 2 * QUAD, own],
+            false => [own + 2 * self.margin, own],
         }
     }
 

@@ -77,6 +77,7 @@ impl Row<'_> {
             points: self.stencil.points().len(),
             machine: machine.name.clone(),
             dmem: machine.cp2.dmem.0,
+            granule: machine.dma.granule.0,
         }))
     }
 }

@@ -217,17 +217,28 @@ fn two_steps_are_right_with_coefficients_of_any_size() {
     }
 }
 
-/// Parts of rows have a quad on either side, which a DMA of larger granules does not move.
+/// Parts of rows have a granule of neighbours on either side, also where a granule is more than a quad, and whether rows are whole granules or not.
 #[test]
-fn parts_of_rows_want_granules_of_a_quad() {
-    let mut machine = Machine::builtin("vm7").unwrap();
-    machine.dma.granule = cp2_machine::Bytes(32);
-    let machine = Arc::new(machine);
-    let long = Stencils::new(&problem(&[8, 2048], 5, Edge::Zero, 1), machine.clone());
-    let said = long.err().unwrap().to_string();
-    assert!(said.contains("cannot be cut into parts"), "{said}");
-    let plan = Stencils::new(&problem(&[8, 64], 5, Edge::Zero, 1), machine).unwrap();
-    assert_eq!(wrong_plan(&plan, Case::Random), None);
+fn parts_of_rows_have_neighbours_of_whole_granules() {
+    for granule in [32, 64] {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        machine.dma.granule = cp2_machine::Bytes(granule);
+        let machine = Arc::new(machine);
+        for (shape, points, steps) in [
+            (&[3, 848][..], 5, 1),
+            (&[8, 2048], 9, 2),
+            (&[5, 1030], 5, 3),
+            (&[4, 5, 1100], 7, 2),
+            (&[2, 3, 1501], 27, 1),
+        ] {
+            for edge in Edge::ALL {
+                let problem = problem(shape, points, edge, steps);
+                let plan = Stencils::new(&problem, machine.clone()).unwrap();
+                let wrong = wrong_plan(&plan, Case::Random);
+                assert_eq!(wrong, None, "{shape:?} {edge:?}, {granule}");
+            }
+        }
+    }
 }
 
 /// Rows that are no whole granules are filled up on the way in, and emptied on the way out.

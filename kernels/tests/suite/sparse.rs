@@ -235,6 +235,21 @@ fn long_stretches_of_empty_rows() {
     }
 }
 
+/// A long vector of which a page has few entries a segment: several pages in a row bring a segment, and the kernel waits for each in words of the page before.
+#[test]
+fn few_entries_of_each_segment() {
+    for (rows, cols, count) in [(64, 100_000, 300), (30, 200_000, 400), (1000, 60_000, 2000)] {
+        let entry = |i: u32| (i * 7 % rows, i * 7919 % cols, 0.5 + f64::from(i % 13));
+        let entries = Triplets::Real((0..count).map(entry).collect());
+        let matrix = SparseMatrix::from_triplets(rows as usize, cols as usize, &entries).unwrap();
+        let problem = SpmvProblem::new(Arc::new(matrix), 1).unwrap();
+        for vm in ["vm7", "vm9"] {
+            let choice = (Some(Format::Gather), Case::Random, 1);
+            checked(&problem, &machine(vm), choice);
+        }
+    }
+}
+
 /// Two vectors side by side take what one takes, or little more, where each entry has words of its own; a third one goes alone, and arrays are taken apart.
 #[test]
 fn vectors_two_at_a_time() {
