@@ -46,6 +46,47 @@ pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory>
     })
 }
 
+/// Bytes for transforms of so many numbers, the lengths of whose axes are these, and of so many numbers together.
+pub(crate) fn of_transforms(axes: &[usize], numbers: usize) -> u64 {
+    let length = axes
+        .iter()
+        .fold(1u64, |n, &axis| n.saturating_mul(axis as u64));
+    // A length with a large prime factor is a convolution of at least twice that length.
+    let each = match axes.iter().any(|&axis| has_large_factor(axis)) {
+        true => PADDED,
+        false => TRANSFORMED,
+    };
+    let data = (numbers as u64).saturating_mul(TRANSFORM_DATA);
+    length.saturating_mul(each).saturating_add(data)
+}
+
+/// Whether a prime factor is larger than those that transforms have radices for.
+fn has_large_factor(mut length: usize) -> bool {
+    for radix in 2..=LARGEST_RADIX {
+        while length > radix && length.is_multiple_of(radix) {
+            length /= radix;
+        }
+    }
+    length > LARGEST_RADIX
+}
+
+const LARGEST_RADIX: usize = 31;
+/// Bytes of a number of a transform's length, plain and as a convolution, and of a number of all transforms, as they were measured
+/// and a little more.
+const TRANSFORMED: u64 = 100;
+const PADDED: u64 = 340;
+const TRANSFORM_DATA: u64 = 30;
+
+/// Bytes for filters: of samples and outputs together, which have so many bytes each.
+pub(crate) fn of_filter(samples: u64, outputs: u64, element: u64) -> u64 {
+    samples
+        .saturating_add(outputs)
+        .saturating_mul(element.saturating_mul(FILTERED))
+}
+
+/// Bytes for a byte of a sample or of an output, as they were measured and a little more.
+const FILTERED: u64 = 3;
+
 /// Bytes for planning products with a matrix of so many entries and rows plus columns, and for so many vectors in single and
 /// double precision: formats are tried one after the other.
 pub(crate) fn of_matrix(entries: usize, sides: usize, vectors: usize) -> u64 {

@@ -11,6 +11,7 @@ pub(crate) use planned::{Numbers, Planned};
 use super::MachineArg;
 use super::signal::{Origin, Signal, SignalArgs};
 use crate::io::{Outputs, shown, write_array};
+use crate::memory;
 use crate::outcome::{Failure, Outcome};
 use crate::picture;
 use crate::progress;
@@ -78,12 +79,24 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             real: args.real,
         };
         let batch = args.signal.batch(asked.numbers())?;
+        let length = asked.numbers();
+        let axes = asked.axes.map_or(vec![length], <[usize]>::to_vec);
+        memory::admit("plans of transforms", memory::of_transforms(&axes, length))?;
         let _planning = progress::planning(json);
         return show::show(&machine, &asked, batch);
     }
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {
         let _planning = progress::planning(json);
+        let axes = args
+            .shape
+            .as_ref()
+            .map_or(vec![row], |Shape(axes)| axes.clone());
+        let length = axes
+            .iter()
+            .fold(1, |n: usize, &axis| n.saturating_mul(axis));
+        let bytes = memory::of_transforms(&axes, length.saturating_mul(batch));
+        memory::admit(format!("{batch} transforms of {length} numbers"), bytes)?;
         if let Some(Shape(shape)) = &args.shape {
             return Planned::array(&machine, shape, direction, batch);
         }

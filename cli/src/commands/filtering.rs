@@ -6,6 +6,7 @@ use super::ways::Spoiled;
 use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{self, NonFinite, Noted, Timed, shown};
+use crate::memory;
 use crate::outcome::{Failure, Outcome, Wrong};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
@@ -74,6 +75,11 @@ where
     let samples = signal.shape.last().copied().unwrap_or(0);
     let planning = crate::progress::planning(json);
     let what = (task.mode, task.rate);
+    let all = (channels as u64).saturating_mul(samples as u64);
+    let count = task.rate.count(samples, taps.len()) as u64;
+    let outputs = (channels as u64).saturating_mul(count);
+    let bytes = memory::of_filter(all, outputs, std::mem::size_of::<T>() as u64);
+    memory::admit(format!("{channels} channels of {samples} samples"), bytes)?;
     let filter = Convolver::by::<T>(machine, (taps, channels, samples), what, task.ways);
     let planned = filter.and_then(|filter| {
         let problem = ConvProblem::at_rate(taps, channels, samples, what)?;

@@ -102,6 +102,8 @@ fn too_little_memory_is_bad_input() {
             500 << 10,
         ),
         ("npb ft --class W", 400 << 10),
+        ("fft --n 131101 --batch 1", 400 << 10),
+        ("stencil --shape 64x64x128 --steps 2", 400 << 10),
     ] {
         let line = format!("{line} --json");
         let (mut none, mut some) = (PROGRAM, most);

@@ -71,7 +71,9 @@ fn edge(text: &str) -> Result<Edge, String> {
 const DEFAULT: [&[usize]; 2] = [&[512, 512], &[64, 64, 64]];
 
 /// Bytes of an element and of a coefficient of it, as they were measured and a little more.
-const ELEMENT: u64 = 50;
+const ELEMENT: u64 = 56;
+/// Of the arrays between passes.
+const BETWEEN: u64 = 24;
 const COEFFICIENT: u64 = 14;
 
 /// The problem and its input.
@@ -255,7 +257,8 @@ impl Args {
             true => problem.stencil().points().len() as u64,
             false => 0,
         };
-        let each = ELEMENT + COEFFICIENT * points;
+        let several = if problem.steps() > 1 { BETWEEN } else { 0 };
+        let each = ELEMENT + several + COEFFICIENT * points;
         memory::admit(
             problem.title(),
             each.saturating_mul(problem.elements() as u64),
