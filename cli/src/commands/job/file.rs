@@ -57,7 +57,7 @@ pub(super) struct PassSpec {
     pub(super) march: Option<March>,
     pub(super) scratch: u64,
     /// Blocks of each section in a page.
-    pub(super) page: Option<u32>,
+    pub(super) page: Option<std::num::NonZeroU32>,
     pub(super) buffering: Buffering,
 }
 
@@ -186,7 +186,7 @@ impl PassSpec {
             in_place: keys.truth("in-place")?,
             march: keys.word("march", march)?,
             scratch: keys.whole("scratch")?.map_or(0, Spanned::into_inner),
-            page: keys.whole("page")?.map(Spanned::into_inner),
+            page: keys.positive("page")?,
             buffering: keys.word("buffering", buffering)?.unwrap_or_default(),
         };
         keys.end()?;

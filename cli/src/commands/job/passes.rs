@@ -68,9 +68,9 @@ impl Job<'_> {
                     march: spec.march,
                     scratch: spec.scratch,
                     words: spec.args.iter().map(|word| word.0).collect(),
-                    size: spec
-                        .page
-                        .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
+                    size: spec.page.map_or(BlocksPerSection::ANY, |page| {
+                        BlocksPerSection::Fixed(page.get())
+                    }),
                     buffering: spec.buffering,
                     ..Sweep::new(Vec::new(), Vec::new())
                 };

@@ -3,6 +3,7 @@
 use super::text::Text;
 use crate::outcome::Failure;
 use std::fmt::Display;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -154,6 +155,19 @@ impl<'t, 'i> Keys<'t, 'i> {
             let number = whole(value)?;
             Some(T::try_from(number).map_err(|_| format!("{number} is too large a number for it")))
         })
+    }
+
+    /// A whole number from 1 on.
+    pub(super) fn positive(&mut self, key: &'static str) -> Result<Option<NonZeroU32>, Failure> {
+        let read = |value: &DeValue<'i>| {
+            let number = whole(value)?;
+            let fits =
+                u32::try_from(number).map_err(|_| format!("{number} is too large a number for it"));
+            Some(fits.and_then(|number| {
+                NonZeroU32::new(number).ok_or_else(|| "0 is too small a number for it".to_owned())
+            }))
+        };
+        Ok(self.read(key, WHOLE, read)?.map(Spanned::into_inner))
     }
 
     /// Extents along axes.

@@ -19,6 +19,7 @@ pub(super) use extents::Extents;
 pub(super) use margins::margins;
 pub(super) use results::{Expected, deliver};
 use serde_json::json;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 pub(super) use tolerance::Tolerance;
@@ -79,7 +80,7 @@ pub(crate) struct Args {
     words: Vec<Word>,
     /// Blocks of each section in a page [default: chosen by the scheduler]
     #[arg(long, value_name = "N")]
-    page: Option<u32>,
+    page: Option<NonZeroU32>,
     /// Pages in DMEM at a time: auto, single, double, triple
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = buffering)]
     buffering: Buffering,
@@ -166,9 +167,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         reduce: args.reduce,
         scratch: args.scratch,
         words: args.words.iter().map(|word| word.0).collect(),
-        size: args
-            .page
-            .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
+        size: args.page.map_or(BlocksPerSection::ANY, |page| {
+            BlocksPerSection::Fixed(page.get())
+        }),
         buffering: args.buffering,
         options,
         ..ArrayJob::new(&stem(&args.kernel))

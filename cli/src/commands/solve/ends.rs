@@ -206,7 +206,13 @@ const HELD: std::ops::RangeInclusive<f32> = 1e-12..=1e12;
 fn far(matrix: &SparseMatrix) -> Option<String> {
     let rows = (0..matrix.rows()).flat_map(|i| matrix.real_row(i));
     let largest = rows.fold(0.0f32, |most, (_, a)| most.max(a.abs()));
-    (largest > 0.0 && !HELD.contains(&largest)).then(|| {
+    if largest == 0.0 {
+        return Some(
+            "every number of the matrix is 0 in single precision; where the file has others, multiply them by a power of two that brings them near 1, x comes out divided by the same"
+                .to_owned(),
+        );
+    }
+    (!HELD.contains(&largest)).then(|| {
         format!(
             "the largest number of the matrix is {largest:.1e}: multiply it by a power of two that brings that near 1, x comes out divided by the same"
         )
