@@ -217,6 +217,16 @@ pub(crate) fn outside_time(work: &[&str]) -> String {
     }
 }
 
+/// The same as JSON fields where nobody knows what is computed: a program or a list of commands, but no problem.
+pub(crate) fn unknown_limits(outside: &[&str]) -> Value {
+    json!({
+        "bound_cycles": null,
+        "reference_cycles": null,
+        "efficiency": null,
+        "outside_time": outside,
+    })
+}
+
 /// What a run could have taken, as text and as JSON fields.
 pub(crate) struct Limits {
     pub(crate) text: String,

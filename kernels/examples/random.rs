@@ -1,8 +1,9 @@
 //! Runs drawn at random, any number of them: machine, kernel, size and input.
 //!
-//! `cargo run --release -p cp2-kernels --example random -- [--seed FIRST] [--count RUNS] [--threads N] [--show]`
+//! `cargo run --release -p cp2-kernels --example random -- [--subject NAME] [--seed FIRST] [--count RUNS] [--threads N] [--show]`
 //!
-//! A seed stands for a run. Of each that is wrong, does not end or panics there is a line, and the
+//! A seed stands for a run. With `--subject` those seeds are passed over that stand for other kernels or problems: RUNS
+//! are left, the first of them from FIRST on, or from 2^32 + FIRST on for benchmarks. Of each that is wrong, does not end or panics there is a line, and the
 //! command that repeats it; `--show` prints every run, and of a single one the machine as a file.
 #![allow(clippy::unwrap_used, reason = "shared with tests")]
 
@@ -16,14 +17,17 @@ mod subjects;
 mod trial;
 
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use subjects::{BENCHMARKS, Subject};
 use trial::{End, Trial};
 
 /// Host time after which a run is worth a line, whatever comes of it.
 const LONG: Duration = Duration::from_secs(20);
 
 struct Args {
+    subject: Option<String>,
     seed: u64,
     count: u64,
     threads: usize,
@@ -33,6 +37,7 @@ struct Args {
 impl Args {
     fn read() -> Option<Self> {
         let mut args = Self {
+            subject: None,
             seed: 0,
             count: 1,
             threads: 1,
@@ -42,6 +47,10 @@ impl Args {
         while let Some(word) = words.next() {
             if word == "--show" {
                 args.show = true;
+                continue;
+            }
+            if word == "--subject" {
+                args.subject = Some(words.next()?);
                 continue;
             }
             let number: u64 = words.next()?.parse().ok()?;
@@ -54,22 +63,64 @@ impl Args {
         }
         Some(args)
     }
+
+    /// The seeds that may stand for the runs asked for: all from the first one on, or those of benchmarks or of everything else.
+    fn seeds(&self) -> Result<Box<dyn Iterator<Item = u64> + Send>, String> {
+        let Some(subject) = &self.subject else {
+            let first = self.seed;
+            return Ok(Box::new((0..).map(move |index| first.wrapping_add(index))));
+        };
+        let names = |benchmarks| Subject::all(benchmarks).into_iter().map(Subject::name);
+        if names(true).any(|name| name == subject) {
+            let first = match self.seed < BENCHMARKS {
+                true => self.seed + BENCHMARKS,
+                false => self.seed,
+            };
+            return Ok(Box::new(first..=u64::MAX));
+        }
+        if names(false).any(|name| name == subject) {
+            return match self.seed < BENCHMARKS {
+                true => Ok(Box::new(self.seed..BENCHMARKS)),
+                false => Err(format!(
+                    "--seed {}: expected less than {BENCHMARKS}, from where on runs are of benchmarks",
+                    self.seed
+                )),
+            };
+        }
+        let all: Vec<_> = names(false).chain(names(true)).collect();
+        Err(format!(
+            "--subject {subject}: expected one of {}",
+            all.join(", ")
+        ))
+    }
 }
 
 fn main() -> ExitCode {
     let Some(args) = Args::read() else {
-        eprintln!("expected [--seed FIRST] [--count RUNS] [--threads N] [--show]");
+        eprintln!("expected [--subject NAME] [--seed FIRST] [--count RUNS] [--threads N] [--show]");
         return ExitCode::from(2);
     };
-    let (next, counts) = (AtomicU64::new(0), [const { AtomicU64::new(0) }; 3]);
+    let seeds = match args.seeds() {
+        Ok(seeds) => seeds,
+        Err(why) => {
+            eprintln!("error: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    let is_of = |trial: &Trial| {
+        let subject = args.subject.as_deref();
+        subject.is_none_or(|subject| trial.subject.name() == subject)
+    };
+    let trials = seeds.map(Trial::of).filter(is_of);
+    let trials = Mutex::new(trials.take(usize::try_from(args.count).unwrap_or(usize::MAX)));
+    let counts = [const { AtomicU64::new(0) }; 3];
     std::thread::scope(|scope| {
         let work = || {
             loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= args.count {
+                let Some(trial) = trials.lock().unwrap().next() else {
                     return;
-                }
-                let which = carry_out(args.seed.wrapping_add(index), &args);
+                };
+                let which = carry_out(&trial, &args);
                 counts[which].fetch_add(1, Ordering::Relaxed);
             }
         };
@@ -82,14 +133,13 @@ fn main() -> ExitCode {
     let [right, refused, wrong] = counts.map(AtomicU64::into_inner);
     println!(
         "{} runs: {right} right, {refused} refused, {wrong} wrong",
-        args.count
+        right + refused + wrong
     );
     ExitCode::from(u8::from(wrong > 0))
 }
 
 /// 0 for right, 1 for refused, 2 for wrong.
-fn carry_out(seed: u64, args: &Args) -> usize {
-    let trial = Trial::of(seed);
+fn carry_out(trial: &Trial, args: &Args) -> usize {
     let started = Instant::now();
     let end = trial.run();
     let seconds = started.elapsed();
@@ -103,7 +153,8 @@ fn carry_out(seed: u64, args: &Args) -> usize {
     }
     if which == 2 {
         println!(
-            "  again: cargo run --release -p cp2-kernels --example random -- --seed {seed} --show"
+            "  again: cargo run --release -p cp2-kernels --example random -- --seed {} --show",
+            trial.seed
         );
     }
     if args.show && args.count == 1 {

@@ -93,6 +93,17 @@ impl Source<Complex32> for Channels {
     }
 }
 
+impl Channels {
+    /// Whether real numbers of a file become complex ones, as their taps are complex.
+    pub(crate) fn is_widened(&self) -> bool {
+        let array = match &self.values {
+            Values::Array(array) => Some(array),
+            _ => None,
+        };
+        !self.real && array.is_some_and(|array| array.kind != Kind::Complex64)
+    }
+}
+
 impl ChannelArgs {
     /// Reads or generates signal and taps.
     pub(crate) fn load(

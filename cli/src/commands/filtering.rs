@@ -9,10 +9,10 @@ use crate::io::{self, NonFinite, Noted, Timed, shown};
 use crate::memory;
 use crate::outcome::{Failure, Outcome, Wrong};
 use crate::provenance::Provenance;
-use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
+use crate::simulation::{SimulationArgs, conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
 use cp2_host::{Buffer, HostError, Source};
-use cp2_kernels::conv::{ConvProblem, Convolver, Mode, Numbers, Rate, Ways, source};
+use cp2_kernels::conv::{ConvProblem, Convolver, Method, Mode, Numbers, Rate, Ways, source};
 use cp2_kernels::{KernelRun, Verdict, judged};
 use cp2_machine::Machine;
 use cp2_problems::Problem as _;
@@ -100,6 +100,7 @@ where
             ..Outcome::default()
         });
     }
+    let outside = outside(&filter, signal.is_widened());
     let (options, progress) = task.simulation.begin(Some(known.reference.get()), json);
     let threads = options.threads;
     let mut noted = Noted::<T>::new(signal);
@@ -122,13 +123,14 @@ where
         _ => None,
     };
     let mut outcome = Outcome {
-        text: text(&problem, &filter, &run, verdict, host_seconds),
+        text: text(&problem, &filter, &run, verdict, host_seconds) + &outside_time(&outside),
         json: merge(
             fields(&problem, &filter, &run, verdict, host_seconds),
             json!({
                 "nonfinite_samples": spoiled.samples.count,
                 "nonfinite_taps": spoiled.taps.count,
                 "nonfinite_spread": spoiled.spreads(&problem, &filter),
+                "outside_time": outside,
             }),
         ),
         notes: spoiled.warnings(&problem, &filter),
@@ -154,6 +156,17 @@ where
         task.channels.write(signal, result, text, json)?;
     }
     Ok(outcome)
+}
+
+/// What the host does with taps and samples before time begins.
+fn outside(filter: &Convolver, widened: bool) -> Vec<&'static str> {
+    let taps = match filter.method() {
+        Method::Direct => "the taps are put into the order of the kernel",
+        Method::OverlapSave => "the taps are transformed",
+    };
+    let samples = "the real numbers of the file become complex ones as they are read";
+    let samples = widened.then_some(samples);
+    [taps].into_iter().chain(samples).collect()
 }
 
 /// Compares the channels that are finite with the reference, and says how many they are; none where none is.

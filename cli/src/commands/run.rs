@@ -7,7 +7,7 @@ use super::{AssemblerArgs, source_text};
 use crate::io::{FileError, Kind, Outputs, read_rows};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
-use crate::simulation::{SimulationArgs, conclude, figures, table};
+use crate::simulation::{SimulationArgs, conclude, figures, merge, table, unknown_limits};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::{Action, Command, Device, Event, Run};
 use cp2_machine::Machine;
@@ -120,7 +120,7 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
         text: table(&run.report),
         json: Provenance::new("cp2-run/1", &machine, None)
             .engine(args.simulation.engine().on(&machine))
-            .with(figures(&run.report)),
+            .with(merge(figures(&run.report), unknown_limits(&[]))),
         notes,
         exit: 0,
     };

@@ -12,6 +12,7 @@ mod checks;
 mod emitted;
 mod fft;
 mod fft_refused;
+mod figures;
 mod filters;
 mod jobs;
 mod kernels;

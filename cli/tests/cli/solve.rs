@@ -70,6 +70,29 @@ fn systems_are_solved_by_every_method() {
 }
 
 /// The residual of the chain with 2 on the diagonal, in double precision.
+/// A column gives a column, a row a row, in whichever format, and a wrong end names the format and the other one.
+#[test]
+fn x_has_the_shape_of_b() {
+    let bench = Bench::new();
+    bench.write("a.mtx", laplacian(8));
+    let ones = bytes(&[1.0; 8]);
+    for (shape, format) in [("(8, 1)", "gather"), ("(8,)", "diagonal")] {
+        bench.write("b.npy", npy("<f4", "False", shape, &ones));
+        let line = format!("solve --matrix a.mtx --rhs b.npy --method cg --format {format}");
+        let json = bench.cp2(&format!("{line} --output x.npy --json"));
+        assert_eq!(json.works().json()["format"], format);
+        let x = String::from_utf8_lossy(&bench.read("x.npy")).into_owned();
+        assert!(x.contains(shape), "{x}");
+    }
+    let line = "solve --matrix a.mtx --rhs b.npy --method cg --iterations 1";
+    for (format, other) in [("gather", "diagonal"), ("diagonal", "gather")] {
+        let packed = format!("packed as `{format}`");
+        let compare = format!("compare with --format {other}");
+        let ended = bench.cp2(&format!("{line} --format {format}"));
+        ended.fails(1, &["not solved", &packed, &compare]);
+    }
+}
+
 fn residual(b: &[f32], x: &[f32]) -> f64 {
     let at = |i: usize| x.get(i).copied().map_or(0.0, f64::from);
     let left = |i: usize| {

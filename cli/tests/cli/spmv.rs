@@ -162,6 +162,15 @@ fn powers_come_near_an_eigenvalue() {
     assert_eq!(json["cols"], 8);
     assert!(json["pays_after"].is_u64() || json["pays_after"].is_null());
     assert!(json["pack_seconds_simulated"].as_f64() > Some(0.0));
+    // A column gives a column.
+    bench.write(
+        "column.npy",
+        npy("<f4", "False", "(8, 1)", &bytes(&[1.0; 8])),
+    );
+    let column = "spmv --matrix a.mtx --iterations 3 --x column.npy --output column-out.npy";
+    bench.cp2(column).works();
+    let column = String::from_utf8_lossy(&bench.read("column-out.npy")).into_owned();
+    assert!(column.contains("(8, 1)"), "{column}");
     let largest = 2.5 + 2.0 * (std::f64::consts::PI / 9.0).cos();
     for field in ["eigenvalue", "eigenvalue_f64"] {
         let found = json[field].as_f64().unwrap();

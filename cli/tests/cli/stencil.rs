@@ -100,6 +100,45 @@ fn a_plan_runs_nothing() {
     assert_eq!(run["cycles"].as_u64(), Some(expected));
 }
 
+/// Every pass is in the plan with what it should take, and all of them are the price of the job.
+#[test]
+fn plans_list_every_pass() {
+    let bench = Bench::new();
+    for (line, steps) in [
+        // Two steps in a pass, and an odd one behind them.
+        ("--shape 32x64x128 --steps 3", &[2, 1][..]),
+        // Whole rows are filled up before the first step and closed up behind the last.
+        ("--shape 24x61 --steps 2 --edge periodic", &[0, 1, 1, 0]),
+        ("--shape 3x64 --points 9 --steps 4", &[1, 1, 1, 1]),
+    ] {
+        let line = format!("stencil {line}");
+        let json = bench.cp2(&format!("{line} --plan --json")).works().json();
+        let passes = json["passes"].as_array().unwrap();
+        let number = |pass: &serde_json::Value, key: &str| pass[key].as_u64().unwrap();
+        let found: Vec<u64> = passes.iter().map(|pass| number(pass, "steps")).collect();
+        assert_eq!(found, steps, "{line}");
+        for pass in passes {
+            assert_eq!(pass["relayout"] == true, number(pass, "steps") == 0);
+            assert!(number(pass, "pages") > 0 && number(pass, "expected_cycles") > 0);
+        }
+        let prices = passes.iter().map(|pass| number(pass, "expected_cycles"));
+        assert_eq!(prices.sum::<u64>(), number(&json, "expected_cycles"));
+        let run = bench.cp2(&format!("{line} --json")).works().json();
+        assert_eq!(run["passes"].as_u64(), Some(passes.len() as u64));
+        let [cycles, expected] = [number(&run, "cycles"), number(&json, "expected_cycles")];
+        assert!(
+            cycles.abs_diff(expected) <= cycles / 100,
+            "{line}: {cycles} {expected}"
+        );
+        let text = bench.cp2(&format!("{line} --plan")).works().out.clone();
+        assert!(text.contains("pages of pass"), "{text}");
+        for pass in passes {
+            let cycles = pass["expected_cycles"].to_string();
+            assert!(text.contains(&cycles), "{cycles}: {text}");
+        }
+    }
+}
+
 #[test]
 fn wrong_inputs_are_refused_in_words() {
     let bench = Bench::new();

@@ -40,6 +40,8 @@ pub(super) struct Forecast {
     passed: Ticks,
     /// When the control CPU came to each mark.
     marks: Vec<u64>,
+    /// When each kernel stopped.
+    stops: Vec<u64>,
     /// What was computed would have decided how the run goes on, or a kernel waits for ever.
     open: bool,
 }
@@ -281,9 +283,12 @@ impl Forecast {
                         None
                     }
                     Mark::Signal(event) => Some(Arrival::Signal { event, at }),
-                    Mark::Stop => Some(Arrival::Kernel {
-                        command: kernel.command,
-                    }),
+                    Mark::Stop => {
+                        self.stops.push(at);
+                        Some(Arrival::Kernel {
+                            command: kernel.command,
+                        })
+                    }
                 };
                 if let Some(arrival) = arrival {
                     self.state.arrive(at + completion, arrival);
@@ -336,17 +341,32 @@ impl Device {
     ///
     /// # Errors
     /// A command can never be carried out.
-    pub fn expected(mut self) -> Result<Option<Vec<u64>>, HostError> {
+    pub fn expected(self) -> Result<Option<Vec<u64>>, HostError> {
+        self.foreseen(|forecast| forecast.marks)
+    }
+
+    /// The same until each kernel but the last has stopped, and until all is done.
+    ///
+    /// # Errors
+    /// A command can never be carried out.
+    pub fn expected_of_kernels(self) -> Result<Option<Vec<u64>>, HostError> {
+        self.foreseen(|mut forecast| {
+            forecast.stops.pop();
+            forecast.stops
+        })
+    }
+
+    /// Some ends, and that of all.
+    fn foreseen(
+        mut self,
+        ends: impl FnOnce(Forecast) -> Vec<u64>,
+    ) -> Result<Option<Vec<u64>>, HostError> {
         self.simulate(false)?;
         Ok(self.forecast.and_then(|forecast| {
-            let Forecast {
-                open,
-                mut marks,
-                state,
-                ..
-            } = *forecast;
-            marks.push(state.now);
-            (!open).then_some(marks)
+            let (open, now) = (forecast.open, forecast.state.now);
+            let mut ends = ends(*forecast);
+            ends.push(now);
+            (!open).then_some(ends)
         }))
     }
 }

@@ -31,6 +31,22 @@ impl Job {
     /// # Errors
     /// The cycles of a kernel cannot be counted.
     pub(crate) fn prices(&self) -> Result<Vec<u64>, Unpriced> {
+        let ends = self.forecast()?.expected().map_err(JobError::from)?;
+        ends.ok_or(Unpriced::Decided)
+    }
+
+    /// What each pass should take, in order: from where the kernel of the pass before stops to where its own does, of the first from
+    /// the beginning on and of the last to the end, so that all of them are [`Job::expected`]. None where that is none.
+    #[must_use]
+    pub fn expected_of_passes(&self) -> Option<Vec<Cycles>> {
+        let ends = self.forecast().ok()?.expected_of_kernels().ok()??;
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        let passes = ends.iter().zip(begins);
+        Some(passes.map(|(end, begin)| Cycles(end - begin)).collect())
+    }
+
+    /// A device that has been given the commands of the job, and computes nothing.
+    fn forecast(&self) -> Result<Device, Unpriced> {
         let kernels = self.items.iter().filter_map(|item| match item {
             Item::Pass(pass) => self.passes.get(*pass),
             _ => None,
@@ -39,8 +55,7 @@ impl Job {
         let steps: Vec<KernelSteps> = steps.collect::<Result<_, _>>()?;
         let mut device = Device::forecast(self.machine().clone(), steps);
         Giving::new(&mut device, &self.passes).all(&self.items)?;
-        let ends = device.expected().map_err(JobError::from)?;
-        ends.ok_or(Unpriced::Decided)
+        Ok(device)
     }
 
     /// The proved limit of a job of which nothing is known but its arrays: each once over the DMA channel.

@@ -261,6 +261,15 @@ impl Stencils {
         passes.collect()
     }
 
+    /// How many steps each pass computes, in order; passes that put arrays into another layout, which the job may have too, do not count.
+    #[must_use]
+    pub fn steps_of_passes(&self) -> Vec<usize> {
+        let passes = self.passes().into_iter();
+        passes
+            .flat_map(|(chosen, count)| vec![chosen.pages.steps.max(1); count])
+            .collect()
+    }
+
     /// What any program and the best known one take.
     #[must_use]
     pub fn figures(&self) -> Figures {

@@ -46,7 +46,7 @@ fn found(entries: &[(u32, u32, f64)], b: &[f32], x: &[f32]) -> [f64; 2] {
 
 /// What a solver leaves: x, residuals and end.
 fn solved(problem: &SolveProblem, name: &str, b: &[f32]) -> (Vec<f32>, Vec<f64>, End) {
-    let solver = Solver::new(problem.clone(), &machine(name)).unwrap();
+    let solver = Solver::new(problem.clone(), &machine(name), None).unwrap();
     let task = solver.task(b, Options::default()).unwrap();
     let done = task.run(solver.figures(1)).unwrap();
     assert!(done.keeps_inputs().unwrap());

@@ -275,6 +275,29 @@ fn vectors_two_at_a_time() {
     assert!(complex(2) > 2.0 * complex(1));
 }
 
+/// What a multiplication selects from is still in its register, with as many sections as make more pairs than there are registers.
+#[test]
+fn pairs_of_many_sections_stay_until_they_are_selected() {
+    for sections in [6, 7] {
+        let mut machine = (*machine("vm7")).clone();
+        machine.cp2.sections = sections;
+        let machine = Arc::new(machine);
+        for seed in 1..4 {
+            let made = Made {
+                each: 9,
+                seed,
+                ..Made::new(Pattern::Random, 400)
+            };
+            let problem = SpmvProblem::made(&made, 1).unwrap();
+            let choice = (Some(Format::Gather), Case::Random, 1);
+            let products = Products::new(&problem, &machine, choice.0).unwrap();
+            // None is left idle: with four sections there are registers for all pairs.
+            assert!(!products.recipe().contains("sections"));
+            checked(&problem, &machine, choice);
+        }
+    }
+}
+
 /// Vectors come panel by panel where there are many: rows of whole granules and others, of the last panel a part, on machines that move more at a time. A vector
 /// more takes about as long as each of the others.
 #[test]

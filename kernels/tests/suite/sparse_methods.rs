@@ -175,7 +175,7 @@ fn symmetric(n: usize, entries: &[(u32, u32, f64)]) -> SparseMatrix {
 fn ends(matrix: SparseMatrix, method: Method, b: &[f32], most: usize) -> (End, usize) {
     let problem = SolveProblem::new(matrix.into(), method, 1e-5, most).unwrap();
     let exact = problem.solve::<f64>(b);
-    let solver = Solver::new(problem, &machine("vm7")).unwrap();
+    let solver = Solver::new(problem, &machine("vm7"), None).unwrap();
     let task = solver.task(b, Options::default()).unwrap();
     let done = task.run(solver.figures(1)).unwrap();
     let output = done.output.unwrap();

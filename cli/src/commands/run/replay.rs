@@ -4,12 +4,15 @@ use super::Args;
 use crate::io::{Kind, shown, write_array};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
-use crate::simulation::{figures, table};
+use crate::simulation::{figures, merge, table, unknown_limits};
 use cp2_host::Run;
 use cp2_host::emit::{self, Expected, Replay};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
+
+/// What lies in memory when the time of a replay begins.
+const OUTSIDE: &[&str] = &["what the recorded command had made before its time began"];
 
 /// Runs it, and says whether it did what was recorded. Inputs may hold other data: the commands are the same then,
 /// and so are the cycles, but not the results.
@@ -43,7 +46,7 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
         text: table(&run.report),
         json: Provenance::new("cp2-run/1", &machine, None)
             .engine(args.simulation.engine().on(&machine))
-            .with(figures(&run.report)),
+            .with(merge(figures(&run.report), unknown_limits(OUTSIDE))),
         ..Outcome::default()
     };
     outcome.not_judged();

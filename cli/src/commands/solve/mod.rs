@@ -3,6 +3,7 @@
 mod ends;
 
 use super::MachineArg;
+use super::spmv::other_format;
 use crate::interrupt;
 use crate::io::{
     Array, Kind, Outputs, check_extension, read_matrix, read_vector, shown, write_whole,
@@ -15,7 +16,7 @@ use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
 use cp2_kernels::KernelRun;
-use cp2_kernels::sparse::Solver;
+use cp2_kernels::sparse::{Format, Solver};
 use cp2_machine::Machine;
 use cp2_problems::Data;
 use cp2_problems::Problem as _;
@@ -44,7 +45,10 @@ pub(crate) struct Args {
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = iterations)]
     iterations: usize,
-    /// Write x [default: not written]
+    /// Pack the matrix in this format [default: the one whose product takes the fewest cycles]
+    #[arg(long, value_name = "NAME")]
+    format: Option<Format>,
+    /// Write x, in the shape of b [default: not written]
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
     /// Draw the residual of each iteration, as .svg [default: not drawn]
@@ -101,14 +105,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
     let nnz = problem.matrix().nnz();
     memory::admit(problem.title(), memory::of_matrix(nnz, 2 * rows, 6))?;
-    let b = read_vector(&args.rhs, rows, machine.host.memory.0)?;
+    let (b, shape) = read_vector(&args.rhs, rows, machine.host.memory.0)?;
     if let Some(warning) = ends::warning(args.tolerance) {
         crate::say(&warning);
     }
     let (solver, pack_seconds) = {
         let _planning = progress::planning(json);
         let started = Instant::now();
-        let solver = Solver::new(problem.clone(), &machine).map_err(Failure::input)?;
+        let solver = Solver::new(problem.clone(), &machine, args.format);
+        let solver = solver.map_err(Failure::input)?;
         (solver, started.elapsed().as_secs_f64())
     };
     let bytes = memory::of_iterations(solver.product(), 0, (2 * rows, 6));
@@ -120,7 +125,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let host_seconds = started.elapsed().as_secs_f64();
     report(
         (args, &machine),
-        (&problem, &solver, &b),
+        (&problem, &solver, (&b, &shape)),
         run,
         [pack_seconds, host_seconds],
     )
@@ -128,7 +133,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 
 fn report(
     (args, machine): (&Args, &Machine),
-    (problem, solver, b): (&SolveProblem, &Solver, &[f32]),
+    (problem, solver, (b, shape)): (&SolveProblem, &Solver, (&[f32], &[usize])),
     run: KernelRun<Data>,
     [pack_seconds, host_seconds]: [f64; 2],
 ) -> Result<Outcome, Failure> {
@@ -190,7 +195,8 @@ fn report(
         ..Outcome::default()
     };
     if let Some(solved) = &solved {
-        write(args, solved, &title, problem.tolerance(), &mut outcome)?;
+        let output = (solved, shape);
+        write(args, output, &title, problem.tolerance(), &mut outcome)?;
     }
     args.simulation.emit(&run.run, &mut outcome)?;
     let source = super::source_text;
@@ -198,15 +204,17 @@ fn report(
     outcome.inputs(run.keeps_inputs().map_err(Failure::input)?);
     if let Some(advice) = solved.and_then(|solved| solved.advice(problem)) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
-        outcome.notes += &format!("error: not solved: {advice}\n");
+        let format = other_format(solver.product().format());
+        outcome.notes +=
+            &format!("error: not solved: {advice}; or this is a fault of cp2 ({format})\n");
     }
     Ok(outcome)
 }
 
-/// Writes the solution and the picture.
+/// Writes the solution, in the shape of the right-hand side, and the picture.
 fn write(
     args: &Args,
-    solved: &Solved,
+    (solved, shape): (&Solved, &[usize]),
     title: &str,
     tolerance: f64,
     outcome: &mut Outcome,
@@ -214,7 +222,7 @@ fn write(
     if let Some(path) = &args.output {
         let array = Array {
             kind: Kind::Float32,
-            shape: vec![solved.x.len()],
+            shape: shape.to_vec(),
             bytes: solved.x.iter().flat_map(|x| x.to_le_bytes()).collect(),
         };
         write_whole(path, &array.to_npy())?;

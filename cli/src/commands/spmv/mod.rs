@@ -218,7 +218,10 @@ impl Args {
         let wrong = Wrong {
             whose: "the result's",
             tolerance: "the tolerance",
-            cause: &wrong_cause(products.product().format()),
+            cause: &format!(
+                "sums overflow in f32 ({})",
+                other_format(products.product().format())
+            ),
         };
         outcome.judged(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
@@ -230,13 +233,14 @@ impl Args {
     }
 }
 
-/// What may be wrong where a product is, in words: a user can tell by another format.
-fn wrong_cause(format: Format) -> String {
-    let other = Format::ALL.into_iter().find(|&other| other != format);
-    let other = other.map_or_else(String::new, |other| {
-        format!(" (the matrix is packed as `{format}`; compare with --format {other})")
-    });
-    format!("sums overflow in f32{other}")
+/// How the matrix is packed, and how else it may be: where a result is wrong another format tells whose fault that is.
+pub(super) fn other_format(format: Format) -> String {
+    let others = Format::ALL.into_iter().filter(|&other| other != format);
+    let others: Vec<String> = others.map(|other| format!("--format {other}")).collect();
+    format!(
+        "the matrix is packed as `{format}`; compare with {}",
+        others.join(" or ")
+    )
 }
 
 /// How many vectors an array holds.

@@ -1,6 +1,6 @@
 //! `cp2 spmv --iterations`: power iterations.
 
-use super::{Args, report::divided};
+use super::{Args, other_format, report::divided};
 use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Array, Kind, read_vector, shown, write_whole};
@@ -67,11 +67,12 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
     let nnz = problem.matrix().nnz();
     memory::admit(problem.title(), memory::of_matrix(nnz, 2 * rows, 3))?;
-    let x = match &args.x {
+    let (x, shape) = match &args.x {
         Some(path) => read_vector(path, rows, machine.host.memory.0)?,
         None => {
             let input = problem.input(Case::Random, args.generated_seed());
-            input.get::<f32>("x").map_err(Failure::input)?.to_vec()
+            let x = input.get::<f32>("x").map_err(Failure::input)?;
+            (x.to_vec(), vec![rows])
         }
     };
     if let (Some(path), true) = (&args.x, x.iter().all(|&x| x == 0.0)) {
@@ -125,11 +126,14 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let wrong = Wrong {
         whose: "the result's",
         tolerance: "the tolerance",
-        cause: "sums of squares leave the range of f32 (multiply --x or the matrix by a power of two)",
+        cause: &format!(
+            "sums of squares leave the range of f32 (multiply --x or the matrix by a power of two; {})",
+            other_format(plan.product().format())
+        ),
     };
     outcome.judged(kept, verdict, wrong);
     if let Some(iterated) = &iterated {
-        finish(args, iterated, &mut outcome)?;
+        finish(args, iterated, shape, &mut outcome)?;
     }
     if let Some(path) = &args.picture {
         let picture = MatrixPicture::new(title, problem.matrix());
@@ -235,8 +239,13 @@ impl Done<'_> {
     }
 }
 
-/// Writes x, and says so where nothing is left of it.
-fn finish(args: &Args, iterated: &Iterated, outcome: &mut Outcome) -> Result<(), Failure> {
+/// Writes x in the shape of the first one, and says so where nothing is left of it.
+fn finish(
+    args: &Args,
+    iterated: &Iterated,
+    shape: Vec<usize>,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
     if iterated.is_nothing() {
         outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += "error: A x has become 0, or its square has in f32, so that there is no eigenvalue to come near: start from another --x, or multiply it or the matrix by a power of two\n";
@@ -244,7 +253,7 @@ fn finish(args: &Args, iterated: &Iterated, outcome: &mut Outcome) -> Result<(),
     if let Some(path) = &args.output {
         let array = Array {
             kind: Kind::Float32,
-            shape: vec![iterated.x.len()],
+            shape,
             bytes: iterated.x.iter().flat_map(|x| x.to_le_bytes()).collect(),
         };
         write_whole(path, &array.to_npy())?;

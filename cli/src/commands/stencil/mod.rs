@@ -1,5 +1,6 @@
 //! `cp2 stencil`: steps of a stencil over an array.
 
+mod passes;
 mod points;
 
 use super::MachineArg;
@@ -14,10 +15,11 @@ use crate::provenance::Provenance;
 use crate::simulation::{SIMULATED, SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
 use cp2_kernels::stencil::Stencils;
-use cp2_kernels::{KernelRun, Random, Verdict};
+use cp2_kernels::{KernelRun, Pass, Random, Verdict};
 use cp2_machine::Machine;
 use cp2_problems::stencil::{Edge, Stencil, StencilProblem};
 use cp2_problems::{Case, Data, Problem as _};
+use passes::Passes;
 use points::Points;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -130,21 +132,24 @@ fn planned(plan: &Stencils, given: &Given) -> Result<Outcome, Failure> {
     let (job, _) = job.map_err(Failure::input)?;
     let expected = job.expected().map(|cycles| cycles.0);
     let figures = plan.figures();
-    let nest = job.passes().iter().find_map(cp2_kernels::job::Pass::nest);
-    let pages = nest.map_or_else(String::new, |nest| {
-        format!("\n{}\n", nest.to_string().trim_end())
-    });
+    let passes = Passes::of(plan, &job);
+    let nest = job.passes().iter().find_map(Pass::nest);
     let time = expected.map_or_else(String::new, |cycles| format!("expected {cycles} cycles\n"));
     Ok(Outcome {
         text: format!(
-            "{}\n{}\n{}\n{time}{pages}",
+            "{}\n{}\n{}\n{time}{}",
             plan.problem().title(),
             plan.recipe(),
-            figures.text()
+            figures.text(),
+            passes.text()
         ),
         json: merge(
             merge(described(plan), json!(figures)),
-            json!({ "expected_cycles": expected, "plan": serde_json::to_value(nest).unwrap_or_default() }),
+            json!({
+                "expected_cycles": expected,
+                "passes": passes.json(),
+                "plan": serde_json::to_value(nest).unwrap_or_default(),
+            }),
         ),
         ..Outcome::default()
     })

@@ -68,8 +68,12 @@ pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array,
     Npy::open(path, kinds, limit)?.whole()
 }
 
-/// Reads a vector of a matrix of so many rows: finite numbers, of any shape.
-pub(crate) fn read_vector(path: &Path, rows: usize, limit: u64) -> Result<Vec<f32>, FileError> {
+/// Reads a vector of a matrix of so many rows, finite numbers, and its shape, which may be any.
+pub(crate) fn read_vector(
+    path: &Path,
+    rows: usize,
+    limit: u64,
+) -> Result<(Vec<f32>, Vec<usize>), FileError> {
     let array = read_npy(path, &[Kind::Float32], limit)?;
     let numbers: usize = array.shape.iter().product();
     if numbers != rows {
@@ -85,7 +89,7 @@ pub(crate) fn read_vector(path: &Path, rows: usize, limit: u64) -> Result<Vec<f3
         let found = format!("{} at {at} (from 0 on)", b[at]);
         return Err(FileError::format(path, found, "finite numbers"));
     }
-    Ok(b)
+    Ok((b, array.shape))
 }
 
 /// Reads a whole array of one or two dimensions.

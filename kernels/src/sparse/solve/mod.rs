@@ -14,7 +14,7 @@ mod methods;
 mod scale;
 
 use super::vectors::Kernel;
-use super::{IterationPlan, Operators, Product, SparseError};
+use super::{Format, IterationPlan, Operators, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::Options;
@@ -39,7 +39,7 @@ pub(crate) fn solve(
     problem: &dyn Problem,
 ) -> Option<Result<Method, Failure>> {
     let problem = problem.downcast_ref::<SolveProblem>()?;
-    let plan = Solver::new(problem.clone(), machine);
+    let plan = Solver::new(problem.clone(), machine, None);
     Some(plan.map(Solver::into_method).map_err(Into::into))
 }
 
@@ -59,13 +59,17 @@ fn kernels(method: Iteration) -> &'static [Kernel] {
 }
 
 impl Solver {
-    /// Packs the matrix of a problem for a machine.
+    /// Packs the matrix of a problem for a machine, in a format or in the one that is the fastest.
     ///
     /// # Errors
     /// The machine has too little of something for a product or for a pass over vectors.
-    pub fn new(problem: SolveProblem, machine: &Arc<Machine>) -> Result<Self, SparseError> {
+    pub fn new(
+        problem: SolveProblem,
+        machine: &Arc<Machine>,
+        format: Option<Format>,
+    ) -> Result<Self, SparseError> {
         let kernels = kernels(problem.method());
-        let iteration = IterationPlan::new(problem.matrix(), kernels, machine, None)?;
+        let iteration = IterationPlan::new(problem.matrix(), kernels, machine, format)?;
         Ok(Self {
             problem,
             machine: machine.clone(),

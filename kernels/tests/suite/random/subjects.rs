@@ -28,7 +28,7 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 impl Subject {
     /// Benchmarks, or everything else.
-    fn all(benchmarks: bool) -> Vec<Self> {
+    pub(crate) fn all(benchmarks: bool) -> Vec<Self> {
         let kernels = registry::all().into_iter();
         let kernels = kernels.filter(|kernel| kernel.name().starts_with("npb-") == benchmarks);
         let kernels = kernels.map(Self::Kernel);
