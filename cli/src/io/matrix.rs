@@ -9,10 +9,18 @@ use std::path::Path;
 pub(crate) fn read_matrix(path: &Path, most_side: usize) -> Result<SparseMatrix, FileError> {
     check_extension(path, "mtx", ".mtx")?;
     let mut text = BufReader::new(open(path)?);
-    read_market(&mut text, most_side).map_err(|source| FileError::Market {
+    let matrix = read_market(&mut text, most_side).map_err(|source| FileError::Market {
         path: path.to_owned(),
         source,
-    })
+    })?;
+    let count = matrix.rounded_to_zero();
+    if count > 0 {
+        crate::say(&format!(
+            "warning: {}: {count} of its numbers are too small for single precision and count as 0; multiply the matrix by a power of two, results come out multiplied by the same",
+            path.display()
+        ));
+    }
+    Ok(matrix)
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub enum ConvError {
     },
     /// No filter that fits keeps NaNs and infinities in their places.
     #[error(
-        "no filter of {taps} taps with {rate} that keeps NaNs and infinities in their places fits the machine; use fewer taps, filter in two steps, or take any filter and finite samples"
+        "no filter of {taps} taps with {rate} that keeps NaNs and infinities in their places fits the machine; filter in two steps, or take any filter and finite samples"
     )]
     NotExact {
         /// Taps.

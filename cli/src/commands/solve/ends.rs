@@ -9,6 +9,9 @@ use cp2_problems::sparse::{
 /// The least tolerance that single precision may keep: two roundings.
 const LEAST: f64 = f32::EPSILON as f64;
 
+/// How many times what single precision holds a residual may be that is near it.
+const NEAR: f64 = 8.0;
+
 /// What is said of a tolerance before anything is computed.
 pub(super) fn warning(tolerance: f64) -> Option<String> {
     (tolerance < LEAST).then(|| {
@@ -117,23 +120,37 @@ impl Solved {
             }
             _ => "",
         };
+        if self.found.attainable > self.found.tolerance {
+            return format!(
+                "the method's residual has drifted from the true one: ask for a --tolerance of {} or more{other}",
+                scientific(2.0 * self.found.residual, 1, self.found.tolerance)
+            );
+        }
         format!(
             "the method's residual has drifted from the true one: ask for a smaller --tolerance, so that more iterations follow{other}"
         )
     }
 
-    /// What to do where less was asked for than single precision holds.
+    /// What to do where less was asked for than single precision holds, and the residual is near that.
     fn limited(&self) -> Option<String> {
         let Confirmation {
+            residual,
             attainable,
             tolerance,
-            ..
         } = self.found;
-        (attainable > tolerance).then(|| {
-            let attainable = scientific(attainable, 1, tolerance);
-            format!(
-                "single precision holds about {attainable} for this x: ask for a --tolerance of that or more"
-            )
+        // A residual far above what can be held has another cause: iterations that lack, or a drift.
+        if attainable <= tolerance || residual.is_nan() || residual > NEAR * attainable {
+            return None;
+        }
+        let holds = scientific(attainable, 1, tolerance);
+        Some(match residual > attainable {
+            true => format!(
+                "single precision holds about {holds} for this x: ask for a --tolerance of {} or more",
+                scientific(2.0 * residual, 1, tolerance)
+            ),
+            false => format!(
+                "single precision holds about {holds} for this x: ask for a --tolerance of that or more"
+            ),
         })
     }
 

@@ -25,6 +25,7 @@ pub struct SparseMatrix {
     pub(super) columns: Vec<u32>,
     pub(super) coefficients: Coefficients,
     pub(super) symmetry: Symmetry,
+    pub(super) rounded_to_zero: usize,
 }
 
 /// Why there is no such matrix.
@@ -106,6 +107,11 @@ pub enum MatrixError {
     },
 }
 
+/// Whether a number is 0 in single precision and not in double precision.
+pub(super) fn is_rounded_to_zero(value: f64) -> bool {
+    value != 0.0 && value as f32 == 0.0
+}
+
 impl SparseMatrix {
     /// A square matrix whose rows are there, of real numbers that are rounded; its symmetry is the caller's word.
     pub(crate) fn of_rows(
@@ -122,6 +128,10 @@ impl SparseMatrix {
             columns,
             coefficients: Coefficients::Real(values.iter().map(|&value| value as f32).collect()),
             symmetry,
+            rounded_to_zero: values
+                .iter()
+                .filter(|&&value| is_rounded_to_zero(value))
+                .count(),
         }
     }
 
@@ -177,6 +187,12 @@ impl SparseMatrix {
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         matches!(self.coefficients, Coefficients::Pattern)
+    }
+
+    /// How many entries had numbers other than 0 that are 0 in single precision.
+    #[must_use]
+    pub fn rounded_to_zero(&self) -> usize {
+        self.rounded_to_zero
     }
 
     /// How many entries are not finite, and row and column of the first, from 0 on; none where all are.
@@ -297,6 +313,7 @@ impl SparseMatrix {
             columns: rows,
             coefficients,
             symmetry: self.symmetry,
+            rounded_to_zero: self.rounded_to_zero,
         }
     }
 

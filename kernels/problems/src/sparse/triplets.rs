@@ -1,5 +1,6 @@
 //! Matrices from entries in any order.
 
+use super::matrix::is_rounded_to_zero;
 use super::{Coefficients, MatrixError, SparseMatrix, Symmetry};
 use num_complex::{Complex32, Complex64};
 
@@ -166,14 +167,16 @@ impl SparseMatrix {
         cols: usize,
         triplets: &Triplets,
     ) -> Result<Self, MatrixError> {
-        let made = |starts, columns, coefficients| Self {
+        let made = |starts, columns, coefficients, rounded_to_zero| Self {
             rows,
             cols,
             starts,
             columns,
             coefficients,
             symmetry: Symmetry::General,
+            rounded_to_zero,
         };
+        let vanished = |sums: &[f64]| sums.iter().filter(|&&sum| is_rounded_to_zero(sum)).count();
         let no_room = |entries| MatrixError::OutOfMemory {
             rows,
             cols,
@@ -195,7 +198,7 @@ impl SparseMatrix {
                     true => Coefficients::Pattern,
                     false => Coefficients::Real(single(&sums)?),
                 };
-                made(starts, columns, coefficients)
+                made(starts, columns, coefficients, 0)
             }
             Triplets::Real(entries) => {
                 let Sorted {
@@ -203,7 +206,8 @@ impl SparseMatrix {
                     columns,
                     sums,
                 } = sorted(rows, cols, entries)?;
-                made(starts, columns, Coefficients::Real(single(&sums)?))
+                let zeros = vanished(&sums);
+                made(starts, columns, Coefficients::Real(single(&sums)?), zeros)
             }
             Triplets::Complex(entries) => {
                 let Sorted {
@@ -216,7 +220,9 @@ impl SparseMatrix {
                     .iter()
                     .map(|z| Complex32::new(z.re as f32, z.im as f32));
                 rounded.extend(single);
-                made(starts, columns, Coefficients::Complex(rounded))
+                let parts = |z: &&Complex64| is_rounded_to_zero(z.re) || is_rounded_to_zero(z.im);
+                let zeros = sums.iter().filter(parts).count();
+                made(starts, columns, Coefficients::Complex(rounded), zeros)
             }
         })
     }
