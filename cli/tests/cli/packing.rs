@@ -51,8 +51,8 @@ fn agree(text: &str, json: &Value) {
     }
 }
 
-/// The control CPU's cycles of a product of compressed rows, by their definition: an entry has a value, a column and a number of x, of four bytes each, and
-/// two operations; a row has where it begins and a number of y.
+/// The control CPU's cycles of a product of compressed rows, by their definition: an entry has a value, a column and a
+/// number of x, of four bytes each, and two operations; a row has where it begins and a number of y.
 fn compressed(json: &Value, machine: &Machine) -> f64 {
     let [entries, rows] = ["nnz", "rows"].map(|key| json[key].as_f64().unwrap());
     let moved = 12.0 * entries + 8.0 * rows;

@@ -1,7 +1,5 @@
 //! What a packed matrix is compared with: compressed rows, over the DMA channel or by the control CPU alone.
 
-#[cfg(doc)]
-use super::Work;
 use crate::job::load;
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::SparseMatrix;
@@ -18,9 +16,11 @@ pub fn csr_ratio(
     load(matrix.csr_bytes(vectors), machine) / products.0 as f64
 }
 
-/// What the control CPU would take to pack a matrix, and for a product without that. The bytes that it moves and the operations that it makes take
-/// what the machine says (\[A\] M17 of an operation). The operations of packing are counted, see [`Work`]: all formats that are tried, the samples by
-/// which divisions are chosen, and the prices of products. Those of a product of compressed rows are what its definition has.
+/// What the control CPU would take to pack a matrix, and for a product without that.
+///
+/// The bytes that it moves take what the machine says, and so does an operation (\[A\] M17). Operations of packing are
+/// counted, see [`Work`](super::Work): those of all formats and numbers of sections that are tried, of the samples by which
+/// divisions are chosen, and of the prices of products. A product of compressed rows has those of its definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Packing {
     cycles: f64,

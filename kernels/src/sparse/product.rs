@@ -30,8 +30,8 @@ pub struct Candidate {
     pub places: usize,
 }
 
-/// What is forecast of a product: each page has about five transfers. Each of these, and each step of the kernel, is two events of a queue, by some fifty
-/// operations each.
+/// What is forecast of a product: each page has about five transfers. Each of these, and each step of the kernel, is
+/// two events of a queue, by some fifty operations each.
 const TRANSFERS: usize = 5;
 const FORECAST: u64 = 2 * 50;
 /// A number of the packed matrix that is put into system memory: loaded and stored twice.
@@ -167,7 +167,8 @@ impl Packed {
 }
 
 impl Product {
-    /// Packs a matrix in a format, or in the one whose product takes the fewest cycles, and counts what all formats that are tried take.
+    /// Packs a matrix in a format, or in the one whose product takes the fewest cycles, and counts what all formats
+    /// that are tried take.
     ///
     /// # Errors
     /// The machine has too little of something for it, or for all of them.

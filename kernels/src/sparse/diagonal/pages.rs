@@ -18,7 +18,8 @@ const FEW: usize = 24;
 
 /// A unit that is put into a page: its steps, added up and compared with what there is room for in five ways.
 const CUT: u64 = 12;
-/// An address: where the column is in the segment, whether that is even, what lies there, stored. Spans are searched beside that.
+/// An address: where the column is in the segment, whether that is even, what lies there, stored. Spans are searched
+/// beside that.
 const ADDRESS: u64 = 6;
 /// An entry that is asked whether it is in the cell of the one before.
 const IN_CELL: u64 = 3;
@@ -26,12 +27,13 @@ const IN_CELL: u64 = 3;
 const PLACE: u64 = 1;
 /// An entry of a cell: its section and its lane, its value, compared with zero, stored.
 const VALUE: u64 = 6;
-/// A diagonal that is asked whether a segment has its columns: two for what these are, compared with those of each span, whose ends are loaded.
+/// A diagonal that is asked whether a segment has its columns: two for what these are, compared with those of each
+/// span, whose ends are loaded.
 const SPAN: u64 = 6;
 /// A word of a page: stored.
 const WORD: u64 = 1;
-/// A step of the page that is followed to count its cycles: four words of its code that change scalars, at ten operations each. What it takes is looked up in
-/// two tables beside that.
+/// A step of the page that is followed to count its cycles: four words of its code that change scalars, at ten
+/// operations each. What it takes is looked up in two tables beside that.
 const FOLLOWED: u64 = 40;
 
 /// What a page brings.

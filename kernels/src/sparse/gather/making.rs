@@ -36,11 +36,11 @@ const COLUMN: u64 = 3;
 const PLACE: u64 = 5;
 /// A word: two operations put beside one another, and counted by what they are.
 const WORD: u64 = 16;
-/// A word as bits, which is done twice, once to count its cycles: of up to four operands of each slot, the field, the number of bits and what they are put
-/// together with.
+/// A word as bits, which is done twice, once to count its cycles: of up to four operands of each slot, the field, the
+/// number of bits and what they are put together with.
 const ENCODED: u64 = 2 * 8 * 6;
-/// A word whose cycles are counted: decoded twice, for the flow and for its times, by up to eight fields of six operations each;
-/// then what it waits for and what waits for it, by eight registers of four operations each.
+/// A word whose cycles are counted: decoded twice, for the flow and for its times, by up to eight fields of six
+/// operations each; then what it waits for and what waits for it, by eight registers of four operations each.
 const COUNTED: u64 = 2 * 8 * 6 + 8 * 4;
 /// A value: where its row begins and its number in it, the number itself, stored.
 const VALUE: u64 = 6;

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 const ASKED: u64 = 8;
 /// A mask that is compared with such a set, or with what is to be selected: loaded and compared.
 const COMPARED: u64 = 2;
-/// A mask that is looked at for a cover: whether it is inside, three; what of the rest it has, counted and compared with the best.
+/// A mask that is looked at for a cover: whether it is inside, three; what of the rest it has, counted and compared
+/// with the best.
 const LOOKED_AT: u64 = 6;
 /// A mask of a cover that is known: loaded and stored.
 const COPIED: u64 = 2;

@@ -94,8 +94,8 @@ impl Gather {
         Self::of(matrix, numbers, machine, work)
     }
 
-    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2. It counts what that
-    /// takes.
+    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2. It
+    /// counts what that takes.
     ///
     /// # Errors
     /// A complex matrix; the machine has too little of something.

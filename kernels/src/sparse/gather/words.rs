@@ -11,8 +11,8 @@ use cp2_machine::Cp2;
 /// Registers that the issue rule knows: of a section and shared.
 const REGISTERS: usize = 128;
 
-/// An operation that is made and put into its queue: eight fields of it and of what it waits for, written; for each of up to four operands, what it is,
-/// which registers it has, and whether it is read or written.
+/// An operation that is made and put into its queue: eight fields of it and of what it waits for, written; for each of
+/// up to four operands, what it is, which registers it has, and whether it is read or written.
 const PUSHED: u64 = 8 + 4 * 6;
 /// A register that it reads: found in the set, three; what is known of it, loaded and compared; and stored.
 const READ: u64 = 6;

@@ -34,7 +34,8 @@ pub(super) struct Block {
     pub(super) adds: bool,
 }
 
-/// A multiplication: what was put off compared with what is due, the slots of both sides, the registers of their sums, and whether the page is full.
+/// A multiplication: what was put off compared with what is due, the slots of both sides, the registers of their sums,
+/// and whether the page is full.
 const STEP: u64 = 40;
 
 /// What is done a while later, so that nothing waits for it.

@@ -11,7 +11,8 @@ const VALUES: u8 = 8;
 
 /// A value of a place: its slot, its entry, the row, and two words stored.
 const VALUE: u64 = 6;
-/// A load that is put in order: two words, copied; its places joined to those of the others twice and counted; the number of its masks.
+/// A load that is put in order: two words, copied; its places joined to those of the others twice and counted; the
+/// number of its masks.
 const ORDERED: u64 = 10;
 /// A load that is made: what was before it, whether it is the only one.
 const MADE: u64 = 4;
