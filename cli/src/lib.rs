@@ -9,6 +9,7 @@ mod interrupt;
 mod io;
 mod memory;
 mod outcome;
+mod packing;
 mod picture;
 mod progress;
 mod provenance;

@@ -23,6 +23,7 @@ mod memory;
 mod memory_limits;
 mod npb;
 mod npb_tables;
+mod packing;
 mod pipelines;
 mod readers;
 mod readme;

@@ -15,7 +15,7 @@
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use crate::sparse::vectors::Kernel;
-use crate::sparse::{IterationPlan, Operators, Product, SparseError, quotient};
+use crate::sparse::{IterationPlan, Operators, Packing, Product, SparseError, quotient};
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
@@ -59,6 +59,12 @@ impl InverseIterations {
     #[must_use]
     pub fn product(&self) -> &Product {
         &self.iteration.product
+    }
+
+    /// What packing the matrix costs, and products without it.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        self.iteration.packing(self.problem.matrix(), &self.machine)
     }
 
     /// Bound and reference of the whole run.

@@ -16,22 +16,22 @@ pub fn csr_ratio(
     load(matrix.csr_bytes(vectors), machine) / products.0 as f64
 }
 
-/// Operations for each entry that is put into its place, about: a comparison or two, a place, a word. Assumed: no
-/// control CPU has packed a matrix.
-const ORDER: f64 = 10.0;
-
-/// What the control CPU would take to pack a matrix, and for a product without that. The bytes that it moves and the operations that it makes take
-/// what the machine says; how many operations there are, above all ten for each entry to pack it, is assumed \[A\].
+/// What the control CPU would take to pack a matrix, and for a product without that.
+///
+/// The bytes that it moves take what the machine says, and so does an operation (\[A\] M17). Operations of packing are
+/// counted, see [`Work`](super::Work): those of all formats and numbers of sections that are tried, of the samples by which
+/// divisions are chosen, and of the prices of products. A product of compressed rows has those of its definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Packing {
     cycles: f64,
+    made: u64,
     unpacked: f64,
 }
 
 impl Packing {
-    /// Of a matrix that has been packed to so many bytes.
+    /// Of a matrix that has been packed to so many bytes, by so many operations.
     #[must_use]
-    pub fn new(matrix: &SparseMatrix, packed: u64, machine: &Machine) -> Self {
+    pub fn new(matrix: &SparseMatrix, [packed, made]: [u64; 2], machine: &Machine) -> Self {
         let (number, operations) = match matrix.is_complex() {
             true => (8.0, 8.0),
             false => (4.0, 2.0),
@@ -43,7 +43,8 @@ impl Packing {
         let moved = compressed + number * (nnz + rows);
         Self {
             // Compressed rows are read and the packed matrix is written.
-            cycles: (compressed + packed as f64) / copy + ORDER * nnz * scalar,
+            cycles: (compressed + packed as f64) / copy + made as f64 * scalar,
+            made,
             unpacked: moved / copy + operations * nnz * scalar,
         }
     }
@@ -52,6 +53,12 @@ impl Packing {
     #[must_use]
     pub fn cycles(&self) -> f64 {
         self.cycles
+    }
+
+    /// Operations that it took to pack the matrix.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.made
     }
 
     /// Cycles of the control CPU for a product of compressed rows with a vector.

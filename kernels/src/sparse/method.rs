@@ -2,7 +2,7 @@
 
 use super::product::recipe;
 use super::several::{PANELS, Several, Turns, Way, panels};
-use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError};
+use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError, Work};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
 use crate::sections::{choose_sections, describe_idle};
@@ -43,6 +43,8 @@ pub struct Products {
     prices: [Option<Cycles>; 2],
     /// What they take in the chosen way.
     price: Cycles,
+    /// Operations that it took to pack the matrix, in all formats and for all numbers of sections that were tried.
+    packed_by: u64,
 }
 
 /// Vectors that are priced: so many say which way takes the fewest cycles, and of more as many as leave the same rest of a panel.
@@ -59,15 +61,19 @@ impl Products {
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
         Self::check(problem.matrix(), problem.vectors(), machine)?;
-        let plan = |used: &Arc<Machine>| Self::with_sections(problem, machine, used, format);
-        choose_sections(machine, plan, |plan| Some(plan.price.0))
+        let work = Work::default();
+        let plan =
+            |used: &Arc<Machine>| Self::with_sections(problem, machine, (used, &work), format);
+        let mut products = choose_sections(machine, plan, |plan| Some(plan.price.0))?;
+        products.packed_by = work.operations();
+        Ok(products)
     }
 
     /// Packs the matrix for those sections that take part.
     fn with_sections(
         problem: &SpmvProblem,
         machine: &Arc<Machine>,
-        used: &Arc<Machine>,
+        (used, work): (&Arc<Machine>, &Work),
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
         let matrix = problem.matrix();
@@ -78,8 +84,10 @@ impl Products {
             problem: problem.clone(),
             machine: machine.clone(),
             used: used.clone(),
-            one: Product::new(matrix, used, format)?,
-            two: pairs.then(|| Product::of_two(matrix, used).ok()).flatten(),
+            one: Product::new(matrix, (used, work), format)?,
+            two: pairs
+                .then(|| Product::of_two(matrix, used, work).ok())
+                .flatten(),
             way: Way {
                 paired: false,
                 panel: PANELS[0],
@@ -87,16 +95,17 @@ impl Products {
             },
             prices: [None; 2],
             price: Cycles(0),
+            packed_by: 0,
         };
         products.price = products.one.expected();
         if problem.vectors() > 1 {
-            products.choose()?;
+            products.choose(work)?;
         }
         Ok(products)
     }
 
     /// Takes the way that takes the fewest cycles.
-    fn choose(&mut self) -> Result<(), SparseError> {
+    fn choose(&mut self, work: &Work) -> Result<(), SparseError> {
         let vectors = self.way.vectors;
         let rest = PANELS[0] as usize;
         let words = if self.one.is_complex() { 2 } else { 1 };
@@ -115,6 +124,9 @@ impl Products {
                     panel,
                     vectors: priced,
                 };
+                for (_, product) in self.groups(way) {
+                    product.forecast(work);
+                }
                 // Panels may be too wide for local memory.
                 let cycles = match self.price(way) {
                     Ok(cycles) => cycles,
@@ -239,7 +251,8 @@ impl Products {
     /// What packing costs, and products without it.
     #[must_use]
     pub fn packing(&self) -> Packing {
-        Packing::new(self.problem.matrix(), self.bytes(), &self.machine)
+        let packed = [self.bytes(), self.packed_by];
+        Packing::new(self.problem.matrix(), packed, &self.machine)
     }
 
     /// How it is packed, in words.

@@ -13,6 +13,7 @@ mod registered;
 mod several;
 mod solve;
 pub(crate) mod vectors;
+mod work;
 
 /// Rows, columns and the kind of a part of a matrix.
 pub type Region = (std::ops::Range<usize>, std::ops::Range<usize>, usize);
@@ -30,3 +31,4 @@ pub use product::{Candidate, PlacedProduct, Product};
 pub(crate) use registered::KERNELS;
 pub use solve::Solver;
 pub(crate) use solve::solve;
+pub use work::Work;

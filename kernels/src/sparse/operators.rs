@@ -1,7 +1,7 @@
 //! What iterative methods are made of: products, passes over vectors, and the scalars of the control CPU between them.
 
 use super::vectors::{Kernel, PlacedVectors, Vectors};
-use super::{Format, PlacedProduct, Product, SparseError};
+use super::{Format, Packing, PlacedProduct, Product, SparseError, Work};
 use crate::job::{Job, JobError};
 use crate::sections::{choose_sections, describe_idle};
 use cp2_host::{HostError, HostStep, Scalar};
@@ -48,6 +48,8 @@ pub(crate) struct IterationPlan {
     pub(crate) used: Arc<Machine>,
     pub(crate) product: Product,
     pub(crate) vectors: Vectors,
+    /// Operations that it took to pack the matrix, in all formats and for all numbers of sections that were tried.
+    packed_by: u64,
 }
 
 impl IterationPlan {
@@ -61,18 +63,27 @@ impl IterationPlan {
         machine: &Arc<Machine>,
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
-        let plan = |used: &Arc<Machine>| {
+        let work = Work::default();
+        let plan = |used: &Arc<Machine>| -> Result<Self, SparseError> {
             Ok(Self {
-                product: Product::new(matrix, used, format)?,
+                product: Product::new(matrix, (used, &work), format)?,
                 vectors: Vectors::new(matrix.rows(), kernels, used)?,
                 used: used.clone(),
+                packed_by: 0,
             })
         };
         let price = |plan: &Self| {
             let vectors = plan.vectors.price(kernels, &plan.used)?;
             Some(plan.product.expected().0 + vectors)
         };
-        choose_sections(machine, plan, price)
+        let mut plan = choose_sections(machine, plan, price)?;
+        plan.packed_by = work.operations();
+        Ok(plan)
+    }
+
+    /// What packing the matrix costs on a machine, and products without it.
+    pub(crate) fn packing(&self, matrix: &SparseMatrix, machine: &Machine) -> Packing {
+        Packing::new(matrix, [self.product.bytes(), self.packed_by], machine)
     }
 
     /// How the matrix is packed, in words, and which sections of a machine are left idle.

@@ -10,7 +10,7 @@
 //! Behind the last iteration the product comes once more, so that value and residual are those of the x that is the result.
 
 use super::vectors::Kernel;
-use super::{Format, IterationPlan, Operators, Product, SparseError, quotient};
+use super::{Format, IterationPlan, Operators, Packing, Product, SparseError, quotient};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::{Buffer, HostStep, Options, Scalar};
@@ -63,6 +63,12 @@ impl PowerIterations {
     #[must_use]
     pub fn product(&self) -> &Product {
         &self.iteration.product
+    }
+
+    /// What packing the matrix costs, and products without it.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        self.iteration.packing(self.problem.matrix(), &self.machine)
     }
 
     /// Bound and reference of the whole run.

@@ -2,7 +2,7 @@
 
 use super::diagonal::{Diagonals, PlacedDiagonals};
 use super::gather::{self, Gather, PlacedGather};
-use super::{Format, Region, SparseError};
+use super::{Format, Region, SparseError, Work};
 use crate::job::Job;
 use cp2_host::Options;
 use cp2_machine::{Class, Cycles, Machine};
@@ -29,6 +29,13 @@ pub struct Candidate {
     /// See `bytes`.
     pub places: usize,
 }
+
+/// What is forecast of a product: each page has about five transfers. Each of these, and each step of the kernel, is
+/// two events of a queue, by some fifty operations each.
+const TRANSFERS: usize = 5;
+const FORECAST: u64 = 2 * 50;
+/// A number of the packed matrix that is put into system memory: loaded and stored twice.
+const COPIED: u64 = 4;
 
 /// A packed matrix.
 #[derive(Debug)]
@@ -59,15 +66,17 @@ impl Packed {
         format: Format,
         vectors: usize,
         matrix: &SparseMatrix,
-        machine: &Machine,
+        (machine, work): (&Machine, &Work),
     ) -> Result<Self, SparseError> {
         match (format, vectors) {
-            (Format::Gather, 1) => Gather::new(matrix, machine).map(|own| Self::Gather(own.into())),
+            (Format::Gather, 1) => {
+                Gather::new(matrix, machine, work).map(|own| Self::Gather(own.into()))
+            }
             (Format::Gather, 2) => {
-                Gather::of_two(matrix, machine).map(|own| Self::Gather(own.into()))
+                Gather::of_two(matrix, machine, work).map(|own| Self::Gather(own.into()))
             }
             (Format::Diagonal, 1) => {
-                Diagonals::new(matrix, machine).map(|own| Self::Diagonal(own.into()))
+                Diagonals::new(matrix, machine, work).map(|own| Self::Diagonal(own.into()))
             }
             _ => Err(SparseError::NoFormat),
         }
@@ -124,13 +133,25 @@ impl Packed {
         }
     }
 
+    /// Counts what it takes to forecast a product.
+    fn forecast(&self, work: &Work) {
+        let (pages, steps) = match self {
+            Self::Gather(gather) => (gather.pages(), gather.steps()),
+            Self::Diagonal(cells) => (cells.pages(), cells.steps()),
+        };
+        work.add(TRANSFERS * pages + steps, FORECAST);
+    }
+
     /// What a product with so many vectors takes, by its own commands.
     fn price(
         &self,
         vectors: usize,
         matrix: &SparseMatrix,
         machine: &Arc<Machine>,
+        work: &Work,
     ) -> Result<Cycles, SparseError> {
+        work.add((self.bytes() / 4) as usize, COPIED);
+        self.forecast(work);
         let mut job = Job::new(machine.clone(), Options::default());
         let number = vectors as u64 * if matrix.is_complex() { 8 } else { 4 };
         let x = job
@@ -146,16 +167,17 @@ impl Packed {
 }
 
 impl Product {
-    /// Packs a matrix in a format, or in the one whose product takes the fewest cycles.
+    /// Packs a matrix in a format, or in the one whose product takes the fewest cycles, and counts what all formats
+    /// that are tried take.
     ///
     /// # Errors
     /// The machine has too little of something for it, or for all of them.
     pub fn new(
         matrix: &SparseMatrix,
-        machine: &Arc<Machine>,
+        (machine, work): (&Arc<Machine>, &Work),
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
-        Self::of(1, matrix, machine, format)
+        Self::of(1, matrix, (machine, work), format)
     }
 
     /// Packs a matrix of real numbers for products with two vectors at a time, whose numbers lie by turns (an array of columns x 2, and one of
@@ -163,14 +185,18 @@ impl Product {
     ///
     /// # Errors
     /// See [`Product::new`]; the matrix is complex.
-    pub fn of_two(matrix: &SparseMatrix, machine: &Arc<Machine>) -> Result<Self, SparseError> {
-        Self::of(2, matrix, machine, Some(Format::Gather))
+    pub fn of_two(
+        matrix: &SparseMatrix,
+        machine: &Arc<Machine>,
+        work: &Work,
+    ) -> Result<Self, SparseError> {
+        Self::of(2, matrix, (machine, work), Some(Format::Gather))
     }
 
     fn of(
         vectors: usize,
         matrix: &SparseMatrix,
-        machine: &Arc<Machine>,
+        (machine, work): (&Arc<Machine>, &Work),
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
         let formats = Format::ALL.into_iter();
@@ -178,8 +204,8 @@ impl Product {
         let mut best: Option<(Cycles, Packed)> = None;
         let mut candidates = Vec::new();
         for format in formats {
-            let packed = Packed::new(format, vectors, matrix, machine)
-                .and_then(|packed| Ok((packed.price(vectors, matrix, machine)?, packed)));
+            let packed = Packed::new(format, vectors, matrix, (machine, work))
+                .and_then(|packed| Ok((packed.price(vectors, matrix, machine, work)?, packed)));
             let (cycles, bytes, places) = match packed {
                 Ok((cycles, packed)) => {
                     let size = (packed.bytes(), packed.places());
@@ -292,6 +318,11 @@ impl Product {
     #[must_use]
     pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
         self.packed.regions()
+    }
+
+    /// Counts what it takes to forecast a product once more, among others.
+    pub(super) fn forecast(&self, work: &Work) {
+        self.packed.forecast(work);
     }
 
     /// Puts the packed matrix into the system memory of a job, before time begins.

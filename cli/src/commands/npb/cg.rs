@@ -5,7 +5,9 @@ use super::report::{Compared, Operator, Report};
 use crate::interrupt;
 use crate::memory;
 use crate::outcome::{Failure, Outcome};
+use crate::packing::Packed;
 use crate::progress;
+use crate::simulation::merge;
 use cp2_kernels::KernelRun;
 use cp2_kernels::npb::InverseIterations;
 use cp2_kernels::sparse;
@@ -13,6 +15,7 @@ use cp2_machine::{Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
 use cp2_problems::{Case, Data, Problem as _};
 use serde_json::json;
+use std::time::Instant;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -40,11 +43,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     // The generator sums up products of its vectors before there is a matrix, which takes several times its entries.
     let bytes = memory::of_matrix(GENERATED * nnz, 2 * benchmark.rows, 6);
     memory::admit(format!("NPB CG, class {}", common.class), bytes)?;
-    let (problem, plan) = {
+    let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
         let problem = benchmark.problem();
+        let started = Instant::now();
         let plan = InverseIterations::new(problem.clone(), &machine);
-        (problem, plan.map_err(Failure::input)?)
+        let pack_seconds = started.elapsed().as_secs_f64();
+        (problem, plan.map_err(Failure::input)?, pack_seconds)
     };
     let products = problem.iterations() * (Benchmark::STEPS + 1);
     let vectors = (2 * benchmark.rows, 6);
@@ -52,6 +57,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     memory::admit(problem.title(), bytes)?;
     let format = plan.product().format();
     let least = plan.least_product();
+    let product = plan.product().expected().0 as f64;
+    let packed = Packed::new(plan.packing(), pack_seconds, product, &machine);
     let method = plan.into_method();
     let input = problem.input(Case::Random, 1);
     let (run, host_seconds) = common.run(&method, &input, json)?;
@@ -73,13 +80,17 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             })
             .into(),
         outside: OUTSIDE,
-        more: json!({
-            "recipe": method.recipe,
-            "format": format.name(),
-            "rnorm": rnorm,
-            "rnorm_tolerance": Benchmark::RESIDUAL,
-            "csr_ratio": csr_ratio(&problem, &run, &machine),
-        }),
+        said: format!("packed in {}\n", packed.text()),
+        more: merge(
+            packed.json(),
+            json!({
+                "recipe": method.recipe,
+                "format": format.name(),
+                "rnorm": rnorm,
+                "rnorm_tolerance": Benchmark::RESIDUAL,
+                "csr_ratio": csr_ratio(&problem, &run, &machine),
+            }),
+        ),
         run: &run,
         host_seconds,
     };

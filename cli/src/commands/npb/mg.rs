@@ -69,6 +69,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             .collect(),
         run: &run,
         outside: OUTSIDE,
+        said: String::new(),
         more: json!({ "recipe": method.recipe }),
         host_seconds,
     };

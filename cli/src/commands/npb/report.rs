@@ -61,7 +61,8 @@ pub(super) struct Report<'a, O> {
     pub(super) run: &'a KernelRun<O>,
     /// What the host does without simulated time.
     pub(super) outside: &'a [&'a str],
-    /// What only this benchmark has, as JSON fields.
+    /// What only this benchmark says, in lines, and has as JSON fields.
+    pub(super) said: String,
     pub(super) more: Value,
     /// Seconds of real time for the simulation.
     pub(super) host_seconds: f64,
@@ -163,10 +164,11 @@ impl<O> Report<'_, O> {
             None => ", not finished\n".to_owned(),
         };
         format!(
-            "{}\n{compared}{verified}\n{parts}{}{}{rates}simulated in {}\n",
+            "{}\n{compared}{verified}\n{parts}{}{}{rates}{}simulated in {}\n",
             self.title,
             table(&self.run.run.report),
             self.run.figures.text(),
+            self.said,
             seconds(self.host_seconds)
         )
     }

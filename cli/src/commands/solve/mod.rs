@@ -10,6 +10,7 @@ use crate::io::{
 };
 use crate::memory;
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::packing::Packed;
 use crate::picture::history::History;
 use crate::progress;
 use crate::provenance::Provenance;
@@ -137,6 +138,8 @@ fn report(
     run: KernelRun<Data>,
     [pack_seconds, host_seconds]: [f64; 2],
 ) -> Result<Outcome, Failure> {
+    let product = solver.product().expected().0 as f64;
+    let packed = Packed::new(solver.packing(), pack_seconds, product, machine);
     let report = &run.run.report;
     let output = run.output.as_ref();
     let solved = output.map(|output| interrupt::alone(|| Solved::of(problem, b, output)));
@@ -162,11 +165,10 @@ fn report(
         "residuals": solved.as_ref().map(|solved| &solved.residuals),
         "efficiency": efficiency,
         "expected_cycles": null,
-        "pack_seconds": pack_seconds,
         "host_seconds": host_seconds,
         "outside_time": OUTSIDE,
     });
-    let own = merge(own, json!(costs));
+    let own = merge(merge(own, packed.json()), json!(costs));
     let title = format!(
         "{} equations with {} by {}",
         problem.matrix().rows(),
@@ -182,8 +184,8 @@ fn report(
         text += &format!("{}, efficiency {efficiency:.3}\n", costs.text());
     }
     text += &format!(
-        "packed in {}, simulated in {}\n",
-        seconds(pack_seconds),
+        "packed in {}\nsimulated in {}\n",
+        packed.text(),
         seconds(host_seconds)
     );
     text += &outside_time(OUTSIDE);

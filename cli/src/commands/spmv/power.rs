@@ -6,12 +6,13 @@ use crate::interrupt;
 use crate::io::{Array, Kind, read_vector, shown, write_whole};
 use crate::memory;
 use crate::outcome::{Failure, Outcome, UNVERIFIED, Wrong};
+use crate::packing::Packed;
 use crate::picture::matrix::MatrixPicture;
 use crate::progress;
 use crate::provenance::Provenance;
 use crate::simulation::{conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
-use cp2_kernels::sparse::{Packing, PowerIterations};
+use cp2_kernels::sparse::PowerIterations;
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::Machine;
 use cp2_problems::sparse::{PowerProblem, Powers};
@@ -161,11 +162,11 @@ impl Done<'_> {
         let matrix = self.problem.matrix();
         let finished = report.end.is_finished();
         let efficiency = finished.then(|| self.run.efficiency());
-        let [pack_seconds, host_seconds] = self.host_seconds;
+        let [_, host_seconds] = self.host_seconds;
         // Nothing that is left has no value, and no residual.
         let left = self.iterated.filter(|found| !found.is_nothing());
         let of = |number: fn(&Iterated) -> f64| left.map(number);
-        let packing = Packing::new(matrix, product.bytes(), machine);
+        let packed = self.packed(machine);
         let own = json!({
             "matrix": shown(&args.matrix),
             "rows": matrix.rows(),
@@ -186,16 +187,13 @@ impl Done<'_> {
             "rel_error": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
             "verified": self.verdict.map(|v| v.holds()),
-            "pack_seconds": pack_seconds,
-            "pack_seconds_simulated": packing.cycles() / machine.cp2.clock_hz as f64,
-            "pays_after": packing.pays_after(product.expected().0 as f64),
             "host_seconds": host_seconds,
             "outside_time": OUTSIDE,
         });
-        let own = merge(own, json!(self.run.figures));
+        let own = merge(merge(own, packed.json()), json!(self.run.figures));
         let seed = args.x.is_none().then(|| args.generated_seed());
         Outcome {
-            text: self.text(efficiency),
+            text: self.text(efficiency, packed),
             json: Provenance::new("cp2-power/1", machine, seed)
                 .engine(args.simulation.engine().on(machine))
                 .with(merge(figures(report), own)),
@@ -203,7 +201,13 @@ impl Done<'_> {
         }
     }
 
-    fn text(&self, efficiency: Option<f64>) -> String {
+    /// What packing costs.
+    fn packed(&self, machine: &Machine) -> Packed {
+        let product = self.plan.product().expected().0 as f64;
+        Packed::new(self.plan.packing(), self.host_seconds[0], product, machine)
+    }
+
+    fn text(&self, efficiency: Option<f64>, packed: Packed) -> String {
         let product = self.plan.product();
         let mut text = format!(
             "{}\n{}: {}\n",
@@ -233,8 +237,8 @@ impl Done<'_> {
             ),
             None => "error: not known (no result)\n".to_owned(),
         };
-        let [pack_seconds, host_seconds] = self.host_seconds.map(seconds);
-        text += &format!("packed in {pack_seconds}, simulated in {host_seconds}\n");
+        let [_, host_seconds] = self.host_seconds.map(seconds);
+        text += &format!("packed in {}\nsimulated in {host_seconds}\n", packed.text());
         text + &outside_time(OUTSIDE)
     }
 }

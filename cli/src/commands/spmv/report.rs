@@ -2,9 +2,10 @@
 
 use crate::digits::decimal;
 use crate::outcome::{Failure, Outcome};
+use crate::packing::Packed;
 use crate::picture::matrix::{Block, MatrixPicture};
 use crate::simulation::{figures, merge, outside_time, table};
-use crate::table::{Align, Table, seconds};
+use crate::table::{Align, Table};
 use cp2_kernels::sparse::{Product, Products, csr_ratio};
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::{Cycles, Machine};
@@ -106,13 +107,8 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
     let (matrix, product) = (problem.matrix(), products.product());
     let (lines, all) = formats(planned);
     let padding = product.padding(matrix.nnz());
-    let packing = products.packing();
-    let pack_seconds = packing.cycles() / machine.cp2.clock_hz as f64;
-    let pays = packing.pays_after(cycles as f64 / problem.vectors() as f64);
-    let pays_text = match pays {
-        Some(products) => format!("pays after {products} of them"),
-        None => "never pays: the control CPU is as fast with compressed rows".to_owned(),
-    };
+    let each = cycles as f64 / problem.vectors() as f64;
+    let packed = Packed::new(products.packing(), host_seconds, each, machine);
     let text = format!(
         "{}\n{}{lines}{}: {}\n{} B packed, {padding:.2} places for each entry\n{}",
         problem.title(),
@@ -120,11 +116,7 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
         product.format(),
         products.recipe(),
         products.bytes(),
-        outside_time(&[&format!(
-            "{PACKING} ({} on this computer; the control CPU would take {}, which {pays_text})",
-            seconds(host_seconds),
-            seconds(pack_seconds)
-        )])
+        outside_time(&[&format!("{PACKING} ({})", packed.text())])
     );
     let json = json!({
         "rows": matrix.rows(),
@@ -138,12 +130,9 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
         "recipe": products.recipe(),
         "packed_bytes": products.bytes(),
         "padding": padding,
-        "pack_seconds": host_seconds,
-        "pack_seconds_simulated": pack_seconds,
-        "pays_after": pays,
         "outside_time": [PACKING],
     });
-    (text, json)
+    (text, merge(json, packed.json()))
 }
 
 /// What would be done.

@@ -1,5 +1,6 @@
 //! Which cells the entries of rows stand in, and which columns a section has for them.
 
+use crate::sparse::work::Work;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::ops::Range;
@@ -9,6 +10,17 @@ pub(super) const QUAD: usize = 4;
 
 /// Numbers between two spans of columns that are loaded with them: they take less time than another transfer.
 const GAP: i64 = 32;
+
+/// An entry: its column, two for what it is counted from, section and lane, and three words stored.
+const ENTRY: u64 = 8;
+/// An entry that is asked whether it is in the cell of the one before: two columns, compared.
+const IN_CELL: u64 = 3;
+/// A cell whose diagonal is listed: its column, less that of the group, stored, and later compared with the one before.
+const LISTED: u64 = 6;
+/// A cell whose columns a segment needs: the first and the last granule.
+const NEEDS: u64 = 4;
+/// A granule that is needed: stored, compared with the one before, and put behind a span.
+const GRANULE: u64 = 7;
 
 /// The shape of a product.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +101,7 @@ impl Chunk {
     }
 
     /// The entries of all groups, by cells.
-    pub(super) fn entries(&self, matrix: &SparseMatrix) -> Vec<Vec<Entry>> {
+    pub(super) fn entries(&self, matrix: &SparseMatrix, work: &Work) -> Vec<Vec<Entry>> {
         let group = |group: usize| {
             let mut entries = Vec::new();
             for (section, origin) in self.origins.iter().enumerate() {
@@ -105,6 +117,8 @@ impl Chunk {
                     }
                 }
             }
+            work.add(entries.len(), ENTRY);
+            work.sorted(entries.len(), 3);
             entries.sort_unstable();
             entries
         };
@@ -118,17 +132,22 @@ pub(super) fn cells(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
 }
 
 /// The diagonals that groups have cells on, the first of which is that of this number: the columns of cells less those of the group.
-pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize) -> Vec<i64> {
+pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &Work) -> Vec<i64> {
     let mut all = Vec::new();
     for (number, group) in groups.iter().enumerate() {
+        let before = all.len();
+        work.add(group.len(), IN_CELL);
         let own = (QUAD * (first + number)) as i64;
         let columns = cells(group).filter_map(|cell| cell.first());
         all.extend(columns.map(|entry| entry.column - own));
+        work.add(all.len() - before, LISTED);
         if number % 16 == 15 {
+            work.sorted(all.len(), 1);
             all.sort_unstable();
             all.dedup();
         }
     }
+    work.sorted(all.len(), 1);
     all.sort_unstable();
     all.dedup();
     all
@@ -150,7 +169,7 @@ pub(super) struct Segment {
 
 impl Segment {
     /// What the cells of groups need.
-    pub(super) fn of(groups: &[Vec<Entry>], grid: Grid) -> Self {
+    pub(super) fn of(groups: &[Vec<Entry>], grid: Grid, work: &Work) -> Self {
         let granule = grid.granule as i64;
         let mut needed: Vec<i64> = Vec::new();
         for (number, group) in groups.iter().enumerate() {
@@ -160,12 +179,16 @@ impl Segment {
             } else {
                 QUAD
             };
+            work.add(group.len(), IN_CELL);
             for cell in cells(group) {
+                work.add(1, NEEDS);
                 let Some(first) = cell.first() else { continue };
                 let last = first.column + behind as i64 - 1;
                 needed.extend(first.column.div_euclid(granule)..=last.div_euclid(granule));
             }
         }
+        work.add(needed.len(), GRANULE);
+        work.sorted(needed.len(), 1);
         needed.sort_unstable();
         needed.dedup();
         if needed.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::cells::{Chunk, Grid, QUAD, Segment, cells};
 use crate::sparse::SparseError;
+use crate::sparse::work::Work;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 
@@ -47,6 +48,13 @@ pub(super) struct Layout {
     pub(super) units: usize,
 }
 
+/// An entry that is asked whether it is in the cell of the one before.
+const IN_CELL: u64 = 3;
+/// A group: its number of cells, compared with the most of its unit.
+const GROUP: u64 = 3;
+/// A unit of parts that are placed: its steps, added up for what is placed and for what it costs.
+const UNIT: u64 = 4;
+
 /// A chunk, the segment of the vector that it needs, and its units' numbers of steps.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
@@ -56,9 +64,11 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn new(chunk: Chunk, matrix: &SparseMatrix, grid: Grid) -> Self {
-        let groups = chunk.entries(matrix);
-        let segment = Segment::of(&groups, grid);
+    fn new(chunk: Chunk, matrix: &SparseMatrix, grid: Grid, work: &Work) -> Self {
+        let groups = chunk.entries(matrix, work);
+        let segment = Segment::of(&groups, grid, work);
+        work.add(groups.iter().map(Vec::len).sum(), IN_CELL);
+        work.add(groups.len(), GROUP);
         let counts: Vec<usize> = groups.iter().map(|group| cells(group).count()).collect();
         let most = |unit: &[usize]| unit.iter().copied().fold(1, usize::max);
         Self {
@@ -129,6 +139,7 @@ pub(super) fn divide(
     matrix: &SparseMatrix,
     grid: Grid,
     machine: &Machine,
+    work: &Work,
 ) -> Result<(Layout, Vec<Part>), SparseError> {
     let dmem = machine.cp2.dmem.0;
     // Several chunks have two segments of the vector at a time and a shifted one, which go with their rows.
@@ -150,7 +161,7 @@ pub(super) fn divide(
         }
         let parts = chunks
             .into_iter()
-            .map(|chunk| Part::new(chunk, matrix, grid));
+            .map(|chunk| Part::new(chunk, matrix, grid, work));
         let parts: Vec<Part> = parts.collect();
         let places = totals(&parts).0 * GROUPS * QUAD * grid.sections;
         let entries = matrix.nnz().max(matrix.rows());
@@ -164,6 +175,7 @@ pub(super) fn divide(
         }
         let before = least;
         let fits = VALUES.iter().map(|bytes| bytes / STEP).find_map(|steps| {
+            work.add(parts.iter().map(|part| part.units.len()).sum(), UNIT);
             let (layout, end) = place(&parts, steps);
             least = least.min(end);
             (end <= dmem).then_some((price(&parts, steps, grid, machine), layout))

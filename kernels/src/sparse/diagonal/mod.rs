@@ -25,7 +25,7 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use super::SparseError;
+use super::{SparseError, Work};
 use crate::assembly::{Unfit, assembly};
 use crate::job::Job;
 use cells::Grid;
@@ -67,11 +67,11 @@ pub struct PlacedDiagonals {
 }
 
 impl Diagonals {
-    /// Packs a matrix for a machine.
+    /// Packs a matrix for a machine, and counts what that takes.
     ///
     /// # Errors
     /// The matrix is complex or far from any diagonal, or the machine has too little of something.
-    pub fn new(matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
+    pub fn new(matrix: &SparseMatrix, machine: &Machine, work: &Work) -> Result<Self, SparseError> {
         let sections = machine.cp2.sections;
         if sections > MOST_SECTIONS {
             return Err(SparseError::Sections {
@@ -92,10 +92,10 @@ impl Diagonals {
             return Err(SparseError::Complex);
         }
         let grid = Grid::new(matrix, machine);
-        let (layout, parts) = layout::divide(matrix, grid, machine)?;
-        let pages = pages::pages(matrix, grid, (&layout, &parts));
+        let (layout, parts) = layout::divide(matrix, grid, machine, work)?;
+        let pages = pages::pages(matrix, grid, (&layout, &parts), work);
         let resident = resident(&layout, &pages, machine)?;
-        let steps = pages::steps(&resident, (&layout, &pages), machine)?;
+        let steps = pages::steps(&resident, (&layout, &pages), (machine, work))?;
         Ok(Self {
             grid,
             layout,
@@ -117,6 +117,11 @@ impl Diagonals {
     #[must_use]
     pub fn places(&self) -> usize {
         self.pages.iter().map(|page| page.values.len()).sum()
+    }
+
+    /// Steps of the kernel for a product.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
     }
 
     /// Pages.

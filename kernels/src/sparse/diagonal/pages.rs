@@ -3,6 +3,7 @@
 use super::cells::{Entry, Grid, QUAD, Segment, cells, diagonals};
 use super::layout::{BEHIND, BUFFERS, GROUPS, HEADER, Layout, Part, STEP};
 use crate::sparse::SparseError;
+use crate::sparse::work::Work;
 use cp2_asm::Program;
 use cp2_emu::count::{Counter, Step};
 use cp2_machine::Machine;
@@ -14,6 +15,26 @@ const SHIFTED_QUADS: usize = 8;
 
 /// Steps of the first page and of the last, about: while little is there, little is to be waited for.
 const FEW: usize = 24;
+
+/// A unit that is put into a page: its steps, added up and compared with what there is room for in five ways.
+const CUT: u64 = 12;
+/// An address: where the column is in the segment, whether that is even, what lies there, stored. Spans are searched
+/// beside that.
+const ADDRESS: u64 = 6;
+/// An entry that is asked whether it is in the cell of the one before.
+const IN_CELL: u64 = 3;
+/// A place of a cell: a zero, stored.
+const PLACE: u64 = 1;
+/// An entry of a cell: its section and its lane, its value, compared with zero, stored.
+const VALUE: u64 = 6;
+/// A diagonal that is asked whether a segment has its columns: two for what these are, compared with those of each
+/// span, whose ends are loaded.
+const SPAN: u64 = 6;
+/// A word of a page: stored.
+const WORD: u64 = 1;
+/// A step of the page that is followed to count its cycles: four words of its code that change scalars, at ten
+/// operations each. What it takes is looked up in two tables beside that.
+const FOLLOWED: u64 = 40;
 
 /// What a page brings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +129,9 @@ pub(super) fn pages(
     matrix: &SparseMatrix,
     grid: Grid,
     (layout, parts): (&Layout, &[Part]),
+    work: &Work,
 ) -> Vec<Page> {
+    work.add(parts.iter().map(|part| part.units.len()).sum(), CUT);
     let cuts = cuts(parts, layout);
     let mut pages: Vec<Page> = Vec::with_capacity(cuts.len());
     let mut groups = Vec::new();
@@ -118,7 +141,7 @@ pub(super) fn pages(
         };
         let segment = cut.units.is_empty();
         if segment {
-            groups = part.chunk.entries(matrix);
+            groups = part.chunk.entries(matrix, work);
         }
         let unfinished = cut.steps.as_ref().is_some_and(|(_, more)| *more);
         let side = cut.part % 2;
@@ -159,16 +182,17 @@ pub(super) fn pages(
             segment: &part.segment,
             own: layout.segments[side],
             shifted: layout.shifted,
+            work,
         };
         let mut values = vec![Vec::new(); grid.sections];
-        let list = alike(&groups, cut, (part, layout), grid);
+        let list = alike(&groups, cut, (part, layout, grid), work);
         if let Some(list) = &list {
             page.list(list, cut.units.start, &place);
         }
         for unit in cut.units.clone() {
             let own = groups.chunks(GROUPS).nth(unit).unwrap_or(&[]);
             if let Some(list) = &list {
-                unit_alike(matrix, (own, unit), list, &mut values);
+                unit_alike(matrix, (own, unit), list, (&mut values, work));
                 continue;
             }
             let all = 0..part.units.get(unit).copied().unwrap_or(1);
@@ -181,6 +205,7 @@ pub(super) fn pages(
         let whole = grid.whole(page.index.len());
         page.index.resize(whole, 0);
         page.values = values.concat();
+        work.add(page.index.len() + page.values.len(), WORD);
         pages.push(page);
     }
     pages
@@ -191,11 +216,14 @@ struct Place<'a> {
     segment: &'a Segment,
     own: u32,
     shifted: u32,
+    work: &'a Work,
 }
 
 impl Place<'_> {
     /// The address of four numbers from a column on: that of a pair.
     fn address(&self, column: i64) -> u32 {
+        self.work.add(1, ADDRESS);
+        self.work.searched(self.segment.spans.len());
         let at = self.segment.at(column) as u32;
         match at % 2 {
             0 => self.own + 4 * at,
@@ -213,8 +241,8 @@ fn packed(value: f32) -> f32 {
 fn alike(
     groups: &[Vec<Entry>],
     cut: &Cut,
-    (part, layout): (&Part, &Layout),
-    grid: Grid,
+    (part, layout, grid): (&Part, &Layout, Grid),
+    work: &Work,
 ) -> Option<Vec<i64>> {
     if cut.units.is_empty() || cut.steps.is_some() {
         return None;
@@ -222,7 +250,7 @@ fn alike(
     let first = cut.units.start * GROUPS;
     let end = cut.units.end * GROUPS;
     let own = groups.get(first..end.min(groups.len()))?;
-    let list = diagonals(own, first);
+    let list = diagonals(own, first, work);
     let steps = list.len() * cut.units.len();
     let apart: usize = part.units.get(cut.units.clone())?.iter().sum();
     let step = STEP * grid.sections;
@@ -230,6 +258,7 @@ fn alike(
     let fewer = steps <= layout.steps && steps * step + 8 * list.len() <= bytes;
     let (begin, end) = ((QUAD * first) as i64, (QUAD * end) as i64);
     let all = || {
+        work.add(list.len() * part.segment.spans.len(), SPAN);
         list.iter()
             .all(|diagonal| part.segment.has(begin + diagonal..end + diagonal))
     };
@@ -241,21 +270,25 @@ fn unit_alike(
     matrix: &SparseMatrix,
     (groups, unit): (&[Vec<Entry>], usize),
     list: &[i64],
-    values: &mut [Vec<f32>],
+    (values, work): (&mut [Vec<f32>], &Work),
 ) {
     for diagonal in list {
         for number in 0..GROUPS {
             let column = diagonal + (QUAD * (GROUPS * unit + number)) as i64;
             let group = groups.get(number).map_or(&[][..], Vec::as_slice);
+            work.searched_often(2, group.len());
             let begin = group.partition_point(|entry| entry.column < column);
             let end = group.partition_point(|entry| entry.column <= column);
-            cell(matrix, group.get(begin..end).unwrap_or(&[]), values);
+            let entries = group.get(begin..end).unwrap_or(&[]);
+            cell(matrix, entries, values, work);
         }
     }
 }
 
 /// The values of a cell.
-fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>]) {
+fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work: &Work) {
+    work.add(QUAD * values.len(), PLACE);
+    work.add(entries.len(), VALUE);
     for own in values.iter_mut() {
         own.extend([0.0; QUAD]);
     }
@@ -301,6 +334,7 @@ impl Page {
         values: &mut [Vec<f32>],
     ) {
         let all: Vec<Vec<&[Entry]>> = groups.iter().map(|group| cells(group).collect()).collect();
+        place.work.add(groups.iter().map(Vec::len).sum(), IN_CELL);
         let first = place.address(place.segment.first());
         let mut last = [first; GROUPS];
         for step in steps.clone() {
@@ -310,7 +344,7 @@ impl Page {
                 if let Some(entry) = cell.first() {
                     *last = place.address(entry.column);
                 }
-                self::cell(matrix, cell, values);
+                self::cell(matrix, cell, values, place.work);
             }
             self.index.extend(last);
             if step == steps.start {
@@ -324,7 +358,7 @@ impl Page {
 pub(super) fn steps(
     program: &Program,
     (layout, pages): (&Layout, &[Page]),
-    machine: &Machine,
+    (machine, work): (&Machine, &Work),
 ) -> Result<Vec<Step>, SparseError> {
     let mut counters = Vec::with_capacity(BUFFERS);
     for buffer in 0..BUFFERS {
@@ -345,6 +379,9 @@ pub(super) fn steps(
             continue;
         };
         let at = layout.index[buffer];
+        let followed = page.values.len() / (QUAD * GROUPS * machine.cp2.sections.max(1));
+        work.add(followed, FOLLOWED);
+        work.looked_up(2 * followed);
         let counted = counter.count(machine, at, (at, &page.index))?;
         let from = usize::from(number > 0);
         // To its signal, and to the wait for the next page or the end.

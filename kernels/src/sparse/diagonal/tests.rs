@@ -2,7 +2,7 @@
 
 use super::Diagonals;
 use crate::job::Job;
-use crate::sparse::{SparseError, csr_ratio};
+use crate::sparse::{SparseError, Work, csr_ratio};
 use cp2_host::Options;
 use cp2_machine::{Bytes, Cycles, Machine};
 use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
@@ -58,7 +58,7 @@ fn product(
 
 /// Judges a product; its `csr_ratio`.
 fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f64, SparseError> {
-    let packed = Arc::new(Diagonals::new(matrix, machine)?);
+    let packed = Arc::new(Diagonals::new(matrix, machine, &Work::default())?);
     let problem = SpmvProblem::new(Arc::new(matrix.clone()), 1).unwrap();
     let input = problem.input(case, 1);
     let x = input.sized::<f32>("x", matrix.cols()).unwrap();
@@ -171,7 +171,12 @@ fn a_vector_that_local_memory_does_not_hold() {
     vm7.cp2.dmem = Bytes(12 << 10);
     let matrix = made(Pattern::Band, 5003, 3, &[-20, -1, 0, 1, 2, 33]);
     let vm7 = Arc::new(vm7);
-    assert!(Diagonals::new(&matrix, &vm7).unwrap().segments() > 2);
+    assert!(
+        Diagonals::new(&matrix, &vm7, &Work::default())
+            .unwrap()
+            .segments()
+            > 2
+    );
     judged(&matrix, &vm7, Case::Random).unwrap();
 }
 
@@ -200,7 +205,7 @@ fn infinities_reach_what_has_an_entry() {
     entries.extend(zeros.map(|i| (i, i + 2, if i % 16 < 8 { 0.0 } else { -0.0 })));
     let matrix =
         SparseMatrix::from_triplets(n as usize, n as usize, &Triplets::Real(entries)).unwrap();
-    let packed = Arc::new(Diagonals::new(&matrix, &vm7).unwrap());
+    let packed = Arc::new(Diagonals::new(&matrix, &vm7, &Work::default()).unwrap());
     for special in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
         let x: Vec<f32> = (0..n)
             .map(|i| if i % 8 == 5 { special } else { 1.0 })
@@ -222,8 +227,9 @@ fn what_is_refused_says_why() {
     let vm7 = machine("vm7");
     let complex = Triplets::Complex(vec![(0, 0, Complex64::new(1.0, 2.0))]);
     let complex = SparseMatrix::from_triplets(1, 1, &complex).unwrap();
-    let refused =
-        |matrix: &SparseMatrix, machine: &Machine| Diagonals::new(matrix, machine).unwrap_err();
+    let refused = |matrix: &SparseMatrix, machine: &Machine| {
+        Diagonals::new(matrix, machine, &Work::default()).unwrap_err()
+    };
     assert!(matches!(refused(&complex, &vm7), SparseError::Complex));
     let band = made(Pattern::Band, 100, 3, &[0]);
     let mut coarse = vm7.clone();
@@ -248,7 +254,7 @@ fn what_is_refused_says_why() {
     assert!(entries == 2000 && places > 64 * entries, "{places}");
     let far = made(Pattern::Band, 20_000, 3, &[-9000, -7000, 0, 7000, 9000]);
     let anywhere = made(Pattern::Random, 12_000, 3, &[]);
-    assert!(Diagonals::new(&far, &vm7).is_ok());
+    assert!(Diagonals::new(&far, &vm7, &Work::default()).is_ok());
     let SparseError::Segment { bytes, dmem } = refused(&anywhere, &vm7) else {
         panic!("packed");
     };

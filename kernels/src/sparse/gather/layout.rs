@@ -4,6 +4,7 @@ use super::block::reachable;
 use super::pages::{BUFFERS, Layout, STEP, Tile};
 use super::slots::Lanes;
 use crate::sparse::SparseError;
+use crate::sparse::work::Work;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 
@@ -140,7 +141,7 @@ pub(super) fn divisions(
     matrix: &SparseMatrix,
     lanes: &[Lanes],
     masks: usize,
-    machine: &Machine,
+    (machine, work): (&Machine, &Work),
 ) -> Result<Vec<Division>, SparseError> {
     let dmem = reachable(machine);
     let mut all = Vec::new();
@@ -211,7 +212,7 @@ pub(super) fn divisions(
             if end > dmem {
                 continue;
             }
-            let tiles = segmented(matrix, grid, &layout, width);
+            let tiles = segmented(matrix, (grid, &layout), width, work);
             all.push(Division {
                 lanes,
                 layout,
@@ -235,8 +236,16 @@ pub(super) fn divisions(
     Ok(all)
 }
 
+/// An entry whose segment is used: its column, divided by the width, and a store.
+const IN_SEGMENT: u64 = 3;
+
 /// The tiles of a vector in segments: of each rows' segments those that something is in.
-fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -> Vec<Tile> {
+fn segmented(
+    matrix: &SparseMatrix,
+    (grid, layout): (Grid, &Layout),
+    width: usize,
+    work: &Work,
+) -> Vec<Tile> {
     let blocks = grid.blocks();
     let segments = matrix.cols().div_ceil(width);
     let mut tiles: Vec<Tile> = Vec::new();
@@ -246,6 +255,7 @@ fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -
         let rows = grid.row(from, 0, 0)..grid.row(to - 1, grid.sections - 1, grid.groups() - 1) + 1;
         let mut used = vec![false; segments];
         for row in rows.start..rows.end.min(matrix.rows()) {
+            work.add(matrix.columns_of(row).len(), IN_SEGMENT);
             for &column in matrix.columns_of(row) {
                 used[column as usize / width] = true;
             }
@@ -277,9 +287,21 @@ fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -
 /// A row of so many times the average is long: its section has it for itself when the others are done.
 const LONG: usize = 4;
 
+/// A row: where it begins and ends, its length, compared with the longest.
+const LENGTH: u64 = 4;
+/// An entry: its two numbers, loaded and compared with infinity.
+const FINITE: u64 = 4;
+
 /// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third, if both parts hold a step. Values that are not finite
 /// must not be where another section multiplies by zero.
-pub(super) fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -> usize {
+pub(super) fn alone(
+    matrix: &SparseMatrix,
+    layout: &Layout,
+    machine: &Machine,
+    work: &Work,
+) -> usize {
+    work.add(matrix.rows(), LENGTH);
+    work.add(matrix.nnz(), FINITE);
     let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
     let finite = (0..matrix.nnz()).all(|entry| {
         let value = matrix.value(entry);

@@ -11,6 +11,7 @@ use super::slots::{Lanes, Numbers, Slot, slots};
 use super::values::Source;
 use super::words::Operations;
 use crate::sparse::SparseError;
+use crate::sparse::work::Work;
 use cp2_asm::Program;
 use cp2_asm::isa::{Inst, Op, Scalar};
 use cp2_emu::count::{Counter, Mark, Step};
@@ -29,12 +30,27 @@ pub(super) struct Made {
     pub(super) operations: ClassMap<u64>,
 }
 
+/// An entry of a block: its column, from the first of the segment on, stored.
+const COLUMN: u64 = 3;
+/// A place of a slot: the entry of it compared with none; the first of its row added, and stored.
+const PLACE: u64 = 5;
+/// A word: two operations put beside one another, and counted by what they are.
+const WORD: u64 = 16;
+/// A word as bits, which is done twice, once to count its cycles: of up to four operands of each slot, the field, the
+/// number of bits and what they are put together with.
+const ENCODED: u64 = 2 * 8 * 6;
+/// A word whose cycles are counted: decoded twice, for the flow and for its times, by up to eight fields of six
+/// operations each; then what it waits for and what waits for it, by eight registers of four operations each.
+const COUNTED: u64 = 2 * 8 * 6 + 8 * 4;
+/// A value: where its row begins and its number in it, the number itself, stored.
+const VALUE: u64 = 6;
+
 /// The entries of a block, dealt to slots.
 pub(super) fn block(
     matrix: &SparseMatrix,
     lanes: Lanes,
-    (grid, tile): (Grid, &Tile),
-    number: usize,
+    (grid, tile, number): (Grid, &Tile, usize),
+    work: &Work,
 ) -> (Vec<Vec<Slot>>, Vec<Vec<usize>>) {
     let (from, to) = (tile.columns.start as u32, tile.columns.end as u32);
     let width = to - from;
@@ -51,9 +67,11 @@ pub(super) fn block(
                 } else {
                     &[]
                 };
+                work.searched_often(2, columns.len());
                 let begin = columns.partition_point(|&column| column < from);
                 let end = columns.partition_point(|&column| column < to);
                 let columns = columns[begin..end].iter().map(|column| column - from);
+                work.add(columns.len(), COLUMN);
                 (begin as u32, columns.collect())
             })
             .collect();
@@ -61,8 +79,9 @@ pub(super) fn block(
             .iter()
             .map(|(_, columns)| columns.as_slice())
             .collect();
-        let mut dealt = slots(&columns, lanes, width);
+        let mut dealt = slots(&columns, lanes, width, work);
         for slot in &mut dealt {
+            work.add(slot.entries.len(), PLACE);
             for (place, entry) in slot.entries.iter_mut().enumerate() {
                 if let Some(entry) = entry {
                     *entry += parts[place / lanes.each()].0;
@@ -72,7 +91,7 @@ pub(super) fn block(
         groups.push(dealt);
         rows.push(own);
     }
-    match_slots(&mut groups);
+    match_slots(&mut groups, work);
     (groups, rows)
 }
 
@@ -84,6 +103,7 @@ struct Making<'a> {
     layout: &'a Layout,
     resident: &'a Program,
     machine: &'a Machine,
+    work: &'a Work,
     made: Made,
     /// Words that begin the next page.
     begin: Vec<cp2_asm::isa::Word>,
@@ -97,7 +117,7 @@ pub(super) fn pages(
     (numbers, lanes, balance): (Numbers, Lanes, f64),
     (grid, layout, tiles): (Grid, &Layout, &[Tile]),
     (registers, mut masks, resident): (&Registers, Masks, &Program),
-    machine: &Machine,
+    (machine, work): (&Machine, &Work),
 ) -> Result<Made, SparseError> {
     let mut making = Making {
         matrix,
@@ -106,6 +126,7 @@ pub(super) fn pages(
         layout,
         resident,
         machine,
+        work,
         made: Made {
             pages: Vec::new(),
             steps: Vec::new(),
@@ -115,7 +136,7 @@ pub(super) fn pages(
         page: Page::default(),
         pace: Pace::new(balance, matrix.nnz()),
     };
-    let mut maker = Maker::new(registers, &mut masks, (numbers, lanes), machine);
+    let mut maker = Maker::new(registers, &mut masks, (numbers, lanes), (machine, work));
     maker.apart(layout.apart(0));
     // Which buffer of results.
     let mut results = 1;
@@ -140,7 +161,7 @@ pub(super) fn pages(
         // Units of the result that pages of the tile have stored.
         let mut stored = tile.blocks.start / grid.unit;
         for number in tile.blocks.clone() {
-            let (groups, rows) = block(matrix, lanes, (grid, tile), number);
+            let (groups, rows) = block(matrix, lanes, (grid, tile, number), work);
             let slots = groups.iter().flatten();
             making.pace.entries += slots.flat_map(|slot| slot.entries.iter().flatten()).count();
             let result =
@@ -252,7 +273,8 @@ impl Making<'_> {
             self.layout.values[number % BUFFERS] as i32,
         )];
         words.append(&mut self.begin);
-        let own = ops.words(&self.machine.cp2);
+        let own = ops.words(&self.machine.cp2, self.work);
+        self.work.add(own.len(), WORD);
         for word in &own {
             let issued = match (word.arith.op, word.mem.op) {
                 (Op::Nop, Op::MemNop) => continue,
@@ -278,6 +300,7 @@ impl Making<'_> {
             words.len().next_multiple_of(granule),
             control(Inst::new(Op::MemNop)),
         );
+        self.work.add(words.len(), ENCODED);
         let encode =
             |words: &[cp2_asm::isa::Word]| words.iter().map(|word| word.encode()).collect();
         let steps = self.steps(encode(&counted), number, last)?;
@@ -300,6 +323,7 @@ impl Making<'_> {
                 entry
             }
         };
+        self.work.add(words.len(), COUNTED);
         let mut counter = Counter::new(&words, entry, Vec::new(), self.machine)?;
         let counted = counter.count(self.machine, 0, (0, &[]))?;
         let own = counted.steps().skip(usize::from(number > 0));
@@ -309,6 +333,7 @@ impl Making<'_> {
     /// The values of a section, in whole granules.
     fn values(&self, sources: &[Source]) -> Vec<f32> {
         let granule = (self.machine.dma.granule.0 as usize / 4).max(4);
+        self.work.add(sources.len(), VALUE);
         let mut values = Vec::new();
         for source in sources {
             let entry = source.map(|(row, entry)| self.matrix.range(row).start + entry as usize);

@@ -1,7 +1,18 @@
 //! The masks by which places are selected.
 
 use super::slots::{Lanes, Places};
+use crate::sparse::work::Work;
 use std::collections::HashMap;
+
+/// A set that was asked for: loaded, its bits counted, what a mask of its own saves, and that compared and stored.
+const ASKED: u64 = 8;
+/// A mask that is compared with such a set, or with what is to be selected: loaded and compared.
+const COMPARED: u64 = 2;
+/// A mask that is looked at for a cover: whether it is inside, three; what of the rest it has, counted and compared
+/// with the best.
+const LOOKED_AT: u64 = 6;
+/// A mask of a cover that is known: loaded and stored.
+const COPIED: u64 = 2;
 
 /// Sets of places that registers hold masks of.
 ///
@@ -35,10 +46,12 @@ impl Masks {
     pub(super) fn chosen(
         sections: usize,
         lanes: Lanes,
-        asked: &HashMap<Places, u64>,
+        (asked, work): (&HashMap<Places, u64>, &Work),
         room: usize,
     ) -> Self {
         let mut sets = Self::needed(sections, lanes);
+        work.add(asked.len(), ASKED);
+        work.add(asked.len() * sets.len(), COMPARED);
         let mut others: Vec<(u64, Places)> = asked
             .iter()
             .filter(|(set, _)| !sets.contains(set))
@@ -49,6 +62,7 @@ impl Masks {
             })
             .filter(|(saved, _)| *saved > 0)
             .collect();
+        work.sorted(others.len(), 2);
         others.sort_by_key(|&(saved, set)| (std::cmp::Reverse(saved), set));
         sets.extend(others.into_iter().map(|(_, set)| set));
         sets.truncate(room);
@@ -61,13 +75,16 @@ impl Masks {
     }
 
     /// Masks that together select a set: their numbers.
-    pub(super) fn cover(&mut self, places: Places) -> Vec<usize> {
+    pub(super) fn cover(&mut self, places: Places, work: &Work) -> Vec<usize> {
+        work.looked_up(1);
         if let Some(known) = self.covers.get(&places) {
+            work.add(known.len(), COPIED);
             return known.clone();
         }
         let mut rest = places;
         let mut cover = Vec::new();
         while rest != 0 {
+            work.add(self.sets.len(), LOOKED_AT);
             let inside = self.sets.iter().enumerate();
             let inside = inside.filter(|(_, set)| **set & !places == 0);
             let best =
@@ -78,6 +95,8 @@ impl Masks {
             cover.push(number);
             rest &= !set;
         }
+        work.looked_up(1);
+        work.add(cover.len(), COPIED);
         self.covers.insert(places, cover.clone());
         cover
     }

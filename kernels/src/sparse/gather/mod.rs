@@ -31,7 +31,7 @@ mod words;
 pub(super) use describe::ASSUMED;
 pub use slots::{Lanes, Numbers};
 
-use super::SparseError;
+use super::{SparseError, Work};
 use crate::assembly::{Lack, Unfit};
 use crate::job::Job;
 use cp2_asm::{Diagnostics, Program};
@@ -82,30 +82,40 @@ pub struct PlacedGather {
 }
 
 impl Gather {
-    /// Packs a matrix for a machine and products with one vector.
+    /// Packs a matrix for a machine and products with one vector, and counts what that takes.
     ///
     /// # Errors
     /// The machine has too little of something.
-    pub fn new(matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
+    pub fn new(matrix: &SparseMatrix, machine: &Machine, work: &Work) -> Result<Self, SparseError> {
         let numbers = match matrix.is_complex() {
             true => Numbers::Complex,
             false => Numbers::Real,
         };
-        Self::of(matrix, numbers, machine)
+        Self::of(matrix, numbers, machine, work)
     }
 
-    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2.
+    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2. It
+    /// counts what that takes.
     ///
     /// # Errors
     /// A complex matrix; the machine has too little of something.
-    pub fn of_two(matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
+    pub fn of_two(
+        matrix: &SparseMatrix,
+        machine: &Machine,
+        work: &Work,
+    ) -> Result<Self, SparseError> {
         match matrix.is_complex() {
             true => Err(SparseError::ComplexVectors),
-            false => Self::of(matrix, Numbers::Two, machine),
+            false => Self::of(matrix, Numbers::Two, machine, work),
         }
     }
 
-    fn of(matrix: &SparseMatrix, numbers: Numbers, machine: &Machine) -> Result<Self, SparseError> {
+    fn of(
+        matrix: &SparseMatrix,
+        numbers: Numbers,
+        machine: &Machine,
+        work: &Work,
+    ) -> Result<Self, SparseError> {
         let lanes = numbers.lanes();
         let sections = machine.cp2.sections;
         if sections > MOST_SECTIONS {
@@ -138,9 +148,9 @@ impl Gather {
             .into());
         };
         let room = room.min(needed + MOST_MASKS);
-        let divisions = layout::divisions(matrix, lanes, room, machine)?;
+        let divisions = layout::divisions(matrix, lanes, room, (machine, work))?;
         let priced = divisions.into_iter().map(|division| {
-            let sample = Sample::new(matrix, numbers, &division, machine);
+            let sample = Sample::new(matrix, numbers, &division, machine, work);
             (sample, division)
         });
         let best = priced.min_by(|(a, _), (b, _)| a.cycles.total_cmp(&b.cycles));
@@ -154,7 +164,7 @@ impl Gather {
             tiles,
         } = division;
         let grid = Grid::new(matrix.rows(), lanes, machine);
-        let chosen = sample.masks(lanes, sections, room);
+        let chosen = sample.masks(lanes, [sections, room], work);
         let sets = chosen.sets().to_vec();
         let registers = Registers::new(machine.cp2.registers, quads, sets.len());
         let resident = resident::resident(&layout, &registers, (sets.len(), lanes), machine)?;
@@ -168,7 +178,7 @@ impl Gather {
                 least: LEAST_WORDS,
             });
         }
-        layout.alone = layout::alone(matrix, &layout, machine);
+        layout.alone = layout::alone(matrix, &layout, machine, work);
         layout.code = std::array::from_fn(|i| u16::try_from(begin + i * most).unwrap_or(u16::MAX));
         layout.most_words = most;
         let made = making::pages(
@@ -176,7 +186,7 @@ impl Gather {
             (numbers, lanes, sample.balance()),
             (grid, &layout, &tiles),
             (&registers, chosen, &resident),
-            machine,
+            (machine, work),
         )?;
         Ok(Self {
             grid,
@@ -222,6 +232,11 @@ impl Gather {
     #[must_use]
     pub fn segments(&self) -> usize {
         self.tiles.iter().filter(|tile| !tile.loaded).count()
+    }
+
+    /// Steps of the kernel for a product.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
     }
 
     /// Pages.

@@ -1,6 +1,7 @@
 //! Which groups of rows are multiplied together, and which slots of them.
 
 use super::slots::Slot;
+use crate::sparse::work::Work;
 
 /// Where a multiplication is added to: the sums of both groups, or sums of the longer one that are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub(super) struct Quad {
 }
 
 /// The groups of a block, those of about as many slots beside one another, the longest first.
-pub(super) fn order(groups: &[Vec<Slot>]) -> Vec<usize> {
+pub(super) fn order(groups: &[Vec<Slot>], work: &Work) -> Vec<usize> {
+    work.sorted(groups.len(), 1);
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by_key(|&group| std::cmp::Reverse(groups[group].len()));
     order
@@ -34,24 +36,36 @@ pub(super) fn order(groups: &[Vec<Slot>]) -> Vec<usize> {
 /// Slots that are looked at for one that fits another: of rows that are alike it is near.
 const NEAR: usize = 32;
 
+/// Two columns: loaded and compared.
+const COMPARED: u64 = 3;
+/// A slot that is looked at: what fits, compared with the best.
+const LOOKED_AT: u64 = 2;
+/// Two slots are exchanged: some thirty words each, loaded and stored, by way of a third place.
+const EXCHANGED: u64 = 180;
+
 /// Puts the slots of groups that are multiplied together into an order in which they take as many of the same columns as can be: these
 /// are loaded once. A group's sums do not care for the order.
-pub(super) fn match_slots(groups: &mut [Vec<Slot>]) {
-    let order = order(groups);
+pub(super) fn match_slots(groups: &mut [Vec<Slot>], work: &Work) {
+    let order = order(groups, work);
     for pair in order.chunks_exact(2) {
         let (longer, mut shorter) = (pair[0], std::mem::take(&mut groups[pair[1]]));
         for (i, own) in groups[longer].iter().enumerate() {
             let near = shorter.iter().skip(i).take(NEAR).map(|slot| {
-                let columns = slot.loads.iter().map(|load| load.column);
-                let same =
-                    columns.filter(|column| own.loads.iter().any(|load| load.column == *column));
-                same.count()
+                let mut same = 0;
+                for column in slot.loads.iter().map(|load| load.column) {
+                    let found = own.loads.iter().position(|load| load.column == column);
+                    work.add(found.map_or(own.loads.len(), |at| at + 1), COMPARED);
+                    same += usize::from(found.is_some());
+                }
+                work.add(1, LOOKED_AT);
+                same
             });
             // The first of the best.
             let best = near
                 .enumerate()
                 .max_by_key(|&(i, same)| (same, std::cmp::Reverse(i)));
             if let Some((best, _)) = best {
+                work.add(1, EXCHANGED);
                 shorter.swap(i, i + best);
             }
         }

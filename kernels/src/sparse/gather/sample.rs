@@ -5,6 +5,7 @@ use super::making::block;
 use super::masks::Masks;
 use super::quads::{self, Quad};
 use super::slots::{Lanes, Numbers, Places, Slot};
+use crate::sparse::work::Work;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use smallvec::SmallVec;
@@ -15,6 +16,13 @@ const ENTRIES: usize = 200_000;
 
 /// Cycles that a page between two segments takes beside the load: the way to the control CPU and back, and its words.
 const TURN: f64 = 120.0;
+
+/// A load of a slot: its places joined twice to those of the others, and counted as asked for.
+const LOAD: u64 = 7;
+/// A slot: what is filled is compared with all places, and with those of one section.
+const SLOT: u64 = 8;
+/// A column of a multiplication: put into a list, and compared with the one before.
+const COLUMN: u64 = 5;
 
 /// Some blocks of a product.
 #[derive(Debug)]
@@ -37,13 +45,14 @@ impl Sample {
         numbers: Numbers,
         division: &Division,
         machine: &Machine,
+        work: &Work,
     ) -> Self {
         let Division {
             lanes,
             tiles,
             layout,
         } = division;
-        let apart = layout::alone(matrix, layout, machine) > 0;
+        let apart = layout::alone(matrix, layout, machine, work) > 0;
         let grid = Grid::new(matrix.rows(), *lanes, machine);
         let step = matrix.nnz().div_ceil(ENTRIES).max(1);
         let mut sample = Self {
@@ -58,8 +67,9 @@ impl Sample {
             .flat_map(|tile| tile.blocks.clone().map(move |number| (tile, number)));
         let bandwidth = machine.dma.bandwidth.as_f64();
         for (tile, number) in blocks.step_by(step) {
-            let (groups, _) = block(matrix, *lanes, (grid, tile), number);
-            let cost = sample.block(&groups, numbers, (grid.sections, apart), !tile.first);
+            let (groups, _) = block(matrix, *lanes, (grid, tile, number), work);
+            let shape = (grid.sections, apart, !tile.first);
+            let cost = sample.block(&groups, numbers, shape, work);
             let [arithmetic, memory, bytes] = cost;
             let words = arithmetic.max(memory);
             let moved = (8.0 * words + bytes) / bandwidth;
@@ -83,8 +93,8 @@ impl Sample {
         &mut self,
         groups: &[Vec<Slot>],
         numbers: Numbers,
-        (sections, apart): (usize, bool),
-        adds: bool,
+        (sections, apart, adds): (usize, bool, bool),
+        work: &Work,
     ) -> [f64; 3] {
         let all: Places = match 2 * sections {
             64.. => Places::MAX,
@@ -92,12 +102,15 @@ impl Sample {
         };
         let (mut arithmetic, mut memory) = (0, 0);
         for slot in groups.iter().flatten() {
+            work.add(1, SLOT);
+            work.add(slot.loads.len(), LOAD);
+            work.looked_up(slot.loads.len());
             for load in &slot.loads {
                 *self.asked.entry(load.places).or_default() += 1;
             }
             arithmetic += slot.loads.len() - usize::from(slot.filled() == all);
         }
-        let order = quads::order(groups);
+        let order = quads::order(groups, work);
         let quads = order
             .chunks(2)
             .map(|own| Quad::new(own, |group| groups[group].len()));
@@ -111,6 +124,8 @@ impl Sample {
                 let mut columns: SmallVec<[u32; 16]> = slots
                     .flat_map(|slot| slot.loads.iter().map(|load| load.column))
                     .collect();
+                work.add(columns.len(), COLUMN);
+                work.sorted(columns.len(), 1);
                 columns.sort_unstable();
                 columns.dedup();
                 memory += columns.len();
@@ -148,7 +163,7 @@ impl Sample {
     }
 
     /// The masks by which these blocks are best selected.
-    pub(super) fn masks(&self, lanes: Lanes, sections: usize, room: usize) -> Masks {
-        Masks::chosen(sections, lanes, &self.asked, room)
+    pub(super) fn masks(&self, lanes: Lanes, [sections, room]: [usize; 2], work: &Work) -> Masks {
+        Masks::chosen(sections, lanes, (&self.asked, work), room)
     }
 }

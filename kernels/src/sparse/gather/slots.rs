@@ -4,6 +4,7 @@
 //! address, so a load serves the places whose columns are the two that lie there; a multiplication takes as many loads as its
 //! places have addresses, and each load beyond the first a selection. So places that one address serves belong together.
 
+use crate::sparse::work::Work;
 use smallvec::SmallVec;
 
 /// What a vector has for each column.
@@ -116,8 +117,27 @@ struct Candidate {
     left: Places,
 }
 
+/// A candidate of an entry: its column and its lane, compared with the end of the segment; two for the bit of the
+/// place; both stored.
+const MADE: u64 = 8;
+/// A candidate beside the next one: two columns, compared; two sets, joined and stored.
+const JOINED: u64 = 7;
+/// A section of a new slot: entries left are compared; two places are free.
+const FREED: u64 = 4;
+/// A candidate that is looked at for a load: its set, of the free places, counted and compared.
+const SEEN: u64 = 4;
+/// One that serves some of them: its other places, counted; three for what it is worth, and compared with the best.
+const WORTH: u64 = 6;
+/// A section of a load: its places, shifted out and compared.
+const SHARED: u64 = 3;
+/// An entry that is dealt: its column, its number stored, entries left.
+const DEALT: u64 = 5;
+/// A candidate that loses an entry: its column and its lane; two for the bit of the place; its set loaded, cut and
+/// stored.
+const CLEARED: u64 = 7;
+
 /// The slots of rows, one a section, each its columns in ascending order, in a segment of `width` columns of the vector.
-pub(super) fn slots(rows: &[&[u32]], lanes: Lanes, width: u32) -> Vec<Slot> {
+pub(super) fn slots(rows: &[&[u32]], lanes: Lanes, width: u32, work: &Work) -> Vec<Slot> {
     let mut slots = Vec::new();
     let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     for from in (0..longest).step_by(WINDOW) {
@@ -126,13 +146,18 @@ pub(super) fn slots(rows: &[&[u32]], lanes: Lanes, width: u32) -> Vec<Slot> {
             .iter()
             .map(|row| (from, row.get(part(row)).unwrap_or_default()))
             .collect();
-        window_slots(&parts, lanes, width, &mut slots);
+        window_slots(&parts, (lanes, width), &mut slots, work);
     }
     slots
 }
 
 /// The slots of parts of rows, each with the number of its first entry.
-fn window_slots(rows: &[(usize, &[u32])], lanes: Lanes, width: u32, slots: &mut Vec<Slot>) {
+fn window_slots(
+    rows: &[(usize, &[u32])],
+    (lanes, width): (Lanes, u32),
+    slots: &mut Vec<Slot>,
+    work: &Work,
+) {
     let mut candidates: Vec<Candidate> = Vec::new();
     for (section, (_, columns)) in rows.iter().enumerate() {
         for &column in *columns {
@@ -144,6 +169,8 @@ fn window_slots(rows: &[(usize, &[u32])], lanes: Lanes, width: u32, slots: &mut 
             }
         }
     }
+    work.add(candidates.len(), MADE + JOINED);
+    work.sorted(candidates.len(), 2);
     candidates.sort_by_key(|candidate| candidate.column);
     candidates.dedup_by(|next, kept| {
         let same = next.column == kept.column;
@@ -159,15 +186,17 @@ fn window_slots(rows: &[(usize, &[u32])], lanes: Lanes, width: u32, slots: &mut 
             ..Slot::default()
         };
         let mut free: Places = 0;
+        work.add(left.len(), FREED);
         for (section, &left) in left.iter().enumerate() {
             if left > 0 {
                 free |= 0b11 << (2 * section);
             }
         }
-        while let Some(best) = best(&candidates, free) {
+        while let Some(best) = best(&candidates, free, work) {
             let (column, places) = (candidates[best].column, candidates[best].left & free);
             slot.loads.push(Load { column, places });
             free &= !places;
+            work.add(rows.len(), SHARED);
             for (section, (first, columns)) in rows.iter().enumerate() {
                 let own = places >> (2 * section) & 0b11;
                 let taken: &[(u32, usize)] = match (lanes, own) {
@@ -178,12 +207,14 @@ fn window_slots(rows: &[(usize, &[u32])], lanes: Lanes, width: u32, slots: &mut 
                 };
                 for &(beside, lane) in taken {
                     let taken = column + beside;
+                    work.searched(columns.len());
+                    work.add(1, DEALT);
                     let Ok(at) = columns.binary_search(&taken) else {
                         continue;
                     };
                     slot.entries[section * lanes.each() + lane] = u32::try_from(first + at).ok();
                     left[section] -= 1;
-                    clear(&mut candidates, lanes, (section, taken), width);
+                    clear(&mut candidates, (lanes, width), (section, taken), work);
                 }
             }
         }
@@ -196,25 +227,36 @@ fn window_slots(rows: &[(usize, &[u32])], lanes: Lanes, width: u32, slots: &mut 
 }
 
 /// The candidate that serves most of the free places; of those with as many the one that has the fewest others left.
-fn best(candidates: &[Candidate], free: Places) -> Option<usize> {
+fn best(candidates: &[Candidate], free: Places, work: &Work) -> Option<usize> {
     let mut best: Option<(u32, usize)> = None;
+    let mut serve = 0;
     for (i, candidate) in candidates.iter().enumerate() {
         let gain = (candidate.left & free).count_ones();
         if gain == 0 {
             continue;
         }
+        serve += 1;
         let others = (candidate.left & !free).count_ones();
         let worth = gain * 256 + (255 - others);
         if best.is_none_or(|(most, _)| worth > most) {
             best = Some((worth, i));
         }
     }
+    work.add(candidates.len(), SEEN);
+    work.add(serve, WORTH);
     best.map(|(_, i)| i)
 }
 
 /// An entry is dealt: no candidate has it any more.
-fn clear(candidates: &mut [Candidate], lanes: Lanes, (section, column): (usize, u32), width: u32) {
+fn clear(
+    candidates: &mut [Candidate],
+    (lanes, width): (Lanes, u32),
+    (section, column): (usize, u32),
+    work: &Work,
+) {
     for (first, lane) in lanes.candidates(column, width) {
+        work.searched(candidates.len());
+        work.add(1, CLEARED);
         let found = candidates.binary_search_by_key(&first, |candidate| candidate.column);
         if let Ok(at) = found {
             candidates[at].left &= !lanes.places(section, lane);
@@ -229,7 +271,7 @@ mod tests {
 
     fn check(rows: &[Vec<u32>], lanes: Lanes, width: u32) -> Vec<Slot> {
         let slices: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
-        let slots = slots(&slices, lanes, width);
+        let slots = slots(&slices, lanes, width, &Work::default());
         let mut dealt: Vec<Vec<bool>> = rows.iter().map(|row| vec![false; row.len()]).collect();
         for slot in &slots {
             let mut seen: Places = 0;
@@ -302,6 +344,26 @@ mod tests {
             199..=199,
         ];
         entries_have_their_places(&[runs.into_iter().flatten().collect()]);
+    }
+
+    /// The operations of small rows, counted by hand.
+    #[test]
+    fn operations_are_those_that_are_done() {
+        let counted = |rows: &[&[u32]]| {
+            let work = Work::default();
+            slots(rows, Lanes::Own, 20, &work);
+            work.operations()
+        };
+        assert_eq!(counted(&[&[]]), 0);
+        // A candidate is made, 15, and nothing sorted. The section is free, 4; the candidate is looked at and serves,
+        // 10; its section is asked, 3. The entry is found in its row, 4, and dealt, 5; the candidate is found, 4, and
+        // cleared, 7. Then it is looked at again, 4.
+        assert_eq!(counted(&[&[6]]), 15 + 4 + 10 + 3 + 4 + 5 + 4 + 7 + 4);
+        // Four candidates of one pair are sorted by 4 * 2 comparisons of 7 and joined to one, which serves two sections
+        // with two entries each, found in two steps.
+        let dealt = 4 * (2 * 4 + 5 + 4 + 7);
+        let one_load = 2 * 4 + 10 + 2 * 3 + dealt + 4;
+        assert_eq!(counted(&[&[2, 3], &[2, 3]]), 4 * 15 + 8 * 7 + one_load);
     }
 
     /// Equal rows with neighbouring columns need one load for all places.

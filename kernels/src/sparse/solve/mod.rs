@@ -14,7 +14,7 @@ mod methods;
 mod scale;
 
 use super::vectors::Kernel;
-use super::{Format, IterationPlan, Operators, Product, SparseError};
+use super::{Format, IterationPlan, Operators, Packing, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::Options;
@@ -81,6 +81,12 @@ impl Solver {
     #[must_use]
     pub fn product(&self) -> &Product {
         &self.iteration.product
+    }
+
+    /// What packing the matrix costs, and products without it.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        self.iteration.packing(self.problem.matrix(), &self.machine)
     }
 
     /// Bound and reference of so many iterations.

@@ -15,6 +15,7 @@ use super::registers::Registers;
 use super::slots::{Lanes, Numbers, Places, Slot};
 use super::values::Values;
 use super::words::Operations;
+use crate::sparse::work::Work;
 use address::at;
 use cp2_asm::isa::{Address, Inst, Op};
 use cp2_machine::{Class, Machine};
@@ -32,6 +33,10 @@ pub(super) struct Block {
     /// Whether there is a result of columns before, to which it is added.
     pub(super) adds: bool,
 }
+
+/// A multiplication: what was put off compared with what is due, the slots of both sides, the registers of their sums,
+/// and whether the page is full.
+const STEP: u64 = 40;
 
 /// What is done a while later, so that nothing waits for it.
 #[derive(Debug)]
@@ -58,6 +63,7 @@ pub(super) struct Maker<'a> {
     latency: [usize; 3],
     later: VecDeque<Later>,
     blocks: usize,
+    work: &'a Work,
 }
 
 fn inst(op: Op, r: &[u8]) -> Inst {
@@ -80,7 +86,7 @@ impl<'a> Maker<'a> {
         registers: &'a Registers,
         masks: &'a mut Masks,
         (numbers, lanes): (Numbers, Lanes),
-        machine: &Machine,
+        (machine, work): (&Machine, &'a Work),
     ) -> Self {
         let latency = |class: Class| machine.cp2.latency[class].0 as usize;
         let sections = machine.cp2.sections;
@@ -99,6 +105,7 @@ impl<'a> Maker<'a> {
             latency: [Class::Madd, Class::Add, Class::Load].map(latency),
             later: VecDeque::new(),
             blocks: 0,
+            work,
         }
     }
 
@@ -146,7 +153,7 @@ impl<'a> Maker<'a> {
         mut page: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = self.blocks;
-        let order = quads::order(&block.groups);
+        let order = quads::order(&block.groups, self.work);
         let quads: Vec<Quad> = order
             .chunks(2)
             .map(|groups| Quad::new(groups, |group| block.groups[group].len()))
@@ -182,6 +189,7 @@ impl<'a> Maker<'a> {
                         ([pair, pair + 1], [step == 0; 2])
                     }
                 };
+                self.work.add(1, STEP);
                 self.step(block, slots, (sum, first), x);
                 page(self)?;
             }

@@ -9,6 +9,16 @@ use smallvec::SmallVec;
 /// The address register of the page's values.
 const VALUES: u8 = 8;
 
+/// A value of a place: its slot, its entry, the row, and two words stored.
+const VALUE: u64 = 6;
+/// A load that is put in order: two words, copied; its places joined to those of the others twice and counted; the
+/// number of its masks.
+const ORDERED: u64 = 10;
+/// A load that is made: what was before it, whether it is the only one.
+const MADE: u64 = 4;
+/// Two columns, compared.
+const COMPARED: u64 = 3;
+
 impl Maker<'_> {
     /// A multiplication of two slots, each added to a sum of its own or put there first.
     pub(super) fn step(
@@ -78,9 +88,11 @@ impl Maker<'_> {
             self.values.alone.get_mut(only),
         ) {
             let address = self.values.apart + (own.len() / (2 * each)) as u32 * 16;
+            self.work.add(2 * each, VALUE);
             own.extend(of(only));
             return at(address);
         }
+        self.work.add(2 * each * self.sections, VALUE);
         for (section, values) in self.values.all.iter_mut().enumerate() {
             values.extend(of(section));
         }
@@ -115,8 +127,10 @@ impl Maker<'_> {
             };
             let rest = loads[side].iter().skip(usize::from(both.is_some()));
             for load in rest {
+                self.work.add(1, MADE);
                 let Some(before) = old else {
                     let alone = loads[side].len() == 1;
+                    self.work.add(others.len(), COMPARED);
                     let shared = others.iter().any(|other| other.column == load.column);
                     old = Some(match shared && !alone {
                         // It is selected from behind the next load.
@@ -131,7 +145,7 @@ impl Maker<'_> {
                 };
                 let pair = self.loaded(&mut loaded, load.column, 0, x);
                 let mut before = before;
-                for mask in self.masks.cover(load.places) {
+                for mask in self.masks.cover(load.places, self.work) {
                     let mask = self.registers.mask(mask);
                     self.ops.push(inst(Op::SelP, &[own, pair, before, mask]));
                     before = own;
@@ -155,6 +169,7 @@ impl Maker<'_> {
             .room_for_loaded()
             .saturating_sub(further_loads);
         let there = loaded.pairs.iter().rev().take(kept);
+        self.work.add(there.len(), COMPARED);
         if let Some((_, register)) = there.into_iter().find(|(own, _)| *own == column) {
             return *register;
         }
@@ -168,8 +183,10 @@ impl Maker<'_> {
     /// The loads of a slot, the one that is the hardest to select first: it is there without a selection.
     fn in_order(&mut self, slot: &Slot) -> Vec<Load> {
         let mut loads = slot.loads.to_vec();
+        self.work.add(loads.len(), ORDERED);
+        self.work.sorted(loads.len(), 2);
         loads.sort_by_cached_key(|load| {
-            let masks = self.masks.cover(load.places).len();
+            let masks = self.masks.cover(load.places, self.work).len();
             (
                 std::cmp::Reverse(masks),
                 std::cmp::Reverse(load.places.count_ones()),

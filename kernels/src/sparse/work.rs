@@ -1,0 +1,160 @@
+//! How much is done to pack a matrix.
+//!
+//! The routines that pack count what their inner loops do, so that the time of a processor on which they never ran can
+//! be told. The rule:
+//!
+//! * A comparison is an operation. So is a load or a store of a word, and so is an operation of arithmetic or logic;
+//!   bits that are counted and divisions are one each. A word is a number of up to 64 bits, a set of places among them.
+//! * Not counted: counters of loops, addresses of elements, jumps, calls, and room that lists take as they grow.
+//! * Not counted: what does not depend on the matrix, as the assembly of the words that stay in program memory.
+//!
+//! A constant next to a loop says what a turn of it does. What a routine of the standard library does is counted as the
+//! textbooks have it: see [`Work::sorted`], [`Work::searched`] and [`Work::looked_up`]. So the count depends on the
+//! matrix and on the machine that it is packed for alone, not on the computer that packs it.
+
+use std::cell::Cell;
+
+/// A turn of a search: the middle, an element of the list, a comparison.
+const SEARCHED: u64 = 4;
+
+/// A comparison of two keys, which are loaded.
+const COMPARED: u64 = 3;
+
+/// A key of a word is mixed in five rounds of fourteen operations, and then looked for.
+const LOOKED_UP: u64 = 80;
+
+/// Operations, counted.
+#[derive(Debug, Default)]
+pub struct Work {
+    operations: Cell<u64>,
+}
+
+impl Work {
+    /// The operations so far.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.operations.get()
+    }
+
+    /// So many turns of a loop, each of so many operations.
+    pub(super) fn add(&self, turns: usize, each: u64) {
+        let more = each.saturating_mul(turns as u64);
+        self.operations
+            .set(self.operations.get().saturating_add(more));
+    }
+
+    /// A list of so many elements, each of so many words, is sorted by merging: n log2(n) times two elements are
+    /// compared and one is moved.
+    pub(super) fn sorted(&self, len: usize, words: u64) {
+        let turns = len * len.next_power_of_two().trailing_zeros() as usize;
+        self.add(turns, COMPARED + 2 * words);
+    }
+
+    /// An element of a sorted list of so many is searched by halves.
+    pub(super) fn searched(&self, len: usize) {
+        self.searched_often(1, len);
+    }
+
+    /// So many elements are.
+    pub(super) fn searched_often(&self, times: usize, len: usize) {
+        let turns = (usize::BITS - len.leading_zeros()) as usize;
+        self.add(times * turns, SEARCHED);
+    }
+
+    /// A table of hashed keys is asked so often.
+    pub(super) fn looked_up(&self, times: usize) {
+        self.add(times, LOOKED_UP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::product::Product;
+    use super::*;
+    use cp2_machine::Machine;
+    use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
+        let made = Made {
+            pattern,
+            n,
+            cols: 0,
+            each,
+            diagonals: diagonals.to_vec(),
+            field: Field::Real,
+            dominant: false,
+            seed: n as u64,
+        };
+        made.matrix().unwrap()
+    }
+
+    fn packed(matrix: &SparseMatrix, machine: &Arc<Machine>, format: Option<Format>) -> u64 {
+        let work = Work::default();
+        let product = Product::new(matrix, (machine, &work), format);
+        assert!(product.is_ok(), "{product:?}");
+        work.operations()
+    }
+
+    #[test]
+    fn what_the_library_does_is_counted_by_its_formulas() {
+        let counted = |count: fn(&Work)| {
+            let work = Work::default();
+            count(&work);
+            work.operations()
+        };
+        // One element is sorted; five by merging take three passes, each of three operations and two for every word.
+        assert_eq!(counted(|work| work.sorted(0, 1)), 0);
+        assert_eq!(counted(|work| work.sorted(1, 1)), 0);
+        assert_eq!(counted(|work| work.sorted(5, 2)), 5 * 3 * 7);
+        // Of seven elements three are looked at, of eight four.
+        assert_eq!(counted(|work| work.searched(0)), 0);
+        assert_eq!(counted(|work| work.searched(7)), 3 * 4);
+        assert_eq!(counted(|work| work.searched_often(2, 8)), 2 * 4 * 4);
+        assert_eq!(counted(|work| work.looked_up(3)), 240);
+        // Nothing runs over.
+        let most = Work::default();
+        most.add(usize::MAX, u64::MAX);
+        most.add(1, 1);
+        assert_eq!(most.operations(), u64::MAX);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Twice the rows, or twice the entries in each, take more; the same takes the same.
+        #[test]
+        fn the_count_grows_with_the_entries(n in 24usize..160, each in 1usize..8, of_vm9 in any::<bool>()) {
+            let machine = Machine::builtin(if of_vm9 { "vm9" } else { "vm7" }).unwrap();
+            let machine = Arc::new(machine);
+            let diagonals: Vec<i64> = (0..2 * each as i64).collect();
+            for (pattern, format) in [(Pattern::Random, Format::Gather), (Pattern::Band, Format::Diagonal)] {
+                let of = |n: usize, each: usize| {
+                    let matrix = made(pattern, n, each, &diagonals[..each]);
+                    packed(&matrix, &machine, Some(format))
+                };
+                let own = of(n, each);
+                prop_assert_eq!(own, of(n, each));
+                prop_assert!(of(2 * n, each) > own);
+                prop_assert!(of(n, 2 * each) > own);
+                prop_assert!(own > 20 * (n * each) as u64);
+            }
+        }
+    }
+
+    /// What is tried and refused, or is not chosen, is done, too.
+    #[test]
+    fn all_formats_that_are_tried_are_counted() {
+        let machine = Arc::new(Machine::builtin("vm7").unwrap());
+        for matrix in [
+            made(Pattern::Random, 90, 5, &[]),
+            made(Pattern::Band, 90, 0, &[-3, 0, 7]),
+        ] {
+            let of = |format| packed(&matrix, &machine, format);
+            let each = Format::ALL.map(|format| of(Some(format)));
+            assert_eq!(of(None), each.iter().sum::<u64>());
+        }
+    }
+}
