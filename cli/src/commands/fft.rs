@@ -19,6 +19,7 @@ use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, merge, outside_time};
 use cp2_kernels::fft::Direction;
 use cp2_machine::Machine;
+use num_complex::Complex32;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,24 +80,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             real: args.real,
         };
         let batch = args.signal.batch(asked.numbers())?;
-        let length = asked.numbers();
-        let axes = asked.axes.map_or(vec![length], <[usize]>::to_vec);
-        memory::admit("plans of transforms", memory::of_transforms(&axes, length))?;
+        admit(&machine, asked.axes.unwrap_or(&[asked.n]), 1)?;
         let _planning = progress::planning(json);
         return show::show(&machine, &asked, batch);
     }
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {
         let _planning = progress::planning(json);
-        let axes = args
-            .shape
-            .as_ref()
-            .map_or(vec![row], |Shape(axes)| axes.clone());
-        let length = axes
-            .iter()
-            .fold(1, |n: usize, &axis| n.saturating_mul(axis));
-        let bytes = memory::of_transforms(&axes, length.saturating_mul(batch));
-        memory::admit(format!("{batch} transforms of {length} numbers"), bytes)?;
+        let axes = args.shape.as_ref().map(|Shape(axes)| axes.as_slice());
+        admit(&machine, axes.unwrap_or(&[row]), batch)?;
         if let Some(Shape(shape)) = &args.shape {
             return Planned::array(&machine, shape, direction, batch);
         }
@@ -168,6 +160,20 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     )?;
     measured.judge(&mut outcome);
     Ok(outcome)
+}
+
+/// Asks for the memory of a batch of transforms. What the memory of the machine does not hold is refused later, with the most that it does.
+fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), Failure> {
+    let length = axes
+        .iter()
+        .fold(1, |n: usize, &axis| n.saturating_mul(axis));
+    let numbers = length.saturating_mul(batch);
+    let held = machine.host.memory.0 / std::mem::size_of::<Complex32>() as u64;
+    if numbers as u64 > held {
+        return Ok(());
+    }
+    let what = format!("{batch} transforms of {length} numbers");
+    Ok(memory::admit(what, memory::of_transforms(axes, numbers))?)
 }
 
 fn check_outputs(args: &Args) -> Result<(), Failure> {
