@@ -85,6 +85,21 @@ fn packing_pays_when_products_have_saved_what_it_took() {
     }
 }
 
+/// The documents have the figures of the benchmark.
+fn documented(json: &Value) {
+    let seconds = json["pack_seconds_simulated"].as_f64().unwrap();
+    let products = json["pays_after"].as_u64().unwrap();
+    let products = format!("{},{:03}", products / 1000, products % 1000);
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    for (page, figures) in [
+        ("npb.md", format!("{seconds:.0} s and {products} products")),
+        ("sparse.md", format!("| {products} |")),
+    ] {
+        let text = std::fs::read_to_string(docs.join(page)).unwrap();
+        assert!(text.contains(&figures), "{page} lacks `{figures}`");
+    }
+}
+
 /// Iterations say what their matrix took, and so does the benchmark that is made of them.
 #[test]
 fn every_command_says_what_packing_takes() {
@@ -101,6 +116,9 @@ fn every_command_says_what_packing_takes() {
     for line in lines {
         let json = bench.cp2(&format!("{line} --json")).works().json();
         agree(&bench.cp2(line).works().out, &json);
+        if line.starts_with("npb") {
+            documented(&json);
+        }
     }
     // What is iterated with is packed as for a product.
     let of = |line: &str| {
