@@ -20,7 +20,7 @@ const LISTED: u64 = 6;
 /// A cell whose columns a segment needs: the first and the last granule.
 const NEEDS: u64 = 4;
 /// A granule that is needed: stored, compared with the one before, and put behind a span.
-const GRANULE: u64 = 7;
+const NEEDED_GRANULE: u64 = 7;
 
 /// The shape of a product.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +187,7 @@ impl Segment {
                 needed.extend(first.column.div_euclid(granule)..=last.div_euclid(granule));
             }
         }
-        work.add(needed.len(), GRANULE);
+        work.add(needed.len(), NEEDED_GRANULE);
         work.sorted(needed.len(), 1);
         needed.sort_unstable();
         needed.dedup();
