@@ -1,6 +1,6 @@
 //! Ctrl-C asks the running simulation to end cleanly; a second one ends at once.
 
-use crate::outcome::{Failure, GUEST_FAULT};
+use crate::outcome::{CommandFailure, GUEST_FAULT};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ static ALONE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::
 /// Starts to listen; `abort` says that the process ends without its result.
 ///
 /// Where no thread can be started that would say so, the process ends by the same rules with the same exit code, silently.
-pub(crate) fn install(abort: impl Fn(&Failure) + Send + 'static) {
+pub(crate) fn install(abort: impl Fn(&CommandFailure) + Send + 'static) {
     #[cfg(unix)]
     if listen(abort).is_ok() {
         return;
@@ -39,7 +39,7 @@ pub(crate) fn install(abort: impl Fn(&Failure) + Send + 'static) {
 
 /// Has a thread wait for interrupts.
 #[cfg(unix)]
-fn listen(abort: impl Fn(&Failure) + Send + 'static) -> std::io::Result<()> {
+fn listen(abort: impl Fn(&CommandFailure) + Send + 'static) -> std::io::Result<()> {
     use std::io::Read as _;
     let (mut interrupts, raised) = std::os::unix::net::UnixStream::pair()?;
     let work = move || {
@@ -67,7 +67,7 @@ fn ends(again: bool, alone: bool) -> Option<&'static str> {
 }
 
 /// Does work of the host alone, as the comparison of a result with double precision, which an interrupt ends at once.
-pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
     ALONE.store(true, Ordering::SeqCst);
     // One that came between the run and this is not lost.
     let done = check().map(|()| work());
@@ -75,8 +75,8 @@ pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
     done
 }
 
-fn interrupted(message: &str) -> Failure {
-    Failure {
+fn interrupted(message: &str) -> CommandFailure {
+    CommandFailure {
         exit: GUEST_FAULT,
         message: message.to_owned(),
         details: None,
@@ -96,7 +96,7 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
 }
 
 /// Ends a command between two steps if Ctrl-C was pressed.
-pub(crate) fn check() -> Result<(), Failure> {
+pub(crate) fn check() -> Result<(), CommandFailure> {
     if RAISED.load(Ordering::SeqCst) {
         return Err(interrupted("interrupted"));
     }

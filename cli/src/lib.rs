@@ -19,7 +19,7 @@ mod table;
 mod terminal;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
-use outcome::{Failure, Outcome};
+use outcome::{CommandFailure, CommandOutcome};
 use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ use terminal::visible;
 )]
 struct Cli {
     #[command(subcommand)]
-    command: commands::Command,
+    command: commands::CliCommand,
     /// Print one JSON object instead of text [default: text]
     #[arg(long, global = true)]
     json: bool,
@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
     interrupt::outlive_large_files();
     let json = cli.json;
     interrupt::install(move |failure| complain(failure, json));
-    let room = memory::admit("any command", 0).map_err(Failure::from);
+    let room = memory::admit("any command", 0).map_err(CommandFailure::from);
     let run = room.and_then(|()| cli.command.run(json));
     let done = run.and_then(|outcome| {
         finish(&outcome, json)?;
@@ -92,14 +92,14 @@ fn usage(e: &clap::Error) -> ExitCode {
         };
         return match printed {
             Err(e) if asked_for && e.kind() != std::io::ErrorKind::BrokenPipe => {
-                complain(&Failure::input(unwritable(&e)), false);
+                complain(&CommandFailure::input(unwritable(&e)), false);
                 ExitCode::from(outcome::BAD_INPUT)
             }
             _ if asked_for => ExitCode::SUCCESS,
             _ => ExitCode::from(outcome::BAD_INPUT),
         };
     }
-    complain(&Failure::input(e.render()), true);
+    complain(&CommandFailure::input(e.render()), true);
     ExitCode::from(outcome::BAD_INPUT)
 }
 
@@ -108,7 +108,7 @@ fn unwritable(e: &std::io::Error) -> String {
 }
 
 /// Prints the result; notes (checker findings, warnings) go to stderr.
-fn finish(outcome: &Outcome, json: bool) -> Result<(), Failure> {
+fn finish(outcome: &CommandOutcome, json: bool) -> Result<(), CommandFailure> {
     if !outcome.notes.is_empty() {
         say(outcome.notes.trim_end());
     }
@@ -120,7 +120,7 @@ fn finish(outcome: &Outcome, json: bool) -> Result<(), Failure> {
 }
 
 /// Prints a failure where people look, and with `--json` where programs look.
-fn complain(failure: &Failure, json: bool) {
+fn complain(failure: &CommandFailure, json: bool) {
     let message = failure.message.trim_end();
     let prefix = if message.starts_with("error") || message.starts_with("warning") {
         ""
@@ -139,7 +139,7 @@ fn say(text: &str) {
 }
 
 /// Writes to standard output what is the only thing there; a reader that has gone away is a quiet end.
-fn print(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), CommandFailure> {
     if !interrupt::first_to_print() {
         return Ok(());
     }
@@ -148,7 +148,9 @@ fn print(text: &str) -> Result<(), Failure> {
         .write_all(visible(text).as_bytes())
         .and_then(|()| out.flush())
     {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(unwritable(&e))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(CommandFailure::input(unwritable(&e)))
+        }
         _ => Ok(()),
     }
 }

@@ -3,8 +3,8 @@
 //! What a command allocates while it works cannot be refused piece by piece. So it says before it begins how much all of that
 //! is together, by sizes that it knows then; more than it will be, so that what follows finds room.
 
-use crate::outcome::Failure;
-use cp2_kernels::sparse::{Format, Product};
+use crate::outcome::CommandFailure;
+use cp2_kernels::sparse::{PackedFormat, PackedMatrix};
 use thiserror::Error;
 
 /// What a command takes besides, whatever its input: plans, translated words, reports, stacks of threads.
@@ -24,7 +24,7 @@ pub(crate) struct NoMemory {
     bytes: u64,
 }
 
-impl From<NoMemory> for Failure {
+impl From<NoMemory> for CommandFailure {
     fn from(error: NoMemory) -> Self {
         Self::input(error)
     }
@@ -89,7 +89,7 @@ const FILTERED: u64 = 3;
 
 /// Bytes for planning products with a matrix of so many entries and rows plus columns, and for so many vectors in single and
 /// double precision: formats are tried one after the other.
-pub(crate) fn of_matrix(entries: usize, sides: usize, vectors: usize) -> u64 {
+pub(crate) fn matrix_bytes(entries: usize, sides: usize, vectors: usize) -> u64 {
     let [entries, sides, vectors] = [entries, sides, vectors].map(|n| n as u64);
     let numbers = sides.saturating_mul(vectors);
     [(ENTRY, entries), (SIDE, sides), (NUMBER, numbers)]
@@ -105,11 +105,11 @@ const SIDE: u64 = 60;
 const NUMBER: u64 = 40;
 
 /// Bytes for products with packed matrices: they are in system memory, and the engine translates what of them is code.
-pub(crate) fn of_products<'a>(products: impl IntoIterator<Item = &'a Product>) -> u64 {
+pub(crate) fn products_bytes<'a>(products: impl IntoIterator<Item = &'a PackedMatrix>) -> u64 {
     let bytes = products.into_iter().map(|product| {
         let times = match product.format() {
-            Format::Gather => TRANSLATED,
-            Format::Diagonal => PACKED,
+            PackedFormat::Gather => TRANSLATED,
+            PackedFormat::Diagonal => PACKED,
         };
         product.bytes().saturating_mul(times)
     });
@@ -118,15 +118,15 @@ pub(crate) fn of_products<'a>(products: impl IntoIterator<Item = &'a Product>) -
 
 /// Bytes for iterations with a product and vectors of so many rows plus columns. Each of `passes` products has commands of its own; those
 /// that are turns of a loop have none.
-pub(crate) fn of_iterations(
-    product: &Product,
+pub(crate) fn iterations_bytes(
+    product: &PackedMatrix,
     passes: usize,
     (sides, vectors): (usize, usize),
 ) -> u64 {
     let commands = product.bytes().div_ceil(COMMANDS);
-    of_products([product])
+    products_bytes([product])
         .saturating_add(commands.saturating_mul(passes as u64))
-        .saturating_add(of_matrix(0, sides, vectors))
+        .saturating_add(matrix_bytes(0, sides, vectors))
 }
 
 /// Bytes of a packed matrix for a byte of the commands of its pass, at least: 0.1 to 0.16 of them were measured.
@@ -145,7 +145,7 @@ mod tests {
         assert!(admit("nothing", 0).is_ok());
         for bytes in [1 << 60, u64::MAX] {
             let refused = admit("all of it", bytes).unwrap_err();
-            let refused = Failure::from(refused);
+            let refused = CommandFailure::from(refused);
             assert_eq!(refused.exit, crate::outcome::BAD_INPUT);
             assert!(refused.message.contains("for all of it: about"));
         }

@@ -17,7 +17,7 @@ const CHANGED: &str = "error: the run changed its input in system memory, so tha
 
 /// What is said of a result that is wrong.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wrong<'a> {
+pub(crate) struct WrongResult<'a> {
     /// What has the error.
     pub(crate) whose: &'static str,
     /// What it may be.
@@ -28,7 +28,7 @@ pub(crate) struct Wrong<'a> {
 
 /// A command that did its work. Its figures may still say that something failed.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct CommandOutcome {
     /// For people.
     pub(crate) text: String,
     /// For programs: one object.
@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
     pub(crate) exit: u8,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Says that the run changed its input, if it has not `kept` it.
     pub(crate) fn inputs(&mut self, kept: bool) {
         if !kept {
@@ -49,10 +49,10 @@ impl Outcome {
     }
 
     /// The same, and that the result is wrong, if that is the verdict.
-    pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: Wrong<'_>) {
+    pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: WrongResult<'_>) {
         self.inputs(kept);
-        if let Some(v) = verdict.filter(|v| !v.holds()) {
-            let Wrong {
+        if let Some(v) = verdict.filter(|v| !v.is_within_tolerance()) {
+            let WrongResult {
                 whose,
                 tolerance,
                 cause,
@@ -74,7 +74,7 @@ impl Outcome {
 
 /// A command that could not.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     /// Exit code.
     pub(crate) exit: u8,
     /// Where, what was expected, what to do.
@@ -83,7 +83,7 @@ pub(crate) struct Failure {
     pub(crate) details: Option<Value>,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Bad input.
     pub(crate) fn input(message: impl std::fmt::Display) -> Self {
         Self {
@@ -113,19 +113,19 @@ impl Failure {
     }
 }
 
-impl From<FileError> for Failure {
+impl From<FileError> for CommandFailure {
     fn from(error: FileError) -> Self {
         Self::input(error)
     }
 }
 
-impl From<cp2_machine::MachineError> for Failure {
+impl From<cp2_machine::MachineError> for CommandFailure {
     fn from(error: cp2_machine::MachineError) -> Self {
         Self::input(error)
     }
 }
 
-impl From<cp2_asm::Diagnostics> for Failure {
+impl From<cp2_asm::Diagnostics> for CommandFailure {
     fn from(diagnostics: cp2_asm::Diagnostics) -> Self {
         let details = serde_json::to_value(&diagnostics).ok();
         Self {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// The packing of a matrix.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packed {
+pub(crate) struct PackingCost {
     /// Seconds: of this computer, and of the control CPU.
     host: f64,
     simulated: f64,
@@ -15,13 +15,13 @@ pub(crate) struct Packed {
     pays_after: Option<u64>,
 }
 
-impl Packed {
+impl PackingCost {
     /// One that took so many seconds of this computer, where a product takes so many cycles.
     pub(crate) fn new(packing: Packing, host: f64, product: f64, machine: &Machine) -> Self {
         Self {
             host,
             simulated: packing.cycles() / machine.cp2.clock_hz as f64,
-            pays_after: packing.pays_after(product),
+            pays_after: packing.break_even_products(product),
         }
     }
 

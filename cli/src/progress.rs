@@ -65,17 +65,17 @@ fn bar(total: Option<u64>, template: &str) -> ProgressBar {
 }
 
 /// A bar that follows a counter of simulated cycles until it is dropped.
-pub(crate) struct Watch(#[expect(dead_code)] Drawing);
+pub(crate) struct CycleBar(#[expect(dead_code)] Drawing);
 
 /// Shows `cycles` as it grows towards `expected`, where that is known.
-pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> Watch {
+pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> CycleBar {
     let template = match expected {
         Some(_) => {
             "simulating {bar:30} {human_pos} of about {human_len} cycles, {elapsed} so far, {eta} to go"
         }
         None => "simulating {spinner} {human_pos} cycles, {elapsed} so far",
     };
-    Watch(Drawing::start(
+    CycleBar(Drawing::start(
         seen(quiet),
         Duration::from_millis(100),
         move || bar(expected, template),
@@ -84,18 +84,18 @@ pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) 
 }
 
 /// A bar over steps that a command takes one after the other.
-pub(crate) struct Steps(ProgressBar);
+pub(crate) struct StepsBar(ProgressBar);
 
 /// Shows `total` steps; nothing where `quiet` or not on a terminal.
-pub(crate) fn steps(total: u64, quiet: bool) -> Steps {
+pub(crate) fn steps(total: u64, quiet: bool) -> StepsBar {
     let template = "{bar:30} {pos} of {len}, {elapsed} so far, {eta} to go: {msg}";
-    Steps(match seen(quiet) {
+    StepsBar(match seen(quiet) {
         true => bar(Some(total), template),
         false => ProgressBar::hidden(),
     })
 }
 
-impl Steps {
+impl StepsBar {
     /// A step begins.
     pub(crate) fn begin(&self, what: &str) {
         self.0.set_message(what.to_owned());
@@ -107,7 +107,7 @@ impl Steps {
     }
 }
 
-impl Drop for Steps {
+impl Drop for StepsBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Schema, tool and machine of a report.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Provenance {
+pub(crate) struct ReportProvenance {
     /// Name and version of the object's layout.
     pub(crate) schema: &'static str,
     /// Version of this tool.
@@ -22,7 +22,7 @@ pub(crate) struct Provenance {
     pub(crate) seed: Option<u64>,
 }
 
-impl Provenance {
+impl ReportProvenance {
     /// Provenance of a run on `machine`.
     pub(crate) fn new(schema: &'static str, machine: &Machine, seed: Option<u64>) -> Self {
         Self {

@@ -30,7 +30,7 @@ const THRESHOLD: f64 = 12.6;
 
 /// Something that reflects.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Target {
+pub(crate) struct SceneTarget {
     /// Name for the report.
     pub(crate) name: &'static str,
     /// Range at the first sweep in m.
@@ -42,26 +42,26 @@ pub(crate) struct Target {
 }
 
 /// The scene.
-pub(crate) const TARGETS: [Target; 4] = [
-    Target {
+pub(crate) const TARGETS: [SceneTarget; 4] = [
+    SceneTarget {
         name: "pylon",
         range_m: 120.0,
         speed_m_s: 0.0,
         amplitude: 0.8,
     },
-    Target {
+    SceneTarget {
         name: "car, closing",
         range_m: 410.0,
         speed_m_s: -33.0,
         amplitude: 0.6,
     },
-    Target {
+    SceneTarget {
         name: "car, leaving",
         range_m: 520.0,
         speed_m_s: 27.0,
         amplitude: 0.6,
     },
-    Target {
+    SceneTarget {
         name: "drone",
         range_m: 815.0,
         speed_m_s: -12.0,
@@ -69,7 +69,7 @@ pub(crate) const TARGETS: [Target; 4] = [
     },
 ];
 
-impl Target {
+impl SceneTarget {
     /// Range at a sweep in m.
     pub(crate) fn range(&self, sweep: usize) -> f64 {
         self.range_m + self.speed_m_s * sweep as f64 / SWEEP_RATE
@@ -79,7 +79,7 @@ impl Target {
 /// What the receiver samples: `SWEEPS` rows of `N`, with a Hann window.
 pub(crate) fn echoes(seed: u64) -> Vec<Complex32> {
     let mut random = Random::new(seed);
-    let window = crate::io::Window::Hann.of_kernels().coefficients(N);
+    let window = crate::io::WindowArg::Hann.kernel_window().coefficients(N);
     let mut out = Vec::with_capacity(N * SWEEPS);
     for sweep in 0..SWEEPS {
         // The phase of an echo at its range is unknown: each sweep draws one per target.
@@ -110,7 +110,7 @@ pub(crate) fn echoes(seed: u64) -> Vec<Complex32> {
 pub(crate) struct Sighting {
     /// The truth.
     #[serde(flatten)]
-    pub(crate) target: Target,
+    pub(crate) target: SceneTarget,
     /// Sweeps in which it was detected.
     pub(crate) detected: usize,
     /// Root-mean-square range error over those sweeps in m.

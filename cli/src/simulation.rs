@@ -7,11 +7,11 @@ pub(crate) use ending::{conclude, heading, name};
 
 use crate::io::{FileError, Outputs, extension, shown, write_whole};
 use crate::memory;
-use crate::outcome::{Failure, Outcome};
-use crate::progress::{Watch, watch};
-use crate::table::{Align, Table, percent, seconds};
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::progress::{CycleBar, watch};
+use crate::table::{Align, TextTable, percent, seconds};
 use cp2_emu::Engine;
-use cp2_host::{Options, Run, RunReport, Trace, emit};
+use cp2_host::{DeviceOptions, FinishedRun, RunReport, Trace, emit};
 use cp2_machine::Cycles;
 use cp2_reference::Figures;
 use serde_json::{Value, json};
@@ -90,12 +90,12 @@ pub(crate) struct HostArgs {
 
 impl HostArgs {
     /// The device's options: until somebody loses patience.
-    pub(crate) fn options(self) -> Options {
-        Options {
+    pub(crate) fn options(self) -> DeviceOptions {
+        DeviceOptions {
             engine: self.engine.into(),
             threads: self.threads.into(),
             interrupt: Some(crate::interrupt::flag()),
-            ..Options::default()
+            ..DeviceOptions::default()
         }
     }
 }
@@ -140,7 +140,7 @@ impl SimulationArgs {
     }
 
     /// Checks the outputs before the work starts; the command's other outputs come before.
-    pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), Failure> {
+    pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), CommandFailure> {
         if let Some(path) = &self.trace {
             if !["json", "svg"].contains(&extension(path).as_str()) {
                 return Err(FileError::Extension {
@@ -158,12 +158,16 @@ impl SimulationArgs {
     }
 
     /// Writes the run that [`SimulationArgs::begin`] had recorded, if it has finished, or says that it did not.
-    pub(crate) fn emit(&self, run: &Run, outcome: &mut Outcome) -> Result<(), Failure> {
+    pub(crate) fn emit(
+        &self,
+        run: &FinishedRun,
+        outcome: &mut CommandOutcome,
+    ) -> Result<(), CommandFailure> {
         let Some(folder) = &self.emit else {
             return Ok(());
         };
         if run.report.end.is_finished() {
-            run.emit(folder).map_err(Failure::input)?;
+            run.emit(folder).map_err(CommandFailure::input)?;
             outcome.text += &format!("emitted: {}\n", folder.display());
             outcome.json["emit"] = json!(shown(folder));
         } else {
@@ -176,9 +180,9 @@ impl SimulationArgs {
     }
 
     /// The device's options, and the progress bar that lives while it runs.
-    pub(crate) fn begin(&self, expected: Option<u64>, quiet: bool) -> (Options, Watch) {
+    pub(crate) fn begin(&self, expected: Option<u64>, quiet: bool) -> (DeviceOptions, CycleBar) {
         let cycles = Arc::new(AtomicU64::new(0));
-        let options = Options {
+        let options = DeviceOptions {
             max_cycles: self.max_cycles,
             check: self.check,
             trace: if self.trace.is_some() {
@@ -196,7 +200,11 @@ impl SimulationArgs {
 }
 
 /// Writes a timeline in the format its name asks for.
-pub(crate) fn write_trace(path: &Path, report: &RunReport, title: &str) -> Result<(), Failure> {
+pub(crate) fn write_trace(
+    path: &Path,
+    report: &RunReport,
+    title: &str,
+) -> Result<(), CommandFailure> {
     let mut bytes = Vec::new();
     if extension(path) == "svg" {
         bytes = report.timeline.to_svg(title).into_bytes();
@@ -228,13 +236,13 @@ pub(crate) fn unknown_limits(outside: &[&str]) -> Value {
 }
 
 /// What a run could have taken, as text and as JSON fields.
-pub(crate) struct Limits {
+pub(crate) struct RunLimits {
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
 /// Bound, reference and price of a run, and its efficiency, which a run without end does not have.
-pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunReport) -> Limits {
+pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunReport) -> RunLimits {
     let efficiency = report
         .end
         .is_finished()
@@ -254,7 +262,7 @@ pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunRe
         "efficiency": efficiency,
         "outside_time": [],
     });
-    Limits {
+    RunLimits {
         text,
         json: merge(json!(figures), own),
     }
@@ -262,7 +270,7 @@ pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunRe
 
 /// What a run did, as a table.
 pub(crate) fn table(report: &RunReport) -> String {
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
     table.row([
         "time",
         &report.cycles.to_string(),

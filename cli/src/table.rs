@@ -11,12 +11,12 @@ pub(crate) enum Align {
 
 /// Rows of text in aligned columns, two spaces apart.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     align: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// A table with these columns.
     pub(crate) fn new(align: &[Align]) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Table {
     }
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for TextTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let width = |c: usize| {
             self.rows
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let mut table = Table::new(&[Align::Left, Align::Right]);
+        let mut table = TextTable::new(&[Align::Left, Align::Right]);
         table.row(["issue", "7"]);
         table.row(["operand-load", "12345"]);
         assert_eq!(

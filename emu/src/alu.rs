@@ -1,7 +1,7 @@
 //! The primitives on one lane that all semantics are written in.
 //!
 //! [`Alu`] is what an engine supplies; [`crate::semantics`] is written once on
-//! top of it. [`Plain`] computes on 32-bit patterns and is the definition of
+//! top of it. [`PlainAlu`] computes on 32-bit patterns and is the definition of
 //! every primitive; [`Tracked`] adds whether a value was ever initialised.
 //! An engine that holds several sections in one lane value, or that emits code
 //! instead of computing, implements the same trait: the semantics never branch
@@ -10,7 +10,7 @@
 mod plain;
 mod tracked;
 
-pub use plain::{NAN, Plain};
+pub use plain::{NAN, PlainAlu};
 pub use tracked::{Tracked, TrackedBits};
 
 use crate::semantics::elementary::Function;

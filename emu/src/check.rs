@@ -4,12 +4,16 @@
 //! cycles. One finding is kept per program word, kind, and number that the caller gives to launches (a word of
 //! another program is another word), with the number of times it was seen.
 
+pub(crate) mod finding;
+pub(crate) mod origins;
+pub(crate) mod protection;
+pub(crate) mod results;
+use crate::check::finding::{Finding, Objection};
+use crate::check::origins::Origins;
+use crate::check::protection::Protection;
+use crate::check::results::ResultLocation;
 use crate::core::WORD_BYTES;
-use crate::finding::{Finding, Objection};
-use crate::observer::{Access, Observer};
-use crate::origins::Origins;
-use crate::protection::Protection;
-use crate::results::Place;
+use crate::processor::observer::{CoreAccess, Observer};
 use crate::semantics::action::Action;
 use cp2_asm::isa::{RegSet, Scalar};
 use cp2_dma::Direction;
@@ -131,7 +135,7 @@ impl Checker {
     }
 
     /// From here on stores of transfers keep to these areas of system memory, each from its first byte to its end, in order.
-    pub(crate) fn own(&mut self, areas: Vec<(u64, u64)>) {
+    pub(crate) fn restrict_stores(&mut self, areas: Vec<(u64, u64)>) {
         self.areas = areas;
     }
 
@@ -189,16 +193,17 @@ impl Checker {
                 .map(|(r, system)| r.place(system + further));
             let address = address + further as u32;
             match (place, page) {
-                (Some(Place::Behind), _) => None,
-                (Some(Place::Result { row, byte }), Some(page)) => (self.stamps[at] != stamp(page))
-                    .then_some(Objection::UnwrittenOutput {
+                (Some(ResultLocation::Behind), _) => None,
+                (Some(ResultLocation::Result { row, byte }), Some(page)) => {
+                    (self.stamps[at] != stamp(page)).then_some(Objection::UnwrittenOutput {
                         section,
                         address,
                         page,
                         tag,
                         row,
                         byte,
-                    }),
+                    })
+                }
                 _ => (!self.dmem[at]).then_some(Objection::UnwrittenStore {
                     section,
                     address,
@@ -209,8 +214,8 @@ impl Checker {
     }
 
     /// What is wrong with an access to the buffers of the page, which are the kernel's own.
-    fn misused(&self, access: Access) -> Option<Objection> {
-        let Access {
+    fn misused(&self, access: CoreAccess) -> Option<Objection> {
+        let CoreAccess {
             section,
             address,
             bytes,
@@ -296,8 +301,8 @@ impl Observer for Checker {
         }
     }
 
-    fn dmem(&mut self, access: Access) {
-        let Access {
+    fn dmem(&mut self, access: CoreAccess) {
+        let CoreAccess {
             pc,
             cycle,
             section,

@@ -1,10 +1,18 @@
 //! The architectural state of a core. Its layout is private: engines work on
 //! it inside the crate, everyone else goes through the run-copy interface.
 
-use crate::fault::FaultKind;
-use crate::interleave;
-use crate::layout::{COLUMNS, Group, LINE_LANES, Line, PAIR, Registers, one_group};
-use crate::loaded::Loaded;
+pub(crate) mod decoded;
+pub(crate) mod execute;
+pub(crate) mod fault;
+pub(crate) mod layout;
+pub(crate) mod loops;
+pub(crate) mod simd;
+use crate::core::fault::FaultKind;
+use crate::core::layout::{
+    COLUMNS, DmemLine, LINE_LANES, PAIR, RegisterBanks, SectionGroup, one_group,
+};
+use crate::memory::interleave;
+use crate::memory::loaded_words::LoadedWords;
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
 use cp2_asm::isa::{SCALARS, Scalar};
@@ -15,7 +23,7 @@ use std::collections::VecDeque;
 
 /// A running hardware loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Loop {
+pub(crate) struct HardwareLoop {
     /// First word of the body.
     pub start: u32,
     /// Last word of the body.
@@ -74,12 +82,12 @@ pub struct Core {
     registers: usize,
     dmem_bytes: usize,
     /// Sections in fours.
-    groups: Vec<Group>,
+    groups: Vec<SectionGroup>,
     pub(crate) program: Vec<u64>,
     /// `[word]`: ever loaded.
-    pub(crate) loaded: Loaded,
+    pub(crate) loaded: LoadedWords,
     pub(crate) pc: u32,
-    pub(crate) loops: Vec<Loop>,
+    pub(crate) loops: Vec<HardwareLoop>,
     pub(crate) calls: Vec<Call>,
     /// Posts not yet consumed, per event: poster and first cycle that sees it.
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
@@ -87,8 +95,8 @@ pub struct Core {
 
 /// What the words of a program work on, taken apart: four sections side by side.
 pub(crate) struct Guest<'a> {
-    pub registers: &'a mut Registers,
-    pub dmem: &'a mut [Line],
+    pub registers: &'a mut RegisterBanks,
+    pub dmem: &'a mut [DmemLine],
 }
 
 impl Core {
@@ -101,9 +109,9 @@ impl Core {
             sections: cp2.sections,
             registers: cp2.registers,
             dmem_bytes,
-            groups: vec![Group::new(dmem_bytes); cp2.sections.div_ceil(COLUMNS)],
+            groups: vec![SectionGroup::new(dmem_bytes); cp2.sections.div_ceil(COLUMNS)],
             program: vec![0; cp2.program.0 as usize / WORD_BYTES],
-            loaded: Loaded::none(cp2.program.0 as usize / WORD_BYTES),
+            loaded: LoadedWords::none(cp2.program.0 as usize / WORD_BYTES),
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
@@ -117,9 +125,9 @@ impl Core {
             sections: machine.cp2.sections,
             registers: machine.cp2.registers,
             dmem_bytes: 0,
-            groups: vec![Group::new(0)],
+            groups: vec![SectionGroup::new(0)],
             program: Vec::new(),
-            loaded: Loaded::none(0),
+            loaded: LoadedWords::none(0),
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
@@ -130,10 +138,10 @@ impl Core {
     /// Back to the state after reset: everything zero.
     pub(crate) fn reset(&mut self) {
         for group in &mut self.groups {
-            *group.registers = Registers::default();
+            *group.registers = RegisterBanks::default();
             // A constant, so that compilers call what clears memory.
             let lines = group.dmem.iter_mut();
-            lines.for_each(|line| *line = Line([[0; COLUMNS]; LINE_LANES]));
+            lines.for_each(|line| *line = DmemLine([[0; COLUMNS]; LINE_LANES]));
         }
         let loaded = self.loaded.all().len();
         self.program

@@ -4,8 +4,13 @@
 //! written, so that a transfer works on host slices. Hosts give memory that was never
 //! written for nothing, so a region grows in few large steps.
 
-use crate::apart::Apart;
-use crate::pages::Pages;
+pub(crate) mod copy_on_write;
+pub(crate) mod interleave;
+pub(crate) mod loaded_words;
+pub(crate) mod transpose;
+pub(crate) mod zero_pages;
+use crate::memory::copy_on_write::CopyOnWrite;
+use crate::memory::zero_pages::ZeroedBytes;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -28,16 +33,16 @@ const HOST_LINE: usize = 64;
 
 /// The start of a region; behind it all is zero.
 #[derive(Debug, Default)]
-struct Region {
+struct HostRegion {
     /// Never grows in place, so that it stays where it is on the host.
-    room: Pages,
+    room: ZeroedBytes,
     /// Where the region begins in `room`: with a line of the host's cache.
     start: usize,
     /// Behind this many nothing was written.
     used: usize,
 }
 
-impl Region {
+impl HostRegion {
     /// Makes room for the first `end` bytes, of which the last will be written.
     fn grow(&mut self, end: usize) -> Result<(), OutOfMemory> {
         self.extend(end)?;
@@ -57,7 +62,7 @@ impl Region {
         }
         let size = size.min(REGION as usize);
         // Large steps are for hosts with addresses to spare: what is not used of them would be missed elsewhere.
-        if size < SPARING || Pages::zeros(SPARE).is_some() {
+        if size < SPARING || ZeroedBytes::zeros(SPARE).is_some() {
             return self.resize(size).or_else(|_| self.resize(end));
         }
         let twice = (2 * self.bytes().len()).min(REGION as usize);
@@ -67,7 +72,7 @@ impl Region {
     fn resize(&mut self, size: usize) -> Result<(), OutOfMemory> {
         // Zeros that the host need not write.
         let none = OutOfMemory::Host { bytes: size as u64 };
-        let room = Pages::zeros(size + HOST_LINE).ok_or(none)?;
+        let room = ZeroedBytes::zeros(size + HOST_LINE).ok_or(none)?;
         let mut new = Self {
             start: room.as_ptr().align_offset(HOST_LINE).min(HOST_LINE),
             room,
@@ -95,7 +100,7 @@ impl Region {
     }
 }
 
-impl Clone for Region {
+impl Clone for HostRegion {
     fn clone(&self) -> Self {
         let mut clone = Self::default();
         if clone.grow(self.used).is_err() {
@@ -136,17 +141,17 @@ pub enum OutOfMemory {
 
 /// Byte-addressed system memory; bytes never written read as zero.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Contents", into = "Contents")]
-pub struct SystemMemory {
+#[serde(from = "SavedPages", into = "SavedPages")]
+pub struct SystemRam {
     size: u64,
     /// As far as memory was written.
-    regions: Vec<Region>,
+    regions: Vec<HostRegion>,
     /// Where it shares another's bytes: the other, and what it would write.
-    apart: Option<Box<Apart>>,
+    apart: Option<Box<CopyOnWrite>>,
 }
 
 /// Equality of what can be read.
-impl PartialEq for SystemMemory {
+impl PartialEq for SystemRam {
     fn eq(&self, other: &Self) -> bool {
         let count = self.regions.len().max(other.regions.len());
         let same = |i| {
@@ -159,17 +164,17 @@ impl PartialEq for SystemMemory {
     }
 }
 
-impl Eq for SystemMemory {}
+impl Eq for SystemRam {}
 
 /// Size, number and bytes of the pages that are not zero: the form in files.
 #[derive(Serialize, Deserialize)]
-struct Contents {
+struct SavedPages {
     size: u64,
     pages: Vec<(u64, Box<[u8]>)>,
 }
 
-impl From<SystemMemory> for Contents {
-    fn from(memory: SystemMemory) -> Self {
+impl From<SystemRam> for SavedPages {
+    fn from(memory: SystemRam) -> Self {
         let regions = (0..).zip(&memory.regions);
         let pages = regions.flat_map(|(r, region)| {
             let first = r * (REGION / PAGE as u64);
@@ -183,8 +188,8 @@ impl From<SystemMemory> for Contents {
     }
 }
 
-impl From<Contents> for SystemMemory {
-    fn from(contents: Contents) -> Self {
+impl From<SavedPages> for SystemRam {
+    fn from(contents: SavedPages) -> Self {
         let mut memory = Self::new(contents.size);
         for (number, bytes) in contents.pages {
             // What lies outside the memory, or is no page, is no contents.
@@ -196,7 +201,7 @@ impl From<Contents> for SystemMemory {
     }
 }
 
-impl SystemMemory {
+impl SystemRam {
     /// An empty memory of `size` bytes; nothing is allocated yet.
     #[must_use]
     pub fn new(size: u64) -> Self {
@@ -208,16 +213,16 @@ impl SystemMemory {
     }
 
     /// Begins to share another's bytes.
-    pub fn set_apart(&mut self, apart: Apart) {
+    pub fn begin_sharing(&mut self, apart: CopyOnWrite) {
         self.apart = Some(Box::new(apart));
     }
 
-    pub(crate) fn apart_mut(&mut self) -> Option<&mut Apart> {
+    pub(crate) fn apart_mut(&mut self) -> Option<&mut CopyOnWrite> {
         self.apart.as_deref_mut()
     }
 
     /// Ends the sharing: what was kept apart.
-    pub fn take_apart(&mut self) -> Option<Apart> {
+    pub fn end_sharing(&mut self) -> Option<CopyOnWrite> {
         self.apart.take().map(|apart| *apart)
     }
 
@@ -244,14 +249,14 @@ impl SystemMemory {
     /// # Errors
     /// The host has not so much.
     pub fn provide(&mut self, end: u64) -> Result<(), OutOfMemory> {
-        self.take(end, Region::extend)
+        self.take(end, HostRegion::extend)
     }
 
     /// Has `take` see to so many bytes of each region below `end`.
     fn take(
         &mut self,
         end: u64,
-        mut take: impl FnMut(&mut Region, usize) -> Result<(), OutOfMemory>,
+        mut take: impl FnMut(&mut HostRegion, usize) -> Result<(), OutOfMemory>,
     ) -> Result<(), OutOfMemory> {
         let end = end.min(self.size);
         let taken: usize = self.regions.iter().map(|region| region.bytes().len()).sum();
@@ -260,7 +265,7 @@ impl SystemMemory {
             // A host may promise, region by region, what it does not have together.
             let none = OutOfMemory::Host { bytes: missing };
             let bytes = usize::try_from(missing).map_err(|_| none)?;
-            Pages::zeros(bytes).ok_or(none)?;
+            ZeroedBytes::zeros(bytes).ok_or(none)?;
         }
         for number in 0..end.div_ceil(REGION) {
             let bytes = (end - number * REGION).min(REGION) as usize;
@@ -299,7 +304,7 @@ impl SystemMemory {
         }
         let mut grown = Ok(());
         for_each_region(address, bytes.len(), |region, place, _| {
-            let grow = |region: &mut Region| region.grow(place.end);
+            let grow = |region: &mut HostRegion| region.grow(place.end);
             grown = grown.and_then(|()| self.region(region).and_then(grow));
         });
         grown?;
@@ -337,20 +342,20 @@ impl SystemMemory {
         (end <= REGION).then_some(((address / REGION) as usize, first as usize..end as usize))
     }
 
-    fn region(&mut self, number: usize) -> Result<&mut Region, OutOfMemory> {
+    fn region(&mut self, number: usize) -> Result<&mut HostRegion, OutOfMemory> {
         let more = (number + 1).saturating_sub(self.regions.len());
         if more > 0 {
             // Where they are many it is memory of its own.
-            let bytes = (more as u64).saturating_mul(size_of::<Region>() as u64);
+            let bytes = (more as u64).saturating_mul(size_of::<HostRegion>() as u64);
             let none = |_| OutOfMemory::Host { bytes };
             self.regions.try_reserve(more).map_err(none)?;
-            self.regions.resize_with(number + 1, Region::default);
+            self.regions.resize_with(number + 1, HostRegion::default);
         }
         Ok(&mut self.regions[number])
     }
 
     fn written(&self, region: usize) -> &[u8] {
-        self.regions.get(region).map_or(&[], Region::written)
+        self.regions.get(region).map_or(&[], HostRegion::written)
     }
 
     fn check(&self, address: u64, bytes: u64) -> Result<(), OutOfMemory> {
@@ -387,7 +392,7 @@ mod tests {
 
     #[test]
     fn reads_what_was_written_across_regions_and_zero_elsewhere() {
-        let mut memory = SystemMemory::new(1 << 30);
+        let mut memory = SystemRam::new(1 << 30);
         let data: Vec<u8> = (0..200_000u32).map(|i| (i * 7) as u8).collect();
         for at in [PAGE as u64 - 5, REGION - 100_000] {
             memory.write(at, &data).unwrap();
@@ -406,11 +411,11 @@ mod tests {
     #[test]
     fn equal_is_what_reads_alike() {
         let written = |at: u64, value: u8| {
-            let mut memory = SystemMemory::new(1 << 30);
+            let mut memory = SystemRam::new(1 << 30);
             memory.write(at, &[value; 3]).unwrap();
             memory
         };
-        let empty = SystemMemory::new(1 << 30);
+        let empty = SystemRam::new(1 << 30);
         assert_eq!(written(70_000, 0), empty);
         assert_eq!(written(3 * REGION - 1, 0), empty);
         assert_ne!(written(70_000, 1), empty);
@@ -418,16 +423,13 @@ mod tests {
         reserved.reserve(2_000_000).unwrap();
         assert_eq!(reserved, written(70_000, 1));
         let text = serde_json::to_string(&reserved).unwrap();
-        assert_eq!(
-            serde_json::from_str::<SystemMemory>(&text).unwrap(),
-            reserved
-        );
+        assert_eq!(serde_json::from_str::<SystemRam>(&text).unwrap(), reserved);
         assert_eq!(reserved.clone(), reserved);
     }
 
     #[test]
     fn refuses_ranges_that_leave_the_memory() {
-        let mut memory = SystemMemory::new(100);
+        let mut memory = SystemRam::new(100);
         assert!(memory.write(100, &[]).is_ok());
         assert_eq!(
             memory.write(97, &[0; 4]),
@@ -443,13 +445,13 @@ mod tests {
     #[test]
     fn what_the_host_has_not_is_refused() {
         let size = 1 << 62;
-        let mut memory = SystemMemory::new(size);
+        let mut memory = SystemRam::new(size);
         let none = |done| matches!(done, Err(OutOfMemory::Host { .. }));
         for end in [1 << 57, size] {
             assert!(none(memory.reserve(end)) && none(memory.provide(end)));
         }
         assert!(none(memory.write(size - 1, &[1])));
         assert_eq!(memory.span_mut(size - 1, 1), None);
-        assert_eq!(memory, SystemMemory::new(size));
+        assert_eq!(memory, SystemRam::new(size));
     }
 }

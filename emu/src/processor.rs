@@ -8,30 +8,34 @@
 //! The control CPU is the caller: it advances the processor with
 //! [`Processor::run_until`] and acts at [`Processor::now`].
 
+pub(crate) mod dump;
 mod launch;
 mod moved;
 mod notice;
+pub(crate) mod observer;
+pub(crate) mod port;
+pub(crate) mod programs;
 mod timed;
 mod version;
 
 pub use moved::Course;
 pub use notice::{LaunchError, NoEvent, Notice, Quiet, SubmitError};
 
+use crate::account::counters::Counters;
 use crate::check::Checker;
-use crate::choice::Engine;
+use crate::check::finding::Finding;
 use crate::core::{Core, Poster};
-use crate::counters::Counters;
-use crate::engine::{Cp2, Exit, Status};
-use crate::finding::Finding;
-use crate::footprint::for_each_part;
-use crate::local::Local;
-use crate::memory::SystemMemory;
-use crate::transfers::{TransferRecord, Transfers};
+use crate::engines::choice::Engine;
+use crate::engines::reference::{Coprocessor, Exit, Status};
+use crate::memory::SystemRam;
+use crate::transfers::endpoints::TransferEndpoints;
+use crate::transfers::footprint::for_each_part;
+use crate::transfers::{TransferQueue, TransferRecord};
 use cp2_dma::{Copier, Descriptor, Direction, Recipient, Schedule, Transfer};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use timed::Timed;
+use timed::TimedMachine;
 use version::Version;
 
 /// Where time ends: no component does anything after it, so that instants never
@@ -43,10 +47,10 @@ const END: Ticks = Ticks(1 << 62);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor<T = Descriptor> {
     version: Version,
-    machine: Timed,
-    cp2: Cp2,
-    transfers: Transfers<T>,
-    memory: SystemMemory,
+    machine: TimedMachine,
+    cp2: Coprocessor,
+    transfers: TransferQueue<T>,
+    memory: SystemRam,
     #[serde(skip)]
     copier: Copier,
     checker: Option<Checker>,
@@ -69,9 +73,9 @@ impl<T: Transfer> Processor<T> {
     pub fn for_transfers(machine: Arc<Machine>) -> Self {
         Self {
             version: Version,
-            cp2: Cp2::new(&machine),
-            transfers: Transfers::default(),
-            memory: SystemMemory::new(machine.host.memory.0),
+            cp2: Coprocessor::new(&machine),
+            transfers: TransferQueue::default(),
+            memory: SystemRam::new(machine.host.memory.0),
             copier: Copier::default(),
             checker: None,
             now: Ticks::ZERO,
@@ -88,7 +92,7 @@ impl<T: Transfer> Processor<T> {
         if self.checker.is_some() {
             let mut checker = Checker::new(&self.machine);
             if let Some(before) = &self.checker {
-                checker.own(before.areas().to_vec());
+                checker.restrict_stores(before.areas().to_vec());
             }
             self.checker = Some(checker);
         }
@@ -108,7 +112,7 @@ impl<T: Transfer> Processor<T> {
     /// in which they begin.
     pub fn own_memory(&mut self, areas: Vec<(u64, u64)>) {
         if let Some(checker) = &mut self.checker {
-            checker.own(areas);
+            checker.restrict_stores(areas);
         }
     }
 
@@ -139,12 +143,12 @@ impl<T: Transfer> Processor<T> {
 
     /// System memory.
     #[must_use]
-    pub fn memory(&self) -> &SystemMemory {
+    pub fn memory(&self) -> &SystemRam {
         &self.memory
     }
 
     /// System memory, to change. Costs no simulated time: the caller accounts for it.
-    pub fn memory_mut(&mut self) -> &mut SystemMemory {
+    pub fn memory_mut(&mut self) -> &mut SystemRam {
         &mut self.memory
     }
 
@@ -163,7 +167,7 @@ impl<T: Transfer> Processor<T> {
         section: usize,
         address: u32,
         bytes: &[u8],
-    ) -> Result<(), crate::fault::FaultKind> {
+    ) -> Result<(), crate::core::fault::FaultKind> {
         self.cp2.core.write_dmem(section, address, bytes)?;
         if let Some(checker) = &mut self.checker {
             checker.dmem_written(section, address, bytes.len() as u32);
@@ -191,7 +195,7 @@ impl<T: Transfer> Processor<T> {
     /// Which part of the engine ran which words, since the processor was made.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]
-    pub fn ran(&self) -> crate::testing::Ran {
+    pub fn ran(&self) -> crate::testing::ExecutedWords {
         self.cp2.ran()
     }
 
@@ -371,7 +375,7 @@ impl<T: Transfer> Processor<T> {
                 }
             }
         }
-        let mut local = Local {
+        let mut local = TransferEndpoints {
             cp2: &mut self.cp2,
             checker: self.checker.as_mut(),
         };

@@ -1,15 +1,15 @@
 //! The issue model: when a word issues, and what held it back.
 //!
 //! Registers and units follow the rule the assembler's warnings share
-//! ([`cp2_asm::issue`]); what depends on values enters as [`Outcome`].
+//! ([`cp2_asm::issue`]); what depends on values enters as [`IssueOutcome`].
 
-use crate::cause::Cause;
+use crate::account::cause::Cause;
 pub use cp2_asm::issue::{Pending, Scoreboard, Wait, WaitOn, WordTiming};
 use cp2_machine::Cp2;
 
 /// What executing the word decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum IssueOutcome {
     /// The next word follows.
     Next,
     /// A branch, call or return was taken, or an empty loop skipped.
@@ -45,12 +45,12 @@ impl From<Wait> for Stall {
 
 /// Cycles lost after the word, by what executing it decided.
 #[must_use]
-pub fn penalty(outcome: Outcome, cp2: &Cp2) -> Stall {
+pub fn penalty(outcome: IssueOutcome, cp2: &Cp2) -> Stall {
     let (cause, cycles) = match outcome {
-        Outcome::Next => (Cause::Issue, 0),
-        Outcome::Taken => (Cause::Branch, cp2.branch_penalty.0),
-        Outcome::LoopSetup => (Cause::Loop, cp2.loop_setup.0),
-        Outcome::LoopBack => (Cause::Loop, cp2.loop_back.0),
+        IssueOutcome::Next => (Cause::Issue, 0),
+        IssueOutcome::Taken => (Cause::Branch, cp2.branch_penalty.0),
+        IssueOutcome::LoopSetup => (Cause::Loop, cp2.loop_setup.0),
+        IssueOutcome::LoopBack => (Cause::Loop, cp2.loop_back.0),
     };
     Stall { cause, cycles }
 }

@@ -1,5 +1,7 @@
 //! The DMA engine in time: a queue of transfers, one running at a time.
 
+pub(crate) mod endpoints;
+pub(crate) mod footprint;
 use cp2_dma::{Descriptor, Transfer, transfer_time};
 use cp2_machine::{Machine, Ticks};
 use serde::{Deserialize, Serialize};
@@ -24,12 +26,12 @@ pub struct TransferRecord<T = Descriptor> {
 
 /// The queue and the running transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Transfers<T> {
+pub(crate) struct TransferQueue<T> {
     running: Option<TransferRecord<T>>,
     queue: VecDeque<(T, u64)>,
 }
 
-impl<T> Default for Transfers<T> {
+impl<T> Default for TransferQueue<T> {
     fn default() -> Self {
         Self {
             running: None,
@@ -38,7 +40,7 @@ impl<T> Default for Transfers<T> {
     }
 }
 
-impl<T: Transfer> Transfers<T> {
+impl<T: Transfer> TransferQueue<T> {
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.running = None;

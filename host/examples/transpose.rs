@@ -5,7 +5,7 @@
 
 use cp2_asm::{Options, Source, assemble};
 use cp2_dma::Level;
-use cp2_host::{Buffering, Device, Paging, Piece, Plan, Stream};
+use cp2_host::{BlockPiece, Buffering, Device, Paging, Stream, StreamPlan};
 use cp2_machine::Machine;
 use std::error::Error;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         system_stride,
         local_stride,
     };
-    let store = Piece::new(ELEMENT, vec![level(element, row), level(row, element)]);
-    let plan = Plan::new(
+    let store = BlockPiece::new(ELEMENT, vec![level(element, row), level(row, element)]);
+    let plan = StreamPlan::new(
         Paging {
             in_place: true,
             reserved: placed.reserved(),

@@ -17,15 +17,15 @@ mod contents;
 mod error;
 mod replay;
 
-pub use array::Array;
+pub use array::EmittedArray;
 pub use error::EmitError;
 pub use replay::Replay;
 
-use crate::device::{Action, Command, Decided, HostError, Placed, Run};
+use crate::device::{Command, Decided, FinishedRun, HostAction, HostError, PlacedProgram};
 use crate::files::{check_directory, write_directory};
-use array::{Kept, offset};
-use contents::{Contents, hex};
-use cp2_emu::SystemMemory;
+use array::{RecordedArray, offset};
+use contents::{ContentHashes, hex};
+use cp2_emu::SystemRam;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -45,14 +45,14 @@ const CHUNK: u64 = 4096;
 /// Everything a run began with.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    pub(crate) programs: Vec<Placed>,
+    pub(crate) programs: Vec<PlacedProgram>,
     /// Address and size of what was allocated, ascending, program images left out.
     taken: Vec<(u64, u64)>,
     /// Address and contents of the chunks that are not zero when time begins, ascending.
     memory: Vec<(u64, Vec<u8>)>,
     pub(crate) commands: Vec<Command>,
-    pub(crate) inputs: Vec<Array>,
-    pub(crate) outputs: Vec<Array>,
+    pub(crate) inputs: Vec<EmittedArray>,
+    pub(crate) outputs: Vec<EmittedArray>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,12 +60,12 @@ pub struct Recording {
 struct Manifest {
     schema: u32,
     programs: Vec<ManifestProgram>,
-    memory: Vec<Stretch>,
-    inputs: Vec<Kept>,
-    outputs: Vec<Kept>,
+    memory: Vec<AddressRange>,
+    inputs: Vec<RecordedArray>,
+    outputs: Vec<RecordedArray>,
     /// SHA-256 of everything else a run begins with: programs, machine, commands, and memory without the inputs.
     rest_sha256: String,
-    expected: Expected,
+    expected: RecordedFigures,
     commands: Vec<Command>,
 }
 
@@ -79,7 +79,7 @@ struct ManifestProgram {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stretch {
+struct AddressRange {
     address: u64,
     bytes: u64,
 }
@@ -87,19 +87,19 @@ struct Stretch {
 /// What the recorded run measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Expected {
+pub struct RecordedFigures {
     /// Its cycles.
     pub cycles: u64,
     /// SHA-256 of all outputs, in order.
     pub outputs_sha256: String,
 }
 
-impl Expected {
+impl RecordedFigures {
     /// What a run measured, for the outputs of a recording.
     ///
     /// # Errors
     /// An output lies outside memory.
-    pub fn of(run: &Run, outputs: &[Array]) -> Result<Self, HostError> {
+    pub fn measure_run(run: &FinishedRun, outputs: &[EmittedArray]) -> Result<Self, HostError> {
         let mut hash = Sha256::new();
         for output in outputs {
             hash.update(run.read_bytes(output.address, output.bytes)?);
@@ -127,7 +127,8 @@ impl Recording {
 
     /// The host program goes on by what the last command, a read, gave.
     pub(crate) fn decide(&mut self, by: Decided) {
-        if let Some(Action::Read { decided, .. }) = self.commands.last_mut().map(|c| &mut c.action)
+        if let Some(HostAction::Read { decided, .. }) =
+            self.commands.last_mut().map(|c| &mut c.action)
         {
             *decided = Some(by);
         }
@@ -136,9 +137,9 @@ impl Recording {
     /// Keeps the initial memory; called when simulated time begins.
     pub(crate) fn keep(
         &mut self,
-        programs: &[Placed],
+        programs: &[PlacedProgram],
         taken: &[(u64, u64)],
-        memory: &SystemMemory,
+        memory: &SystemRam,
     ) {
         self.programs = programs.to_vec();
         let images: Vec<u64> = programs.iter().map(|p| p.image).collect();
@@ -168,7 +169,7 @@ impl Recording {
     }
 
     /// The chunks that are written: those of the user's arrays, and what is not zero when time begins or ends.
-    fn kept(&self, end: &SystemMemory) -> Vec<(u64, u64)> {
+    fn kept(&self, end: &SystemRam) -> Vec<(u64, u64)> {
         let touches = |at: u64, bytes: u64| {
             let mut arrays = self.inputs.iter().chain(&self.outputs);
             arrays.any(|a| a.address < at + bytes && at < a.address.saturating_add(a.bytes))
@@ -182,7 +183,7 @@ impl Recording {
 }
 
 /// Bytes of an allocation, which lie inside memory.
-fn read(memory: &SystemMemory, at: u64, bytes: u64) -> Vec<u8> {
+fn read(memory: &SystemRam, at: u64, bytes: u64) -> Vec<u8> {
     let mut chunk = vec![0; bytes as usize];
     if memory.read(at, &mut chunk).is_err() {
         chunk.fill(0);
@@ -191,18 +192,18 @@ fn read(memory: &SystemMemory, at: u64, bytes: u64) -> Vec<u8> {
 }
 
 /// Chunks that touch joined.
-fn stretches(chunks: &[(u64, u64)]) -> Vec<Stretch> {
-    let mut all: Vec<Stretch> = Vec::new();
+fn stretches(chunks: &[(u64, u64)]) -> Vec<AddressRange> {
+    let mut all: Vec<AddressRange> = Vec::new();
     for &(address, bytes) in chunks {
         match all.last_mut() {
             Some(last) if last.address + last.bytes == address => last.bytes += bytes,
-            _ => all.push(Stretch { address, bytes }),
+            _ => all.push(AddressRange { address, bytes }),
         }
     }
     all
 }
 
-/// Checks that [`Run::emit`] could write there; to be asked before the run.
+/// Checks that [`FinishedRun::emit`] could write there; to be asked before the run.
 ///
 /// # Errors
 /// The path, and what the system said.
@@ -210,7 +211,7 @@ pub fn check(path: &Path) -> Result<(), EmitError> {
     Ok(check_directory(path, COMMANDS)?)
 }
 
-impl Run {
+impl FinishedRun {
     /// Writes the recorded run as a directory, whole or not at all.
     ///
     /// # Errors
@@ -227,23 +228,23 @@ impl Run {
         let end = self.processor().memory();
         let chunks = recording.kept(end);
         let memory = stretches(&chunks);
-        let place = |array: &Array| {
+        let place = |array: &EmittedArray| {
             let offset = offset(array, &memory).ok_or_else(|| EmitError::Unplaced {
                 name: array.name.clone(),
             })?;
-            Ok::<_, EmitError>(Kept::new(array.clone(), offset))
+            Ok::<_, EmitError>(RecordedArray::new(array.clone(), offset))
         };
-        let inputs: Result<Vec<Kept>, _> = recording.inputs.iter().map(place).collect();
-        let outputs: Result<Vec<Kept>, _> = recording.outputs.iter().map(place).collect();
+        let inputs: Result<Vec<RecordedArray>, _> = recording.inputs.iter().map(place).collect();
+        let outputs: Result<Vec<RecordedArray>, _> = recording.outputs.iter().map(place).collect();
         let (mut inputs, outputs) = (inputs?, outputs?);
-        let expected = Expected::of(self, &recording.outputs)?;
+        let expected = RecordedFigures::measure_run(self, &recording.outputs)?;
         let programs = || {
             let numbered = recording.programs.iter().enumerate();
             numbered.map(|(i, p)| (file(i), p))
         };
         let machine = self.processor().machine().to_toml();
         write_directory(path, COMMANDS, |folder| {
-            let mut contents = Contents::new(&recording.inputs);
+            let mut contents = ContentHashes::new(&recording.inputs);
             for (file, placed) in programs() {
                 let elf = placed.program.to_elf();
                 contents.rest(&elf);

@@ -2,7 +2,7 @@
 //!
 //! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
 //! * [`paging`]: the engine that moves the pages of a pass.
-//! * [`schedule`]: blocks in a row, dealt to pages; a [`Plan`] is a value.
+//! * [`schedule`]: blocks in a row, dealt to pages; a [`StreamPlan`] is a value.
 //! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
 //! * [`step`]: what the control CPU computes between passes.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
@@ -25,17 +25,18 @@ pub mod timeline;
 mod view;
 
 pub use device::{
-    Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
-    HostError, HostReport, Imprint, KernelSteps, Options, Part, Placed, Run, RunReport,
-    SingleBuffered, Source, SourceError, Stage, StageReport, Trace, Turns, WINDOW,
+    After, Buffer, Command, CommandError, Decided, Device, DeviceOptions, DmaReport, Event,
+    FinishedRun, HostAction, HostError, HostReport, Imprint, KernelSteps, MemoryElement,
+    PlacedProgram, ProgramStage, RunEnd, RunPart, RunReport, SingleBuffered, SourceError,
+    StageReport, Trace, Turns, ValueSource, WINDOW,
 };
 pub use paging::{PAGE_EVENT, PageKernel, Paged};
 pub use schedule::{
-    BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, Piece, Plan, PlanError, Reserved,
-    Stream,
+    BlockPiece, BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, PlanError, Reserved,
+    Stream, StreamPlan,
 };
-pub use step::{HostStep, Scalar};
-pub use view::{Limits, Rest, Rows, Views};
+pub use step::{HostStep, StepScalar};
+pub use view::{Gap, TransferLimits, ViewRows, Views};
 
 #[cfg(test)]
 pub(crate) fn test_machine() -> cp2_machine::Machine {

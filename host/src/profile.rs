@@ -94,7 +94,7 @@ impl Profile {
                 if let Ok(decoded) = Word::decode(bits) {
                     entry
                         .work
-                        .add(&Work::of(&decoded, counters.sections), word.words);
+                        .add(&Work::count_issue(&decoded, counters.sections), word.words);
                 }
             }
         }

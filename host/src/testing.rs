@@ -1,6 +1,6 @@
 //! What property tests of kernels have in common (feature `testing`).
 
-use crate::{Options, RunReport};
+use crate::{DeviceOptions, RunReport};
 use cp2_emu::Engine;
 use std::fmt;
 
@@ -41,12 +41,12 @@ impl Tolerance {
 /// # Errors
 /// A run's own, or how the reports differ.
 pub fn on_both_engines<T, E: fmt::Display>(
-    options: &Options,
-    run: impl Fn(Options) -> Result<T, E>,
+    options: &DeviceOptions,
+    run: impl Fn(DeviceOptions) -> Result<T, E>,
     report: impl Fn(&T) -> &RunReport,
 ) -> Result<[T; 2], String> {
     let run = |check| {
-        run(Options {
+        run(DeviceOptions {
             check,
             engine: Engine::Fast,
             ..options.clone()

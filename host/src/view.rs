@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Rows of an array in system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct ViewRows {
     /// Bytes before the first row.
     pub start: u64,
     /// Number of rows.
@@ -25,7 +25,7 @@ pub struct Rows {
     pub total: u64,
 }
 
-impl Rows {
+impl ViewRows {
     /// Rows that follow each other and are the whole array.
     #[must_use]
     pub fn contiguous(count: u64, bytes: u64) -> Self {
@@ -64,7 +64,7 @@ impl Rows {
 
 /// What lies between the rows of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum Gap {
     /// Zeros: the table at this address, as long as the longest run of them.
     Zeros {
         /// Address of the table.
@@ -86,24 +86,24 @@ pub enum Rest {
     },
 }
 
-impl Rest {
+impl Gap {
     /// Where what belongs to no row lies, none if it is nowhere; and bytes of `bytes` that lie there together.
-    fn beyond(self, bytes: u64) -> (Lies, u64) {
+    fn beyond(self, bytes: u64) -> (Placement, u64) {
         let zeros = match self {
             Self::Zeros { address, bytes } => Some((address, bytes)),
             Self::Elsewhere { zeros, .. } => zeros,
             Self::Nothing => None,
         };
         match zeros {
-            Some((address, table)) => (Lies::Zeros(address), bytes.min(table)),
-            None => (Lies::Nowhere, bytes),
+            Some((address, table)) => (Placement::Zeros(address), bytes.min(table)),
+            None => (Placement::Nowhere, bytes),
         }
     }
 }
 
 /// Where a byte of a view lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lies {
+enum Placement {
     /// At an address, what follows behind it.
     At(u64),
     /// In the table of zeros at this address.
@@ -117,17 +117,17 @@ struct View {
     /// The first address, beyond system memory.
     address: u64,
     /// The rows in it.
-    rows: Rows,
+    rows: ViewRows,
     /// Where the first row lies, and bytes to the next.
     first: u64,
     pitch: u64,
-    rest: Rest,
+    rest: Gap,
     granule: u64,
 }
 
 /// What of a machine says how transfers may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Limits {
+pub struct TransferLimits {
     /// Sections.
     pub sections: usize,
     /// Levels that a transfer has at most.
@@ -139,10 +139,10 @@ pub struct Limits {
     pub deal: u64,
 }
 
-impl Limits {
+impl TransferLimits {
     /// Those of a machine.
     #[must_use]
-    pub fn of(machine: &Machine) -> Self {
+    pub fn from_machine(machine: &Machine) -> Self {
         Self {
             sections: machine.cp2.sections,
             levels: machine.dma.levels,
@@ -165,7 +165,13 @@ impl Views {
     /// An array with rows as `rows` has them, which lie at `first` and every `pitch` bytes behind it: its address for
     /// transfers. Rows, their places and distances are aligned to the DMA's `granule`; the last row may end within one.
     #[must_use]
-    pub fn add(&mut self, rows: Rows, (first, pitch): (u64, u64), rest: Rest, granule: u64) -> u64 {
+    pub fn add(
+        &mut self,
+        rows: ViewRows,
+        (first, pitch): (u64, u64),
+        rest: Gap,
+        granule: u64,
+    ) -> u64 {
         let address = APART * (self.all.len() as u64 + 1);
         // Rows that follow each other here and there are one.
         let rows = if pitch == rows.pitch {
@@ -186,8 +192,8 @@ impl Views {
 
     /// Whether an address is one of a view.
     #[must_use]
-    pub fn has(&self, address: u64) -> bool {
-        address >= APART / 2 && self.of(address).is_some()
+    pub fn contains_address(&self, address: u64) -> bool {
+        address >= APART / 2 && self.find_view(address).is_some()
     }
 
     /// Whether there are none.
@@ -196,7 +202,7 @@ impl Views {
         self.all.is_empty()
     }
 
-    fn of(&self, address: u64) -> Option<&View> {
+    fn find_view(&self, address: u64) -> Option<&View> {
         let index = (address.saturating_add(APART / 2) / APART).checked_sub(1)?;
         self.all.get(usize::try_from(index).ok()?)
     }
@@ -204,11 +210,11 @@ impl Views {
     /// The transfers that `d` stands for on a machine of such limits:
     /// itself, if it names no view. The last one has its event.
     #[must_use]
-    pub fn expand(&self, d: Descriptor, limits: Limits) -> Vec<Descriptor> {
-        let Some(view) = self.of(d.system).filter(|_| d.system >= APART / 2) else {
+    pub fn expand(&self, d: Descriptor, limits: TransferLimits) -> Vec<Descriptor> {
+        let Some(view) = self.find_view(d.system).filter(|_| d.system >= APART / 2) else {
             return vec![d];
         };
-        let Limits {
+        let TransferLimits {
             sections, levels, ..
         } = limits;
         let limit = levels;
@@ -245,7 +251,7 @@ impl Views {
             }
         };
         // What a view shows may be one itself.
-        if all.iter().any(|d| self.has(d.system)) {
+        if all.iter().any(|d| self.contains_address(d.system)) {
             let nested = all.into_iter();
             all = nested.flat_map(|d| self.expand(d, limits)).collect();
         }
@@ -258,7 +264,7 @@ impl Views {
 
 impl View {
     /// Where what is at an offset lies, and bytes to where something else does.
-    fn at(&self, offset: u64) -> (Lies, u64) {
+    fn locate_byte(&self, offset: u64) -> (Placement, u64) {
         let rows = self.rows;
         let Some(behind) = offset.checked_sub(rows.start) else {
             return self.rest.beyond(rows.start - offset);
@@ -277,9 +283,9 @@ impl View {
         };
         let gap = rows.pitch.checked_sub(within).filter(|gap| *gap > 0);
         match (bytes.checked_sub(within), gap, self.rest) {
-            (Some(left @ 1..), ..) => (Lies::At(self.first + row * self.pitch + within), left),
-            (_, Some(gap), Rest::Elsewhere { address, pitch, .. }) => {
-                (Lies::At(address + row * pitch + (within - bytes)), gap)
+            (Some(left @ 1..), ..) => (Placement::At(self.first + row * self.pitch + within), left),
+            (_, Some(gap), Gap::Elsewhere { address, pitch, .. }) => {
+                (Placement::At(address + row * pitch + (within - bytes)), gap)
             }
             (_, Some(gap), rest) if row + 1 < rows.count => rest.beyond(gap),
             (.., rest) => rest.beyond(u64::MAX),
@@ -288,8 +294,8 @@ impl View {
 
     /// Whether the bytes from one offset to another lie together somewhere, and at how much less an address.
     fn moved(&self, from: u64, to: u64) -> Option<u64> {
-        match self.at(from) {
-            (Lies::At(place), bytes) if to - from <= bytes => Some(place.wrapping_sub(from)),
+        match self.locate_byte(from) {
+            (Placement::At(place), bytes) if to - from <= bytes => Some(place.wrapping_sub(from)),
             _ => None,
         }
     }
@@ -328,7 +334,7 @@ impl View {
     }
 
     /// The transfers of runs that go to the sections in turn.
-    fn dealt(&self, d: &Descriptor, limits: Limits) -> Vec<Descriptor> {
+    fn dealt(&self, d: &Descriptor, limits: TransferLimits) -> Vec<Descriptor> {
         let mut all: Vec<(Target, Vec<Chunk>)> = Vec::new();
         self.dealt_runs(
             (d.system, d.local.into(), d.run),
@@ -402,9 +408,9 @@ impl View {
     /// One run in parts.
     fn runs(&self, mut offset: u64, mut local: i64, mut run: u64, all: &mut Vec<Chunk>) {
         while run > 0 {
-            let (place, bytes) = self.at(offset);
+            let (place, bytes) = self.locate_byte(offset);
             let part = bytes.clamp(1, run);
-            if let Lies::At(place) | Lies::Zeros(place) = place {
+            if let Placement::At(place) | Placement::Zeros(place) = place {
                 all.push(Chunk::new(place, local as u32, part));
             }
             offset = offset.wrapping_add(part);
@@ -422,7 +428,7 @@ mod tests {
 
     /// Where the byte lies that a view has at an offset; none for 0.
     fn byte(
-        rows: Rows,
+        rows: ViewRows,
         (first, pitch): (u64, u64),
         elsewhere: Option<(u64, u64)>,
         offset: u64,
@@ -441,7 +447,7 @@ mod tests {
     #[test]
     fn granules_are_dealt_from_the_start_of_each_run() {
         // Two runs of two granules: the second is dealt to the first sections again, though it lies behind the first one.
-        let rows = Rows {
+        let rows = ViewRows {
             start: 0,
             count: 2,
             bytes: 48,
@@ -449,7 +455,7 @@ mod tests {
             total: 112,
         };
         let mut views = Views::default();
-        let zeros = Rest::Zeros {
+        let zeros = Gap::Zeros {
             address: 1 << 24,
             bytes: 64,
         };
@@ -457,7 +463,7 @@ mod tests {
         let machine = Machine::builtin("vm7").unwrap();
         let d = Descriptor::load(Target::Deal, address, 0, 32).level(2, 32, 32);
         let mut all = Vec::new();
-        for d in views.expand(d, Limits::of(&machine)) {
+        for d in views.expand(d, TransferLimits::from_machine(&machine)) {
             for run in d.runs(&machine) {
                 for granule in 0..run.bytes / 16 {
                     let (section, local) = match run.to {
@@ -492,16 +498,16 @@ mod tests {
         ) {
             let machine = Machine::builtin("vm7").unwrap();
             let (start, bytes, gap, apart) = (16 * start, 16 * bytes, 16 * gap, 16 * apart);
-            let rows = Rows { start, count, bytes, pitch: bytes + gap, total: 1 << 20 };
+            let rows = ViewRows { start, count, bytes, pitch: bytes + gap, total: 1 << 20 };
             let (first, pitch) = (1 << 20, bytes + apart);
-            let rest = if store { Rest::Nothing } else { Rest::Zeros { address: 1 << 24, bytes: 64 } };
+            let rest = if store { Gap::Nothing } else { Gap::Zeros { address: 1 << 24, bytes: 64 } };
             let other = (1u64 << 22, gap + 48);
             let rest = match (elsewhere, rest) {
                 (false, rest) => rest,
-                (true, rest) => Rest::Elsewhere {
+                (true, rest) => Gap::Elsewhere {
                     address: other.0,
                     pitch: other.1,
-                    zeros: (rest != Rest::Nothing).then_some((1 << 24, 64)),
+                    zeros: (rest != Gap::Nothing).then_some((1 << 24, 64)),
                 },
             };
             let elsewhere = elsewhere.then_some(other);
@@ -545,7 +551,7 @@ mod tests {
                 }
             }
             let mut found = Vec::new();
-            let expanded = views.expand(d, Limits::of(&machine));
+            let expanded = views.expand(d, TransferLimits::from_machine(&machine));
             for d in &expanded {
                 prop_assert!(d.levels.len() <= machine.dma.levels);
                 for run in d.runs(&machine) {

@@ -4,8 +4,8 @@
 
 use cp2_asm::{Program, Source, assemble};
 use cp2_dma::{Descriptor, Target};
-use cp2_emu::count::Counter;
-use cp2_host::{Action, Command, Device, End, Event, HostError, KernelSteps, Placed};
+use cp2_emu::cycles::Counter;
+use cp2_host::{Command, Device, Event, HostAction, HostError, KernelSteps, PlacedProgram, RunEnd};
 use cp2_machine::{Cycles, Machine};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ type Moved = (u64, bool, Option<u64>);
 /// Gives what is given to either device: a program, transfers, a kernel with its pages, and transfers behind it.
 fn give(
     device: &mut Device,
-    placed: &Placed,
+    placed: &PlacedProgram,
     moved: &[Moved],
     writes: u64,
 ) -> Result<(), HostError> {
@@ -68,15 +68,15 @@ fn give(
         transfer(device, &given, Some(page), (20 + 30 * page, false, None))?;
     }
     for page in 0..PAGES {
-        let wait = Command::new("done", Action::WaitSignal { event: 1 });
+        let wait = Command::new("done", HostAction::WaitSignal { event: 1 });
         let done = device.command(wait)?;
         let store = Descriptor::store(Target::Section(0), 1 << 20, 8192, (1 + page) * granule);
         device.dma("store", store, &[done])?;
-        let action = Action::Work {
+        let action = HostAction::Work {
             cycles: writes,
             bytes: 0,
         };
-        device.command(Command::new("work", action).after(&[done]))?;
+        device.command(Command::new("work", action).wait_for(&[done]))?;
     }
     device.mark("pages")?;
     device.dma(
@@ -116,7 +116,7 @@ proptest! {
         let placed = device.place("kernel", program.clone()).unwrap();
         give(&mut device, &placed, &moved, writes).unwrap();
         let report = device.finish().unwrap().report;
-        prop_assert_eq!(&report.end, &End::Finished);
+        prop_assert_eq!(&report.end, &RunEnd::Finished);
         let mut counter = Counter::new(&program.words, program.entry.into(), Vec::new(), &machine).unwrap();
         let counted = counter.count(&machine, 0, (0, &[])).unwrap();
         let steps: Vec<_> = counted.steps().collect();

@@ -4,10 +4,10 @@
 
 use cp2_asm::{Program, Source, assemble};
 use cp2_emu::Cause;
-use cp2_host::emit::{Array, Replay};
+use cp2_host::emit::{EmittedArray, Replay};
 use cp2_host::{
-    Buffer, CommandError, Device, End, Event, HostError, HostStep, Options, PageKernel, Paging,
-    Plan, Run, RunReport, Stream,
+    Buffer, CommandError, Device, DeviceOptions, Event, FinishedRun, HostError, HostStep,
+    PageKernel, Paging, RunEnd, RunReport, Stream, StreamPlan,
 };
 use cp2_machine::Machine;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn a_step_computes_in_double_precision_and_pays_for_it() {
         step.subtract(a, b),
         step.multiply(a, b),
         step.divide(one, a),
-        step.least(nan, a),
+        step.minimum(nan, a),
         step.largest(a, nan),
         step.select(small, a, b),
         step.negate(b),
@@ -61,8 +61,8 @@ fn a_step_computes_in_double_precision_and_pays_for_it() {
     let root = step.square_root(root);
     let floor = step.floor(b);
     let less = step.less(b, a);
-    let none = step.both(less, nan);
-    let some = step.either(none, one);
+    let none = step.logical_and(less, nan);
+    let some = step.logical_or(none, one);
     for (i, whole) in [root, floor, nan, some].into_iter().enumerate() {
         step.store(n, i as u64, whole).unwrap();
     }
@@ -95,7 +95,7 @@ fn a_step_writes_at_an_index_that_it_computes() {
     let indices = [1.9f32, 4.0, -1.0, f32::NAN, f32::INFINITY, 3.0];
     let places = device.alloc_from(&indices).unwrap();
     let y = device.alloc_from(&[-1.0f32; 8]).unwrap();
-    let part = Buffer::<f32>::at(y.address(), 4);
+    let part = Buffer::<f32>::from_address(y.address(), 4);
     let mut step = HostStep::new();
     for i in 0..indices.len() as u64 {
         let (place, number) = (step.load(places, i).unwrap(), step.constant(i as f64));
@@ -109,7 +109,7 @@ fn a_step_writes_at_an_index_that_it_computes() {
     assert_eq!(run.report.cycles, cycles(12, 6));
     let mut beyond = HostStep::new();
     let place = beyond.constant(0.0);
-    let memory = Buffer::<f32>::at(0, u64::MAX / 4);
+    let memory = Buffer::<f32>::from_address(0, u64::MAX / 4);
     beyond.put(memory, place, place).unwrap();
     assert!(Device::new(vm7()).host_step("s", beyond, &[]).is_err());
 }
@@ -136,7 +136,8 @@ fn steps_that_cannot_be_carried_out_are_refused() {
         CommandError::StepOrder { operation: 0 }
     ));
     let mut far = HostStep::new();
-    far.load(Buffer::<f64>::at(u64::MAX - 7, 1), 0).unwrap();
+    far.load(Buffer::<f64>::from_address(u64::MAX - 7, 1), 0)
+        .unwrap();
     assert!(matches!(refused(&mut device, far), CommandError::Memory(_)));
     let mut long = HostStep::new();
     for _ in 0..=HostStep::MOST {
@@ -149,17 +150,17 @@ fn steps_that_cannot_be_carried_out_are_refused() {
 }
 
 /// Doubles a number until it is 100 or more, as often as a host program that reads it decides.
-fn doubled_until(start: f32, record: bool) -> Run {
+fn doubled_until(start: f32, record: bool) -> FinishedRun {
     let mut device = Device::with_options(
         vm7(),
-        Options {
+        DeviceOptions {
             record,
-            ..Options::default()
+            ..DeviceOptions::default()
         },
     );
     let x = device.alloc_from(&[start]).unwrap();
-    device.input(Array::new("x", x, &[1]));
-    device.output(Array::new("x", x, &[1]));
+    device.input(EmittedArray::new("x", x, &[1]));
+    device.output(EmittedArray::new("x", x, &[1]));
     while device.host_decide("is it large", x).unwrap().unwrap()[0] < 100.0 {
         let mut step = HostStep::new();
         let a = step.load(x, 0).unwrap();
@@ -188,12 +189,12 @@ fn a_replay_computes_and_says_where_it_would_have_gone_on_otherwise() {
         std::fs::write(&memory, image).unwrap();
         let replay = Replay::read(&path).unwrap();
         assert!(!replay.is_changed);
-        replay.run(vm7(), Options::default()).unwrap()
+        replay.run(vm7(), DeviceOptions::default()).unwrap()
     };
     let again = replay(&7.0f32.to_le_bytes());
     assert_eq!(again.report, plain.report);
     match replay(&8.0f32.to_le_bytes()).report.end {
-        End::Diverged { command: 0, name } => assert_eq!(name, "is it large"),
+        RunEnd::Diverged { command: 0, name } => assert_eq!(name, "is it large"),
         other => panic!("{other:?}"),
     }
 }
@@ -211,7 +212,7 @@ fn parts_of_a_run_add_up() {
             reserved: program.reserved(),
             ..Paging::new(64, vec![bytes.clone()], vec![bytes])
         };
-        let plan = Plan::new(paging, device.machine()).unwrap();
+        let plan = StreamPlan::new(paging, device.machine()).unwrap();
         let arguments = device.page_arguments(&plan).unwrap();
         let kernel = PageKernel {
             name: "double".to_owned(),

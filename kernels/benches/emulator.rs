@@ -4,9 +4,9 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 use cp2_emu::Engine;
-use cp2_host::{Options, Trace};
+use cp2_host::{DeviceOptions, Trace};
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft as _, FftPlanner};
+use cp2_kernels::fft::{Fft as _, FftPlanner, TransformDirection};
 use cp2_machine::Machine;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use num_complex::Complex32;
@@ -20,11 +20,11 @@ const ENGINES: [(&str, Engine); 4] = [
     ("fast", Engine::Fast),
 ];
 
-fn options(engine: Engine) -> Options {
-    Options {
+fn options(engine: Engine) -> DeviceOptions {
+    DeviceOptions {
         engine,
         trace: Trace::none(),
-        ..Options::default()
+        ..DeviceOptions::default()
     }
 }
 
@@ -32,7 +32,7 @@ fn ffts(criterion: &mut Criterion) {
     let machine: Arc<Machine> = Machine::builtin("vm7").unwrap().into();
     let planner = FftPlanner::new(machine);
     for n in [256, 1024, 4096] {
-        let fft = planner.plan_local(n, Direction::Forward).unwrap();
+        let fft = planner.plan_local(n, TransformDirection::Forward).unwrap();
         let mut group = criterion.benchmark_group(format!("fft-{n}"));
         for (name, engine) in ENGINES {
             let (mut resident, _) = fft.resident(name, options(engine)).unwrap();
@@ -66,11 +66,11 @@ fn plans(criterion: &mut Criterion) {
     for n in [256, 1024, 4096] {
         group.bench_function(BenchmarkId::new("kernel", n), |b| {
             let planner = FftPlanner::new(machine.clone());
-            b.iter(|| planner.plan_local(n, Direction::Forward).unwrap());
+            b.iter(|| planner.plan_local(n, TransformDirection::Forward).unwrap());
         });
         group.bench_function(BenchmarkId::new("of-4", n), |b| {
-            let planner = FftPlanner::for_batch(machine.clone(), 4);
-            b.iter(|| planner.choice(n, Direction::Forward).unwrap());
+            let planner = FftPlanner::with_batch(machine.clone(), 4);
+            b.iter(|| planner.choice(n, TransformDirection::Forward).unwrap());
         });
     }
     group.finish();

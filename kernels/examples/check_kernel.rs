@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let machine = Arc::new(Machine::load("vm7")?);
     let program = Arc::new(assemble(&Source::new("abs.s", WRONG), &Options::default())?.program);
     let test = KernelTest::new("abs", &[4]);
-    let reference = |x: Inputs<'_>| x.each(|at| at.here(0).abs());
+    let reference = |x: Inputs<'_>| x.map_elements(|at| at.center_element(0).abs());
     match check_kernel(program, machine, &test, -100.0f32..100.0, reference) {
         Ok(()) => println!("the kernel is right"),
         Err(failure) => println!("{failure}"),

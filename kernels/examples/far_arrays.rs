@@ -5,7 +5,7 @@
 //! array, 4 and 8 by default.
 
 use cp2_emu::Cause;
-use cp2_kernels::fft::{Direction, Fft as _, FftNd};
+use cp2_kernels::fft::{Fft as _, FftNd, TransformDirection};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for shape in shapes(most) {
             for name in ["vm7", "vm9"] {
                 let machine = Arc::new(Machine::builtin(name).ok_or("no such machine")?);
-                let Ok(fft) = FftNd::new(&shape, Direction::Forward, machine) else {
+                let Ok(fft) = FftNd::new(&shape, TransformDirection::Forward, machine) else {
                     continue;
                 };
                 let expected = fft.expected(batch)?.0 as f64;

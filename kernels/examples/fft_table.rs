@@ -1,7 +1,7 @@
 //! The tables of `docs/fft.md`, section "Measured":
 //! `cargo run --release -p cp2-kernels --example fft_table`.
 
-use cp2_kernels::fft::{Direction, FftPlanner, FftProblem};
+use cp2_kernels::fft::{FftPlanner, FftProblem, TransformDirection};
 use cp2_machine::Machine;
 use std::error::Error;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for name in ["vm7", "vm9"] {
             let machine = Arc::new(Machine::builtin(name).ok_or("no such machine")?);
             let fft = FftPlanner::new(machine).plan_forward(n)?;
-            let problem = FftProblem::new(n, Direction::Forward, 256)?;
+            let problem = FftProblem::new(n, TransformDirection::Forward, 256)?;
             let input = problem.random(n as u64);
             let run = fft.process(&input)?;
             row += &format!(
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     .process(&mut scalar);
                 error = Some((ours, ours / problem.verdict(&input, &scalar).rms));
             }
-            let long = FftProblem::new(n, Direction::Forward, 1024)?;
+            let long = FftProblem::new(n, TransformDirection::Forward, 1024)?;
             let run = fft.process(&long.random(n as u64))?;
             row += &format!(" {:.3} |", run.efficiency());
         }

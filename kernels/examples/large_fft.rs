@@ -3,7 +3,7 @@
 //! `cargo run -p cp2-kernels --example large_fft [BITS..]`
 
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft as _, FftNd, LargeFft};
+use cp2_kernels::fft::{Fft as _, FftNd, FourStepFft, TransformDirection};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::error::Error;
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn array(shape: &[usize], batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
     let name = machine.name.clone();
-    let fft = FftNd::new(shape, Direction::Forward, machine)?;
+    let fft = FftNd::new(shape, TransformDirection::Forward, machine)?;
     let done = fft.process(&random(batch * fft.len()))?;
     let cycles = done.run.report.cycles;
     let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
@@ -111,7 +111,7 @@ fn random(len: usize) -> Vec<Complex32> {
 fn row(bits: u32, batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
     let n = 1 << bits;
     let name = machine.name.clone();
-    let fft = LargeFft::new(n, Direction::Forward, machine)?;
+    let fft = FourStepFft::new(n, TransformDirection::Forward, machine)?;
     let done = fft.process(&random(batch * n))?;
     let (division, cycles) = (fft.division(), done.run.report.cycles);
     let [columns, rows] = [division.columns(), division.rows()].map(|lines| {

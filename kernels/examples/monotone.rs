@@ -4,7 +4,7 @@
 //! `cargo run --release -p cp2-kernels --example monotone -- [KERNEL or PARAMETER or MACHINE]...`
 //! takes those named only. It fails if it prints any.
 
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::registry::{self, Kernel};
 use cp2_machine::Machine;
 use std::io::{IsTerminal as _, Write as _};
@@ -70,7 +70,7 @@ fn of_kernel(
     let mut worse = 0;
     for size in kernel.sizes() {
         let measure = |machine: &Arc<Machine>| {
-            registry::measure(kernel, &size, machine, Options::default())
+            registry::measure(kernel, &size, machine, DeviceOptions::default())
                 .map(|row| row.emulated_cycles)
         };
         let Ok(own) = measure(machine) else {

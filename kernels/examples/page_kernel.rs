@@ -5,7 +5,7 @@
 
 use cp2_asm::{Options, Source, assemble};
 use cp2_host::files;
-use cp2_host::nest::Edge;
+use cp2_host::nest::BoundaryRule;
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Output, map};
 use cp2_machine::Machine;
 use std::error::Error;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             bytes: &input,
             block: vec![4],
             halo: vec![],
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
         }],
         outputs: vec![Output {
             name: "y".into(),

@@ -6,9 +6,9 @@
     reason = "an example that stops where something is wrong"
 )]
 
-use cp2_kernels::sparse::{Format, Products, csr_ratio};
+use cp2_kernels::sparse::{PackedFormat, Products, csr_ratio};
 use cp2_machine::Machine;
-use cp2_problems::sparse::{Made, Pattern, SpmvProblem, read_market};
+use cp2_problems::sparse::{GeneratedMatrix, Pattern, SpmvProblem, read_market};
 use std::fs::File;
 use std::io::BufReader;
 use std::sync::Arc;
@@ -39,9 +39,12 @@ const FAMILIES: [(&str, Pattern, usize, usize, &[i64]); 8] = [
 
 fn main() {
     let machines = ["vm7", "vm9"].map(|name| Arc::new(Machine::builtin(name).unwrap()));
-    let formats = Format::ALL.map(Format::name).join(" | ");
+    let formats = PackedFormat::ALL.map(PackedFormat::name).join(" | ");
     println!("| matrix | rows x columns | entries | {formats} | vm9, the fastest |");
-    println!("|---|---|---|{}---|", "---|".repeat(Format::ALL.len()));
+    println!(
+        "|---|---|---|{}---|",
+        "---|".repeat(PackedFormat::ALL.len())
+    );
     let files = std::env::args().skip(1).map(|path| {
         let mut text = BufReader::new(File::open(&path).unwrap());
         let matrix = Arc::new(read_market(&mut text, 1 << 30).unwrap());
@@ -53,12 +56,15 @@ fn main() {
         (name, SpmvProblem::new(matrix, 1).unwrap())
     });
     let made = FAMILIES.iter().map(|(name, pattern, n, each, diagonals)| {
-        let made = Made {
+        let made = GeneratedMatrix {
             each: *each,
             diagonals: diagonals.to_vec(),
-            ..Made::new(*pattern, *n)
+            ..GeneratedMatrix::new(*pattern, *n)
         };
-        ((*name).to_owned(), SpmvProblem::made(&made, 1).unwrap())
+        (
+            (*name).to_owned(),
+            SpmvProblem::from_generated(&made, 1).unwrap(),
+        )
     });
     for (name, problem) in made.chain(files) {
         let ratios = machines.each_ref().map(|machine| ratios(&problem, machine));

@@ -4,9 +4,9 @@
 //!
 //! Jobs are prepared once and run in turns on one thread and on several; the least time counts.
 
-use cp2_host::{Options, Trace};
+use cp2_host::{DeviceOptions, Trace};
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft as _, FftPlanner};
+use cp2_kernels::fft::{Fft as _, FftPlanner, TransformDirection};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::error::Error;
@@ -25,15 +25,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("| N | batch | one thread, ms | {threads} threads, ms | times as fast | ran ahead |");
     println!("|---:|---:|---:|---:|---:|---:|");
     for n in [256, 1024, 4096] {
-        let fft = FftPlanner::new(machine.clone()).plan_local(n, Direction::Forward)?;
+        let fft = FftPlanner::new(machine.clone()).plan_local(n, TransformDirection::Forward)?;
         let mut random = Random::new(1);
         let x: Vec<Complex32> = (0..numbers / n * n).map(|_| random.complex()).collect();
         let taken = Arc::new(AtomicU64::new(0));
-        let options = |threads| Options {
+        let options = |threads| DeviceOptions {
             threads,
             taken_over: Some(taken.clone()),
             trace: Trace::none(),
-            ..Options::default()
+            ..DeviceOptions::default()
         };
         let mut jobs = [
             fft.prepare(&x, options(1))?,

@@ -1,6 +1,6 @@
 //! Kernels assembled for a machine, and what a machine lacks for a kernel.
 
-mod known;
+mod cache;
 
 use cp2_asm::{Assembly, Diagnostics, Options, Problem, Source, assemble};
 use cp2_host::paging::RingPass;
@@ -115,7 +115,7 @@ pub(crate) fn assembly(
     (source, made): (&Source, &str),
     options: &Options<'_>,
 ) -> Result<Assembly, Unfit> {
-    let assembled = known::or_assembled((source, made), options, || assemble(source, options));
+    let assembled = cache::or_assembled((source, made), options, || assemble(source, options));
     assembled.map_err(|diagnostics| {
         let machine = options.machine.map(|m| m.name.clone());
         Unfit {

@@ -3,13 +3,14 @@
 //!
 //! What is computed is a *problem* of `cp2_problems`: its inputs, its
 //! reference in double precision and how large an error may be. It knows no
-//! machine. This crate computes problems on an emulated CP2: [`Cp2`] is a backend, and of
+//! machine. This crate computes problems on an emulated CP2: [`Cp2Backend`] is a backend, and of
 //! every problem its [`Method`] describes a [`Job`] that pages the data through the machine. Builds for other machines implement
 //! the same traits and are judged by the same problems.
 
 mod assembly;
 mod backend;
 pub mod bench;
+mod catalogue;
 pub mod chain;
 pub mod conv;
 pub mod dsp;
@@ -25,7 +26,7 @@ pub mod sparse;
 pub mod stencil;
 
 pub use assembly::{Lack, Unfit};
-pub use backend::{Cp2, Cp2Report, Failure, Method, Task};
-pub use cp2_problems::{Part, Random, Tally, Verdict, judged};
+pub use backend::{Cp2Backend, Cp2Report, Failure, Method, Task};
+pub use cp2_problems::{PartVerdict, Random, Tally, Verdict, judged};
 pub use job::{Job, JobError, KernelRun, Pass, PreparedJob};
 pub use pipeline::Unschedulable;

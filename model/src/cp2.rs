@@ -1,6 +1,6 @@
 //! A machine file as a system of the model: the only place that joins the two.
 
-use crate::{Channel, System, Unit};
+use crate::{Channel, ComputeUnit, System};
 use cp2_machine::{Class, Machine};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl System {
     /// Rates are peak rates of issue, of all sections: a slot takes one operation per cycle, a
     /// unit one every `interval` cycles.
     #[must_use]
-    pub fn of(machine: &Machine) -> Self {
+    pub fn from_machine(machine: &Machine) -> Self {
         let (cp2, dma, host) = (&machine.cp2, &machine.dma, &machine.host);
         let clock = cp2.clock_hz as f64;
         let sections = cp2.sections as f64;
@@ -57,19 +57,19 @@ impl System {
             name: machine.name.clone(),
             clock_hz: clock,
             units: vec![
-                Unit {
+                ComputeUnit {
                     name: ARITHMETIC.to_owned(),
                     operations_per_second: arithmetic.into_iter().map(rate).collect(),
                     issues_per_second,
                     flops_per_operation: arithmetic.into_iter().map(flops).collect(),
                 },
-                Unit {
+                ComputeUnit {
                     name: MEMORY_SLOT.to_owned(),
                     operations_per_second: memory.into_iter().map(rate).collect(),
                     issues_per_second,
                     flops_per_operation: BTreeMap::new(),
                 },
-                Unit {
+                ComputeUnit {
                     name: CPU.to_owned(),
                     operations_per_second: BTreeMap::from([(
                         DESCRIPTORS.to_owned(),

@@ -14,7 +14,7 @@ pub struct Estimate {
     /// What takes the largest part of it: a unit, a channel, or `actions`.
     pub limit: String,
     /// Busy time of each unit and channel, overlapped and alone.
-    pub terms: Vec<Term>,
+    pub terms: Vec<BusyTerm>,
     /// Time of single actions and start-ups.
     pub actions: f64,
     /// The balance criterion, for every channel that is used.
@@ -25,7 +25,7 @@ pub struct Estimate {
 
 /// The busy time of one resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Term {
+pub struct BusyTerm {
     /// Unit or channel.
     pub resource: String,
     /// Its busy time.
@@ -56,7 +56,7 @@ pub struct PhaseEstimate {
     /// What most of the overlapped time goes to.
     pub limit: String,
     /// Overlapped time of each resource.
-    pub terms: Vec<Term>,
+    pub terms: Vec<BusyTerm>,
 }
 
 /// What `procedure` should take on `system`.
@@ -72,26 +72,26 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
     if procedure.phases.is_empty() {
         return Err(ModelError::Empty(procedure.name.clone()));
     }
-    let mut all = Times::new(system);
-    let mut shares = Times::new(system);
+    let mut all = BusyTimes::new(system);
+    let mut shares = BusyTimes::new(system);
     let mut phases = Vec::new();
     for phase in &procedure.phases {
         let times = phase.times as f64;
-        let mut alone = Times::new(system);
+        let mut alone = BusyTimes::new(system);
         for demand in &phase.alone {
             alone.add(demand, phase, system)?;
         }
         alone.scale(times);
         let mut branches = Vec::new();
         for branch in &phase.branches {
-            let mut sum = Times::new(system);
+            let mut sum = BusyTimes::new(system);
             for demand in branch {
                 sum.add(demand, phase, system)?;
             }
             sum.scale(times);
             branches.push(sum);
         }
-        let mut overlapped = Times::new(system);
+        let mut overlapped = BusyTimes::new(system);
         branches.iter().for_each(|b| overlapped.join(b));
         let critical = critical(branches, &overlapped, system).settled();
         let (overlapped, alone) = (overlapped.settled(), alone.settled());
@@ -125,7 +125,7 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
 }
 
 /// Every channel that is used, against the busiest computing unit.
-fn balance(all: &Times, system: &System) -> Vec<Balance> {
+fn balance(all: &BusyTimes, system: &System) -> Vec<Balance> {
     let no_flops = system
         .units
         .iter()
@@ -149,10 +149,10 @@ fn balance(all: &Times, system: &System) -> Vec<Balance> {
 
 /// What decides how long the branches take together: the longest branch, or
 /// resources that several branches share, or that exclude one another.
-fn critical(branches: Vec<Times>, overlapped: &Times, system: &System) -> Times {
+fn critical(branches: Vec<BusyTimes>, overlapped: &BusyTimes, system: &System) -> BusyTimes {
     let names: Vec<&str> = system.resources().collect();
     let only = |keep: &dyn Fn(&str) -> bool| {
-        let mut times = Times::new(system);
+        let mut times = BusyTimes::new(system);
         for (i, _) in names.iter().enumerate().filter(|(_, name)| keep(name)) {
             times.work[i] = overlapped.work[i].clone();
         }
@@ -163,7 +163,7 @@ fn critical(branches: Vec<Times>, overlapped: &Times, system: &System) -> Times 
         .exclusive
         .iter()
         .map(|group| only(&|name| group.iter().any(|g| g == name)));
-    let mut longest = Times::new(system);
+    let mut longest = BusyTimes::new(system);
     for times in branches.into_iter().chain(shared).chain(exclusive) {
         if times.sum() > longest.sum() {
             longest = times;
@@ -174,29 +174,29 @@ fn critical(branches: Vec<Times>, overlapped: &Times, system: &System) -> Times 
 
 /// What one resource has to do.
 #[derive(Clone, Debug, Default)]
-struct Work {
+struct ResourceWork {
     /// Seconds that follow one another.
     serial: f64,
     /// Seconds of each class, where the classes overlap.
     classes: BTreeMap<String, f64>,
 }
 
-impl Work {
+impl ResourceWork {
     fn seconds(&self) -> f64 {
         self.classes.values().copied().fold(self.serial, f64::max)
     }
 }
 
 /// The work of every unit and channel, in the system's order.
-struct Times {
-    work: Vec<Work>,
+struct BusyTimes {
+    work: Vec<ResourceWork>,
     actions: f64,
 }
 
-impl Times {
+impl BusyTimes {
     fn new(system: &System) -> Self {
         Self {
-            work: vec![Work::default(); system.resources().count()],
+            work: vec![ResourceWork::default(); system.resources().count()],
             actions: 0.0,
         }
     }
@@ -258,13 +258,15 @@ impl Times {
     fn sum(&self) -> f64 {
         self.work
             .iter()
-            .map(Work::seconds)
+            .map(ResourceWork::seconds)
             .fold(self.actions, f64::add)
     }
 
     /// The first of what takes most time.
     fn largest(&self, system: &System) -> String {
-        let named = system.resources().zip(self.work.iter().map(Work::seconds));
+        let named = system
+            .resources()
+            .zip(self.work.iter().map(ResourceWork::seconds));
         let best = named.fold(("actions", self.actions), |best, term| {
             if term.1 > best.1 { term } else { best }
         });
@@ -298,10 +300,10 @@ impl Times {
         self
     }
 
-    fn terms(&self, system: &System) -> Vec<Term> {
+    fn terms(&self, system: &System) -> Vec<BusyTerm> {
         let named = system.resources().zip(&self.work);
         named
-            .map(|(resource, work)| Term {
+            .map(|(resource, work)| BusyTerm {
                 resource: resource.to_owned(),
                 seconds: work.seconds(),
             })

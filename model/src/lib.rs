@@ -21,7 +21,7 @@
 //! use cp2_machine::{Class, Machine};
 //! use cp2_model::{Demand, Phase, Procedure, System, cp2, estimate};
 //!
-//! let vm7 = System::of(&Machine::builtin("vm7").unwrap());
+//! let vm7 = System::from_machine(&Machine::builtin("vm7").unwrap());
 //! // 1024 transforms of 1024 numbers: N/2 log2 N butterflies, 16 N bytes each.
 //! let fft = Procedure::new("fft").phase(Phase::new("all")
 //!     .branch([Demand::operations(cp2::ARITHMETIC, Class::Butterfly.name(), 1024 * 5120)])
@@ -41,7 +41,7 @@ mod roofline;
 mod system;
 
 pub use error::ModelError;
-pub use estimate::{Balance, Estimate, PhaseEstimate, Term, estimate};
+pub use estimate::{Balance, BusyTerm, Estimate, PhaseEstimate, estimate};
 pub use procedure::{Demand, Phase, Procedure};
-pub use roofline::{Ceiling, Point, Roofline, Slope};
-pub use system::{Channel, System, Unit};
+pub use roofline::{Ceiling, Roofline, RooflinePoint, Slope};
+pub use system::{Channel, ComputeUnit, System};

@@ -128,7 +128,7 @@ impl Phase {
 
     /// Adds demands that nothing overlaps.
     #[must_use]
-    pub fn alone(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
+    pub fn add_serial(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
         self.alone.extend(demands);
         self
     }

@@ -17,7 +17,7 @@ pub struct Roofline {
     /// Channels.
     pub slopes: Vec<Slope>,
     /// The procedure against each channel it uses.
-    pub points: Vec<Point>,
+    pub points: Vec<RooflinePoint>,
 }
 
 /// The peak of one class of operation.
@@ -40,7 +40,7 @@ pub struct Slope {
 
 /// The procedure as one channel sees it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct RooflinePoint {
     /// The channel.
     pub channel: String,
     /// Flops per byte of the channel.
@@ -78,7 +78,7 @@ impl Roofline {
             .iter()
             .map(|channel| (channel, bytes(procedure, &channel.name)))
             .filter(|(_, bytes)| *bytes > 0.0 && flops > 0.0 && seconds > 0.0)
-            .map(|(channel, bytes)| Point {
+            .map(|(channel, bytes)| RooflinePoint {
                 channel: channel.name.clone(),
                 intensity: flops / bytes,
                 flops_per_second: flops / seconds,

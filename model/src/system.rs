@@ -40,7 +40,7 @@ pub struct System {
     pub clock_hz: f64,
     /// Compute units.
     #[serde(default)]
-    pub units: Vec<Unit>,
+    pub units: Vec<ComputeUnit>,
     /// Channels between memories.
     #[serde(default)]
     pub channels: Vec<Channel>,
@@ -55,7 +55,7 @@ pub struct System {
 /// A compute unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Unit {
+pub struct ComputeUnit {
     /// Name.
     pub name: String,
     /// Peak rate of each class of operation.

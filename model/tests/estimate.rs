@@ -6,7 +6,7 @@ use cp2_model::{Demand, ModelError, Phase, Procedure, Roofline, System, cp2, est
 use proptest::prelude::*;
 
 fn vm7() -> System {
-    System::of(&Machine::builtin("vm7").unwrap())
+    System::from_machine(&Machine::builtin("vm7").unwrap())
 }
 
 /// A node of the cluster of seed 000: one GPU, PCIe 1.1 x8, InfiniBand 4x SDR.
@@ -31,7 +31,7 @@ fn a_paged_pass_on_vm7_by_hand() {
     };
     let pass = Procedure::new("pass").phase(
         Phase::new("pages")
-            .alone([
+            .add_serial([
                 Demand::action(cp2::DESCRIPTOR, 2),
                 transfer(1024, 0, 0, 1),
                 Demand::action(cp2::COMPLETION, 2),
@@ -76,7 +76,7 @@ fn classes_have_the_rates_of_the_machine_file() {
         assert!((vm7().cycles(terms[0].seconds) - expected - 500.0).abs() < 1e-9);
     }
     // 12.8 bytes a cycle on vm9.
-    let vm9 = System::of(&Machine::builtin("vm9").unwrap());
+    let vm9 = System::from_machine(&Machine::builtin("vm9").unwrap());
     let copy =
         Procedure::new("c").phase(Phase::new("c").branch([Demand::transfer(cp2::DMA, 1280)]));
     assert!((cycles(&copy, &vm9) - 100.0).abs() < 1e-9);
@@ -240,7 +240,7 @@ proptest! {
     ) {
         let make = |ops, bytes, first| Procedure::new("p").phase(
             Phase::new("p").times(times)
-                .alone([Demand::transfer(cp2::DMA, first), Demand::action(cp2::LAUNCH, 1)])
+                .add_serial([Demand::transfer(cp2::DMA, first), Demand::action(cp2::LAUNCH, 1)])
                 .branch([Demand::operations(cp2::ARITHMETIC, Class::Madd.name(), ops)])
                 .branch([Demand::transfer(cp2::DMA, bytes)]),
         );

@@ -15,14 +15,14 @@ pub const CASES: u64 = 50;
 ///
 /// # Panics
 /// Where the strategy has no value.
-pub fn of_strategy<T: Debug>(strategy: impl Strategy<Value = T>) -> u64 {
+pub fn digest_strategy<T: Debug>(strategy: impl Strategy<Value = T>) -> u64 {
     let mut runner = TestRunner::deterministic();
     let mut draw = || strategy.new_tree(&mut runner).unwrap().current();
-    of_lines((0..CASES).map(|_| format!("{:?}", draw())))
+    digest_lines((0..CASES).map(|_| format!("{:?}", draw())))
 }
 
 /// The digest of values as text, one for a line: FNV-1a of 64 bits.
-pub fn of_lines(values: impl Iterator<Item = String>) -> u64 {
+pub fn digest_lines(values: impl Iterator<Item = String>) -> u64 {
     values
         .flat_map(|value| (value + "\n").into_bytes())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

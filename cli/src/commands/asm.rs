@@ -2,8 +2,8 @@
 
 use super::{AssemblerArgs, MachineArg};
 use crate::io::{Outputs, lends_its_name, shown, write_whole};
-use crate::outcome::{Failure, Outcome};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::provenance::ReportProvenance;
 use serde_json::{json, to_value};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 /// Assembles a file.
-pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let machine = args.machine.load()?;
     let output = match &args.output {
         Some(output) => output.clone(),
@@ -30,10 +30,10 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         None => {
             let message =
                 "is no file that the object could be named after; name the object with -o FILE";
-            return Err(Failure::in_file(&args.input, message));
+            return Err(CommandFailure::in_file(&args.input, message));
         }
     };
-    Outputs::beside(
+    Outputs::from_inputs(
         [args.input.as_path()]
             .into_iter()
             .chain(args.machine.file()),
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     .check(&output)?;
     let assembly = args.assembler.assemble(&args.input, &machine)?;
     let program = &assembly.program;
-    Outputs::beside(program.files.iter().map(Path::new)).check(&output)?;
+    Outputs::from_inputs(program.files.iter().map(Path::new)).check(&output)?;
     write_whole(&output, &program.to_elf())?;
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     let text = format!(
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
             "s"
         }
     );
-    let json = Provenance::new("cp2-asm/1", &machine, None).with(json!({
+    let json = ReportProvenance::new("cp2-asm/1", &machine, None).with(json!({
         "input": shown(&args.input),
         "output": shown(&output),
         "words": program.words.len(),
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         "requires": program.requires.names().collect::<Vec<_>>(),
         "warnings": to_value(&assembly.warnings).unwrap_or_default(),
     }));
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text,
         json,
         notes: assembly.warnings.to_string(),

@@ -2,12 +2,12 @@
 
 use super::MachineArg;
 use crate::interrupt;
-use crate::outcome::{Failure, Outcome};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::provenance::ReportProvenance;
 use crate::simulation::EngineArg;
-use crate::table::{Align, Table, seconds};
+use crate::table::{Align, TextTable, seconds};
 use cp2_emu::Engine;
-use cp2_kernels::bench::{Figures, measure};
+use cp2_kernels::bench::{BenchFigures, measure};
 use cp2_machine::Machine;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: BenchTarget,
 }
 
 /// What to measure.
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum BenchTarget {
     /// How fast this computer emulates: words per second, and transforms beside rustfft's
     Emu(EmuArgs),
 }
@@ -49,13 +49,13 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Measures.
-pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let What::Emu(args) = &args.what;
+pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
+    let BenchTarget::Emu(args) = &args.what;
     let machine = Arc::new(args.machine.load()?);
-    let engine = Engine::from(args.engine).on(&machine);
+    let engine = Engine::from(args.engine).resolve_engine(&machine);
     let time = Duration::from_secs_f64(args.seconds);
-    let figures =
-        measure(&machine, engine, time, &|| interrupt::check().is_err()).map_err(Failure::input)?;
+    let figures = measure(&machine, engine, time, &|| interrupt::check().is_err())
+        .map_err(CommandFailure::input)?;
     interrupt::check()?;
     let workloads: Vec<Value> = figures.iter().map(|f| object(f, &machine)).collect();
     let features = host_features();
@@ -67,14 +67,14 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         "native": "rustfft",
         "workloads": workloads,
     });
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text: text(&figures, &machine, engine, &features),
-        json: Provenance::new("cp2-bench-emu/1", &machine, None).with(json),
-        ..Outcome::default()
+        json: ReportProvenance::new("cp2-bench-emu/1", &machine, None).with(json),
+        ..CommandOutcome::default()
     })
 }
 
-fn object(figures: &Figures, machine: &Machine) -> Value {
+fn object(figures: &BenchFigures, machine: &Machine) -> Value {
     json!({
         "name": figures.name,
         "words_per_second": figures.words_per_second(),
@@ -89,9 +89,9 @@ fn object(figures: &Figures, machine: &Machine) -> Value {
     })
 }
 
-fn text(figures: &[Figures], machine: &Machine, engine: Engine, features: &[&str]) -> String {
+fn text(figures: &[BenchFigures], machine: &Machine, engine: Engine, features: &[&str]) -> String {
     use Align::{Left, Right};
-    let mut table = Table::new(&[Left, Right, Right, Right, Right, Right]);
+    let mut table = TextTable::new(&[Left, Right, Right, Right, Right, Right]);
     table.row([
         "workload",
         "M words/s",

@@ -2,12 +2,12 @@
 
 use super::MachineArg;
 use crate::io::{
-    FileError, Kind, Npy, Outputs, Values, check_extension, read_rows, shown, write_array,
+    FileError, FileValues, Kind, Npy, Outputs, check_extension, read_rows, shown, write_array,
 };
-use crate::outcome::Failure;
-use cp2_host::{Buffer, Run, Source, SourceError};
+use crate::outcome::CommandFailure;
+use cp2_host::{Buffer, FinishedRun, SourceError, ValueSource};
 use cp2_kernels::Random;
-use cp2_kernels::conv::{Extent, Mode, Numbers, Rate};
+use cp2_kernels::conv::{ChannelExtent, ConvolutionMode, FilterSample, OutputRate};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub(crate) struct Channels {
     /// Whether samples are real ones, and their taps too.
     pub(crate) real: bool,
     /// Where the samples come from.
-    values: Values,
+    values: FileValues,
     /// Samples that are left.
     left: usize,
     /// The taps.
@@ -71,25 +71,25 @@ pub(crate) struct Channels {
     pub(crate) seed: Option<u64>,
 }
 
-impl Source<f32> for Channels {
+impl ValueSource<f32> for Channels {
     fn count(&self) -> u64 {
         self.left as u64
     }
 
-    fn give(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
+    fn fill_values(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
         self.left -= values.len();
         Ok(self.values.give_real(values)?)
     }
 }
 
-impl Source<Complex32> for Channels {
+impl ValueSource<Complex32> for Channels {
     fn count(&self) -> u64 {
         self.left as u64
     }
 
-    fn give(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
+    fn fill_values(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
         self.left -= values.len();
-        Ok(self.values.give(values)?)
+        Ok(self.values.fill_values(values)?)
     }
 }
 
@@ -97,7 +97,7 @@ impl Channels {
     /// Whether real numbers of a file become complex ones, as their taps are complex.
     pub(crate) fn is_widened(&self) -> bool {
         let array = match &self.values {
-            Values::Array(array) => Some(array),
+            FileValues::Array(array) => Some(array),
             _ => None,
         };
         !self.real && array.is_some_and(|array| array.kind != Kind::Complex64)
@@ -109,13 +109,13 @@ impl ChannelArgs {
     pub(crate) fn load(
         &self,
         machine: &Machine,
-        (mode, rate): (Mode, Rate),
-    ) -> Result<Channels, Failure> {
+        (mode, rate): (ConvolutionMode, OutputRate),
+    ) -> Result<Channels, CommandFailure> {
         let limit = machine.host.memory.0;
         let generated = self.taps.is_none() || self.input.is_none();
         let unused = [("--real", self.real), ("--seed", self.seed.is_some())];
         if let Some((option, _)) = unused.iter().find(|(_, given)| *given && !generated) {
-            return Err(Failure::input(format!(
+            return Err(CommandFailure::input(format!(
                 "{option} is about generated numbers, and both --input and --taps are files; leave it out"
             )));
         }
@@ -129,10 +129,10 @@ impl ChannelArgs {
             Some(path) => signal(path, limit)?,
             None => {
                 let extent = self.extent(taps.len(), (mode, rate), limit)?;
-                extent.check(machine).map_err(Failure::input)?;
+                extent.check(machine).map_err(CommandFailure::input)?;
                 let values = match self.real {
-                    true => Values::Real(random),
-                    false => Values::Complex(random),
+                    true => FileValues::Real(random),
+                    false => FileValues::Complex(random),
                 };
                 (vec![extent.channels, extent.samples], self.real, values)
             }
@@ -153,7 +153,11 @@ impl ChannelArgs {
         })
     }
 
-    fn random_taps(&self, random: &mut Random, limit: u64) -> Result<Vec<Complex32>, Failure> {
+    fn random_taps(
+        &self,
+        random: &mut Random,
+        limit: u64,
+    ) -> Result<Vec<Complex32>, CommandFailure> {
         let length = self.length.unwrap_or(DEFAULT_TAPS);
         sized("--length", length, limit)?;
         Ok(match self.real {
@@ -166,9 +170,9 @@ impl ChannelArgs {
     fn extent(
         &self,
         taps: usize,
-        (mode, rate): (Mode, Rate),
+        (mode, rate): (ConvolutionMode, OutputRate),
         limit: u64,
-    ) -> Result<Extent, Failure> {
+    ) -> Result<ChannelExtent, CommandFailure> {
         let channels = self.channels.unwrap_or(1);
         let samples = self.samples.unwrap_or(DEFAULT_SAMPLES);
         sized("--channels", channels, limit)?;
@@ -176,7 +180,7 @@ impl ChannelArgs {
         let all = channels.saturating_mul(samples);
         sized("--channels times --samples", all, limit)?;
         let number = if self.real { 4 } else { 8 };
-        Ok(Extent {
+        Ok(ChannelExtent {
             taps,
             channels,
             samples,
@@ -187,14 +191,14 @@ impl ChannelArgs {
     }
 
     /// Checks the outputs before the work starts.
-    pub(crate) fn check_outputs(&self, machine: &MachineArg) -> Result<Outputs, Failure> {
+    pub(crate) fn check_outputs(&self, machine: &MachineArg) -> Result<Outputs, CommandFailure> {
         for (option, path) in [("--input", &self.input), ("--taps", &self.taps)] {
             if let Some(path) = path {
                 check_extension(path, "npy", ".npy")
-                    .map_err(|e| Failure::input(format!("{option}: {e}")))?;
+                    .map_err(|e| CommandFailure::input(format!("{option}: {e}")))?;
             }
         }
-        let mut outputs = Outputs::beside(
+        let mut outputs = Outputs::from_inputs(
             self.input
                 .iter()
                 .chain(&self.taps)
@@ -209,13 +213,13 @@ impl ChannelArgs {
     }
 
     /// Writes the result of a run, so many outputs of each channel, in the shape of the signal.
-    pub(crate) fn write<T: Numbers>(
+    pub(crate) fn write<T: FilterSample>(
         &self,
         channels: &Channels,
-        (run, result): (&Run, Buffer<T>),
+        (run, result): (&FinishedRun, Buffer<T>),
         text: &mut String,
         json: &mut Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let Some(path) = &self.output else {
             return Ok(());
         };
@@ -240,18 +244,18 @@ impl ChannelArgs {
     }
 }
 
-fn sized(option: &str, n: usize, limit: u64) -> Result<(), Failure> {
+fn sized(option: &str, n: usize, limit: u64) -> Result<(), CommandFailure> {
     let most = usize::try_from(limit / 16).unwrap_or(MOST).min(MOST);
     if (1..=most).contains(&n) {
         return Ok(());
     }
-    Err(Failure::input(format!(
+    Err(CommandFailure::input(format!(
         "{option} {n}: expected 1 to {most}, what the machine's memory holds"
     )))
 }
 
 /// The one row of an array.
-pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
+pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, CommandFailure> {
     let array = read_rows(path, Kind::SIGNAL, limit)?;
     let rows = if let [rows, _] = *array.shape.as_slice() {
         rows
@@ -266,7 +270,7 @@ pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
 }
 
 /// Shape of a file's samples, whether they are real, and the samples.
-fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, bool, Values), Failure> {
+fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, bool, FileValues), CommandFailure> {
     let array = Npy::rows(path, Kind::SIGNAL, limit)?;
     if array.elements() == 0 {
         return Err(
@@ -274,5 +278,5 @@ fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, bool, Values), Failure
         );
     }
     let real = array.kind != Kind::Complex64;
-    Ok((array.shape.clone(), real, Values::Array(array)))
+    Ok((array.shape.clone(), real, FileValues::Array(array)))
 }

@@ -2,11 +2,11 @@
 
 use super::MachineArg;
 use super::channels::ChannelArgs;
-use super::filtering::{Task, run as filter};
+use super::filtering::{FilterTask, run as filter};
 use super::ways::WaysArgs;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::simulation::SimulationArgs;
-use cp2_kernels::conv::{Mode, Rate, matched};
+use cp2_kernels::conv::{ConvolutionMode, OutputRate, matched};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -14,8 +14,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     channels: ChannelArgs,
     /// Outputs: all N + L - 1, the N in their middle, or the N - L + 1 that see every tap
-    #[arg(long, value_enum, default_value_t = ModeArg::Full)]
-    mode: ModeArg,
+    #[arg(long, value_enum, default_value_t = ConvolutionModeArg::Full)]
+    mode: ConvolutionModeArg,
     /// Correlate with the taps: a matched filter [default: convolve]
     #[arg(long)]
     correlate: bool,
@@ -28,31 +28,31 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ModeArg {
+enum ConvolutionModeArg {
     Full,
     Same,
     Valid,
 }
 
-impl From<ModeArg> for Mode {
-    fn from(mode: ModeArg) -> Self {
+impl From<ConvolutionModeArg> for ConvolutionMode {
+    fn from(mode: ConvolutionModeArg) -> Self {
         match mode {
-            ModeArg::Full => Self::Full,
-            ModeArg::Same => Self::Same,
-            ModeArg::Valid => Self::Valid,
+            ConvolutionModeArg::Full => Self::Full,
+            ConvolutionModeArg::Same => Self::Same,
+            ConvolutionModeArg::Valid => Self::Valid,
         }
     }
 }
 
 /// Convolves.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
-    let task = Task {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    let task = FilterTask {
         schema: "cp2-conv/1",
         channels: &args.channels,
         machine: &args.machine,
         simulation: &args.simulation,
         mode: args.mode.into(),
-        rate: Rate::SAME,
+        rate: OutputRate::SAME,
         ways: args.ways.ways()?,
     };
     let taps = |taps: Vec<_>| {

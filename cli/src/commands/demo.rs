@@ -1,16 +1,16 @@
 //! `cp2 demo`: echoes of a chirp radar in noise, through the FFT.
 
 use super::MachineArg;
-use super::fft::{Planned, measure};
-use crate::io::{Array, FileError, Outputs, shown, write_array, write_whole};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
-use crate::picture::{self, Axis, Field};
-use crate::provenance::Provenance;
+use super::fft::{FftPlan, measure};
+use crate::io::{FileError, NpyArray, Outputs, shown, write_array, write_whole};
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use crate::picture::{self, HeatMap, PlotAxis};
+use crate::provenance::ReportProvenance;
 use crate::radar::{self, Detections};
 use crate::simulation::{HostArgs, SimulationArgs, conclude, merge, outside_time, write_trace};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use cp2_host::Trace;
-use cp2_kernels::fft::Direction;
+use cp2_kernels::fft::TransformDirection;
 use cp2_problems::Problem as _;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the demonstration. Where it fails before anything is written, folders that it made are removed.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let folder = &args.output;
     let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
     let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
@@ -47,13 +47,19 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     ended
 }
 
-fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
+fn write(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let machine = Arc::new(args.machine.load()?);
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;
     let mut outputs = Outputs::default();
     outputs.check(&folder.join("echoes.npy"))?;
-    let fft = Planned::new(&machine, radar::N, Direction::Forward, false, radar::SWEEPS)?;
+    let fft = FftPlan::new(
+        &machine,
+        radar::N,
+        TransformDirection::Forward,
+        false,
+        radar::SWEEPS,
+    )?;
     let echoes = radar::echoes(args.seed);
     let simulation = SimulationArgs {
         trace: None,
@@ -79,23 +85,23 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         radar::N,
         machine.name
     );
-    let mut outcome = Outcome {
+    let mut outcome = CommandOutcome {
         text: intro,
-        ..Outcome::default()
+        ..CommandOutcome::default()
     };
     let mut files: Vec<(&str, PathBuf)> = Vec::new();
     let mut save =
-        |name: &str, what: &'static str, write: &dyn Fn(&Path) -> Result<(), Failure>| {
+        |name: &str, what: &'static str, write: &dyn Fn(&Path) -> Result<(), CommandFailure>| {
             let path = folder.join(name);
             write(&path)?;
             files.push((what, path));
-            Ok::<(), Failure>(())
+            Ok::<(), CommandFailure>(())
         };
     let shape = [radar::SWEEPS, radar::N];
     save("echoes.npy", "input", &|p| {
         Ok(write_whole(
             p,
-            &Array::of_complex(&shape, &echoes).to_npy(),
+            &NpyArray::from_complex(&shape, &echoes).to_npy(),
         )?)
     })?;
     let title = format!("{} on {}", measured.problem.title(), machine.name);
@@ -138,8 +144,8 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.text += &format!("{}  ({what})\n", path.display());
     }
     let paths: Vec<_> = files.iter().map(|(_, path)| shown(path)).collect();
-    outcome.json = Provenance::new("cp2-demo/1", &machine, Some(args.seed))
-        .engine(simulation.engine().on(&machine))
+    outcome.json = ReportProvenance::new("cp2-demo/1", &machine, Some(args.seed))
+        .engine(simulation.engine().resolve_engine(&machine))
         .with(merge(
             figures,
             json!({ "files": paths, "outside_time": outside }),
@@ -156,10 +162,10 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn range_over_time(spectra: &[num_complex::Complex32]) -> Field {
-    let time = Axis::new("time", "s", 0.0, radar::SWEEPS as f64 / radar::SWEEP_RATE);
-    let range = Axis::new("range", "m", 0.0, radar::N as f64 * radar::RESOLUTION);
-    let mut field = Field::spectra(
+fn range_over_time(spectra: &[num_complex::Complex32]) -> HeatMap {
+    let time = PlotAxis::new("time", "s", 0.0, radar::SWEEPS as f64 / radar::SWEEP_RATE);
+    let range = PlotAxis::new("range", "m", 0.0, radar::N as f64 * radar::RESOLUTION);
+    let mut field = HeatMap::spectra(
         |sweep| spectra[sweep * radar::N..][..radar::N].to_vec(),
         [radar::SWEEPS, radar::N],
         "Radar echoes: range over time".to_owned(),
@@ -172,7 +178,7 @@ fn range_over_time(spectra: &[num_complex::Complex32]) -> Field {
 }
 
 fn detected(detections: &Detections) -> String {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         Align::Left,
         Align::Right,
         Align::Right,

@@ -2,7 +2,7 @@
 
 use super::{read_object, source_text};
 use crate::io::{Outputs, shown, write_whole};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -23,10 +23,10 @@ pub(crate) struct Args {
 }
 
 /// Disassembles a file.
-pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let program = read_object(&args.input)?;
     let listing = cp2_asm::disassemble(&program)
-        .map_err(|(pc, e)| Failure::in_file(&args.input, format!("word {pc}: {e}")))?
+        .map_err(|(pc, e)| CommandFailure::in_file(&args.input, format!("word {pc}: {e}")))?
         .addresses(args.addresses);
     let words: Vec<_> = (0..program.words.len())
         .map(|pc| {
@@ -53,13 +53,13 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
     let mut text = listing.to_string();
     if let Some(output) = &args.output {
-        Outputs::beside([args.input.as_path()]).check(output)?;
+        Outputs::from_inputs([args.input.as_path()]).check(output)?;
         write_whole(output, text.as_bytes())?;
         text = format!("{}: {} words\n", output.display(), program.words.len());
     }
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text,
         json,
-        ..Outcome::default()
+        ..CommandOutcome::default()
     })
 }

@@ -1,7 +1,7 @@
 //! DMEM in, DMEM and registers out.
 
-use crate::io::{Array, Kind, write_whole};
-use crate::outcome::{Failure, Outcome};
+use crate::io::{Kind, NpyArray, write_whole};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use cp2_asm::isa::{SCALARS, Scalar};
 use cp2_emu::Processor;
 use cp2_machine::LANE_BYTES;
@@ -88,14 +88,14 @@ impl DmemDump {
     pub(super) fn apply(
         &self,
         processor: &Processor,
-        outcome: &mut Outcome,
-    ) -> Result<(), Failure> {
+        outcome: &mut CommandOutcome,
+    ) -> Result<(), CommandFailure> {
         let core = processor.core();
         // The size is judged before anything is allocated for it.
         let size = processor.machine().cp2.dmem.0;
         if u64::from(self.address) + u64::from(self.bytes) > size {
             let range = format!("{:#x}:{}", self.address, self.bytes);
-            return Err(Failure::input(format!(
+            return Err(CommandFailure::input(format!(
                 "--dump-dmem {range}: DMEM ends at {size:#x}; choose a smaller range"
             )));
         }
@@ -103,7 +103,7 @@ impl DmemDump {
         for section in 0..core.sections() {
             let mut bytes = vec![0; self.bytes as usize];
             core.read_dmem(section, self.address, &mut bytes)
-                .map_err(Failure::input)?;
+                .map_err(CommandFailure::input)?;
             sections.push(bytes);
         }
         match &self.file {
@@ -111,7 +111,7 @@ impl DmemDump {
                 let shape = vec![sections.len(), self.bytes as usize / LANE_BYTES];
                 write_whole(
                     path,
-                    &Array {
+                    &NpyArray {
                         kind: Kind::Float32,
                         shape,
                         bytes: sections.concat(),

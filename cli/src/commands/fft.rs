@@ -5,19 +5,19 @@ mod planned;
 mod show;
 
 use measured::measure_recording;
-pub(crate) use measured::{Measured, measure};
-pub(crate) use planned::{Numbers, Planned};
+pub(crate) use measured::{MeasuredBatch, measure};
+pub(crate) use planned::{FftPlan, NumberArray};
 
 use super::MachineArg;
-use super::signal::{Origin, Signal, SignalArgs};
+use super::signal::{Signal, SignalArgs, SignalOrigin};
 use crate::io::{Outputs, shown, write_array};
 use crate::memory;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::picture;
 use crate::progress;
-use crate::provenance::Provenance;
+use crate::provenance::ReportProvenance;
 use crate::simulation::{SimulationArgs, conclude, merge, outside_time};
-use cp2_kernels::fft::Direction;
+use cp2_kernels::fft::TransformDirection;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use serde_json::json;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     real: bool,
     /// Transform arrays over all their axes: lengths with an x between, the last contiguous [default: rows]
     #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "spectrogram", "stride"], value_parser = shape)]
-    shape: Option<Shape>,
+    shape: Option<AxisLengths>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
     #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "hop", "window", "channel", "stride"], conflicts_with_all = crate::simulation::SIMULATED)]
     plan: bool,
@@ -55,27 +55,27 @@ pub(crate) struct Args {
 
 /// The lengths of an array's axes.
 #[derive(Clone, Debug)]
-struct Shape(Vec<usize>);
+struct AxisLengths(Vec<usize>);
 
-fn shape(text: &str) -> Result<Shape, String> {
+fn shape(text: &str) -> Result<AxisLengths, String> {
     let axes = text.split('x').map(str::parse).collect::<Result<_, _>>();
-    axes.map(Shape)
+    axes.map(AxisLengths)
         .map_err(|_| "expected lengths with an x between, as in 256x256".to_owned())
 }
 
 /// Runs a batch of FFTs.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     check_outputs(args)?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let direction = if args.inverse {
-        Direction::Inverse
+        TransformDirection::Inverse
     } else {
-        Direction::Forward
+        TransformDirection::Forward
     };
     if args.plan {
-        let asked = show::Asked {
+        let asked = show::RequestedTransform {
             n: args.signal.length(),
-            axes: args.shape.as_ref().map(|Shape(axes)| axes.as_slice()),
+            axes: args.shape.as_ref().map(|AxisLengths(axes)| axes.as_slice()),
             direction,
             real: args.real,
         };
@@ -87,19 +87,19 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {
         let _planning = progress::planning(json);
-        let axes = args.shape.as_ref().map(|Shape(axes)| axes.as_slice());
+        let axes = args.shape.as_ref().map(|AxisLengths(axes)| axes.as_slice());
         admit(&machine, axes.unwrap_or(&[row]), batch)?;
-        if let Some(Shape(shape)) = &args.shape {
-            return Planned::array(&machine, shape, direction, batch);
+        if let Some(AxisLengths(shape)) = &args.shape {
+            return FftPlan::array(&machine, shape, direction, batch);
         }
         // A row of half spectra tells the length, an even one, unless --n does.
         let n = match half {
             true => args.signal.n.unwrap_or(2 * row.saturating_sub(1)),
             false => row,
         };
-        Planned::new(&machine, n, direction, args.real, batch)
+        FftPlan::new(&machine, n, direction, args.real, batch)
     };
-    let axes = args.shape.as_ref().map(|Shape(axes)| axes.as_slice());
+    let axes = args.shape.as_ref().map(|AxisLengths(axes)| axes.as_slice());
     let (fft, mut signal) = args.signal.load(&machine, axes, half, plan, |fft| {
         (fft.row(), fft.max_batch())
     })?;
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let notes = signal.warnings();
 
     let outside: &[&str] = match signal.origin {
-        Origin::Array(_) if signal.is_widened() && !args.real => {
+        SignalOrigin::Array(_) if signal.is_widened() && !args.real => {
             &["the real numbers of the file become complex ones as they are read"]
         }
         _ => &[],
@@ -138,13 +138,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             "outside_time": outside,
         }),
     );
-    let mut outcome = Outcome {
+    let mut outcome = CommandOutcome {
         text: measured.text() + &outside_time(outside),
         notes,
-        json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed())
-            .engine(args.simulation.engine().on(&machine))
+        json: ReportProvenance::new("cp2-fft/1", &machine, signal.origin.seed())
+            .engine(args.simulation.engine().resolve_engine(&machine))
             .with(figures),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     };
     if let Some(output) = measured.run.output {
         write_results(args, &fft, &signal, (&measured, output), &mut outcome)?;
@@ -163,7 +163,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// Asks for the memory of a batch of transforms. What the memory of the machine does not hold is refused later, with the most that it does.
-fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), Failure> {
+fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), CommandFailure> {
     let length = axes
         .iter()
         .fold(1, |n: usize, &axis| n.saturating_mul(axis));
@@ -176,8 +176,8 @@ fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), Failure>
     Ok(memory::admit(what, memory::of_transforms(axes, numbers))?)
 }
 
-fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let mut outputs = Outputs::beside(
+fn check_outputs(args: &Args) -> Result<(), CommandFailure> {
+    let mut outputs = Outputs::from_inputs(
         args.signal
             .input
             .as_deref()
@@ -197,11 +197,11 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
 
 fn write_results(
     args: &Args,
-    fft: &Planned,
+    fft: &FftPlan,
     signal: &Signal,
-    (measured, output): (&Measured, Numbers),
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    (measured, output): (&MeasuredBatch, NumberArray),
+    outcome: &mut CommandOutcome,
+) -> Result<(), CommandFailure> {
     if let Some(path) = &args.output {
         let mut shape = signal.shape.clone();
         if let Some(last) = shape.last_mut().filter(|_| fft.row() != fft.output_row()) {
@@ -228,7 +228,7 @@ fn write_results(
         outcome.text += &format!("spectrogram: {}\n", path.display());
         outcome.json["spectrogram"] = json!(shown(path));
     }
-    if let Origin::Sound {
+    if let SignalOrigin::Sound {
         rate,
         frames_padded,
         ..

@@ -5,14 +5,17 @@ use super::channels::{ChannelArgs, Channels};
 use super::ways::Spoiled;
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{self, NonFinite, Noted, Timed, shown};
+use crate::io::{self, NonFinite, Noted, TimedSource, shown};
 use crate::memory;
-use crate::outcome::{Failure, Outcome, Wrong};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
+use crate::provenance::ReportProvenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
-use cp2_host::{Buffer, HostError, Source};
-use cp2_kernels::conv::{ConvProblem, Convolver, Method, Mode, Numbers, Rate, Ways, source};
+use cp2_host::{Buffer, HostError, ValueSource};
+use cp2_kernels::conv::{
+    AllowedMethods, ConvProblem, ConvolutionMode, Convolver, FilterMethod, FilterSample,
+    OutputRate, source,
+};
 use cp2_kernels::{KernelRun, Verdict, judged};
 use cp2_machine::Machine;
 use cp2_problems::Problem as _;
@@ -21,7 +24,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A filter command's work.
-pub(crate) struct Task<'a> {
+pub(crate) struct FilterTask<'a> {
     /// Name and version of the JSON object.
     pub(crate) schema: &'static str,
     /// Signal, taps, output.
@@ -31,19 +34,19 @@ pub(crate) struct Task<'a> {
     /// Options of the simulation.
     pub(crate) simulation: &'a SimulationArgs,
     /// Outputs of a convolution.
-    pub(crate) mode: Mode,
+    pub(crate) mode: ConvolutionMode,
     /// Outputs for a sample.
-    pub(crate) rate: Rate,
+    pub(crate) rate: OutputRate,
     /// Filters that may be taken.
-    pub(crate) ways: Ways,
+    pub(crate) ways: AllowedMethods,
 }
 
 /// Filters the channels with the taps that `change` makes of those given.
 pub(crate) fn run(
-    task: &Task<'_>,
+    task: &FilterTask<'_>,
     change: impl FnOnce(Vec<Complex32>) -> Vec<Complex32>,
     json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let mut outputs = task.channels.check_outputs(task.machine)?;
     task.simulation.check_outputs(&mut outputs)?;
     let machine: Arc<Machine> = Arc::new(task.machine.load()?);
@@ -53,24 +56,24 @@ pub(crate) fn run(
         true => filter::<f32>(task, &machine, &mut channels, json)?,
         false => filter::<Complex32>(task, &machine, &mut channels, json)?,
     };
-    outcome.json = Provenance::new(task.schema, &machine, channels.seed)
-        .engine(task.simulation.engine().on(&machine))
+    outcome.json = ReportProvenance::new(task.schema, &machine, channels.seed)
+        .engine(task.simulation.engine().resolve_engine(&machine))
         .with(outcome.json);
     outcome.json["input"] = json!(task.channels.input.as_deref().map(shown));
     Ok(outcome)
 }
 
-fn filter<T: Numbers + io::Value>(
-    task: &Task<'_>,
+fn filter<T: FilterSample + io::MaybeNonFinite>(
+    task: &FilterTask<'_>,
     machine: &Arc<Machine>,
     signal: &mut Channels,
     json: bool,
-) -> Result<Outcome, Failure>
+) -> Result<CommandOutcome, CommandFailure>
 where
-    Channels: Source<T>,
+    Channels: ValueSource<T>,
 {
     let (taps, channels) = (&signal.taps, signal.channels);
-    let spoiled = NonFinite::of(taps);
+    let spoiled = NonFinite::count_values(taps);
     Spoiled::check(spoiled, (task.mode, task.ways))?;
     let samples = signal.shape.last().copied().unwrap_or(0);
     let planning = crate::progress::planning(json);
@@ -80,16 +83,16 @@ where
     let outputs = (channels as u64).saturating_mul(count);
     let bytes = memory::of_filter(all, outputs, std::mem::size_of::<T>() as u64);
     memory::admit(format!("{channels} channels of {samples} samples"), bytes)?;
-    let filter = Convolver::by::<T>(machine, (taps, channels, samples), what, task.ways);
+    let filter = Convolver::with_methods::<T>(machine, (taps, channels, samples), what, task.ways);
     let planned = filter.and_then(|filter| {
-        let problem = ConvProblem::at_rate(taps, channels, samples, what)?;
+        let problem = ConvProblem::new_at_rate(taps, channels, samples, what)?;
         Ok((problem, filter))
     });
     drop(planning);
-    let (problem, filter) = planned.map_err(Failure::input)?;
+    let (problem, filter) = planned.map_err(CommandFailure::input)?;
     let known = filter.figures::<T>(channels);
     if task.channels.plan {
-        return Ok(Outcome {
+        return Ok(CommandOutcome {
             text: format!(
                 "{}\n{}\n{:#}",
                 problem.title(),
@@ -97,32 +100,32 @@ where
                 filter.choice()
             ),
             json: merge(choice(&problem, &filter), json!(known)),
-            ..Outcome::default()
+            ..CommandOutcome::default()
         });
     }
     let outside = outside(&filter, signal.is_widened());
     let (options, progress) = task.simulation.begin(Some(known.reference.get()), json);
     let threads = options.threads;
     let mut noted = Noted::<T>::new(signal);
-    let mut input = Timed::<T>::new(&mut noted);
+    let mut input = TimedSource::<T>::new(&mut noted);
     let run = filter
         .process_from(&mut input, options)
-        .map_err(Failure::input)?;
+        .map_err(CommandFailure::input)?;
     let host_seconds = input.seconds();
     let spoiled = Spoiled {
         samples: noted.seen,
         taps: spoiled,
     };
     drop(progress);
-    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
     let verdict = match run.output {
         Some(output) if kept => {
             let judged = interrupt::alone(|| judge(&problem, &run, output, threads))?;
-            judged.map_err(Failure::input)?
+            judged.map_err(CommandFailure::input)?
         }
         _ => None,
     };
-    let mut outcome = Outcome {
+    let mut outcome = CommandOutcome {
         text: text(&problem, &filter, &run, verdict, host_seconds) + &outside_time(&outside),
         json: merge(
             fields(&problem, &filter, &run, verdict, host_seconds),
@@ -134,7 +137,7 @@ where
             }),
         ),
         notes: spoiled.warnings(&problem, &filter),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     };
     task.simulation.emit(&run.run, &mut outcome)?;
     conclude(
@@ -144,7 +147,7 @@ where
         |file| source(file).map(str::to_owned),
         &mut outcome,
     )?;
-    let wrong = Wrong {
+    let wrong = WrongResult {
         whose: "a channel's",
         tolerance: "the tolerance",
         cause: "samples are so large or small that f32 overflows or underflows",
@@ -161,8 +164,8 @@ where
 /// What the host does with taps and samples before time begins.
 fn outside(filter: &Convolver, widened: bool) -> Vec<&'static str> {
     let taps = match filter.method() {
-        Method::Direct => "the taps are put into the order of the kernel",
-        Method::OverlapSave => "the taps are transformed",
+        FilterMethod::Direct => "the taps are put into the order of the kernel",
+        FilterMethod::OverlapSave => "the taps are transformed",
     };
     let samples = "the real numbers of the file become complex ones as they are read";
     let samples = widened.then_some(samples);
@@ -170,7 +173,7 @@ fn outside(filter: &Convolver, widened: bool) -> Vec<&'static str> {
 }
 
 /// Compares the channels that are finite with the reference, and says how many they are; none where none is.
-fn judge<T: Numbers>(
+fn judge<T: FilterSample>(
     problem: &ConvProblem,
     run: &KernelRun<Buffer<T>>,
     output: Buffer<T>,
@@ -179,7 +182,7 @@ fn judge<T: Numbers>(
     let Some(x) = run.inputs.first() else {
         return Ok(None);
     };
-    let input = Buffer::<T>::at(x.address, x.bytes / T::BYTES as u64);
+    let input = Buffer::<T>::from_address(x.address, x.bytes / T::BYTES as u64);
     let run = &run.run;
     let judge = || {
         let mut judge = problem.channel_judge(true);
@@ -245,7 +248,7 @@ fn fields<T>(
         "expected_cycles": run.expected.map(|price| price.0),
         "rel_error": verdict.map(|(v, _)| v.rms),
         "worst_error_over_tolerance": verdict.map(|(v, _)| v.worst),
-        "verified": verdict.map(|(v, _)| v.holds()),
+        "verified": verdict.map(|(v, _)| v.is_within_tolerance()),
         "channels_judged": verdict.map_or(0, |(_, channels)| channels),
         "buffering": pass.map(|p| p.buffers()),
         "pages": pass.map(|p| p.pages()),

@@ -2,11 +2,11 @@
 
 use super::MachineArg;
 use super::channels::ChannelArgs;
-use super::filtering::{Task, run as filter};
+use super::filtering::{FilterTask, run as filter};
 use super::ways::WaysArgs;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::simulation::SimulationArgs;
-use cp2_kernels::conv::{Mode, Rate};
+use cp2_kernels::conv::{ConvolutionMode, OutputRate};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -28,18 +28,18 @@ pub(crate) struct Args {
 }
 
 /// Filters.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let rate = match (args.decimate, args.interpolate) {
-        (Some(m), _) => Rate::decimate_by(m),
-        (_, Some(i)) => Rate::interpolate_by(i),
-        _ => Rate::SAME,
+        (Some(m), _) => OutputRate::decimate_by(m),
+        (_, Some(i)) => OutputRate::interpolate_by(i),
+        _ => OutputRate::SAME,
     };
-    let task = Task {
+    let task = FilterTask {
         schema: "cp2-fir/1",
         channels: &args.channels,
         machine: &args.machine,
         simulation: &args.simulation,
-        mode: Mode::Full,
+        mode: ConvolutionMode::Full,
         rate,
         ways: args.ways.ways()?,
     };

@@ -1,7 +1,7 @@
 //! `cp2 machines`.
 
-use crate::outcome::{Failure, Outcome};
-use crate::table::{Align, Table};
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::table::{Align, TextTable};
 use cp2_machine::Machine;
 use serde_json::json;
 
@@ -9,12 +9,12 @@ use serde_json::json;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<MachinesAction>,
 }
 
 /// What to do with machines.
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum MachinesAction {
     /// Show every parameter of a machine with its unit and source
     Show {
         /// Name or path of a machine file
@@ -26,19 +26,19 @@ enum Action {
 }
 
 /// Lists or shows machines.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.action {
         None => Ok(list()),
         // Clap sees a conflict with a global option only where both follow the same command.
-        Some(Action::Show { toml: true, .. }) if json => Err(Failure::input(
+        Some(MachinesAction::Show { toml: true, .. }) if json => Err(CommandFailure::input(
             "--toml and --json are two formats of the same; choose one",
         )),
-        Some(Action::Show { machine, toml }) => show(&Machine::load(machine)?, *toml),
+        Some(MachinesAction::Show { machine, toml }) => show(&Machine::load(machine)?, *toml),
     }
 }
 
-fn list() -> Outcome {
-    let mut table = Table::new(&[Align::Left, Align::Left]);
+fn list() -> CommandOutcome {
+    let mut table = TextTable::new(&[Align::Left, Align::Left]);
     let machines: Vec<Machine> = Machine::names()
         .into_iter()
         .filter_map(Machine::builtin)
@@ -51,24 +51,24 @@ fn list() -> Outcome {
         .map(|m| json!({"name": m.name, "description": m.description, "hash": m.hash}))
         .collect();
     let json = json!({"schema": "cp2-machines/1", "tool_version": env!("CARGO_PKG_VERSION"), "machines": list});
-    Outcome {
+    CommandOutcome {
         text: table.to_string(),
         json,
-        ..Outcome::default()
+        ..CommandOutcome::default()
     }
 }
 
-fn show(machine: &Machine, toml: bool) -> Result<Outcome, Failure> {
+fn show(machine: &Machine, toml: bool) -> Result<CommandOutcome, CommandFailure> {
     let mut json = machine.to_json();
     json["tool_version"] = env!("CARGO_PKG_VERSION").into();
     if toml {
-        return Ok(Outcome {
+        return Ok(CommandOutcome {
             text: machine.to_toml(),
             json,
-            ..Outcome::default()
+            ..CommandOutcome::default()
         });
     }
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         Align::Left,
         Align::Right,
         Align::Left,
@@ -96,9 +96,9 @@ fn show(machine: &Machine, toml: bool) -> Result<Outcome, Failure> {
         "{}: {}\nhash {}\n{note}\n{table}",
         machine.name, machine.description, machine.hash
     );
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text,
         json,
-        ..Outcome::default()
+        ..CommandOutcome::default()
     })
 }

@@ -4,11 +4,11 @@ mod show;
 
 use super::MachinesArg;
 use crate::io::{FileError, Outputs, check_extension, write_whole};
-use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
+use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use crate::picture::roofline;
 use crate::simulation::HostArgs;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind};
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::registry::{self, Kernel, KernelError, Size};
 use cp2_machine::Machine;
 use cp2_model::{Procedure, Roofline, System, estimate};
@@ -118,8 +118,8 @@ impl FromArgMatches for Args {
                         ),
                     ));
                 }
-                let value = |p: &registry::Parameter| {
-                    let given = matches.get_one::<registry::Value>(p.name);
+                let value = |p: &registry::SizeParameter| {
+                    let given = matches.get_one::<registry::SizeValue>(p.name);
                     (p.name, given.unwrap_or(&p.default).clone())
                 };
                 let values: Vec<_> = kernel.parameters().iter().map(value).collect();
@@ -137,10 +137,10 @@ impl FromArgMatches for Args {
 }
 
 /// Expects, and emulates where asked.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     if let Some((name, size, one)) = &args.kernel {
         let kernel = registry::find(name)
-            .ok_or_else(|| Failure::input(format!("there is no kernel `{name}`")))?;
+            .ok_or_else(|| CommandFailure::input(format!("there is no kernel `{name}`")))?;
         return single(kernel, size, one, json);
     }
     let whole = &args.whole;
@@ -148,13 +148,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         return table(whole, json);
     }
     if whole.machines.are_named() {
-        return Err(Failure::input(
+        return Err(CommandFailure::input(
             "--machine goes with --all, or behind a kernel: `cp2 model fft --machine vm9`",
         ));
     }
     match (&whole.procedure, &whole.system) {
         (Some(procedure), Some(system)) => described(procedure, system, whole.roofline.as_deref()),
-        _ => Err(Failure::input(format!(
+        _ => Err(CommandFailure::input(format!(
             "expected a kernel, --all, or --procedure and --system; the kernels are {}",
             registry::all()
                 .iter()
@@ -166,20 +166,25 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// One kernel of one size, on one machine or on several.
-fn single(kernel: &dyn Kernel, size: &Size, one: &One, json: bool) -> Result<Outcome, Failure> {
+fn single(
+    kernel: &dyn Kernel,
+    size: &Size,
+    one: &One,
+    json: bool,
+) -> Result<CommandOutcome, CommandFailure> {
     let files = one.machines.iter().filter_map(|m| super::machine_file(m));
     check_roofline(one.roofline.as_deref(), files)?;
-    let load = |name: &String| Ok::<_, Failure>(Arc::new(Machine::load(name)?));
+    let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(Machine::load(name)?));
     let machines: Vec<Arc<Machine>> = one.machines.iter().map(load).collect::<Result<_, _>>()?;
     if let [machine] = machines.as_slice() {
         return on(kernel, size, one, machine, json);
     }
     if one.roofline.is_some() {
-        return Err(Failure::input(
+        return Err(CommandFailure::input(
             "--roofline is a picture of one machine; give --machine once",
         ));
     }
-    let mut all = Outcome::default();
+    let mut all = CommandOutcome::default();
     let mut rows = Vec::new();
     for machine in &machines {
         let outcome = on(kernel, size, one, machine, json)?;
@@ -199,16 +204,16 @@ fn on(
     one: &One,
     machine: &Arc<Machine>,
     json: bool,
-) -> Result<Outcome, Failure> {
-    let system = System::of(machine);
+) -> Result<CommandOutcome, CommandFailure> {
+    let system = System::from_machine(machine);
     let planning = crate::progress::planning(json);
     let prepared = kernel
-        .prepare(size, machine, Options::default())
-        .map_err(Failure::input)?;
+        .prepare(size, machine, DeviceOptions::default())
+        .map_err(CommandFailure::input)?;
     drop(planning);
     let title = format!("{}, {size}", kernel.name());
     let procedure = prepared.procedure(&title);
-    let expected = estimate(&procedure, &system).map_err(Failure::input)?;
+    let expected = estimate(&procedure, &system).map_err(CommandFailure::input)?;
     let mut outcome = show::expected(&expected, &system, &title);
     show::kernel(
         &mut outcome,
@@ -231,7 +236,7 @@ fn on(
 }
 
 /// Every kernel, size and machine.
-fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
+fn table(whole: &Whole, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let machines = whole.machines.load()?;
     let work: Vec<_> = registry::all()
         .into_iter()
@@ -249,7 +254,7 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
             Err(e @ (KernelError::Unfinished { .. } | KernelError::Wrong { .. })) => {
                 return Err(failed(e));
             }
-            Err(e) => refused.push(show::Refused {
+            Err(e) => refused.push(show::RefusedRow {
                 kernel: kernel.name(),
                 size: size.to_string(),
                 machine: machine.name.clone(),
@@ -259,7 +264,7 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
         progress.done();
     }
     match refused.first() {
-        Some(first) if rows.is_empty() => Err(Failure::input(format!(
+        Some(first) if rows.is_empty() => Err(CommandFailure::input(format!(
             "no kernel can run; the first, {} {} on {}: {}",
             first.kernel, first.size, first.machine, first.reason
         ))),
@@ -268,25 +273,29 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// A kernel's error; a run that was begun and did not end is the guest's, and a wrong result the library's.
-fn failed(error: KernelError) -> Failure {
+fn failed(error: KernelError) -> CommandFailure {
     let exit = match error {
         KernelError::Unfinished { .. } => GUEST_FAULT,
         KernelError::Wrong { .. } => UNVERIFIED,
         _ => BAD_INPUT,
     };
-    Failure {
+    CommandFailure {
         exit,
-        ..Failure::input(error)
+        ..CommandFailure::input(error)
     }
 }
 
 /// A procedure and a system from files.
-fn described(path: &Path, system: &str, picture: Option<&Path>) -> Result<Outcome, Failure> {
+fn described(
+    path: &Path,
+    system: &str,
+    picture: Option<&Path>,
+) -> Result<CommandOutcome, CommandFailure> {
     check_roofline(picture, [path, Path::new(system)])?;
     let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
-    let procedure = Procedure::from_toml(&text).map_err(|e| Failure::in_file(path, e))?;
+    let procedure = Procedure::from_toml(&text).map_err(|e| CommandFailure::in_file(path, e))?;
     let (machine, system) = system_of(system)?;
-    let expected = estimate(&procedure, &system).map_err(|e| Failure::in_file(path, e))?;
+    let expected = estimate(&procedure, &system).map_err(|e| CommandFailure::in_file(path, e))?;
     let mut outcome = show::expected(&expected, &system, &procedure.name);
     if let Some(machine) = &machine {
         show::provenance(&mut outcome, machine);
@@ -296,20 +305,21 @@ fn described(path: &Path, system: &str, picture: Option<&Path>) -> Result<Outcom
 }
 
 /// A built-in machine, or what a file describes, which is read once: a machine or a system, by the tables it has.
-fn system_of(name: &str) -> Result<(Option<Machine>, System), Failure> {
+fn system_of(name: &str) -> Result<(Option<Machine>, System), CommandFailure> {
     let path = Path::new(name);
     let machine = match Machine::builtin(name) {
         Some(machine) => machine,
         None => {
             let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
             if !is_machine(&text) {
-                let system = System::from_toml(&text).map_err(|e| Failure::in_file(path, e))?;
+                let system =
+                    System::from_toml(&text).map_err(|e| CommandFailure::in_file(path, e))?;
                 return Ok((None, system));
             }
             Machine::parse(name, &text)?
         }
     };
-    let system = System::of(&machine);
+    let system = System::from_machine(&machine);
     Ok((Some(machine), system))
 }
 
@@ -329,7 +339,7 @@ fn check_roofline<'a>(
 ) -> Result<(), FileError> {
     if let Some(path) = path {
         check_extension(path, "svg", ".svg")?;
-        Outputs::beside(beside).check(path)?;
+        Outputs::from_inputs(beside).check(path)?;
     }
     Ok(())
 }
@@ -337,12 +347,12 @@ fn check_roofline<'a>(
 fn write_roofline(
     path: Option<&Path>,
     (procedure, system, measured): (&Procedure, &System, Option<f64>),
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    outcome: &mut CommandOutcome,
+) -> Result<(), CommandFailure> {
     let Some(path) = path else {
         return Ok(());
     };
-    let shape = Roofline::new(procedure, system).map_err(Failure::input)?;
+    let shape = Roofline::new(procedure, system).map_err(CommandFailure::input)?;
     if shape.points.is_empty() {
         outcome.text +=
             "roofline: no point, since there are no floating-point operations or no transfers\n";

@@ -7,10 +7,10 @@ mod sonar;
 
 use super::MachinesArg;
 use crate::io::{Outputs, check_extension, read_rows};
-use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
-use crate::picture::{self, Axis};
+use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
+use crate::picture::{self, PlotAxis};
 use crate::simulation::HostArgs;
-use cp2_host::{Options, Trace, emit};
+use cp2_host::{DeviceOptions, Trace, emit};
 use cp2_kernels::chain::ChainError;
 use num_complex::Complex32;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ const LIMIT: u64 = 1 << 32;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    chain: Chain,
+    chain: ChainCommand,
 }
 
 /// The chains.
 #[derive(Debug, clap::Subcommand)]
-enum Chain {
+enum ChainCommand {
     /// Pulse-Doppler radar: pulse compression and Doppler processing, a range-Doppler map
     Radar(radar::Args),
     /// Passive sonar: filters, beamforming and spectra of a line of hydrophones
@@ -35,10 +35,10 @@ enum Chain {
 }
 
 /// Runs a chain.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.chain {
-        Chain::Radar(args) => radar::run(args, json),
-        Chain::Sonar(args) => sonar::run(args, json),
+        ChainCommand::Radar(args) => radar::run(args, json),
+        ChainCommand::Sonar(args) => sonar::run(args, json),
     }
 }
 
@@ -53,7 +53,7 @@ fn hertz(text: &str) -> Result<f64, String> {
 
 /// Options of every chain.
 #[derive(Debug, clap::Args)]
-struct Common {
+struct ChainOptions {
     /// Samples as complex64 or float32, a channel or pulse in every row: .npy [default: a generated scene]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
@@ -82,9 +82,9 @@ struct Common {
     host: HostArgs,
 }
 
-impl Common {
-    fn options(&self, record: bool) -> Options {
-        Options {
+impl ChainOptions {
+    fn options(&self, record: bool) -> DeviceOptions {
+        DeviceOptions {
             check: self.check,
             trace: Trace::none(),
             record,
@@ -97,9 +97,9 @@ impl Common {
         &self,
         pulse: Option<&Path>,
         spectrogram: Option<&Path>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let inputs = self.input.as_deref().into_iter().chain(pulse);
-        let mut outputs = Outputs::beside(inputs.chain(self.machines.files()));
+        let mut outputs = Outputs::from_inputs(inputs.chain(self.machines.files()));
         if let Some(path) = &self.output {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;
@@ -117,7 +117,7 @@ impl Common {
         &self,
         [rows, columns]: [usize; 2],
         options: [&str; 2],
-    ) -> Result<Option<Vec<Complex32>>, Failure> {
+    ) -> Result<Option<Vec<Complex32>>, CommandFailure> {
         let Some(path) = &self.input else {
             return Ok(None);
         };
@@ -132,7 +132,7 @@ impl Common {
             "has the shape {:?}; expected rows of {columns} samples ({of_columns}), {rows} rows ({of_rows}) for every block",
             array.shape
         );
-        Err(Failure::in_file(path, message))
+        Err(CommandFailure::in_file(path, message))
     }
 
     /// The title of a picture: what it shows, and of which file.
@@ -144,7 +144,7 @@ impl Common {
     }
 }
 
-impl From<ChainError> for Failure {
+impl From<ChainError> for CommandFailure {
     fn from(error: ChainError) -> Self {
         let exit = match error {
             ChainError::Unfinished { .. } => GUEST_FAULT,
@@ -159,7 +159,7 @@ impl From<ChainError> for Failure {
 }
 
 /// An axis of `count` cells: each lies around its value, the first around `first`.
-fn cells(name: &str, unit: &str, first: f64, cell: f64, count: usize) -> Axis {
+fn cells(name: &str, unit: &str, first: f64, cell: f64, count: usize) -> PlotAxis {
     let from = first - cell / 2.0;
-    Axis::new(name, unit, from, from + cell * count as f64)
+    PlotAxis::new(name, unit, from, from + cell * count as f64)
 }

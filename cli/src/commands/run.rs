@@ -5,11 +5,11 @@ mod replay;
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
 use super::{AssemblerArgs, source_text};
 use crate::io::{FileError, Kind, Outputs, read_rows};
-use crate::outcome::{Failure, Outcome};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::provenance::ReportProvenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table, unknown_limits};
 use cp2_dma::{Descriptor, Target};
-use cp2_host::{Action, Command, Device, Event, Run};
+use cp2_host::{Command, Device, Event, FinishedRun, HostAction};
 use cp2_machine::Machine;
 use replay::replay;
 use std::path::{Path, PathBuf};
@@ -51,14 +51,14 @@ pub(crate) struct Args {
 }
 
 /// Runs a program or a recorded run.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let inputs = args
         .dmem
         .iter()
         .map(|d| d.file.as_path())
         .chain([args.input.as_path()])
         .chain(args.machine.as_deref().map(Path::new));
-    let mut outputs = Outputs::beside(inputs);
+    let mut outputs = Outputs::from_inputs(inputs);
     let dumps = args.dump_dmem.iter().filter_map(|d| d.file.as_ref());
     for file in dumps.chain(&args.output) {
         crate::io::check_extension(file, "npy", ".npy")?;
@@ -83,18 +83,18 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
+fn launch(args: &Args, json: bool) -> Result<(FinishedRun, CommandOutcome), CommandFailure> {
     if args.output.is_some() {
         let message =
             "--output belongs to a recorded run; a program leaves its results in DMEM: --dump-dmem";
-        return Err(Failure::in_file(&args.input, message));
+        return Err(CommandFailure::in_file(&args.input, message));
     }
     let machine = Arc::new(Machine::load(args.machine.as_deref().unwrap_or("vm7"))?);
     let (program, notes) = args.assembler.kernel(&args.input, &machine)?;
     let program = Arc::new(program);
     let (options, progress) = args.simulation.begin(None, json);
     let mut device = Device::with_options(machine.clone(), options);
-    let in_file = |e: cp2_host::HostError| Failure::in_file(&args.input, e);
+    let in_file = |e: cp2_host::HostError| CommandFailure::in_file(&args.input, e);
     let name = args
         .input
         .file_name()
@@ -108,7 +108,7 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
         ready.push(load_dmem(&mut device, load)?);
     }
     for &event in &args.post {
-        let post = Command::new("post", Action::Post { event });
+        let post = Command::new("post", HostAction::Post { event });
         ready.push(device.command(post).map_err(in_file)?);
     }
     device
@@ -116,10 +116,10 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
         .map_err(in_file)?;
     let run = device.finish().map_err(in_file)?;
     drop(progress);
-    let mut outcome = Outcome {
+    let mut outcome = CommandOutcome {
         text: table(&run.report),
-        json: Provenance::new("cp2-run/1", &machine, None)
-            .engine(args.simulation.engine().on(&machine))
+        json: ReportProvenance::new("cp2-run/1", &machine, None)
+            .engine(args.simulation.engine().resolve_engine(&machine))
             .with(merge(figures(&run.report), unknown_limits(&[]))),
         notes,
         exit: 0,
@@ -128,7 +128,7 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
     Ok((run, outcome))
 }
 
-fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
+fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, CommandFailure> {
     let cp2 = &device.machine().cp2;
     let sections = cp2.sections;
     let limit = cp2.dmem.0.saturating_mul(sections as u64);
@@ -162,17 +162,17 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
     }
     if !u64::from(load.address).is_multiple_of(granule) {
         let at = load.address;
-        return Err(Failure::input(format!(
+        return Err(CommandFailure::input(format!(
             "--dmem {at:#x}={}: the address must be a multiple of the DMA's granule, {granule} B",
             load.file.display()
         )));
     }
-    let in_file = |e: cp2_host::HostError| Failure::in_file(&load.file, e);
+    let in_file = |e: cp2_host::HostError| CommandFailure::in_file(&load.file, e);
     let buffer = device.alloc_from(&array.bytes).map_err(in_file)?;
-    device.input(cp2_host::emit::Array {
+    device.input(cp2_host::emit::EmittedArray {
         element: array.kind.name().to_owned(),
         shape: array.shape.iter().map(|&d| d as u64).collect(),
-        ..cp2_host::emit::Array::new(&format!("dmem {:#x}", load.address), buffer, &[bytes])
+        ..cp2_host::emit::EmittedArray::new(&format!("dmem {:#x}", load.address), buffer, &[bytes])
     });
     let descriptor = Descriptor::load(target, buffer.address(), load.address, run);
     device

@@ -2,10 +2,12 @@
 
 mod rows;
 
-pub(crate) use rows::{Origin, Signal};
+pub(crate) use rows::{Signal, SignalOrigin};
 
-use crate::io::{FileError, Kind, Npy, Recording, Values, Window, extension, read_wav};
-use crate::outcome::Failure;
+use crate::io::{
+    FileError, FileValues, FramedRecording, Kind, Npy, WindowArg, extension, read_wav,
+};
+use crate::outcome::CommandFailure;
 use cp2_kernels::Random;
 use cp2_machine::Machine;
 use std::path::{Path, PathBuf};
@@ -37,7 +39,7 @@ pub(crate) struct SignalArgs {
     hop: Option<usize>,
     /// Window on the frames of a recording [default: hann]
     #[arg(long, value_name = "WINDOW")]
-    window: Option<Window>,
+    window: Option<WindowArg>,
     /// Channel of a recording, from 0 [default: 0]
     #[arg(long, value_name = "C")]
     channel: Option<u16>,
@@ -53,10 +55,10 @@ impl SignalArgs {
     }
 
     /// Transforms of `n` numbers to generate.
-    pub(crate) fn batch(&self, n: usize) -> Result<usize, Failure> {
+    pub(crate) fn batch(&self, n: usize) -> Result<usize, CommandFailure> {
         let most = DEFAULT_NUMBERS / n.max(1);
         match self.batch.unwrap_or(DEFAULT_BATCH.min(most).max(1)) {
-            0 => Err(Failure::input(
+            0 => Err(CommandFailure::input(
                 "--batch 0: nothing to transform; expected at least 1",
             )),
             batch => Ok(batch),
@@ -73,13 +75,13 @@ impl SignalArgs {
         machine: &Machine,
         axes: Option<&[usize]>,
         half: bool,
-        plan: impl Fn(usize, usize) -> Result<T, Failure>,
+        plan: impl Fn(usize, usize) -> Result<T, CommandFailure>,
         limits: impl Fn(&T) -> (usize, usize),
-    ) -> Result<(T, Signal), Failure> {
+    ) -> Result<(T, Signal), CommandFailure> {
         let Some(path) = &self.input else {
             self.only_for_sound(None)?;
             if self.stride.is_some() {
-                return Err(Failure::input(
+                return Err(CommandFailure::input(
                     "--stride applies to .npy inputs, not to no input; leave it out",
                 ));
             }
@@ -99,7 +101,7 @@ impl SignalArgs {
                     (_, true) => "--real --inverse",
                     _ => "--shape",
                 };
-                return Err(Failure::input(format!(
+                return Err(CommandFailure::input(format!(
                     "{}: {option} takes an .npy, not a recording; leave it out",
                     path.display()
                 )));
@@ -122,16 +124,16 @@ impl SignalArgs {
     }
 
     /// Refuses a length that no transform has.
-    fn check_length(&self) -> Result<(), Failure> {
+    fn check_length(&self) -> Result<(), CommandFailure> {
         match self.n {
-            Some(0) => Err(Failure::input(
+            Some(0) => Err(CommandFailure::input(
                 "--n 0: expected at least 1, the points of a transform",
             )),
             _ => Ok(()),
         }
     }
 
-    fn only_for_sound(&self, path: Option<&Path>) -> Result<(), Failure> {
+    fn only_for_sound(&self, path: Option<&Path>) -> Result<(), CommandFailure> {
         let given = [
             ("--hop", self.hop.is_some()),
             ("--window", self.window.is_some()),
@@ -140,7 +142,7 @@ impl SignalArgs {
         match given.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => {
                 let input = path.map_or("no input".to_owned(), |p| p.display().to_string());
-                Err(Failure::input(format!(
+                Err(CommandFailure::input(format!(
                     "{option} applies to .wav inputs, not to {input}; leave it out"
                 )))
             }
@@ -148,13 +150,13 @@ impl SignalArgs {
         }
     }
 
-    fn generate(&self, (n, most): (usize, usize)) -> Result<Signal, Failure> {
+    fn generate(&self, (n, most): (usize, usize)) -> Result<Signal, CommandFailure> {
         let batch = self.batch(n)?;
         if batch > most {
             return Err(too_many(n, batch, most));
         }
-        let values = Values::Complex(Random::new(self.seed));
-        let origin = Origin::Seed(self.seed);
+        let values = FileValues::Complex(Random::new(self.seed));
+        let origin = SignalOrigin::Seed(self.seed);
         Ok(Signal::new(origin, vec![batch, n], n, values))
     }
 
@@ -164,7 +166,7 @@ impl SignalArgs {
         axes: Option<&[usize]>,
         half: bool,
         limit: u64,
-    ) -> Result<Signal, Failure> {
+    ) -> Result<Signal, CommandFailure> {
         self.check_length()?;
         let array = Npy::open(path, Kind::SIGNAL, limit)?;
         if let Some(axes) =
@@ -184,7 +186,7 @@ impl SignalArgs {
         }
         let row = |n: usize| if half { n / 2 + 1 } else { n };
         if let Some(stride) = self.stride {
-            return Signal::apart(path, row(self.length()), stride, array);
+            return Signal::read_spectra(path, row(self.length()), stride, array);
         }
         let n = match (axes, array.shape.as_slice()) {
             (Some(axes), _) => numbers(axes),
@@ -221,23 +223,23 @@ impl SignalArgs {
             )
             .into());
         }
-        let origin = Origin::Array(path.to_owned());
+        let origin = SignalOrigin::Array(path.to_owned());
         let shape = array.shape.clone();
-        Ok(Signal::new(origin, shape, n, Values::Array(array)))
+        Ok(Signal::new(origin, shape, n, FileValues::Array(array)))
     }
 
     /// `most` is the number of transforms of a length that the machine takes.
     fn sound(
         &self,
         path: &Path,
-        most: impl Fn(usize) -> Result<usize, Failure>,
-    ) -> Result<Signal, Failure> {
+        most: impl Fn(usize) -> Result<usize, CommandFailure>,
+    ) -> Result<Signal, CommandFailure> {
         self.check_length()?;
         let n = self.n.unwrap_or(DEFAULT_N);
         let most = most(n)?;
         let hop = self.hop.unwrap_or((n / 2).max(1));
         if hop == 0 || hop > n {
-            return Err(Failure::input(format!(
+            return Err(CommandFailure::input(format!(
                 "--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame"
             )));
         }
@@ -251,18 +253,18 @@ impl SignalArgs {
             return Err(FileError::format(path, "no samples", "at least one").into());
         }
         let samples = sound.samples.len();
-        let window = self.window.unwrap_or(Window::Hann);
-        let recording = Recording::new(sound.samples, n, hop, window);
+        let window = self.window.unwrap_or(WindowArg::Hann);
+        let recording = FramedRecording::new(sound.samples, n, hop, window);
         let count = recording.frames.count();
         let frames_padded = ((count - 1) * hop + n).saturating_sub(samples);
-        let origin = Origin::Sound {
+        let origin = SignalOrigin::Sound {
             path: path.to_owned(),
             rate: sound.rate,
             hop,
             frames_padded,
             warning: sound.warning,
         };
-        let values = Values::Recording(recording);
+        let values = FileValues::Recording(recording);
         Ok(Signal::new(origin, vec![count, n], n, values))
     }
 }
@@ -278,8 +280,8 @@ fn lengths(axes: &[usize]) -> String {
     lengths.join("x")
 }
 
-pub(crate) fn too_many(n: usize, batch: usize, most: usize) -> Failure {
-    Failure::input(match most {
+pub(crate) fn too_many(n: usize, batch: usize, most: usize) -> CommandFailure {
+    CommandFailure::input(match most {
         0 => format!(
             "a transform of {n} points does not fit the machine's system memory; expected a shorter one, or a machine with more memory"
         ),

@@ -1,15 +1,15 @@
 //! `cp2 tune`: all passes and blocks of a benchmark, by their prices.
 
 use super::MachineArg;
-use super::npb::tuned::File;
+use super::npb::tuned::TuningFile;
 use crate::interrupt;
 use crate::io::{Outputs, write_whole};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
-use crate::table::{Align, Table};
-use cp2_kernels::npb::mg::{Multigrid, PassShape, Priced};
-use cp2_problems::npb::Class;
-use cp2_problems::npb::mg::Benchmark;
+use crate::table::{Align, TextTable};
+use cp2_kernels::npb::mg::{MultigridPlan, PassPrice, PassShape};
+use cp2_problems::npb::NpbClass;
+use cp2_problems::npb::mg::MgClass;
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ enum Tuned {
 struct MgArgs {
     /// Size of the benchmark: S, W, A or B
     #[arg(long, value_name = "CLASS", required = true)]
-    class: Class,
+    class: NpbClass,
     #[command(flatten)]
     machine: MachineArg,
     /// Do every operator in a pass of its own, to see what each takes [default: several in one where that is faster]
@@ -54,25 +54,25 @@ fn rows(shape: &PassShape) -> String {
 }
 
 /// Does what the command says.
-pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.benchmark {
         Tuned::Mg(args) => mg(args, json),
     }
 }
 
-fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
-    let mut outputs = Outputs::beside(args.machine.file());
+fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    let mut outputs = Outputs::from_inputs(args.machine.file());
     if let Some(path) = &args.output {
         outputs.check(path)?;
     }
     let machine = Arc::new(args.machine.load()?);
-    let problem = Benchmark::of(args.class).problem();
+    let problem = MgClass::of(args.class).problem();
     let before = {
         let _planning = progress::planning(json);
-        Multigrid::new(problem.clone(), &machine).map_err(Failure::input)?
+        MultigridPlan::new(problem.clone(), &machine).map_err(CommandFailure::input)?
     };
     let (mut steps, mut trials, mut ended) = (None, 0, Ok(()));
-    let found = Multigrid::tune(problem, &machine, !args.single, |trial| {
+    let found = MultigridPlan::tune(problem, &machine, !args.single, |trial| {
         let steps = steps.get_or_insert_with(|| progress::steps(trial.total as u64, json));
         if trial.before > 0 {
             steps.done();
@@ -91,25 +91,25 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
     });
     drop(steps);
     ended?;
-    let Some(found) = found.map_err(Failure::input)? else {
-        return Err(Failure::input(
+    let Some(found) = found.map_err(CommandFailure::input)? else {
+        return Err(CommandFailure::input(
             "the search was ended before it was done; start it again",
         ));
     };
-    let passes = found.passes().map_err(Failure::input)?;
-    let by_price = before.passes().map_err(Failure::input)?;
+    let passes = found.passes().map_err(CommandFailure::input)?;
+    let by_price = before.passes().map_err(CommandFailure::input)?;
     let shapes = passes.iter().map(|one| one.shape.clone()).collect();
     if let Some(path) = &args.output {
-        let text = File::new(args.class, &machine, shapes).text()?;
+        let text = TuningFile::new(args.class, &machine, shapes).text()?;
         write_whole(path, text.as_bytes())?;
     }
-    let sum = |all: &[Priced]| {
+    let sum = |all: &[PassPrice]| {
         all.iter()
             .map(|one| one.times * one.cycles.get())
             .sum::<u64>()
     };
     let [tuned, untuned] = [sum(&passes), sum(&by_price)];
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         Align::Left,
         Align::Right,
         Align::Right,
@@ -117,7 +117,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
         Align::Right,
     ]);
     table.row(["pass", "rows", "by price", "times", "cycles"]);
-    for Priced {
+    for PassPrice {
         shape,
         times,
         cycles,
@@ -145,7 +145,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
         "NPB MG, class {}, on {}: {trials} shapes tried\n{table}all passes  {tuned} cycles; {untuned} as the price decides without a search\n{legend}",
         args.class, machine.name
     );
-    let pass = |one: &Priced| {
+    let pass = |one: &PassPrice| {
         json!({
             "operator": one.shape.operator,
             "add": one.shape.add,
@@ -156,7 +156,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
             "cycles": one.cycles.get(),
         })
     };
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text,
         json: json!({
             "schema": "cp2-tune/1",
@@ -170,6 +170,6 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
             "cycles": tuned,
             "cycles_by_price": untuned,
         }),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     })
 }

@@ -1,8 +1,8 @@
 //! Which filters the filter commands may take, and what is said of NaNs and infinities that one spreads.
 
 use crate::io::NonFinite;
-use crate::outcome::Failure;
-use cp2_kernels::conv::{ConvProblem, Convolver, Method, Mode, Ways};
+use crate::outcome::CommandFailure;
+use cp2_kernels::conv::{AllowedMethods, ConvProblem, ConvolutionMode, Convolver, FilterMethod};
 
 /// The options that choose the kind of filter.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -26,17 +26,17 @@ enum MethodArg {
 }
 
 impl WaysArgs {
-    pub(crate) fn ways(self) -> Result<Ways, Failure> {
+    pub(crate) fn ways(self) -> Result<AllowedMethods, CommandFailure> {
         Ok(match (self.exact_nonfinite, self.method) {
             (true, MethodArg::OverlapSave) => {
-                return Err(Failure::input(
+                return Err(CommandFailure::input(
                     "--exact-nonfinite with --method overlap-save: overlap-save makes all outputs of a block NaN where one number in it is not finite; expected --method direct, or none",
                 ));
             }
-            (true, _) => Ways::Exact,
-            (false, MethodArg::Auto) => Ways::All,
-            (false, MethodArg::Direct) => Ways::Direct,
-            (false, MethodArg::OverlapSave) => Ways::OverlapSave,
+            (true, _) => AllowedMethods::Exact,
+            (false, MethodArg::Auto) => AllowedMethods::All,
+            (false, MethodArg::Direct) => AllowedMethods::Direct,
+            (false, MethodArg::OverlapSave) => AllowedMethods::OverlapSave,
         })
     }
 }
@@ -51,19 +51,22 @@ pub(crate) struct Spoiled {
 impl Spoiled {
     /// Whether some of it reaches outputs whose definition it is not in.
     pub(crate) fn spreads(&self, problem: &ConvProblem, filter: &Convolver) -> bool {
-        let ends = problem.mode() != Mode::Valid;
+        let ends = problem.mode() != ConvolutionMode::Valid;
         let taps = self.taps.count > 0 && (ends || !filter.is_exact());
         taps || (self.samples.count > 0 && !filter.is_exact())
     }
 
     /// Refuses taps that no filter keeps in their places, where `ways` are to keep them.
-    pub(crate) fn check(taps: NonFinite, (mode, ways): (Mode, Ways)) -> Result<(), Failure> {
+    pub(crate) fn check(
+        taps: NonFinite,
+        (mode, ways): (ConvolutionMode, AllowedMethods),
+    ) -> Result<(), CommandFailure> {
         match taps
             .first()
-            .filter(|_| ways == Ways::Exact && mode != Mode::Valid)
+            .filter(|_| ways == AllowedMethods::Exact && mode != ConvolutionMode::Valid)
         {
             None => Ok(()),
-            Some(first) => Err(Failure::input(format!(
+            Some(first) => Err(CommandFailure::input(format!(
                 "--exact-nonfinite: {}, the first is tap {first}; every filter multiplies it with the zeros before and behind a channel too: expected finite taps, or `cp2 conv --mode valid`, whose outputs see samples alone",
                 taps.text("taps")
             ))),
@@ -80,8 +83,8 @@ impl Spoiled {
         if let Some(first) = self.samples.first().filter(|_| !filter.is_exact()) {
             let samples = problem.samples().max(1) as u64;
             let spread = match method {
-                Method::OverlapSave => "which makes all outputs of their blocks NaN",
-                Method::Direct => {
+                FilterMethod::OverlapSave => "which makes all outputs of their blocks NaN",
+                FilterMethod::Direct => {
                     "some of whose taps are zeros that were filled in, so that outputs beside those whose definition they are in become NaN"
                 }
             };
@@ -94,10 +97,10 @@ impl Spoiled {
         }
         if let Some(first) = self.taps.first() {
             let spread = match method {
-                Method::OverlapSave => {
+                FilterMethod::OverlapSave => {
                     "overlap-save, which makes all outputs NaN; --method direct multiplies them with samples alone, and with zeros before and behind a channel"
                 }
-                Method::Direct => {
+                FilterMethod::Direct => {
                     "direct, which multiplies them with zeros before and behind a channel too, so that its first and last outputs become NaN; outputs that see every tap, of `cp2 conv --method direct --mode valid`, are as defined"
                 }
             };

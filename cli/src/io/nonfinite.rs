@@ -1,21 +1,21 @@
 //! NaNs and infinities among the values of an array, noted as they are given: no array is read for them alone.
 
-use cp2_host::{Source, SourceError};
+use cp2_host::{SourceError, ValueSource};
 use num_complex::Complex32;
 
 /// A value that may be a NaN or an infinity.
-pub(crate) trait Value {
+pub(crate) trait MaybeNonFinite {
     /// Whether all of its parts are finite.
     fn is_finite(&self) -> bool;
 }
 
-impl Value for f32 {
+impl MaybeNonFinite for f32 {
     fn is_finite(&self) -> bool {
         f32::is_finite(*self)
     }
 }
 
-impl Value for Complex32 {
+impl MaybeNonFinite for Complex32 {
     fn is_finite(&self) -> bool {
         self.re.is_finite() && self.im.is_finite()
     }
@@ -34,14 +34,14 @@ pub(crate) struct NonFinite {
 
 impl NonFinite {
     /// Those of an array that is there.
-    pub(crate) fn of<T: Value>(values: &[T]) -> Self {
+    pub(crate) fn count_values<T: MaybeNonFinite>(values: &[T]) -> Self {
         let mut seen = Self::default();
         seen.note(values);
         seen
     }
 
     /// Goes on with the values that follow.
-    fn note<T: Value>(&mut self, values: &[T]) {
+    fn note<T: MaybeNonFinite>(&mut self, values: &[T]) {
         for (at, _) in (self.all..).zip(values).filter(|(_, v)| !v.is_finite()) {
             if self.count == 0 {
                 self.first = at;
@@ -65,12 +65,12 @@ impl NonFinite {
 
 /// A source whose values are looked at as they are given.
 pub(crate) struct Noted<'a, T> {
-    source: &'a mut dyn Source<T>,
+    source: &'a mut dyn ValueSource<T>,
     pub(crate) seen: NonFinite,
 }
 
 impl<'a, T> Noted<'a, T> {
-    pub(crate) fn new(source: &'a mut dyn Source<T>) -> Self {
+    pub(crate) fn new(source: &'a mut dyn ValueSource<T>) -> Self {
         Self {
             source,
             seen: NonFinite::default(),
@@ -78,13 +78,13 @@ impl<'a, T> Noted<'a, T> {
     }
 }
 
-impl<T: Value> Source<T> for Noted<'_, T> {
+impl<T: MaybeNonFinite> ValueSource<T> for Noted<'_, T> {
     fn count(&self) -> u64 {
         self.source.count()
     }
 
-    fn give(&mut self, values: &mut [T]) -> Result<(), SourceError> {
-        self.source.give(values)?;
+    fn fill_values(&mut self, values: &mut [T]) -> Result<(), SourceError> {
+        self.source.fill_values(values)?;
         self.seen.note(values);
         Ok(())
     }
@@ -105,12 +105,12 @@ mod tests {
             let mut noted = Noted::new(&mut source);
             let mut out = vec![0.0; bits.len()];
             for part in out.chunks_mut(part) {
-                noted.give(part).unwrap();
+                noted.fill_values(part).unwrap();
             }
             let places: Vec<usize> = (0..bits.len()).filter(|&i| bits[i].is_nan() || bits[i].is_infinite()).collect();
             prop_assert_eq!(noted.seen.count, places.len() as u64);
             prop_assert_eq!(noted.seen.first(), places.first().map(|&i| i as u64));
-            prop_assert_eq!(noted.seen, NonFinite::of(&bits));
+            prop_assert_eq!(noted.seen, NonFinite::count_values(&bits));
         }
     }
 }

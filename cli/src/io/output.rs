@@ -1,8 +1,8 @@
 //! Output files: judged before the work starts, written whole or not at all.
 
 use super::{FileError, Kind, header};
-use crate::outcome::Failure;
-use cp2_host::Run;
+use crate::outcome::CommandFailure;
+use cp2_host::FinishedRun;
 use cp2_host::emit::EmitError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ const PART: u64 = 1 << 16;
 pub(crate) fn write_array(
     path: &Path,
     (kind, shape): (Kind, &[usize]),
-    run: &Run,
+    run: &FinishedRun,
     (address, bytes): (u64, u64),
 ) -> Result<(), FileError> {
     write_parts(path, |out| {
@@ -57,7 +57,7 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     /// Outputs of a command that reads `inputs`.
-    pub(crate) fn beside<'a>(inputs: impl IntoIterator<Item = &'a Path>) -> Self {
+    pub(crate) fn from_inputs<'a>(inputs: impl IntoIterator<Item = &'a Path>) -> Self {
         Self {
             inputs: inputs
                 .into_iter()
@@ -115,8 +115,8 @@ impl Outputs {
         &self,
         path: &Path,
         check: impl FnOnce(&Path) -> Result<(), EmitError>,
-    ) -> Result<(), Failure> {
-        check(path).map_err(Failure::input)?;
+    ) -> Result<(), CommandFailure> {
+        check(path).map_err(CommandFailure::input)?;
         let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
         let folders = [absolute(path), cp2_host::files::target(path)];
         let inside = |p: &&PathBuf| {
@@ -124,7 +124,7 @@ impl Outputs {
             folders.any(|f| p.starts_with(f))
         };
         match self.inputs.iter().chain(&self.outputs).find(inside) {
-            Some(other) => Err(Failure::input(format!(
+            Some(other) => Err(CommandFailure::input(format!(
                 "{}: --emit replaces this directory, and {} is in it; choose another one",
                 path.display(),
                 other.display()
@@ -143,7 +143,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.npy");
         std::fs::write(&path, "x").unwrap();
-        let mut outputs = Outputs::beside([path.as_path()]);
+        let mut outputs = Outputs::from_inputs([path.as_path()]);
         let error = outputs
             .check(&dir.path().join(".").join("x.npy"))
             .unwrap_err();

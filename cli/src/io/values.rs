@@ -1,14 +1,14 @@
 //! Numbers as they come: from files, recordings and seeds, a part at a time.
 
-use super::{FileError, Npy, Recording};
-use cp2_host::{Source, SourceError};
+use super::{FileError, FramedRecording, Npy};
+use cp2_host::{SourceError, ValueSource};
 use cp2_kernels::Random;
 use num_complex::Complex32;
 use std::time::Instant;
 
 /// Where numbers come from while they are asked for.
 #[derive(Debug)]
-pub(crate) enum Values {
+pub(crate) enum FileValues {
     /// Generated complex numbers.
     Complex(Random),
     /// Generated real numbers.
@@ -16,12 +16,12 @@ pub(crate) enum Values {
     /// An array.
     Array(Npy),
     /// A recording, whose frames the machine cuts.
-    Recording(Recording),
+    Recording(FramedRecording),
 }
 
-impl Values {
+impl FileValues {
     /// The next numbers, real ones as complex ones.
-    pub(crate) fn give(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
+    pub(crate) fn fill_values(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
         match self {
             Self::Complex(random) => values.fill_with(|| random.complex()),
             Self::Real(random) => values.fill_with(|| random.uniform().into()),
@@ -39,7 +39,7 @@ impl Values {
             Self::Array(array) => array.read_real(values)?,
             _ => {
                 let mut numbers = vec![Complex32::default(); values.len()];
-                self.give(&mut numbers)?;
+                self.fill_values(&mut numbers)?;
                 for (re, z) in values.iter_mut().zip(numbers) {
                     *re = z.re;
                 }
@@ -50,13 +50,13 @@ impl Values {
 }
 
 /// A source, and when it gave its last values: making and reading them is no simulation.
-pub(crate) struct Timed<'a, T> {
-    source: &'a mut dyn Source<T>,
+pub(crate) struct TimedSource<'a, T> {
+    source: &'a mut dyn ValueSource<T>,
     last: Instant,
 }
 
-impl<'a, T> Timed<'a, T> {
-    pub(crate) fn new(source: &'a mut dyn Source<T>) -> Self {
+impl<'a, T> TimedSource<'a, T> {
+    pub(crate) fn new(source: &'a mut dyn ValueSource<T>) -> Self {
         Self {
             source,
             last: Instant::now(),
@@ -69,13 +69,13 @@ impl<'a, T> Timed<'a, T> {
     }
 }
 
-impl<T> Source<T> for Timed<'_, T> {
+impl<T> ValueSource<T> for TimedSource<'_, T> {
     fn count(&self) -> u64 {
         self.source.count()
     }
 
-    fn give(&mut self, values: &mut [T]) -> Result<(), SourceError> {
-        self.source.give(values)?;
+    fn fill_values(&mut self, values: &mut [T]) -> Result<(), SourceError> {
+        self.source.fill_values(values)?;
         self.last = Instant::now();
         Ok(())
     }

@@ -7,7 +7,7 @@ use num_complex::Complex32;
 /// A window function, in its periodic form (the one for spectra).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Window {
+pub(crate) enum WindowArg {
     /// 0.5 - 0.5 cos.
     Hann,
     /// 0.54 - 0.46 cos.
@@ -18,40 +18,40 @@ pub(crate) enum Window {
     Rect,
 }
 
-impl Window {
+impl WindowArg {
     /// The library's window.
-    pub(crate) fn of_kernels(self) -> dsp::Window {
+    pub(crate) fn kernel_window(self) -> dsp::WindowFunction {
         match self {
-            Self::Hann => dsp::Window::Hann,
-            Self::Hamming => dsp::Window::Hamming,
-            Self::Blackman => dsp::Window::Blackman,
-            Self::Rect => dsp::Window::Rectangular,
+            Self::Hann => dsp::WindowFunction::Hann,
+            Self::Hamming => dsp::WindowFunction::Hamming,
+            Self::Blackman => dsp::WindowFunction::Blackman,
+            Self::Rect => dsp::WindowFunction::Rectangular,
         }
     }
 }
 
 /// A recording, and how it is cut into frames, each multiplied by the window: the machine does that, the host what results are judged by.
 #[derive(Clone, Debug)]
-pub(crate) struct Recording {
+pub(crate) struct FramedRecording {
     /// Its samples.
     pub(crate) samples: Vec<f32>,
     /// Its frames; `hop` is at least 1.
     pub(crate) frames: Frames,
     /// On every frame.
-    pub(crate) window: Window,
+    pub(crate) window: WindowArg,
     weights: Vec<f32>,
 }
 
-impl Recording {
+impl FramedRecording {
     /// Frames of `n` samples, `hop` apart, the last one filled up with zeros.
-    pub(crate) fn new(samples: Vec<f32>, n: usize, hop: usize, window: Window) -> Self {
+    pub(crate) fn new(samples: Vec<f32>, n: usize, hop: usize, window: WindowArg) -> Self {
         Self {
             frames: Frames {
                 samples: samples.len(),
                 n,
                 hop,
             },
-            weights: window.of_kernels().coefficients(n),
+            weights: window.kernel_window().coefficients(n),
             samples,
             window,
         }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn every_sample_is_in_a_frame_and_the_rest_is_zero() {
         let samples: Vec<f32> = (1..=37_u8).map(f32::from).collect();
-        let recording = Recording::new(samples.clone(), 16, 16, Window::Rect);
+        let recording = FramedRecording::new(samples.clone(), 16, 16, WindowArg::Rect);
         assert_eq!(recording.frames.count(), 3);
         for frame in 0..3 {
             let mut row = vec![Complex32::default(); 16];
@@ -85,7 +85,7 @@ mod tests {
             }
         }
         let count = |length, n, hop| {
-            Recording::new(vec![0.0; length], n, hop, Window::Hann)
+            FramedRecording::new(vec![0.0; length], n, hop, WindowArg::Hann)
                 .frames
                 .count()
         };

@@ -2,14 +2,14 @@
 
 /// An axis: what it shows, in which unit, from where to where.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct PlotAxis {
     name: String,
     unit: String,
     from: f64,
     to: f64,
 }
 
-impl Axis {
+impl PlotAxis {
     /// An axis; an empty unit stands for a plain number.
     pub(crate) fn new(name: &str, unit: &str, from: f64, to: f64) -> Self {
         Self {
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_within() {
         let texts = |from, to| {
-            Axis::new("x", "s", from, to)
+            PlotAxis::new("x", "s", from, to)
                 .ticks(5)
                 .into_iter()
                 .map(|t| t.1)
@@ -84,7 +84,7 @@ mod tests {
             ["0.000", "0.001", "0.002", "0.003", "0.004"]
         );
         assert!(texts(1.0, 1.0).is_empty() && texts(0.0, f64::INFINITY).is_empty());
-        for (place, _) in Axis::new("x", "", 3.7, 91.2).ticks(6) {
+        for (place, _) in PlotAxis::new("x", "", 3.7, 91.2).ticks(6) {
             assert!((0.0..=1.0 + 1e-9).contains(&place));
         }
     }

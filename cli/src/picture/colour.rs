@@ -23,7 +23,7 @@ pub(super) const APART: [[u8; 3]; 5] = [
 ];
 
 /// One of them, from the first on again behind the last.
-pub(super) fn apart(i: usize) -> [u8; 3] {
+pub(super) fn pick_colour(i: usize) -> [u8; 3] {
     APART[i % APART.len()]
 }
 

@@ -1,6 +1,6 @@
 //! The residuals of an iterative method as SVG: their decades over iterations.
 
-use super::Axis;
+use super::PlotAxis;
 use super::vector::escape;
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ impl History<'_> {
         });
         let (low, high) = (low.floor(), high.ceil().max(low.floor() + 1.0));
         let last = self.residuals.len().saturating_sub(1).max(1) as f64;
-        let across = Axis::new("iteration", "", 0.0, last);
+        let across = PlotAxis::new("iteration", "", 0.0, last);
         let (w, h) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
         let x = |iteration: f64| LEFT + iteration / last * w;
         let y = |residual: f64| {

@@ -2,7 +2,7 @@
 
 use super::raster::{self, Canvas};
 use super::vector::{base64, escape};
-use super::{Axis, check_name, colour, font};
+use super::{PlotAxis, check_name, colour, font};
 use crate::io::{FileError, extension, write_whole};
 use cp2_problems::sparse::SparseMatrix;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ const TINT: f64 = 0.35;
 
 /// A rectangle of rows and columns, and what kind of block it is: its place in the legend, which gives it a colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct LegendBlock {
     /// Rows, from 0 on.
     pub(crate) rows: Range<usize>,
     /// Columns, from 0 on.
@@ -45,11 +45,11 @@ pub(crate) struct MatrixPicture {
     counts: Vec<u32>,
     /// Kinds of blocks, in words.
     legend: Vec<String>,
-    blocks: Vec<Block>,
+    blocks: Vec<LegendBlock>,
 }
 
 /// Where things stand, in pixels.
-struct Layout {
+struct MatrixPictureLayout {
     /// Left, top, width and height of the matrix.
     plot: [usize; 4],
     /// Pixels of a cell, across and down.
@@ -89,7 +89,7 @@ impl MatrixPicture {
     }
 
     /// The same with blocks, whose kinds are `legend` in words. What of a block is beyond the matrix does not show.
-    pub(crate) fn with_blocks(self, legend: Vec<String>, blocks: Vec<Block>) -> Self {
+    pub(crate) fn with_blocks(self, legend: Vec<String>, blocks: Vec<LegendBlock>) -> Self {
         Self {
             legend,
             blocks,
@@ -98,7 +98,7 @@ impl MatrixPicture {
     }
 
     /// The cells that a block touches: left, top, width, height.
-    fn covered(&self, block: &Block) -> Option<[usize; 4]> {
+    fn covered(&self, block: &LegendBlock) -> Option<[usize; 4]> {
         let along = |range: &Range<usize>, axis: usize| {
             let (side, cells) = (self.sides[axis], self.cells[axis]);
             let last = range.end.min(side).checked_sub(1)?;
@@ -129,7 +129,7 @@ impl MatrixPicture {
         };
         let pixel = |(&count, kind): (&u32, &Option<usize>)| {
             let behind = kind.map_or([255; 3], |kind| {
-                colour::between([255; 3], colour::apart(kind), TINT)
+                colour::between([255; 3], colour::pick_colour(kind), TINT)
             });
             match count {
                 0 => behind,
@@ -139,7 +139,7 @@ impl MatrixPicture {
         self.counts.iter().zip(&kinds).flat_map(pixel).collect()
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> MatrixPictureLayout {
         let [rows, columns] = self.cells;
         let even = (SIDE / rows.max(columns).max(1)).clamp(1, CELL);
         let cell = [columns, rows].map(|cells| even.max(LEAST.div_ceil(cells.max(1))));
@@ -149,7 +149,7 @@ impl MatrixPicture {
         let right = words.map_or(30, |width| width + 60);
         let title = font::width(&self.title) * 3 / 2;
         let below = 18 * self.legend.len();
-        Layout {
+        MatrixPictureLayout {
             plot: [left, top, w, h],
             cell,
             width: left + (w + right).max(title + 10),
@@ -158,10 +158,10 @@ impl MatrixPicture {
     }
 
     /// Outlines of blocks that are large enough for one, in pixels, with their kinds.
-    fn outlines(&self, layout: &Layout) -> Vec<([usize; 4], usize)> {
+    fn outlines(&self, layout: &MatrixPictureLayout) -> Vec<([usize; 4], usize)> {
         let [left, top, ..] = layout.plot;
         let [across, down] = layout.cell;
-        let outline = |block: &Block| {
+        let outline = |block: &LegendBlock| {
             let [x, y, w, h] = self.covered(block)?;
             let outline = [left + x * across, top + y * down, w * across, h * down];
             let large = outline[2].min(outline[3]) >= OUTLINED;
@@ -170,17 +170,17 @@ impl MatrixPicture {
         self.blocks.iter().filter_map(outline).collect()
     }
 
-    fn axes(&self) -> [Axis; 2] {
+    fn axes(&self) -> [PlotAxis; 2] {
         let [rows, columns] = self.sides.map(|side| side as f64);
         [
-            Axis::new("column", "", 0.0, columns),
-            Axis::new("row", "", 0.0, rows),
+            PlotAxis::new("column", "", 0.0, columns),
+            PlotAxis::new("row", "", 0.0, rows),
         ]
     }
 
     fn svg(&self) -> Result<String, String> {
         let layout = self.layout();
-        let Layout {
+        let MatrixPictureLayout {
             plot: [left, top, w, h],
             width,
             height,
@@ -202,7 +202,7 @@ impl MatrixPicture {
             escape(&self.title)
         );
         for ([x, y, w, h], kind) in self.outlines(&layout) {
-            let colour = colour::hex(colour::apart(kind));
+            let colour = colour::hex(colour::pick_colour(kind));
             let _ = writeln!(
                 out,
                 r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="none" stroke="{colour}"/>"#
@@ -245,7 +245,7 @@ impl MatrixPicture {
             let _ = writeln!(
                 out,
                 r#"<rect x="{at}" y="{line}" width="12" height="12" fill="{}"/><text x="{}" y="{}">{}</text>"#,
-                colour::hex(colour::apart(kind)),
+                colour::hex(colour::pick_colour(kind)),
                 at + 18,
                 line + 10,
                 escape(text)
@@ -266,7 +266,7 @@ impl MatrixPicture {
             canvas.rectangle(at, [pixel[0], pixel[1], pixel[2]]);
         }
         for ([x, y, w, h], kind) in self.outlines(&layout) {
-            let colour = colour::apart(kind);
+            let colour = colour::pick_colour(kind);
             canvas.rectangle([x, y, w, 1], colour);
             canvas.rectangle([x, y + h - 1, w, 1], colour);
             canvas.rectangle([x, y, 1, h], colour);
@@ -296,7 +296,7 @@ impl MatrixPicture {
         canvas.text_upwards(8, top + h / 2 + font::width(&row) / 2, &row);
         for (kind, text) in self.legend.iter().enumerate() {
             let (at, line) = (left + w + 14, top + 18 * kind);
-            canvas.rectangle([at, line, 12, 12], colour::apart(kind));
+            canvas.rectangle([at, line, 12, 12], colour::pick_colour(kind));
             canvas.text(at + 18, line + 3, text);
         }
         canvas.encoded()

@@ -1,6 +1,6 @@
 //! PNG.
 
-use super::{Field, Layout, MARK_RADIUS, colour, font};
+use super::{HeatMap, MARK_RADIUS, PictureLayout, colour, font};
 
 /// Encodes RGB pixels.
 pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>, String> {
@@ -16,7 +16,7 @@ pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u
 }
 
 /// The coloured area alone, one pixel per cell, top row first.
-pub(super) fn cells(field: &Field) -> Vec<u8> {
+pub(super) fn cells(field: &HeatMap) -> Vec<u8> {
     let scale = field.scale();
     (0..field.rows)
         .rev()
@@ -116,9 +116,9 @@ impl Canvas {
 }
 
 /// The whole picture.
-pub(super) fn png(field: &Field) -> Result<Vec<u8>, String> {
-    let layout = Layout::new(field);
-    let Layout {
+pub(super) fn png(field: &HeatMap) -> Result<Vec<u8>, String> {
+    let layout = PictureLayout::new(field);
+    let PictureLayout {
         width,
         height,
         plot: plot @ [left, top, w, h],
@@ -171,7 +171,7 @@ pub(super) fn png(field: &Field) -> Result<Vec<u8>, String> {
             &text,
         );
     }
-    let axis = super::Axis::new("", "", f64::from(scale.0), f64::from(scale.1));
+    let axis = super::PlotAxis::new("", "", f64::from(scale.0), f64::from(scale.1));
     for (place, text) in axis.ticks(8) {
         let y = top + h - (place * h as f64) as usize;
         canvas.rectangle([bar + bar_w, y, 5, 1], [0; 3]);

@@ -127,7 +127,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     }
     let left = libm::exp10(across.low.into());
     for (i, slope) in roofline.slopes.iter().enumerate() {
-        let colour = colour::hex(colour::apart(i));
+        let colour = colour::hex(colour::pick_colour(i));
         // Up to the highest ceiling.
         let right = peak / slope.bytes_per_second;
         let _ = writeln!(
@@ -148,7 +148,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     }
     for point in &roofline.points {
         let slope = roofline.slopes.iter().position(|s| s.name == point.channel);
-        let colour = colour::hex(colour::apart(slope.unwrap_or(0)));
+        let colour = colour::hex(colour::pick_colour(slope.unwrap_or(0)));
         let mut draw = |what: &str, rate: f64, fill: &str| {
             let _ = writeln!(
                 svg,
@@ -228,7 +228,7 @@ fn plain(decade: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cp2_model::{Ceiling, Point, Slope};
+    use cp2_model::{Ceiling, RooflinePoint, Slope};
 
     /// The numbers behind `key` in every line that has it.
     fn numbers(svg: &str, line: &str, key: &str) -> Vec<f64> {
@@ -256,7 +256,7 @@ mod tests {
                 name: "dma".to_owned(),
                 bytes_per_second: 4e9,
             }],
-            points: vec![Point {
+            points: vec![RooflinePoint {
                 channel: "dma".to_owned(),
                 intensity: 3.0,
                 flops_per_second: 6e9,

@@ -1,12 +1,12 @@
 //! SVG: the coloured area is an embedded image, everything else is text and lines.
 
-use super::{Axis, Field, Layout, MARK_RADIUS, colour, raster};
+use super::{HeatMap, MARK_RADIUS, PictureLayout, PlotAxis, colour, raster};
 use std::fmt::Write as _;
 
 /// The whole picture.
-pub(super) fn svg(field: &Field) -> Result<String, String> {
-    let layout = Layout::new(field);
-    let Layout {
+pub(super) fn svg(field: &HeatMap) -> Result<String, String> {
+    let layout = PictureLayout::new(field);
+    let PictureLayout {
         width,
         height,
         plot: [left, top, w, h],
@@ -74,7 +74,7 @@ pub(super) fn svg(field: &Field) -> Result<String, String> {
             base + 18
         ))?;
     }
-    let colours = Axis::new("", "", f64::from(low), f64::from(high));
+    let colours = PlotAxis::new("", "", f64::from(low), f64::from(high));
     for (axis, x, tick, anchor) in [
         (&field.y, left, -5, "end"),
         (&colours, bar + bar_w, 5, "start"),

@@ -2,11 +2,11 @@
 
 use super::{FINDINGS, SimulationArgs, write_trace};
 use crate::io::shown;
-use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
+use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use cp2_asm::Program;
 use cp2_emu::{Finding, Objection, Owner};
 use cp2_host::profile::Profile;
-use cp2_host::{Run, Stage, StageReport};
+use cp2_host::{FinishedRun, ProgramStage, StageReport};
 use serde_json::{Value, json};
 
 /// The part of a command's outcome that follows from the run alone: exit code
@@ -14,22 +14,22 @@ use serde_json::{Value, json};
 /// that say so; the trace, which is kept in any case; profiles.
 pub(crate) fn conclude(
     args: &SimulationArgs,
-    run: &Run,
+    run: &FinishedRun,
     title: &str,
     source: impl FnMut(&str) -> Option<String>,
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    outcome: &mut CommandOutcome,
+) -> Result<(), CommandFailure> {
     let report = &run.report;
     if !report.end.is_finished() {
         // No kernel is at fault where it is the data that are others.
-        let diverged = matches!(report.end, cp2_host::End::Diverged { .. });
+        let diverged = matches!(report.end, cp2_host::RunEnd::Diverged { .. });
         outcome.exit = if diverged { BAD_INPUT } else { GUEST_FAULT };
         let pc = match &report.end {
-            cp2_host::End::Fault(fault) => Some(fault.pc),
-            cp2_host::End::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
+            cp2_host::RunEnd::Fault(fault) => Some(fault.pc),
+            cp2_host::RunEnd::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
             _ => None,
         };
-        let place = Place::new(run, report.stage.as_ref(), pc);
+        let place = FaultSite::new(run, report.stage.as_ref(), pc);
         outcome.notes += &format!("error: {}{place}\n", report.end);
         outcome.json["place"] = place.json();
         let overwritten = |f: &Finding| {
@@ -73,12 +73,12 @@ pub(crate) fn conclude(
 }
 
 /// What the checkers found, each with its place.
-fn findings(run: &Run, outcome: &mut Outcome) {
+fn findings(run: &FinishedRun, outcome: &mut CommandOutcome) {
     let found = &run.report.findings;
     let mut all = Vec::new();
     for (number, finding) in found.iter().enumerate() {
         let stage = run.report.stages.get(finding.launched as usize);
-        let place = Place::new(run, stage.map(|report| &report.stage), finding.pc);
+        let place = FaultSite::new(run, stage.map(|report| &report.stage), finding.pc);
         if number < FINDINGS {
             outcome.notes += &format!("check: {finding}{place}\n");
         }
@@ -96,9 +96,9 @@ fn findings(run: &Run, outcome: &mut Outcome) {
 /// What each program did in each pass, with its profile if that is asked for.
 fn stages(
     args: &SimulationArgs,
-    run: &Run,
+    run: &FinishedRun,
     mut source: impl FnMut(&str) -> Option<String>,
-    outcome: &mut Outcome,
+    outcome: &mut CommandOutcome,
 ) {
     let stages = &run.report.stages;
     if stages.is_empty() {
@@ -130,7 +130,7 @@ fn stages(
 }
 
 /// A heading of what is about one stage.
-pub(crate) fn heading(run: &Run, what: &str, stage: &Stage) -> String {
+pub(crate) fn heading(run: &FinishedRun, what: &str, stage: &ProgramStage) -> String {
     match &stage.pass {
         Some(pass) => format!("{what} of {pass}, {}", name(run, stage)),
         None => format!("{what} of {}", name(run, stage)),
@@ -138,20 +138,20 @@ pub(crate) fn heading(run: &Run, what: &str, stage: &Stage) -> String {
 }
 
 /// The name of a stage's program.
-pub(crate) fn name<'a>(run: &'a Run, stage: &Stage) -> &'a str {
+pub(crate) fn name<'a>(run: &'a FinishedRun, stage: &ProgramStage) -> &'a str {
     let placed = stage
         .program
         .and_then(|program| run.programs().get(program));
     placed.map_or("", |placed| &placed.name)
 }
 
-fn program<'a>(run: &'a Run, stage: &Stage) -> Option<&'a Program> {
+fn program<'a>(run: &'a FinishedRun, stage: &ProgramStage) -> Option<&'a Program> {
     let placed = run.programs().get(stage.program?)?;
     Some(&placed.program)
 }
 
 /// A stage as JSON.
-fn object(run: &Run, report: &StageReport) -> Value {
+fn object(run: &FinishedRun, report: &StageReport) -> Value {
     json!({
         "pass": report.stage.pass,
         "program": name(run, &report.stage),
@@ -169,15 +169,15 @@ fn object(run: &Run, report: &StageReport) -> Value {
 }
 
 /// Where something happened, as far as that is known.
-struct Place {
+struct FaultSite {
     file: Option<String>,
     line: Option<u32>,
     program: Option<String>,
     pass: Option<String>,
 }
 
-impl Place {
-    fn new(run: &Run, stage: Option<&Stage>, pc: Option<u32>) -> Self {
+impl FaultSite {
+    fn new(run: &FinishedRun, stage: Option<&ProgramStage>, pc: Option<u32>) -> Self {
         let program = stage.and_then(|stage| program(run, stage));
         let location = program
             .zip(pc)
@@ -196,7 +196,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for FaultSite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some((file, line)) = self.file.as_ref().zip(self.line) {
             write!(f, " at {file}:{line}")?;

@@ -1,7 +1,7 @@
 //! Whether what is drawn is what was.
 
 use crate::common::{any_machine, descriptor};
-use cp2_tests::drawn::{compare, of_strategy};
+use cp2_tests::drawn::{compare, digest_strategy};
 use std::path::Path;
 
 #[test]
@@ -10,8 +10,8 @@ fn the_same_is_drawn() {
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transfers/drawn.txt"),
         "-p cp2-dma --test transfers the_same_is_drawn",
         &[
-            ("descriptors", of_strategy(descriptor())),
-            ("machines", of_strategy(any_machine())),
+            ("descriptors", digest_strategy(descriptor())),
+            ("machines", digest_strategy(any_machine())),
         ],
     );
 }

@@ -10,7 +10,7 @@ pub const NAN: u32 = 0x7fc0_0000;
 /// arithmetic in the default environment, which Rust requires everywhere but
 /// on 32-bit x86 without SSE2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plain;
+pub struct PlainAlu;
 
 #[cfg(all(target_arch = "x86", not(target_feature = "sse2")))]
 compile_error!("x87 arithmetic rounds twice: build for a target with SSE2");
@@ -28,7 +28,7 @@ fn mask(condition: bool) -> u32 {
     if condition { u32::MAX } else { 0 }
 }
 
-impl Alu for Plain {
+impl Alu for PlainAlu {
     type L = u32;
 
     fn constant(&mut self, bits: u32) -> u32 {

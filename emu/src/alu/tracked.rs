@@ -1,11 +1,11 @@
 //! A checking implementation: bits, and whether they were ever written.
 
-use super::{Alu, Plain};
+use super::{Alu, PlainAlu};
 use crate::semantics::elementary::Function;
 
 /// Lanes that remember whether everything they depend on was initialised.
 ///
-/// The bits are [`Plain`]'s. A result is initialised when all operands are;
+/// The bits are [`PlainAlu`]'s. A result is initialised when all operands are;
 /// values that are masked away afterwards still count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tracked;
@@ -33,10 +33,10 @@ impl TrackedBits {
 macro_rules! lift {
     (unary: $($unary:ident)*; binary: $($binary:ident)*;) => {
         $(fn $unary(&mut self, a: TrackedBits) -> TrackedBits {
-            TrackedBits { bits: Plain.$unary(a.bits), ..a }
+            TrackedBits { bits: PlainAlu.$unary(a.bits), ..a }
         })*
         $(fn $binary(&mut self, a: TrackedBits, b: TrackedBits) -> TrackedBits {
-            TrackedBits { bits: Plain.$binary(a.bits, b.bits), initialised: a.initialised && b.initialised }
+            TrackedBits { bits: PlainAlu.$binary(a.bits, b.bits), initialised: a.initialised && b.initialised }
         })*
     };
 }
@@ -50,7 +50,7 @@ impl Alu for Tracked {
 
     fn elementary(&mut self, function: Function, a: TrackedBits) -> TrackedBits {
         TrackedBits {
-            bits: Plain.elementary(function, a.bits),
+            bits: PlainAlu.elementary(function, a.bits),
             ..a
         }
     }

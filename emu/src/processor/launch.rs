@@ -1,8 +1,8 @@
 //! Launching a kernel.
 
 use super::{LaunchError, Processor};
-use crate::engine::Status;
-use crate::protection::Protection;
+use crate::check::protection::Protection;
+use crate::engines::reference::Status;
 use cp2_dma::Transfer;
 use cp2_machine::Cycles;
 use std::sync::Arc;

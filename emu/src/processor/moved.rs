@@ -1,8 +1,8 @@
 //! A processor's state, moved to another place of a run that repeats itself.
 
 use super::Processor;
+use crate::account::counters::Counters;
 use crate::core::Core;
-use crate::counters::Counters;
 use cp2_asm::isa::{SCALARS, Scalar};
 use cp2_dma::Transfer;
 use cp2_machine::Cycles;
@@ -17,7 +17,7 @@ pub struct Course {
 impl Course {
     /// How far it has come since `before`.
     #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
+    pub fn elapsed_since(&self, before: &Self) -> Self {
         let difference = |now: &[u32], before: &[u32]| {
             let both = now.iter().zip(before);
             both.map(|(now, before)| now.wrapping_sub(*before))
@@ -61,7 +61,7 @@ impl<T: Transfer + Clone> Processor<T> {
 
     /// Becomes as `other` is, but for system memory, and with counters that begin
     /// anew. What the engine has made of programs stays.
-    pub fn follow(&mut self, other: &Self) {
+    pub fn copy_state(&mut self, other: &Self) {
         self.cp2.follow(&other.cp2);
         self.transfers.clone_from(&other.transfers);
         self.checker.clone_from(&other.checker);

@@ -1,6 +1,6 @@
 //! What a processor answers.
 
-use crate::fault::Fault;
+use crate::core::fault::Fault;
 use crate::transfers::TransferRecord;
 use cp2_dma::{CopyError, Descriptor, DescriptorError};
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 /// A machine whose time base is worked out once: it takes divisions, and is asked for at every stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Arc<Machine>", into = "Arc<Machine>")]
-pub(super) struct Timed {
+pub(super) struct TimedMachine {
     machine: Arc<Machine>,
     base: TimeBase,
 }
 
-impl Timed {
+impl TimedMachine {
     pub(super) fn all(&self) -> &Arc<Machine> {
         &self.machine
     }
@@ -23,20 +23,20 @@ impl Timed {
     }
 }
 
-impl From<Arc<Machine>> for Timed {
+impl From<Arc<Machine>> for TimedMachine {
     fn from(machine: Arc<Machine>) -> Self {
         let base = machine.time_base();
         Self { machine, base }
     }
 }
 
-impl From<Timed> for Arc<Machine> {
-    fn from(timed: Timed) -> Self {
+impl From<TimedMachine> for Arc<Machine> {
+    fn from(timed: TimedMachine) -> Self {
         timed.machine
     }
 }
 
-impl Deref for Timed {
+impl Deref for TimedMachine {
     type Target = Machine;
 
     fn deref(&self) -> &Machine {

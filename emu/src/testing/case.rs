@@ -1,6 +1,6 @@
 //! A random program with everything around it.
 
-use super::items::{Item, any_item};
+use super::items::{ProgramItem, any_item};
 use super::layout::lay_out;
 use super::machines::any_machine;
 use cp2_asm::isa::Word;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// What a program is like as a whole.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct ProgramShape {
     /// Functions after the main routine.
     pub functions: usize,
     /// Registers per section that it uses: few of them mean many stalls.
@@ -39,7 +39,7 @@ pub enum Fill {
 
 /// What the control CPU does at some time.
 #[derive(Clone, Debug)]
-pub enum Deed {
+pub enum ControlAction {
     /// Submits a transfer between system memory and DMEM.
     Transfer {
         /// Load rather than store.
@@ -77,16 +77,16 @@ pub enum Deed {
 
 /// A program, the machine it runs on, its data, and what happens meanwhile.
 #[derive(Clone)]
-pub struct Case {
+pub struct LockstepCase {
     /// The machine.
     pub machine: Arc<Machine>,
     /// What the program is like.
-    pub shape: Shape,
-    items: Vec<Item>,
+    pub shape: ProgramShape,
+    items: Vec<ProgramItem>,
     /// Contents of the memories.
     pub fill: Fill,
     /// Deeds of the control CPU, each some cycles after the one before.
-    pub deeds: Vec<(u16, Deed)>,
+    pub deeds: Vec<(u16, ControlAction)>,
     /// Where further launches begin, modulo the program's length.
     pub launches: Vec<u16>,
     /// Cycles between comparisons.
@@ -96,14 +96,14 @@ pub struct Case {
 }
 
 /// Any case whose program has at most `items` items.
-pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<Case> {
+pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<LockstepCase> {
     let shape = (
         0usize..4,
         select(vec![6u8, 20, 64]),
         select(vec![3u32, 20, 100]),
         prop::bool::weighted(0.3),
     )
-        .prop_map(|(functions, registers, passes, unruly)| Shape {
+        .prop_map(|(functions, registers, passes, unruly)| ProgramShape {
             functions,
             registers,
             passes,
@@ -126,7 +126,7 @@ pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<Case> {
         prop::collection::vec(1u16..900, 1..6),
     )
         .prop_map(
-            |(machine, shape, items, fill, deeds, launches, every, cuts)| Case {
+            |(machine, shape, items, fill, deeds, launches, every, cuts)| LockstepCase {
                 machine,
                 shape,
                 items,
@@ -140,19 +140,19 @@ pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<Case> {
         .boxed()
 }
 
-fn any_deed() -> BoxedStrategy<Deed> {
+fn any_deed() -> BoxedStrategy<ControlAction> {
     let event = prop::option::of(0u8..4);
     let place = (any::<u16>(), any::<u16>());
     let run = prop_oneof![3 => 0u8..12, 1 => 12u8..100];
     prop_oneof![
         8 => (any::<bool>(), any::<u8>(), place, run, 0u8..8, 0u8..3, event).prop_map(
-            |(load, target, (slot, local), run, runs, gap, event)| Deed::Transfer {
+            |(load, target, (slot, local), run, runs, gap, event)| ControlAction::Transfer {
                 load, target, slot, local, run, runs, gap, event,
             }
         ),
         1 => (any::<u16>(), 0u8..40, prop::bool::weighted(0.2))
-            .prop_map(|(word, words, garbage)| Deed::Replace { word, words, garbage }),
-        2 => (0u8..4).prop_map(|event| Deed::Post { event }),
+            .prop_map(|(word, words, garbage)| ControlAction::Replace { word, words, garbage }),
+        2 => (0u8..4).prop_map(|event| ControlAction::Post { event }),
     ]
     .boxed()
 }
@@ -171,7 +171,7 @@ fn drawn<T: fmt::Debug>(strategy: &BoxedStrategy<T>, seed: &[u8]) -> Option<T> {
     Some(strategy.new_tree(&mut runner).ok()?.current())
 }
 
-impl Case {
+impl LockstepCase {
     /// A case for a fuzzer: every eight bytes but the first eight are an item of
     /// the program, so that similar bytes are similar programs.
     #[must_use]
@@ -206,7 +206,7 @@ impl Case {
     }
 }
 
-impl fmt::Debug for Case {
+impl fmt::Debug for LockstepCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             machine,

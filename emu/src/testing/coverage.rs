@@ -6,7 +6,7 @@ use std::fmt;
 /// A row of the instruction table, with its addressing mode where it has one.
 /// The row determines the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Row {
+pub struct CoverageRow {
     /// The row.
     pub op: Op,
     /// Its addressing mode, by its place in [`MODES`].
@@ -18,7 +18,7 @@ const MODES: [&str; 5] = ["offset", "post-increment", "step", "modulo", "reverse
 /// Places of a row in a count: without a mode, and in each.
 const COLUMNS: usize = 1 + MODES.len();
 
-impl Row {
+impl CoverageRow {
     /// Every row in every addressing mode.
     pub fn all() -> impl Iterator<Item = Self> {
         Op::ALL.iter().flat_map(|&op| {
@@ -36,7 +36,7 @@ impl Row {
         self.op as usize * COLUMNS + self.mode.map_or(0, |mode| 1 + mode)
     }
 
-    fn of(inst: &cp2_asm::isa::Inst) -> Self {
+    fn from_inst(inst: &cp2_asm::isa::Inst) -> Self {
         let mode = match inst.addr.mode {
             Mode::Offset(_) => 0,
             Mode::Post(_) => 1,
@@ -51,7 +51,7 @@ impl Row {
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for CoverageRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = self.op.row();
         write!(f, "{:?} ({}, {:?})", self.op, row.mnemonic, row.form)?;
@@ -92,7 +92,7 @@ impl Coverage {
     fn book(&mut self, word: &Word, times: i64) {
         self.words += times;
         for inst in [&word.arith, &word.mem] {
-            self.times[Row::of(inst).place()] += times;
+            self.times[CoverageRow::from_inst(inst).place()] += times;
         }
     }
 
@@ -104,7 +104,7 @@ impl Coverage {
 
     /// Times a row was executed.
     #[must_use]
-    pub fn of(&self, row: Row) -> u64 {
+    pub fn count_executed(&self, row: CoverageRow) -> u64 {
         self.times[row.place()].try_into().unwrap_or(0)
     }
 

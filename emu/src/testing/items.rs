@@ -10,7 +10,7 @@ use proptest::strategy::Union;
 
 /// A piece of a program.
 #[derive(Clone, Debug)]
-pub(super) enum Item {
+pub(super) enum ProgramItem {
     /// A word that the next word follows.
     Plain {
         word: Word,
@@ -22,7 +22,7 @@ pub(super) enum Item {
     /// A hardware loop over the next `items` items.
     Loop {
         arith: Inst,
-        count: Count,
+        count: LoopCount,
         passes: u8,
         items: u8,
     },
@@ -60,7 +60,7 @@ pub(super) enum Via {
 
 /// How a hardware loop gets its count.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Count {
+pub(super) enum LoopCount {
     /// A constant.
     Immediate,
     /// `movi` and a register.
@@ -70,12 +70,12 @@ pub(super) enum Count {
 }
 
 /// Any item; `unruly` words where `unruly` allows.
-pub(super) fn any_item() -> BoxedStrategy<Item> {
+pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
     let arith = || any_inst(Slot::Arith);
     let plain =
         (arith(), any_plain(), prop::bool::weighted(0.02)).prop_map(|(arith, mem, unruly)| {
             let word = Word { arith, mem };
-            Item::Plain { word, unruly }
+            ProgramItem::Plain { word, unruly }
         });
     let via = select(vec![
         Via::Immediate,
@@ -84,23 +84,27 @@ pub(super) fn any_item() -> BoxedStrategy<Item> {
         Via::Step,
         Via::NewStep,
     ]);
-    let count = select(vec![Count::Immediate, Count::Register, Count::Load]);
+    let count = select(vec![
+        LoopCount::Immediate,
+        LoopCount::Register,
+        LoopCount::Load,
+    ]);
     let branches = select(vec![Op::Jmp, Op::Bz, Op::Bnz, Op::Bneg, Op::Bpos]);
     let distance = prop_oneof![4 => 0u8..6, 1 => 0u8..60];
     prop_oneof![
         60 => plain,
         6 => (any::<u8>(), via, any::<u16>())
-            .prop_map(|(register, via, value)| Item::Point { register, via, value }),
+            .prop_map(|(register, via, value)| ProgramItem::Point { register, via, value }),
         4 => (arith(), count, 1u8..9, 1u8..40)
-            .prop_map(|(arith, count, passes, items)| Item::Loop { arith, count, passes, items }),
+            .prop_map(|(arith, count, passes, items)| ProgramItem::Loop { arith, count, passes, items }),
         1 => (any::<bool>(), 1u8..7, 1u8..30)
-            .prop_map(|(up, passes, items)| Item::Again { up, passes, items }),
-        1 => (1u8..6).prop_map(|depth| Item::Nest { depth }),
+            .prop_map(|(up, passes, items)| ProgramItem::Again { up, passes, items }),
+        1 => (1u8..6).prop_map(|depth| ProgramItem::Nest { depth }),
         4 => (arith(), branches, 0u8..64, distance)
-            .prop_map(|(arith, op, scalar, words)| Item::Skip { arith, op, scalar, words }),
-        2 => (arith(), any::<u8>()).prop_map(|(arith, function)| Item::Call { arith, function }),
+            .prop_map(|(arith, op, scalar, words)| ProgramItem::Skip { arith, op, scalar, words }),
+        2 => (arith(), any::<u8>()).prop_map(|(arith, function)| ProgramItem::Call { arith, function }),
         1 => (arith(), select(vec![Op::Wait, Op::Signal]), 0u8..4)
-            .prop_map(|(arith, op, event)| Item::Event { arith, op, event }),
+            .prop_map(|(arith, op, event)| ProgramItem::Event { arith, op, event }),
     ]
     .boxed()
 }

@@ -5,8 +5,8 @@
 //! table of good addresses and small counts and is never written; `c12..c15`
 //! count the loops by branches; other scalar results go to `c0..c11`.
 
-use super::case::Shape;
-use super::items::{Count, Item, Via};
+use super::case::ProgramShape;
+use super::items::{LoopCount, ProgramItem, Via};
 use super::tame::tame;
 use cp2_asm::isa::{Address, Inst, Mode, Op, RegSet, SCALARS, Scalar, Word};
 use cp2_machine::Machine;
@@ -67,8 +67,8 @@ fn initial(machine: &Machine, scalar: Scalar) -> Option<i32> {
 }
 
 /// A program of the items, the main routine first.
-pub(super) fn lay_out(machine: &Machine, shape: &Shape, items: &[Item]) -> Vec<Word> {
-    let mut builder = Builder {
+pub(super) fn lay_out(machine: &Machine, shape: &ProgramShape, items: &[ProgramItem]) -> Vec<Word> {
+    let mut builder = ProgramBuilder {
         machine,
         shape,
         words: Vec::new(),
@@ -89,7 +89,7 @@ pub(super) fn lay_out(machine: &Machine, shape: &Shape, items: &[Item]) -> Vec<W
 }
 
 /// A loop whose end is still to come.
-struct Open {
+struct OpenLoop {
     kind: Kind,
     /// Items still inside.
     left: u8,
@@ -103,11 +103,11 @@ enum Kind {
     Branches(usize, Scalar, bool),
 }
 
-struct Builder<'a> {
+struct ProgramBuilder<'a> {
     machine: &'a Machine,
-    shape: &'a Shape,
+    shape: &'a ProgramShape,
     words: Vec<Word>,
-    open: Vec<Open>,
+    open: Vec<OpenLoop>,
     /// Last word of the hardware loop closed last.
     ended: Option<usize>,
     /// Branches of the present routine, and how many words they skip.
@@ -118,8 +118,8 @@ struct Builder<'a> {
     starts: Vec<usize>,
 }
 
-impl Builder<'_> {
-    fn routine(&mut self, items: &[Item], end: Op) {
+impl ProgramBuilder<'_> {
+    fn routine(&mut self, items: &[ProgramItem], end: Op) {
         self.starts.push(self.words.len());
         for item in items {
             // The item counts for the loops that are open before it.
@@ -142,31 +142,31 @@ impl Builder<'_> {
         }
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &ProgramItem) {
         match *item {
-            Item::Plain { word, unruly } => {
+            ProgramItem::Plain { word, unruly } => {
                 let word = tame(word, self.machine, self.shape, unruly && self.shape.unruly);
                 self.words.push(word);
             }
-            Item::Point {
+            ProgramItem::Point {
                 register,
                 via,
                 value,
             } => self.point(register % 15, via, value),
-            Item::Loop {
+            ProgramItem::Loop {
                 arith,
                 count,
                 passes,
                 items,
             } => self.hardware(arith, count, passes.into(), items),
-            Item::Again { up, passes, items } => self.branches(up, passes.into(), items),
-            Item::Nest { depth } => {
+            ProgramItem::Again { up, passes, items } => self.branches(up, passes.into(), items),
+            ProgramItem::Nest { depth } => {
                 for level in 0..depth {
                     let passes = u32::from(level % 2) + 1;
-                    self.hardware(Word::NOP.arith, Count::Immediate, passes, 1);
+                    self.hardware(Word::NOP.arith, LoopCount::Immediate, passes, 1);
                 }
             }
-            Item::Skip {
+            ProgramItem::Skip {
                 arith,
                 op,
                 scalar,
@@ -179,12 +179,12 @@ impl Builder<'_> {
                 self.skips.push((self.words.len(), words));
                 self.control(arith, mem);
             }
-            Item::Call { arith, function } => {
+            ProgramItem::Call { arith, function } => {
                 let routine = self.starts.len() - 1;
                 self.calls.push((self.words.len(), routine, function));
                 self.control(arith, Inst::new(Op::Call));
             }
-            Item::Event { arith, op, event } => {
+            ProgramItem::Event { arith, op, event } => {
                 let mut mem = Inst::new(op);
                 let events = self.machine.cp2.events as i32;
                 // Most machines have all 32.
@@ -263,19 +263,19 @@ impl Builder<'_> {
         items.min(outer.saturating_sub(1))
     }
 
-    fn hardware(&mut self, arith: Inst, count: Count, passes: u32, items: u8) {
+    fn hardware(&mut self, arith: Inst, count: LoopCount, passes: u32, items: u8) {
         let mut passes = passes.min(self.allowed());
         // Free as a counter: used at once.
         let register = Scalar::control(11);
         let mut mem = Inst::new(Op::LoopX);
         mem.r[0] = register.0;
         match count {
-            Count::Immediate => {
+            LoopCount::Immediate => {
                 mem = Inst::new(Op::LoopI);
                 mem.imm = passes as i32;
             }
-            Count::Register => self.scalar(Op::Movi, &[register.0], passes as i32),
-            Count::Load => {
+            LoopCount::Register => self.scalar(Op::Movi, &[register.0], passes as i32),
+            LoopCount::Load => {
                 passes = (passes - 1).min(COUNTS - 1);
                 self.load_entry(Op::LdX, register.0, ADDRESSES + passes);
             }
@@ -288,7 +288,7 @@ impl Builder<'_> {
 
     fn branches(&mut self, up: bool, passes: u32, items: u8) {
         let passes = passes.min(self.allowed());
-        let mine = |o: &&Open| matches!(o.kind, Kind::Branches(..));
+        let mine = |o: &&OpenLoop| matches!(o.kind, Kind::Branches(..));
         let depth = self.open.iter().filter(mine).count() as u8 + self.starts.len() as u8;
         let counter = Scalar::control(12 + depth % 4);
         let first = if up {
@@ -303,7 +303,7 @@ impl Builder<'_> {
 
     fn push(&mut self, kind: Kind, left: u8, passes: u32) {
         let passes = passes.max(1);
-        self.open.push(Open { kind, left, passes });
+        self.open.push(OpenLoop { kind, left, passes });
         if left == 0 {
             self.close();
         }

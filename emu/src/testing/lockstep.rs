@@ -1,11 +1,15 @@
 //! One case on two processors, compared as a whole again and again.
 
-use super::case::{Case, Deed};
+use super::case::{ControlAction, LockstepCase};
 use super::difference::difference;
 use super::layout::{LOW, TABLE, table};
-use super::ran::Ran;
+use super::ran::ExecutedWords;
+use crate::Counters;
+use crate::Notice;
+use crate::Processor;
+use crate::Quiet;
+use crate::Status;
 use crate::semantics::action::{Action, action};
-use crate::{Counters, Notice, Processor, Quiet, Status};
 use cp2_asm::isa::Word;
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Cycles, Machine, Ticks};
@@ -29,7 +33,7 @@ pub struct Summary {
     /// Words executed, and cycles by cause.
     pub counters: Counters,
     /// What ran the words.
-    pub ran: Ran,
+    pub ran: ExecutedWords,
     /// Words of blocks that ran while a transfer did.
     pub beside_transfers: u64,
     /// Times a kernel was found waiting for an event.
@@ -83,7 +87,7 @@ impl fmt::Display for Mismatch {
 /// # Errors
 /// Where and how they differ.
 pub fn lockstep(
-    case: &Case,
+    case: &LockstepCase,
     left: impl Fn(Arc<Machine>) -> Processor,
     right: impl Fn(Arc<Machine>) -> Processor,
 ) -> Result<Summary, Mismatch> {
@@ -111,7 +115,7 @@ pub fn lockstep(
 }
 
 struct Lockstep<'a> {
-    case: &'a Case,
+    case: &'a LockstepCase,
     words: &'a [Word],
     left: Processor,
     right: Processor,
@@ -295,10 +299,10 @@ impl Lockstep<'_> {
         Ok(())
     }
 
-    fn perform(&mut self, deed: &Deed) -> Result<(), Mismatch> {
+    fn perform(&mut self, deed: &ControlAction) -> Result<(), Mismatch> {
         let machine = self.case.machine.clone();
         match *deed {
-            Deed::Post { event } => {
+            ControlAction::Post { event } => {
                 self.post(event.into())?;
             }
             // Illegal ones are refused: alike.
@@ -312,10 +316,10 @@ impl Lockstep<'_> {
 }
 
 /// The descriptor of a deed that is a transfer.
-fn descriptor(deed: &Deed, machine: &Machine, program: usize) -> Descriptor {
+fn descriptor(deed: &ControlAction, machine: &Machine, program: usize) -> Descriptor {
     let granule = machine.dma.granule.0;
     match *deed {
-        Deed::Transfer {
+        ControlAction::Transfer {
             load,
             target,
             slot,
@@ -354,7 +358,7 @@ fn descriptor(deed: &Deed, machine: &Machine, program: usize) -> Descriptor {
             d.event = event.map(u32::from);
             d
         }
-        Deed::Replace {
+        ControlAction::Replace {
             word,
             words,
             garbage,
@@ -368,7 +372,7 @@ fn descriptor(deed: &Deed, machine: &Machine, program: usize) -> Descriptor {
             Descriptor::load(Target::Program, from + at, at as u32, count * granule)
         }
         // No transfer; refused by every machine.
-        Deed::Post { .. } => Descriptor::load(Target::Program, 0, 0, 0),
+        ControlAction::Post { .. } => Descriptor::load(Target::Program, 0, 0, 0),
     }
 }
 

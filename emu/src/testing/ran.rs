@@ -1,15 +1,15 @@
 //! Which part of an engine ran which words.
 
 use super::Coverage;
-use crate::account::By;
-use crate::decoded::Decoded;
+use crate::account::coverage::EngineTier;
+use crate::core::decoded::Decoded;
 
 /// Hardware loops around a word that are told apart; more count as so many.
 const DEEPEST: usize = 3;
 
 /// The words an engine ran.
 #[derive(Clone, Debug, Default)]
-pub struct Ran {
+pub struct ExecutedWords {
     /// By the reference engine's step.
     pub step: Coverage,
     /// By the portable tier.
@@ -20,7 +20,7 @@ pub struct Ran {
     pub nested: [u64; DEEPEST + 1],
 }
 
-impl Ran {
+impl ExecutedWords {
     /// Whether there is anything to tell.
     pub(crate) const KEPT: bool = true;
 
@@ -42,7 +42,7 @@ impl Ran {
         words: &[Decoded],
         passes: u64,
         rest: usize,
-        by: By,
+        by: EngineTier,
         loops: usize,
     ) {
         for (i, word) in words.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Ran {
     }
 
     /// Books a word inside `loops` loops.
-    pub(crate) fn word(&mut self, word: &Decoded, by: By, loops: usize) {
+    pub(crate) fn word(&mut self, word: &Decoded, by: EngineTier, loops: usize) {
         self.times(word, 1, by, loops);
     }
 
@@ -77,14 +77,14 @@ impl Ran {
         }
     }
 
-    fn times(&mut self, word: &Decoded, times: u64, by: By, loops: usize) {
+    fn times(&mut self, word: &Decoded, times: u64, by: EngineTier, loops: usize) {
         let rows = match by {
-            By::Step => &mut self.step,
-            By::Portable => &mut self.portable,
-            By::Emitted => &mut self.emitted,
+            EngineTier::Step => &mut self.step,
+            EngineTier::Portable => &mut self.portable,
+            EngineTier::Emitted => &mut self.emitted,
         };
         rows.add(&word.word, times);
-        if by != By::Step {
+        if by != EngineTier::Step {
             self.nested[loops.min(DEEPEST)] += times;
         }
     }

@@ -1,13 +1,13 @@
 //! Words that neither fault nor clobber what the program relies on.
 
-use super::case::Shape;
+use super::case::ProgramShape;
 use crate::semantics::action::{Action, Data, action};
 use cp2_asm::isa::{Inst, Kind, Mode, Op, Scalar, Word};
 use cp2_machine::Machine;
 
 /// The word with operations and registers that exist and, unless `unruly`, accesses that
 /// are aligned and stay near their start, and scalar results that do no harm.
-pub(super) fn tame(mut word: Word, machine: &Machine, shape: &Shape, unruly: bool) -> Word {
+pub(super) fn tame(mut word: Word, machine: &Machine, shape: &ProgramShape, unruly: bool) -> Word {
     if !unruly {
         has(&mut word.arith, machine, Op::Nop);
         has(&mut word.mem, machine, Op::MemNop);

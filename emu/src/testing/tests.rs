@@ -3,9 +3,13 @@
 
 mod drawn;
 
-use super::{Ran, Row, Summary, cases, lockstep};
-use crate::simd::Simd;
-use crate::{Cause, Causes, Engine, Notice, Processor};
+use super::{CoverageRow, ExecutedWords, Summary, cases, lockstep};
+use crate::Cause;
+use crate::Causes;
+use crate::Engine;
+use crate::Notice;
+use crate::Processor;
+use crate::core::simd::Simd;
 use cp2_asm::isa::Op;
 use cp2_machine::{Class, Machine};
 use proptest::proptest;
@@ -25,7 +29,7 @@ struct Total {
     /// Cases with 500 words of blocks and more.
     long: u64,
     comparisons: u64,
-    ran: Ran,
+    ran: ExecutedWords,
     /// Words of blocks with one port, where none is beside a transfer, and with two.
     ports: [u64; 2],
     beside_transfers: u64,
@@ -39,7 +43,7 @@ struct Total {
 
 impl Total {
     fn add(&mut self, machine: &Machine, summary: &Summary) {
-        if Engine::default().on(machine) == Engine::Reference {
+        if Engine::default().resolve_engine(machine) == Engine::Reference {
             return;
         }
         let words = summary.ran.blocks();
@@ -140,26 +144,26 @@ impl Total {
             self.long,
             self.cases
         );
-        let rare = |times: &dyn Fn(Row) -> u64| {
-            let all = Row::all().map(|row| (row, times(row)));
-            let enough = |row: &Row| if row.op == Op::Stop { STOPS } else { OFTEN };
+        let rare = |times: &dyn Fn(CoverageRow) -> u64| {
+            let all = CoverageRow::all().map(|row| (row, times(row)));
+            let enough = |row: &CoverageRow| if row.op == Op::Stop { STOPS } else { OFTEN };
             all.filter(|(row, n)| *n < enough(row))
                 .map(|(row, n)| format!("{row}: {n}\n"))
                 .collect::<String>()
         };
         let blocks = rare(&|row| {
             let stepped = if STEPPED.contains(&row.op) {
-                ran.step.of(row)
+                ran.step.count_executed(row)
             } else {
                 0
             };
-            ran.portable.of(row) + ran.emitted.of(row) + stepped
+            ran.portable.count_executed(row) + ran.emitted.count_executed(row) + stepped
         });
         assert!(blocks.is_empty(), "run too rarely:\n{blocks}");
         if tier != Simd::None {
             let emitted = rare(&|row| match row.op {
                 op if STEPPED.contains(&op) || CALLED.contains(&op) => OFTEN,
-                _ => ran.emitted.of(row),
+                _ => ran.emitted.count_executed(row),
             });
             assert!(emitted.is_empty(), "emitted too rarely:\n{emitted}");
         }
@@ -224,7 +228,7 @@ const FAULTS: [&str; 9] = [
 
 impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ran {
+        let ExecutedWords {
             step,
             portable,
             emitted,

@@ -7,7 +7,7 @@ use common::machine;
 use cp2_asm::isa::Word;
 use cp2_asm::testing::any_word_on;
 use cp2_asm::{Options, Program, Source, assemble};
-use cp2_emu::count::{Counter, Mark, Step, Uncounted};
+use cp2_emu::cycles::{Counter, KernelInterval, Mark, Uncounted};
 use cp2_emu::{Engine, Notice, Processor};
 use cp2_machine::{ClassMap, Cycles, Machine};
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn counted(machine: &Machine, words: &[u64], arguments: &[u32]) -> Result<Vec<u6
     let steps = counter.count(machine, ARGUMENTS, (ARGUMENTS, arguments))?;
     let mut now = 0;
     let mut marks = Vec::new();
-    for Step { cycles, mark, .. } in steps.steps() {
+    for KernelInterval { cycles, mark, .. } in steps.steps() {
         let at = now + cycles;
         now = at + 1;
         if mark != Mark::Wait(0) {
@@ -213,7 +213,7 @@ fn steps(
     counter: &mut Counter,
     machine: &Machine,
     arguments: &[u32],
-) -> Result<(Vec<Step>, u64), Uncounted> {
+) -> Result<(Vec<KernelInterval>, u64), Uncounted> {
     let counted = counter.count(machine, ARGUMENTS, (ARGUMENTS, arguments))?;
     Ok((counted.steps().take(1000).collect(), counted.cycles()))
 }

@@ -9,7 +9,7 @@ use cp2_asm::isa::{Mode, Op};
 use cp2_dma::{
     Descriptor, Direction, LocalMemory, Recipient, Run, Target, Transfer, copy, transfer_time,
 };
-use cp2_emu::{Notice, Objection, Processor, SystemMemory};
+use cp2_emu::{Notice, Objection, Processor, SystemRam};
 use cp2_machine::{Cycles, Machine, Ticks};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -274,16 +274,16 @@ fn races_with_a_list_are_found_and_those_beside_it_are_not() {
 #[test]
 fn stores_of_a_list_are_kept_apart() {
     let vm7 = machine("vm7");
-    let base = Arc::new(SystemMemory::new(1 << 20));
-    let mut apart = SystemMemory::sharing(base, Default::default());
+    let base = Arc::new(SystemRam::new(1 << 20));
+    let mut apart = SystemRam::sharing(base, Default::default());
     let mut local = Filled;
     let runs = [(0x80, 0, 16), (0x90, 64, 16), (0x10, 32, 32)];
     copy(&list(Direction::Store, &runs), &vm7, &mut local, &mut apart).unwrap();
     let mut seen = [9; 0xa0];
     apart.read(0, &mut seen).unwrap();
     assert_eq!(seen, [0; 0xa0]);
-    let stores = apart.take_apart().unwrap().stores;
-    let mut memory = SystemMemory::new(1 << 20);
+    let stores = apart.end_sharing().unwrap().stores;
+    let mut memory = SystemRam::new(1 << 20);
     memory.carry_out(&[&stores]).unwrap();
     memory.read(0, &mut seen).unwrap();
     for (system, local, bytes) in runs {

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use cp2_asm::isa::{Inst, Kind, Op, SCALARS, Scalar, Slot};
-use cp2_emu::alu::{Plain, Tracked, TrackedBits};
+use cp2_emu::alu::{PlainAlu, Tracked, TrackedBits};
 use cp2_emu::semantics::action::{Action, Condition, ControlOp, Data, Source, action};
 use cp2_emu::semantics::scalar::execute;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn run(inst: &Inst, scalars: &[u32; SCALARS]) -> [u32; SCALARS] {
         panic!("{inst:?}")
     };
     let mut after = *scalars;
-    execute(&mut Plain, op, &mut after);
+    execute(&mut PlainAlu, op, &mut after);
     after
 }
 

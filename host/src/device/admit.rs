@@ -1,6 +1,6 @@
 //! Commands that are refused when they are given.
 
-use super::command::{Action, Command};
+use super::command::{Command, HostAction};
 use super::cpu::{MAX_COST, cost};
 use super::error::{CommandError, HostError};
 use cp2_machine::Machine;
@@ -33,13 +33,13 @@ pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result
         }
     };
     match &command.action {
-        Action::Dma(d) => cp2_dma::validate(d, machine)
+        HostAction::Dma(d) => cp2_dma::validate(d, machine)
             .map(|_| ())
             .map_err(|e| fail(e.into()))?,
-        Action::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
-        Action::Read { address, bytes, .. } => memory(*address, *bytes)?,
-        Action::Step(step) => step.check(machine.host.memory.0).map_err(fail)?,
-        Action::Post { event } | Action::WaitSignal { event }
+        HostAction::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
+        HostAction::Read { address, bytes, .. } => memory(*address, *bytes)?,
+        HostAction::Step(step) => step.check(machine.host.memory.0).map_err(fail)?,
+        HostAction::Post { event } | HostAction::WaitSignal { event }
             if *event as usize >= machine.cp2.events =>
         {
             return Err(fail(

@@ -28,17 +28,17 @@ impl Event {
     /// That of the command which is given next.
     #[must_use]
     pub fn following(self) -> Self {
-        self.later(1)
+        self.advance_by(1)
     }
 
     /// That of the command which is given so many commands later.
     #[must_use]
-    pub fn later(self, commands: u64) -> Self {
+    pub fn advance_by(self, commands: u64) -> Self {
         Self(self.0.saturating_add(commands))
     }
 
     #[cfg(test)]
-    pub(crate) fn at(number: u64) -> Self {
+    pub(crate) fn from_number(number: u64) -> Self {
         Self(number)
     }
 }
@@ -69,7 +69,7 @@ impl Decided {
     }
 }
 
-impl Action {
+impl HostAction {
     /// Cycles that the control CPU is busy with it.
     #[must_use]
     pub fn cost(&self, machine: &Machine) -> Cycles {
@@ -80,7 +80,7 @@ impl Action {
 /// What the control CPU is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Action {
+pub enum HostAction {
     /// Build a descriptor and queue it. Complete when the transfer is.
     Dma(Descriptor),
     /// Launch a kernel. Complete at its `stop`.
@@ -148,7 +148,7 @@ pub struct Command {
     pub page: Option<u64>,
     /// What to do.
     #[serde(flatten)]
-    pub action: Action,
+    pub action: HostAction,
     /// Earlier commands that must be complete.
     #[serde(default, skip_serializing_if = "After::is_empty")]
     pub after: After,
@@ -157,7 +157,7 @@ pub struct Command {
 impl Command {
     /// A command that waits for nothing.
     #[must_use]
-    pub fn new(name: &str, action: Action) -> Self {
+    pub fn new(name: &str, action: HostAction) -> Self {
         Self {
             name: name.into(),
             page: None,
@@ -168,7 +168,7 @@ impl Command {
 
     /// The same, waiting for `events` too.
     #[must_use]
-    pub fn after(mut self, events: &[Event]) -> Self {
+    pub fn wait_for(mut self, events: &[Event]) -> Self {
         self.after.extend_from_slice(events);
         self
     }
@@ -182,6 +182,6 @@ impl Command {
 
     /// Whether nothing may overtake the command in either direction.
     pub(crate) fn is_fence(&self) -> bool {
-        matches!(self.action, Action::Read { .. } | Action::Mark)
+        matches!(self.action, HostAction::Read { .. } | HostAction::Mark)
     }
 }

@@ -1,9 +1,9 @@
 //! What the control CPU does itself, between transfers and kernels.
 
 use super::Device;
-use super::command::{Action, Command, Decided, Event};
+use super::command::{Command, Decided, Event, HostAction};
 use super::error::HostError;
-use super::memory::{Buffer, Element, from_bytes, holds, read, to_bytes};
+use super::memory::{Buffer, MemoryElement, from_bytes, holds, read, to_bytes};
 use crate::step::HostStep;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ impl Device {
     ///
     /// # Errors
     /// More values than the buffer holds.
-    pub fn host_write<T: Element>(
+    pub fn host_write<T: MemoryElement>(
         &mut self,
         name: &str,
         buffer: Buffer<T>,
@@ -20,11 +20,11 @@ impl Device {
         after: &[Event],
     ) -> Result<Event, HostError> {
         holds(buffer, values)?;
-        let action = Action::Write {
+        let action = HostAction::Write {
             address: buffer.address(),
             bytes: to_bytes(values),
         };
-        self.command(Command::new(name, action).after(after))
+        self.command(Command::new(name, action).wait_for(after))
     }
 
     /// Waits until all commands are complete, lets the control CPU read a
@@ -32,14 +32,14 @@ impl Device {
     ///
     /// # Errors
     /// A command could not be carried out.
-    pub fn host_read<T: Element>(
+    pub fn host_read<T: MemoryElement>(
         &mut self,
         name: &str,
         buffer: Buffer<T>,
     ) -> Result<Option<Vec<T>>, HostError> {
         self.command(Command::new(
             name,
-            Action::Read {
+            HostAction::Read {
                 address: buffer.address(),
                 bytes: buffer.bytes(),
                 decided: None,
@@ -55,11 +55,11 @@ impl Device {
     }
 
     /// The same of words by which the host program goes on: how often a loop is run, for one. A recording keeps what was read, and
-    /// a replay that reads something else ends there, with [`End::Diverged`](super::End::Diverged).
+    /// a replay that reads something else ends there, with [`RunEnd::Diverged`](super::RunEnd::Diverged).
     ///
     /// # Errors
     /// A command could not be carried out.
-    pub fn host_decide<T: Element>(
+    pub fn host_decide<T: MemoryElement>(
         &mut self,
         name: &str,
         buffer: Buffer<T>,
@@ -94,8 +94,8 @@ impl Device {
         step: HostStep,
         after: &[Event],
     ) -> Result<Event, HostError> {
-        let action = Action::Step(Arc::new(step));
-        self.command(Command::new(name, action).after(after))
+        let action = HostAction::Step(Arc::new(step));
+        self.command(Command::new(name, action).wait_for(after))
     }
 
     /// Ends a part of the run when everything given so far is complete, as the control CPU sees it; the report names it.
@@ -104,6 +104,6 @@ impl Device {
     /// # Errors
     /// None but those of any command.
     pub fn mark(&mut self, name: &str) -> Result<Event, HostError> {
-        self.command(Command::new(name, Action::Mark))
+        self.command(Command::new(name, HostAction::Mark))
     }
 }

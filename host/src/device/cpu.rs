@@ -1,11 +1,11 @@
 //! What the control CPU does with a command, and what it costs.
 
-use super::command::{Action, Command};
-use super::engine::Engine;
+use super::command::{Command, HostAction};
+use super::control_state::{Busy, RunningKernel, Submitted};
+use super::engine::DeviceEngine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
-use super::report::End;
-use super::state::{Busy, Kernel, Submitted};
+use super::report::RunEnd;
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_emu::SubmitError;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 /// Longest cost of one command.
 pub(crate) const MAX_COST: u64 = 1 << 48;
 
-impl Engine {
+impl DeviceEngine {
     /// Begins the oldest ready command, if any.
     pub(super) fn take_ready(&mut self) -> Result<bool, HostError> {
         let Some((command, what)) = self.state.take_ready(&self.machine) else {
@@ -60,7 +60,7 @@ impl Engine {
         };
         let mut done = true;
         let (category, bytes) = match action {
-            Action::Dma(descriptor) => {
+            HostAction::Dma(descriptor) => {
                 let bytes = if self.timeline.is_full() {
                     0
                 } else {
@@ -84,12 +84,12 @@ impl Engine {
                 done = false;
                 (Category::Descriptor, bytes)
             }
-            Action::Launch {
+            HostAction::Launch {
                 entry,
                 args,
                 protection,
             } => {
-                let stage = self.stages.of(command).unwrap_or_default();
+                let stage = self.stages.find_stage(command).unwrap_or_default();
                 let stage = u32::try_from(stage).unwrap_or(u32::MAX);
                 let launched = protection.clone();
                 let first = self
@@ -101,7 +101,7 @@ impl Engine {
                     .filter_map(|d| self.state.progress.seen(d.0))
                     .max();
                 self.state.idle.launch(self.state.now, first, last);
-                self.state.kernel = Some(Kernel {
+                self.state.kernel = Some(RunningKernel {
                     command,
                     name: name.clone(),
                     page,
@@ -113,12 +113,12 @@ impl Engine {
                 done = false;
                 (Category::Work, 0)
             }
-            Action::Work { bytes, .. } => (Category::Work, bytes),
-            Action::Write { address, bytes } => {
+            HostAction::Work { bytes, .. } => (Category::Work, bytes),
+            HostAction::Write { address, bytes } => {
                 self.processor.memory_mut().write(address, &bytes)?;
                 (Category::Work, bytes.len() as u64)
             }
-            Action::Read {
+            HostAction::Read {
                 address,
                 bytes,
                 decided,
@@ -126,7 +126,7 @@ impl Engine {
                 self.state.fenced = false;
                 if let Some(decided) = decided {
                     let found = super::memory::read(self.processor.memory(), address, bytes)?;
-                    self.diverged = (!decided.holds(&found)).then(|| End::Diverged {
+                    self.diverged = (!decided.holds(&found)).then(|| RunEnd::Diverged {
                         command,
                         name: name.to_string(),
                     });
@@ -136,22 +136,22 @@ impl Engine {
                 self.state.idle.end(self.state.now);
                 (Category::Work, bytes)
             }
-            Action::Step(step) => {
+            HostAction::Step(step) => {
                 step.run(self.processor.memory_mut())?;
                 (Category::Work, step.counts().0)
             }
-            Action::Mark => {
+            HostAction::Mark => {
                 self.state.fenced = false;
                 self.mark(&name);
                 (Category::Work, 0)
             }
-            Action::Post { event } => {
+            HostAction::Post { event } => {
                 self.processor
                     .post(event)
                     .map_err(|e| fail(&name, e.into()))?;
                 (Category::Work, 0)
             }
-            Action::WaitSignal { event } => {
+            HostAction::WaitSignal { event } => {
                 let signals = self.state.signals.get_mut(&event);
                 if let (Some(at), Some(page)) = (signals.and_then(VecDeque::pop_front), page) {
                     self.page_done(command, &name, page, at);
@@ -180,7 +180,7 @@ impl Engine {
 }
 
 /// Cycles the CPU is busy with a command.
-pub(crate) fn cost(machine: &Machine, action: &Action) -> u64 {
+pub(crate) fn cost(machine: &Machine, action: &HostAction) -> u64 {
     let touch = |bytes: u64| {
         let rate = machine.host.copy;
         let cycles =
@@ -188,16 +188,19 @@ pub(crate) fn cost(machine: &Machine, action: &Action) -> u64 {
         u64::try_from(cycles).unwrap_or(u64::MAX)
     };
     match action {
-        Action::Dma(_) => machine.host.descriptor.0,
-        Action::Work { cycles, bytes } => cycles.saturating_add(touch(*bytes)),
-        Action::Write { bytes, .. } => touch(bytes.len() as u64),
-        Action::Read { bytes, .. } => touch(*bytes),
-        Action::Step(step) => {
+        HostAction::Dma(_) => machine.host.descriptor.0,
+        HostAction::Work { cycles, bytes } => cycles.saturating_add(touch(*bytes)),
+        HostAction::Write { bytes, .. } => touch(bytes.len() as u64),
+        HostAction::Read { bytes, .. } => touch(*bytes),
+        HostAction::Step(step) => {
             let (bytes, computed) = step.counts();
             let computed = machine.host.scalar.0.saturating_mul(computed);
             touch(bytes).saturating_add(computed)
         }
-        Action::Launch { .. } | Action::Mark | Action::Post { .. } | Action::WaitSignal { .. } => 0,
+        HostAction::Launch { .. }
+        | HostAction::Mark
+        | HostAction::Post { .. }
+        | HostAction::WaitSignal { .. } => 0,
     }
 }
 

@@ -4,13 +4,13 @@
 //! executed it takes the oldest that is ready, and is busy with it for its
 //! cost; then it takes the next.
 
-use super::command::{Action, Command};
+use super::command::{Command, HostAction};
+use super::control_state::{Arrival, ControlCpuState};
 use super::error::HostError;
-use super::options::Options;
-use super::part::Part;
-use super::report::{DmaReport, End, HostReport, SingleBuffered};
-use super::stages::Stages;
-use super::state::{Arrival, State};
+use super::options::DeviceOptions;
+use super::report::{DmaReport, HostReport, RunEnd, SingleBuffered};
+use super::run_part::RunPart;
+use super::stages::StageLog;
 use crate::paging::PAGE_EVENT;
 use crate::timeline::Timeline;
 use cp2_emu::{Notice, Processor, Quiet};
@@ -22,25 +22,25 @@ use std::sync::atomic::Ordering;
 const POLL: u64 = 1 << 20;
 
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub(crate) struct DeviceEngine {
     pub(super) machine: Arc<Machine>,
     pub(crate) processor: Processor,
-    pub(super) options: Options,
-    pub(super) state: State,
+    pub(super) options: DeviceOptions,
+    pub(super) state: ControlCpuState,
     pub(crate) timeline: Timeline,
     pub(crate) dma: DmaReport,
     pub(crate) host: HostReport,
-    pub(super) stages: Stages,
+    pub(super) stages: StageLog,
     /// The parts of the run that have ended.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<RunPart>,
     /// The passes that have no room for two pages.
     pub(super) single_buffered: Vec<SingleBuffered>,
     /// The run cannot go on as it was recorded.
-    pub(super) diverged: Option<End>,
+    pub(super) diverged: Option<RunEnd>,
 }
 
-impl Engine {
-    pub(crate) fn new(machine: Arc<Machine>, options: Options) -> Self {
+impl DeviceEngine {
+    pub(crate) fn new(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         let processor = Processor::new(machine.clone()).with_engine(options.engine);
         Self {
             processor: if options.check {
@@ -51,10 +51,10 @@ impl Engine {
             timeline: Timeline::new(machine.time_base(), options.trace.clone()),
             machine,
             options,
-            state: State::default(),
+            state: ControlCpuState::default(),
             dma: DmaReport::default(),
             host: HostReport::default(),
-            stages: Stages::default(),
+            stages: StageLog::default(),
             parts: Vec::new(),
             single_buffered: Vec::new(),
             diverged: None,
@@ -79,14 +79,14 @@ impl Engine {
         &mut self,
         source: &mut dyn Iterator<Item = Command>,
         drain: bool,
-    ) -> Result<Option<End>, HostError> {
+    ) -> Result<Option<RunEnd>, HostError> {
         self.wake();
         self.go_on(source, drain)
     }
 
     /// The CPU begins to work, now.
     pub(super) fn wake(&mut self) {
-        self.state.now = self.state.now.max(self.at());
+        self.state.now = self.state.now.max(self.current_cycle());
     }
 
     /// The same, where a source that had no more has: as if it had been one.
@@ -94,7 +94,7 @@ impl Engine {
         &mut self,
         source: &mut dyn Iterator<Item = Command>,
         drain: bool,
-    ) -> Result<Option<End>, HostError> {
+    ) -> Result<Option<RunEnd>, HostError> {
         let mut pending = None;
         loop {
             // A completion may let a fence in.
@@ -124,12 +124,12 @@ impl Engine {
     }
 
     /// The number of the next command.
-    pub(super) fn given(&self) -> u64 {
-        self.state.progress.given()
+    pub(super) fn next_command(&self) -> u64 {
+        self.state.progress.next_number()
     }
 
     /// Simulated time goes on to the next thing the CPU can act on; an end if there is none.
-    fn advance(&mut self) -> Option<End> {
+    fn advance(&mut self) -> Option<RunEnd> {
         let busy = self.state.busy.as_ref().map(|b| b.until);
         let arrival = self.state.arrivals.front().map(|a| a.0);
         let next = match (busy, arrival) {
@@ -145,8 +145,8 @@ impl Engine {
             }
         }
         let max = self.options.max_cycles.unwrap_or(u64::MAX);
-        if self.at() >= max {
-            return Some(End::MaxCycles { limit: max });
+        if self.current_cycle() >= max {
+            return Some(RunEnd::MaxCycles { limit: max });
         }
         if self
             .options
@@ -154,12 +154,12 @@ impl Engine {
             .as_ref()
             .is_some_and(|i| i.load(Ordering::Relaxed))
         {
-            return Some(End::Interrupted);
+            return Some(RunEnd::Interrupted);
         }
         if let Some(progress) = &self.options.progress {
-            progress.store(self.at(), Ordering::Relaxed);
+            progress.store(self.current_cycle(), Ordering::Relaxed);
         }
-        let poll = self.at().saturating_add(POLL);
+        let poll = self.current_cycle().saturating_add(POLL);
         let limit = next.unwrap_or(u64::MAX).min(max).min(poll);
         let ticks = self.ticks(limit);
         // Without anything to come, no further than something can.
@@ -179,7 +179,7 @@ impl Engine {
                 None
             }
             Notice::KernelStopped => {
-                let at = self.at();
+                let at = self.current_cycle();
                 self.state.idle.stop(at);
                 if let Some(command) = self.kernel_ended(at) {
                     self.kernel_counted(command);
@@ -188,12 +188,12 @@ impl Engine {
                 None
             }
             Notice::Signal { event } => {
-                let at = self.at();
+                let at = self.current_cycle();
                 self.arrive(at, Arrival::Signal { event, at });
                 None
             }
-            Notice::Fault(fault) => Some(End::Fault(fault)),
-            Notice::Dma(error) => Some(End::Transfer {
+            Notice::Fault(fault) => Some(RunEnd::Fault(fault)),
+            Notice::Dma(error) => Some(RunEnd::Transfer {
                 reason: error.to_string(),
             }),
         }
@@ -204,12 +204,12 @@ impl Engine {
             .arrive(at + self.machine.host.completion.0, arrival);
     }
 
-    fn finished(&mut self) -> End {
+    fn finished(&mut self) -> RunEnd {
         self.state.idle.end(self.state.now);
-        End::Finished
+        RunEnd::Finished
     }
 
-    fn deadlock(&self, quiet: Quiet) -> End {
+    fn deadlock(&self, quiet: Quiet) -> RunEnd {
         let waiting = self
             .state
             .window
@@ -224,12 +224,12 @@ impl Engine {
         let unsignalled = self.state.window.iter().find_map(|given| {
             let waits = matches!(
                 given.command.action,
-                Action::WaitSignal { event: PAGE_EVENT }
+                HostAction::WaitSignal { event: PAGE_EVENT }
             );
             given.command.page.filter(|_| waits)
         });
-        End::Deadlock {
-            since: self.at(),
+        RunEnd::Deadlock {
+            since: self.current_cycle(),
             kernel,
             waiting,
             unsignalled,
@@ -237,7 +237,7 @@ impl Engine {
     }
 
     /// The processor's present, in whole cycles.
-    pub(super) fn at(&self) -> u64 {
+    pub(super) fn current_cycle(&self) -> u64 {
         self.timeline.base.ceil_cycles(self.processor.now()).0
     }
 

@@ -1,41 +1,41 @@
 //! What commands take, found without carrying them out.
 //!
 //! The control CPU is the device's own, its window, queue and costs. Beside it a transfer is its time on the channel, and a kernel
-//! the steps between its events ([`cp2_emu::count`]): nothing is computed, and nothing moved.
+//! the steps between its events ([`cp2_emu::cycles`]): nothing is computed, and nothing moved.
 
 mod port;
 
 use super::Device;
-use super::command::{Action, Command};
+use super::command::{Command, HostAction};
+use super::control_state::{Arrival, Busy, ControlCpuState, Submitted};
 use super::cpu::cost;
 use super::error::HostError;
-use super::options::Options;
+use super::options::DeviceOptions;
 use super::progress::Kind;
-use super::state::{Arrival, Busy, State, Submitted};
 use cp2_dma::{Descriptor, Direction, Target, transfer_time};
-use cp2_emu::count::{Mark, Step};
+use cp2_emu::cycles::{KernelInterval, Mark};
 use cp2_machine::{Cycles, Machine, Ticks};
-use port::Work;
+use port::PortProgress;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
 /// What a kernel does from its launch to its end, one step behind the other.
-pub type KernelSteps = Box<dyn Iterator<Item = Step> + Send>;
+pub type KernelSteps = Box<dyn Iterator<Item = KernelInterval> + Send>;
 
 /// A run without contents.
 #[derive(Default)]
 pub(super) struct Forecast {
-    state: State,
+    state: ControlCpuState,
     /// Kernels that have not been launched, in the order in which they are.
     kernels: VecDeque<KernelSteps>,
     kernel: Option<Running>,
     /// Transfers that are not complete.
-    moving: VecDeque<Moving>,
+    moving: VecDeque<ChannelTransfer>,
     /// Posts of each event that no kernel has waited for, each with the first cycle in which it is seen.
     posts: BTreeMap<u32, VecDeque<u64>>,
     /// The port of DMEM, where there is one alone: the cycle to which it has come, and what waits then.
-    port: Work,
+    port: PortProgress,
     /// What processor and channel have come to.
     passed: Ticks,
     /// When the control CPU came to each mark.
@@ -59,14 +59,14 @@ impl fmt::Debug for Forecast {
 struct Running {
     command: u64,
     steps: KernelSteps,
-    step: Step,
+    step: KernelInterval,
     /// The cycle in which it has so many cycles of the step before it: whole ones, but where it shares the port of its memory.
     at: f64,
     left: f64,
 }
 
 /// A transfer that was given to the channel.
-struct Moving {
+struct ChannelTransfer {
     command: u64,
     kind: Kind,
     event: Option<u32>,
@@ -79,7 +79,7 @@ struct Moving {
 
 /// What happens beside the control CPU.
 #[derive(Clone, Copy)]
-enum Happening {
+enum NextEvent {
     Kernel(u64),
     Transfer(Ticks),
 }
@@ -93,8 +93,8 @@ impl Forecast {
     }
 
     /// The number of the next command.
-    pub(super) fn given(&self) -> u64 {
-        self.state.progress.given()
+    pub(super) fn next_command(&self) -> u64 {
+        self.state.progress.next_number()
     }
 
     /// Goes on until `source` gives no more commands and, if `drain`, all are complete.
@@ -159,7 +159,7 @@ impl Forecast {
             name, page, action, ..
         } = *what;
         match action {
-            Action::Dma(descriptor) => {
+            HostAction::Dma(descriptor) => {
                 self.submit(command, &descriptor, machine);
                 self.state.transfers.push(Submitted {
                     command,
@@ -169,7 +169,7 @@ impl Forecast {
                 self.state.release(command, true);
                 return;
             }
-            Action::Launch { .. } => {
+            HostAction::Launch { .. } => {
                 let first = (now + machine.host.launch.0).max(now + 1);
                 self.state.cp2_taken = true;
                 self.kernel = self
@@ -179,17 +179,17 @@ impl Forecast {
                 self.open |= self.kernel.is_none();
                 return;
             }
-            Action::Read { .. } => self.open = true,
-            Action::Mark => {
+            HostAction::Read { .. } => self.open = true,
+            HostAction::Mark => {
                 self.state.fenced = false;
                 self.marks.push(now);
             }
-            Action::Post { event } => self.posts.entry(event).or_default().push_back(now + 1),
-            Action::WaitSignal { event } => {
+            HostAction::Post { event } => self.posts.entry(event).or_default().push_back(now + 1),
+            HostAction::WaitSignal { event } => {
                 let signals = self.state.signals.get_mut(&event);
                 signals.and_then(VecDeque::pop_front);
             }
-            Action::Work { .. } | Action::Write { .. } | Action::Step(_) => {}
+            HostAction::Work { .. } | HostAction::Write { .. } | HostAction::Step(_) => {}
         }
         self.state.complete(command, now, Kind::Host);
     }
@@ -213,7 +213,7 @@ impl Forecast {
             true => time.granules as f64 / cycles.max(1.0),
             false => 0.0,
         };
-        self.moving.push_back(Moving {
+        self.moving.push_back(ChannelTransfer {
             command,
             kind: match descriptor.direction {
                 Direction::Load => Kind::Load,
@@ -234,7 +234,7 @@ impl Forecast {
     }
 
     /// What happens next beside the CPU, and when. Of two at one time CP2's comes first.
-    fn next(&self, machine: &Machine) -> Option<(Ticks, Happening)> {
+    fn next(&self, machine: &Machine) -> Option<(Ticks, NextEvent)> {
         let base = machine.time_base();
         let kernel = self.kernel.as_ref().and_then(|kernel| {
             let at = self.reached(kernel, f64::INFINITY, machine).at.ceil() as u64;
@@ -242,21 +242,21 @@ impl Forecast {
                 Mark::Wait(event) => at.max(*self.posts.get(&event)?.front()?),
                 Mark::Signal(_) | Mark::Stop => at,
             };
-            Some((base.cycles(Cycles(at)), Happening::Kernel(at)))
+            Some((base.cycles(Cycles(at)), NextEvent::Kernel(at)))
         });
         let transfer = self.moving.front();
-        let transfer = transfer.map(|t| (t.completes, Happening::Transfer(t.completes)));
+        let transfer = transfer.map(|t| (t.completes, NextEvent::Transfer(t.completes)));
         match (kernel, transfer) {
             (Some(kernel), Some(transfer)) if transfer.0 < kernel.0 => Some(transfer),
             (kernel, transfer) => kernel.or(transfer),
         }
     }
 
-    fn happens(&mut self, happening: Happening, machine: &Machine) {
+    fn happens(&mut self, happening: NextEvent, machine: &Machine) {
         let base = machine.time_base();
         let completion = machine.host.completion.0;
         match happening {
-            Happening::Transfer(at) => {
+            NextEvent::Transfer(at) => {
                 self.passed = self.passed.max(at);
                 self.settle(at, machine);
                 let Some(done) = self.moving.pop_front() else {
@@ -271,7 +271,7 @@ impl Forecast {
                 self.state
                     .arrive(base.ceil_cycles(at).0 + completion, arrival);
             }
-            Happening::Kernel(at) => {
+            NextEvent::Kernel(at) => {
                 self.passed = self.passed.max(base.cycles(Cycles(at)));
                 self.settle(base.cycles(Cycles(at)), machine);
                 let Some(mut kernel) = self.kernel.take() else {
@@ -332,7 +332,7 @@ impl Device {
         let forecast = Forecast::new(kernels.into_iter().collect());
         Self {
             forecast: Some(Box::new(forecast)),
-            ..Self::with_options(machine, Options::default())
+            ..Self::with_options(machine, DeviceOptions::default())
         }
     }
 

@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 
 /// Cycles in which the DMA worked on transfers of one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Moved {
+struct DmaCycles {
     start: u64,
     end: u64,
     cause: Cause,
@@ -43,7 +43,7 @@ pub(crate) struct Idle {
     /// When the last kernel's stop was seen.
     stop_seen: Option<u64>,
     /// The transfers since `from`, in order; neighbours of a kind are one.
-    transfers: Vec<Moved>,
+    transfers: Vec<DmaCycles>,
     causes: Causes,
     /// The same by stages.
     of_stages: Vec<Causes>,
@@ -94,7 +94,7 @@ impl Idle {
         };
         match self.transfers.last_mut() {
             Some(last) if last.cause == cause && last.end >= start => last.end = end,
-            _ => self.transfers.push(Moved { start, end, cause }),
+            _ => self.transfers.push(DmaCycles { start, end, cause }),
         }
     }
 
@@ -127,7 +127,7 @@ impl Idle {
     }
 
     /// The cycles of a stage.
-    pub(crate) fn of_stage(&self, stage: usize) -> Causes {
+    pub(crate) fn stage_causes(&self, stage: usize) -> Causes {
         self.of_stages.get(stage).cloned().unwrap_or_default()
     }
 

@@ -2,28 +2,28 @@
 
 use super::error::HostError;
 use crate::paging::aligned;
-use cp2_emu::{OutOfMemory, SystemMemory};
+use cp2_emu::{OutOfMemory, SystemRam};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::marker::PhantomData;
 
 /// A value with a fixed little-endian layout in system memory.
-pub trait Element: Copy {
+pub trait MemoryElement: Copy {
     /// Bytes of one value.
     const BYTES: usize;
     /// What one value is made of, as a recorded array names it: `uint8`, `float32`, `complex64`.
     const SCALAR: &'static str;
     /// How many of them.
     const SCALARS: u64;
-    /// Writes the value's [`Element::BYTES`] bytes; a number for which there is no room is left out.
+    /// Writes the value's [`MemoryElement::BYTES`] bytes; a number for which there is no room is left out.
     fn put(self, out: &mut [u8]);
-    /// The value of [`Element::BYTES`] bytes; a number that they are too few for is 0.
+    /// The value of [`MemoryElement::BYTES`] bytes; a number that they are too few for is 0.
     fn get(bytes: &[u8]) -> Self;
 }
 
 macro_rules! element {
     ($($type:ty: $name:literal),*) => {$(
-        impl Element for $type {
+        impl MemoryElement for $type {
             const BYTES: usize = std::mem::size_of::<$type>();
             const SCALAR: &'static str = $name;
             const SCALARS: u64 = 1;
@@ -45,7 +45,7 @@ element!(
     u8: "uint8", u32: "uint32", i32: "int32", u64: "uint64", i64: "int64", f32: "float32", f64: "float64"
 );
 
-impl<T: Element, const N: usize> Element for [T; N] {
+impl<T: MemoryElement, const N: usize> MemoryElement for [T; N] {
     const BYTES: usize = T::BYTES * N;
     const SCALAR: &'static str = T::SCALAR;
     const SCALARS: u64 = T::SCALARS * N as u64;
@@ -61,7 +61,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
     }
 }
 
-impl Element for Complex32 {
+impl MemoryElement for Complex32 {
     const BYTES: usize = 8;
     const SCALAR: &'static str = "complex64";
     const SCALARS: u64 = 1;
@@ -71,7 +71,7 @@ impl Element for Complex32 {
     }
     #[inline]
     fn get(bytes: &[u8]) -> Self {
-        let [re, im] = Element::get(bytes);
+        let [re, im] = MemoryElement::get(bytes);
         Self { re, im }
     }
 }
@@ -91,7 +91,7 @@ impl<T> Clone for Buffer<T> {
 }
 impl<T> Copy for Buffer<T> {}
 
-impl<T: Element> Buffer<T> {
+impl<T: MemoryElement> Buffer<T> {
     pub(crate) fn new(address: u64, len: u64) -> Self {
         Self {
             address,
@@ -102,7 +102,7 @@ impl<T: Element> Buffer<T> {
 
     /// The values at an address that the device gave to another buffer.
     #[must_use]
-    pub fn at(address: u64, len: u64) -> Self {
+    pub fn from_address(address: u64, len: u64) -> Self {
         Self::new(address, len)
     }
 
@@ -141,13 +141,13 @@ impl<T: Element> Buffer<T> {
 }
 
 /// The little-endian bytes of `values`.
-pub(crate) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
+pub(crate) fn to_bytes<T: MemoryElement>(values: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; values.len() * T::BYTES];
     put_all(values, &mut bytes);
     bytes
 }
 
-pub(super) fn put_all<T: Element>(values: &[T], bytes: &mut [u8]) {
+pub(super) fn put_all<T: MemoryElement>(values: &[T], bytes: &mut [u8]) {
     for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(T::BYTES.max(1))) {
         value.put(bytes);
     }
@@ -158,7 +158,7 @@ pub(super) const PART: usize = 16 * 1024;
 
 /// Gives `write` the little-endian bytes of `values`, a part after the other,
 /// each with its place.
-pub(crate) fn in_parts<T: Element, E>(
+pub(crate) fn in_parts<T: MemoryElement, E>(
     values: &[T],
     mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -182,7 +182,7 @@ pub(crate) fn in_parts<T: Element, E>(
 const SMALL: usize = 2 * 1024;
 
 /// Fills `values` with what `read` gives, a part after the other.
-pub(crate) fn out_parts<T: Element, E>(
+pub(crate) fn out_parts<T: MemoryElement, E>(
     values: &mut [T],
     mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -207,7 +207,7 @@ pub(crate) fn out_parts<T: Element, E>(
 }
 
 /// The values in `bytes`, as far as this computer can hold them.
-pub(crate) fn from_bytes<T: Element>(bytes: &[u8]) -> Result<Vec<T>, HostError> {
+pub(crate) fn from_bytes<T: MemoryElement>(bytes: &[u8]) -> Result<Vec<T>, HostError> {
     let values = bytes.chunks_exact(T::BYTES.max(1)).map(T::get);
     let mut all = room(bytes.len() as u64)?;
     all.extend(values);
@@ -215,7 +215,7 @@ pub(crate) fn from_bytes<T: Element>(bytes: &[u8]) -> Result<Vec<T>, HostError> 
 }
 
 /// An empty list with room for values that take so many bytes of system memory.
-pub(crate) fn room<T: Element>(bytes: u64) -> Result<Vec<T>, HostError> {
+pub(crate) fn room<T: MemoryElement>(bytes: u64) -> Result<Vec<T>, HostError> {
     let unreadable = HostError::Unreadable { bytes };
     let Ok(len) = usize::try_from(bytes / T::BYTES.max(1) as u64) else {
         return Err(unreadable);
@@ -287,7 +287,7 @@ impl Allocator {
 }
 
 /// Bytes of system memory, as far as this computer can hold them.
-pub(super) fn read(memory: &SystemMemory, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
+pub(super) fn read(memory: &SystemRam, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
     let size = memory.size();
     if address.checked_add(bytes).is_none_or(|end| end > size) {
         return Err(OutOfMemory::Outside {
@@ -304,7 +304,7 @@ pub(super) fn read(memory: &SystemMemory, address: u64, bytes: u64) -> Result<Ve
 }
 
 /// Refuses more values than a buffer holds.
-pub(super) fn holds<T: Element>(buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
+pub(super) fn holds<T: MemoryElement>(buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
     if values.len() as u64 > buffer.len() {
         return Err(HostError::Length {
             values: values.len() as u64,

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// How a device runs.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct DeviceOptions {
     /// What executes kernels: the same results, faster or from the definitions.
     pub engine: cp2_emu::Engine,
     /// Host threads that a paged pass may run on, with the same results; 0 is one as well.

@@ -1,11 +1,11 @@
 //! Programs in system memory and their loads; the end of a run.
 
 use super::Device;
-use super::command::{Action, Command, Event};
-use super::engine::Engine;
+use super::command::{Command, Event, HostAction};
+use super::engine::DeviceEngine;
 use super::error::HostError;
-use super::memory::{Buffer, Element, from_bytes};
-use super::report::{End, RunReport};
+use super::memory::{Buffer, MemoryElement, from_bytes};
+use super::report::{RunEnd, RunReport};
 use crate::emit::Recording;
 use crate::schedule::Reserved;
 use cp2_asm::Program;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A program whose words and data lie in system memory, ready to be loaded.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedProgram {
     /// The program.
     pub program: Arc<Program>,
     /// Name on the timeline.
@@ -28,7 +28,7 @@ pub struct Placed {
     pub(crate) loads: Vec<Descriptor>,
 }
 
-impl Placed {
+impl PlacedProgram {
     /// The transfers that load it.
     #[must_use]
     pub fn loads(&self) -> &[Descriptor] {
@@ -87,11 +87,11 @@ impl Placed {
 }
 
 /// What a load brings: target, local address, contents in whole granules.
-pub(crate) type Part = (Target, u64, Vec<u8>);
+pub(crate) type LoadSegment = (Target, u64, Vec<u8>);
 
 /// The program words and the data of `program` as loads; every stretch of data
 /// is extended to whole granules with zeros.
-pub(crate) fn parts(program: &Program, machine: &Machine) -> Result<Vec<Part>, HostError> {
+pub(crate) fn parts(program: &Program, machine: &Machine) -> Result<Vec<LoadSegment>, HostError> {
     let limit = machine.cp2.program.0 / 8;
     if program.words.len() as u64 > limit {
         return Err(HostError::ProgramTooLarge {
@@ -146,7 +146,7 @@ impl Device {
     /// # Errors
     /// The program does not run on the machine or does not fit, system memory
     /// is used up, or simulated time has begun.
-    pub fn place(&mut self, name: &str, program: Arc<Program>) -> Result<Placed, HostError> {
+    pub fn place(&mut self, name: &str, program: Arc<Program>) -> Result<PlacedProgram, HostError> {
         let parts = parts(&program, &self.machine)?;
         let bytes = parts.iter().map(|p| p.2.len() as u64).sum();
         let image = self.memory.take(bytes, 1)?;
@@ -159,8 +159,8 @@ impl Device {
         name: &str,
         program: Arc<Program>,
         image: u64,
-        parts: Vec<Part>,
-    ) -> Result<Placed, HostError> {
+        parts: Vec<LoadSegment>,
+    ) -> Result<PlacedProgram, HostError> {
         let mut loads = Vec::new();
         let mut at = image;
         for (target, local, bytes) in parts {
@@ -172,7 +172,7 @@ impl Device {
             }
             at += bytes.len() as u64;
         }
-        let placed = Placed {
+        let placed = PlacedProgram {
             program,
             name: name.to_string(),
             image,
@@ -187,7 +187,7 @@ impl Device {
     ///
     /// # Errors
     /// A dependency is unknown.
-    pub fn load(&mut self, placed: &Placed, after: &[Event]) -> Result<Event, HostError> {
+    pub fn load(&mut self, placed: &PlacedProgram, after: &[Event]) -> Result<Event, HostError> {
         self.load_part(&placed.name, &placed.loads, after)
     }
 
@@ -199,7 +199,7 @@ impl Device {
 
     /// Commands from one that loads words of another program on are of that one.
     pub(super) fn note_program(&mut self, command: &Command) {
-        let Action::Dma(Descriptor {
+        let HostAction::Dma(Descriptor {
             target: Target::Program,
             system,
             ..
@@ -207,7 +207,8 @@ impl Device {
         else {
             return;
         };
-        let has = |placed: &Placed| (placed.image..placed.image + placed.bytes).contains(system);
+        let has =
+            |placed: &PlacedProgram| (placed.image..placed.image + placed.bytes).contains(system);
         let program = self.programs.iter().position(has);
         if program.is_some() && program != self.stage.program {
             self.stage.program = program;
@@ -222,7 +223,7 @@ impl Device {
         }
     }
 
-    /// Loads what of a program [`Placed::split`] has made one of its parts.
+    /// Loads what of a program [`PlacedProgram::split`] has made one of its parts.
     ///
     /// # Errors
     /// A dependency is unknown.
@@ -247,19 +248,19 @@ impl Device {
 
 /// A run that has ended: its report, and the memory as it was left.
 #[derive(Debug)]
-pub struct Run {
+pub struct FinishedRun {
     /// What was measured.
     pub report: RunReport,
     processor: Processor,
-    programs: Vec<Placed>,
+    programs: Vec<PlacedProgram>,
     recording: Option<Recording>,
 }
 
-impl Run {
+impl FinishedRun {
     pub(crate) fn new(
-        mut engine: Engine,
-        programs: Vec<Placed>,
-        end: End,
+        mut engine: DeviceEngine,
+        programs: Vec<PlacedProgram>,
+        end: RunEnd,
         recording: Option<Recording>,
     ) -> Self {
         let counters = engine.processor.counters();
@@ -276,7 +277,7 @@ impl Run {
     ///
     /// # Errors
     /// The buffer belongs to another device, or this computer has not the memory.
-    pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, HostError> {
+    pub fn read<T: MemoryElement>(&self, buffer: Buffer<T>) -> Result<Vec<T>, HostError> {
         from_bytes(&self.read_bytes(buffer.address(), buffer.bytes())?)
     }
 
@@ -296,7 +297,7 @@ impl Run {
 
     /// The programs that were placed.
     #[must_use]
-    pub fn programs(&self) -> &[Placed] {
+    pub fn programs(&self) -> &[PlacedProgram] {
         &self.programs
     }
 

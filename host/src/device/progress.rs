@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 const REMEMBERED: usize = 1024;
 
 /// Command, cycle and kind of completions, by command.
-pub(crate) type Seen = VecDeque<(u64, u64, Kind)>;
+pub(crate) type Completions = VecDeque<(u64, u64, Kind)>;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
     /// of later commands come and go.
     open: Vec<u64>,
     /// When the latest were seen complete, ascending.
-    seen: Seen,
+    seen: Completions,
 }
 
 impl Progress {
@@ -38,7 +38,7 @@ impl Progress {
     }
 
     /// The number of the next command, which is given now.
-    pub(crate) fn give(&mut self) -> u64 {
+    pub(crate) fn take_number(&mut self) -> u64 {
         let number = self.given;
         self.open.push(number);
         self.given += 1;
@@ -46,7 +46,7 @@ impl Progress {
     }
 
     /// The number that the next command will have.
-    pub(crate) fn given(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.given
     }
 
@@ -66,12 +66,12 @@ impl Progress {
     }
 
     /// Takes the completions remembered.
-    pub(crate) fn take_seen(&mut self) -> Seen {
+    pub(crate) fn take_seen(&mut self) -> Completions {
         std::mem::take(&mut self.seen)
     }
 
     /// Remembers completions of elsewhere: in whatever order, the latest commands' stay.
-    pub(crate) fn add_seen(&mut self, seen: Seen) {
+    pub(crate) fn add_seen(&mut self, seen: Completions) {
         seen.into_iter().for_each(|s| self.remember(s));
     }
 

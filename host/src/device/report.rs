@@ -1,7 +1,7 @@
 //! What a run did.
 
-use super::part::Part;
-use super::stages::{Stage, StageReport};
+use super::run_part::RunPart;
+use super::stages::{ProgramStage, StageReport};
 use crate::paging::PAGE_EVENT;
 use crate::timeline::{Category, Timeline};
 use cp2_emu::{Causes, Counters, Fault, Finding};
@@ -12,7 +12,7 @@ use std::fmt;
 /// How a run ended. All but the first leave a report of what happened until then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "end")]
-pub enum End {
+pub enum RunEnd {
     /// Every command is complete.
     Finished,
     /// A kernel cannot go on.
@@ -49,7 +49,7 @@ pub enum End {
     },
 }
 
-impl End {
+impl RunEnd {
     /// Whether every command is complete.
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -57,7 +57,7 @@ impl End {
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Finished => write!(f, "finished"),
@@ -177,7 +177,7 @@ pub struct RunReport {
     /// Hash of its parameters.
     pub machine_hash: String,
     /// How the run ended.
-    pub end: End,
+    pub end: RunEnd,
     /// From the first to the last simulated cycle: until the CPU has seen
     /// everything complete.
     pub cycles: u64,
@@ -194,12 +194,12 @@ pub struct RunReport {
     /// The control CPU.
     pub host: HostReport,
     /// The program and the pass of the kernel that ran when the run ended, or that the control CPU was at; none of a run that finished.
-    pub stage: Option<Stage>,
-    /// What was done for each program and pass, where that was asked for ([`Options::stages`](super::Options)): the numbers of findings'
+    pub stage: Option<ProgramStage>,
+    /// What was done for each program and pass, where that was asked for ([`Options::stages`](super::DeviceOptions)): the numbers of findings'
     /// launches count from its first one.
     pub stages: Vec<StageReport>,
     /// What lies between the marks, where there are any: cycles and causes of each.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RunPart>,
     /// The passes, each once, that had no room for two pages.
     pub single_buffered: Vec<SingleBuffered>,
     /// What the checkers found.

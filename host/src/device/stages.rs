@@ -1,6 +1,6 @@
 //! What of a run belongs to which program, and to which pass of the host program.
 
-use super::engine::Engine;
+use super::engine::DeviceEngine;
 use super::report::DmaReport;
 use cp2_emu::{Causes, Counters};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A program, and the pass that a host program runs it for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stage {
+pub struct ProgramStage {
     /// Which of the programs that were placed was loaded last; none if none was.
     pub program: Option<usize>,
     /// The pass, by the name that the host program gave it.
@@ -20,7 +20,7 @@ pub struct Stage {
 pub struct StageReport {
     /// The stage.
     #[serde(flatten)]
-    pub stage: Stage,
+    pub stage: ProgramStage,
     /// Its cycles: from where the control CPU begins its first command, or the kernel of the stage before stops if that is later, to
     /// where the next stage begins.
     pub cycles: u64,
@@ -34,8 +34,8 @@ pub struct StageReport {
 
 /// The stages of a run.
 #[derive(Debug, Default)]
-pub(super) struct Stages {
-    known: Vec<Stage>,
+pub(super) struct StageLog {
+    known: Vec<ProgramStage>,
     /// The first command of every stretch of a stage, ascending.
     begins: Vec<(u64, usize)>,
     /// Stretches that the control CPU has come to.
@@ -46,9 +46,9 @@ pub(super) struct Stages {
     taken: Counters,
 }
 
-impl Stages {
+impl StageLog {
     /// Commands from `command` on are of `stage`, until others are of another one.
-    pub(super) fn begin(&mut self, command: u64, stage: Stage) {
+    pub(super) fn begin(&mut self, command: u64, stage: ProgramStage) {
         let known = self.known.iter().position(|known| *known == stage);
         let number = known.unwrap_or(self.known.len());
         if known.is_none() {
@@ -61,13 +61,13 @@ impl Stages {
     }
 
     /// The number of the stage that a command is of.
-    pub(super) fn of(&self, command: u64) -> Option<usize> {
+    pub(super) fn find_stage(&self, command: u64) -> Option<usize> {
         let before = self.begins.partition_point(|begin| begin.0 <= command);
         Some(self.begins.get(before.checked_sub(1)?)?.1)
     }
 
     /// The stage with a number.
-    pub(super) fn stage(&self, number: usize) -> Option<&Stage> {
+    pub(super) fn stage(&self, number: usize) -> Option<&ProgramStage> {
         self.known.get(number)
     }
 
@@ -110,12 +110,13 @@ fn add(sum: &mut Counters, more: &Counters) {
     sum.merge(more);
 }
 
-impl Engine {
+impl DeviceEngine {
     /// The kernel that a command launched has stopped: what it counted is its stage's.
     pub(super) fn kernel_counted(&mut self, command: u64) {
         if self.options.stages {
             let counters = self.processor.take_counters();
-            self.stages.counted(self.stages.of(command), &counters);
+            self.stages
+                .counted(self.stages.find_stage(command), &counters);
             add(&mut self.stages.taken, &counters);
         }
     }
@@ -138,12 +139,12 @@ impl Engine {
         if !self.options.stages {
             return Vec::new();
         }
-        let unfinished = unfinished.and_then(|command| self.stages.of(command));
+        let unfinished = unfinished.and_then(|command| self.stages.find_stage(command));
         self.stages.counted(unfinished, counters);
         let stages = std::mem::take(&mut self.stages);
         let numbered = stages.known.into_iter().zip(stages.did).enumerate();
         let reports = numbered.map(|(number, (stage, (counters, dma)))| {
-            let mut causes = self.state.idle.of_stage(number);
+            let mut causes = self.state.idle.stage_causes(number);
             causes.merge(&counters.causes);
             if unfinished == Some(number) {
                 causes.merge(waited);

@@ -1,11 +1,11 @@
 //! Commands that were given and not begun.
 
-use super::command::{Action, Command, Event};
+use super::command::{Command, Event, HostAction};
 use std::collections::VecDeque;
 
 /// A command in the window.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Given {
+pub(super) struct WaitingCommand {
     pub(super) number: u64,
     /// Commands are handed on from here to there: apart, so that they stay where they are.
     pub(super) command: Box<Command>,
@@ -15,7 +15,7 @@ pub(super) struct Given {
 
 /// What a command needs besides the completion of others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Needs {
+pub(super) enum CommandNeeds {
     Nothing,
     /// Room in the DMA queue.
     Queue,
@@ -25,25 +25,25 @@ pub(super) enum Needs {
     Signal(u32),
 }
 
-impl Needs {
-    fn of(action: &Action) -> Self {
+impl CommandNeeds {
+    fn from_action(action: &HostAction) -> Self {
         match action {
-            Action::Dma(_) => Self::Queue,
-            Action::Launch { .. } => Self::Core,
-            Action::WaitSignal { event } => Self::Signal(*event),
-            Action::Work { .. }
-            | Action::Write { .. }
-            | Action::Step(_)
-            | Action::Mark
-            | Action::Read { .. }
-            | Action::Post { .. } => Self::Nothing,
+            HostAction::Dma(_) => Self::Queue,
+            HostAction::Launch { .. } => Self::Core,
+            HostAction::WaitSignal { event } => Self::Signal(*event),
+            HostAction::Work { .. }
+            | HostAction::Write { .. }
+            | HostAction::Step(_)
+            | HostAction::Mark
+            | HostAction::Read { .. }
+            | HostAction::Post { .. } => Self::Nothing,
         }
     }
 }
 
 /// That a command waits for another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Wait {
+struct CommandWait {
     /// The one waited for.
     of: u64,
     by: u64,
@@ -54,15 +54,15 @@ struct Wait {
 /// The commands, ascending, and who waits for whom. Neither to find what a completion
 /// lets go nor what may begin goes through all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Window {
-    given: VecDeque<Given>,
+pub(super) struct CommandWindow {
+    given: VecDeque<WaitingCommand>,
     /// By what is waited for.
-    waits: Vec<Wait>,
+    waits: Vec<CommandWait>,
     /// Those that wait for no command, ascending, and what else they need.
-    free: Vec<(u64, Needs)>,
+    free: Vec<(u64, CommandNeeds)>,
 }
 
-impl Window {
+impl CommandWindow {
     pub(super) fn clear(&mut self) {
         self.given.clear();
         self.waits.clear();
@@ -78,24 +78,25 @@ impl Window {
     }
 
     /// The commands, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Given> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &WaitingCommand> {
         self.given.iter()
     }
 
     /// Takes the next command, which waits for those that `waits` says so of.
     pub(super) fn push(&mut self, number: u64, command: Box<Command>, waits: impl Fn(u64) -> bool) {
-        let transfer = matches!(command.action, Action::Dma(_));
+        let transfer = matches!(command.action, HostAction::Dma(_));
         let mut left = 0;
         for &Event(of) in command.after.iter().filter(|Event(of)| waits(*of)) {
             let at = self.waits.partition_point(|wait| wait.of <= of);
             let by = number;
-            self.waits.insert(at, Wait { of, by, transfer });
+            self.waits.insert(at, CommandWait { of, by, transfer });
             left += 1;
         }
         if left == 0 {
-            self.free.push((number, Needs::of(&command.action)));
+            self.free
+                .push((number, CommandNeeds::from_action(&command.action)));
         }
-        self.given.push_back(Given {
+        self.given.push_back(WaitingCommand {
             number,
             command,
             left,
@@ -105,7 +106,7 @@ impl Window {
     /// Nobody waits for `command` any more; of `transfers` only, transfers.
     pub(super) fn release(&mut self, command: u64, transfers: bool) {
         let mut at = self.waits.partition_point(|wait| wait.of < command);
-        while let Some(&Wait { of, by, transfer }) = self.waits.get(at) {
+        while let Some(&CommandWait { of, by, transfer }) = self.waits.get(at) {
             if of != command {
                 break;
             }
@@ -118,7 +119,7 @@ impl Window {
             if let Some(given) = place.and_then(|place| self.given.get_mut(place)) {
                 given.left = given.left.saturating_sub(1);
                 if given.left == 0 {
-                    let needs = Needs::of(&given.command.action);
+                    let needs = CommandNeeds::from_action(&given.command.action);
                     let at = self.free.partition_point(|free| free.0 < by);
                     self.free.insert(at, (by, needs));
                 }
@@ -127,7 +128,10 @@ impl Window {
     }
 
     /// Takes out the first command that waits for no other and whose needs are met.
-    pub(super) fn take(&mut self, met: impl Fn(Needs) -> bool) -> Option<(u64, Box<Command>)> {
+    pub(super) fn take(
+        &mut self,
+        met: impl Fn(CommandNeeds) -> bool,
+    ) -> Option<(u64, Box<Command>)> {
         let mut unmet = None;
         let first = self.free.iter().position(|&(_, needs)| {
             // Many may need the same.
@@ -158,7 +162,7 @@ impl Window {
         }
         for (free, needs) in &mut self.free {
             *free = number(*free);
-            *needs = Needs::of(&command(*free)?.action);
+            *needs = CommandNeeds::from_action(&command(*free)?.action);
         }
         Some(())
     }

@@ -1,12 +1,12 @@
 //! The user's arrays, as a recording knows them.
 
-use super::Stretch;
-use crate::device::{Buffer, Element};
+use super::AddressRange;
+use crate::device::{Buffer, MemoryElement};
 use serde::{Deserialize, Serialize};
 
 /// An array of the user in system memory: an input when simulated time begins, a result when it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Array {
+pub struct EmittedArray {
     /// Name.
     pub name: String,
     /// Byte address in system memory.
@@ -19,10 +19,10 @@ pub struct Array {
     pub shape: Vec<u64>,
 }
 
-impl Array {
+impl EmittedArray {
     /// What lies at the start of a buffer; `shape` counts values of `T`.
     #[must_use]
-    pub fn new<T: Element>(name: &str, buffer: Buffer<T>, shape: &[u64]) -> Self {
+    pub fn new<T: MemoryElement>(name: &str, buffer: Buffer<T>, shape: &[u64]) -> Self {
         let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
         let mut shape = shape.to_vec();
         if T::SCALARS != 1 {
@@ -40,9 +40,9 @@ impl Array {
 
 /// An array in the recorded images of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct RecordedArray {
     #[serde(flatten)]
-    pub(super) array: Array,
+    pub(super) array: EmittedArray,
     /// Where it begins in `memory.bin` and in `memory-end.bin`.
     pub(super) offset: u64,
     /// Of an input: SHA-256 of its recorded bytes.
@@ -50,8 +50,8 @@ pub(super) struct Kept {
     pub(super) sha256: Option<String>,
 }
 
-impl Kept {
-    pub(super) fn new(array: Array, offset: u64) -> Self {
+impl RecordedArray {
+    pub(super) fn new(array: EmittedArray, offset: u64) -> Self {
         Self {
             array,
             offset,
@@ -61,7 +61,7 @@ impl Kept {
 }
 
 /// Where an array begins in an image of the stretches; none if it does not lie in one of them.
-pub(super) fn offset(array: &Array, stretches: &[Stretch]) -> Option<u64> {
+pub(super) fn offset(array: &EmittedArray, stretches: &[AddressRange]) -> Option<u64> {
     let end = array.address.checked_add(array.bytes)?;
     let mut before = 0u64;
     for stretch in stretches {

@@ -1,20 +1,20 @@
 //! What a run began with, as hashes: each input, and everything else.
 
-use super::Array;
+use super::EmittedArray;
 use crate::device::Command;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
 /// The hashes of what a run begins with.
-pub(super) struct Contents<'a> {
-    inputs: Vec<(&'a Array, Sha256)>,
+pub(super) struct ContentHashes<'a> {
+    inputs: Vec<(&'a EmittedArray, Sha256)>,
     rest: Sha256,
     /// Where the memory that was taken last ends.
     next: Option<u64>,
 }
 
-impl<'a> Contents<'a> {
-    pub(super) fn new(inputs: &'a [Array]) -> Self {
+impl<'a> ContentHashes<'a> {
+    pub(super) fn new(inputs: &'a [EmittedArray]) -> Self {
         Self {
             inputs: inputs.iter().map(|a| (a, Sha256::new())).collect(),
             rest: Sha256::new(),

@@ -1,9 +1,11 @@
 //! An emitted directory, read back and run again.
 
-use super::array::{Kept, offset};
-use super::contents::Contents;
-use super::{Array, COMMANDS, EmitError, Expected, MACHINE, MEMORY, Manifest, SCHEMA};
-use crate::device::{Command, Device, Options, Run, parts};
+use super::array::{RecordedArray, offset};
+use super::contents::ContentHashes;
+use super::{
+    COMMANDS, EmitError, EmittedArray, MACHINE, MEMORY, Manifest, RecordedFigures, SCHEMA,
+};
+use crate::device::{Command, Device, DeviceOptions, FinishedRun, parts};
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use std::io::Read as _;
@@ -36,11 +38,11 @@ pub struct Replay {
     /// The machine it was recorded on.
     pub machine: Arc<Machine>,
     /// The user's arrays that are there when time begins.
-    pub inputs: Vec<Array>,
+    pub inputs: Vec<EmittedArray>,
     /// Its results.
-    pub outputs: Vec<Array>,
+    pub outputs: Vec<EmittedArray>,
     /// What the recorded run measured.
-    pub expected: Expected,
+    pub expected: RecordedFigures,
     /// Names of the inputs that hold other data than the recorded ones.
     pub other_data: Vec<String>,
     /// Whether anything else is not what was recorded: a program, the machine, a command, memory beside the inputs.
@@ -54,7 +56,7 @@ impl Replay {
     /// Reads an emitted directory; nothing outside it is used.
     ///
     /// # Errors
-    /// A file is missing or is not what [`Run::emit`] writes.
+    /// A file is missing or is not what [`FinishedRun::emit`] writes.
     pub fn read(folder: &Path) -> Result<Self, EmitError> {
         let read = |name: &str, limit: u64| {
             let path = folder.join(name);
@@ -80,8 +82,9 @@ impl Replay {
             )));
         }
         let manifest = manifest.map_err(|e| fail(e.to_string()))?;
-        let arrays =
-            |kept: &[Kept]| -> Vec<Array> { kept.iter().map(|k| k.array.clone()).collect() };
+        let arrays = |kept: &[RecordedArray]| -> Vec<EmittedArray> {
+            kept.iter().map(|k| k.array.clone()).collect()
+        };
         let [inputs, outputs] = [&manifest.inputs, &manifest.outputs].map(|kept| arrays(kept));
         for kept in manifest.inputs.iter().chain(&manifest.outputs) {
             if offset(&kept.array, &manifest.memory) != Some(kept.offset) {
@@ -91,7 +94,7 @@ impl Replay {
                 )));
             }
         }
-        let mut contents = Contents::new(&inputs);
+        let mut contents = ContentHashes::new(&inputs);
         let mut programs = Vec::new();
         for p in manifest.programs {
             if Path::new(&p.file).components().count() != 1 || p.file.starts_with("..") {
@@ -158,7 +161,11 @@ impl Replay {
     ///
     /// # Errors
     /// The machine has fewer sections or cannot carry out a command.
-    pub fn run(&self, machine: Arc<Machine>, options: Options) -> Result<Run, EmitError> {
+    pub fn run(
+        &self,
+        machine: Arc<Machine>,
+        options: DeviceOptions,
+    ) -> Result<FinishedRun, EmitError> {
         let (recorded, sections) = (self.machine.cp2.sections, machine.cp2.sections);
         let machine = match recorded < sections {
             true => machine.with_sections(recorded).into(),

@@ -16,7 +16,7 @@ pub(super) const X: usize = 2;
 /// How an array goes on beyond its edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Edge {
+pub enum BoundaryRule {
     /// With zeros.
     #[default]
     Zero,
@@ -26,7 +26,7 @@ pub enum Edge {
     Periodic,
 }
 
-impl fmt::Display for Edge {
+impl fmt::Display for BoundaryRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Zero => "zero",
@@ -38,7 +38,7 @@ impl fmt::Display for Edge {
 
 /// Where the block of a stream lies in DMEM that has no buffer of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Within {
+pub struct UnbufferedBlock {
     /// The input whose buffer it is in: one with a buffer of its own, and of inputs an earlier one.
     pub input: usize,
     /// Planes from the block of that input to this one's, where pages march along planes and it keeps those of its window.
@@ -48,11 +48,11 @@ pub struct Within {
     pub row: i64,
 }
 
-/// What the first block of a section loads of an input where each section has a share of its own ([`Sweep::shares`](super::Sweep::shares)): further blocks may
+/// What the first block of a section loads of an input where each section has a share of its own ([`Sweep::shares`](super::GridPass::shares)): further blocks may
 /// leave to it what the block before them has computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Opening {
+pub enum FirstLoad {
     /// The same as further blocks.
     #[default]
     Same,
@@ -79,7 +79,7 @@ pub struct Strip {
 
 /// An array that a nest loads or stores in blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Field {
+pub struct GridField {
     /// Name in listings and on the timeline.
     pub name: String,
     /// Bytes of an element.
@@ -94,13 +94,13 @@ pub struct Field {
     /// that is computed some pages behind the loads it says by how many elements.
     pub offset: [i64; AXES],
     /// How the array goes on beyond its edges.
-    pub edge: Edge,
+    pub edge: BoundaryRule,
     /// The buffer that it lies in, if that is not its own: the block, without halo.
     #[serde(default)]
-    pub within: Option<Within>,
+    pub within: Option<UnbufferedBlock>,
     /// What a section's first block loads.
     #[serde(default)]
-    pub opening: Opening,
+    pub opening: FirstLoad,
     /// Rows behind those of its window that its buffer has room for and nothing is loaded into: what the kernel makes of them stays where pages
     /// that march keep planes; of inputs only.
     #[serde(default)]
@@ -111,7 +111,7 @@ pub struct Field {
 
 /// Where elements of a window lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum WindowSource {
     /// One behind the other from an address on, rows and planes at distances.
     At(u64, [u64; 2]),
     /// One element again and again.
@@ -122,16 +122,16 @@ pub(super) enum Source {
 
 /// Bytes of a window's rows that lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct RowSegment {
     /// Bytes from the window's first column.
     pub(super) local: u64,
     pub(super) bytes: u64,
-    pub(super) source: Source,
+    pub(super) source: WindowSource,
 }
 
 /// Rows (or planes) of a window at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lines {
+pub(super) struct WindowRows {
     /// From the window's first one.
     pub(super) local: u64,
     pub(super) count: u64,
@@ -139,7 +139,7 @@ pub(super) struct Lines {
     pub(super) source: Option<(u64, u64)>,
 }
 
-impl Field {
+impl GridField {
     /// An array that lies row by row at `system`, without halo.
     #[must_use]
     pub fn new(
@@ -157,9 +157,9 @@ impl Field {
             block,
             halo: [0; AXES],
             offset: [0; AXES],
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
             within: None,
-            opening: Opening::Same,
+            opening: FirstLoad::Same,
             room: 0,
             strips: vec![Strip {
                 from: 0,
@@ -173,7 +173,7 @@ impl Field {
 
     /// The same with a halo and the edges that fill it.
     #[must_use]
-    pub fn halo(mut self, halo: [u64; AXES], edge: Edge) -> Self {
+    pub fn halo(mut self, halo: [u64; AXES], edge: BoundaryRule) -> Self {
         self.halo = halo;
         self.edge = edge;
         self
@@ -188,8 +188,8 @@ impl Field {
 
     /// The same in the buffer of an input, so many planes and rows from its block.
     #[must_use]
-    pub fn within(mut self, input: usize, [plane, row]: [i64; 2]) -> Self {
-        self.within = Some(Within { input, plane, row });
+    pub fn place_in_input(mut self, input: usize, [plane, row]: [i64; 2]) -> Self {
+        self.within = Some(UnbufferedBlock { input, plane, row });
         self
     }
 
@@ -202,7 +202,7 @@ impl Field {
 
     /// The same of which a section's first block loads something else.
     #[must_use]
-    pub fn opening(mut self, opening: Opening) -> Self {
+    pub fn opening(mut self, opening: FirstLoad) -> Self {
         self.opening = opening;
         self
     }
@@ -210,7 +210,7 @@ impl Field {
     /// The same, the granule that a single row ends in loaded and stored whole: it is the array's own, but what it holds
     /// behind the last element is anything.
     #[must_use]
-    pub fn owning_its_granule(mut self, granule: u64) -> Self {
+    pub fn keep_whole_granule(mut self, granule: u64) -> Self {
         if self.shape[0] * self.shape[1] == 1
             && let Some(last) = self.strips.last_mut()
         {
@@ -252,24 +252,25 @@ impl Field {
         from: i64,
         to: i64,
         granule: u64,
-    ) -> Result<Vec<Segment>, NestError> {
+    ) -> Result<Vec<RowSegment>, NestError> {
         let mut all = Vec::new();
         let mut at = from;
         while at < to {
             let (source, until) = self.column(at, granule)?;
             let end = until.min(to);
-            let segment = Segment {
+            let segment = RowSegment {
                 local: (at - from) as u64,
                 bytes: (end - at) as u64,
                 source,
             };
             let whole = |bytes: u64| bytes.is_multiple_of(granule);
             let address = match source {
-                Source::At(address, [row, plane]) | Source::Same(address, [row, plane]) => {
+                WindowSource::At(address, [row, plane])
+                | WindowSource::Same(address, [row, plane]) => {
                     let rows = self.shape[1] == 1 || whole(row);
                     whole(address) && rows && (self.shape[0] == 1 || whole(plane))
                 }
-                Source::Zero => true,
+                WindowSource::Zero => true,
             };
             if end <= at || !address || !whole(segment.local) || !whole(segment.bytes) {
                 return Err(self.unaligned(granule));
@@ -289,7 +290,7 @@ impl Field {
     }
 
     /// Where a byte of a row lies, and where something else follows.
-    fn column(&self, at: i64, granule: u64) -> Result<(Source, i64), NestError> {
+    fn column(&self, at: i64, granule: u64) -> Result<(WindowSource, i64), NestError> {
         let own = |at: i64| {
             self.strips
                 .iter()
@@ -297,7 +298,7 @@ impl Field {
         };
         let lies = |strip: &Strip, at: i64| {
             let address = strip.system + (at - strip.from) as u64;
-            Source::At(address, [strip.row, strip.plane])
+            WindowSource::At(address, [strip.row, strip.plane])
         };
         if let Some(strip) = own(at) {
             return Ok((lies(strip, at), strip.to));
@@ -311,11 +312,11 @@ impl Field {
         let next = next.min().unwrap_or(i64::MAX);
         match self.edge {
             // What a granule holds behind the last element is no zero.
-            Edge::Zero if at < 0 || at >= row.next_multiple_of_signed(granule) => {
-                Ok((Source::Zero, next))
+            BoundaryRule::Zero if at < 0 || at >= row.next_multiple_of_signed(granule) => {
+                Ok((WindowSource::Zero, next))
             }
-            Edge::Zero => Err(self.unaligned(granule)),
-            Edge::Periodic => {
+            BoundaryRule::Zero => Err(self.unaligned(granule)),
+            BoundaryRule::Periodic => {
                 let within = at.rem_euclid(row.max(1));
                 let strip = own(within).ok_or_else(|| self.unaligned(granule))?;
                 Ok((
@@ -323,20 +324,20 @@ impl Field {
                     next.min(at + (strip.to.min(row) - within)),
                 ))
             }
-            Edge::Clamp if self.element.is_multiple_of(granule) => {
+            BoundaryRule::Clamp if self.element.is_multiple_of(granule) => {
                 let within = if at < 0 { 0 } else { row - self.element as i64 };
                 let strip = own(within).ok_or_else(|| self.unaligned(granule))?;
-                let Source::At(address, steps) = lies(strip, within) else {
+                let WindowSource::At(address, steps) = lies(strip, within) else {
                     return Err(self.unaligned(granule));
                 };
-                Ok((Source::Same(address, steps), next))
+                Ok((WindowSource::Same(address, steps), next))
             }
-            Edge::Clamp => Err(self.unaligned(granule)),
+            BoundaryRule::Clamp => Err(self.unaligned(granule)),
         }
     }
 
     /// The rows or planes from `from` on to `to`, as they lie.
-    pub(super) fn lines(&self, axis: usize, from: i64, to: i64) -> Vec<Lines> {
+    pub(super) fn lines(&self, axis: usize, from: i64, to: i64) -> Vec<WindowRows> {
         let count = self.shape[axis] as i64;
         let mut all = Vec::new();
         let mut at = from;
@@ -344,16 +345,16 @@ impl Field {
             let inside = (0..count).contains(&at);
             let (source, until) = match self.edge {
                 _ if inside => (Some((at as u64, 1)), count),
-                Edge::Zero => (None, if at < 0 { 0 } else { i64::MAX }),
-                Edge::Clamp if at < 0 => (Some((0, 0)), 0),
-                Edge::Clamp => (Some((count as u64 - 1, 0)), i64::MAX),
-                Edge::Periodic => {
+                BoundaryRule::Zero => (None, if at < 0 { 0 } else { i64::MAX }),
+                BoundaryRule::Clamp if at < 0 => (Some((0, 0)), 0),
+                BoundaryRule::Clamp => (Some((count as u64 - 1, 0)), i64::MAX),
+                BoundaryRule::Periodic => {
                     let within = at.rem_euclid(count);
                     (Some((within as u64, 1)), at + (count - within))
                 }
             };
             let end = until.min(to);
-            all.push(Lines {
+            all.push(WindowRows {
                 local: (at - from) as u64,
                 count: (end - at) as u64,
                 source,

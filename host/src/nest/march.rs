@@ -1,7 +1,7 @@
 //! Windows that slide: pages that march along an axis load what is new of their windows, and the rest lies in DMEM already.
 
-use super::field::{AXES, Field};
-use super::job::Sweep;
+use super::field::{AXES, GridField};
+use super::grid_pass::GridPass;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -58,7 +58,7 @@ pub(super) fn order(march: Option<March>) -> [usize; AXES] {
 /// Where marches are apart ([`Sweep::marches_apart`]) nothing of the next one is loaded before this one is done, and the steps are those of one march.
 /// What a page loads may end in the first slots again: it is moved in two parts then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ring {
+pub(super) struct LineRing {
     /// Lines that it holds.
     pub(super) lines: u64,
     /// Lines of a window.
@@ -71,11 +71,11 @@ pub(super) struct Ring {
     pub(super) pitch: u64,
 }
 
-impl Ring {
+impl LineRing {
     /// That of an input for pages of which `degree` are in DMEM at a time, `digits` of them along each axis; none where nothing of a window is in the next one.
     pub(super) fn new(
-        sweep: &Sweep,
-        field: &Field,
+        sweep: &GridPass,
+        field: &GridField,
         digits: [u64; AXES],
         degree: usize,
     ) -> Option<Self> {

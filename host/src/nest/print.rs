@@ -1,12 +1,12 @@
 //! The nest as a table.
 
 use super::field::AXES;
-use super::plan::{Kind, Nest};
+use super::grid_plan::{GridPlan, Kind};
 use crate::schedule::Buffering;
 use cp2_dma::Direction;
 use std::fmt;
 
-impl fmt::Display for Nest {
+impl fmt::Display for GridPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [planes, rows, columns] = self.digits;
         writeln!(
@@ -76,7 +76,7 @@ impl fmt::Display for Nest {
     }
 }
 
-impl Nest {
+impl GridPlan {
     fn kind_of_pages(&self, f: &mut fmt::Formatter<'_>, kind: &Kind) -> fmt::Result {
         let range = |axis: usize| match &kind.when[axis] {
             range if range.end - range.start == 1 => range.start.to_string(),

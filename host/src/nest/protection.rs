@@ -1,11 +1,11 @@
 //! What of DMEM a page kernel may touch.
 
-use super::field::{Field, X};
-use super::plan::{Nest, narrow};
+use super::field::{GridField, X};
+use super::grid_plan::{GridPlan, narrow};
 use crate::paging::PAGE_EVENT;
 use cp2_emu::{Area, PageAreas, Protection, Results, Sliding, StoredRows};
 
-impl Nest {
+impl GridPlan {
     /// What the page kernel may touch: its windows and blocks, tables, scratch, arguments and program data.
     #[must_use]
     pub fn protection(&self) -> Protection {
@@ -37,7 +37,7 @@ impl Nest {
             let all = all.zip(&self.rings);
             // What lies in a buffer of others is theirs.
             let all = all.filter(|((index, (places, _)), ring)| {
-                let own = self.lying(*index).0 == *index;
+                let own = self.resolve_buffer(*index).0 == *index;
                 own && ring.is_none() && (places.len() > 1 || self.degree == 1)
             });
             all.map(|((_, (places, &bytes)), _)| area(places[buffer].into(), bytes))
@@ -81,7 +81,7 @@ impl Nest {
         let all = self.places.iter().zip(&self.bytes).zip(&self.rings);
         let own = all.enumerate().filter(|(index, (_, ring))| {
             let reduced = *index >= inputs && self.sweep.partials.is_some();
-            ring.is_none() && !reduced && self.lying(*index).0 == *index
+            ring.is_none() && !reduced && self.resolve_buffer(*index).0 == *index
         });
         let (mut streams, mut first) = (Vec::new(), 0);
         for (index, ((places, &bytes), _)) in own {
@@ -121,7 +121,7 @@ impl Nest {
 }
 
 /// The rows of an array that is stored, with what the last granule of each has behind them.
-fn stored(field: &Field, granule: u64) -> Option<StoredRows> {
+fn stored(field: &GridField, granule: u64) -> Option<StoredRows> {
     let own = field.strips.iter().find(|strip| strip.from == 0)?;
     let row = field.shape[X] * field.element;
     let whole = row.next_multiple_of(granule.max(1));

@@ -13,13 +13,16 @@ fn kinds_stand_for_every_page() {
     let machine = Machine::builtin("vm7").unwrap();
     let shape = [9, 40, 200];
     let block = [1, 4, 16];
-    let field = Field::new("u", 1 << 20, 4, shape, block).halo([1, 1, 1], Edge::Zero);
-    let sweep = Sweep {
+    let field = GridField::new("u", 1 << 20, 4, shape, block).halo([1, 1, 1], BoundaryRule::Zero);
+    let sweep = GridPass {
         zeros: (0, 4096),
         size: BlocksPerSection::Fixed(2),
-        ..Sweep::new(vec![field], vec![Field::new("v", 2 << 20, 4, shape, block)])
+        ..GridPass::new(
+            vec![field],
+            vec![GridField::new("v", 2 << 20, 4, shape, block)],
+        )
     };
-    let nest = Nest::new(sweep, &machine).unwrap();
+    let nest = GridPlan::new(sweep, &machine).unwrap();
     // Every page is of one kind.
     let pages: u64 = nest.kinds().iter().map(Kind::pages).sum();
     assert_eq!(pages, nest.len());
@@ -58,22 +61,22 @@ fn kinds_stand_for_every_page() {
         );
     }
     let json = serde_json::to_string(&nest).unwrap();
-    assert_eq!(serde_json::from_str::<Nest>(&json).unwrap(), nest);
+    assert_eq!(serde_json::from_str::<GridPlan>(&json).unwrap(), nest);
 }
 
 /// The whole result of a reduction is stored, row by row, from where section 0 has it; one that is larger than its block is refused.
 #[test]
 fn a_reduction_stores_every_row_of_its_result() {
     let machine = Machine::builtin("vm7").unwrap();
-    let result = |shape, block| Sweep {
+    let result = |shape, block| GridPass {
         zeros: (0, 4096),
         partials: Some(3 << 20),
-        ..Sweep::new(
-            vec![Field::new("x", 1 << 20, 4, [1, 1, 100], [1, 1, 16])],
-            vec![Field::new("y", 2 << 20, 4, shape, block)],
+        ..GridPass::new(
+            vec![GridField::new("x", 1 << 20, 4, [1, 1, 100], [1, 1, 16])],
+            vec![GridField::new("y", 2 << 20, 4, shape, block)],
         )
     };
-    let nest = Nest::new(result([2, 3, 4], [2, 3, 8]), &machine).unwrap();
+    let nest = GridPlan::new(result([2, 3, 4], [2, 3, 8]), &machine).unwrap();
     let mut rows = Vec::new();
     for store in &nest.result {
         for run in store.runs(&machine) {
@@ -87,7 +90,7 @@ fn a_reduction_stores_every_row_of_its_result() {
     }
     let expected: Vec<(u64, u64)> = (0..6).map(|row| (16 * row, 32 * row)).collect();
     assert_eq!(rows, expected);
-    let refused = Nest::new(result([2, 3, 4], [1, 3, 4]), &machine).unwrap_err();
+    let refused = GridPlan::new(result([2, 3, 4], [1, 3, 4]), &machine).unwrap_err();
     assert!(refused.to_string().contains("2x3x4"), "{refused}");
 }
 
@@ -102,29 +105,30 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
     // Six blocks of four rows, the last one half empty, for four sections: shares of two, of which the last one has none.
     let (block, halo, blocks, share) = (4u64, 1u64, 6u64, 2u64);
     let shape = [planes, rows, row];
-    let input = Field::new("v", from, 4, shape, [1, block, row]).halo([0, halo, 0], Edge::Zero);
-    let handed = Field::new("handed", kept, 4, [planes, 2 * blocks, row], [1, 2, row]);
+    let input =
+        GridField::new("v", from, 4, shape, [1, block, row]).halo([0, halo, 0], BoundaryRule::Zero);
+    let handed = GridField::new("handed", kept, 4, [planes, 2 * blocks, row], [1, 2, row]);
     let inputs = vec![
-        input.opening(Opening::Further(2)),
+        input.opening(FirstLoad::Further(2)),
         handed
             .clone()
             .offset([0, -2, 0])
-            .within(0, [0, -1])
-            .opening(Opening::Nothing),
+            .place_in_input(0, [0, -1])
+            .opening(FirstLoad::Nothing),
     ];
     let outputs = vec![
-        Field::new("r", to, 4, shape, [1, block, row]).within(0, [0, 0]),
-        handed.within(0, [0, 3]),
+        GridField::new("r", to, 4, shape, [1, block, row]).place_in_input(0, [0, 0]),
+        handed.place_in_input(0, [0, 3]),
     ];
-    let sweep = Sweep {
+    let sweep = GridPass {
         march: Some(March::Planes),
         grid: Some([planes, blocks, 1]),
         shares: true,
         zeros: (0, 4096),
         size: BlocksPerSection::Fixed(1),
-        ..Sweep::new(inputs, outputs)
+        ..GridPass::new(inputs, outputs)
     };
-    let nest = Nest::new(sweep.clone(), &machine).unwrap();
+    let nest = GridPlan::new(sweep.clone(), &machine).unwrap();
     assert_eq!(nest.digits(), [planes, share, 1]);
     let line = row * 4;
     let window = nest.places[0].clone();
@@ -132,7 +136,7 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
         let (z, digit) = (k % planes, k / planes);
         let buffer = u64::from(window[(k % nest.degree() as u64) as usize]);
         assert_eq!(
-            nest.arguments(k)[nest.layout().word(args::OPENS)],
+            nest.arguments(k)[nest.layout().word(argument_words::OPENS)],
             u32::from(digit == 0)
         );
         // By section: the rows of its window that come from the array, from other blocks, and the rest, zeros.
@@ -190,16 +194,18 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
             }
         }
     }
-    let refused = |change: &dyn Fn(&mut Sweep)| {
+    let refused = |change: &dyn Fn(&mut GridPass)| {
         let mut sweep = sweep.clone();
         change(&mut sweep);
-        Nest::new(sweep, &machine).unwrap_err().to_string()
+        GridPlan::new(sweep, &machine).unwrap_err().to_string()
     };
     let apart = refused(&|sweep| sweep.shares = false);
     assert!(apart.contains("shares of their own"), "{apart}");
-    let beyond = refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().within(0, [0, 4]));
+    let beyond =
+        refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().place_in_input(0, [0, 4]));
     assert!(beyond.contains("`handed`"), "{beyond}");
-    let later = refused(&|sweep| sweep.inputs[1] = sweep.inputs[1].clone().within(1, [0, 0]));
+    let later =
+        refused(&|sweep| sweep.inputs[1] = sweep.inputs[1].clone().place_in_input(1, [0, 0]));
     assert!(later.contains("no room"), "{later}");
 }
 
@@ -213,16 +219,18 @@ fn streams_may_begin_before_their_arrays() {
     let [from, to] = [1u64 << 20, 2 << 20];
     let shape = [planes, rows, row];
     let block = [1, 2, row];
-    let input = Field::new("u", from, 4, shape, block);
-    let input = input.halo([0, 1, 0], Edge::Periodic).offset([-2, 0, 0]);
-    let output = Field::new("v", to, 4, shape, block).offset([-3, 0, 0]);
-    let sweep = Sweep {
+    let input = GridField::new("u", from, 4, shape, block);
+    let input = input
+        .halo([0, 1, 0], BoundaryRule::Periodic)
+        .offset([-2, 0, 0]);
+    let output = GridField::new("v", to, 4, shape, block).offset([-3, 0, 0]);
+    let sweep = GridPass {
         march: Some(March::Planes),
         grid: Some([planes + 3, 5, 1]),
         size: BlocksPerSection::Fixed(1),
-        ..Sweep::new(vec![input], vec![output])
+        ..GridPass::new(vec![input], vec![output])
     };
-    let nest = Nest::new(sweep, &machine).unwrap();
+    let nest = GridPlan::new(sweep, &machine).unwrap();
     assert_eq!(nest.digits(), [planes + 3, 2, 1]);
     let mut stored = vec![0; (planes * rows) as usize];
     for k in 0..nest.len() {

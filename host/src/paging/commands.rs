@@ -1,14 +1,14 @@
 //! The commands of a pass.
 
 use super::{PageKernel, Paged};
-use crate::device::{Action, After, Command, Device, Event, HostError, Turns};
+use crate::device::{After, Command, Device, Event, HostAction, HostError, Turns};
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A pass, as far as its commands are concerned.
-pub trait Work: Clone + PartialEq + Send {
+pub trait PageSource: Clone + PartialEq + Send {
     /// Number of pages.
     fn pages(&self) -> u64;
     /// Pages after which commands repeat themselves, but for where transfers lie in system memory; none where they do not.
@@ -18,18 +18,18 @@ pub trait Work: Clone + PartialEq + Send {
     /// The kernel's launch; none of a pass without pages.
     fn launch(&self) -> Option<Launch>;
     /// The transfers that load a page, with the events for which the kernel waits.
-    fn load(&mut self, page: u64, to: &mut Moves<'_>);
+    fn load(&mut self, page: u64, to: &mut CommandSink<'_>);
     /// The transfers that store it.
-    fn store(&mut self, page: u64, to: &mut Moves<'_>);
+    fn store(&mut self, page: u64, to: &mut CommandSink<'_>);
     /// The event that the kernel signals when it is done with a page.
     fn signal(&self) -> u32;
     /// Loads of the next pass that are given behind the stores of `page`, or behind the first loads; the last one that
     /// the launch of that pass waits for, if there is one among them.
-    fn ahead(&mut self, _page: Option<u64>, _to: &mut Moves<'_>) -> Option<Event> {
+    fn load_next_pass(&mut self, _page: Option<u64>, _to: &mut CommandSink<'_>) -> Option<Event> {
         None
     }
     /// What follows the last page.
-    fn ending(&self) -> Option<Ending> {
+    fn ending(&self) -> Option<ReductionEnd> {
         None
     }
 }
@@ -49,7 +49,7 @@ pub struct Launch {
 
 /// The end of a reduction: every section's result goes to system memory, those of all come back, and the whole result is stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
+pub struct ReductionEnd {
     /// Stores the results of all sections, when the kernel signals once more.
     pub partials: Descriptor,
     /// Loads the arguments of what follows.
@@ -62,27 +62,27 @@ pub struct Ending {
     pub name: Arc<str>,
 }
 
-/// Where a [`Work`] puts its transfers.
+/// Where a [`PageSource`] puts its transfers.
 #[derive(Debug)]
-pub struct Moves<'a> {
+pub struct CommandSink<'a> {
     ready: &'a mut VecDeque<Command>,
     next: &'a mut Event,
     after: &'a After,
     last: Option<Event>,
 }
 
-impl Moves<'_> {
+impl CommandSink<'_> {
     /// A transfer, of a page or of all.
     pub fn dma(&mut self, name: &Arc<str>, page: Option<u64>, transfer: Descriptor) {
-        self.give(name, page, Action::Dma(transfer));
+        self.submit(name, page, HostAction::Dma(transfer));
     }
 
     /// Has the last transfer so far post an event; where there is none, the control CPU does, as `name`.
     pub fn announce(&mut self, name: &Arc<str>, page: u64, event: u32) {
         let last = self.last.and(self.ready.back_mut());
         match last.map(|command| &mut command.action) {
-            Some(Action::Dma(transfer)) => transfer.event = Some(event),
-            _ => self.give(name, Some(page), Action::Post { event }),
+            Some(HostAction::Dma(transfer)) => transfer.event = Some(event),
+            _ => self.submit(name, Some(page), HostAction::Post { event }),
         }
     }
 
@@ -92,7 +92,7 @@ impl Moves<'_> {
         self.last
     }
 
-    fn give(&mut self, name: &Arc<str>, page: Option<u64>, action: Action) {
+    fn submit(&mut self, name: &Arc<str>, page: Option<u64>, action: HostAction) {
         self.ready.push_back(Command {
             name: name.clone(),
             page,
@@ -125,7 +125,7 @@ pub struct Commands<W> {
     ended: bool,
 }
 
-impl<W: Work> Commands<W> {
+impl<W: PageSource> Commands<W> {
     /// The commands of `work`, the first of which has number `first`; all wait for `after`.
     pub fn new(work: W, kernel: &PageKernel, first: Event, after: &[Event]) -> Self {
         let mut commands = Self {
@@ -155,10 +155,10 @@ impl<W: Work> Commands<W> {
             let mut after = after.clone();
             if let Some(load) = launch.arguments {
                 let name = self.arguments.clone();
-                let loaded = self.make(name, None, Action::Dma(load), after.clone());
+                let loaded = self.make(name, None, HostAction::Dma(load), after.clone());
                 after.push(loaded);
             }
-            let action = Action::Launch {
+            let action = HostAction::Launch {
                 entry,
                 args: launch.address,
                 protection: launch.protection,
@@ -168,7 +168,7 @@ impl<W: Work> Commands<W> {
         if !loads_first {
             self.loads(None, after);
         }
-        self.ahead(None, after);
+        self.issue_next_pass_loads(None, after);
     }
 
     /// The launch.
@@ -182,11 +182,17 @@ impl<W: Work> Commands<W> {
     }
 
     /// The last load so far that the launch of the next pass waits for.
-    pub fn begun(&self) -> Option<Event> {
+    pub fn last_early_load(&self) -> Option<Event> {
         self.begun
     }
 
-    fn make(&mut self, name: Arc<str>, page: Option<u64>, action: Action, after: After) -> Event {
+    fn make(
+        &mut self,
+        name: Arc<str>,
+        page: Option<u64>,
+        action: HostAction,
+        after: After,
+    ) -> Event {
         self.ready.push_back(Command {
             name,
             page,
@@ -199,8 +205,8 @@ impl<W: Work> Commands<W> {
     }
 
     /// The work, and where it puts transfers that wait for `after`.
-    fn moves<'a>(&'a mut self, after: &'a After) -> (&'a mut W, Moves<'a>) {
-        let moves = Moves {
+    fn moves<'a>(&'a mut self, after: &'a After) -> (&'a mut W, CommandSink<'a>) {
+        let moves = CommandSink {
             ready: &mut self.ready,
             next: &mut self.next,
             after,
@@ -217,16 +223,16 @@ impl<W: Work> Commands<W> {
         }
     }
 
-    fn ahead(&mut self, page: Option<u64>, after: &After) {
+    fn issue_next_pass_loads(&mut self, page: Option<u64>, after: &After) {
         let (work, mut to) = self.moves(after);
-        let begun = work.ahead(page, &mut to);
+        let begun = work.load_next_pass(page, &mut to);
         self.begun = begun.or(self.begun);
     }
 
     /// The end of a page, its stores, and the loads of the pages that take its place.
     fn turn(&mut self, page: u64) {
         let event = self.work.signal();
-        let wait = Action::WaitSignal { event };
+        let wait = HostAction::WaitSignal { event };
         let done = self.make(self.kernel.clone(), Some(page), wait, After::new());
         let mut free: After = [done].into_iter().collect();
         let (work, mut to) = self.moves(&free);
@@ -238,7 +244,7 @@ impl<W: Work> Commands<W> {
         }
         (self.done, self.stored) = (Some(done), stored.or(self.stored));
         self.loads(Some(page), &free);
-        self.ahead(Some(page), &free);
+        self.issue_next_pass_loads(Some(page), &free);
     }
 
     /// What follows the last page, of a reduction.
@@ -248,13 +254,13 @@ impl<W: Work> Commands<W> {
         };
         let event = self.work.signal();
         let before: After = self.done.into_iter().collect();
-        let wait = Action::WaitSignal { event };
+        let wait = HostAction::WaitSignal { event };
         let done = self.make(self.kernel.clone(), None, wait, before);
         let page: Arc<str> = "page".into();
         let arguments = self.arguments.clone();
         let mut one = |name: &Arc<str>, transfer: Descriptor, after: Event| {
             let after = [after].into_iter().collect();
-            self.make(name.clone(), None, Action::Dma(transfer), after)
+            self.make(name.clone(), None, HostAction::Dma(transfer), after)
         };
         let stored = one(&page, ending.partials, done);
         one(&arguments, ending.arguments, stored);
@@ -263,12 +269,12 @@ impl<W: Work> Commands<W> {
         let after: After = [stopped].into_iter().collect();
         for result in ending.result {
             let name = ending.name.clone();
-            self.make(name, None, Action::Dma(result), after.clone());
+            self.make(name, None, HostAction::Dma(result), after.clone());
         }
     }
 }
 
-impl<W: Work> Iterator for Commands<W> {
+impl<W: PageSource> Iterator for Commands<W> {
     type Item = Command;
 
     fn next(&mut self) -> Option<Command> {
@@ -287,7 +293,7 @@ impl<W: Work> Iterator for Commands<W> {
     }
 }
 
-impl<W: Work> Turns for Commands<W> {
+impl<W: PageSource> Turns for Commands<W> {
     fn turns(&self) -> u64 {
         self.work.pages()
     }
@@ -303,9 +309,9 @@ impl<W: Work> Turns for Commands<W> {
 
     fn leave_out(&mut self, turns: u64, commands: u64) {
         self.page += turns;
-        self.next = self.next.later(commands);
+        self.next = self.next.advance_by(commands);
         for event in [&mut self.done, &mut self.stored] {
-            *event = event.map(|event| event.later(commands));
+            *event = event.map(|event| event.advance_by(commands));
         }
     }
 }
@@ -316,7 +322,7 @@ impl Device {
     ///
     /// # Errors
     /// A command can never be carried out.
-    pub fn work<W: Work>(
+    pub fn work<W: PageSource>(
         &mut self,
         work: W,
         kernel: &PageKernel,
@@ -326,7 +332,7 @@ impl Device {
     }
 
     /// The same of pages that nothing is loaded for meanwhile.
-    pub(crate) fn paged<W: Work>(
+    pub(crate) fn paged<W: PageSource>(
         &mut self,
         work: W,
         kernel: &PageKernel,

@@ -1,13 +1,13 @@
 //! A pass whose pages are listed, each with transfers of its own.
 //!
-//! Where pages have nothing in common, a [`Ring`](super::Ring) or a [`Nest`](crate::nest::Nest) has nothing to say of them: pages of a packed
+//! Where pages have nothing in common, a [`Ring`](super::Ring) or a [`GridPlan`](crate::nest::Nest) has nothing to say of them: pages of a packed
 //! matrix differ in size, in what they load and in what they store, and some of them bring words of the program that is running.
 
-use super::{Launch, Moves, Work};
+use super::{CommandSink, Launch, PageSource};
 use crate::{Device, Event, HostError, PAGE_EVENT, PageKernel};
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
-use cp2_emu::count::Step;
+use cp2_emu::cycles::KernelInterval;
 use std::sync::Arc;
 
 /// Event that the kernel signals when a page is done.
@@ -40,7 +40,7 @@ pub struct ListedPass {
     /// What the kernel gets in `a15`.
     pub address: u32,
     /// The steps of the kernel from its launch to its end.
-    pub steps: Arc<Vec<Step>>,
+    pub steps: Arc<Vec<KernelInterval>>,
     /// What of DMEM is the kernel's.
     pub protection: Option<Arc<Protection>>,
 }
@@ -50,7 +50,7 @@ impl ListedPass {
     #[must_use]
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         let own = self.page(page);
-        let mut loads = match self.is_early(page) {
+        let mut loads = match self.waits_for_turn(page) {
             true => Vec::new(),
             false => own.early.clone(),
         };
@@ -79,7 +79,7 @@ impl ListedPass {
     }
 
     /// The page behind whose stores a page is loaded; none of those that are loaded before the first is done.
-    fn behind(&self, page: u64) -> Option<u64> {
+    fn find_preceding_page(&self, page: u64) -> Option<u64> {
         let freed = page.checked_sub(self.buffers as u64);
         let first = freed.map_or(0, |freed| freed + 1);
         let replacing = (first..=page).rev().find(|&page| self.page(page).replaces);
@@ -88,16 +88,16 @@ impl ListedPass {
 
     /// Whether the turn of a page comes later than its buffer is free.
     #[must_use]
-    pub fn is_early(&self, page: u64) -> bool {
+    pub fn waits_for_turn(&self, page: u64) -> bool {
         let freed = page.checked_sub(self.buffers as u64);
-        freed.is_some() && self.behind(page) != freed
+        freed.is_some() && self.find_preceding_page(page) != freed
     }
 
     /// Gives the commands of the pass, which wait for `after`. Returns what the next pass waits for: the last store, and the end of the kernel.
     ///
     /// # Errors
     /// A command can never be carried out.
-    pub fn give(
+    pub fn submit(
         &self,
         device: &mut Device,
         kernel: &PageKernel,
@@ -129,9 +129,9 @@ impl PartialEq for ListedWork<'_> {
 
 impl ListedWork<'_> {
     /// Gives the early loads of the page that takes the place of `done`, if its turn has yet to come.
-    fn load_early(&self, done: u64, to: &mut Moves<'_>) {
+    fn load_early(&self, done: u64, to: &mut CommandSink<'_>) {
         let next = done + self.pass.buffers as u64;
-        if self.pass.is_early(next) {
+        if self.pass.waits_for_turn(next) {
             for transfer in self.pass.page(next).early.clone() {
                 to.dma(&self.names[0], Some(next), transfer);
             }
@@ -139,7 +139,7 @@ impl ListedWork<'_> {
     }
 }
 
-impl Work for ListedWork<'_> {
+impl PageSource for ListedWork<'_> {
     fn pages(&self) -> u64 {
         self.pass.pages.len() as u64
     }
@@ -154,7 +154,7 @@ impl Work for ListedWork<'_> {
             Some(page) => (page + 1, Some(page)),
         };
         let end = (first + self.pass.buffers as u64).min(self.pages());
-        let turn = |&next: &u64| self.pass.behind(next) == behind;
+        let turn = |&next: &u64| self.pass.find_preceding_page(next) == behind;
         (first..end).filter(turn).collect()
     }
 
@@ -167,7 +167,7 @@ impl Work for ListedWork<'_> {
         })
     }
 
-    fn load(&mut self, page: u64, to: &mut Moves<'_>) {
+    fn load(&mut self, page: u64, to: &mut CommandSink<'_>) {
         for transfer in self.pass.loads(page) {
             to.dma(&self.names[0], Some(page), transfer);
         }
@@ -183,7 +183,7 @@ impl Work for ListedWork<'_> {
         }
     }
 
-    fn store(&mut self, page: u64, to: &mut Moves<'_>) {
+    fn store(&mut self, page: u64, to: &mut CommandSink<'_>) {
         for transfer in self.pass.stores(page) {
             to.dma(&self.names[1], Some(page), transfer);
         }
@@ -227,7 +227,7 @@ mod tests {
         let next: Vec<Vec<u64>> = (0..9).map(|page| work.next(Some(page))).collect();
         let expected: [&[u64]; 9] = [&[], &[], &[3, 4, 5], &[], &[], &[6], &[7, 8], &[], &[]];
         assert_eq!(next, expected);
-        let early: Vec<u64> = (0..9).filter(|&page| pass.is_early(page)).collect();
+        let early: Vec<u64> = (0..9).filter(|&page| pass.waits_for_turn(page)).collect();
         assert_eq!(early, [3, 4, 6, 7, 8]);
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let commands = super::super::Commands::new(work, &kernel, Event(1), &[]);
         let given: Vec<u64> = commands
             .filter_map(|command| match command.action {
-                crate::Action::Dma(transfer) => Some(transfer.system / 16),
+                crate::HostAction::Dma(transfer) => Some(transfer.system / 16),
                 _ => None,
             })
             .collect();
@@ -295,7 +295,9 @@ mod tests {
         };
         let commands = super::super::Commands::new(work, &kernel, Event(1), &[]);
         let given = commands.filter_map(|command| match command.action {
-            crate::Action::Dma(transfer) => Some((transfer.system / 16, transfer.event.is_some())),
+            crate::HostAction::Dma(transfer) => {
+                Some((transfer.system / 16, transfer.event.is_some()))
+            }
             _ => None,
         });
         let given: Vec<(u64, bool)> = given.collect();

@@ -7,29 +7,29 @@
 //! A kernel that works in place leaves the result in buffer `k`, which is page
 //! `k + n`'s next: all `n` are under way.
 
-use crate::{Device, Event, HostError, Limits, PageKernel, Views};
+use crate::{Device, Event, HostError, PageKernel, TransferLimits, Views};
 use cp2_dma::{Descriptor, Target};
 use cp2_emu::Protection;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-mod ahead;
-mod dealt;
-mod floor;
+mod early_load;
+mod overlap_bound;
+mod page_source;
 mod pages;
 mod price;
 mod protection;
-mod source;
+mod section_blocks;
 
-use crate::paging::Kernel;
-pub(crate) use ahead::Ahead;
-pub use ahead::{chained, follow};
-use source::RingWork;
+use crate::paging::KernelEntryPoint;
+pub(crate) use early_load::EarlyLoad;
+pub use early_load::{overlap_pair, overlap_passes};
+use page_source::RingWork;
 
-pub use dealt::{Dealt, QUAD, aligned, deals_quads};
-pub use floor::Floor;
-pub use pages::Pages;
-pub use price::{Expected, expect_all};
+pub use overlap_bound::OverlapBound;
+pub use pages::RingPages;
+pub use price::{PassEstimate, expect_all};
+pub use section_blocks::{QUAD, SectionBlocks, aligned, deals_quads};
 
 /// Event that the kernel signals when a page is done.
 const DONE: u32 = 1;
@@ -55,11 +55,11 @@ pub struct Ring {
 #[derive(Debug)]
 pub struct RingPass {
     ring: Ring,
-    work: Box<dyn Pages>,
+    work: Box<dyn RingPages>,
     /// The kernel that it is priced by.
-    kernel: Option<Kernel>,
+    kernel: Option<KernelEntryPoint>,
     /// What of the next pass is loaded while this one ends.
-    ahead: Vec<Ahead>,
+    ahead: Vec<EarlyLoad>,
     /// Whether its first pages are loaded while the pass before it ends.
     begun: bool,
     /// Whether its argument block is, too.
@@ -87,12 +87,12 @@ impl Ring {
     }
 
     /// The same for a kernel in place, without factors.
-    pub fn in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
-        Self::new(arguments, first, buffers, page, 0).staying()
+    pub fn new_in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
+        Self::new(arguments, first, buffers, page, 0).store_in_place()
     }
 
     /// The same for a kernel in place.
-    pub fn staying(self) -> Self {
+    pub fn store_in_place(self) -> Self {
         Self {
             behind: 0,
             ahead: self.pages.len(),
@@ -101,14 +101,14 @@ impl Ring {
     }
 
     /// The same with this address for every page besides.
-    pub fn beside(mut self, address: u64) -> Self {
+    pub fn with_extra_address(mut self, address: u64) -> Self {
         self.beside.fill(u32::try_from(address).unwrap_or(u32::MAX));
         self
     }
 
     /// `buffers` buffers for pages of which each comes and goes in `pieces`, every piece a page of the
     /// pass; without factors.
-    pub fn in_pieces(
+    pub fn new_in_pieces(
         (arguments, first): (u64, u64),
         (buffers, pieces): (usize, usize),
         page: u64,
@@ -122,7 +122,7 @@ impl Ring {
     }
 
     /// The same, everything so many bytes behind.
-    pub fn moved(mut self, by: u64) -> Self {
+    pub fn shift_addresses(mut self, by: u64) -> Self {
         let by = u32::try_from(by).unwrap_or(u32::MAX);
         let all = [&mut self.pages, &mut self.factors, &mut self.beside];
         for place in all.into_iter().flatten().chain([&mut self.arguments]) {
@@ -171,7 +171,7 @@ impl Ring {
 
 impl RingPass {
     /// `work` through the buffers of `ring`.
-    pub fn new(ring: Ring, work: impl Pages + 'static) -> Self {
+    pub fn new(ring: Ring, work: impl RingPages + 'static) -> Self {
         Self {
             ring,
             work: Box::new(work),
@@ -199,7 +199,7 @@ impl RingPass {
 
     /// The words of the argument block, as many as the DMA's granules hold.
     fn padded(&self, machine: &Machine) -> Vec<u32> {
-        let mut words = self.ring.arguments(self.count(), self.work.counts());
+        let mut words = self.ring.arguments(self.count(), self.work.pages_of_kind());
         let granule = (machine.dma.granule.0 / 4).max(1) as usize;
         words.resize(words.len().next_multiple_of(granule), 0);
         words
@@ -211,7 +211,7 @@ impl RingPass {
 
     /// Where its local memory ends, if it is known what pages hold.
     pub fn end(&self) -> Option<u64> {
-        let held = self.work.held(0)?;
+        let held = self.work.dmem_bytes(0)?;
         Some(self.ring.end(held).next_multiple_of(QUAD))
     }
 
@@ -233,7 +233,9 @@ impl RingPass {
             (page, self.ring.pages[slot], self.ring.factors[slot])
         };
         let own = |(page, local, factors)| within(self.work.loads(page, local, factors), levels);
-        let early = |(page, local, factors)| within(self.work.early(page, local, factors), levels);
+        let early = |(page, local, factors)| {
+            within(self.work.list_early_loads(page, local, factors), levels)
+        };
         let posted = |page: u64, mut loads: Vec<Descriptor>| {
             if let Some(last) = loads.last_mut() {
                 last.event = Some(self.work.event(page));
@@ -266,19 +268,19 @@ impl RingPass {
     }
 
     /// Whether its first pages are loaded while the pass before it ends.
-    pub fn is_begun(&self) -> bool {
+    pub fn starts_early(&self) -> bool {
         self.begun
     }
 
     /// Whether its argument block is, too.
-    pub fn is_informed(&self) -> bool {
+    pub fn args_early(&self) -> bool {
         self.informed
     }
 
     /// Gives the commands of the pass, which wait for `after`. Where the next pass's argument block is loaded while
     /// this one ends, `following` loads it. Returns what the next pass waits for: that load, or else the last
     /// store, and the end of the kernel.
-    pub fn give(
+    pub fn submit(
         &self,
         device: &mut Device,
         kernel: &PageKernel,
@@ -286,11 +288,11 @@ impl RingPass {
         following: Option<&Descriptor>,
         views: &Views,
     ) -> Result<[Event; 2], HostError> {
-        let views = (views, Limits::of(device.machine()));
+        let views = (views, TransferLimits::from_machine(device.machine()));
         let work = RingWork::new(self, following, views);
         let (last, commands) = device.work(work, kernel, after)?;
         let launched = commands.launched().unwrap_or(last);
-        let beside = commands.begun().or(commands.stored());
+        let beside = commands.last_early_load().or(commands.stored());
         Ok([beside.unwrap_or(launched), launched])
     }
 

@@ -3,9 +3,9 @@
 mod buffers;
 
 use super::*;
-use crate::device::{Action, Command, Device};
-use crate::nest::{Edge, Field, Nest, Sweep};
-use crate::schedule::{BlocksPerSection, Buffering, Paging, Plan, Stream};
+use crate::device::{Command, Device, HostAction};
+use crate::nest::{BoundaryRule, GridField, GridPass, GridPlan};
+use crate::schedule::{BlocksPerSection, Buffering, Paging, Stream, StreamPlan};
 use buffers::{Buffers, StepId, StepKind};
 use cp2_dma::Direction;
 use cp2_machine::Machine;
@@ -43,7 +43,7 @@ impl Run {
     /// The step of a transfer, and whether it is the first and the last of it.
     fn step(&self, i: usize) -> Option<(StepId, bool, bool)> {
         let of = |command: &Command| match (&command.action, command.page) {
-            (Action::Dma(d), Some(page)) => Some(StepId {
+            (HostAction::Dma(d), Some(page)) => Some(StepId {
                 kind: match d.direction {
                     Direction::Load => StepKind::Load,
                     Direction::Store => StepKind::Store,
@@ -70,8 +70,8 @@ impl Run {
             self.buffers.begin(step)?;
         }
         match self.commands[i].action {
-            Action::Dma(_) => self.dma.push_back(i),
-            Action::Post { .. } => panic!("every page loads something"),
+            HostAction::Dma(_) => self.dma.push_back(i),
+            HostAction::Post { .. } => panic!("every page loads something"),
             _ => {}
         }
         Ok(true)
@@ -86,7 +86,7 @@ impl Run {
         if let Some((step, _, true)) = self.step(i) {
             self.buffers.end(step)?;
         }
-        if let Action::Dma(transfer) = &self.commands[i].action {
+        if let HostAction::Dma(transfer) = &self.commands[i].action {
             self.posted += u64::from(transfer.event.is_some());
         }
         Ok(true)
@@ -114,7 +114,7 @@ impl Run {
     fn see(&mut self) -> bool {
         let waits = |&i: &usize| {
             let command = &self.commands[i];
-            let wait = matches!(command.action, Action::WaitSignal { .. });
+            let wait = matches!(command.action, HostAction::WaitSignal { .. });
             wait && self.begun[i]
                 && !self.ended[i]
                 && command.page.is_some_and(|page| page < self.computed)
@@ -148,18 +148,22 @@ impl Run {
             .map(|i| &self.commands[i].action)
             .collect();
         // The kernel stops behind its last page.
-        prop_assert!(matches!(left[..], [Action::Launch { .. }]), "{:?}", left);
+        prop_assert!(
+            matches!(left[..], [HostAction::Launch { .. }]),
+            "{:?}",
+            left
+        );
         prop_assert!(self.buffers.all_free());
         Ok(())
     }
 }
 
-fn commands<W: Work>(work: W) -> Vec<Command> {
+fn commands<W: PageSource>(work: W) -> Vec<Command> {
     let kernel = PageKernel {
         name: "kernel".into(),
         entry: 0,
     };
-    Commands::new(work, &kernel, Event::at(0), &[]).collect()
+    Commands::new(work, &kernel, Event::from_number(0), &[]).collect()
 }
 
 proptest! {
@@ -174,7 +178,7 @@ proptest! {
         let buffering = [Buffering::Single, Buffering::Double, Buffering::Triple][degree];
         let size = BlocksPerSection::Fixed(size);
         let stream = |name, at| Stream::contiguous(name, at, 16);
-        let plan = Plan::new(Paging {
+        let plan = StreamPlan::new(Paging {
             in_place, size, buffering, ..Paging::new(blocks, vec![stream("x", 0)], vec![stream("y", 1 << 20)])
         }, &machine).unwrap();
         let images = device.page_arguments(&plan).unwrap();
@@ -182,13 +186,13 @@ proptest! {
         let mut next = choices.iter().copied().cycle();
         Run::new(list, plan.degree(), in_place).go(|| next.next().unwrap_or(0))?;
 
-        let field = |name, at| Field::new(name, at, 4, [1, 7, 16 * blocks], [1, 2, 8]);
-        let window = if in_place { field("u", 1 << 20) } else { field("u", 1 << 20).halo([0, halo, 4 * halo], Edge::Zero) };
-        let sweep = Sweep {
-            zeros: (0, 4096), size, buffering, ..Sweep::new(vec![window], vec![field("v", 2 << 20)])
+        let field = |name, at| GridField::new(name, at, 4, [1, 7, 16 * blocks], [1, 2, 8]);
+        let window = if in_place { field("u", 1 << 20) } else { field("u", 1 << 20).halo([0, halo, 4 * halo], BoundaryRule::Zero) };
+        let sweep = GridPass {
+            zeros: (0, 4096), size, buffering, ..GridPass::new(vec![window], vec![field("v", 2 << 20)])
         };
-        let sweep = if in_place { sweep.in_place() } else { sweep };
-        let nest = Nest::new(sweep, &machine).unwrap();
+        let sweep = if in_place { sweep.compute_in_place() } else { sweep };
+        let nest = GridPlan::new(sweep, &machine).unwrap();
         let images = device.nest_arguments(&nest).unwrap();
         let list = commands(crate::nest::NestWork::new(&nest, &images));
         Run::new(list, nest.degree(), in_place).go(|| next.next().unwrap_or(0))?;

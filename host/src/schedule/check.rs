@@ -1,9 +1,9 @@
 //! The rules a job must keep whatever the page size.
 
+use super::dmem_frame::does_not_fit;
+use super::dmem_map::DmemMap;
 use super::error::PlanError;
-use super::frame::does_not_fit;
-use super::job::{BlocksPerSection, Paging, Piece, Stream};
-use super::map::DmemMap;
+use super::job::{BlockPiece, BlocksPerSection, Paging, Stream};
 use cp2_dma::extent;
 use cp2_machine::Machine;
 use std::ops::Range;
@@ -60,7 +60,7 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
             return Err(does_not_fit(job, machine, min));
         }
         // Where the rows of a view lie, the device checks.
-        let memory = match job.views.has(stream.system) {
+        let memory = match job.views.contains_address(stream.system) {
             true => u64::MAX,
             false => machine.host.memory.0,
         };
@@ -126,8 +126,8 @@ fn check_stream(
             value: stream.align,
         });
     }
-    let adjacent =
-        stream.stride == stream.pitch && stream.pieces == [Piece::new(stream.stride, Vec::new())];
+    let adjacent = stream.stride == stream.pitch
+        && stream.pieces == [BlockPiece::new(stream.stride, Vec::new())];
     if stream.overlap > 0 && !adjacent {
         return Err(PlanError::Overlap {
             stream: name.clone(),

@@ -1,8 +1,8 @@
 //! What a plan should cost, from its shape alone.
 
-use super::plan::Plan;
-use super::source::in_turn;
-use crate::paging::price::{Moved, Priced, price};
+use super::page_source::in_turn;
+use super::stream_plan::StreamPlan;
+use crate::paging::price::{PageTransfers, Priced, price};
 use crate::paging::{PAGE_EVENT, aligned};
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Cycles, Machine};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The scheduler's expectation. It prices transfers, the launch, completions
 /// and the kernel as the job describes it; the load of the program it leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct StreamEstimate {
     /// From the first load to the last store seen complete.
     pub cycles: f64,
     /// The DMA busy time in it, but for arguments.
@@ -20,11 +20,11 @@ pub struct Estimate {
     pub compute: f64,
 }
 
-pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
+pub(super) fn estimate(plan: &StreamPlan, machine: &Machine) -> StreamEstimate {
     let price = price(&plan.priced(machine), machine);
     let tick = machine.time_base();
     let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
-    Estimate {
+    StreamEstimate {
         cycles: scale(price.dma + tick.cycles(machine.host.completion).0),
         dma: scale(price.moved),
         compute: scale(price.busy),
@@ -33,11 +33,11 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
 
 /// A plan on a machine.
 pub(crate) struct PlanPrice<'a> {
-    plan: &'a Plan,
+    plan: &'a StreamPlan,
     machine: &'a Machine,
 }
 
-impl Plan {
+impl StreamPlan {
     pub(crate) fn priced<'a>(&'a self, machine: &'a Machine) -> PlanPrice<'a> {
         PlanPrice {
             plan: self,
@@ -64,9 +64,9 @@ impl Priced for PlanPrice<'_> {
         same.next().unwrap_or(page)
     }
 
-    fn moved(&self, page: u64) -> Moved {
+    fn moved(&self, page: u64) -> PageTransfers {
         let Some(page) = self.plan.pages().get(page) else {
-            return Moved::default();
+            return PageTransfers::default();
         };
         let of =
             |all: Vec<(usize, Descriptor)>| -> Vec<_> { all.into_iter().map(|(_, d)| d).collect() };
@@ -74,7 +74,7 @@ impl Priced for PlanPrice<'_> {
         if let Some(last) = own.last_mut() {
             last.event = Some(PAGE_EVENT);
         }
-        Moved {
+        PageTransfers {
             own,
             next: Vec::new(),
             stores: of(self.plan.stores(&page)),

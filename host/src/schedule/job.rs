@@ -81,12 +81,12 @@ pub struct Stream {
     #[serde(default)]
     pub overlap: u64,
     /// The transfers of one block, relative to its system and local address.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<BlockPiece>,
 }
 
 /// A strided part of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct BlockPiece {
     /// Bytes from the block's system address.
     pub system: i64,
     /// Bytes from the block's local address.
@@ -97,7 +97,7 @@ pub struct Piece {
     pub levels: Vec<Level>,
 }
 
-impl Piece {
+impl BlockPiece {
     /// `run` bytes at the block's start, repeated by `levels`.
     #[must_use]
     pub fn new(run: u64, levels: Vec<Level>) -> Self {
@@ -119,13 +119,19 @@ impl Stream {
             system,
             bytes,
             bytes,
-            vec![Piece::new(bytes, Vec::new())],
+            vec![BlockPiece::new(bytes, Vec::new())],
         )
     }
 
     /// Blocks of any layout: `stride` bytes apart in system memory, `pitch` bytes apart in DMEM.
     #[must_use]
-    pub fn strided(name: &str, system: u64, stride: u64, pitch: u64, pieces: Vec<Piece>) -> Self {
+    pub fn strided(
+        name: &str,
+        system: u64,
+        stride: u64,
+        pitch: u64,
+        pieces: Vec<BlockPiece>,
+    ) -> Self {
         Self {
             name: name.to_string(),
             system,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// follow each other, so that a page of adjacent blocks is one contiguous
 /// stretch of system memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pages {
+pub struct StreamPages {
     blocks: u64,
     sections: u32,
     /// Blocks per section of an ordinary page.
@@ -69,7 +69,7 @@ impl Page {
     }
 }
 
-impl Pages {
+impl StreamPages {
     /// `blocks` blocks in pages of `size` blocks for each of `sections` sections;
     /// the first and the last page have `edge` where the job is long enough.
     #[must_use]
@@ -168,7 +168,7 @@ impl Pages {
 
     /// The per-section counts that occur, each once.
     #[must_use]
-    pub fn counts(&self) -> Vec<u32> {
+    pub fn list_block_counts(&self) -> Vec<u32> {
         let len = self.len();
         let mut counts: Vec<u32> = [Some(0), Some(1), len.checked_sub(2), len.checked_sub(1)]
             .into_iter()
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_short_last_page_repeats_valid_blocks() {
-        let pages = Pages::new(18, 4, 4, 4);
+        let pages = StreamPages::new(18, 4, 4, 4);
         assert_eq!(pages.len(), 2);
         let last = pages.get(1).unwrap();
         assert_eq!((last.first, last.blocks, last.per_section), (16, 2, 1));
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn one_block_is_a_broadcast() {
-        let only = Pages::new(1, 4, 8, 8).get(0).unwrap();
+        let only = StreamPages::new(1, 4, 8, 8).get(0).unwrap();
         assert_eq!((only.stride(), only.per_section), (Some(0), 1));
         assert_eq!(only.starts, [0; 4]);
     }
@@ -235,7 +235,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_block_is_stored_once(blocks in 1u64..5000, sections in 1u32..9, size in 1u32..40, edge in 1u32..40) {
-            let pages = Pages::new(blocks, sections, size, edge);
+            let pages = StreamPages::new(blocks, sections, size, edge);
             let mut next = 0;
             for k in 0..pages.len() {
                 let page = pages.get(k).unwrap();
@@ -251,7 +251,7 @@ mod tests {
                         next += 1;
                     }
                 }
-                prop_assert!(pages.counts().contains(&page.per_section));
+                prop_assert!(pages.list_block_counts().contains(&page.per_section));
             }
             prop_assert_eq!(next, blocks);
             prop_assert!(pages.get(pages.len()).is_none());

@@ -1,13 +1,13 @@
 //! The plan as a table.
 
 use super::job::Buffering;
-use super::plan::Plan;
+use super::stream_plan::StreamPlan;
 use std::fmt;
 
 /// Pages listed at each end before the table is cut.
 const SHOWN: u64 = 6;
 
-impl fmt::Display for Plan {
+impl fmt::Display for StreamPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (job, pages) = (self.job(), self.pages());
         writeln!(

@@ -1,7 +1,7 @@
 //! What of DMEM is the kernel's own while it works on a page of a plan.
 
-use super::args::HEADER;
-use super::plan::Plan;
+use super::argument_blocks::HEADER;
+use super::stream_plan::StreamPlan;
 use crate::paging::{PAGE_EVENT, QUAD};
 use cp2_emu::{Area, PageAreas, Protection, Results};
 
@@ -12,7 +12,7 @@ fn area(address: u32, bytes: u64) -> Area {
     Area { address, bytes }
 }
 
-impl Plan {
+impl StreamPlan {
     /// What the page kernel may touch (`docs/abi.md`): the blocks of its page, scratch, arguments and program data.
     #[must_use]
     pub fn protection(&self) -> Protection {
@@ -98,7 +98,7 @@ mod tests {
             let vm7 = Machine::builtin("vm7").unwrap();
             let stream = |name, at| Stream::contiguous(name, at, 48);
             let input = Stream::overlapping("x", 0, 48, 16 * overlap);
-            let plan = Plan::new(Paging {
+            let plan = StreamPlan::new(Paging {
                 in_place: in_place && overlap == 0,
                 scratch: 100,
                 reserved: vec![Reserved { name: "data".into(), address: 4096, bytes: 64 }],

@@ -2,7 +2,7 @@
 //! memory carries out the engine's commands.
 
 use super::*;
-use crate::device::{Action, Device, Event};
+use crate::device::{Device, Event, HostAction};
 use crate::paging::{Commands, PageKernel};
 use cp2_dma::{Descriptor, Direction, Level, Target};
 use cp2_machine::Machine;
@@ -59,7 +59,7 @@ fn bytes(d: &Descriptor, sections: usize) -> Vec<(usize, u64, u64)> {
 
 /// What the kernel finds of a page, and that it leaves every byte of its input as its output.
 fn compute(
-    plan: &Plan,
+    plan: &StreamPlan,
     page: &Page,
     slots: &std::collections::BTreeMap<u32, ArgBlock>,
     dmem: &mut [Vec<Option<u64>>],
@@ -94,7 +94,7 @@ fn compute(
 
 /// Runs the commands of the plan with a kernel that tags every loaded byte as computed.
 fn run_plan(
-    plan: &Plan,
+    plan: &StreamPlan,
     machine: &Machine,
 ) -> Result<std::collections::BTreeMap<u64, u64>, TestCaseError> {
     let sections = machine.cp2.sections;
@@ -108,10 +108,10 @@ fn run_plan(
         entry: 0,
     };
     let work = PlanWork::new(plan, &images);
-    for command in Commands::new(work, &kernel, Event::at(0), &[]) {
+    for command in Commands::new(work, &kernel, Event::from_number(0), &[]) {
         let transfer = match command.action {
-            Action::Dma(transfer) => transfer,
-            Action::WaitSignal { .. } => {
+            HostAction::Dma(transfer) => transfer,
+            HostAction::WaitSignal { .. } => {
                 let page = plan.pages().get(command.page.unwrap()).unwrap();
                 compute(plan, &page, &slots, &mut dmem)?;
                 continue;
@@ -168,7 +168,7 @@ proptest! {
         let (x, y) = (job.inputs[0].system, job.outputs[0].system);
         let mut machine = vm7();
         machine.cp2.sections = sections;
-        let plan = Plan::new(job, &machine).unwrap();
+        let plan = StreamPlan::new(job, &machine).unwrap();
         let out = run_plan(&plan, &machine)?;
         prop_assert_eq!(out.len() as u64, blocks * granules * 16);
         for (to, from) in out {
@@ -183,13 +183,13 @@ proptest! {
         let block = row * u64::from(rows);
         let pitch = (row + 16) * u64::from(rows);
         let level = |system_stride, local_stride| Level { count: rows, system_stride, local_stride };
-        let load = Piece::new(row, vec![level(32, 48)]);
-        let store = Piece::new(16, vec![level(16, 48), Level { count: 2, system_stride: 16 * i64::from(rows), local_stride: 16 }]);
+        let load = BlockPiece::new(row, vec![level(32, 48)]);
+        let store = BlockPiece::new(16, vec![level(16, 48), Level { count: 2, system_stride: 16 * i64::from(rows), local_stride: 16 }]);
         let mut job = job(blocks, block, true);
         job.inputs[0] = Stream::strided("x", 0x1000, block, pitch, vec![load]);
         job.outputs[0] = Stream::strided("y", 0x20_0000, block, pitch, vec![store]);
         job.size = BlocksPerSection::Fixed(size);
-        let plan = Plan::new(job, &vm7()).unwrap();
+        let plan = StreamPlan::new(job, &vm7()).unwrap();
         let page = plan.pages().get(0).unwrap();
         for (_, d) in plan.loads(&page).into_iter().chain(plan.stores(&page)) {
             prop_assert!(d.levels.len() <= vm7().dma.levels);
@@ -220,7 +220,7 @@ fn a_page_of_adjacent_blocks_is_one_transfer() {
     let mut job = job(64, 2048, true);
     job.size = BlocksPerSection::Fixed(4);
     job.buffering = Buffering::Double;
-    let plan = Plan::new(job, &vm7()).unwrap();
+    let plan = StreamPlan::new(job, &vm7()).unwrap();
     let loads = plan.loads(&plan.pages().get(1).unwrap());
     assert_eq!(loads.len(), 1);
     let d = &loads[0].1;
@@ -239,7 +239,7 @@ fn a_page_of_few_blocks_loads_each_once() {
     let targets = |blocks: u64, sections: usize| -> Vec<(Target, u64)> {
         let mut machine = vm7();
         machine.cp2.sections = sections;
-        let plan = Plan::new(job(blocks, 16, true), &machine).unwrap();
+        let plan = StreamPlan::new(job(blocks, 16, true), &machine).unwrap();
         let loads = plan.loads(&plan.pages().get(0).unwrap());
         let block = |d: &Descriptor| (d.target, (d.system - 0x1000) / 16);
         loads.iter().map(|(_, d)| block(d)).collect()
@@ -256,11 +256,11 @@ fn a_page_of_few_blocks_loads_each_once() {
 fn the_estimate_prefers_overlap_and_small_ends() {
     let mut job = job(1024, 2048, true);
     job.cycles_per_block = Some(1024);
-    let plan = Plan::new(job.clone(), &vm7()).unwrap();
+    let plan = StreamPlan::new(job.clone(), &vm7()).unwrap();
     assert!(plan.degree() >= 2, "{plan}");
     assert!(plan.pages().edge() < plan.pages().size(), "{plan}");
     job.buffering = Buffering::Single;
-    let single = Plan::new(job, &vm7()).unwrap();
+    let single = StreamPlan::new(job, &vm7()).unwrap();
     assert!(single.estimate().cycles > 1.5 * plan.estimate().cycles);
     // Bound: 1024 blocks / 4 sections * 1024 cycles; the ends and launches cost little.
     assert!(plan.estimate().cycles < 1.08 * 262_144.0, "{plan}");
@@ -272,7 +272,7 @@ fn what_breaks_a_rule_is_named() {
     let fails = |change: fn(&mut Paging)| {
         let mut job = job(10, 256, false);
         change(&mut job);
-        Plan::new(job, &machine).unwrap_err().to_string()
+        StreamPlan::new(job, &machine).unwrap_err().to_string()
     };
     assert_eq!(
         fails(|j| j.blocks = 0),
@@ -327,7 +327,7 @@ fn a_million_pages_are_planned_at_once() {
     let mut job = job(4_000_000, 16, true);
     job.outputs[0].system = 0x1000_0000;
     job.size = BlocksPerSection::Fixed(1);
-    let plan = Plan::new(job, &vm7()).unwrap();
+    let plan = StreamPlan::new(job, &vm7()).unwrap();
     assert_eq!(plan.pages().len(), 1_000_000);
     let text = plan.to_string();
     assert!(text.lines().count() < 60, "{text}");

@@ -1,12 +1,12 @@
 //! The descriptors that move one page of one stream.
 
-use super::job::{Piece, Stream};
+use super::job::{BlockPiece, Stream};
 use super::page::Page;
 use cp2_dma::{Descriptor, Direction, Level, Levels, Target};
 use smallvec::SmallVec;
 
 /// Blocks of one or all sections that one descriptor per piece can move.
-pub(super) struct Share {
+pub(super) struct MovableBlocks {
     target: ShareTarget,
     /// First block.
     first: u64,
@@ -22,11 +22,11 @@ enum ShareTarget {
     One(u32),
 }
 
-pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
+pub(super) fn shares(direction: Direction, page: &Page) -> Vec<MovableBlocks> {
     let per = u64::from(page.per_section);
     match (direction, page.stride()) {
         (Direction::Load, Some(0)) => {
-            vec![Share {
+            vec![MovableBlocks {
                 target: ShareTarget::Same,
                 first: page.first,
                 count: per,
@@ -34,7 +34,7 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
             }]
         }
         (Direction::Load, Some(stride)) => {
-            vec![Share {
+            vec![MovableBlocks {
                 target: ShareTarget::All(stride),
                 first: page.first,
                 count: per,
@@ -42,7 +42,7 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
             }]
         }
         (Direction::Store, Some(stride)) if page.is_whole() => {
-            vec![Share {
+            vec![MovableBlocks {
                 target: ShareTarget::All(stride),
                 first: page.first,
                 count: per,
@@ -53,7 +53,7 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
             // The last sections share a start: a broadcast serves them all, and
             // the others' own blocks, loaded after it, replace it there.
             let last = page.starts.last().copied().unwrap_or(page.first);
-            let common = Share {
+            let common = MovableBlocks {
                 target: ShareTarget::Same,
                 first: last,
                 count: per,
@@ -72,11 +72,11 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
 fn ones(
     page: &Page,
     blocks: impl Fn(usize, u64) -> Option<std::ops::Range<u64>>,
-) -> impl Iterator<Item = Share> {
+) -> impl Iterator<Item = MovableBlocks> {
     (0u32..).zip(&page.starts).filter_map(move |(s, &start)| {
         let blocks = blocks(s as usize, start)?;
         let count = blocks.end - blocks.start;
-        let share = Share {
+        let share = MovableBlocks {
             target: ShareTarget::One(s),
             first: blocks.start,
             count,
@@ -86,12 +86,12 @@ fn ones(
     })
 }
 
-impl Share {
+impl MovableBlocks {
     pub(super) fn describe(
         &self,
         direction: Direction,
         stream: &Stream,
-        piece: &Piece,
+        piece: &BlockPiece,
         local: u32,
         limit: usize,
     ) -> Vec<Descriptor> {

@@ -1,18 +1,18 @@
 //! The operations of a step.
 
-use crate::device::Element;
-use cp2_emu::{OutOfMemory, SystemMemory};
+use crate::device::MemoryElement;
+use cp2_emu::{OutOfMemory, SystemRam};
 use serde::{Deserialize, Serialize};
 
 /// A number that an operation of a step gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Scalar(pub(super) u32);
+pub struct StepScalar(pub(super) u32);
 
 /// What a word of system memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum WordKind {
     /// A float of 4 bytes; a number is rounded to the nearest, ties to even.
     Float32,
     /// A float of 8 bytes.
@@ -21,7 +21,7 @@ pub enum Word {
     Uint32,
 }
 
-impl Word {
+impl WordKind {
     pub(super) fn bytes(self) -> u64 {
         match self {
             Self::Float32 | Self::Uint32 => 4,
@@ -29,7 +29,7 @@ impl Word {
         }
     }
 
-    fn read(self, memory: &SystemMemory, address: u64) -> Result<f64, OutOfMemory> {
+    fn read(self, memory: &SystemRam, address: u64) -> Result<f64, OutOfMemory> {
         let mut bytes = [0; 8];
         let all = self.bytes() as usize;
         memory.read(address, &mut bytes[..all])?;
@@ -40,12 +40,7 @@ impl Word {
         })
     }
 
-    fn write(
-        self,
-        memory: &mut SystemMemory,
-        address: u64,
-        number: f64,
-    ) -> Result<(), OutOfMemory> {
+    fn write(self, memory: &mut SystemRam, address: u64, number: f64) -> Result<(), OutOfMemory> {
         let mut bytes = [0; 8];
         // Of all that are no numbers the one of the kernels.
         match self {
@@ -60,25 +55,25 @@ impl Word {
 }
 
 /// A type that a step reads and writes.
-pub trait Number: Element {
+pub trait StepNumber: MemoryElement {
     /// What its words hold.
-    const WORD: Word;
+    const WORD: WordKind;
 }
 
-impl Number for f32 {
-    const WORD: Word = Word::Float32;
+impl StepNumber for f32 {
+    const WORD: WordKind = WordKind::Float32;
 }
-impl Number for f64 {
-    const WORD: Word = Word::Float64;
+impl StepNumber for f64 {
+    const WORD: WordKind = WordKind::Float64;
 }
-impl Number for u32 {
-    const WORD: Word = Word::Uint32;
+impl StepNumber for u32 {
+    const WORD: WordKind = WordKind::Uint32;
 }
 
 /// An operation on one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unary {
+pub enum UnaryOperation {
     /// Its negative.
     Negate,
     /// Its magnitude.
@@ -92,7 +87,7 @@ pub enum Unary {
 /// An operation on two numbers a and b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Binary {
+pub enum BinaryOperation {
     /// a + b.
     Add,
     /// a - b.
@@ -125,58 +120,58 @@ pub enum Operation {
     /// A word of system memory.
     Load {
         /// What it holds.
-        word: Word,
+        word: WordKind,
         /// Its byte address.
         address: u64,
     },
     /// An operation on a number.
     Unary {
         /// Which.
-        operation: Unary,
+        operation: UnaryOperation,
         /// The number.
-        of: Scalar,
+        of: StepScalar,
     },
     /// An operation on two numbers.
     Binary {
         /// Which.
-        operation: Binary,
+        operation: BinaryOperation,
         /// The numbers.
-        of: [Scalar; 2],
+        of: [StepScalar; 2],
     },
     /// One of two numbers.
     Select {
         /// What decides: the first number, unless this is 0.
-        by: Scalar,
+        by: StepScalar,
         /// The numbers.
-        of: [Scalar; 2],
+        of: [StepScalar; 2],
     },
     /// Writes a word of system memory.
     Store {
         /// What it will hold.
-        word: Word,
+        word: WordKind,
         /// Its byte address.
         address: u64,
         /// The number.
-        of: Scalar,
+        of: StepScalar,
     },
     /// Writes one of several words of system memory.
     Put {
         /// What it will hold.
-        word: Word,
+        word: WordKind,
         /// Byte address of the first.
         address: u64,
         /// How many words there are.
         count: u64,
         /// The number of the word, rounded down: one that there is not is not written.
-        index: Scalar,
+        index: StepScalar,
         /// The number.
-        of: Scalar,
+        of: StepScalar,
     },
 }
 
 impl Operation {
     /// The numbers that it uses.
-    pub(super) fn uses(&self) -> impl Iterator<Item = Scalar> {
+    pub(super) fn uses(&self) -> impl Iterator<Item = StepScalar> {
         let of = match *self {
             Self::Constant { .. } | Self::Load { .. } => [None; 3],
             Self::Unary { of, .. } | Self::Store { of, .. } => [Some(of), None, None],
@@ -188,7 +183,7 @@ impl Operation {
     }
 
     /// The word of system memory that it touches, if any: the address of the first that it may be, and how many there are.
-    pub(super) fn place(&self) -> Option<(Word, u64, u64)> {
+    pub(super) fn place(&self) -> Option<(WordKind, u64, u64)> {
         match *self {
             Self::Load { word, address } | Self::Store { word, address, .. } => {
                 Some((word, address, 1))
@@ -212,36 +207,32 @@ impl Operation {
     }
 
     /// Carries it out with the numbers of those before it, and gives its own.
-    pub(super) fn run(
-        &self,
-        numbers: &[f64],
-        memory: &mut SystemMemory,
-    ) -> Result<f64, OutOfMemory> {
+    pub(super) fn run(&self, numbers: &[f64], memory: &mut SystemRam) -> Result<f64, OutOfMemory> {
         // A number that does not come before is refused when the step is given.
-        let number = |of: Scalar| numbers.get(of.0 as usize).copied().unwrap_or(f64::NAN);
+        let number = |of: StepScalar| numbers.get(of.0 as usize).copied().unwrap_or(f64::NAN);
         let truth = |is: bool| f64::from(u8::from(is));
         Ok(match *self {
             Self::Constant { bits } => f64::from_bits(bits),
             Self::Load { word, address } => word.read(memory, address)?,
             Self::Unary { operation, of } => match operation {
-                Unary::Negate => -number(of),
-                Unary::Magnitude => number(of).abs(),
-                Unary::SquareRoot => number(of).sqrt(),
-                Unary::Floor => number(of).floor(),
+                UnaryOperation::Negate => -number(of),
+                UnaryOperation::Magnitude => number(of).abs(),
+                UnaryOperation::SquareRoot => number(of).sqrt(),
+                UnaryOperation::Floor => number(of).floor(),
             },
             Self::Binary { operation, of } => {
                 let [a, b] = of.map(number);
                 match operation {
-                    Binary::Add => a + b,
-                    Binary::Subtract => a - b,
-                    Binary::Multiply => a * b,
-                    Binary::Divide => a / b,
-                    Binary::Least if b < a => b,
-                    Binary::Largest if b > a => b,
-                    Binary::Least | Binary::Largest => a,
-                    Binary::Less => truth(a < b),
-                    Binary::Both => truth(a != 0.0 && b != 0.0),
-                    Binary::Either => truth(a != 0.0 || b != 0.0),
+                    BinaryOperation::Add => a + b,
+                    BinaryOperation::Subtract => a - b,
+                    BinaryOperation::Multiply => a * b,
+                    BinaryOperation::Divide => a / b,
+                    BinaryOperation::Least if b < a => b,
+                    BinaryOperation::Largest if b > a => b,
+                    BinaryOperation::Least | BinaryOperation::Largest => a,
+                    BinaryOperation::Less => truth(a < b),
+                    BinaryOperation::Both => truth(a != 0.0 && b != 0.0),
+                    BinaryOperation::Either => truth(a != 0.0 || b != 0.0),
                 }
             }
             Self::Select { by, of } => {

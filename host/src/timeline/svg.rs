@@ -22,12 +22,12 @@ const FIRST: usize = 8;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Unit {
+struct TimeUnit {
     name: &'static str,
     seconds: f64,
 }
 
-impl Unit {
+impl TimeUnit {
     const ALL: [Self; 4] = [
         Self::new("s", 1.0),
         Self::new("ms", 1e-3),
@@ -40,7 +40,7 @@ impl Unit {
     }
 
     /// The largest of which the time is at least one.
-    fn of(seconds: f64) -> Self {
+    fn from_seconds(seconds: f64) -> Self {
         let [.., smallest] = Self::ALL;
         let fits = Self::ALL.into_iter().find(|u| seconds >= u.seconds);
         fits.unwrap_or(smallest)
@@ -213,7 +213,7 @@ mod tests {
             (5e-9, "ns"),
             (0.0, "ns"),
         ] {
-            assert_eq!(Unit::of(seconds).name, name);
+            assert_eq!(TimeUnit::from_seconds(seconds).name, name);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The table of all kernels, emulated, with what the model says of each.
 
-use cp2_host::Options;
-use cp2_kernels::registry::{self, Kernel, KernelError, Row, Size};
+use cp2_host::DeviceOptions;
+use cp2_kernels::registry::{self, Kernel, KernelError, PerformanceRow, Size};
 use cp2_machine::Machine;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ const COMPARED: &str = include_str!("compared.md");
 type Case = (&'static dyn Kernel, Size, Arc<Machine>);
 
 /// The whole document; every row goes to `seen` as well, in its order.
-pub(crate) fn page(seen: &mut dyn FnMut(Row)) -> Result<String, KernelError> {
+pub(crate) fn page(seen: &mut dyn FnMut(PerformanceRow)) -> Result<String, KernelError> {
     Ok(format!("{HEAD}{}\n{COMPARED}", tables(|_| true, seen)?))
 }
 
 /// The tables of kernels whose names are wanted.
 pub(crate) fn tables(
     wanted: impl Fn(&str) -> bool,
-    seen: &mut dyn FnMut(Row),
+    seen: &mut dyn FnMut(PerformanceRow),
 ) -> Result<String, KernelError> {
     let machines: Vec<Arc<Machine>> = Machine::names()
         .into_iter()
@@ -50,7 +50,7 @@ pub(crate) fn tables(
         let more = rows
             .peek()
             .is_some_and(|(_, (next, ..))| next.name() == name);
-        if let Some(why) = kernel.below().filter(|_| !more) {
+        if let Some(why) = kernel.explain_low_efficiency().filter(|_| !more) {
             text += &format!("\nBelow {}: {why}.\n", registry::LOW);
         }
     }
@@ -58,7 +58,7 @@ pub(crate) fn tables(
 }
 
 /// All rows, measured on as many threads as the host has cores.
-fn measured(cases: &[Case]) -> Vec<Result<Row, KernelError>> {
+fn measured(cases: &[Case]) -> Vec<Result<PerformanceRow, KernelError>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -68,7 +68,7 @@ fn measured(cases: &[Case]) -> Vec<Result<Row, KernelError>> {
             let Some((kernel, size, machine)) = cases.get(at) else {
                 return rows;
             };
-            let row = registry::measure(*kernel, size, machine, Options::default());
+            let row = registry::measure(*kernel, size, machine, DeviceOptions::default());
             rows.push((at, row));
         }
     };
@@ -100,7 +100,7 @@ fn head(kernel: &dyn Kernel) -> String {
     )
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &PerformanceRow) -> String {
     format!(
         "| {} | {} | {} | {} | {} | {:.3} | {:.0} | {:.3} | {} | {} | {} |\n",
         row.size,
@@ -118,7 +118,7 @@ fn line(row: &Row) -> String {
 }
 
 /// The efficiency that the row had, and why it is another one now: cycles that are counted only now, or another reference.
-fn changed(row: &Row) -> String {
+fn changed(row: &PerformanceRow) -> String {
     let own = BEFORE.lines().find_map(|line| {
         let mut words = line.split('\t');
         let is = |word: Option<&str>, own: &str| word == Some(own);

@@ -1,25 +1,25 @@
 //! Receivers: filters as of convolutions, sums of products, transforms of rows.
 
-use crate::Ready;
+use crate::NativeProblem;
 use crate::conv::Full;
 use crate::fft::planned;
 use cp2_problems::chain::{RadarProblem, ReceiverProblem, SonarProblem};
 use cp2_problems::conv::matched;
-use cp2_problems::fft::Direction;
-use cp2_problems::vector::Window;
-use cp2_problems::{Data, Problem};
+use cp2_problems::fft::TransformDirection;
+use cp2_problems::vector::WindowFunction;
+use cp2_problems::{NamedArrays, Problem};
 use cp2_rustfft::Fft;
 use num_complex::Complex32;
 use std::sync::Arc;
 
-pub(crate) fn radar(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn radar(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<RadarProblem>()?.clone();
     let (recipe, compress) = Full::new(&matched(problem.pulse()));
     let [pulses, samples] = problem.block();
     let (chirp, ranges) = (problem.spec().chirp, problem.spec().ranges);
-    let spectra = Spectra::new(pulses);
-    Some(Ready::new(recipe, move |input| {
-        let x = input.sized("x", pulses * samples)?;
+    let spectra = ReceiverEnd::new(pulses);
+    Some(NativeProblem::new(recipe, move |input| {
+        let x = input.get_sized("x", pulses * samples)?;
         let mut map = vec![Complex32::default(); ranges * pulses];
         for (pulse, echoes) in x.chunks(samples).enumerate() {
             let compressed = compress.convolve(echoes);
@@ -32,15 +32,15 @@ pub(crate) fn radar(problem: &dyn Problem) -> Option<Ready> {
     }))
 }
 
-pub(crate) fn sonar(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn sonar(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<SonarProblem>()?.clone();
     let spec = problem.spec().clone();
     let (recipe, filter) = Full::new(&spec.low_pass());
     let [hydrophones, samples] = problem.block();
     let (weights, time) = (spec.weights(), spec.filtered());
-    let spectra = Spectra::new(spec.points);
-    Some(Ready::new(recipe, move |input| {
-        let x = input.sized("x", hydrophones * samples)?;
+    let spectra = ReceiverEnd::new(spec.points);
+    Some(NativeProblem::new(recipe, move |input| {
+        let x = input.get_sized("x", hydrophones * samples)?;
         let filtered = x.chunks(samples).map(|x| {
             let all = filter.convolve(x);
             let kept = all.iter().step_by(spec.decimate).take(time);
@@ -61,26 +61,26 @@ pub(crate) fn sonar(problem: &dyn Problem) -> Option<Ready> {
 }
 
 /// How receivers end: window, transform, decibels.
-struct Spectra {
+struct ReceiverEnd {
     window: Vec<f32>,
     fft: Arc<dyn Fft<f32>>,
 }
 
-impl Spectra {
+impl ReceiverEnd {
     fn new(points: usize) -> Self {
         Self {
-            window: Window::Hann.coefficients(points),
-            fft: planned(points, Direction::Forward),
+            window: WindowFunction::Hann.coefficients(points),
+            fft: planned(points, TransformDirection::Forward),
         }
     }
 
-    fn of(&self, mut rows: Vec<Complex32>, shape: &[usize]) -> Data {
+    fn of(&self, mut rows: Vec<Complex32>, shape: &[usize]) -> NamedArrays {
         for (x, w) in rows.iter_mut().zip(self.window.iter().cycle()) {
             *x *= w;
         }
         self.fft.process(&mut rows);
         let decibels = rows.iter().map(|z| 10.0 * libm::log10f(z.norm_sqr()));
         let decibels = decibels.collect::<Vec<f32>>();
-        Data::of("spectra", shape, rows).with("decibels", shape, decibels)
+        NamedArrays::from_array("spectra", shape, rows).add_array("decibels", shape, decibels)
     }
 }

@@ -1,9 +1,9 @@
 //! Convolutions: few taps by the definition, many by transforms of blocks.
 
-use crate::Ready;
+use crate::NativeProblem;
 use crate::fft::like;
 use cp2_problems::conv::{ConvProblem, Sample};
-use cp2_problems::{Data, Problem};
+use cp2_problems::{NamedArrays, Problem};
 use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ const FEW: usize = 64;
 /// Points of a transform at least.
 const BLOCK: usize = 1024;
 
-pub(crate) fn filter(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn filter(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<ConvProblem>()?.clone();
     let (recipe, full) = Full::new(problem.taps());
-    Some(Ready::new(recipe, move |input| {
+    Some(NativeProblem::new(recipe, move |input| {
         let count = problem.channels() * problem.samples();
         Ok(match problem.is_real() {
-            true => channels::<f32>(&problem, input.sized("x", count)?, &full, |z| z.re),
-            false => channels::<Complex32>(&problem, input.sized("x", count)?, &full, |z| z),
+            true => channels::<f32>(&problem, input.get_sized("x", count)?, &full, |z| z.re),
+            false => channels::<Complex32>(&problem, input.get_sized("x", count)?, &full, |z| z),
         })
     }))
 }
@@ -32,7 +32,7 @@ fn channels<T: Sample>(
     x: &[T],
     full: &Full,
     number: impl Fn(Complex32) -> T,
-) -> Data {
+) -> NamedArrays {
     let rate = problem.rate();
     let mut y = Vec::with_capacity(problem.channels() * problem.outputs());
     for x in x.chunks(problem.samples()) {

@@ -1,26 +1,26 @@
 //! Transforms by rustfft.
 
-use crate::Ready;
-use cp2_problems::fft::{Direction, FftProblem, RealFftProblem, hermitian};
-use cp2_problems::{Data, Problem};
+use crate::NativeProblem;
+use cp2_problems::fft::{FftProblem, RealFftProblem, TransformDirection, hermitian};
+use cp2_problems::{NamedArrays, Problem};
 use cp2_rustfft::Fft;
 use num_complex::Complex32;
 use std::sync::Arc;
 
 const RECIPE: &str = "rustfft in single precision";
 
-pub(crate) fn planned(n: usize, direction: Direction) -> Arc<dyn Fft<f32>> {
+pub(crate) fn planned(n: usize, direction: TransformDirection) -> Arc<dyn Fft<f32>> {
     cp2_rustfft::single(n, direction.into())
 }
 
 /// Over all axes, the last first.
-pub(crate) fn complex(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn complex(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FftProblem>()?.clone();
     let axes = problem.axes().iter();
     let axes: Vec<_> = axes.map(|&n| planned(n, problem.direction())).collect();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let count = problem.len() * problem.batch();
-        let mut y = input.sized::<Complex32>("x", count)?.to_vec();
+        let mut y = input.get_sized::<Complex32>("x", count)?.to_vec();
         let mut width = 1;
         for fft in axes.iter().rev() {
             match width {
@@ -49,33 +49,35 @@ pub(crate) fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usiz
 }
 
 /// By complex transforms of the same length.
-pub(crate) fn real(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn real(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<RealFftProblem>()?.clone();
     let (n, batch, half) = (problem.len(), problem.batch(), problem.len() / 2 + 1);
     let fft = planned(n, problem.direction());
-    Some(Ready::new(RECIPE, move |input| match problem.direction() {
-        Direction::Forward => {
-            let x = input.sized::<f32>("x", n * batch)?;
-            let mut rows: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
-            fft.process(&mut rows);
-            let spectra = rows.chunks(n).flat_map(|row| &row[..half]);
-            Ok(like(&problem, spectra.copied().collect()))
-        }
-        Direction::Inverse => {
-            let x = input.sized::<Complex32>("x", half * batch)?;
-            let mut rows = hermitian(x, n);
-            fft.process(&mut rows);
-            let y: Vec<f32> = rows.iter().map(|z| z.re).collect();
-            Ok(like(&problem, y))
+    Some(NativeProblem::new(RECIPE, move |input| {
+        match problem.direction() {
+            TransformDirection::Forward => {
+                let x = input.get_sized::<f32>("x", n * batch)?;
+                let mut rows: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+                fft.process(&mut rows);
+                let spectra = rows.chunks(n).flat_map(|row| &row[..half]);
+                Ok(like(&problem, spectra.copied().collect()))
+            }
+            TransformDirection::Inverse => {
+                let x = input.get_sized::<Complex32>("x", half * batch)?;
+                let mut rows = hermitian(x, n);
+                fft.process(&mut rows);
+                let y: Vec<f32> = rows.iter().map(|z| z.re).collect();
+                Ok(like(&problem, y))
+            }
         }
     }))
 }
 
 /// Values as the one output of the problem.
-pub(crate) fn like<T: cp2_problems::Element>(problem: &dyn Problem, values: Vec<T>) -> Data {
+pub(crate) fn like<T: cp2_problems::Element>(problem: &dyn Problem, values: Vec<T>) -> NamedArrays {
     let forms = problem.outputs();
     let form = forms.first();
-    form.map_or_else(Data::default, |form| {
-        Data::of(form.name, &form.shape, values)
+    form.map_or_else(NamedArrays::default, |form| {
+        NamedArrays::from_array(form.name, &form.shape, values)
     })
 }

@@ -3,13 +3,13 @@
 //!
 //! ```
 //! use cp2_native::Native;
-//! use cp2_problems::fft::{Direction, FftProblem};
+//! use cp2_problems::fft::{TransformDirection, FftProblem};
 //! use cp2_problems::{Backend, Case, Clock, Problem, run_judged};
 //!
-//! let fft = FftProblem::new(360, Direction::Forward, 3)?;
+//! let fft = FftProblem::new(360, TransformDirection::Forward, 3)?;
 //! let mut prepared = Native.prepare(&fft)?;
 //! let judged = run_judged(&mut *prepared, &fft, &fft.input(Case::Random, 1))?;
-//! assert!(judged.verdict.holds());
+//! assert!(judged.verdict.is_within_tolerance());
 //! assert_eq!(judged.outcome.clock, Clock::Measured);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -23,7 +23,7 @@ mod stencil;
 mod vector;
 
 use cp2_problems::{
-    Backend, Clock, Data, DataError, Outcome, Prepared, Problem, Refusal, RunError,
+    Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, RunError,
 };
 use std::fmt;
 use std::time::Instant;
@@ -33,10 +33,10 @@ use std::time::Instant;
 pub struct Native;
 
 /// Ready to compute a problem, if it is of the type that the function knows.
-type Row = fn(&dyn Problem) -> Option<Ready>;
+type PrepareFn = fn(&dyn Problem) -> Option<NativeProblem>;
 
 /// What computes which type of problem.
-const TABLE: &[Row] = &[
+const TABLE: &[PrepareFn] = &[
     fft::complex,
     fft::real,
     conv::filter,
@@ -74,18 +74,18 @@ impl Backend for Native {
 }
 
 /// Computes the output of an input.
-type Run = dyn FnMut(&Data) -> Result<Data, DataError> + Send;
+type ComputeFn = dyn FnMut(&NamedArrays) -> Result<NamedArrays, DataError> + Send;
 
 /// A problem with everything made that does not depend on its input.
-struct Ready {
+struct NativeProblem {
     recipe: &'static str,
-    run: Box<Run>,
+    run: Box<ComputeFn>,
 }
 
-impl Ready {
+impl NativeProblem {
     fn new(
         recipe: &'static str,
-        run: impl FnMut(&Data) -> Result<Data, DataError> + Send + 'static,
+        run: impl FnMut(&NamedArrays) -> Result<NamedArrays, DataError> + Send + 'static,
     ) -> Self {
         Self {
             recipe,
@@ -94,18 +94,18 @@ impl Ready {
     }
 }
 
-impl fmt::Debug for Ready {
+impl fmt::Debug for NativeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Ready").field(&self.recipe).finish()
     }
 }
 
-impl Prepared for Ready {
+impl Prepared for NativeProblem {
     fn recipe(&self) -> Option<String> {
         Some(self.recipe.to_owned())
     }
 
-    fn run(&mut self, input: &Data) -> Result<Outcome, RunError> {
+    fn run(&mut self, input: &NamedArrays) -> Result<Outcome, RunError> {
         let started = Instant::now();
         let output = (self.run)(input)?;
         Ok(Outcome {

@@ -1,64 +1,67 @@
 //! The NAS benchmarks by rustfft and plain loops.
 
-use crate::Ready;
+use crate::NativeProblem;
 use crate::fft::{columns, planned};
-use cp2_problems::fft::Direction;
+use cp2_problems::fft::TransformDirection;
 use cp2_problems::npb::FtProblem;
 use cp2_problems::npb::mg::MgProblem;
-use cp2_problems::{Data, Problem};
+use cp2_problems::{NamedArrays, Problem};
 use num_complex::{Complex32, Complex64};
 
 /// MG: the operators as they are defined.
-pub(crate) fn mg(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<MgProblem>()?.clone();
     let n = problem.n();
-    Some(Ready::new(
+    Some(NativeProblem::new(
         "plain loops in single precision",
         move |input| {
-            let v = input.sized::<f32>("v", n.pow(3))?;
+            let v = input.get_sized::<f32>("v", n.pow(3))?;
             let solution = problem.solve::<f32>(v);
-            let u = Data::of("u", &[n; 3], solution.u.into_points());
-            Ok(u.with("norms", &[2], solution.norms.to_vec()))
+            let u = NamedArrays::from_array("u", &[n; 3], solution.u.into_points());
+            Ok(u.add_array("norms", &[2], solution.norms.to_vec()))
         },
     ))
 }
 
 /// FT: every step multiplies the transform of the field by its factors and transforms it back.
-pub(crate) fn ft(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn ft(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FtProblem>()?.clone();
     let shape = problem.shape();
-    let [forward, inverse] = [Direction::Forward, Direction::Inverse]
+    let [forward, inverse] = [TransformDirection::Forward, TransformDirection::Inverse]
         .map(|direction| shape.map(|n| planned(n, direction)));
-    Some(Ready::new("rustfft in single precision", move |input| {
-        let over_all = |axes: &[std::sync::Arc<dyn cp2_rustfft::Fft<f32>>; 3], y: &mut [_]| {
-            let mut width = 1;
-            for fft in axes.iter().rev() {
-                match width {
-                    1 => fft.process(y),
-                    _ => columns(y, &**fft, width),
+    Some(NativeProblem::new(
+        "rustfft in single precision",
+        move |input| {
+            let over_all = |axes: &[std::sync::Arc<dyn cp2_rustfft::Fft<f32>>; 3], y: &mut [_]| {
+                let mut width = 1;
+                for fft in axes.iter().rev() {
+                    match width {
+                        1 => fft.process(y),
+                        _ => columns(y, &**fft, width),
+                    }
+                    width *= fft.len();
                 }
-                width *= fft.len();
+            };
+            let mut transform = input.get_sized::<Complex32>("x", problem.len())?.to_vec();
+            over_all(&forward, &mut transform);
+            let mut field = Vec::new();
+            let mut checksums = Vec::new();
+            for step in 1..=problem.steps() {
+                let factors = shape.map(|n| FtProblem::factors(n, step));
+                field.clone_from(&transform);
+                evolve(&mut field, &factors, shape);
+                over_all(&inverse, &mut field);
+                let numbers = problem.points().filter_map(|at| field.get(at));
+                let sum: Complex64 = numbers
+                    .map(|z| Complex64::new(z.re.into(), z.im.into()))
+                    .sum();
+                let sum = sum / problem.len() as f64;
+                checksums.extend([sum.re, sum.im]);
             }
-        };
-        let mut transform = input.sized::<Complex32>("x", problem.len())?.to_vec();
-        over_all(&forward, &mut transform);
-        let mut field = Vec::new();
-        let mut checksums = Vec::new();
-        for step in 1..=problem.steps() {
-            let factors = shape.map(|n| FtProblem::factors(n, step));
-            field.clone_from(&transform);
-            evolve(&mut field, &factors, shape);
-            over_all(&inverse, &mut field);
-            let numbers = problem.points().filter_map(|at| field.get(at));
-            let sum: Complex64 = numbers
-                .map(|z| Complex64::new(z.re.into(), z.im.into()))
-                .sum();
-            let sum = sum / problem.len() as f64;
-            checksums.extend([sum.re, sum.im]);
-        }
-        let sums = Data::of("checksums", &[problem.steps(), 2], checksums);
-        Ok(sums.with("w", &shape, field))
-    }))
+            let sums = NamedArrays::from_array("checksums", &[problem.steps(), 2], checksums);
+            Ok(sums.add_array("w", &shape, field))
+        },
+    ))
 }
 
 /// Multiplies a field by the factors along its axes.

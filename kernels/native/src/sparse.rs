@@ -1,31 +1,31 @@
 //! Sparse products and what is made of them, by plain loops over rows.
 
-use crate::Ready;
+use crate::NativeProblem;
 use crate::fft::like;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::sparse::{PowerProblem, SolveProblem, SparseMatrix, SpmvProblem};
-use cp2_problems::{Data, Problem};
+use cp2_problems::{NamedArrays, Problem};
 use num_complex::Complex32;
 use std::ops::{AddAssign, Mul};
 
 const RECIPE: &str = "plain loops in single precision";
 
 /// A matrix times vectors.
-pub(crate) fn product(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn product(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<SpmvProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let (matrix, vectors) = (&**problem.matrix(), problem.vectors());
         let count = matrix.cols() * vectors;
         Ok(match matrix.is_complex() {
             true => {
-                let x: &[Complex32] = input.sized("x", count)?;
+                let x: &[Complex32] = input.get_sized("x", count)?;
                 like(
                     &problem,
                     times(matrix, vectors, x, |entry| matrix.value(entry)),
                 )
             }
             false => {
-                let x: &[f32] = input.sized("x", count)?;
+                let x: &[f32] = input.get_sized("x", count)?;
                 like(
                     &problem,
                     times(matrix, vectors, x, |entry| matrix.real(entry)),
@@ -57,34 +57,34 @@ fn times<T: Copy + Default + AddAssign + Mul<Output = T>>(
 }
 
 /// A system of equations.
-pub(crate) fn solve(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn solve(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<SolveProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
-        let b = input.sized::<f32>("b", problem.matrix().rows())?;
+    Some(NativeProblem::new(RECIPE, move |input| {
+        let b = input.get_sized::<f32>("b", problem.matrix().rows())?;
         let found = problem.solve::<f32>(b);
         Ok(problem.output(found.x, &found.residuals, found.end))
     }))
 }
 
 /// Power iterations.
-pub(crate) fn power(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn power(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<PowerProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let rows = problem.matrix().rows();
-        let found = problem.solve::<f32>(input.sized("x", rows)?);
+        let found = problem.solve::<f32>(input.get_sized("x", rows)?);
         Ok(problem.output(found.x, found.values, found.residuals))
     }))
 }
 
 /// The benchmark CG.
-pub(crate) fn inverse_iterations(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn inverse_iterations(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<CgProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let rows = problem.matrix().rows();
-        let found = problem.solve::<f32>(input.sized("x", rows)?);
+        let found = problem.solve::<f32>(input.get_sized("x", rows)?);
         let count = problem.iterations();
-        let zeta = Data::of("zeta", &[count], found.zeta);
-        let both = zeta.with("rnorm", &[count], found.rnorm);
-        Ok(both.with("x", &[rows], found.x))
+        let zeta = NamedArrays::from_array("zeta", &[count], found.zeta);
+        let both = zeta.add_array("rnorm", &[count], found.rnorm);
+        Ok(both.add_array("x", &[rows], found.x))
     }))
 }

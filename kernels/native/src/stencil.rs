@@ -1,19 +1,19 @@
 //! Stencils by plain loops.
 
-use crate::Ready;
+use crate::NativeProblem;
 use crate::fft::like;
 use cp2_problems::Problem;
 use cp2_problems::stencil::{Edge, StencilProblem};
 
-pub(crate) fn stencil(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn stencil(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<StencilProblem>()?.clone();
-    Some(Ready::new(
+    Some(NativeProblem::new(
         "plain loops in single precision",
         move |input| {
-            let mut u = input.sized::<f32>("u", problem.elements())?.to_vec();
+            let mut u = input.get_sized::<f32>("u", problem.elements())?.to_vec();
             let points = problem.stencil().points().len();
             let c = match problem.is_per_element() {
-                true => Some(input.sized::<f32>("c", problem.elements() * points)?),
+                true => Some(input.get_sized::<f32>("c", problem.elements() * points)?),
                 false => None,
             };
             for _ in 0..problem.steps() {

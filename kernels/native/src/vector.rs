@@ -1,22 +1,22 @@
 //! Vectors and small matrices by plain loops.
 
-use crate::Ready;
+use crate::NativeProblem;
 use crate::fft::like;
 use cp2_problems::vector::{
     BeamProblem, MapOp, MapProblem, ProductProblem, ReduceProblem, ReductionOp, TransposeProblem,
 };
-use cp2_problems::{Data, Problem};
+use cp2_problems::{NamedArrays, Problem};
 use num_complex::Complex32;
 
 const RECIPE: &str = "plain loops in single precision";
 
-pub(crate) fn map(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn map(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<MapProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
-        let x = input.sized::<f32>("x", problem.len())?;
+    Some(NativeProblem::new(RECIPE, move |input| {
+        let x = input.get_sized::<f32>("x", problem.len())?;
         let y = match problem.op().inputs() {
             1 => x,
-            _ => input.sized::<f32>("y", problem.len())?,
+            _ => input.get_sized::<f32>("y", problem.len())?,
         };
         Ok(like(&problem, mapped(problem.op(), x, y)))
     }))
@@ -49,14 +49,14 @@ fn numbers(x: &[f32]) -> impl Iterator<Item = Complex32> {
     x.chunks_exact(2).map(|z| Complex32::new(z[0], z[1]))
 }
 
-pub(crate) fn reduce(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn reduce(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<ReduceProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let (op, n, count) = (problem.op(), problem.row(), problem.row() * problem.rows());
-        let x = input.sized::<f32>("x", count)?;
+        let x = input.get_sized::<f32>("x", count)?;
         let y = match op.inputs() {
             1 => x,
-            _ => input.sized::<f32>("y", count)?,
+            _ => input.get_sized::<f32>("y", count)?,
         };
         let rows = || x.chunks(n).zip(y.chunks(n));
         let sums = |f: &dyn Fn(&[f32], &[f32]) -> f32| -> Vec<f32> {
@@ -80,7 +80,8 @@ pub(crate) fn reduce(problem: &dyn Problem) -> Option<Ready> {
             ReductionOp::Max => {
                 let (values, places) = x.chunks(n).map(largest).unzip();
                 let shape = [problem.rows()];
-                Data::of::<f32>("value", &shape, values).with::<u32>("place", &shape, places)
+                NamedArrays::from_array::<f32>("value", &shape, values)
+                    .add_array::<u32>("place", &shape, places)
             }
         })
     }))
@@ -105,11 +106,11 @@ fn largest(row: &[f32]) -> (f32, u32) {
     )
 }
 
-pub(crate) fn beams(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn beams(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<BeamProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let n = problem.vector();
-        let x = input.sized::<Complex32>("x", n * problem.snapshots())?;
+        let x = input.get_sized::<Complex32>("x", n * problem.snapshots())?;
         let rows = || problem.weights().chunks(n);
         let vectors = x.chunks(n);
         let dot = |w: &[Complex32], x: &[Complex32]| w.iter().zip(x).map(|(w, x)| w * x).sum();
@@ -118,12 +119,12 @@ pub(crate) fn beams(problem: &dyn Problem) -> Option<Ready> {
     }))
 }
 
-pub(crate) fn products(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn products(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<ProductProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let ([m, k, n], count) = (problem.sides(), problem.count());
-        let a = input.sized::<Complex32>("a", count * m * k)?;
-        let b = input.sized::<Complex32>("b", count * k * n)?;
+        let a = input.get_sized::<Complex32>("a", count * m * k)?;
+        let b = input.get_sized::<Complex32>("b", count * k * n)?;
         let mut c = Vec::with_capacity(count * m * n);
         for (a, b) in a.chunks(m * k).zip(b.chunks(k * n)) {
             for row in a.chunks(k) {
@@ -137,11 +138,11 @@ pub(crate) fn products(problem: &dyn Problem) -> Option<Ready> {
     }))
 }
 
-pub(crate) fn transpose(problem: &dyn Problem) -> Option<Ready> {
+pub(crate) fn transpose(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<TransposeProblem>()?.clone();
-    Some(Ready::new(RECIPE, move |input| {
+    Some(NativeProblem::new(RECIPE, move |input| {
         let [count, rows, columns] = problem.shape();
-        let x = input.sized::<Complex32>("x", count * rows * columns)?;
+        let x = input.get_sized::<Complex32>("x", count * rows * columns)?;
         let mut y = Vec::with_capacity(x.len());
         for matrix in x.chunks(rows * columns) {
             for column in 0..columns {

@@ -8,14 +8,14 @@ use cp2_problems::{Backend, KINDS, Problem, Refusal, run_judged};
 fn every_problem_is_computed() {
     for kind in KINDS {
         for size in kind.small_sizes() {
-            let problem = kind.of_size(&size).unwrap();
+            let problem = kind.make_problem(&size).unwrap();
             let mut prepared = Native.prepare(&*problem).unwrap();
             for &case in problem.cases() {
                 let input = problem.input(case, 9);
                 let judged = run_judged(&mut *prepared, &*problem, &input);
                 let judged = judged.unwrap_or_else(|e| panic!("{}, {case}: {e}", problem.title()));
                 let output = &judged.outcome.output;
-                assert!(problem.agree(&input, output, output).holds());
+                assert!(problem.agree(&input, output, output).is_within_tolerance());
             }
         }
     }
@@ -33,20 +33,20 @@ impl Problem for Other {
         "other".to_owned()
     }
     fn size(&self) -> cp2_problems::Size {
-        cp2_problems::Size::new::<u64>(&[]).with("class", "S")
+        cp2_problems::Size::new::<u64>(&[]).add_value("class", "S")
     }
-    fn inputs(&self) -> Vec<cp2_problems::Form> {
+    fn inputs(&self) -> Vec<cp2_problems::ArrayForm> {
         Vec::new()
     }
-    fn outputs(&self) -> Vec<cp2_problems::Form> {
+    fn outputs(&self) -> Vec<cp2_problems::ArrayForm> {
         Vec::new()
     }
-    fn input(&self, _: cp2_problems::Case, _: u64) -> cp2_problems::Data {
-        cp2_problems::Data::default()
+    fn input(&self, _: cp2_problems::Case, _: u64) -> cp2_problems::NamedArrays {
+        cp2_problems::NamedArrays::default()
     }
     fn reference(
         &self,
-        _: &cp2_problems::Data,
+        _: &cp2_problems::NamedArrays,
     ) -> Result<cp2_problems::Reference, cp2_problems::DataError> {
         Ok(cp2_problems::Reference::default())
     }

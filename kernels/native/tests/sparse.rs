@@ -4,13 +4,14 @@
 use cp2_native::Native;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::sparse::{
-    End, Field, Made, Method, Pattern, SolveProblem, SparseMatrix, SpmvProblem,
+    GeneratedMatrix, MethodEnd, NumberField, Pattern, SolveProblem, SolverMethod, SparseMatrix,
+    SpmvProblem,
 };
-use cp2_problems::{Backend, Case, Data, Problem, run_judged};
+use cp2_problems::{Backend, Case, NamedArrays, Problem, run_judged};
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
 
-fn run(problem: &dyn Problem, input: &Data) -> Data {
+fn run(problem: &dyn Problem, input: &NamedArrays) -> NamedArrays {
     let mut prepared = Native.prepare(problem).unwrap();
     run_judged(&mut *prepared, problem, input)
         .unwrap_or_else(|e| panic!("{e}"))
@@ -49,7 +50,7 @@ proptest! {
     #[test]
     fn products_are_those_of_another_library(
         pattern in prop::sample::select(Pattern::ALL.to_vec()),
-        field in prop::sample::select(Field::ALL.to_vec()),
+        field in prop::sample::select(NumberField::ALL.to_vec()),
         n in 4usize..60,
         cols in prop::option::of(3usize..90),
         vectors in 1usize..5,
@@ -57,15 +58,15 @@ proptest! {
     ) {
         let grid = matches!(pattern, Pattern::Grid7 | Pattern::Grid27 | Pattern::Grid5);
         let square = grid || matches!(pattern, Pattern::Band | Pattern::Fem | Pattern::Mesh);
-        let made = Made {
+        let made = GeneratedMatrix {
             n: if grid { n % 7 + 1 } else { n },
             cols: if square { 0 } else { cols.unwrap_or(0) },
             each: 3,
             field,
             seed,
-            ..Made::new(pattern, n)
+            ..GeneratedMatrix::new(pattern, n)
         };
-        let problem = SpmvProblem::made(&made, vectors).unwrap();
+        let problem = SpmvProblem::from_generated(&made, vectors).unwrap();
         let a = problem.matrix();
         let input = problem.input(Case::Random, seed);
         let output = run(&problem, &input);
@@ -92,12 +93,12 @@ proptest! {
 /// Every kind of input, those with infinities among them.
 #[test]
 fn products_of_every_kind_of_input() {
-    for field in Field::ALL {
-        let made = Made {
+    for field in NumberField::ALL {
+        let made = GeneratedMatrix {
             field,
-            ..Made::new(Pattern::Empty, 90)
+            ..GeneratedMatrix::new(Pattern::Empty, 90)
         };
-        let problem = SpmvProblem::made(&made, 2).unwrap();
+        let problem = SpmvProblem::from_generated(&made, 2).unwrap();
         for &case in problem.cases() {
             run(&problem, &problem.input(case, 4));
         }
@@ -106,16 +107,19 @@ fn products_of_every_kind_of_input() {
 
 #[test]
 fn systems_are_solved() {
-    for method in Method::ALL {
-        let made = Made {
+    for method in SolverMethod::ALL {
+        let made = GeneratedMatrix {
             dominant: true,
-            ..Made::new(Pattern::Grid5, 15)
+            ..GeneratedMatrix::new(Pattern::Grid5, 15)
         };
         let matrix = made.matrix().unwrap().into();
         let problem = SolveProblem::new(matrix, method, 1e-5, 200).unwrap();
         for &case in problem.cases() {
             let output = run(&problem, &problem.input(case, 4));
-            assert_eq!(output.get::<u32>("end"), Ok(&[End::Converged.number()][..]));
+            assert_eq!(
+                output.get::<u32>("end"),
+                Ok(&[MethodEnd::Converged.number()][..])
+            );
         }
     }
 }

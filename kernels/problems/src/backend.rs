@@ -1,6 +1,6 @@
 //! What computes problems: interfaces that every build implements.
 
-use crate::data::{Data, DataError};
+use crate::data::{DataError, NamedArrays};
 use crate::problem::Problem;
 use crate::verdict::Verdict;
 use std::any::Any;
@@ -30,7 +30,7 @@ pub trait Prepared: fmt::Debug + Send {
     ///
     /// # Errors
     /// An input that is not the problem's, or a failure of what computes.
-    fn run(&mut self, input: &Data) -> Result<Outcome, RunError>;
+    fn run(&mut self, input: &NamedArrays) -> Result<Outcome, RunError>;
 }
 
 /// Whose seconds they are.
@@ -70,7 +70,7 @@ impl dyn Report {
 #[derive(Debug)]
 pub struct Outcome {
     /// The arrays of the output.
-    pub output: Data,
+    pub output: NamedArrays,
     /// From the input in memory to the output there, in seconds.
     pub seconds: f64,
     /// Whose seconds these are.
@@ -157,11 +157,11 @@ pub enum JudgeError {
 pub fn run_judged(
     prepared: &mut dyn Prepared,
     problem: &dyn Problem,
-    input: &Data,
+    input: &NamedArrays,
 ) -> Result<Judged, JudgeError> {
     let outcome = prepared.run(input)?;
     let verdict = problem.judge(input, &outcome.output);
-    if verdict.holds() {
+    if verdict.is_within_tolerance() {
         return Ok(Judged { outcome, verdict });
     }
     Err(JudgeError::Wrong {

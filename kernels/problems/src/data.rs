@@ -105,7 +105,7 @@ pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static {
     /// Its kind.
     const KIND: Kind;
     /// The values, if they are of this type.
-    fn of(values: &Values) -> Option<&[Self]>;
+    fn typed_values(values: &Values) -> Option<&[Self]>;
     /// The values.
     fn values(values: Vec<Self>) -> Values;
     /// Adds the bytes of a value.
@@ -116,7 +116,7 @@ macro_rules! element {
     ($($type:ty, $kind:ident, $self:ident => [$($part:expr),*];)*) => {$(
         impl Element for $type {
             const KIND: Kind = Kind::$kind;
-            fn of(values: &Values) -> Option<&[Self]> {
+            fn typed_values(values: &Values) -> Option<&[Self]> {
                 match values {
                     Values::$kind(values) => Some(values),
                     _ => None,
@@ -154,14 +154,19 @@ pub struct Array {
 
 /// Named arrays: the input or the output of a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Data {
+pub struct NamedArrays {
     arrays: Vec<Array>,
 }
 
-impl Data {
+impl NamedArrays {
     /// The same and an array more.
     #[must_use]
-    pub fn with<T: Element>(mut self, name: &'static str, shape: &[usize], values: Vec<T>) -> Self {
+    pub fn add_array<T: Element>(
+        mut self,
+        name: &'static str,
+        shape: &[usize],
+        values: Vec<T>,
+    ) -> Self {
         self.arrays.push(Array {
             name,
             shape: shape.to_vec(),
@@ -172,8 +177,8 @@ impl Data {
 
     /// One array.
     #[must_use]
-    pub fn of<T: Element>(name: &'static str, shape: &[usize], values: Vec<T>) -> Self {
-        Self::default().with(name, shape, values)
+    pub fn from_array<T: Element>(name: &'static str, shape: &[usize], values: Vec<T>) -> Self {
+        Self::default().add_array(name, shape, values)
     }
 
     /// The arrays, in the problem's order.
@@ -200,7 +205,7 @@ impl Data {
     /// There is none, or it holds others.
     pub fn get<T: Element>(&self, name: &'static str) -> Result<&[T], DataError> {
         let array = self.array(name)?;
-        T::of(&array.values).ok_or(DataError::Kind {
+        T::typed_values(&array.values).ok_or(DataError::Kind {
             name,
             found: array.values.kind(),
             expected: T::KIND,
@@ -211,7 +216,7 @@ impl Data {
     ///
     /// # Errors
     /// There is none, it holds others, or another number of them.
-    pub fn sized<T: Element>(&self, name: &'static str, len: usize) -> Result<&[T], DataError> {
+    pub fn get_sized<T: Element>(&self, name: &'static str, len: usize) -> Result<&[T], DataError> {
         let values = self.get(name)?;
         if values.len() == len {
             return Ok(values);
@@ -272,13 +277,14 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        let data = Data::of("x", &[2], vec![1.0f32, 2.0]).with("n", &[], vec![7u32]);
+        let data =
+            NamedArrays::from_array("x", &[2], vec![1.0f32, 2.0]).add_array("n", &[], vec![7u32]);
         assert_eq!(data.get::<f32>("x"), Ok(&[1.0, 2.0][..]));
         let said = data.get::<f32>("y").unwrap_err().to_string();
         assert_eq!(said, "there is no array `y`, only [\"x\", \"n\"]");
         let said = data.get::<f32>("n").unwrap_err().to_string();
         assert_eq!(said, "array `n` is of uint32; expected float32");
-        assert!(data.sized::<f32>("x", 3).is_err());
+        assert!(data.get_sized::<f32>("x", 3).is_err());
     }
 
     #[test]

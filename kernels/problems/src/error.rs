@@ -1,4 +1,4 @@
-use crate::conv::Rate;
+use crate::conv::OutputRate;
 use crate::size::SizeError;
 use crate::sparse::MatrixError;
 
@@ -56,7 +56,7 @@ pub enum ProblemError {
     )]
     Rate {
         /// The rate asked for.
-        rate: Rate,
+        rate: OutputRate,
     },
     /// Complex taps on a real signal.
     #[error(

@@ -1,6 +1,6 @@
 //! Results judged part by part, on several host threads.
 
-use crate::verdict::{Part, Tally};
+use crate::verdict::{PartVerdict, Tally};
 use std::thread;
 
 /// Judges `count` parts of a result, and says how many of them could be: `judge` makes what compares a part, or finds that
@@ -8,11 +8,11 @@ use std::thread;
 /// whatever the number of threads.
 ///
 /// ```
-/// use cp2_problems::{Part, judged};
+/// use cp2_problems::{PartVerdict, judged};
 ///
 /// // Every third part has no reference.
 /// let judge = || |i: usize| {
-///     let part = Part { error: i as f64, norm: 1e8, allowed: 10.0 };
+///     let part = PartVerdict { error: i as f64, norm: 1e8, allowed: 10.0 };
 ///     Ok::<_, std::io::Error>((i % 3 != 0).then_some(part))
 /// };
 /// let (tally, parts) = judged(100, 1, judge)?;
@@ -29,11 +29,11 @@ pub fn judged<J, E>(
     judge: impl Fn() -> J + Sync,
 ) -> Result<(Tally, usize), E>
 where
-    J: FnMut(usize) -> Result<Option<Part>, E>,
+    J: FnMut(usize) -> Result<Option<PartVerdict>, E>,
     E: Send,
 {
     let mut sum = (Tally::default(), 0);
-    let mut add = |part: Option<Part>| {
+    let mut add = |part: Option<PartVerdict>| {
         if let Some(part) = part {
             sum.0.add(part);
             sum.1 += 1;

@@ -7,7 +7,7 @@ use crate::fft::{FftProblem, RealFftProblem};
 use crate::npb::FtProblem;
 use crate::npb::mg::MgProblem;
 use crate::problem::Problem;
-use crate::size::{Parameter, Size};
+use crate::size::{Size, SizeParameter};
 use crate::sparse::SpmvProblem;
 use crate::stencil::StencilProblem;
 use crate::vector::{BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem};
@@ -22,7 +22,7 @@ pub struct ProblemKind {
     /// Its name.
     pub name: &'static str,
     /// What a size of it consists of.
-    pub parameters: &'static [Parameter],
+    pub parameters: &'static [SizeParameter],
     /// Sizes that take no time, those of several algorithms among them, see [`Size::of_row`].
     small: &'static [&'static str],
     make: MakeProblem,
@@ -33,7 +33,7 @@ impl ProblemKind {
     ///
     /// # Errors
     /// It has no such size.
-    pub fn of_size(&self, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
+    pub fn make_problem(&self, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
         (self.make)(self.name, size)
     }
 
@@ -41,24 +41,24 @@ impl ProblemKind {
     #[must_use]
     pub fn small_sizes(&self) -> Vec<Size> {
         let rows = self.small.iter();
-        rows.flat_map(|row| Size::of_row(self.parameters, row))
+        rows.flat_map(|row| Size::from_row(self.parameters, row))
             .collect()
     }
 }
 
-const BATCH: Parameter = Parameter::new("batch", 1, "number of transforms");
-const DIRECTION: Parameter = Parameter::word("direction", "forward", "forward or inverse");
-const TAPS: Parameter = Parameter::new("taps", 16, "taps of the filter");
-const SAMPLES: Parameter = Parameter::new("samples", 1024, "samples of a channel");
-const CHANNELS: Parameter = Parameter::new("channels", 1, "channels");
-const MODE: Parameter = Parameter::word("mode", "full", "outputs: full, same or valid");
+const BATCH: SizeParameter = SizeParameter::new("batch", 1, "number of transforms");
+const DIRECTION: SizeParameter = SizeParameter::word("direction", "forward", "forward or inverse");
+const TAPS: SizeParameter = SizeParameter::new("taps", 16, "taps of the filter");
+const SAMPLES: SizeParameter = SizeParameter::new("samples", 1024, "samples of a channel");
+const CHANNELS: SizeParameter = SizeParameter::new("channels", 1, "channels");
+const MODE: SizeParameter = SizeParameter::word("mode", "full", "outputs: full, same or valid");
 
 const fn map(name: &'static str) -> ProblemKind {
     ProblemKind {
         name,
-        parameters: const { &[Parameter::new("n", 1024, "floats of each input")] },
+        parameters: const { &[SizeParameter::new("n", 1024, "floats of each input")] },
         small: &["1024", "3072"],
-        make: |name, size| Ok(Arc::new(MapProblem::of_size(name, size)?)),
+        make: |name, size| Ok(Arc::new(MapProblem::from_size(name, size)?)),
     }
 }
 
@@ -67,12 +67,12 @@ const fn reduction(name: &'static str) -> ProblemKind {
         name,
         parameters: const {
             &[
-                Parameter::new("n", 64, "floats of a row"),
-                Parameter::new("rows", 64, "rows"),
+                SizeParameter::new("n", 64, "floats of a row"),
+                SizeParameter::new("rows", 64, "rows"),
             ]
         },
         small: &["6 21", "254 9", "600 5", "4096 2"],
-        make: |name, size| Ok(Arc::new(ReduceProblem::of_size(name, size)?)),
+        make: |name, size| Ok(Arc::new(ReduceProblem::from_size(name, size)?)),
     }
 }
 
@@ -81,7 +81,7 @@ pub static KINDS: &[ProblemKind] = &[
     ProblemKind {
         name: "fft",
         parameters: &[
-            Parameter::new("n", 64, "length of a transform"),
+            SizeParameter::new("n", 64, "length of a transform"),
             BATCH,
             DIRECTION,
         ],
@@ -93,24 +93,24 @@ pub static KINDS: &[ProblemKind] = &[
             "1024 2 forward",
             "8192 1 inverse",
         ],
-        make: |_, size| Ok(Arc::new(FftProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(FftProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "fft-nd",
         parameters: &[
-            Parameter::new("planes", 1, "length of the first of three axes; 1 for two"),
-            Parameter::new("rows", 16, "length of the last axis but one"),
-            Parameter::new("columns", 16, "length of the last axis"),
+            SizeParameter::new("planes", 1, "length of the first of three axes; 1 for two"),
+            SizeParameter::new("rows", 16, "length of the last axis but one"),
+            SizeParameter::new("columns", 16, "length of the last axis"),
             BATCH,
             DIRECTION,
         ],
         small: &["1 64 16 2 forward", "16 16 32 1 inverse"],
-        make: |_, size| Ok(Arc::new(FftProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(FftProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "fft-real",
         parameters: &[
-            Parameter::new("n", 64, "real numbers of a transform"),
+            SizeParameter::new("n", 64, "real numbers of a transform"),
             BATCH,
             DIRECTION,
         ],
@@ -124,7 +124,7 @@ pub static KINDS: &[ProblemKind] = &[
             "512 2 forward",
             "8192 1 inverse",
         ],
-        make: |_, size| Ok(Arc::new(RealFftProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(RealFftProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "conv",
@@ -135,7 +135,7 @@ pub static KINDS: &[ProblemKind] = &[
             "300 5000 1 valid",
             "129 400 7 full",
         ],
-        make: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+        make: |_, size| Ok(Arc::new(ConvProblem::from_size(size, false)?)),
     },
     ProblemKind {
         name: "conv-real",
@@ -146,7 +146,7 @@ pub static KINDS: &[ProblemKind] = &[
             "300 5000 1 same",
             "129 401 7 full",
         ],
-        make: |_, size| Ok(Arc::new(ConvProblem::of_size(size, true)?)),
+        make: |_, size| Ok(Arc::new(ConvProblem::from_size(size, true)?)),
     },
     ProblemKind {
         name: "fir",
@@ -154,13 +154,13 @@ pub static KINDS: &[ProblemKind] = &[
             TAPS,
             SAMPLES,
             CHANNELS,
-            Parameter::new("decimate", 1, "samples for an output"),
-            Parameter::new(
+            SizeParameter::new("decimate", 1, "samples for an output"),
+            SizeParameter::new(
                 "interpolate",
                 1,
                 "outputs for a sample; one of the two is 1",
             ),
-            Parameter::new("real", 1, "1: real taps"),
+            SizeParameter::new("real", 1, "1: real taps"),
         ],
         small: &[
             "16 2000 1 1 1 1",
@@ -169,7 +169,7 @@ pub static KINDS: &[ProblemKind] = &[
             "16 600 1 1 8 1",
             "100 5000 1 50 1 0",
         ],
-        make: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+        make: |_, size| Ok(Arc::new(ConvProblem::from_size(size, false)?)),
     },
     map("scale"),
     map("axpy"),
@@ -190,58 +190,58 @@ pub static KINDS: &[ProblemKind] = &[
     ProblemKind {
         name: "beamformer",
         parameters: &[
-            Parameter::new("elements", 8, "complex numbers of a vector"),
-            Parameter::new("beams", 8, "complex numbers of its product"),
-            Parameter::new("snapshots", 64, "vectors"),
+            SizeParameter::new("elements", 8, "complex numbers of a vector"),
+            SizeParameter::new("beams", 8, "complex numbers of its product"),
+            SizeParameter::new("snapshots", 64, "vectors"),
         ],
         small: &["4 4 50", "33 7 21", "100 5 9"],
-        make: |_, size| Ok(Arc::new(BeamProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(BeamProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "small-products",
         parameters: &[
-            Parameter::new("m", 4, "rows of the first factor"),
-            Parameter::new("k", 4, "its columns"),
-            Parameter::new("n", 4, "columns of the second factor"),
-            Parameter::new("count", 64, "products"),
+            SizeParameter::new("m", 4, "rows of the first factor"),
+            SizeParameter::new("k", 4, "its columns"),
+            SizeParameter::new("n", 4, "columns of the second factor"),
+            SizeParameter::new("count", 64, "products"),
         ],
         small: &["2 2 2 50", "3 5 2 33", "8 8 1 20"],
-        make: |_, size| Ok(Arc::new(ProductProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(ProductProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "transpose",
         parameters: &[
-            Parameter::new("rows", 64, "rows"),
-            Parameter::new("columns", 64, "columns"),
-            Parameter::new("count", 1, "matrices"),
+            SizeParameter::new("rows", 64, "rows"),
+            SizeParameter::new("columns", 64, "columns"),
+            SizeParameter::new("count", 1, "matrices"),
         ],
         small: &["5 5 40", "64 64 1", "97 31 1", "33 7 5"],
-        make: |_, size| Ok(Arc::new(TransposeProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(TransposeProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "npb-mg",
         parameters: &[
-            Parameter::new("n", 32, "points along each axis: a power of two"),
-            Parameter::new("cycles", 4, "V-cycles"),
-            Parameter::word("smoother", "a", "smoother of classes S, W, A (a) or B (b)"),
+            SizeParameter::new("n", 32, "points along each axis: a power of two"),
+            SizeParameter::new("cycles", 4, "V-cycles"),
+            SizeParameter::word("smoother", "a", "smoother of classes S, W, A (a) or B (b)"),
         ],
         small: &["16 2 a", "32 1 b"],
-        make: |_, size| Ok(Arc::new(MgProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(MgProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "stencil",
         parameters: &[
-            Parameter::new("planes", 1, "extent of the slowest of three axes; 1 of two"),
-            Parameter::new("rows", 16, "rows of a plane"),
-            Parameter::new("columns", 16, "elements of a row"),
-            Parameter::new(
+            SizeParameter::new("planes", 1, "extent of the slowest of three axes; 1 of two"),
+            SizeParameter::new("rows", 16, "rows of a plane"),
+            SizeParameter::new("columns", 16, "elements of a row"),
+            SizeParameter::new(
                 "points",
                 5,
                 "points of the stencil: 5 or 9 of two axes, 7, 19 or 27 of three",
             ),
-            Parameter::new("steps", 1, "steps, one after the other"),
-            Parameter::word("edge", "zero", "zero, fixed, mirrored or periodic"),
-            Parameter::word(
+            SizeParameter::new("steps", 1, "steps, one after the other"),
+            SizeParameter::word("edge", "zero", "zero, fixed, mirrored or periodic"),
+            SizeParameter::word(
                 "coefficients",
                 "class",
                 "class: one for each class of points; element: for every element its own",
@@ -256,7 +256,7 @@ pub static KINDS: &[ProblemKind] = &[
             "3 5 12 27 2 zero class",
             "6 5 33 19 1 fixed element",
         ],
-        make: |_, size| Ok(Arc::new(StencilProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(StencilProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "spmv",
@@ -279,41 +279,41 @@ pub static KINDS: &[ProblemKind] = &[
             "random 1 50 7 0 real 1 1",
             "random 50 1 1 0 real 1 1",
         ],
-        make: |_, size| Ok(Arc::new(SpmvProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(SpmvProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "radar",
         parameters: &[
-            Parameter::new("pulses", 16, "pulses that are processed together"),
-            Parameter::new("ranges", 64, "range cells"),
-            Parameter::new("chirp", 16, "samples of the chirp that is sent"),
+            SizeParameter::new("pulses", 16, "pulses that are processed together"),
+            SizeParameter::new("ranges", 64, "range cells"),
+            SizeParameter::new("chirp", 16, "samples of the chirp that is sent"),
         ],
         small: &["16 64 16", "2 30 1", "60 32 100"],
-        make: |_, size| Ok(Arc::new(RadarProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(RadarProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "sonar",
         parameters: &[
-            Parameter::new("hydrophones", 8, "hydrophones"),
-            Parameter::new("beams", 8, "beams"),
-            Parameter::new("samples", 512, "samples of each hydrophone"),
-            Parameter::new("decimate", 4, "samples for one of the filtered signal"),
-            Parameter::new("taps", 64, "taps of the filter"),
-            Parameter::new("points", 64, "points of a spectrum"),
+            SizeParameter::new("hydrophones", 8, "hydrophones"),
+            SizeParameter::new("beams", 8, "beams"),
+            SizeParameter::new("samples", 512, "samples of each hydrophone"),
+            SizeParameter::new("decimate", 4, "samples for one of the filtered signal"),
+            SizeParameter::new("taps", 64, "taps of the filter"),
+            SizeParameter::new("points", 64, "points of a spectrum"),
         ],
         small: &["8 8 512 4 64 64", "2 4 333 1 5 30", "4 10 700 3 100 48"],
-        make: |_, size| Ok(Arc::new(SonarProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(SonarProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "npb-ft",
         parameters: &[
-            Parameter::new("planes", 64, "length of the axis z, a power of two"),
-            Parameter::new("rows", 64, "length of the axis y"),
-            Parameter::new("columns", 64, "length of the axis x, the contiguous one"),
-            Parameter::new("steps", 6, "steps, each with a checksum"),
+            SizeParameter::new("planes", 64, "length of the axis z, a power of two"),
+            SizeParameter::new("rows", 64, "length of the axis y"),
+            SizeParameter::new("columns", 64, "length of the axis x, the contiguous one"),
+            SizeParameter::new("steps", 6, "steps, each with a checksum"),
         ],
         small: &["32 32 32 2", "64 32 16 3"],
-        make: |_, size| Ok(Arc::new(FtProblem::of_size(size)?)),
+        make: |_, size| Ok(Arc::new(FtProblem::from_size(size)?)),
     },
 ];
 

@@ -36,17 +36,17 @@
 //! another crate is as good as one of this.
 //!
 //! ```
-//! use cp2_problems::fft::{Direction, FftProblem};
+//! use cp2_problems::fft::{FftProblem, TransformDirection};
 //! use cp2_problems::{Case, Problem};
 //!
-//! let fft = FftProblem::new(64, Direction::Forward, 3)?;
+//! let fft = FftProblem::new(64, TransformDirection::Forward, 3)?;
 //! let input = fft.input(Case::Outlier, 7);
 //! let problem: &dyn Problem = &fft;
 //! assert!(problem.downcast_ref::<FftProblem>().is_some());
 //! // What is given back unchanged is no transform.
 //! let mut wrong = input.clone();
 //! wrong.rename("x", "y");
-//! assert!(!problem.judge(&input, &wrong).holds());
+//! assert!(!problem.judge(&input, &wrong).is_within_tolerance());
 //! # Ok::<(), cp2_problems::ProblemError>(())
 //! ```
 
@@ -74,16 +74,16 @@ pub use backend::{
     Backend, Clock, JudgeError, Judged, Outcome, Prepared, Refusal, Report, RunError, run_judged,
 };
 pub use case::Case;
-pub use data::{Array, Data, DataError, Element, Kind, Values};
+pub use data::{Array, DataError, Element, Kind, NamedArrays, Values};
 pub use error::ProblemError;
 pub use judging::judged;
 pub use kinds::{KINDS, MakeProblem, ProblemKind};
-pub use problem::{Form, Problem};
+pub use problem::{ArrayForm, Problem};
 pub use random::Random;
 pub use real::Real;
-pub use reference::{Exact, Expected, Reference};
-pub use size::{Parameter, Size, SizeError, Value};
-pub use verdict::{Part, Tally, Verdict};
+pub use reference::{Exact, ExpectedArray, Reference};
+pub use size::{Size, SizeError, SizeParameter, SizeValue};
+pub use verdict::{PartVerdict, Tally, Verdict};
 
 /// Half a unit of the last place of binary32, relative: what one rounding may be off.
 pub(crate) const ROUNDING: f64 = 1.0 / (1 << 24) as f64;

@@ -1,7 +1,7 @@
 //! What is to be computed.
 
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::reference::Reference;
 use crate::size::Size;
 use crate::verdict::Verdict;
@@ -10,7 +10,7 @@ use std::fmt;
 
 /// An array of a problem: name, elements and shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct ArrayForm {
     /// Its name.
     pub name: &'static str,
     /// Its elements.
@@ -19,7 +19,7 @@ pub struct Form {
     pub shape: Vec<usize>,
 }
 
-impl Form {
+impl ArrayForm {
     /// An array.
     #[must_use]
     pub fn new(name: &'static str, kind: Kind, shape: &[usize]) -> Self {
@@ -45,10 +45,10 @@ pub trait Problem: Any + fmt::Debug + Send + Sync {
     fn size(&self) -> Size;
 
     /// The arrays of its input, in their order.
-    fn inputs(&self) -> Vec<Form>;
+    fn inputs(&self) -> Vec<ArrayForm>;
 
     /// The arrays of its output.
-    fn outputs(&self) -> Vec<Form>;
+    fn outputs(&self) -> Vec<ArrayForm>;
 
     /// The kinds of input for which its tolerance is meant.
     fn cases(&self) -> &'static [Case] {
@@ -56,23 +56,23 @@ pub trait Problem: Any + fmt::Debug + Send + Sync {
     }
 
     /// An input: the same for the same seed on every host.
-    fn input(&self, case: Case, seed: u64) -> Data;
+    fn input(&self, case: Case, seed: u64) -> NamedArrays;
 
     /// The output in double precision, and how far from it one may lie.
     ///
     /// # Errors
     /// An input that is not the problem's.
-    fn reference(&self, input: &Data) -> Result<Reference, DataError>;
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError>;
 
     /// Compares an output with the reference. What is not of the problem's shape is wrong.
-    fn judge(&self, input: &Data, output: &Data) -> Verdict {
+    fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         let reference = self.reference(input);
         reference.map_or(Verdict::SHAPELESS, |exact| exact.judge(output))
     }
 
     /// Compares the outputs of two backends with each other: they may be twice as far apart as
     /// each may be from the reference.
-    fn agree(&self, input: &Data, one: &Data, other: &Data) -> Verdict {
+    fn agree(&self, input: &NamedArrays, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let reference = self.reference(input);
         reference.map_or(Verdict::SHAPELESS, |exact| exact.agree(one, other))
     }

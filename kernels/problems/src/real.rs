@@ -8,13 +8,13 @@ pub trait Real:
     Copy + Default + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
     /// The nearest number.
-    fn of(x: f64) -> Self;
+    fn from_f64(x: f64) -> Self;
     /// The same number in double precision.
     fn wide(self) -> f64;
 }
 
 impl Real for f64 {
-    fn of(x: f64) -> Self {
+    fn from_f64(x: f64) -> Self {
         x
     }
 
@@ -24,7 +24,7 @@ impl Real for f64 {
 }
 
 impl Real for f32 {
-    fn of(x: f64) -> Self {
+    fn from_f64(x: f64) -> Self {
         x as Self
     }
 
@@ -40,7 +40,7 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
 
 /// Adds so many times another vector.
 pub(crate) fn add<T: Real>(to: &mut [T], scale: f64, from: &[T]) {
-    let scale = T::of(scale);
+    let scale = T::from_f64(scale);
     for (to, &from) in to.iter_mut().zip(from) {
         *to = *to + scale * from;
     }
@@ -48,7 +48,7 @@ pub(crate) fn add<T: Real>(to: &mut [T], scale: f64, from: &[T]) {
 
 /// A vector plus so many times what it was: p = r + beta p.
 pub(crate) fn direct<T: Real>(p: &mut [T], scale: f64, r: &[T]) {
-    let scale = T::of(scale);
+    let scale = T::from_f64(scale);
     for (p, &r) in p.iter_mut().zip(r) {
         *p = r + scale * *p;
     }

@@ -1,7 +1,7 @@
 //! What the output of a problem should be, and how far from it an output may lie.
 
-use crate::data::{Array, Data, Values};
-use crate::verdict::{Part, Tally, Verdict};
+use crate::data::{Array, NamedArrays, Values};
+use crate::verdict::{PartVerdict, Tally, Verdict};
 use crate::widen;
 use num_complex::Complex64;
 
@@ -18,7 +18,7 @@ pub enum Exact {
 
 /// An array of a problem's output as it should be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
+pub struct ExpectedArray {
     /// Its name.
     pub name: &'static str,
     /// Its shape.
@@ -35,13 +35,13 @@ pub struct Expected {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
     /// The arrays.
-    pub arrays: Vec<Expected>,
+    pub arrays: Vec<ExpectedArray>,
 }
 
 impl Reference {
     /// One array.
     #[must_use]
-    pub fn of(array: Expected) -> Self {
+    pub fn from_array(array: ExpectedArray) -> Self {
         Self {
             arrays: vec![array],
         }
@@ -49,10 +49,10 @@ impl Reference {
 
     /// Compares an output with what it should be.
     #[must_use]
-    pub fn judge(&self, output: &Data) -> Verdict {
+    pub fn judge(&self, output: &NamedArrays) -> Verdict {
         let mut tally = Tally::default();
         let mut judged = self.arrays.iter().map(|expected| {
-            let found = expected.of_this_shape(output)?;
+            let found = expected.find_matching(output)?;
             expected.compare(found, 1.0, &mut tally)
         });
         match judged.all(|part| part.is_some()) {
@@ -64,11 +64,11 @@ impl Reference {
     /// Compares two outputs with each other: each may be off by what is allowed, so they are at
     /// most twice as far apart.
     #[must_use]
-    pub fn agree(&self, one: &Data, other: &Data) -> Verdict {
+    pub fn agree(&self, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let mut tally = Tally::default();
         let mut compared = self.arrays.iter().map(|expected| {
-            let one = expected.of_this_shape(one)?;
-            let other = expected.of_this_shape(other)?;
+            let one = expected.find_matching(one)?;
+            let other = expected.find_matching(other)?;
             let exact = match &one.values {
                 Values::F32(x) => Exact::Real(x.iter().map(|&x| x.into()).collect()),
                 Values::F64(x) => Exact::Real(x.clone()),
@@ -79,7 +79,7 @@ impl Reference {
                 Exact::Same(_) => Exact::Same(one.values.clone()),
                 _ => exact,
             };
-            let first = Expected {
+            let first = ExpectedArray {
                 exact,
                 ..expected.clone()
             };
@@ -95,9 +95,9 @@ impl Reference {
 /// The least normal number of single precision.
 const SMALL: f64 = f32::MIN_POSITIVE as f64;
 
-impl Expected {
+impl ExpectedArray {
     /// The array of the output, if it has the shape.
-    fn of_this_shape<'a>(&self, output: &'a Data) -> Option<&'a Array> {
+    fn find_matching<'a>(&self, output: &'a NamedArrays) -> Option<&'a Array> {
         let found = output.array(self.name).ok()?;
         let whole = found.shape.iter().product::<usize>() == found.values.len();
         (whole && found.shape == self.shape).then_some(found)
@@ -129,7 +129,7 @@ impl Expected {
             }
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
                 let same = x.bytes() == y.bytes();
-                tally.add(Part {
+                tally.add(PartVerdict {
                     error: if same { 0.0 } else { 1.0 },
                     norm: 1.0,
                     allowed: 0.0,
@@ -162,7 +162,7 @@ impl Expected {
                 // What is below the range of single precision is known to its least number, not to a share of itself.
                 norm += n.max(SMALL * SMALL);
             }
-            tally.add(Part {
+            tally.add(PartVerdict {
                 error,
                 norm,
                 allowed: tolerance * allowed,
@@ -177,14 +177,14 @@ mod tests {
     use super::*;
 
     fn expected() -> Reference {
-        let floats = Expected {
+        let floats = ExpectedArray {
             name: "y",
             shape: vec![2, 2],
             exact: Exact::Real(vec![1.0, 2.0, f64::NEG_INFINITY, 4.0]),
             part: 1,
             allowed: vec![1e-3; 4],
         };
-        let places = Expected {
+        let places = ExpectedArray {
             name: "place",
             shape: vec![2],
             exact: Exact::Same(Values::U32(vec![3, 4])),
@@ -196,22 +196,32 @@ mod tests {
         }
     }
 
-    fn found(y: [f32; 4], place: [u32; 2]) -> Data {
-        Data::of("y", &[2, 2], y.to_vec()).with("place", &[2], place.to_vec())
+    fn found(y: [f32; 4], place: [u32; 2]) -> NamedArrays {
+        NamedArrays::from_array("y", &[2, 2], y.to_vec()).add_array("place", &[2], place.to_vec())
     }
 
     #[test]
     fn every_array_is_looked_at() {
         let right = [1.0, 2.0005, f32::NEG_INFINITY, 4.0];
-        assert!(expected().judge(&found(right, [3, 4])).holds());
-        assert!(!expected().judge(&found(right, [3, 5])).holds());
+        assert!(
+            expected()
+                .judge(&found(right, [3, 4]))
+                .is_within_tolerance()
+        );
+        assert!(
+            !expected()
+                .judge(&found(right, [3, 5]))
+                .is_within_tolerance()
+        );
         for wrong in [
             [1.0, 2.0, f32::NEG_INFINITY, 4.002],
             [1.0, 2.0, f32::INFINITY, 4.0],
             [1.0, f32::NAN, f32::NEG_INFINITY, 4.0],
         ] {
             assert!(
-                !expected().judge(&found(wrong, [3, 4])).holds(),
+                !expected()
+                    .judge(&found(wrong, [3, 4]))
+                    .is_within_tolerance(),
                 "{wrong:?}"
             );
         }
@@ -221,19 +231,27 @@ mod tests {
     fn shapes_kinds_and_names_matter() {
         let y = vec![1.0f32, 2.0, f32::NEG_INFINITY, 4.0];
         let place = vec![3u32, 4];
-        let of = |name, shape: &[usize]| Data::of(name, shape, y.clone());
-        let with = |data: Data| data.with("place", &[2], place.clone());
-        assert!(expected().judge(&with(of("y", &[2, 2]))).holds());
-        assert!(!expected().judge(&with(of("y", &[4]))).holds());
-        assert!(!expected().judge(&with(of("z", &[2, 2]))).holds());
-        assert!(!expected().judge(&of("y", &[2, 2])).holds());
-        let signed = of("y", &[2, 2]).with("place", &[2], vec![3i32, 4]);
-        assert!(!expected().judge(&signed).holds());
+        let of = |name, shape: &[usize]| NamedArrays::from_array(name, shape, y.clone());
+        let with = |data: NamedArrays| data.add_array("place", &[2], place.clone());
+        assert!(
+            expected()
+                .judge(&with(of("y", &[2, 2])))
+                .is_within_tolerance()
+        );
+        assert!(!expected().judge(&with(of("y", &[4]))).is_within_tolerance());
+        assert!(
+            !expected()
+                .judge(&with(of("z", &[2, 2])))
+                .is_within_tolerance()
+        );
+        assert!(!expected().judge(&of("y", &[2, 2])).is_within_tolerance());
+        let signed = of("y", &[2, 2]).add_array("place", &[2], vec![3i32, 4]);
+        assert!(!expected().judge(&signed).is_within_tolerance());
         let wide: Vec<f64> = y.iter().map(|&y| y.into()).collect();
         assert!(
             expected()
-                .judge(&with(Data::of("y", &[2, 2], wide)))
-                .holds()
+                .judge(&with(NamedArrays::from_array("y", &[2, 2], wide)))
+                .is_within_tolerance()
         );
     }
 
@@ -241,18 +259,18 @@ mod tests {
     #[test]
     fn every_part_has_a_reference_and_what_it_is_allowed() {
         let output = found([1.0, 2.0, 3.0, 4.0], [3, 4]);
-        assert!(!Reference::default().judge(&output).holds());
+        assert!(!Reference::default().judge(&output).is_within_tolerance());
         let of = |exact: usize, allowed: usize| {
-            let array = Expected {
+            let array = ExpectedArray {
                 name: "y",
                 shape: vec![2, 2],
                 exact: Exact::Real([1.0, 2.0, 3.0, 4.0].iter().copied().take(exact).collect()),
                 part: 1,
                 allowed: vec![1e-3; allowed],
             };
-            let reference = Reference::of(array);
-            let agree = reference.agree(&output, &output).holds();
-            [reference.judge(&output).holds(), agree]
+            let reference = Reference::from_array(array);
+            let agree = reference.agree(&output, &output).is_within_tolerance();
+            [reference.judge(&output).is_within_tolerance(), agree]
         };
         assert_eq!(of(4, 4), [true; 2]);
         assert_eq!(of(3, 3), [false; 2]);
@@ -262,23 +280,30 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_where_it_should_be() {
-        let of = |exact| Expected {
+        let of = |exact| ExpectedArray {
             name: "y",
             shape: vec![2],
             exact,
             part: 1,
             allowed: vec![1e-3; 2],
         };
-        let real = Reference::of(of(Exact::Real(vec![f64::NAN, 1.0])));
-        let holds = |y: [f32; 2]| real.judge(&Data::of("y", &[2], y.to_vec())).holds();
+        let real = Reference::from_array(of(Exact::Real(vec![f64::NAN, 1.0])));
+        let holds = |y: [f32; 2]| {
+            real.judge(&NamedArrays::from_array("y", &[2], y.to_vec()))
+                .is_within_tolerance()
+        };
         assert!(holds([f32::NAN, 1.0]));
         for wrong in [[f32::INFINITY, 1.0], [0.0, 1.0], [f32::NAN, f32::NAN]] {
             assert!(!holds(wrong), "{wrong:?}");
         }
         let z = num_complex::Complex32::new;
         let infinite = Complex64::new(f64::INFINITY, f64::NAN);
-        let complex = Reference::of(of(Exact::Complex(vec![infinite, 1.0.into()])));
-        let holds = |y: Vec<_>| complex.judge(&Data::of("y", &[2], y)).holds();
+        let complex = Reference::from_array(of(Exact::Complex(vec![infinite, 1.0.into()])));
+        let holds = |y: Vec<_>| {
+            complex
+                .judge(&NamedArrays::from_array("y", &[2], y))
+                .is_within_tolerance()
+        };
         assert!(holds(vec![z(f32::NAN, f32::NEG_INFINITY), z(1.0, 0.0)]));
         assert!(!holds(vec![z(1.0, 0.0), z(1.0, 0.0)]));
         assert!(!holds(vec![z(f32::NAN, 0.0), z(f32::NAN, 0.0)]));
@@ -287,9 +312,9 @@ mod tests {
     #[test]
     fn two_outputs_may_be_twice_as_far_apart() {
         let at = |y: f32| found([y, 2.0, f32::NEG_INFINITY, 4.0], [3, 4]);
-        let agree = |a: f32, b: f32| expected().agree(&at(a), &at(b)).holds();
+        let agree = |a: f32, b: f32| expected().agree(&at(a), &at(b)).is_within_tolerance();
         assert!(agree(0.9992, 1.0008) && !agree(0.9985, 1.0008));
         let other = found([1.0, 2.0, f32::NEG_INFINITY, 4.0], [3, 5]);
-        assert!(!expected().agree(&at(1.0), &other).holds());
+        assert!(!expected().agree(&at(1.0), &other).is_within_tolerance());
     }
 }

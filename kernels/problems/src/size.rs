@@ -7,14 +7,14 @@ use std::fmt;
 /// A value that a size consists of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum SizeValue {
     /// A length, a number of something.
     Number(u64),
     /// The letter of a class, the name of a mode or file.
     Word(Cow<'static, str>),
 }
 
-impl Value {
+impl SizeValue {
     /// The number, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
@@ -25,31 +25,31 @@ impl Value {
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for SizeValue {
     fn from(number: u64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<usize> for Value {
+impl From<usize> for SizeValue {
     fn from(number: usize) -> Self {
         Self::Number(number as u64)
     }
 }
 
-impl From<&'static str> for Value {
+impl From<&'static str> for SizeValue {
     fn from(word: &'static str) -> Self {
         Self::Word(word.into())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SizeValue {
     fn from(word: String) -> Self {
         Self::Word(word.into())
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SizeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -60,22 +60,22 @@ impl fmt::Display for Value {
 
 /// What a size consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
+pub struct SizeParameter {
     /// Its name, and option on the command line.
     pub name: &'static str,
     /// Its value where none is given; others are of the same kind.
-    pub default: Value,
+    pub default: SizeValue,
     /// What it is, with its unit.
     pub help: &'static str,
 }
 
-impl Parameter {
+impl SizeParameter {
     /// A number.
     #[must_use]
     pub const fn new(name: &'static str, default: u64, help: &'static str) -> Self {
         Self {
             name,
-            default: Value::Number(default),
+            default: SizeValue::Number(default),
             help,
         }
     }
@@ -85,31 +85,31 @@ impl Parameter {
     pub const fn word(name: &'static str, default: &'static str, help: &'static str) -> Self {
         Self {
             name,
-            default: Value::Word(Cow::Borrowed(default)),
+            default: SizeValue::Word(Cow::Borrowed(default)),
             help,
         }
     }
 }
 
-impl Parameter {
+impl SizeParameter {
     /// The value that a text stands for, if it is one of this parameter's.
     #[must_use]
-    pub fn value(&self, text: &str) -> Option<Value> {
+    pub fn value(&self, text: &str) -> Option<SizeValue> {
         match self.default {
-            Value::Number(_) => text.parse().ok().map(Value::Number),
-            Value::Word(_) => Some(text.to_owned().into()),
+            SizeValue::Number(_) => text.parse().ok().map(SizeValue::Number),
+            SizeValue::Word(_) => Some(text.to_owned().into()),
         }
     }
 }
 
 /// A size: a value for each parameter, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Size(Vec<(&'static str, Value)>);
+pub struct Size(Vec<(&'static str, SizeValue)>);
 
 impl Size {
     /// A size from its values.
     #[must_use]
-    pub fn new<V: Clone + Into<Value>>(values: &[(&'static str, V)]) -> Self {
+    pub fn new<V: Clone + Into<SizeValue>>(values: &[(&'static str, V)]) -> Self {
         let values = values.iter().cloned();
         Self(values.map(|(name, value)| (name, value.into())).collect())
     }
@@ -118,7 +118,7 @@ impl Size {
     ///
     /// # Errors
     /// A name that is no parameter's, or a value that is none of it.
-    pub fn parse(parameters: &[Parameter], text: &str) -> Result<Self, SizeError> {
+    pub fn parse(parameters: &[SizeParameter], text: &str) -> Result<Self, SizeError> {
         let wrong = |name: &'static str, expected| SizeError {
             name,
             size: text.to_owned(),
@@ -141,7 +141,7 @@ impl Size {
     ///
     /// # Errors
     /// More or fewer values, or one that is none of its parameter.
-    pub fn of_row(parameters: &[Parameter], row: &str) -> Result<Self, SizeError> {
+    pub fn from_row(parameters: &[SizeParameter], row: &str) -> Result<Self, SizeError> {
         let wrong = |name: &'static str, expected| SizeError {
             name,
             size: row.to_owned(),
@@ -164,19 +164,19 @@ impl Size {
 
     /// The same and a value more.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+    pub fn add_value(mut self, name: &'static str, value: impl Into<SizeValue>) -> Self {
         self.0.push((name, value.into()));
         self
     }
 
     /// Names and values, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &SizeValue)> + '_ {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
     /// A value, if the size has it.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&Value> {
+    pub fn find(&self, name: &str) -> Option<&SizeValue> {
         let found = self.0.iter().find(|(n, _)| *n == name);
         found.map(|(_, value)| value)
     }
@@ -233,8 +233,8 @@ impl Size {
     /// The size has no such parameter, or it is a number.
     pub fn word(&self, name: &'static str) -> Result<&str, SizeError> {
         match self.find(name) {
-            Some(Value::Word(word)) => Ok(word),
-            Some(Value::Number(_)) => Err(self.wrong(name, "a word")),
+            Some(SizeValue::Word(word)) => Ok(word),
+            Some(SizeValue::Number(_)) => Err(self.wrong(name, "a word")),
             None => Err(self.wrong(name, "a value")),
         }
     }
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn sizes_hold_numbers_and_words() {
-        let size = Size::new(&[("n", 12u64)]).with("class", "S");
+        let size = Size::new(&[("n", 12u64)]).add_value("class", "S");
         assert_eq!(size.to_string(), "n=12 class=S");
         assert_eq!(size.length("n"), Ok(12));
         assert_eq!(size.word("class"), Ok("S"));
@@ -282,10 +282,10 @@ mod tests {
     #[test]
     fn rows_of_tables_have_a_value_for_each_parameter() {
         let parameters = [
-            Parameter::word("class", "S", "class"),
-            Parameter::new("n", 5, "length"),
+            SizeParameter::word("class", "S", "class"),
+            SizeParameter::new("n", 5, "length"),
         ];
-        let row = |text: &str| Size::of_row(&parameters, text);
+        let row = |text: &str| Size::from_row(&parameters, text);
         assert_eq!(row("W 7").unwrap().to_string(), "class=W n=7");
         for (wrong, expected) in [
             ("W", "size `W`: `n` should be a value"),
@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn sizes_are_read_as_they_are_written() {
         let parameters = [
-            Parameter::new("n", 5, "length"),
-            Parameter::word("class", "S", "class"),
+            SizeParameter::new("n", 5, "length"),
+            SizeParameter::word("class", "S", "class"),
         ];
         let read = |text: &str| Size::parse(&parameters, text);
         let size = read("class=W n=7").unwrap();

@@ -19,14 +19,14 @@ impl Verdict {
 
     /// Whether the result is within the problem's tolerance (a NaN is not).
     #[must_use]
-    pub fn holds(&self) -> bool {
+    pub fn is_within_tolerance(&self) -> bool {
         self.worst <= 1.0
     }
 }
 
 /// How a part of a result compares with its reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct PartVerdict {
     /// Squared error.
     pub error: f64,
     /// Squared norm of the reference.
@@ -46,8 +46,8 @@ pub struct Tally {
 
 impl Tally {
     /// Adds a part: sums are those of the parts in their order.
-    pub fn add(&mut self, part: Part) {
-        let Part {
+    pub fn add(&mut self, part: PartVerdict) {
+        let PartVerdict {
             error,
             norm,
             allowed,
@@ -89,8 +89,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn part(error: f64, norm: f64, allowed: f64) -> Part {
-        Part {
+    fn part(error: f64, norm: f64, allowed: f64) -> PartVerdict {
+        PartVerdict {
             error,
             norm,
             allowed,
@@ -102,32 +102,32 @@ mod tests {
         let mut tally = Tally::default();
         tally.add(part(f64::NAN, 1.0, 1.0));
         tally.add(part(0.5, 1.0, 1.0));
-        assert!(!tally.verdict().holds());
+        assert!(!tally.verdict().is_within_tolerance());
     }
 
     #[test]
     fn the_worst_part_decides() {
         let mut tally = Tally::default();
         tally.add(part(4.0, 100.0, 4.0));
-        assert!(tally.verdict().holds());
+        assert!(tally.verdict().is_within_tolerance());
         tally.add(part(4.0, 100.0, 1.0));
         assert_eq!(tally.verdict().worst, 2.0);
         // An error where none is allowed.
         tally.add(part(1e-30, 0.0, 0.0));
-        assert!(!tally.verdict().holds());
+        assert!(!tally.verdict().is_within_tolerance());
     }
 
     /// A comparison that is false for what is no number, or that compares nothing, does not pass.
     #[test]
     fn what_can_not_be_compared_is_not_right() {
-        assert!(!Tally::default().verdict().holds());
+        assert!(!Tally::default().verdict().is_within_tolerance());
         for allowed in [-1.0, f64::NAN, f64::NEG_INFINITY] {
             let mut tally = Tally::default();
             tally.add(part(1.0, 1.0, allowed));
-            assert!(!tally.verdict().holds(), "{allowed}");
+            assert!(!tally.verdict().is_within_tolerance(), "{allowed}");
         }
         let mut tally = Tally::default();
         tally.add(part(f64::INFINITY, 1.0, f64::INFINITY));
-        assert!(!tally.verdict().holds());
+        assert!(!tally.verdict().is_within_tolerance());
     }
 }

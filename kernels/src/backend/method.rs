@@ -1,9 +1,9 @@
 //! How a problem is computed on a machine with CP2.
 
 use crate::job::{Job, JobError, KernelRun};
-use cp2_host::{Buffer, HostError, Options, Run};
+use cp2_host::{Buffer, DeviceOptions, FinishedRun, HostError};
 use cp2_machine::{Class, Machine};
-use cp2_problems::{Data, Form};
+use cp2_problems::{ArrayForm, NamedArrays};
 use cp2_reference::Figures;
 use std::error::Error;
 use std::fmt;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// A kernel's own error.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-type Make = dyn Fn(&Data, Options) -> Result<Task, Failure> + Send + Sync;
-type Read = dyn FnOnce(&Run) -> Result<Data, HostError>;
+type Make = dyn Fn(&NamedArrays, DeviceOptions) -> Result<Task, Failure> + Send + Sync;
+type Read = dyn FnOnce(&FinishedRun) -> Result<NamedArrays, HostError>;
 
 /// A problem planned for a machine: what was chosen, what it should cost, and its jobs.
 pub struct Method {
@@ -37,7 +37,7 @@ impl Method {
         machine: &Arc<Machine>,
         recipe: Option<String>,
         (figures, operations): (Figures, Vec<Vec<(Class, u64)>>),
-        make: impl Fn(&Data, Options) -> Result<Task, Failure> + Send + Sync + 'static,
+        make: impl Fn(&NamedArrays, DeviceOptions) -> Result<Task, Failure> + Send + Sync + 'static,
     ) -> Self {
         Self {
             machine: machine.clone(),
@@ -52,7 +52,7 @@ impl Method {
     ///
     /// # Errors
     /// An input that is not the problem's, or that does not fit the machine.
-    pub fn task(&self, input: &Data, options: Options) -> Result<Task, Failure> {
+    pub fn task(&self, input: &NamedArrays, options: DeviceOptions) -> Result<Task, Failure> {
         (self.make)(input, options)
     }
 }
@@ -75,19 +75,23 @@ pub struct Task {
 
 impl Task {
     /// A job whose only output is `array`, which is of this form.
-    pub(crate) fn new<T>((job, array): (Job, Buffer<T>), form: Form) -> Self
+    pub(crate) fn new<T>((job, array): (Job, Buffer<T>), form: ArrayForm) -> Self
     where
-        T: cp2_host::Element + cp2_problems::Element,
+        T: cp2_host::MemoryElement + cp2_problems::Element,
     {
         Self::reading(job, move |run| {
-            Ok(Data::of(form.name, &form.shape, run.read(array)?))
+            Ok(NamedArrays::from_array(
+                form.name,
+                &form.shape,
+                run.read(array)?,
+            ))
         })
     }
 
     /// A job whose outputs `read` makes of a run.
     pub(crate) fn reading(
         job: Job,
-        read: impl FnOnce(&Run) -> Result<Data, HostError> + 'static,
+        read: impl FnOnce(&FinishedRun) -> Result<NamedArrays, HostError> + 'static,
     ) -> Self {
         Self {
             job,
@@ -99,7 +103,7 @@ impl Task {
     ///
     /// # Errors
     /// The device refuses a command. A run that does not finish is no error: it has no output.
-    pub fn run(self, figures: Figures) -> Result<KernelRun<Data>, JobError> {
+    pub fn run(self, figures: Figures) -> Result<KernelRun<NamedArrays>, JobError> {
         self.job.run(figures, self.read)
     }
 }

@@ -3,7 +3,7 @@ use crate::job::JobError;
 use cp2_asm::Diagnostics;
 use cp2_emu::{FaultKind, LaunchError};
 use cp2_problems::Verdict;
-use cp2_problems::fft::{Direction, FftProblem};
+use cp2_problems::fft::{FftProblem, TransformDirection};
 use num_complex::Complex32;
 
 /// Why a workload cannot be measured.
@@ -55,13 +55,13 @@ impl BenchError {
     /// Refuses transforms of a length and direction that are wrong.
     pub(crate) fn judge(
         workload: &str,
-        (n, direction): (usize, Direction),
+        (n, direction): (usize, TransformDirection),
         input: &[Complex32],
         output: &[Complex32],
     ) -> Result<(), Self> {
         let problem = FftProblem::new(n, direction, input.len() / n.max(1))?;
         let verdict = problem.verdict(input, output);
-        if verdict.holds() {
+        if verdict.is_within_tolerance() {
             return Ok(());
         }
         Err(Self::Wrong {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A batch of transforms by rustfft.
-pub(super) struct Native {
+pub(super) struct NativeBatch {
     fft: Arc<dyn Fft<f32>>,
     input: Vec<Complex32>,
     data: Vec<Complex32>,
     scratch: Vec<Complex32>,
 }
 
-impl Native {
+impl NativeBatch {
     pub(super) fn new(n: usize, input: &[Complex32]) -> Self {
         let fft = cp2_rustfft::single(n, FftDirection::Forward);
         Self {

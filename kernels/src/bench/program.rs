@@ -1,6 +1,6 @@
 //! Programs that only keep CP2 busy.
 
-use super::{BenchError, Resident, Sample, Workload};
+use super::{BenchError, BenchSample, Resident, Workload};
 use cp2_asm::{Options, Source, assemble};
 use cp2_host::{Device, HostError};
 use cp2_machine::Machine;
@@ -58,21 +58,21 @@ pub(super) struct Endless(Resident, &'static str);
 impl Endless {
     pub(super) fn control(
         machine: &Arc<Machine>,
-        device: &cp2_host::Options,
+        device: &cp2_host::DeviceOptions,
     ) -> Result<Self, BenchError> {
         Self::new(machine, device, "control", CONTROL)
     }
 
     pub(super) fn butterflies(
         machine: &Arc<Machine>,
-        device: &cp2_host::Options,
+        device: &cp2_host::DeviceOptions,
     ) -> Result<Self, BenchError> {
         Self::new(machine, device, "butterfly-peak", BUTTERFLIES)
     }
 
     fn new(
         machine: &Arc<Machine>,
-        device: &cp2_host::Options,
+        device: &cp2_host::DeviceOptions,
         name: &'static str,
         text: &'static str,
     ) -> Result<Self, BenchError> {
@@ -99,7 +99,7 @@ impl Workload for Endless {
         self.1.to_owned()
     }
 
-    fn run(&mut self) -> Result<Sample, BenchError> {
+    fn run(&mut self) -> Result<BenchSample, BenchError> {
         self.0.run()
     }
 }

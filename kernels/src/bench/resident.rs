@@ -1,6 +1,6 @@
 //! A kernel that runs again and again on data that stays in DMEM: no DMA.
 
-use super::{BenchError, Sample};
+use super::{BenchError, BenchSample};
 use crate::job::{KernelRun, Pass};
 use cp2_emu::{Notice, Processor};
 use cp2_machine::Ticks;
@@ -40,7 +40,7 @@ impl Resident {
     ///
     /// # Errors
     /// The job did not finish, or has no page.
-    pub fn of_run<O>(name: &str, done: &KernelRun<O>, entry: u32) -> Result<Self, BenchError> {
+    pub fn from_run<O>(name: &str, done: &KernelRun<O>, entry: u32) -> Result<Self, BenchError> {
         let fail = |reason: String| BenchError::Unfinished {
             workload: name.to_owned(),
             reason,
@@ -50,7 +50,7 @@ impl Resident {
             return Err(fail(end.to_string()));
         }
         let plan = done.passes.first().and_then(Pass::plan);
-        let args = plan.and_then(cp2_host::Plan::first_args);
+        let args = plan.and_then(cp2_host::StreamPlan::first_args);
         let args = args.ok_or_else(|| fail("it has no page".to_owned()))?;
         let processor = done.run.processor().clone();
         Ok(Self {
@@ -83,7 +83,7 @@ impl Resident {
     ///
     /// # Errors
     /// It cannot be launched, or faults.
-    pub fn run(&mut self) -> Result<Sample, BenchError> {
+    pub fn run(&mut self) -> Result<BenchSample, BenchError> {
         if let Some((address, bytes)) = &self.input {
             for section in 0..self.processor.machine().cp2.sections {
                 self.processor
@@ -116,7 +116,7 @@ impl Resident {
             None => self.processor.counters().words - before,
         };
         self.words = Some(words);
-        Ok(Sample {
+        Ok(BenchSample {
             words,
             cycles: base.floor_cycles(ticks).0,
             seconds,

@@ -1,10 +1,10 @@
 //! Transforms: in DMEM, and paged through it.
 
-use super::native::Native;
-use super::{BenchError, Resident, Sample, Workload};
-use crate::fft::{Direction, Fft as _, FftPlanner};
+use super::native::NativeBatch;
+use super::{BenchError, BenchSample, Resident, Workload};
+use crate::fft::{Fft as _, FftPlanner, TransformDirection};
 use crate::job::PreparedJob;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_machine::Machine;
 use cp2_problems::Random;
 use num_complex::Complex32;
@@ -21,23 +21,23 @@ pub(super) struct Transforms {
     name: String,
     resident: Resident,
     batch: usize,
-    native: Native,
+    native: NativeBatch,
 }
 
 impl Transforms {
     pub(super) fn new(
         machine: &Arc<Machine>,
-        options: &Options,
+        options: &DeviceOptions,
         n: usize,
     ) -> Result<Self, BenchError> {
         let name = format!("fft-{n}");
-        let fft = FftPlanner::new(machine.clone()).plan_local(n, Direction::Forward)?;
+        let fft = FftPlanner::new(machine.clone()).plan_local(n, TransformDirection::Forward)?;
         let (resident, batch) = fft.resident(&name, options.clone())?;
         Ok(Self {
             name,
             resident,
             batch,
-            native: Native::new(n, &noise(n * batch)),
+            native: NativeBatch::new(n, &noise(n * batch)),
         })
     }
 }
@@ -47,7 +47,7 @@ impl Workload for Transforms {
         self.name.clone()
     }
 
-    fn run(&mut self) -> Result<Sample, BenchError> {
+    fn run(&mut self) -> Result<BenchSample, BenchError> {
         self.resident.run()
     }
 
@@ -64,24 +64,24 @@ impl Workload for Transforms {
 /// once, as rustfft's plan is: measured from the first to the last simulated
 /// cycle, with the reset of the device and the report. Bringing the input is not
 /// counted, as for rustfft.
-pub(super) struct Paged {
+pub(super) struct PagedBatch {
     name: String,
     job: PreparedJob,
     batch: usize,
-    native: Native,
+    native: NativeBatch,
 }
 
 /// Numbers in a batch: input and output stay in a host's second-level cache, as
 /// they do for a library that works in place.
 const NUMBERS: usize = 1 << 16;
 
-impl Paged {
+impl PagedBatch {
     pub(super) fn new(
         machine: &Arc<Machine>,
-        options: &Options,
+        options: &DeviceOptions,
         n: usize,
     ) -> Result<Self, BenchError> {
-        let fft = FftPlanner::new(machine.clone()).plan_local(n, Direction::Forward)?;
+        let fft = FftPlanner::new(machine.clone()).plan_local(n, TransformDirection::Forward)?;
         let batch = NUMBERS / n;
         let input = noise(n * batch);
         let name = format!("fft-{n}-paged");
@@ -95,22 +95,22 @@ impl Paged {
             });
         }
         job.read("y", &mut output)?;
-        BenchError::judge(&name, (n, Direction::Forward), &input, &output)?;
+        BenchError::judge(&name, (n, TransformDirection::Forward), &input, &output)?;
         Ok(Self {
             name,
             job,
             batch,
-            native: Native::new(n, &input),
+            native: NativeBatch::new(n, &input),
         })
     }
 }
 
-impl Workload for Paged {
+impl Workload for PagedBatch {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn run(&mut self) -> Result<Sample, BenchError> {
+    fn run(&mut self) -> Result<BenchSample, BenchError> {
         let started = Instant::now();
         let report = self.job.run()?;
         let seconds = started.elapsed().as_secs_f64();
@@ -120,7 +120,7 @@ impl Workload for Paged {
                 reason: report.end.to_string(),
             });
         }
-        Ok(Sample {
+        Ok(BenchSample {
             words: report.counters.words,
             cycles: report.cycles,
             seconds,

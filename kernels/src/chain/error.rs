@@ -1,5 +1,5 @@
 use cp2_emu::Finding;
-use cp2_host::End;
+use cp2_host::RunEnd;
 use cp2_problems::ProblemError;
 use std::error::Error;
 
@@ -52,7 +52,7 @@ pub enum ChainError {
         /// The stage.
         stage: &'static str,
         /// How it ended.
-        end: End,
+        end: RunEnd,
     },
     /// The checkers found something in a stage.
     #[error("stage `{stage}`: the checkers object to its kernel {} times, first: {first}", .rest + 1)]

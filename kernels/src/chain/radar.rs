@@ -2,12 +2,12 @@
 
 use super::error::{planned, staged};
 use super::spectra::Spectra;
-use super::stages::Stages;
+use super::stages::ChainBuilder;
 use super::{ChainError, ChainJob, RadarProblem, Receiver, ReceiverProblem as _, check_block};
-use crate::conv::{Convolver, Mode, matched};
-use crate::dsp::Transposition;
+use crate::conv::{ConvolutionMode, Convolver, matched};
+use crate::dsp::TransposePlan;
 use crate::job::Job;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_machine::{Class, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// A planned radar.
 #[derive(Debug)]
-pub struct Radar {
+pub struct RadarPlan {
     problem: RadarProblem,
     compress: Convolver,
-    turn: Transposition,
+    turn: TransposePlan,
     spectra: Spectra,
 }
 
-impl Radar {
+impl RadarPlan {
     /// Plans the chain.
     ///
     /// # Errors
@@ -31,12 +31,13 @@ impl Radar {
         let spec = problem.spec();
         let (pulses, ranges, samples) = (spec.pulses, spec.ranges, spec.samples());
         let taps = matched(problem.pulse());
-        let compress = Convolver::new::<Complex32>(machine, &taps, pulses, samples, Mode::Valid);
+        let compress =
+            Convolver::new::<Complex32>(machine, &taps, pulses, samples, ConvolutionMode::Valid);
         let compress = compress.and_then(|filter| {
             filter.fits::<Complex32>(pulses * samples)?;
             Ok(filter)
         });
-        let turn = Transposition::new(pulses, ranges, machine.clone());
+        let turn = TransposePlan::new(pulses, ranges, machine.clone());
         Ok(Self {
             compress: planned(
                 "pulse compression",
@@ -57,7 +58,7 @@ impl Radar {
     }
 }
 
-impl Receiver for Radar {
+impl Receiver for RadarPlan {
     type Problem = RadarProblem;
 
     fn problem(&self) -> &RadarProblem {
@@ -97,13 +98,13 @@ impl Receiver for Radar {
         stages.concat()
     }
 
-    fn job(&self, echoes: &[Complex32], options: &Options) -> Result<ChainJob, ChainError> {
+    fn job(&self, echoes: &[Complex32], options: &DeviceOptions) -> Result<ChainJob, ChainError> {
         check_block(echoes, &self.problem)?;
         let spec = self.problem.spec();
         let shape = self.problem.block().map(|side| side as u64);
         let mut job = Job::new(self.machine().clone(), options.clone());
         let echoes = staged("pulse compression", job.input("echoes", echoes, &shape))?;
-        let mut stages = Stages::new(job);
+        let mut stages = ChainBuilder::new(job);
         let figures = self.compress.figures::<Complex32>(spec.pulses);
         let compressed = stages.add("pulse compression", figures, |job| {
             self.compress

@@ -2,12 +2,12 @@
 
 use super::error::{planned, staged};
 use super::spectra::Spectra;
-use super::stages::Stages;
+use super::stages::ChainBuilder;
 use super::{ChainError, ChainJob, Receiver, ReceiverProblem as _, SonarProblem, check_block};
-use crate::conv::{Convolver, Rate};
-use crate::dsp::{Beamformer, Transposition};
+use crate::conv::{Convolver, OutputRate};
+use crate::dsp::{Beamformer, TransposePlan};
 use crate::job::Job;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_machine::{Class, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 /// A planned sonar.
 #[derive(Debug)]
-pub struct Sonar {
+pub struct SonarPlan {
     problem: SonarProblem,
     filter: Convolver,
-    to_snapshots: Transposition,
+    to_snapshots: TransposePlan,
     beams: Beamformer,
-    to_beams: Transposition,
+    to_beams: TransposePlan,
     spectra: Spectra,
 }
 
-impl Sonar {
+impl SonarPlan {
     /// Plans the chain.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Sonar {
             &spec.low_pass(),
             hydrophones,
             spec.samples,
-            Rate::decimate_by(spec.decimate),
+            OutputRate::decimate_by(spec.decimate),
         );
         let filter = filter.and_then(|filter| {
             filter.fits::<Complex32>(hydrophones * spec.samples)?;
@@ -46,7 +46,7 @@ impl Sonar {
         let steering = Beamformer::new(&spec.weights(), hydrophones, machine.clone());
         let turn = |rows, columns| {
             let size = format!("{rows} rows of {columns}");
-            let plan = Transposition::new(rows, columns, machine.clone());
+            let plan = TransposePlan::new(rows, columns, machine.clone());
             planned("corner turn", size, plan)
         };
         Ok(Self {
@@ -71,7 +71,7 @@ impl Sonar {
     }
 }
 
-impl Receiver for Sonar {
+impl Receiver for SonarPlan {
     type Problem = SonarProblem;
 
     fn problem(&self) -> &SonarProblem {
@@ -116,13 +116,13 @@ impl Receiver for Sonar {
         stages.concat()
     }
 
-    fn job(&self, sound: &[Complex32], options: &Options) -> Result<ChainJob, ChainError> {
+    fn job(&self, sound: &[Complex32], options: &DeviceOptions) -> Result<ChainJob, ChainError> {
         check_block(sound, &self.problem)?;
         let spec = self.problem.spec();
         let shape = self.problem.block().map(|side| side as u64);
         let mut job = Job::new(self.machine().clone(), options.clone());
         let sound = staged("filter and decimate", job.input("sound", sound, &shape))?;
-        let mut stages = Stages::new(job);
+        let mut stages = ChainBuilder::new(job);
         let figures = self.filter.figures::<Complex32>(spec.hydrophones);
         // The filter's tail beyond the last whole frame is not looked at.
         let filtered = stages.add("filter and decimate", figures, |job| {

@@ -1,11 +1,11 @@
 //! How every chain ends: Hann window, FFT, decibels.
 
 use super::error::{planned, staged};
-use super::stages::Stages;
+use super::stages::ChainBuilder;
 use super::{ChainError, ChainJob};
-use crate::dsp::{Map, MapOp, Window};
-use crate::fft::{Fft, FftPlanner, Rows};
-use crate::job::Given;
+use crate::dsp::{ElementwisePlan, MapOp, WindowFunction};
+use crate::fft::{Fft, FftPlanner, RowStrides};
+use crate::job::KernelInput;
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A window over rows.
 #[derive(Debug)]
 pub(super) struct Windowed {
-    map: Map,
+    map: ElementwisePlan,
     /// The window again and again, where a row and its window have no room in
     /// DMEM: then it is an array like the data.
     repeated: Option<Vec<f32>>,
@@ -35,7 +35,7 @@ impl Windowed {
             true => (MapOp::Window(coefficients), None),
             false => (MapOp::Multiply, Some(coefficients.repeat(rows))),
         };
-        let map = Map::new(op, floats, machine.clone());
+        let map = ElementwisePlan::new(op, floats, machine.clone());
         Ok(Self {
             map: planned("window", size, map)?,
             repeated,
@@ -50,13 +50,13 @@ impl Windowed {
     /// Adds its stage to those that leave the rows.
     pub(super) fn append(
         &self,
-        stages: &mut Stages,
+        stages: &mut ChainBuilder,
         rows: Buffer<f32>,
     ) -> Result<Buffer<f32>, ChainError> {
-        let mut inputs = vec![Given::Array(rows)];
+        let mut inputs = vec![KernelInput::Array(rows)];
         if let Some(repeated) = &self.repeated {
             let table = staged("window", stages.job().table(repeated))?;
-            inputs.push(Given::Array(table));
+            inputs.push(KernelInput::Array(table));
         }
         stages.add("window", self.map.figures(), |job| {
             self.map.append(job, &inputs)
@@ -69,7 +69,7 @@ impl Windowed {
 pub(super) struct Spectra {
     window: Windowed,
     fft: Arc<dyn Fft>,
-    decibels: Map,
+    decibels: ElementwisePlan,
     rows: usize,
 }
 
@@ -82,10 +82,10 @@ impl Spectra {
         machine: &Arc<Machine>,
     ) -> Result<Self, ChainError> {
         let floats = 2 * rows * points;
-        let map = |op| Map::new(op, floats, machine.clone());
+        let map = |op| ElementwisePlan::new(op, floats, machine.clone());
         let size = || format!("{points} {name}");
-        let coefficients = Window::Hann.complex_coefficients(points);
-        let fft = FftPlanner::for_batch(machine.clone(), rows).plan_forward(points);
+        let coefficients = WindowFunction::Hann.complex_coefficients(points);
+        let fft = FftPlanner::with_batch(machine.clone(), rows).plan_forward(points);
         Ok(Self {
             window: Windowed::new(coefficients, rows, size(), machine)?,
             fft: planned("spectra", size(), fft)?,
@@ -112,19 +112,20 @@ impl Spectra {
     /// Adds its stages to those that leave the rows.
     pub(super) fn append(
         &self,
-        mut stages: Stages,
+        mut stages: ChainBuilder,
         rows: Buffer<Complex32>,
         shape: &[usize],
     ) -> Result<ChainJob, ChainError> {
         let windowed = self.window.append(&mut stages, floats(rows))?;
-        let windowed = Buffer::at(windowed.address(), windowed.len() / 2);
+        let windowed = Buffer::from_address(windowed.address(), windowed.len() / 2);
         let spectra = stages.add("spectra", self.fft.figures(self.rows), |job| {
-            let rows = Rows::of(self.fft.len());
+            let rows = RowStrides::contiguous(self.fft.len());
             self.fft
-                .append_rows(job, Given::Array(windowed), self.rows, rows)
+                .append_rows(job, KernelInput::Array(windowed), self.rows, rows)
         })?;
         let decibels = stages.add("decibels", self.decibels.figures(), |job| {
-            self.decibels.append(job, &[Given::Array(floats(spectra))])
+            self.decibels
+                .append(job, &[KernelInput::Array(floats(spectra))])
         })?;
         let shape: Vec<u64> = shape.iter().map(|&side| side as u64).collect();
         Ok(stages.ending(spectra, decibels, &shape))
@@ -133,5 +134,5 @@ impl Spectra {
 
 /// Complex numbers as consecutive floats.
 fn floats(z: Buffer<Complex32>) -> Buffer<f32> {
-    Buffer::at(z.address(), 2 * z.len())
+    Buffer::from_address(z.address(), 2 * z.len())
 }

@@ -3,12 +3,12 @@
 use super::ChainError;
 use super::error::staged;
 use super::spectra::Windowed;
-use super::stages::Stages;
-use crate::dsp::Window;
-use crate::fft::{Fft, RealToComplex, Rows};
-use crate::job::{Given, Job, KernelRun};
-use crate::relayout::{Place, Relayout, WORD, Word};
-use cp2_host::{Buffer, Options};
+use super::stages::ChainBuilder;
+use crate::dsp::WindowFunction;
+use crate::fft::{Fft, RealToComplex, RowStrides};
+use crate::job::{Job, KernelInput, KernelRun};
+use crate::relayout::{Relayout, RowOrigin, SourceOfWord, WORD};
+use cp2_host::{Buffer, DeviceOptions};
 use cp2_machine::Machine;
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -80,7 +80,11 @@ impl Spectrogram {
     ///
     /// # Errors
     /// Sizes that make no sense or for which the machine has no kernel.
-    pub fn new(frames: Frames, window: Window, transform: Transform) -> Result<Self, ChainError> {
+    pub fn new(
+        frames: Frames,
+        window: WindowFunction,
+        transform: Transform,
+    ) -> Result<Self, ChainError> {
         let Frames { samples, n, hop } = frames;
         if transform.len() != n {
             let expected = format!("those of the transform, {}", transform.len());
@@ -97,7 +101,7 @@ impl Spectrogram {
         let count = frames.count();
         let size = format!("{count} frames of {n} samples");
         let window = match window {
-            Window::Rectangular => None,
+            WindowFunction::Rectangular => None,
             _ => Some(Windowed::new(
                 coefficients,
                 count,
@@ -125,7 +129,11 @@ impl Spectrogram {
     ///
     /// # Errors
     /// Another number of samples, or more than the machine has room for.
-    pub fn job(&self, samples: &[f32], options: Options) -> Result<SpectrogramJob, ChainError> {
+    pub fn job(
+        &self,
+        samples: &[f32],
+        options: DeviceOptions,
+    ) -> Result<SpectrogramJob, ChainError> {
         if samples.len() != self.frames.samples {
             return Err(ChainError::Shape {
                 found: samples.len(),
@@ -135,7 +143,7 @@ impl Spectrogram {
         let mut job = Job::new(self.transform.machine().clone(), options);
         let length = [samples.len() as u64];
         let samples = staged("frames", job.input("samples", samples, &length))?;
-        let mut stages = Stages::new(job);
+        let mut stages = ChainBuilder::new(job);
         let (n, count) = (self.frames.n as u64, self.frames.count() as u64);
         let parts = match &self.transform {
             Transform::Complex(_) => PARTS,
@@ -151,11 +159,16 @@ impl Spectrogram {
         }
         let spectra = stages.add("spectra", self.figures(), |job| match &self.transform {
             Transform::Complex(fft) => {
-                let rows = Buffer::at(frames.address(), count * n);
+                let rows = Buffer::from_address(frames.address(), count * n);
                 let count = self.frames.count();
-                fft.append_rows(job, Given::Array(rows), count, Rows::of(fft.len()))
+                fft.append_rows(
+                    job,
+                    KernelInput::Array(rows),
+                    count,
+                    RowStrides::contiguous(fft.len()),
+                )
             }
-            Transform::Real(fft) => fft.append(job, Given::Array(frames)),
+            Transform::Real(fft) => fft.append(job, KernelInput::Array(frames)),
         })?;
         let row = spectra.len() / count.max(1);
         stages.job().result("spectra", spectra, &[count, row]);
@@ -176,20 +189,20 @@ impl Spectrogram {
     ) -> Result<(), crate::JobError> {
         let Frames { n, hop, .. } = self.frames;
         let [n, hop, count] = [n, hop, self.frames.count()].map(|n| n as u64);
-        let own = cp2_host::Rows::contiguous(1, samples.bytes());
+        let own = cp2_host::ViewRows::contiguous(1, samples.bytes());
         let all = ((count - 1) * hop + n) * WORD;
         // Behind the last sample there is 0, in whole granules.
         let granule = job.machine().dma.granule.0.max(1);
         let total = all.max(own.bytes).next_multiple_of(granule);
-        let from = job.rows_as(samples.address(), own, cp2_host::Rows { total, ..own })?;
+        let from = job.rows_as(samples.address(), own, cp2_host::ViewRows { total, ..own })?;
         let word = |at: u64| match (at / parts, at % parts) {
-            (i, 0) => Word::Of(0, i),
-            _ => Word::Zero,
+            (i, 0) => SourceOfWord::Of(0, i),
+            _ => SourceOfWord::Zero,
         };
         job.relayouted(&Relayout {
             name: "frames",
-            from: &[Place::new(from, hop * WORD)],
-            to: Place::new(frames.address(), n * parts * WORD),
+            from: &[RowOrigin::new(from, hop * WORD)],
+            to: RowOrigin::new(frames.address(), n * parts * WORD),
             words: count * n * parts,
             word: &word,
         })?;
@@ -200,7 +213,7 @@ impl Spectrogram {
 /// The spectra of a recording as one job, nothing of it done yet.
 #[derive(Debug)]
 pub struct SpectrogramJob {
-    stages: Stages,
+    stages: ChainBuilder,
     spectra: Buffer<Complex32>,
     figures: Figures,
 }

@@ -4,8 +4,8 @@ use super::error::staged;
 use super::{ChainError, Received};
 use crate::backend::Task;
 use crate::job::{Job, KernelRun};
-use cp2_host::{Buffer, Element, HostError, Part, Run, RunReport};
-use cp2_problems::Data;
+use cp2_host::{Buffer, FinishedRun, HostError, MemoryElement, RunPart, RunReport};
+use cp2_problems::NamedArrays;
 use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::error::Error;
 
 /// What one stage cost.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Stage {
+pub struct StageCost {
     /// The stage.
     pub name: &'static str,
     /// The programs that the planner chose for it, in the order in which they run.
@@ -36,7 +36,7 @@ pub struct Stage {
 
 /// A stage of a job.
 #[derive(Debug)]
-struct Planned {
+struct PlannedStage {
     name: &'static str,
     programs: Vec<String>,
     figures: Figures,
@@ -44,12 +44,12 @@ struct Planned {
 
 /// A chain being put together: a job, and what its passes belong to.
 #[derive(Debug)]
-pub(super) struct Stages {
+pub(super) struct ChainBuilder {
     job: Job,
-    planned: Vec<Planned>,
+    planned: Vec<PlannedStage>,
 }
 
-impl Stages {
+impl ChainBuilder {
     pub(super) fn new(job: Job) -> Self {
         Self {
             job,
@@ -63,7 +63,7 @@ impl Stages {
     }
 
     /// Adds a stage, which leaves an array for those behind it.
-    pub(super) fn add<O: Element, E: Error + Send + Sync + 'static>(
+    pub(super) fn add<O: MemoryElement, E: Error + Send + Sync + 'static>(
         &mut self,
         name: &'static str,
         figures: Figures,
@@ -80,7 +80,7 @@ impl Stages {
                 programs.push(program.clone());
             }
         }
-        self.planned.push(Planned {
+        self.planned.push(PlannedStage {
             name,
             programs,
             figures,
@@ -92,7 +92,7 @@ impl Stages {
     pub(super) fn run<O>(
         self,
         figures: Figures,
-        read: impl FnOnce(&Run) -> Result<O, HostError>,
+        read: impl FnOnce(&FinishedRun) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, ChainError> {
         let last = self.planned.last().map_or("", |stage| stage.name);
         staged(last, self.job.run(figures, read))
@@ -118,7 +118,7 @@ impl Stages {
 /// A chain on a block of samples as one job, nothing of it done yet: what a stage leaves lies in system memory for the next one.
 #[derive(Debug)]
 pub struct ChainJob {
-    stages: Stages,
+    stages: ChainBuilder,
     spectra: Buffer<Complex32>,
     decibels: Buffer<f32>,
 }
@@ -129,8 +129,8 @@ impl ChainJob {
         let (spectra, decibels) = (self.spectra, self.decibels);
         let shape = shape.to_vec();
         Task::reading(self.stages.job, move |run| {
-            let data = Data::of("spectra", &shape, run.read(spectra)?);
-            Ok(data.with("decibels", &shape, run.read(decibels)?))
+            let data = NamedArrays::from_array("spectra", &shape, run.read(spectra)?);
+            Ok(data.add_array("decibels", &shape, run.read(decibels)?))
         })
     }
 
@@ -138,12 +138,12 @@ impl ChainJob {
     ///
     /// # Errors
     /// A stage does not finish, or the checkers object to it.
-    pub fn run(self) -> Result<(Received, Run), ChainError> {
+    pub fn run(self) -> Result<(Received, FinishedRun), ChainError> {
         let (spectra, decibels) = (self.spectra, self.decibels);
-        let Stages { job, planned } = self.stages;
+        let ChainBuilder { job, planned } = self.stages;
         let last = planned.last().map_or("", |stage| stage.name);
         let prices = job.prices().unwrap_or_default();
-        let read = |run: &Run| Ok((run.read(spectra)?, run.read(decibels)?));
+        let read = |run: &FinishedRun| Ok((run.read(spectra)?, run.read(decibels)?));
         let KernelRun { output, run, .. } = staged(last, job.run(Figures::default(), read))?;
         if let Some(first) = run.report.findings.first() {
             return Err(ChainError::Findings {
@@ -168,14 +168,14 @@ impl ChainJob {
 }
 
 /// The stage that was under way in a cycle.
-fn at(planned: &[Planned], report: &RunReport, cycle: u64) -> &'static str {
+fn at(planned: &[PlannedStage], report: &RunReport, cycle: u64) -> &'static str {
     let ended = report.parts.partition_point(|part| part.until <= cycle);
     let stage = planned.get(ended).or(planned.last());
     stage.map_or("", |stage| stage.name)
 }
 
 /// What the stages cost whose parts of the run have ended.
-fn costs(planned: &[Planned], parts: &[Part], prices: &[u64]) -> Vec<Stage> {
+fn costs(planned: &[PlannedStage], parts: &[RunPart], prices: &[u64]) -> Vec<StageCost> {
     let stages = planned.iter().zip(parts).enumerate();
     let until = |stage: usize| prices.get(stage).copied();
     let price = |stage: usize| {
@@ -183,7 +183,7 @@ fn costs(planned: &[Planned], parts: &[Part], prices: &[u64]) -> Vec<Stage> {
         Some(until(stage)? - begin)
     };
     stages
-        .map(|(number, (stage, part))| Stage {
+        .map(|(number, (stage, part))| StageCost {
             name: stage.name,
             programs: stage.programs.clone(),
             cycles: part.cycles,
@@ -198,7 +198,7 @@ fn costs(planned: &[Planned], parts: &[Part], prices: &[u64]) -> Vec<Stage> {
 }
 
 /// Adds the costs of `more` to those of `all`, stage by stage.
-pub fn add_stages(all: &mut Vec<Stage>, more: &[Stage]) {
+pub fn add_stages(all: &mut Vec<StageCost>, more: &[StageCost]) {
     for stage in more {
         match all.iter_mut().find(|s| s.name == stage.name) {
             Some(sum) => {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A kernel that was considered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct ConvCandidate {
     /// What it is.
     pub kernel: String,
     /// Expected cycles of the run; none where it does not fit the machine.
@@ -16,19 +16,19 @@ pub struct Candidate {
 
 /// The kernels considered for a filter, the one taken first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct ConvChoice {
     /// Channels the choice was made for.
     pub channels: usize,
     /// Samples of each.
     pub samples: usize,
     /// In ascending order of their expected time.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<ConvCandidate>,
 }
 
 /// Kernels that are printed unless all are asked for (`{:#}`).
 const PRINTED: usize = 3;
 
-impl fmt::Display for Choice {
+impl fmt::Display for ConvChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.candidates.len();
         let printed = if f.alternate() { all } else { PRINTED };

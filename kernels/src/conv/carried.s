@@ -1,7 +1,7 @@
 ; Direct FIR filter with an output every M samples whose blocks follow each other in a section: what the samples
 ; of a block give to outputs of the next is carried on as sums, and no sample is loaded twice.
 ;
-; The caller defines (carried.rs does)
+; The caller defines (transposed_form.rs does)
 ;   TAPS      taps in the table, each a pair: a complex number, or a real one twice
 ;   SUMS      quads of sums that are carried on
 ; gives `tiles.s`, and replaces the data at `taps`.

@@ -1,11 +1,11 @@
 //! Which kernel filters fastest, and why.
 
-use super::Rate;
-use super::candidates::Choice;
-use super::contest::Contest;
+use super::OutputRate;
+use super::block_filter::{BlockFilter, FilterSample};
+use super::candidates::ConvChoice;
 use super::error::ConvError;
-use super::filter::{Filter, Numbers};
-use super::wanted::{Wanted, Ways};
+use super::filter_search::FilterSearch;
+use super::request::{AllowedMethods, FilterRequest};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use std::sync::Arc;
 const DIRECT_TAPS: usize = 128;
 
 /// The filters that there are.
-pub(super) struct Found {
+pub(super) struct FoundFilters {
     /// The fastest.
-    pub(super) first: Filter,
+    pub(super) first: BlockFilter,
     /// The others, by what they should take.
-    pub(super) others: Vec<Filter>,
+    pub(super) others: Vec<BlockFilter>,
 }
 
 /// The filters that there are, and why the first is.
-pub(super) fn choose<T: Numbers>(
-    wanted: Wanted<'_>,
-    ways: Ways,
+pub(super) fn choose<T: FilterSample>(
+    wanted: FilterRequest<'_>,
+    ways: AllowedMethods,
     machine: &Arc<Machine>,
-) -> Result<(Found, Choice), ConvError> {
-    let mut contest = Contest::new(wanted, ways, machine);
-    if wanted.rate == Rate::SAME {
+) -> Result<(FoundFilters, ConvChoice), ConvError> {
+    let mut contest = FilterSearch::new(wanted, ways, machine);
+    if wanted.rate == OutputRate::SAME {
         if ways.transforms() {
             contest.enter_transforms::<T>()?;
         }
@@ -54,8 +54,8 @@ pub(super) fn choose<T: Numbers>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Mode;
-    use super::super::overlap::{self, Cover, lead};
+    use super::super::ConvolutionMode;
+    use super::super::overlap_save::{self, BlockCover, lead};
     use super::*;
     use num_complex::Complex32;
 
@@ -66,8 +66,13 @@ mod tests {
         for (name, taps, samples) in [("vm7", 40, 3000), ("vm9", 129, 65536), ("vm7", 600, 9000)] {
             let machine = Arc::new(Machine::builtin(name).unwrap());
             let taps = vec![Complex32::new(1.0, 0.5); taps];
-            let wanted = Wanted::new(&taps, (1, samples), (Mode::Full, Rate::SAME)).unwrap();
-            let (_, choice) = choose::<Complex32>(wanted, Ways::All, &machine).unwrap();
+            let wanted = FilterRequest::new(
+                &taps,
+                (1, samples),
+                (ConvolutionMode::Full, OutputRate::SAME),
+            )
+            .unwrap();
+            let (_, choice) = choose::<Complex32>(wanted, AllowedMethods::All, &machine).unwrap();
             let best = choice.candidates[0].cycles.unwrap();
             assert!(choice.candidates[0].made);
             for candidate in choice.candidates.iter().filter(|c| !c.made) {
@@ -76,8 +81,8 @@ mod tests {
                     .next()
                     .and_then(|n| n.parse().ok())
                     .unwrap();
-                let cover = Cover::overlapping(lead(taps.len(), &machine), n);
-                let filter = overlap::filter(&taps, n, cover, "test", &machine).unwrap();
+                let cover = BlockCover::new_overlapping(lead(taps.len(), &machine), n);
+                let filter = overlap_save::filter(&taps, n, cover, "test", &machine).unwrap();
                 let blocks = filter.layout::<Complex32>(1, samples).total;
                 let cycles = filter.estimate(blocks).unwrap().unwrap();
                 let least = candidate.cycles.unwrap();
@@ -94,8 +99,13 @@ mod tests {
         let machine = Arc::new(Machine::builtin("vm9").unwrap());
         let taps = vec![Complex32::new(1.0, 0.5); 1300];
         for samples in [20_000, 60_000, 300_000] {
-            let wanted = Wanted::new(&taps, (1, samples), (Mode::Full, Rate::SAME)).unwrap();
-            let (_, choice) = choose::<Complex32>(wanted, Ways::All, &machine).unwrap();
+            let wanted = FilterRequest::new(
+                &taps,
+                (1, samples),
+                (ConvolutionMode::Full, OutputRate::SAME),
+            )
+            .unwrap();
+            let (_, choice) = choose::<Complex32>(wanted, AllowedMethods::All, &machine).unwrap();
             let mut most = 0;
             for candidate in &choice.candidates {
                 let name = &candidate.kernel;

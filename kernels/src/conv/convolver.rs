@@ -1,15 +1,15 @@
-use super::Mode;
-use super::Rate;
-use super::candidates::Choice;
+use super::ConvolutionMode;
+use super::OutputRate;
+use super::block_filter::{BlockFilter, FilterSample};
+use super::candidates::ConvChoice;
+use super::channel_arrays::ChannelArrays;
+use super::channel_layout::ChannelLayout;
 use super::choice::choose;
 use super::error::ConvError;
-use super::filter::{Filter, Numbers};
-use super::layout::Layout;
-use super::places::Places;
-use super::wanted::{Method, Wanted, Ways};
+use super::request::{AllowedMethods, FilterMethod, FilterRequest};
 use crate::job::{self, JobError, KernelRun, count};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options, Source};
+use cp2_host::{Buffer, DeviceOptions, ValueSource};
 use cp2_machine::{Class, Machine};
 use cp2_problems::ProblemError;
 use cp2_reference::Figures;
@@ -23,7 +23,7 @@ pub type ConvRun<T> = KernelRun<Vec<T>>;
 /// A filter with taps for channels of one length, planned once, used for any number of them.
 ///
 /// ```
-/// use cp2_kernels::conv::{Convolver, Mode};
+/// use cp2_kernels::conv::{Convolver, ConvolutionMode};
 /// use cp2_machine::Machine;
 /// use num_complex::Complex32;
 ///
@@ -31,7 +31,7 @@ pub type ConvRun<T> = KernelRun<Vec<T>>;
 /// let taps = [1.0, 2.0, 3.0].map(Complex32::from);
 /// // Two channels of four samples.
 /// let x = [1.0f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0];
-/// let filter = Convolver::new::<f32>(&vm7.into(), &taps, 2, 4, Mode::Full)?;
+/// let filter = Convolver::new::<f32>(&vm7.into(), &taps, 2, 4, ConvolutionMode::Full)?;
 /// let y = filter.process(&x)?.output.unwrap();
 /// let rounded: Vec<f32> = y.iter().map(|y| y.round()).collect();
 /// assert_eq!(rounded, [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 4.0, 6.0]);
@@ -41,10 +41,10 @@ pub type ConvRun<T> = KernelRun<Vec<T>>;
 pub struct Convolver {
     taps: Vec<Complex32>,
     samples: usize,
-    mode: Mode,
-    rate: Rate,
-    filter: Filter,
-    choice: Choice,
+    mode: ConvolutionMode,
+    rate: OutputRate,
+    filter: BlockFilter,
+    choice: ConvChoice,
 }
 
 impl Convolver {
@@ -54,29 +54,34 @@ impl Convolver {
     /// # Errors
     /// No taps, or more than fit; nothing to filter; complex taps for real
     /// numbers; no valid output.
-    pub fn new<T: Numbers>(
+    pub fn new<T: FilterSample>(
         machine: &Arc<Machine>,
         taps: &[Complex32],
         channels: usize,
         samples: usize,
-        mode: Mode,
+        mode: ConvolutionMode,
     ) -> Result<Self, ConvError> {
-        let what = (mode, Rate::SAME);
-        Self::by::<T>(machine, (taps, channels, samples), what, Ways::All)
+        let what = (mode, OutputRate::SAME);
+        Self::with_methods::<T>(
+            machine,
+            (taps, channels, samples),
+            what,
+            AllowedMethods::All,
+        )
     }
 
     /// The same by every kernel that there is for it, the one that should be fastest first: for those who compare them.
     ///
     /// # Errors
     /// See [`Convolver::new`].
-    pub fn all<T: Numbers>(
+    pub fn plan_all<T: FilterSample>(
         machine: &Arc<Machine>,
         taps: &[Complex32],
         channels: usize,
         samples: usize,
-        mode: Mode,
+        mode: ConvolutionMode,
     ) -> Result<Vec<Self>, ConvError> {
-        let what = ((mode, Rate::SAME), Ways::All);
+        let what = ((mode, OutputRate::SAME), AllowedMethods::All);
         let (first, others) = Self::plans::<T>(machine, (taps, channels, samples), what)?;
         let others: Vec<Self> = others
             .into_iter()
@@ -92,37 +97,42 @@ impl Convolver {
     ///
     /// # Errors
     /// See [`Convolver::new`]; a rate of 0.
-    pub fn resampler<T: Numbers>(
+    pub fn resampler<T: FilterSample>(
         machine: &Arc<Machine>,
         taps: &[Complex32],
         channels: usize,
         samples: usize,
-        rate: Rate,
+        rate: OutputRate,
     ) -> Result<Self, ConvError> {
-        let what = (Mode::Full, rate);
-        Self::by::<T>(machine, (taps, channels, samples), what, Ways::All)
+        let what = (ConvolutionMode::Full, rate);
+        Self::with_methods::<T>(
+            machine,
+            (taps, channels, samples),
+            what,
+            AllowedMethods::All,
+        )
     }
 
     /// Plans a filter by one of the `ways` given; at another rate than that of the samples all outputs are wanted, whatever the mode.
     ///
     /// # Errors
     /// See [`Convolver::new`] and [`Convolver::resampler`]; none of these ways fits the machine.
-    pub fn by<T: Numbers>(
+    pub fn with_methods<T: FilterSample>(
         machine: &Arc<Machine>,
         (taps, channels, samples): (&[Complex32], usize, usize),
-        what: (Mode, Rate),
-        ways: Ways,
+        what: (ConvolutionMode, OutputRate),
+        ways: AllowedMethods,
     ) -> Result<Self, ConvError> {
         Ok(Self::plans::<T>(machine, (taps, channels, samples), (what, ways))?.0)
     }
 
     /// The plan by the fastest kernel, and other kernels for it.
-    fn plans<T: Numbers>(
+    fn plans<T: FilterSample>(
         machine: &Arc<Machine>,
         (taps, channels, samples): (&[Complex32], usize, usize),
-        ((mode, rate), ways): ((Mode, Rate), Ways),
-    ) -> Result<(Self, Vec<Filter>), ConvError> {
-        let wanted = Wanted::new(taps, (channels, samples), (mode, rate))?;
+        ((mode, rate), ways): ((ConvolutionMode, OutputRate), AllowedMethods),
+    ) -> Result<(Self, Vec<BlockFilter>), ConvError> {
+        let wanted = FilterRequest::new(taps, (channels, samples), (mode, rate))?;
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
             return Err(ProblemError::ComplexTaps.into());
         }
@@ -141,7 +151,7 @@ impl Convolver {
 
     /// The kernels considered, the one taken first.
     #[must_use]
-    pub fn choice(&self) -> &Choice {
+    pub fn choice(&self) -> &ConvChoice {
         &self.choice
     }
 
@@ -153,10 +163,10 @@ impl Convolver {
 
     /// What kind of filter it is.
     #[must_use]
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> FilterMethod {
         match self.filter.mixes {
-            Some(_) => Method::OverlapSave,
-            None => Method::Direct,
+            Some(_) => FilterMethod::OverlapSave,
+            None => FilterMethod::Direct,
         }
     }
 
@@ -195,8 +205,8 @@ impl Convolver {
         self.wanted(1).outputs()
     }
 
-    fn wanted(&self, channels: usize) -> Wanted<'_> {
-        Wanted {
+    fn wanted(&self, channels: usize) -> FilterRequest<'_> {
+        FilterRequest {
             taps: &self.taps,
             channels,
             samples: self.samples,
@@ -207,7 +217,7 @@ impl Convolver {
 
     /// What any program and the best known one take for `channels` of numbers of this kind.
     #[must_use]
-    pub fn figures<T: Numbers>(&self, channels: usize) -> Figures {
+    pub fn figures<T: FilterSample>(&self, channels: usize) -> Figures {
         let outputs = self.range();
         let rate = match (self.rate.decimate(), self.rate.interpolate()) {
             (1, 1) => cp2_reference::Rate::Same {
@@ -236,18 +246,18 @@ impl Convolver {
     /// # Errors
     /// An input of the wrong shape or too large for the machine. A run that
     /// does not finish is no error: it has no output and a report that says why.
-    pub fn process<T: Numbers>(&self, x: &[T]) -> Result<ConvRun<T>, ConvError> {
-        self.process_with(x, Options::default())
+    pub fn process<T: FilterSample>(&self, x: &[T]) -> Result<ConvRun<T>, ConvError> {
+        self.process_with(x, DeviceOptions::default())
     }
 
     /// The same on a device with options.
     ///
     /// # Errors
     /// See [`Convolver::process`].
-    pub fn process_with<T: Numbers>(
+    pub fn process_with<T: FilterSample>(
         &self,
         mut x: &[T],
-        options: Options,
+        options: DeviceOptions,
     ) -> Result<ConvRun<T>, ConvError> {
         let done = self.process_from(&mut x, options)?;
         Ok(done.read().map_err(JobError::from)?)
@@ -257,10 +267,10 @@ impl Convolver {
     ///
     /// # Errors
     /// See [`Convolver::process`], and those of the source.
-    pub fn process_from<T: Numbers>(
+    pub fn process_from<T: FilterSample>(
         &self,
-        x: &mut dyn Source<T>,
-        options: Options,
+        x: &mut dyn ValueSource<T>,
+        options: DeviceOptions,
     ) -> Result<KernelRun<Buffer<T>>, ConvError> {
         let channels = self.layout::<T>(count(x))?.channels;
         let mut job = job::Job::new(self.machine().clone(), options);
@@ -275,10 +285,10 @@ impl Convolver {
     ///
     /// # Errors
     /// See [`Convolver::process`].
-    pub fn job<T: Numbers>(
+    pub fn job<T: FilterSample>(
         &self,
         x: &[T],
-        options: Options,
+        options: DeviceOptions,
     ) -> Result<(job::Job, Buffer<T>), ConvError> {
         let mut job = job::Job::new(self.machine().clone(), options);
         let y = self.append_channels(&mut job, x.into(), 0..self.outputs())?;
@@ -289,10 +299,10 @@ impl Convolver {
     ///
     /// # Errors
     /// See [`Convolver::process`]; outputs that there are not.
-    pub fn append_channels<T: Numbers>(
+    pub fn append_channels<T: FilterSample>(
         &self,
         job: &mut job::Job,
-        x: job::Given<'_, T>,
+        x: job::KernelInput<'_, T>,
         outputs: Range<usize>,
     ) -> Result<Buffer<T>, ConvError> {
         let layout = self.layout::<T>(x.len())?;
@@ -312,10 +322,10 @@ impl Convolver {
 
     /// Where complex channels lie in the arrays of [`Convolver::append`].
     #[must_use]
-    pub fn places(&self, channels: usize) -> Places {
+    pub fn places(&self, channels: usize) -> ChannelArrays {
         let layout = self.filter.layout::<Complex32>(channels, self.samples);
         let (filter, range) = (&self.filter, self.range());
-        Places {
+        ChannelArrays {
             input: filter.input_len(layout.total),
             input_start: filter.lead,
             input_stride: layout.blocks * filter.hop,
@@ -352,19 +362,19 @@ impl Convolver {
     ///
     /// # Errors
     /// See [`Convolver::process`].
-    pub fn fits<T: Numbers>(&self, found: usize) -> Result<(), ConvError> {
+    pub fn fits<T: FilterSample>(&self, found: usize) -> Result<(), ConvError> {
         self.layout::<T>(found).map(|_| ())
     }
 
     /// Arithmetic of the kernel taken for so many channels, pass by pass: class,
     /// and number of operations of one section, by formula.
     #[must_use]
-    pub fn operations<T: Numbers>(&self, channels: usize) -> Vec<Vec<(Class, u64)>> {
+    pub fn operations<T: FilterSample>(&self, channels: usize) -> Vec<Vec<(Class, u64)>> {
         let blocks = self.filter.layout::<T>(channels, self.samples).total;
         self.filter.operations(blocks)
     }
 
-    fn layout<T: Numbers>(&self, found: usize) -> Result<Layout, ConvError> {
+    fn layout<T: FilterSample>(&self, found: usize) -> Result<ChannelLayout, ConvError> {
         if T::REAL && self.taps.iter().any(|h| h.im != 0.0) {
             return Err(ProblemError::ComplexTaps.into());
         }

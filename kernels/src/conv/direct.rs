@@ -1,13 +1,13 @@
 //! The direct FIR kernel: a schedule for the taps, a block size, the taps as data.
 
-use super::carried;
+use super::block_filter::{BlockFilter, COMPLEX, GatheredRuns};
+use super::direct_tap_parts::TiledFilter;
+use super::direct_tile::TileShape;
 use super::error::ConvError;
-use super::filter::{COMPLEX, Filter, Rows};
-use super::overlap::unit;
-use super::phases::{Phases, Rates};
+use super::overlap_save::unit;
+use super::polyphase::{PolyphaseFilter, PolyphaseSpec};
 use super::program::{fill, program};
-use super::tile::Shape;
-use super::tiled::Tiled;
+use super::transposed_form;
 use crate::pipeline::Operations;
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -46,8 +46,8 @@ const BESIDE: u64 = 1024;
 
 /// A schedule on a machine.
 #[derive(Clone, Debug)]
-pub(super) struct Direct {
-    shape: Shape,
+pub(super) struct DirectSchedule {
+    shape: TileShape,
     /// Outputs (interpolating: samples) of a tile.
     points: usize,
     /// Samples before an output's own that are read.
@@ -61,18 +61,18 @@ pub(super) struct Direct {
     table: Vec<Complex32>,
     /// Whether some of them are zeros that the user has not given: a NaN in a sample that one meets reaches an output that it is no part of.
     fills: bool,
-    inner: Inner,
+    inner: DirectLoop,
     /// Those of a tile, for the model.
     operations: Operations,
 }
 
 /// The words of a block.
 #[derive(Clone, Debug)]
-enum Inner {
+enum DirectLoop {
     /// A loop along the block with all taps in its words, or a part of them.
-    Tiles(Box<Tiled>),
+    Tiles(Box<TiledFilter>),
     /// Loops through the phases of the taps.
-    Phases(Phases),
+    Phases(PolyphaseFilter),
 }
 
 /// Tiles of a block at most, with so many taps in the table, samples before an output's own, and
@@ -91,7 +91,7 @@ pub(super) fn schedules(
     (decimate, interpolate): (usize, usize),
     exact: bool,
     machine: &Machine,
-) -> Vec<Direct> {
+) -> Vec<DirectSchedule> {
     // More taps or outputs of a sample than local memory holds are no filter, nor is an output of more samples than system
     // memory has, whose sizes need not be checked from here on.
     let numbers = |memory: u64, n: usize| n as u64 <= memory / COMPLEX;
@@ -99,23 +99,25 @@ pub(super) fn schedules(
     if !held(taps.len()) || !held(interpolate) || !numbers(machine.host.memory.0, decimate) {
         return Vec::new();
     }
-    let shape = Shape::new(taps, decimate, interpolate);
-    let of = |taps: &[Complex32]| Shape {
+    let shape = TileShape::new(taps, decimate, interpolate);
+    let of = |taps: &[Complex32]| TileShape {
         taps: taps.len(),
         ..shape
     };
-    let begun = |make: &dyn Fn(&[Complex32]) -> Option<Direct>| {
+    let begun = |make: &dyn Fn(&[Complex32]) -> Option<DirectSchedule>| {
         if exact {
             return make(taps).filter(|direct| !direct.fills);
         }
-        at_granules(taps, interpolate, machine, make)
+        align_to_granules(taps, interpolate, machine, make)
     };
-    let tiles = held(decimate).then(|| begun(&|h| Direct::by_tiles(h, of(h), exact, machine)));
+    let tiles =
+        held(decimate).then(|| begun(&|h| DirectSchedule::plan_tiles(h, of(h), exact, machine)));
     let few = held(decimate) && decimate.max(interpolate) >= PHASES;
-    let phases = few.then(|| begun(&|h| Direct::by_phases(h, of(h), false, machine)));
+    let phases = few.then(|| begun(&|h| DirectSchedule::plan_polyphase(h, of(h), false, machine)));
     // A run takes as long as one or two numbers.
     let unused = taps.len() + 3 < decimate;
-    let gathered = unused.then(|| begun(&|h| Direct::by_phases(h, of(h), true, machine)));
+    let gathered =
+        unused.then(|| begun(&|h| DirectSchedule::plan_polyphase(h, of(h), true, machine)));
     [tiles, phases, gathered]
         .into_iter()
         .flatten()
@@ -125,27 +127,27 @@ pub(super) fn schedules(
 
 /// The schedule that `make` makes of the taps, with taps of 0 behind them or before, so that signals begin at a granule:
 /// then the DMA moves them as they lie.
-fn at_granules(
+fn align_to_granules(
     taps: &[Complex32],
     interpolate: usize,
     machine: &Machine,
-    make: &dyn Fn(&[Complex32]) -> Option<Direct>,
-) -> Option<Direct> {
+    make: &dyn Fn(&[Complex32]) -> Option<DirectSchedule>,
+) -> Option<DirectSchedule> {
     let unit = unit(machine);
-    let begins = |direct: &Direct| (direct.lead - direct.later).is_multiple_of(unit);
+    let begins = |direct: &DirectSchedule| (direct.lead - direct.later).is_multiple_of(unit);
     let made = make(taps)?;
     if begins(&made) {
         return Some(made);
     }
     let zeros = vec![Complex32::default(); interpolate];
-    let fills = |made: Direct| Direct {
+    let fills = |made: DirectSchedule| DirectSchedule {
         fills: true,
         ..made
     };
     let behind = make(&[taps, &zeros].concat()).filter(begins);
     let before = || {
         let made = make(&[&zeros, taps].concat()).filter(|_| interpolate == 1)?;
-        Some(Direct { later: 1, ..made }).filter(begins)
+        Some(DirectSchedule { later: 1, ..made }).filter(begins)
     };
     behind.or_else(before).map(fills).or(Some(made))
 }
@@ -166,12 +168,12 @@ fn fits(
         })
     };
     let carries = |every: usize| {
-        let mut all = carried::filters(&taps, every, machine).into_iter();
+        let mut all = transposed_form::filters(&taps, every, machine).into_iter();
         all.any(|filter| filter.is_ok_and(|filter| filter.exact))
     };
     fits(decimate, false)
         || fits(decimate, true)
-        || carried::fits(&taps, decimate, machine)
+        || transposed_form::fits(&taps, decimate, machine)
         || divisors(decimate).any(|every| fits(every, true) || carries(every))
 }
 
@@ -205,9 +207,14 @@ pub(super) fn most_taps(
     fit
 }
 
-impl Direct {
-    fn by_tiles(taps: &[Complex32], shape: Shape, exact: bool, machine: &Machine) -> Option<Self> {
-        let tiled = Tiled::new(taps, shape, exact, machine)?;
+impl DirectSchedule {
+    fn plan_tiles(
+        taps: &[Complex32],
+        shape: TileShape,
+        exact: bool,
+        machine: &Machine,
+    ) -> Option<Self> {
+        let tiled = TiledFilter::new(taps, shape, exact, machine)?;
         Some(Self {
             shape,
             points: shape.width() * shape.lanes(),
@@ -217,30 +224,30 @@ impl Direct {
             table: tiled.table.clone(),
             fills: tiled.fills,
             operations: tiled.operations,
-            inner: Inner::Tiles(Box::new(tiled)),
+            inner: DirectLoop::Tiles(Box::new(tiled)),
         })
     }
 
-    fn by_phases(
+    fn plan_polyphase(
         taps: &[Complex32],
-        shape: Shape,
+        shape: TileShape,
         gathered: bool,
         machine: &Machine,
     ) -> Option<Self> {
-        let Shape {
+        let TileShape {
             real,
             decimate,
             interpolate,
             ..
         } = shape;
-        let rates = Rates {
+        let rates = PolyphaseSpec {
             taps,
             real,
             decimate,
             interpolate,
             gathered,
         };
-        let phases = Phases::new(rates, room(machine), machine, |layout| {
+        let phases = PolyphaseFilter::new(rates, room(machine), machine, |layout| {
             let numbers = layout.points * (layout.row + interpolate);
             let lead = if gathered { 0 } else { layout.lead };
             most_tiles([layout.table.len(), lead, numbers], machine) > 0
@@ -257,7 +264,7 @@ impl Direct {
             table: phases.table.clone(),
             fills: phases.fills,
             operations: phases.operations,
-            inner: Inner::Phases(phases),
+            inner: DirectLoop::Phases(phases),
         })
     }
 
@@ -278,13 +285,17 @@ impl Direct {
     /// The words of a block of `tiles` tiles, and their cycles.
     fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
         match &self.inner {
-            Inner::Phases(phases) => phases.words(tiles, machine),
-            Inner::Tiles(tiled) => tiled.words(tiles),
+            DirectLoop::Phases(phases) => phases.words(tiles, machine),
+            DirectLoop::Tiles(tiled) => tiled.words(tiles),
         }
     }
 
     /// The filter whose blocks are `tiles` tiles.
-    pub(super) fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
+    pub(super) fn filter(
+        &self,
+        tiles: usize,
+        machine: &Arc<Machine>,
+    ) -> Result<BlockFilter, ConvError> {
         let shape = self.shape;
         let points = self.points * tiles;
         let (text, cycles) = self.words(tiles, machine);
@@ -297,20 +308,23 @@ impl Direct {
             (_, i) => format!(", {i} outputs a sample"),
         };
         let way = match self.inner {
-            Inner::Tiles(_) => "",
-            Inner::Phases(_) if self.gathered.is_some() => " of gathered samples",
-            Inner::Phases(_) => " by phases",
+            DirectLoop::Tiles(_) => "",
+            DirectLoop::Phases(_) if self.gathered.is_some() => " of gathered samples",
+            DirectLoop::Phases(_) => " by phases",
         };
         let lead = self.lead;
-        let rows = self.gathered.map(|run| Rows {
+        let rows = self.gathered.map(|run| GatheredRuns {
             run,
             count: points,
             every: shape.decimate,
             // Of an even number of taps every other output's are in one granule less.
             spare: run - shape.taps.next_multiple_of(2),
         });
-        let window = rows.map_or((points - 1) * shape.decimate + lead + 1, Rows::reach);
-        Ok(Filter {
+        let window = rows.map_or(
+            (points - 1) * shape.decimate + lead + 1,
+            GatheredRuns::reach,
+        );
+        Ok(BlockFilter {
             title: format!("direct{way}{rate}"),
             program: Arc::new(program),
             machine: machine.clone(),

@@ -3,7 +3,7 @@
 ;
 ; The caller defines (direct.rs does)
 ;   TAPS      taps in the table, each a pair: a complex number, or a real one twice
-; gives `tiles.s`, pointers and the schedule (tile.rs; at high rates phases.rs), and replaces the data at `taps`.
+; gives `tiles.s`, pointers and the schedule (direct_tile.rs; at high rates polyphase.rs), and replaces the data at `taps`.
 ;
 ; Page kernel (docs/abi.md) of one block: word 0 the samples, word 1 the outputs.
 ;

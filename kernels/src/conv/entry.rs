@@ -1,20 +1,27 @@
 //! The filters in the registry of kernels.
 
-use super::filter::Numbers;
-use super::{ConvError, Convolver, Ways};
+use super::block_filter::FilterSample;
+use super::{AllowedMethods, ConvError, Convolver};
 use crate::backend::{Failure, Method, Task};
-use crate::registry::{Entry, Parameter};
+use crate::catalogue::KernelFolder;
+use crate::registry::{Entry, SizeParameter};
 use cp2_machine::Machine;
 use cp2_problems::conv::ConvProblem;
-use cp2_problems::{Form, Problem};
+use cp2_problems::{ArrayForm, Problem};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-const SAMPLES: Parameter = Parameter::new("samples", 131_072, "samples of a channel");
-const CHANNELS: Parameter = Parameter::new("channels", 1, "channels");
+const SAMPLES: SizeParameter = SizeParameter::new("samples", 131_072, "samples of a channel");
+const CHANNELS: SizeParameter = SizeParameter::new("channels", 1, "channels");
+
+/// What the folder plans, and its kernels.
+pub(crate) const ENTRIES: KernelFolder = KernelFolder {
+    planners: &[filter],
+    entries: &KERNELS,
+};
 
 /// Convolution, whatever its kernel, and direct filters.
-pub(crate) const KERNELS: [Entry; 3] = [
+const KERNELS: [Entry; 3] = [
     Entry {
         name: "conv",
         summary: "convolution of complex channels: overlap-save or direct",
@@ -28,7 +35,7 @@ pub(crate) const KERNELS: [Entry; 3] = [
             "fft/hooks4096.s",
         ],
         parameters: &[
-            Parameter::new("taps", 129, "taps of the filter"),
+            SizeParameter::new("taps", 129, "taps of the filter"),
             SAMPLES,
             CHANNELS,
         ],
@@ -49,7 +56,7 @@ pub(crate) const KERNELS: [Entry; 3] = [
             "129 1140 64",
         ],
         below: None,
-        problem: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+        problem: |_, size| Ok(Arc::new(ConvProblem::from_size(size, false)?)),
         plan: filter,
     },
     Entry {
@@ -57,7 +64,7 @@ pub(crate) const KERNELS: [Entry; 3] = [
         summary: "convolution of real channels with real taps: two numbers in one complex one",
         sources: &[],
         parameters: &[
-            Parameter::new("taps", 129, "taps of the filter"),
+            SizeParameter::new("taps", 129, "taps of the filter"),
             SAMPLES,
             CHANNELS,
         ],
@@ -70,7 +77,7 @@ pub(crate) const KERNELS: [Entry; 3] = [
         below: Some(
             "of 5 taps the channel is all there is to wait for, and numbers cross it six times where the reference has two: a pass before puts real samples two by two as complex ones, and one behind takes the outputs apart; a direct kernel that loads real samples as they lie would do without both",
         ),
-        problem: |_, size| Ok(Arc::new(ConvProblem::of_size(size, true)?)),
+        problem: |_, size| Ok(Arc::new(ConvProblem::from_size(size, true)?)),
         plan: filter,
     },
     Entry {
@@ -78,16 +85,16 @@ pub(crate) const KERNELS: [Entry; 3] = [
         summary: "FIR filters of complex samples, also decimating or interpolating: direct, or overlap-save where that is faster",
         sources: &["conv/direct.s", "conv/carried.s"],
         parameters: &[
-            Parameter::new("taps", 64, "taps of the filter"),
+            SizeParameter::new("taps", 64, "taps of the filter"),
             SAMPLES,
             CHANNELS,
-            Parameter::new("decimate", 1, "samples for an output"),
-            Parameter::new(
+            SizeParameter::new("decimate", 1, "samples for an output"),
+            SizeParameter::new(
                 "interpolate",
                 1,
                 "outputs for a sample; one of the two factors is 1",
             ),
-            Parameter::new("real", 1, "1: real taps"),
+            SizeParameter::new("real", 1, "1: real taps"),
         ],
         sizes: &[
             "16 131072 1 1 1 1",
@@ -108,7 +115,7 @@ pub(crate) const KERNELS: [Entry; 3] = [
             "500 4096 1 1 100 1",
         ],
         below: None,
-        problem: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+        problem: |_, size| Ok(Arc::new(ConvProblem::from_size(size, false)?)),
         plan: filter,
     },
 ];
@@ -126,10 +133,13 @@ pub(crate) fn filter(
     Some(method.map_err(Into::into))
 }
 
-fn method<T: Numbers>(machine: &Arc<Machine>, problem: &ConvProblem) -> Result<Method, ConvError> {
+fn method<T: FilterSample>(
+    machine: &Arc<Machine>,
+    problem: &ConvProblem,
+) -> Result<Method, ConvError> {
     let (taps, channels, samples) = (problem.taps(), problem.channels(), problem.samples());
     let (size, what) = ((taps, channels, samples), (problem.mode(), problem.rate()));
-    let filter = Convolver::by::<T>(machine, size, what, Ways::All)?;
+    let filter = Convolver::with_methods::<T>(machine, size, what, AllowedMethods::All)?;
     let count = channels * samples;
     filter.fits::<T>(count)?;
     let recipe = Some(filter.kernel().to_owned());
@@ -138,13 +148,13 @@ fn method<T: Numbers>(machine: &Arc<Machine>, problem: &ConvProblem) -> Result<M
         filter.operations::<T>(channels),
     );
     let shape = [channels, filter.outputs()];
-    let form = Form::new("y", T::KIND, &shape);
+    let form = ArrayForm::new("y", T::KIND, &shape);
     Ok(Method::new(
         machine,
         recipe,
         costs,
         move |input, options| {
-            let job = filter.job::<T>(input.sized("x", count)?, options)?;
+            let job = filter.job::<T>(input.get_sized("x", count)?, options)?;
             Ok(Task::new(job, form.clone()))
         },
     ))

@@ -1,4 +1,4 @@
-use super::Rate;
+use super::OutputRate;
 use crate::assembly::Unfit;
 use crate::job::JobError;
 
@@ -49,7 +49,7 @@ pub enum ConvError {
         /// How many there may be.
         most: usize,
         /// The rate asked for.
-        rate: Rate,
+        rate: OutputRate,
     },
     /// No filter that fits keeps NaNs and infinities in their places.
     #[error(
@@ -59,7 +59,7 @@ pub enum ConvError {
         /// Taps.
         taps: usize,
         /// The rate asked for.
-        rate: Rate,
+        rate: OutputRate,
     },
     /// Blocks of samples with zeros between are not transformed.
     #[error(
@@ -67,7 +67,7 @@ pub enum ConvError {
     )]
     NoTransforms {
         /// The rate asked for.
-        rate: Rate,
+        rate: OutputRate,
     },
     /// The samples are no whole number of channels.
     #[error(

@@ -3,7 +3,7 @@
 ; over system memory; CP2 works on pages of all three in turn, each of another block, so that
 ; the transfers of the columns are hidden behind the arithmetic of the rows.
 ;
-; The caller defines (long/mod.rs does):
+; The caller defines (overlap_save_long.rs does):
 ;   R        length of a row, 8^A M
 ;   A        passes of radix 8 on each side of a row, 1 or 2
 ;   M        4, 8 or 16: the levels of each transform that the middle pass does

@@ -1,14 +1,14 @@
 //! What of system memory a filter takes.
 
-use super::Mode;
-use super::Rate;
+use super::ConvolutionMode;
+use super::OutputRate;
 use super::error::ConvError;
 use crate::job::ROOM_BESIDE;
 use cp2_machine::Machine;
 
 /// Channels of one length, how they are filtered, and the bytes of a number.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct ChannelExtent {
     /// Taps of the filter.
     pub taps: usize,
     /// Channels.
@@ -16,14 +16,14 @@ pub struct Extent {
     /// Samples of each.
     pub samples: usize,
     /// The outputs wanted.
-    pub mode: Mode,
+    pub mode: ConvolutionMode,
     /// At this rate; another than one output a sample gives all of them.
-    pub rate: Rate,
+    pub rate: OutputRate,
     /// Bytes of a sample and of an output.
     pub number: usize,
 }
 
-impl Extent {
+impl ChannelExtent {
     /// Bytes that samples and outputs take whatever the kernel.
     fn bytes(&self, samples: usize) -> u64 {
         let outputs = self.rate.outputs(self.mode, samples, self.taps).len();

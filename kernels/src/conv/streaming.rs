@@ -1,10 +1,10 @@
 //! A filter for signals that come piece by piece.
 
-use super::Mode;
+use super::ConvolutionMode;
+use super::block_filter::FilterSample;
 use super::convolver::{ConvRun, Convolver};
 use super::error::ConvError;
-use super::filter::Numbers;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_machine::Machine;
 use cp2_problems::ProblemError;
 use num_complex::Complex32;
@@ -38,7 +38,7 @@ pub struct Streaming<T> {
     history: Vec<T>,
 }
 
-impl<T: Numbers> Streaming<T> {
+impl<T: FilterSample> Streaming<T> {
     /// Plans a filter for pieces of `piece` samples of each of `channels`.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl<T: Numbers> Streaming<T> {
         }
         let before = taps.len().saturating_sub(1);
         let samples = piece.saturating_add(before);
-        let filter = Convolver::new::<T>(machine, taps, channels, samples, Mode::Valid)?;
+        let filter = Convolver::new::<T>(machine, taps, channels, samples, ConvolutionMode::Valid)?;
         Ok(Self {
             filter,
             channels,
@@ -75,14 +75,18 @@ impl<T: Numbers> Streaming<T> {
     /// # Errors
     /// A piece of another length, or one that does not fit the machine.
     pub fn push(&mut self, piece: &[T]) -> Result<ConvRun<T>, ConvError> {
-        self.push_with(piece, Options::default())
+        self.push_with(piece, DeviceOptions::default())
     }
 
     /// The same on a device with options.
     ///
     /// # Errors
     /// See [`Streaming::push`].
-    pub fn push_with(&mut self, piece: &[T], options: Options) -> Result<ConvRun<T>, ConvError> {
+    pub fn push_with(
+        &mut self,
+        piece: &[T],
+        options: DeviceOptions,
+    ) -> Result<ConvRun<T>, ConvError> {
         if piece.len() != self.channels * self.piece {
             return Err(ConvError::Piece {
                 channels: self.channels,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What a page kernel does with a block.
 #[derive(Debug)]
-pub(super) struct Recipe<'a> {
+pub(super) struct VectorRecipe<'a> {
     /// Name of the source in line tables.
     pub(super) name: &'a str,
     /// Body and registers.
@@ -44,7 +44,7 @@ pub(super) struct Recipe<'a> {
 
 /// A page kernel, assembled.
 #[derive(Debug)]
-pub(super) struct Kernel {
+pub(super) struct VectorPageKernel {
     pub(super) program: Arc<Program>,
     pub(super) source: String,
     /// Cycles of a block, from its schedule.
@@ -53,7 +53,7 @@ pub(super) struct Kernel {
     pub(super) operations: Operations,
 }
 
-impl Kernel {
+impl VectorPageKernel {
     /// Assembles its text; `cycles` are those of a block.
     pub(super) fn assemble(
         name: &str,
@@ -88,7 +88,7 @@ pub(super) fn pointer(body: &mut Body, index: usize, bytes: i64) -> Pointer {
 /// A pointer into the page of an input or output, and where in a block it begins.
 pub(super) type InPage = (Pointer, usize, i64);
 
-impl<'a> Recipe<'a> {
+impl<'a> VectorRecipe<'a> {
     /// A body that streams blocks of so many iterations from pages of inputs to an output's.
     pub(super) fn streaming(
         name: &'a str,
@@ -115,7 +115,7 @@ impl<'a> Recipe<'a> {
     }
 
     /// Schedules and assembles it.
-    pub(super) fn build(self, machine: &Machine) -> Result<Kernel, DspError> {
+    pub(super) fn build(self, machine: &Machine) -> Result<VectorPageKernel, DspError> {
         let schedule = self.ops.schedule(machine)?;
         let emitted = schedule.emit(self.iterations);
         let beside = self.before.lines().count() + self.after.lines().count() + self.tables.len();
@@ -123,9 +123,9 @@ impl<'a> Recipe<'a> {
         let cycles = (emitted.cycles + beside as u64) * self.turns;
         let mut operations = Operations::default();
         operations.add(&self.ops.body, self.iterations * self.turns, machine);
-        Ok(Kernel {
+        Ok(VectorPageKernel {
             operations,
-            ..Kernel::assemble(self.name, text, cycles, machine)?
+            ..VectorPageKernel::assemble(self.name, text, cycles, machine)?
         })
     }
 

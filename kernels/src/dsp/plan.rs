@@ -1,34 +1,34 @@
 //! What the plans of this folder share: arrays in, a pass, an array out.
 
 use super::error::DspError;
-use super::kernel::Kernel;
-use crate::job::{Given, Job, JobError, Stored, room};
-use crate::relayout::{WORD, Word};
-use cp2_host::{Buffer, Element, Options, Paging, Rows};
+use super::kernel::VectorPageKernel;
+use crate::job::{Job, JobError, KernelInput, Stored, room};
+use crate::relayout::{SourceOfWord, WORD};
+use cp2_host::{Buffer, DeviceOptions, MemoryElement, Paging, ViewRows};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
 /// An array that a kernel reads.
-pub(super) struct Operand<'a, T: Element> {
+pub(super) struct KernelOperand<'a, T: MemoryElement> {
     /// What a recording calls the user's array; none for one that passes leave to others.
     name: Option<&'static str>,
-    values: Given<'a, T>,
+    values: KernelInput<'a, T>,
     shape: Vec<u64>,
     /// Its rows as they lie, and as the kernel takes them.
-    own: Rows,
-    wanted: Rows,
+    own: ViewRows,
+    wanted: ViewRows,
     /// What rows are filled up with is their last number, not 0.
     by_last: bool,
     /// Groups of these rows, as they lie then and as the kernel takes them.
-    then: Option<[Rows; 2]>,
+    then: Option<[ViewRows; 2]>,
 }
 
-impl<'a, T: Element> Operand<'a, T> {
+impl<'a, T: MemoryElement> KernelOperand<'a, T> {
     /// An array of the user, which is read up to `room` numbers: behind its end there is 0.
     pub(super) fn new(
         name: &'static str,
-        values: Given<'a, T>,
+        values: KernelInput<'a, T>,
         shape: &[usize],
         room: usize,
     ) -> Self {
@@ -38,20 +38,20 @@ impl<'a, T: Element> Operand<'a, T> {
     /// The same of rows of `n` numbers, which are filled up to `wide`.
     pub(super) fn rows(
         name: &'static str,
-        values: Given<'a, T>,
+        values: KernelInput<'a, T>,
         shape: &[usize],
         [n, wide]: [usize; 2],
         room: usize,
     ) -> Self {
         let bytes = |numbers: usize| (numbers * T::BYTES) as u64;
         let count = values.len() / n.max(1);
-        let own = Rows::contiguous(count as u64, bytes(n));
+        let own = ViewRows::contiguous(count as u64, bytes(n));
         Self {
             name: Some(name),
             values,
             shape: shape.iter().map(|&d| d as u64).collect(),
             own,
-            wanted: Rows {
+            wanted: ViewRows {
                 pitch: bytes(wide),
                 total: bytes(room),
                 ..own
@@ -62,7 +62,7 @@ impl<'a, T: Element> Operand<'a, T> {
     }
 
     /// The same of `count` groups of rows, `bytes` each, of which the kernel takes as many as `room` bytes hold, `pitch` apart.
-    pub(super) fn grouped(self, groups: Groups) -> Self {
+    pub(super) fn grouped(self, groups: RowGroups) -> Self {
         Self {
             then: Some(groups.rows()),
             ..self
@@ -81,7 +81,7 @@ impl<'a, T: Element> Operand<'a, T> {
     pub(super) fn room(numbers: usize) -> Self {
         Self {
             name: None,
-            ..Self::rows("", Given::Values(&[]), &[], [1, 1], numbers)
+            ..Self::rows("", KernelInput::Values(&[]), &[], [1, 1], numbers)
         }
     }
 
@@ -100,14 +100,14 @@ impl<'a, T: Element> Operand<'a, T> {
             return job.rows_as(placed, own, wanted);
         }
         let [from, to] = [own.pitch / WORD, wanted.pitch / WORD];
-        let word = |at: u64| Word::Of(0, at.min(from - 1));
+        let word = |at: u64| SourceOfWord::Of(0, at.min(from - 1));
         job.words_in(array, wanted.total, (own.count * to, from, to), &word)
     }
 }
 
 /// Groups of rows, such as the rows of a matrix.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Groups {
+pub(super) struct RowGroups {
     /// How many.
     pub(super) count: usize,
     /// Bytes of one.
@@ -118,11 +118,11 @@ pub(super) struct Groups {
     pub(super) room: usize,
 }
 
-impl Groups {
+impl RowGroups {
     /// One behind the other, and as kernels have them.
-    fn rows(self) -> [Rows; 2] {
-        let own = Rows::contiguous(self.count as u64, self.bytes as u64);
-        let wanted = Rows {
+    fn rows(self) -> [ViewRows; 2] {
+        let own = ViewRows::contiguous(self.count as u64, self.bytes as u64);
+        let wanted = ViewRows {
             pitch: self.pitch as u64,
             total: self.room as u64,
             ..own
@@ -132,24 +132,24 @@ impl Groups {
 }
 
 /// The array that a kernel writes.
-pub(super) struct Output<'a> {
+pub(super) struct OutputArray<'a> {
     /// Of the result.
     shape: Vec<u64>,
     /// Values up to which the passes write.
     room: usize,
-    made: Results<'a>,
-    then: Option<[Rows; 2]>,
+    made: ResultLayout<'a>,
+    then: Option<[ViewRows; 2]>,
 }
 
 /// How results lie in what a kernel writes.
-enum Results<'a> {
+enum ResultLayout<'a> {
     /// Rows of so many values, so many apart.
     Rows([usize; 2]),
     /// Words in rows of so many there and here, of which each says which it is.
-    Words([u64; 2], &'a dyn Fn(u64) -> Word),
+    Words([u64; 2], &'a dyn Fn(u64) -> SourceOfWord),
 }
 
-impl<'a> Output<'a> {
+impl<'a> OutputArray<'a> {
     /// The results, and behind them what is not wanted, up to `room` values.
     pub(super) fn new(shape: &[usize], room: usize) -> Self {
         Self::rows(shape, [shape.iter().product(); 2], room)
@@ -160,13 +160,13 @@ impl<'a> Output<'a> {
         Self {
             shape: shape.iter().map(|&d| d as u64).collect(),
             room,
-            made: Results::Rows(rows),
+            made: ResultLayout::Rows(rows),
             then: None,
         }
     }
 
     /// The same of groups of these rows.
-    pub(super) fn grouped(self, groups: Groups) -> Self {
+    pub(super) fn grouped(self, groups: RowGroups) -> Self {
         Self {
             then: Some(groups.rows()),
             ..self
@@ -177,23 +177,23 @@ impl<'a> Output<'a> {
     pub(super) fn words(
         shape: &[usize],
         (from, to): (u64, u64),
-        word: &'a dyn Fn(u64) -> Word,
+        word: &'a dyn Fn(u64) -> SourceOfWord,
         room: usize,
     ) -> Self {
         Self {
-            made: Results::Words([from, to], word),
+            made: ResultLayout::Words([from, to], word),
             ..Self::rows(shape, [1, 1], room)
         }
     }
 
-    fn place<O: Element>(&self, job: &mut Job) -> Result<Stored<O>, JobError> {
+    fn place<O: MemoryElement>(&self, job: &mut Job) -> Result<Stored<O>, JobError> {
         let bytes = |values: usize| (values * O::BYTES) as u64;
         let values = self.shape.iter().product::<u64>();
         let output = ("y", &self.shape[..]);
         match self.made {
-            Results::Rows([n, wide]) => {
-                let own = Rows::contiguous(values / (n as u64).max(1), bytes(n));
-                let made = Rows {
+            ResultLayout::Rows([n, wide]) => {
+                let own = ViewRows::contiguous(values / (n as u64).max(1), bytes(n));
+                let made = ViewRows {
                     pitch: bytes(wide),
                     total: bytes(self.room),
                     ..own
@@ -202,11 +202,11 @@ impl<'a> Output<'a> {
                 let Some([own, made]) = self.then else {
                     return Ok(stored);
                 };
-                let rows = Buffer::<u8>::at(stored.address, own.total);
+                let rows = Buffer::<u8>::from_address(stored.address, own.total);
                 let groups = job.rows_to(rows, own, made)?;
-                Ok(stored.behind(groups))
+                Ok(stored.retarget(groups))
             }
-            Results::Words([from, to], word) => {
+            ResultLayout::Words([from, to], word) => {
                 let words = values * O::BYTES as u64 / WORD;
                 job.words_out(output, bytes(self.room), (words, from, to), word)
             }
@@ -216,19 +216,19 @@ impl<'a> Output<'a> {
 
 /// An operation planned for a machine: its shape and its page kernels, a pass for each.
 #[derive(Debug)]
-pub struct Planned<S> {
+pub struct VectorPlan<S> {
     pub(super) shape: S,
     name: &'static str,
     machine: Arc<Machine>,
-    kernels: Vec<Kernel>,
+    kernels: Vec<VectorPageKernel>,
 }
 
-impl<S> Planned<S> {
-    pub(super) fn of(
+impl<S> VectorPlan<S> {
+    pub(super) fn from_kernels(
         name: &'static str,
         shape: S,
         machine: Arc<Machine>,
-        kernels: Vec<Kernel>,
+        kernels: Vec<VectorPageKernel>,
     ) -> Self {
         Self {
             shape,
@@ -253,7 +253,7 @@ impl<S> Planned<S> {
     /// What few blocks should take: its programs and `bytes` over the channel, and the blocks of a section.
     pub(super) fn alone(&self, bytes: u64, blocks: u64) -> u64 {
         let (rate, sections) = (self.machine.dma.bandwidth, self.machine.cp2.sections as u64);
-        let image = |kernel: &Kernel| {
+        let image = |kernel: &VectorPageKernel| {
             let tables = kernel.program.dmem.iter().map(|s| s.bytes.len());
             8 * kernel.program.words.len() + tables.sum::<usize>()
         };
@@ -287,7 +287,7 @@ impl<S> Planned<S> {
     /// A job of its own for what `append` adds to it.
     pub(super) fn own_job<O, E>(
         &self,
-        options: Options,
+        options: DeviceOptions,
         append: impl FnOnce(&mut Job) -> Result<Buffer<O>, E>,
     ) -> Result<(Job, Buffer<O>), E> {
         let mut job = Job::new(self.machine.clone(), options);
@@ -297,10 +297,10 @@ impl<S> Planned<S> {
 
     /// Adds a pass for each of the kernels named by `which` to a job, that pages `inputs` into an output,
     /// by the paging that `paging` makes of the pass and of their addresses.
-    pub(super) fn passes<I: Element, O: Element>(
+    pub(super) fn passes<I: MemoryElement, O: MemoryElement>(
         &self,
         job: &mut Job,
-        (inputs, output): (&[Operand<'_, I>], &Output<'_>),
+        (inputs, output): (&[KernelOperand<'_, I>], &OutputArray<'_>),
         which: &[usize],
         paging: impl Fn(usize, &[u64], u64) -> Paging,
     ) -> Result<Buffer<O>, DspError> {

@@ -40,12 +40,12 @@ pub(super) struct Factor<F> {
 }
 
 /// Quads that a block has loaded, by their places.
-struct Held<'a, F> {
+struct LoadedQuads<'a, F> {
     from: &'a Factor<F>,
     quads: BTreeMap<usize, Value>,
 }
 
-impl<F: Fn(usize, usize) -> usize> Held<'_, F> {
+impl<F: Fn(usize, usize) -> usize> LoadedQuads<'_, F> {
     fn element(&mut self, body: &mut Body, row: usize, column: usize) -> Reg {
         let place = (self.from.place)(row, column);
         let quad = *self.quads.entry(place / 2).or_insert_with(|| {
@@ -67,15 +67,15 @@ fn half(quad: Value, place: usize) -> Reg {
 }
 
 impl<F: Fn(usize, usize) -> usize> Factor<F> {
-    fn held(&self) -> Held<'_, F> {
-        Held {
+    fn held(&self) -> LoadedQuads<'_, F> {
+        LoadedQuads {
             from: self,
             quads: BTreeMap::new(),
         }
     }
 
     /// Adds the stores of a block, and says where the sums of its elements go.
-    fn results(&self, body: &mut Body, elements: &[(usize, usize)], quads: bool) -> Vec<Target> {
+    fn results(&self, body: &mut Body, elements: &[(usize, usize)], quads: bool) -> Vec<SumTarget> {
         let places: Vec<usize> = elements.iter().map(|&(i, j)| (self.place)(i, j)).collect();
         let mut made = BTreeMap::new();
         let targets = places.iter().map(|&place| {
@@ -85,7 +85,7 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
             } else {
                 body.pair()
             };
-            Target {
+            SumTarget {
                 sum: if whole {
                     half(stored, place)
                 } else {
@@ -100,7 +100,7 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
 }
 
 /// Where a sum ends, and what is stored of it.
-struct Target {
+struct SumTarget {
     sum: Reg,
     store: Option<(Reg, usize)>,
 }

@@ -1,21 +1,21 @@
 //! What a planner chose, and why.
 
-use super::transform::Fft;
+use super::fft_trait::Fft;
 use std::fmt;
 use std::sync::Arc;
 
 /// The recipe a planner takes.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct FftChoice {
     /// The plan.
     pub fft: Arc<dyn Fft>,
     /// Why this one.
-    pub why: Why,
+    pub why: ChoiceReason,
 }
 
 /// Why a recipe is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Why {
+pub enum ChoiceReason {
     /// Its expected time is so near the least that butterflies take that others could save this share of long batches' at most.
     NearFloor(f64),
     /// Of several it has the smallest expected time.
@@ -24,7 +24,7 @@ pub enum Why {
     Only,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NearFloor(gain) => write!(

@@ -1,23 +1,24 @@
 //! The FFTs in the registry of kernels.
 
-use super::large::{FftNd, LargeFft};
-use super::mixed::{BluesteinFft, BluesteinRecipe, LongBluestein};
+use super::four_step::{FftNd, FourStepFft};
+use super::mixed_radix::{BluesteinFft, BluesteinRecipe, LongBluestein};
 use super::planner::mixed;
-use super::{Direction, Fft, FftError, FftPlanner};
+use super::{Fft, FftError, FftPlanner, TransformDirection};
 use crate::backend::{Failure, Method, Task};
-use crate::registry::{Entry, Parameter, Size};
+use crate::catalogue::KernelFolder;
+use crate::registry::{Entry, Size, SizeParameter};
 use cp2_machine::Machine;
 use cp2_problems::fft::{FftProblem, RealFftProblem};
-use cp2_problems::{Form, Problem, ProblemError};
+use cp2_problems::{ArrayForm, Problem, ProblemError};
 use std::sync::Arc;
 
-const BATCH: Parameter = Parameter::new("batch", 1024, "number of transforms");
-const ONE: Parameter = Parameter::new("batch", 1, "number of transforms");
+const BATCH: SizeParameter = SizeParameter::new("batch", 1024, "number of transforms");
+const ONE: SizeParameter = SizeParameter::new("batch", 1, "number of transforms");
 
 /// Real numbers of a transform, and sizes of the tables. A short transform's first load and
 /// last store weigh less in a long batch.
-const REAL: &[Parameter] = &[
-    Parameter::new("n", 1024, "real numbers of a transform: any"),
+const REAL: &[SizeParameter] = &[
+    SizeParameter::new("n", 1024, "real numbers of a transform: any"),
     BATCH,
 ];
 const REAL_SIZES: &[&str] = &[
@@ -38,8 +39,14 @@ const REAL_SIZES: &[&str] = &[
 /// The longest transforms whose convolution is done in local memory on every machine.
 const LOCAL_BLUESTEIN: usize = 500;
 
+/// What the folder plans, and its kernels.
+pub(crate) const ENTRIES: KernelFolder = KernelFolder {
+    planners: &[complex, real],
+    entries: &KERNELS,
+};
+
 /// All FFTs.
-pub(crate) const KERNELS: [Entry; 7] = [
+const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft",
         summary: "complex FFTs of one length in batches, by the recipe that the planner takes",
@@ -52,7 +59,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/hooks4096.s",
         ],
         parameters: &[
-            Parameter::new("n", 1024, "length of a transform: any"),
+            SizeParameter::new("n", 1024, "length of a transform: any"),
             BATCH,
         ],
         sizes: &[
@@ -82,7 +89,10 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/parts.s",
             "fft/parts_rows.s",
         ],
-        parameters: &[Parameter::new("n", 65_536, "length of a transform"), ONE],
+        parameters: &[
+            SizeParameter::new("n", 65_536, "length of a transform"),
+            ONE,
+        ],
         sizes: &[
             "8192 4",
             "16384 4",
@@ -96,7 +106,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         problem: lines,
         plan: |machine, problem| {
             batch(problem, |fft| {
-                let made = LargeFft::new(fft.len(), fft.direction(), machine.clone())?;
+                let made = FourStepFft::new(fft.len(), fft.direction(), machine.clone())?;
                 Ok(Arc::new(made))
             })
         },
@@ -111,14 +121,14 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/stockham.s",
         ],
         parameters: &[
-            Parameter::new(
+            SizeParameter::new(
                 "planes",
                 1,
                 "length of the first of three axes; 1 for two dimensions",
             ),
-            Parameter::new("rows", 256, "length of the last axis but one"),
-            Parameter::new("columns", 256, "length of the last axis"),
-            Parameter::new("batch", 1, "number of arrays"),
+            SizeParameter::new("rows", 256, "length of the last axis but one"),
+            SizeParameter::new("columns", 256, "length of the last axis"),
+            SizeParameter::new("batch", 1, "number of arrays"),
         ],
         sizes: &[
             "1 256 256 1",
@@ -140,7 +150,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         summary: "complex FFTs of mixed radix: 2, 4, 8 and the odd prime numbers to 31, in batches",
         sources: &[],
         parameters: &[
-            Parameter::new("n", 1000, "length of a transform: prime factors to 31"),
+            SizeParameter::new("n", 1000, "length of a transform: prime factors to 31"),
             BATCH,
         ],
         sizes: &[
@@ -176,7 +186,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         summary: "complex FFTs of any length by convolutions, in batches",
         sources: &[],
         parameters: &[
-            Parameter::new("n", 251, "length of a transform: any"),
+            SizeParameter::new("n", 251, "length of a transform: any"),
             BATCH,
         ],
         sizes: &["127 1024", "251 1024", "1009 64", "10007 4", "100003 1"],
@@ -215,7 +225,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         parameters: REAL,
         sizes: REAL_SIZES,
         below: None,
-        problem: |_, size| reals(size, Direction::Forward),
+        problem: |_, size| reals(size, TransformDirection::Forward),
         plan: real,
     },
     Entry {
@@ -225,18 +235,18 @@ pub(crate) const KERNELS: [Entry; 7] = [
         parameters: REAL,
         sizes: REAL_SIZES,
         below: None,
-        problem: |_, size| reals(size, Direction::Inverse),
+        problem: |_, size| reals(size, TransformDirection::Inverse),
         plan: real,
     },
 ];
 
 /// The complex transforms of a size.
 fn lines(_: &str, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
-    Ok(Arc::new(FftProblem::of_size(size)?))
+    Ok(Arc::new(FftProblem::from_size(size)?))
 }
 
 /// The transforms of real numbers of a size, in a direction.
-fn reals(size: &Size, direction: Direction) -> Result<Arc<dyn Problem>, ProblemError> {
+fn reals(size: &Size, direction: TransformDirection) -> Result<Arc<dyn Problem>, ProblemError> {
     let [n, batch] = size.all_positive(["n", "batch"])?;
     Ok(Arc::new(RealFftProblem::new(n, direction, batch)?))
 }
@@ -248,7 +258,7 @@ pub(crate) fn complex(
 ) -> Option<Result<Method, Failure>> {
     batch(problem, |fft| match fft.axes() {
         [n] => {
-            let mut planner = FftPlanner::for_batch(machine.clone(), fft.batch());
+            let mut planner = FftPlanner::with_batch(machine.clone(), fft.batch());
             planner.plan(*n, fft.direction())
         }
         _ => array(machine, fft),
@@ -286,16 +296,16 @@ fn method(fft: Arc<dyn Fft>, problem: &FftProblem) -> Result<Method, FftError> {
         recipe,
         costs,
         move |input, options| {
-            let job = fft.job(input.sized("x", count)?, options)?;
+            let job = fft.job(input.get_sized("x", count)?, options)?;
             Ok(Task::new(job, form.clone()))
         },
     ))
 }
 
 /// The problem's only output.
-fn output(problem: &dyn Problem) -> Form {
+fn output(problem: &dyn Problem) -> ArrayForm {
     let form = problem.outputs().into_iter().next();
-    form.unwrap_or_else(|| Form::new("y", cp2_problems::Kind::Complex64, &[]))
+    form.unwrap_or_else(|| ArrayForm::new("y", cp2_problems::Kind::Complex64, &[]))
 }
 
 /// Transforms of real numbers by what the planner takes.
@@ -317,17 +327,17 @@ fn real_method(machine: &Arc<Machine>, problem: &RealFftProblem) -> Result<Metho
             let costs = (fft.figures(batch), fft.operations(batch));
             let recipe = Some(fft.recipe_for(batch));
             Method::new(machine, recipe, costs, move |input, options| {
-                let job = fft.job(input.sized("x", count)?, options)?;
+                let job = fft.job(input.get_sized("x", count)?, options)?;
                 Ok(Task::new(job, form.clone()))
             })
         }};
     }
     let (n, planner) = (
         problem.len(),
-        FftPlanner::for_batch(machine.clone(), problem.batch()),
+        FftPlanner::with_batch(machine.clone(), problem.batch()),
     );
     Ok(match problem.direction() {
-        Direction::Forward => method!(planner.plan_real_forward(n)?, n),
-        Direction::Inverse => method!(planner.plan_real_inverse(n)?, n / 2 + 1),
+        TransformDirection::Forward => method!(planner.plan_real_forward(n)?, n),
+        TransformDirection::Inverse => method!(planner.plan_real_inverse(n)?, n / 2 + 1),
     })
 }

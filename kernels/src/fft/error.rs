@@ -66,7 +66,7 @@ pub enum NoShape {
 
 impl NoShape {
     /// Why a machine has no pages for a field whose axes have lengths that there are kernels for.
-    pub(super) fn of_field(machine: &Machine) -> Self {
+    pub(super) fn explain_field(machine: &Machine) -> Self {
         let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
         match (deals_quads(machine), sections.is_power_of_two()) {
             (false, _) => Self::Deal { deal },
@@ -133,7 +133,7 @@ impl NoDivision {
     }
 
     /// Why `machine` has no division of length `n`; `lengths` says whether any has.
-    pub(super) fn of(lengths: bool, machine: &Machine) -> Self {
+    pub(super) fn explain_machine(lengths: bool, machine: &Machine) -> Self {
         let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
         match (lengths, deals_quads(machine), sections.is_power_of_two()) {
             (false, ..) => Self::Length,
@@ -267,7 +267,7 @@ pub enum FftError {
 
 impl FftError {
     /// Of two refusals the one that says more: what is lacking rather than that something is.
-    pub(super) fn or(self, other: Self) -> Self {
+    pub(super) fn choose_more_specific(self, other: Self) -> Self {
         let says = |error: &Self| match error {
             Self::Length { .. } | Self::RealLength { .. } | Self::Radices { .. } => 0,
             Self::NoRoom { .. } | Self::LocalMemory { .. } => 1,
@@ -285,7 +285,7 @@ impl FftError {
     }
 
     /// The same of a transform of length `n` that takes one of another length to compute.
-    pub(super) fn of_length(self, length: usize) -> Self {
+    pub(super) fn with_length(self, length: usize) -> Self {
         // What a kernel of another length lacks is in words that nobody asked for.
         if let Self::Unfit(unfit) = &self
             && let [Lack::Dmem(needed, dmem)] = unfit.lacks[..]

@@ -38,9 +38,9 @@
 ; Cycles: T (24576 + 88), 7 more for every third, and 78, while data is there in time.
 ;
 ; With REAL, forward, pass 1 halves its results, and the file "separate4096.s", which is made for
-; the machine (mixed/separate.rs), does pass 4 and separates. It takes column c of the blocks 0 .. 7
+; the machine (mixed_radix/ring4096_split.rs), does pass 4 and separates. It takes column c of the blocks 0 .. 7
 ; together with column 512 - c, so that block p1 is complete when 7 - p1 is, or nearly: its order is
-; 0 7 1 6 2 5 3 4. Back, the file "join4096.s" (mixed/join.rs) joins and does pass 1, which takes the
+; 0 7 1 6 2 5 3 4. Back, the file "join4096.s" (mixed_radix/ring4096_merge.rs) joins and does pass 1, which takes the
 ; blocks 3 2 1 0 and, with them, 4 5 6 7. Transforms do not run into each other.
 
 ; Defaults, which definitions by the caller replace.

@@ -1,7 +1,7 @@
 ; FFTs larger than DMEM in two or three passes over system memory: columns of a matrix, then
 ; rows at shifted frequencies (the four-step algorithm).
 ;
-; The caller defines (large/program.rs does):
+; The caller defines (program.rs does):
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   N1, COLUMNS     length of the columns, how many of them are in a section's page; N1 = 0: no such kernel
 ;   P1 .. P3        radices of the column passes but the last, 4 or 8; 1 where there is none

@@ -1,13 +1,13 @@
-use super::choice::{Choice, Why};
+use super::choice::{ChoiceReason, FftChoice};
 use super::error::{FftError, LONGEST};
-use super::large::{LargeFft, LargeRecipe};
-use super::mixed::{
+use super::fft_trait::Fft;
+use super::four_step::{FourStepFft, FourStepRecipe};
+use super::mixed_radix::{
     BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe, TwoPassFft,
 };
-use super::plan::{LocalFft, butterfly_floor};
-use super::recipe::{MAX_LENGTH, Recipe};
-use super::transform::Fft;
-use crate::fft::Direction;
+use super::power_of_two::{LocalFft, butterfly_floor};
+use super::power_of_two_recipe::{MAX_LENGTH, PowerOfTwoRecipe};
+use crate::fft::TransformDirection;
 use crate::job::by_price;
 use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
@@ -38,15 +38,15 @@ use std::sync::Arc;
 pub struct FftPlanner {
     pub(super) machine: Arc<Machine>,
     pub(super) batch: usize,
-    made: HashMap<(usize, Direction), Arc<dyn Fft>>,
+    made: HashMap<(usize, TransformDirection), Arc<dyn Fft>>,
 }
 
-/// Transforms in the batch for which recipes are compared, unless [`FftPlanner::for_batch`] says another.
+/// Transforms in the batch for which recipes are compared, unless [`FftPlanner::with_batch`] says another.
 pub const TYPICAL_BATCH: usize = 1024;
 
 /// A way to compute a transform, and what it should cost.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct FftCandidate {
     /// The plan.
     pub fft: Arc<dyn Fft>,
     /// About the cycles of the planner's batch ([`Fft::estimate`]).
@@ -57,7 +57,7 @@ pub struct Candidate {
 
 /// A way to compute a transform that the machine does not have.
 #[derive(Debug)]
-pub struct Refused {
+pub struct RefusedRecipe {
     /// What kind of recipe it is.
     pub kind: RecipeKind,
     /// What the machine lacks for it.
@@ -95,7 +95,7 @@ impl fmt::Display for RecipeKind {
 const NEAR: f64 = 0.95;
 
 /// The hand-written kernel, or why the machine has no room for it; none where there is none.
-type Local = Option<Result<Arc<dyn Fft>, FftError>>;
+type LocalFftResult = Option<Result<Arc<dyn Fft>, FftError>>;
 
 /// Lengths from which on the hand-written kernel is judged by long batches.
 const FINE: usize = 64;
@@ -117,7 +117,7 @@ const TIGHT: u64 = 28;
 /// nothing else is to be had, local memory is tight or a transform is to be `divided`, in two passes over system memory.
 pub(super) fn mixed(
     n: usize,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Arc<Machine>,
     divided: bool,
 ) -> Vec<Result<Arc<dyn Fft>, FftError>> {
@@ -140,20 +140,20 @@ pub(super) fn mixed(
 
 /// The transform of a length by passes of radices, in local memory or in passes over system memory, that should take
 /// the least time for a batch: what a convolution is made of.
-pub(super) fn by_radices(
+pub(super) fn plan_radices(
     n: usize,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Arc<Machine>,
     batch: usize,
 ) -> Result<Arc<dyn Fft>, FftError> {
     let mut all: Vec<Result<Arc<dyn Fft>, FftError>> = Vec::new();
     if !n.is_power_of_two() {
         all = mixed(n, direction, machine, batch < machine.cp2.sections);
-    } else if let Ok(recipe) = Recipe::new(n, direction) {
+    } else if let Ok(recipe) = PowerOfTwoRecipe::new(n, direction) {
         all.push(LocalFft::new(recipe, machine.clone()).map(|fft| Arc::new(fft) as _));
     }
-    if LargeRecipe::lengths().contains(&n) {
-        all.push(LargeFft::new(n, direction, machine.clone()).map(|fft| Arc::new(fft) as _));
+    if FourStepRecipe::lengths().contains(&n) {
+        all.push(FourStepFft::new(n, direction, machine.clone()).map(|fft| Arc::new(fft) as _));
     }
     let mut best: Option<(Cycles, Arc<dyn Fft>)> = None;
     let mut refused = FftError::Length { n };
@@ -165,7 +165,9 @@ pub(super) fn by_radices(
         match priced {
             Ok((cycles, _)) if best.as_ref().is_some_and(|(least, _)| *least <= cycles) => {}
             Ok(priced) => best = Some(priced),
-            Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => refused = refused.or(e),
+            Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
+                refused = refused.choose_more_specific(e)
+            }
             Err(e) => return Err(e),
         }
     }
@@ -184,13 +186,13 @@ impl FftPlanner {
     /// A planner for `machine`.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
-        Self::for_batch(machine, TYPICAL_BATCH)
+        Self::with_batch(machine, TYPICAL_BATCH)
     }
 
     /// A planner of transforms that come `batch` at a time: fewer than the machine has sections
     /// are cheaper by a recipe that divides each among them.
     #[must_use]
-    pub fn for_batch(machine: Arc<Machine>, batch: usize) -> Self {
+    pub fn with_batch(machine: Arc<Machine>, batch: usize) -> Self {
         Self {
             machine,
             // From some pages on, more of them decide nothing.
@@ -203,7 +205,11 @@ impl FftPlanner {
     ///
     /// # Errors
     /// There is none: no kernel for that length, or none that fits the machine.
-    pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
+    pub fn candidates(
+        &self,
+        n: usize,
+        direction: TransformDirection,
+    ) -> Result<Vec<FftCandidate>, FftError> {
         Ok(self.all(n, direction)?.0)
     }
 
@@ -215,14 +221,14 @@ impl FftPlanner {
     pub fn all(
         &self,
         n: usize,
-        direction: Direction,
-    ) -> Result<(Vec<Candidate>, Vec<Refused>), FftError> {
+        direction: TransformDirection,
+    ) -> Result<(Vec<FftCandidate>, Vec<RefusedRecipe>), FftError> {
         self.with_local(n, direction, self.local(n, direction))
     }
 
     /// The hand-written kernel where there is one for the length.
-    fn local(&self, n: usize, direction: Direction) -> Local {
-        let recipe = Recipe::new(n, direction).ok()?;
+    fn local(&self, n: usize, direction: TransformDirection) -> LocalFftResult {
+        let recipe = PowerOfTwoRecipe::new(n, direction).ok()?;
         Some(LocalFft::new(recipe, self.machine.clone()).map(|fft| Arc::new(fft) as _))
     }
 
@@ -230,9 +236,9 @@ impl FftPlanner {
     fn with_local(
         &self,
         n: usize,
-        direction: Direction,
-        local: Local,
-    ) -> Result<(Vec<Candidate>, Vec<Refused>), FftError> {
+        direction: TransformDirection,
+        local: LocalFftResult,
+    ) -> Result<(Vec<FftCandidate>, Vec<RefusedRecipe>), FftError> {
         let price = |fft: Arc<dyn Fft>| {
             let priced = fft
                 .estimate(self.batch)
@@ -246,14 +252,14 @@ impl FftPlanner {
                 }
             })?;
             let figures = fft.figures(batch);
-            Ok(Candidate {
+            Ok(FftCandidate {
                 fft,
                 estimate,
                 figures,
             })
         };
-        let mut found: Vec<Candidate> = Vec::new();
-        let mut refused: Vec<Refused> = Vec::new();
+        let mut found: Vec<FftCandidate> = Vec::new();
+        let mut refused: Vec<RefusedRecipe> = Vec::new();
         let mut consider =
             |kind: RecipeKind, fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
                 Ok(candidate) => {
@@ -262,8 +268,8 @@ impl FftPlanner {
                 }
                 // What the machine has no room for is no candidate.
                 Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
-                    let reason = e.of_length(n);
-                    refused.push(Refused { kind, reason });
+                    let reason = e.with_length(n);
+                    refused.push(RefusedRecipe { kind, reason });
                     Ok(false)
                 }
                 Err(e) => Err(e),
@@ -281,8 +287,9 @@ impl FftPlanner {
             let fft = TwoPassFft::new(n, direction, &self.machine);
             any |= consider(RecipeKind::MixedRadix, fft.map(|fft| Arc::new(fft) as _))?;
         }
-        if (n > MAX_LENGTH || !any || self.may_divide(n)) && LargeRecipe::lengths().contains(&n) {
-            let fft = LargeFft::new(n, direction, self.machine.clone());
+        if (n > MAX_LENGTH || !any || self.may_divide(n)) && FourStepRecipe::lengths().contains(&n)
+        {
+            let fft = FourStepFft::new(n, direction, self.machine.clone());
             any |= consider(RecipeKind::Large, fft.map(|fft| Arc::new(fft) as _))?;
         }
         // Where there is another recipe Bluestein's is never the cheapest.
@@ -296,7 +303,7 @@ impl FftPlanner {
         }
         found.sort_by_key(|c| c.estimate.0);
         let batch = priced_batch(n, self.batch);
-        let price = |c: &Candidate| {
+        let price = |c: &FftCandidate| {
             let batch = batch.min(c.fft.max_batch()).max(1);
             c.fft.expected(batch).ok().map(|price| price.0)
         };
@@ -307,7 +314,7 @@ impl FftPlanner {
                 true => FftError::Length { n },
                 false => {
                     let reasons = refused.into_iter().map(|refused| refused.reason);
-                    reasons.fold(FftError::Length { n }, FftError::or)
+                    reasons.fold(FftError::Length { n }, FftError::choose_more_specific)
                 }
             });
         }
@@ -318,7 +325,11 @@ impl FftPlanner {
     ///
     /// # Errors
     /// See [`FftPlanner::candidates`].
-    pub fn plan(&mut self, n: usize, direction: Direction) -> Result<Arc<dyn Fft>, FftError> {
+    pub fn plan(
+        &mut self,
+        n: usize,
+        direction: TransformDirection,
+    ) -> Result<Arc<dyn Fft>, FftError> {
         if let Some(fft) = self.made.get(&(n, direction)) {
             return Ok(fft.clone());
         }
@@ -331,29 +342,29 @@ impl FftPlanner {
     ///
     /// # Errors
     /// See [`FftPlanner::candidates`].
-    pub fn choice(&self, n: usize, direction: Direction) -> Result<Choice, FftError> {
+    pub fn choice(&self, n: usize, direction: TransformDirection) -> Result<FftChoice, FftError> {
         let local = self.local(n, direction);
         if let Some(choice) = self.near_the_floor(local.as_ref()) {
             return Ok(choice);
         }
         let (candidates, _) = self.with_local(n, direction, local)?;
         let why = match candidates.len() {
-            1 => Why::Only,
-            _ => Why::Cheapest,
+            1 => ChoiceReason::Only,
+            _ => ChoiceReason::Cheapest,
         };
         let first = candidates.into_iter().next();
         let fft = first.ok_or(FftError::Length { n })?.fft;
-        Ok(Choice { fft, why })
+        Ok(FftChoice { fft, why })
     }
 
     /// Whether a short batch of a long length might be cheaper in passes over system memory.
     fn may_divide(&self, n: usize) -> bool {
-        LargeRecipe::lengths().contains(&n) && self.batch < FEW * self.machine.cp2.sections
+        FourStepRecipe::lengths().contains(&n) && self.batch < FEW * self.machine.cp2.sections
     }
 
     /// The hand-written kernel, where what it should take is so near the least that butterflies take
     /// that comparing would cost more than it could gain.
-    fn near_the_floor(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<Choice> {
+    fn near_the_floor(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<FftChoice> {
         let fft = local?.as_ref().ok()?.clone();
         // Its pages hold one transform of a section where they must, no others' fewer: what a
         // short batch adds, the first page in and the last one out, others have too.
@@ -364,16 +375,20 @@ impl FftPlanner {
         let floor = butterfly_floor(fft.len(), batch, &self.machine);
         let expected = fft.estimate(batch).ok()?;
         let share = floor.0 as f64 / expected.0.max(1) as f64;
-        let why = Why::NearFloor(1.0 - share);
-        (share >= NEAR).then_some(Choice { fft, why })
+        let why = ChoiceReason::NearFloor(1.0 - share);
+        (share >= NEAR).then_some(FftChoice { fft, why })
     }
 
     /// The FFT of length `n` by the hand-written kernels for powers of two.
     ///
     /// # Errors
     /// There is no kernel for that length, or it does not fit the machine.
-    pub fn plan_local(&self, n: usize, direction: Direction) -> Result<Arc<LocalFft>, FftError> {
-        let recipe = Recipe::new(n, direction)?;
+    pub fn plan_local(
+        &self,
+        n: usize,
+        direction: TransformDirection,
+    ) -> Result<Arc<LocalFft>, FftError> {
+        let recipe = PowerOfTwoRecipe::new(n, direction)?;
         Ok(Arc::new(LocalFft::new(recipe, self.machine.clone())?))
     }
 
@@ -382,7 +397,7 @@ impl FftPlanner {
     /// # Errors
     /// See [`FftPlanner::plan`].
     pub fn plan_forward(&mut self, n: usize) -> Result<Arc<dyn Fft>, FftError> {
-        self.plan(n, Direction::Forward)
+        self.plan(n, TransformDirection::Forward)
     }
 
     /// The FFT with exp(+2 pi i jk/n), not scaled.
@@ -390,6 +405,6 @@ impl FftPlanner {
     /// # Errors
     /// See [`FftPlanner::plan`].
     pub fn plan_inverse(&mut self, n: usize) -> Result<Arc<dyn Fft>, FftError> {
-        self.plan(n, Direction::Inverse)
+        self.plan(n, TransformDirection::Inverse)
     }
 }

@@ -2,10 +2,10 @@
 //! specialised by.
 
 use super::error::FftError;
-use super::large::Lines;
-use super::recipe::{Layout, Recipe};
+use super::four_step::LineBatch;
+use super::power_of_two_recipe::{PassLayout, PowerOfTwoRecipe};
 use crate::assembly::assembly;
-use crate::fft::Direction;
+use crate::fft::TransformDirection;
 use cp2_asm::{Assembly, Options, Source, Value};
 use cp2_machine::Machine;
 
@@ -58,12 +58,12 @@ pub fn source(file: &str) -> Option<&'static str> {
 }
 
 /// Constants that the sources expect.
-fn defines(recipe: &Recipe) -> Vec<(String, Value)> {
+fn defines(recipe: &PowerOfTwoRecipe) -> Vec<(String, Value)> {
     let mut defines = vec![
         ("N".to_owned(), recipe.len() as i64),
         (
             "INVERSE".to_owned(),
-            i64::from(recipe.direction() == Direction::Inverse),
+            i64::from(recipe.direction() == TransformDirection::Inverse),
         ),
     ];
     for i in 0..4 {
@@ -77,10 +77,10 @@ fn defines(recipe: &Recipe) -> Vec<(String, Value)> {
 }
 
 /// Assembles the kernel of `recipe` for `machine`.
-pub(super) fn program(recipe: &Recipe, machine: &Machine) -> Result<Assembly, FftError> {
+pub(super) fn program(recipe: &PowerOfTwoRecipe, machine: &Machine) -> Result<Assembly, FftError> {
     let (name, text) = match recipe.layout() {
-        Layout::Stockham => FFT,
-        Layout::Ring => FFT4096,
+        PassLayout::Stockham => FFT,
+        PassLayout::Ring => FFT4096,
     };
     kernel(&recipe.to_string(), (name, text), defines(recipe), machine)
 }
@@ -88,14 +88,17 @@ pub(super) fn program(recipe: &Recipe, machine: &Machine) -> Result<Assembly, Ff
 /// Assembles `large.s` for columns and rows, either of which may be missing;
 /// the columns may be at a shifted frequency too.
 pub(super) fn large_program(
-    columns: Option<&Lines>,
-    rows: Option<&Lines>,
+    columns: Option<&LineBatch>,
+    rows: Option<&LineBatch>,
     shifted: bool,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [
-        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        (
+            "INVERSE",
+            i64::from(direction == TransformDirection::Inverse),
+        ),
         ("SHIFTED", i64::from(shifted)),
     ];
     lines_program(columns, rows, &modes, machine)
@@ -104,13 +107,16 @@ pub(super) fn large_program(
 /// Assembles `large.s` for columns whose numbers are multiplied by weights before they are transformed, in their `first` pass or
 /// before it.
 pub(super) fn weighed_program(
-    columns: &Lines,
+    columns: &LineBatch,
     first: bool,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [
-        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        (
+            "INVERSE",
+            i64::from(direction == TransformDirection::Inverse),
+        ),
         ("WEIGHED", 1 + i64::from(first)),
     ];
     lines_program(Some(columns), None, &modes, machine)
@@ -119,14 +125,17 @@ pub(super) fn weighed_program(
 /// The same as [`large_program`] with its tables from byte `tables` of DMEM on.
 pub(super) fn large_program_at(
     tables: u64,
-    columns: Option<&Lines>,
-    rows: Option<&Lines>,
+    columns: Option<&LineBatch>,
+    rows: Option<&LineBatch>,
     shifted: bool,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [
-        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        (
+            "INVERSE",
+            i64::from(direction == TransformDirection::Inverse),
+        ),
         ("SHIFTED", i64::from(shifted)),
         ("TABLES", i64::try_from(tables).unwrap_or(i64::MAX)),
     ];
@@ -137,8 +146,8 @@ pub(super) fn large_program_at(
 /// which may be missing, with tables from byte `tables` of DMEM on; `full` pages of rows are followed by one of `last` rows.
 pub(super) fn real_program(
     tables: u64,
-    columns: Option<&Lines>,
-    rows: Option<&Lines>,
+    columns: Option<&LineBatch>,
+    rows: Option<&LineBatch>,
     [full, last]: [u64; 2],
     resident: bool,
     machine: &Machine,
@@ -158,8 +167,8 @@ pub(super) fn real_program(
 /// differences of all columns of one lie together.
 pub(super) fn back_program(
     tables: u64,
-    columns: Option<&Lines>,
-    rows: Option<&Lines>,
+    columns: Option<&LineBatch>,
+    rows: Option<&LineBatch>,
     (block, pages, together): (usize, u64, bool),
     resident: bool,
     machine: &Machine,
@@ -177,15 +186,15 @@ pub(super) fn back_program(
 }
 
 fn lines_program(
-    columns: Option<&Lines>,
-    rows: Option<&Lines>,
+    columns: Option<&LineBatch>,
+    rows: Option<&LineBatch>,
     modes: &[(&str, i64)],
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = modes.iter().map(|&(name, value)| (name.to_owned(), value));
     let mut defines: Vec<_> = modes.collect();
-    defines.push(("AXES".to_owned(), columns.map_or(1, Lines::axes)));
-    defines.push(("LAST1".to_owned(), columns.map_or(8, Lines::last)));
+    defines.push(("AXES".to_owned(), columns.map_or(1, LineBatch::axes)));
+    defines.push(("LAST1".to_owned(), columns.map_or(8, LineBatch::last)));
     for (lines, length, count, radix) in
         [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]
     {
@@ -214,12 +223,12 @@ fn lines_program(
 /// Assembles `array.s` for arrays whose columns are `lines`, all of them in a page, or several
 /// times as many as a row has numbers; a page comes and goes in `pieces`.
 pub(super) fn array_program(
-    lines: &Lines,
-    rows: &Recipe,
+    lines: &LineBatch,
+    rows: &PowerOfTwoRecipe,
     pieces: u64,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let inverse = rows.direction() == Direction::Inverse;
+    let inverse = rows.direction() == TransformDirection::Inverse;
     let mut defines = vec![
         ("INVERSE".to_owned(), i64::from(inverse)),
         ("N1".to_owned(), lines.len() as i64),
@@ -242,14 +251,17 @@ pub(super) fn array_program(
 
 /// Assembles `parts.s` for columns, or for rows.
 pub(super) fn parts_program(
-    lines: &Lines,
+    lines: &LineBatch,
     rows: bool,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let defines = [
         ("ROWS", i64::from(rows)),
-        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        (
+            "INVERSE",
+            i64::from(direction == TransformDirection::Inverse),
+        ),
         ("COUPLES", lines.per_section() as i64 / 2),
     ];
     parts_with(lines, &defines, machine)
@@ -258,16 +270,19 @@ pub(super) fn parts_program(
 /// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`, pass 0, if `crossed`, along both; the frequencies of axis 0 are shifted by part
 /// `shift[0]` of `shift[1]`.
 pub(super) fn parts_columns_program(
-    lines: &Lines,
+    lines: &LineBatch,
     (axes, crossed): ([usize; 4], bool),
     shift: [u64; 2],
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let [shift, matrix] = shift.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let [first, second, third, last] = axes.map(|axis| axis as i64);
     let defines = [
-        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        (
+            "INVERSE",
+            i64::from(direction == TransformDirection::Inverse),
+        ),
         ("COUPLES", lines.per_section() as i64 / 2),
         ("AXIS0", first),
         ("AXIS1", second),
@@ -281,14 +296,17 @@ pub(super) fn parts_columns_program(
 }
 
 /// Assembles `parts.s` for rows from half a spectrum to real numbers.
-pub(super) fn back_parts_program(lines: &Lines, machine: &Machine) -> Result<Assembly, FftError> {
+pub(super) fn back_parts_program(
+    lines: &LineBatch,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
     let defines = [("ROWS", 1), ("INVERSE", 1), ("COUPLES", 1), ("WOVEN", 1)];
     parts_with(lines, &defines, machine)
 }
 
 /// Assembles `parts.s` for columns that are couples of real ones.
 pub(super) fn separated_parts_program(
-    lines: &Lines,
+    lines: &LineBatch,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     parts_with(lines, &[("SEPARATE", 1)], machine)
@@ -296,7 +314,7 @@ pub(super) fn separated_parts_program(
 
 /// Assembles `real_parts.s` for rows of half a spectrum, `full` pages of a matrix before its last.
 pub(super) fn real_parts_program(
-    lines: &Lines,
+    lines: &LineBatch,
     full: u64,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
@@ -307,7 +325,7 @@ pub(super) fn real_parts_program(
 }
 
 fn parts_with(
-    lines: &Lines,
+    lines: &LineBatch,
     defines: &[(&str, i64)],
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
@@ -319,7 +337,7 @@ fn parts_with(
 
 /// Assembles `back_columns.s` for columns of half a spectrum, `pages` pages of a matrix.
 pub(super) fn back_columns_program(
-    columns: &Lines,
+    columns: &LineBatch,
     pages: u64,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
@@ -332,7 +350,7 @@ pub(super) fn back_columns_program(
 /// Assembles `large.s` for the last columns of half spectra, as `back_program` does.
 pub(super) fn back_ends_program(
     tables: u64,
-    columns: &Lines,
+    columns: &LineBatch,
     block: usize,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
@@ -350,10 +368,10 @@ pub(super) fn back_ends_program(
 /// Assembles `fft4096.s` for real numbers, with a pass that separates them or joins them.
 pub(super) fn real_ring_program(
     pass: &str,
-    direction: Direction,
+    direction: TransformDirection,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let inverse = direction == Direction::Inverse;
+    let inverse = direction == TransformDirection::Inverse;
     let defines = [("REAL", 1), ("INVERSE", i64::from(inverse))];
     let defines = defines.map(|(name, value)| (name.to_owned(), Value::Int(value)));
     let include = |name: &str, from: &str| match MADE.contains(&name) {

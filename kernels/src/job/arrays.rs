@@ -6,14 +6,14 @@
 //!
 //! [`Views`]: cp2_host::Views
 
-use super::{Given, Job, JobError, load};
-use crate::relayout::{Made, PAGE, Place, Relayout, WORD, Word};
-use cp2_host::{Buffer, Element, Rest, Rows};
+use super::{Job, JobError, KernelInput, load};
+use crate::relayout::{CompiledRelayout, PAGE, Relayout, RowOrigin, SourceOfWord, WORD};
+use cp2_host::{Buffer, Gap, MemoryElement, ViewRows};
 use cp2_machine::Machine;
 
 /// The rows of a batch of `count` in kernels' arrays of `rows` rows: `len` bytes each, `pitch` apart.
-pub(crate) fn rows(count: usize, len: u64, (rows, pitch): (usize, u64)) -> Rows {
-    Rows {
+pub(crate) fn rows(count: usize, len: u64, (rows, pitch): (usize, u64)) -> ViewRows {
+    ViewRows {
         start: 0,
         count: count as u64,
         bytes: len,
@@ -31,7 +31,7 @@ pub(crate) struct Stored<T> {
     /// Where kernels store.
     pub(crate) address: u64,
     /// How the one becomes the other.
-    relayouts: Vec<Made>,
+    relayouts: Vec<CompiledRelayout>,
 }
 
 impl Job {
@@ -40,11 +40,11 @@ impl Job {
     ///
     /// # Errors
     /// System memory is used up, or a kernel does not run on the machine.
-    pub(crate) fn rows_in<T: Element>(
+    pub(crate) fn rows_in<T: MemoryElement>(
         &mut self,
-        (name, given, shape): (&str, Given<'_, T>, &[u64]),
-        own: Rows,
-        wanted: Rows,
+        (name, given, shape): (&str, KernelInput<'_, T>, &[u64]),
+        own: ViewRows,
+        wanted: ViewRows,
     ) -> Result<u64, JobError> {
         let x = given.place(self, name, shape)?;
         self.rows_as(x.address(), own, wanted)
@@ -57,8 +57,8 @@ impl Job {
     pub(crate) fn rows_as(
         &mut self,
         address: u64,
-        own: Rows,
-        wanted: Rows,
+        own: ViewRows,
+        wanted: ViewRows,
     ) -> Result<u64, JobError> {
         let granule = self.machine().dma.granule.0;
         let [own, wanted] = joined([own, wanted]);
@@ -73,7 +73,7 @@ impl Job {
                 wanted.total - end.min(wanted.total),
             ];
             let (address_of, bytes) = self.zeros(gaps.into_iter().max().unwrap_or(0))?;
-            let rest = Rest::Zeros {
+            let rest = Gap::Zeros {
                 address: address_of,
                 bytes,
             };
@@ -81,18 +81,18 @@ impl Job {
                 .views
                 .add(wanted, (address + own.start, own.pitch), rest, granule));
         }
-        if let Some(couples) = Couples::new(own, wanted, granule) {
+        if let Some(couples) = OddRowPairs::new(own, wanted, granule) {
             return self.couples_as(address, couples);
         }
         let placed = self.temporary::<u8>(wanted.total.max(wanted.count * wanted.pitch))?;
         let [start, bytes, from] = [wanted.start, wanted.bytes, own.start].map(|n| n / WORD);
         let word = |at: u64| match at.checked_sub(start) {
-            Some(at) if at < bytes => Word::Of(0, from + at),
-            _ => Word::Zero,
+            Some(at) if at < bytes => SourceOfWord::Of(0, from + at),
+            _ => SourceOfWord::Zero,
         };
         let (from, to) = (
-            Place::new(address, own.pitch),
-            Place::new(placed.address(), wanted.pitch),
+            RowOrigin::new(address, own.pitch),
+            RowOrigin::new(placed.address(), wanted.pitch),
         );
         self.relayouted(&Relayout {
             name: "rows as the kernel takes them",
@@ -109,11 +109,11 @@ impl Job {
     ///
     /// # Errors
     /// See [`Job::rows_in`].
-    pub(crate) fn rows_out<T: Element>(
+    pub(crate) fn rows_out<T: MemoryElement>(
         &mut self,
         (name, shape): (&str, &[u64]),
-        own: Rows,
-        made: Rows,
+        own: ViewRows,
+        made: ViewRows,
     ) -> Result<Stored<T>, JobError> {
         let buffer = self.output::<T>(name, shape)?;
         self.rows_to(buffer, own, made)
@@ -123,11 +123,11 @@ impl Job {
     ///
     /// # Errors
     /// See [`Job::rows_in`].
-    pub(crate) fn rows_to<T: Element>(
+    pub(crate) fn rows_to<T: MemoryElement>(
         &mut self,
         buffer: Buffer<T>,
-        own: Rows,
-        made: Rows,
+        own: ViewRows,
+        made: ViewRows,
     ) -> Result<Stored<T>, JobError> {
         let granule = self.machine().dma.granule.0;
         let [own, made] = joined([own, made]);
@@ -141,20 +141,20 @@ impl Job {
         }
         if steps(own, granule) && made.is_aligned(granule) {
             let place = (buffer.address() + own.start, own.pitch);
-            return Ok(stored(self.views.add(made, place, Rest::Nothing, granule)));
+            return Ok(stored(self.views.add(made, place, Gap::Nothing, granule)));
         }
-        if let Some(couples) = Couples::new(own, made, granule) {
+        if let Some(couples) = OddRowPairs::new(own, made, granule) {
             return self.couples_to(buffer, couples);
         }
         let placed = self.temporary::<u8>(made.total.max(made.start + made.count * made.pitch))?;
         let [start, bytes, from] = [own.start, own.bytes, made.start].map(|n| n / WORD);
         let word = |at: u64| match at.checked_sub(start) {
-            Some(at) if at < bytes => Word::Of(0, from + at),
-            _ => Word::Any,
+            Some(at) if at < bytes => SourceOfWord::Of(0, from + at),
+            _ => SourceOfWord::Any,
         };
         let (from, to) = (
-            Place::new(placed.address(), made.pitch),
-            Place::new(buffer.address(), own.pitch),
+            RowOrigin::new(placed.address(), made.pitch),
+            RowOrigin::new(buffer.address(), own.pitch),
         );
         let relayout = Relayout {
             name: "rows as the user has them",
@@ -176,12 +176,12 @@ impl Job {
     ///
     /// # Errors
     /// See [`Job::rows_in`].
-    pub(crate) fn words_out<T: Element>(
+    pub(crate) fn words_out<T: MemoryElement>(
         &mut self,
         (name, shape): (&str, &[u64]),
         bytes: u64,
         (words, from, to): (u64, u64, u64),
-        word: &dyn Fn(u64) -> Word,
+        word: &dyn Fn(u64) -> SourceOfWord,
     ) -> Result<Stored<T>, JobError> {
         let buffer = self.output::<T>(name, shape)?;
         let stored = self.words_to(buffer.address(), bytes, (words, from, to), word)?;
@@ -192,15 +192,15 @@ impl Job {
     ///
     /// # Errors
     /// See [`Job::rows_in`].
-    pub(crate) fn words_to<T: Element>(
+    pub(crate) fn words_to<T: MemoryElement>(
         &mut self,
         address: u64,
         bytes: u64,
         (words, from, to): (u64, u64, u64),
-        word: &dyn Fn(u64) -> Word,
+        word: &dyn Fn(u64) -> SourceOfWord,
     ) -> Result<Stored<T>, JobError> {
         let placed = self.temporary::<u8>(bytes)?;
-        let place = |address, pitch| Place { address, pitch };
+        let place = |address, pitch| RowOrigin { address, pitch };
         let relayout = Relayout {
             name: "results as the user has them",
             from: &[place(placed.address(), from)],
@@ -209,7 +209,7 @@ impl Job {
             word,
         };
         Ok(Stored {
-            buffer: Buffer::at(address, words * WORD / T::BYTES as u64),
+            buffer: Buffer::from_address(address, words * WORD / T::BYTES as u64),
             address: placed.address(),
             relayouts: vec![relayout.make(self.machine())?],
         })
@@ -220,12 +220,12 @@ impl Job {
     ///
     /// # Errors
     /// See [`Job::rows_in`].
-    pub(crate) fn words_in<T: Element>(
+    pub(crate) fn words_in<T: MemoryElement>(
         &mut self,
-        (name, given, shape): (&str, Given<'_, T>, &[u64]),
+        (name, given, shape): (&str, KernelInput<'_, T>, &[u64]),
         bytes: u64,
         (words, from, to): (u64, u64, u64),
-        word: &dyn Fn(u64) -> Word,
+        word: &dyn Fn(u64) -> SourceOfWord,
     ) -> Result<u64, JobError> {
         let x = given.place(self, name, shape)?;
         self.words_as(x.address(), bytes, (words, from, to), word)
@@ -240,10 +240,10 @@ impl Job {
         address: u64,
         bytes: u64,
         (words, from, to): (u64, u64, u64),
-        word: &dyn Fn(u64) -> Word,
+        word: &dyn Fn(u64) -> SourceOfWord,
     ) -> Result<u64, JobError> {
         let placed = self.temporary::<u8>(bytes.max(words * WORD))?;
-        let place = |address, pitch| Place { address, pitch };
+        let place = |address, pitch| RowOrigin { address, pitch };
         self.relayouted(&Relayout {
             name: "numbers as the kernel takes them",
             from: &[place(address, from)],
@@ -274,21 +274,21 @@ impl Job {
     }
 
     /// Couples of rows for a kernel that loads them: first rows but their last number as they lie, these and second rows put elsewhere.
-    fn couples_as(&mut self, address: u64, couples: Couples) -> Result<u64, JobError> {
+    fn couples_as(&mut self, address: u64, couples: OddRowPairs) -> Result<u64, JobError> {
         let placed = self.temporary::<u8>(couples.count() * couples.rest())?;
         let [own, wanted] = [couples.own, couples.kernel].map(|rows| rows.pitch / WORD);
         let whole = couples.whole() / WORD;
         // A couple's words from the last number of its first row on.
         let word = |at: u64| match (at < PARTS, (whole + at).checked_sub(wanted)) {
-            (true, _) => Word::Of(0, whole + at),
-            (_, Some(at)) if at < own => Word::Of(0, own + at),
-            _ => Word::Zero,
+            (true, _) => SourceOfWord::Of(0, whole + at),
+            (_, Some(at)) if at < own => SourceOfWord::Of(0, own + at),
+            _ => SourceOfWord::Zero,
         };
         let words = [couples.rest(), couples.kernel.pitch - couples.whole()].map(|n| n / WORD);
         self.relayouted(&Relayout {
             name: "odd rows as the kernel takes them",
-            from: &[Place::new(address, 2 * couples.own.pitch)],
-            to: Place::new(placed.address(), couples.rest()),
+            from: &[RowOrigin::new(address, 2 * couples.own.pitch)],
+            to: RowOrigin::new(placed.address(), couples.rest()),
             words: couples.own.count / 2 * words[0] + couples.own.count % 2 * words[1],
             word: &word,
         })?;
@@ -297,23 +297,23 @@ impl Job {
     }
 
     /// Couples of rows of a kernel that stores them.
-    fn couples_to<T: Element>(
+    fn couples_to<T: MemoryElement>(
         &mut self,
         buffer: Buffer<T>,
-        couples: Couples,
+        couples: OddRowPairs,
     ) -> Result<Stored<T>, JobError> {
         let placed = self.temporary::<u8>(couples.count() * couples.rest())?;
         let [own, made] = [couples.own, couples.kernel].map(|rows| rows.pitch / WORD);
         let whole = couples.whole() / WORD;
         let word = |at: u64| match at.checked_sub(own) {
-            _ if at < whole => Word::Any,
-            None => Word::Of(0, at - whole),
-            Some(at) => Word::Of(0, made - whole + at),
+            _ if at < whole => SourceOfWord::Any,
+            None => SourceOfWord::Of(0, at - whole),
+            Some(at) => SourceOfWord::Of(0, made - whole + at),
         };
         let relayout = Relayout {
             name: "odd rows as the user has them",
-            from: &[Place::new(placed.address(), couples.rest())],
-            to: Place::new(buffer.address(), 2 * couples.own.pitch),
+            from: &[RowOrigin::new(placed.address(), couples.rest())],
+            to: RowOrigin::new(buffer.address(), 2 * couples.own.pitch),
             words: couples.own.count * own,
             word: &word,
         };
@@ -341,14 +341,14 @@ const PARTS: u64 = 2;
 /// Rows of an odd number of complex numbers that follow each other, two by two: the first begins at a granule, and all of it but its
 /// last number is whole granules.
 #[derive(Clone, Copy, Debug)]
-struct Couples {
-    own: Rows,
-    kernel: Rows,
+struct OddRowPairs {
+    own: ViewRows,
+    kernel: ViewRows,
 }
 
-impl Couples {
+impl OddRowPairs {
     /// If they are, and the kernel's rows are whole granules.
-    fn new(own: Rows, kernel: Rows, granule: u64) -> Option<Self> {
+    fn new(own: ViewRows, kernel: ViewRows, granule: u64) -> Option<Self> {
         let odd = own.start == 0
             && own.pitch == own.bytes
             && own.bytes % granule.max(1) == PARTS * WORD
@@ -374,13 +374,13 @@ impl Couples {
 
     /// The kernel's rows, of which the rest of each couple lies at `rest`.
     fn view(self, job: &mut Job, first: u64, rest: u64, zeros: Option<(u64, u64)>) -> u64 {
-        let rows = Rows {
+        let rows = ViewRows {
             count: self.count(),
             bytes: self.whole(),
             pitch: 2 * self.kernel.pitch,
             ..self.kernel
         };
-        let rest = Rest::Elsewhere {
+        let rest = Gap::Elsewhere {
             address: rest,
             pitch: self.rest(),
             zeros,
@@ -391,9 +391,9 @@ impl Couples {
     }
 }
 
-impl<T: Element> Stored<T> {
+impl<T: MemoryElement> Stored<T> {
     /// The same for a kernel whose results become those of `other`, which stores where these are expected.
-    pub(crate) fn behind<U>(self, mut other: Stored<U>) -> Self {
+    pub(crate) fn retarget<U>(self, mut other: Stored<U>) -> Self {
         other.relayouts.extend(self.relayouts);
         Self {
             address: other.address,
@@ -404,8 +404,8 @@ impl<T: Element> Stored<T> {
 }
 
 /// Rows that follow each other both here and there are one.
-fn joined([own, wanted]: [Rows; 2]) -> [Rows; 2] {
-    let adjacent = |rows: Rows| rows.pitch == rows.bytes;
+fn joined([own, wanted]: [ViewRows; 2]) -> [ViewRows; 2] {
+    let adjacent = |rows: ViewRows| rows.pitch == rows.bytes;
     match adjacent(own) && adjacent(wanted) {
         true => [own.joined(), wanted.joined()],
         false => [own, wanted],
@@ -413,7 +413,7 @@ fn joined([own, wanted]: [Rows; 2]) -> [Rows; 2] {
 }
 
 /// Where the user's array has nothing but rows: the end of the last one, or if the array ends there too, of its granule.
-fn end(own: Rows, granule: u64) -> u64 {
+fn end(own: ViewRows, granule: u64) -> u64 {
     let last = own.start + own.count.saturating_sub(1) * own.pitch + own.bytes;
     match own.total <= last {
         true => last.next_multiple_of(granule.max(1)),
@@ -422,7 +422,7 @@ fn end(own: Rows, granule: u64) -> u64 {
 }
 
 /// Whether rows lie as they are wanted, with nothing wanted beside them that is not theirs: no gaps, whatever lies there.
-fn lies(own: Rows, wanted: Rows, granule: u64) -> bool {
+fn lies(own: ViewRows, wanted: ViewRows, granule: u64) -> bool {
     let one = own.count == 1 && wanted.count == 1;
     own.start == wanted.start
         && (one || own.pitch == wanted.pitch && wanted.pitch == wanted.bytes)
@@ -430,21 +430,21 @@ fn lies(own: Rows, wanted: Rows, granule: u64) -> bool {
 }
 
 /// Whether transfers move the user's rows and nothing beside them: whole granules, or one row with which the array ends.
-fn steps(own: Rows, granule: u64) -> bool {
+fn steps(own: ViewRows, granule: u64) -> bool {
     let last = own.start + own.count.saturating_sub(1) * own.pitch + own.bytes;
     own.is_aligned(granule) && end(own, granule) >= last.next_multiple_of(granule.max(1))
 }
 
 /// Expected cycles of what [`Job::rows_as`] adds for a kernel that loads, or [`Job::rows_to`] for one that stores: a relayout loads
 /// every byte of the one array, stores the other's, and has a program, a launch and ends of its own.
-pub(crate) fn expected(own: Rows, kernels: Rows, machine: &Machine) -> f64 {
+pub(crate) fn expected(own: ViewRows, kernels: ViewRows, machine: &Machine) -> f64 {
     let granule = machine.dma.granule.0;
     let [own, kernels] = joined([own, kernels]);
     if lies(own, kernels, granule) || (steps(own, granule) && kernels.is_aligned(granule)) {
         return 0.0;
     }
     let [from, to] = [own, kernels].map(|rows| rows.count.saturating_mul(rows.pitch));
-    match Couples::new(own, kernels, granule) {
+    match OddRowPairs::new(own, kernels, granule) {
         Some(_) => relayout_cycles((from + to) / 2, machine),
         None => relayout_cycles(from + to, machine),
     }
@@ -467,7 +467,7 @@ const ENDS: u64 = 12;
 /// Bytes of the program of a relayout, about.
 const PROGRAM: u64 = 1600;
 
-impl Place {
+impl RowOrigin {
     /// Rows of so many bytes from one to the next.
     pub(crate) fn new(address: u64, pitch: u64) -> Self {
         Self {

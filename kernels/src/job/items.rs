@@ -6,7 +6,7 @@ use cp2_host::{Buffer, Device, Event, HostStep};
 
 /// Something that a job does.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum JobItem {
     /// The pass of this number.
     Pass(usize),
     /// A step of the control CPU.
@@ -23,13 +23,13 @@ pub(super) struct While {
     name: String,
     word: Buffer<u32>,
     most: u64,
-    items: Vec<Item>,
+    items: Vec<JobItem>,
 }
 
 impl Job {
     /// Lets the control CPU carry out a step when everything before is complete: what is behind waits for it.
     pub fn host_step(&mut self, name: &str, step: HostStep) {
-        self.items.push(Item::Step(name.to_owned(), step));
+        self.items.push(JobItem::Step(name.to_owned(), step));
     }
 
     /// Does what `body` adds to the job again and again, at most `most` times: before each turn the control CPU reads the word, and goes on
@@ -37,7 +37,7 @@ impl Job {
     /// writes the word, before the loop and in it: of a job that is run again it holds what the run before left.
     ///
     /// ```
-    /// use cp2_host::{HostStep, Options};
+    /// use cp2_host::{HostStep, DeviceOptions};
     /// use cp2_kernels::Job;
     /// use cp2_machine::Machine;
     /// use cp2_reference::{Count, Figures, Traffic};
@@ -45,7 +45,7 @@ impl Job {
     ///
     /// // Newton's iteration for the square root of 2, until two steps differ by less than 1e-12.
     /// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
-    /// let mut job = Job::new(vm7.clone(), Options::default());
+    /// let mut job = Job::new(vm7.clone(), DeviceOptions::default());
     /// let a = job.input("a", &[2.0f64], &[1])?;
     /// let x = job.output::<f64>("x", &[1])?;
     /// let more = job.temporary::<u32>(1)?;
@@ -94,7 +94,7 @@ impl Job {
         let made = body(self);
         let items = std::mem::replace(&mut self.items, before);
         made?;
-        self.items.push(Item::While(While {
+        self.items.push(JobItem::While(While {
             name: name.to_owned(),
             word,
             most,
@@ -105,19 +105,19 @@ impl Job {
 
     /// Ends a part of the job, which the report names, when everything before is complete. Nothing behind begins before.
     pub fn mark(&mut self, name: &str) {
-        self.items.push(Item::Mark(name.to_owned()));
+        self.items.push(JobItem::Mark(name.to_owned()));
     }
 
     /// Gives the commands of all items, and says how many turns each loop took, in the order in which they ended.
-    pub(super) fn give(&mut self) -> Result<Vec<u64>, JobError> {
-        let mut giving = Giving::new(&mut self.device, &self.passes);
+    pub(super) fn submit_all(&mut self) -> Result<Vec<u64>, JobError> {
+        let mut giving = CommandIssue::new(&mut self.device, &self.passes);
         giving.all(&self.items)?;
         Ok(giving.turns)
     }
 }
 
 /// Commands being given.
-pub(super) struct Giving<'a> {
+pub(super) struct CommandIssue<'a> {
     device: &'a mut Device,
     passes: &'a [Pass],
     /// What the next command waits for.
@@ -127,7 +127,7 @@ pub(super) struct Giving<'a> {
     turns: Vec<u64>,
 }
 
-impl<'a> Giving<'a> {
+impl<'a> CommandIssue<'a> {
     /// Nothing is given yet.
     pub(super) fn new(device: &'a mut Device, passes: &'a [Pass]) -> Self {
         Self {
@@ -140,28 +140,28 @@ impl<'a> Giving<'a> {
     }
 
     /// Gives items; false if the run has ended before its time.
-    pub(super) fn all(&mut self, items: &[Item]) -> Result<bool, JobError> {
+    pub(super) fn all(&mut self, items: &[JobItem]) -> Result<bool, JobError> {
         for (i, item) in items.iter().enumerate() {
             match item {
-                Item::Pass(pass) => {
+                JobItem::Pass(pass) => {
                     let next = match items.get(i + 1) {
-                        Some(Item::Pass(next)) => self.passes.get(*next),
+                        Some(JobItem::Pass(next)) => self.passes.get(*next),
                         _ => None,
                     };
                     if let Some(pass) = self.passes.get(*pass) {
                         self.pass(pass, next)?;
                     }
                 }
-                Item::Step(name, step) => {
+                JobItem::Step(name, step) => {
                     let step = self.device.host_step(name, step.clone(), &self.after)?;
                     self.after = vec![step];
                 }
-                Item::While(repeated) => {
+                JobItem::While(repeated) => {
                     if !self.repeat(repeated)? {
                         return Ok(false);
                     }
                 }
-                Item::Mark(name) => self.after = vec![self.device.mark(name)?],
+                JobItem::Mark(name) => self.after = vec![self.device.mark(name)?],
             }
         }
         Ok(true)
@@ -176,8 +176,8 @@ impl<'a> Giving<'a> {
                 Some(true) => {}
             }
             // What came of a program in its parts may have been replaced by the turn before.
-            let split = |item: &Item| match item {
-                Item::Pass(pass) => self.passes.get(*pass).is_some_and(|p| p.part.is_some()),
+            let split = |item: &JobItem| match item {
+                JobItem::Pass(pass) => self.passes.get(*pass).is_some_and(|p| p.part.is_some()),
                 _ => false,
             };
             if repeated.items.iter().any(split) {
@@ -205,7 +205,7 @@ impl<'a> Giving<'a> {
             });
             self.loaded = Some(image);
         }
-        self.after = pass.give(self.device, &self.after, next)?;
+        self.after = pass.submit(self.device, &self.after, next)?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::{Job, JobError};
 use cp2_asm::Program;
 use cp2_dma::{Descriptor, Target};
-use cp2_host::{Buffer, Element, HostError};
+use cp2_host::{Buffer, HostError, MemoryElement};
 use cp2_machine::Machine;
 
 /// Bytes of system memory for argument blocks and alignment: they take far less than this.
@@ -47,7 +47,7 @@ impl Job {
     ///
     /// # Errors
     /// System memory is used up.
-    pub(crate) fn room_for<T: Element>(
+    pub(crate) fn room_for<T: MemoryElement>(
         &mut self,
         name: &str,
         values: u64,

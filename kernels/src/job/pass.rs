@@ -1,25 +1,28 @@
 //! A pass of a job.
 
 use cp2_dma::{Descriptor, Direction};
-use cp2_host::nest::{Nest, NestArguments};
+use cp2_host::nest::{GridPlan, NestArguments};
 use cp2_host::paging::{ListedPass, RingPass};
-use cp2_host::{Device, Event, HostError, Limits, PageArguments, PageKernel, Placed, Plan, Views};
+use cp2_host::{
+    Device, Event, HostError, PageArguments, PageKernel, PlacedProgram, StreamPlan, TransferLimits,
+    Views,
+};
 use std::sync::Arc;
 
 /// A pass of a job over its arrays.
 #[derive(Debug)]
 pub struct Pass {
-    pub(super) placed: Placed,
+    pub(super) placed: PlacedProgram,
     pub(super) entry: u32,
     pub(super) name: String,
-    pub(super) work: Work,
+    pub(super) work: PassPaging,
     /// What fills words of its program's data when it begins: names and transfers.
     pub(super) fills: Vec<(String, Descriptor)>,
     /// What of its program is loaded before it if that is not there, if not all.
     pub(super) part: Option<Vec<Descriptor>>,
     /// Where rows lie that it names by addresses beyond system memory, for a machine of such limits.
     pub(super) views: Views,
-    pub(super) limits: Limits,
+    pub(super) limits: TransferLimits,
     /// Whether it computes nothing, but puts an array into another layout.
     pub(super) relayout: bool,
     /// What the report calls it.
@@ -28,11 +31,11 @@ pub struct Pass {
 
 /// How the pages of a pass are moved.
 #[derive(Debug)]
-pub(super) enum Work {
+pub(super) enum PassPaging {
     /// By the host's scheduler.
-    Paged(Box<Plan>, PageArguments),
+    Paged(Box<StreamPlan>, PageArguments),
     /// Block by block through windows.
-    Nest(Box<Nest>, NestArguments),
+    Nest(Box<GridPlan>, NestArguments),
     /// Around a ring of buffers; the descriptor loads its argument block.
     Ring(Box<RingPass>, Descriptor),
     /// Page by page as a list has them.
@@ -42,18 +45,18 @@ pub(super) enum Work {
 impl Pass {
     /// How the host's scheduler pages it, if it does.
     #[must_use]
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&StreamPlan> {
         match &self.work {
-            Work::Paged(plan, _) => Some(plan),
-            Work::Nest(..) | Work::Ring(..) | Work::Listed(..) => None,
+            PassPaging::Paged(plan, _) => Some(plan),
+            PassPaging::Nest(..) | PassPaging::Ring(..) | PassPaging::Listed(..) => None,
         }
     }
 
     /// Its pages as data, if they are.
     #[must_use]
-    pub fn nest(&self) -> Option<&Nest> {
+    pub fn nest(&self) -> Option<&GridPlan> {
         match &self.work {
-            Work::Nest(nest, _) => Some(nest),
+            PassPaging::Nest(nest, _) => Some(nest),
             _ => None,
         }
     }
@@ -66,14 +69,14 @@ impl Pass {
 
     /// The program.
     #[must_use]
-    pub fn program(&self) -> &Placed {
+    pub fn program(&self) -> &PlacedProgram {
         &self.placed
     }
 
     /// What loads its argument block while the pass before it ends, if that is so.
     fn informed(&self) -> Option<&Descriptor> {
         match &self.work {
-            Work::Ring(ring, arguments) if ring.is_informed() => Some(arguments),
+            PassPaging::Ring(ring, arguments) if ring.args_early() => Some(arguments),
             _ => None,
         }
     }
@@ -90,14 +93,14 @@ impl Pass {
 
     /// Whether its first pages are loaded while the pass before it ends.
     pub(crate) fn is_begun(&self) -> bool {
-        matches!(&self.work, Work::Ring(ring, _) if ring.is_begun())
+        matches!(&self.work, PassPaging::Ring(ring, _) if ring.starts_early())
     }
 
     /// How many pages of the pass behind it are loaded before its own first one is done.
     pub(crate) fn next_at_once(&self) -> u64 {
         match &self.work {
-            Work::Paged(..) | Work::Nest(..) | Work::Listed(..) => 0,
-            Work::Ring(ring, _) => ring.next_at_once(),
+            PassPaging::Paged(..) | PassPaging::Nest(..) | PassPaging::Listed(..) => 0,
+            PassPaging::Ring(ring, _) => ring.count_immediate_loads(),
         }
     }
 
@@ -105,10 +108,10 @@ impl Pass {
     #[must_use]
     pub fn pages(&self) -> u64 {
         match &self.work {
-            Work::Paged(plan, _) => plan.pages().len(),
-            Work::Nest(nest, _) => nest.len(),
-            Work::Ring(ring, _) => ring.count(),
-            Work::Listed(listed) => listed.pages.len() as u64,
+            PassPaging::Paged(plan, _) => plan.pages().len(),
+            PassPaging::Nest(nest, _) => nest.len(),
+            PassPaging::Ring(ring, _) => ring.count(),
+            PassPaging::Listed(listed) => listed.pages.len() as u64,
         }
     }
 
@@ -116,10 +119,10 @@ impl Pass {
     #[must_use]
     pub fn buffers(&self) -> usize {
         match &self.work {
-            Work::Paged(plan, _) => plan.degree(),
-            Work::Nest(nest, _) => nest.degree(),
-            Work::Ring(ring, _) => ring.buffers(),
-            Work::Listed(listed) => listed.buffers,
+            PassPaging::Paged(plan, _) => plan.degree(),
+            PassPaging::Nest(nest, _) => nest.degree(),
+            PassPaging::Ring(ring, _) => ring.buffers(),
+            PassPaging::Listed(listed) => listed.buffers,
         }
     }
 
@@ -136,10 +139,10 @@ impl Pass {
     #[must_use]
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
-            Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
-            Work::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Load, page))),
-            Work::Ring(ring, _) => self.lying(ring.loads(page, self.limits.levels)),
-            Work::Listed(listed) => listed.loads(page),
+            PassPaging::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
+            PassPaging::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Load, page))),
+            PassPaging::Ring(ring, _) => self.lying(ring.loads(page, self.limits.levels)),
+            PassPaging::Listed(listed) => listed.loads(page),
         }
     }
 
@@ -147,10 +150,12 @@ impl Pass {
     #[must_use]
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
-            Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
-            Work::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Store, page))),
-            Work::Ring(ring, _) => self.lying(ring.stores(page, self.limits.levels)),
-            Work::Listed(listed) => listed.stores(page),
+            PassPaging::Paged(plan, _) => {
+                transfers(plan.pages().get(page).map(|p| plan.stores(&p)))
+            }
+            PassPaging::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Store, page))),
+            PassPaging::Ring(ring, _) => self.lying(ring.stores(page, self.limits.levels)),
+            PassPaging::Listed(listed) => listed.stores(page),
         }
     }
 
@@ -172,7 +177,7 @@ impl Pass {
 
     /// Gives its commands, which wait for `after`; the program is loaded.
     /// Returns what the `next` pass waits for.
-    pub(super) fn give(
+    pub(super) fn submit(
         &self,
         device: &mut Device,
         after: &[Event],
@@ -188,24 +193,24 @@ impl Pass {
             entry: self.entry,
         };
         Ok(match &self.work {
-            Work::Paged(plan, arguments) => {
+            PassPaging::Paged(plan, arguments) => {
                 let pages = device.pages(plan, &kernel, arguments, after)?;
                 pages.events().to_vec()
             }
-            Work::Nest(nest, arguments) => {
+            PassPaging::Nest(nest, arguments) => {
                 let pages = device.sweeps(nest, &kernel, arguments, after)?;
                 pages.events().to_vec()
             }
-            Work::Ring(ring, arguments) => {
+            PassPaging::Ring(ring, arguments) => {
                 let mut after = after.to_vec();
-                if !ring.is_informed() {
+                if !ring.args_early() {
                     after.push(device.dma("arguments", arguments.clone(), &after)?);
                 }
                 let next = next.and_then(Self::informed);
-                let ends = ring.give(device, &kernel, &after, next, &self.views)?;
+                let ends = ring.submit(device, &kernel, &after, next, &self.views)?;
                 ends.to_vec()
             }
-            Work::Listed(listed) => listed.give(device, &kernel, after)?.to_vec(),
+            PassPaging::Listed(listed) => listed.submit(device, &kernel, after)?.to_vec(),
         })
     }
 }

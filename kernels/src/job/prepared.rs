@@ -1,8 +1,8 @@
 //! Jobs that are carried out again and again.
 
 use super::{Job, JobError};
-use cp2_host::emit::Array;
-use cp2_host::{Buffer, Element, RunReport};
+use cp2_host::emit::EmittedArray;
+use cp2_host::{Buffer, MemoryElement, RunReport};
 
 /// A job whose device, programs and arrays stay from run to run. Each is a run
 /// of its own, from cycle 0, with the report that a new job's would be; what the
@@ -13,13 +13,13 @@ use cp2_host::{Buffer, Element, RunReport};
 /// wrote may find what the run before left.
 ///
 /// ```
-/// use cp2_host::Options;
-/// use cp2_kernels::dsp::{Map, MapOp};
+/// use cp2_host::DeviceOptions;
+/// use cp2_kernels::dsp::{ElementwisePlan, MapOp};
 /// use cp2_machine::Machine;
 ///
 /// let vm7 = Machine::builtin("vm7").unwrap();
-/// let product = Map::new(MapOp::Multiply, 64, vm7.into())?;
-/// let (job, _) = product.job(&[&[1.0; 64], &[2.0; 64]], Options::default())?;
+/// let product = ElementwisePlan::new(MapOp::Multiply, 64, vm7.into())?;
+/// let (job, _) = product.job(&[&[1.0; 64], &[2.0; 64]], DeviceOptions::default())?;
 /// let mut job = job.prepare();
 /// let first = job.run()?;
 /// // The second factor alone is another one.
@@ -40,13 +40,13 @@ pub struct PreparedJob {
 impl PreparedJob {
     /// The user's arrays that are written, in the order in which the job takes them.
     #[must_use]
-    pub fn inputs(&self) -> &[Array] {
+    pub fn inputs(&self) -> &[EmittedArray] {
         &self.job.inputs
     }
 
     /// The results.
     #[must_use]
-    pub fn outputs(&self) -> &[Array] {
+    pub fn outputs(&self) -> &[EmittedArray] {
         &self.job.outputs
     }
 
@@ -54,7 +54,7 @@ impl PreparedJob {
     ///
     /// # Errors
     /// No input of that name, or one of another type or length.
-    pub fn write<I: Element>(&mut self, name: &str, values: &[I]) -> Result<(), JobError> {
+    pub fn write<I: MemoryElement>(&mut self, name: &str, values: &[I]) -> Result<(), JobError> {
         let array = whole(&self.job.inputs, "input", name, values)?;
         Ok(self.job.device.write(array, values)?)
     }
@@ -63,7 +63,7 @@ impl PreparedJob {
     ///
     /// # Errors
     /// No input of that name, one of another type, or one that ends before.
-    pub fn write_part<I: Element>(
+    pub fn write_part<I: MemoryElement>(
         &mut self,
         name: &str,
         from: u64,
@@ -79,7 +79,7 @@ impl PreparedJob {
     /// # Errors
     /// The device refuses a command.
     pub fn run(&mut self) -> Result<RunReport, JobError> {
-        self.job.give()?;
+        self.job.submit_all()?;
         Ok(self.job.device.finish_and_restart()?)
     }
 
@@ -87,7 +87,7 @@ impl PreparedJob {
     ///
     /// # Errors
     /// No output of that name, or one of another type or length.
-    pub fn read<O: Element>(&self, name: &str, values: &mut [O]) -> Result<(), JobError> {
+    pub fn read<O: MemoryElement>(&self, name: &str, values: &mut [O]) -> Result<(), JobError> {
         let array = whole(&self.job.outputs, "output", name, values)?;
         Ok(self.job.device.fetch(array, values)?)
     }
@@ -96,7 +96,7 @@ impl PreparedJob {
     ///
     /// # Errors
     /// No output of that name, one of another type, or one that ends before.
-    pub fn read_part<O: Element>(
+    pub fn read_part<O: MemoryElement>(
         &self,
         name: &str,
         from: u64,
@@ -108,8 +108,8 @@ impl PreparedJob {
 }
 
 /// The array of that name, which is as long as the values.
-fn whole<T: Element>(
-    arrays: &[Array],
+fn whole<T: MemoryElement>(
+    arrays: &[EmittedArray],
     kind: &'static str,
     name: &str,
     values: &[T],
@@ -129,8 +129,8 @@ fn whole<T: Element>(
 }
 
 /// As many values of the array of that name.
-fn part<T: Element>(
-    arrays: &[Array],
+fn part<T: MemoryElement>(
+    arrays: &[EmittedArray],
     kind: &'static str,
     name: &str,
     (from, values): (u64, &[T]),
@@ -138,7 +138,10 @@ fn part<T: Element>(
     let array = found::<T>(arrays, kind, name)?;
     let (count, len) = (values.len() as u64, array.len());
     if from.checked_add(count).is_some_and(|end| end <= len) {
-        return Ok(Buffer::at(array.address() + from * T::BYTES as u64, count));
+        return Ok(Buffer::from_address(
+            array.address() + from * T::BYTES as u64,
+            count,
+        ));
     }
     Err(JobError::Length {
         kind,
@@ -150,8 +153,8 @@ fn part<T: Element>(
 }
 
 /// The array of that name and type.
-fn found<T: Element>(
-    arrays: &[Array],
+fn found<T: MemoryElement>(
+    arrays: &[EmittedArray],
     kind: &'static str,
     name: &str,
 ) -> Result<Buffer<T>, JobError> {
@@ -171,5 +174,5 @@ fn found<T: Element>(
             expected: array.element.clone(),
         });
     }
-    Ok(Buffer::at(array.address, array.bytes / bytes))
+    Ok(Buffer::from_address(array.address, array.bytes / bytes))
 }

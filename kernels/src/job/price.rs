@@ -1,10 +1,10 @@
 //! What a job should take.
 
-use super::items::{Giving, Item};
-use super::pass::{Pass, Work};
+use super::items::{CommandIssue, JobItem};
+use super::pass::{Pass, PassPaging};
 use super::{Job, JobError};
-use cp2_emu::count::Uncounted;
-use cp2_host::paging::Kernel;
+use cp2_emu::cycles::Uncounted;
+use cp2_host::paging::KernelEntryPoint;
 use cp2_host::{Device, KernelSteps};
 use cp2_machine::Cycles;
 use cp2_reference::{Count, Figures, Traffic};
@@ -48,13 +48,13 @@ impl Job {
     /// A device that has been given the commands of the job, and computes nothing.
     fn forecast(&self) -> Result<Device, Unpriced> {
         let kernels = self.items.iter().filter_map(|item| match item {
-            Item::Pass(pass) => self.passes.get(*pass),
+            JobItem::Pass(pass) => self.passes.get(*pass),
             _ => None,
         });
         let steps = kernels.map(|pass| self.steps(pass));
         let steps: Vec<KernelSteps> = steps.collect::<Result<_, _>>()?;
         let mut device = Device::forecast(self.machine().clone(), steps);
-        Giving::new(&mut device, &self.passes).all(&self.items)?;
+        CommandIssue::new(&mut device, &self.passes).all(&self.items)?;
         Ok(device)
     }
 
@@ -79,12 +79,12 @@ impl Job {
             let bytes = u32::try_from(fill.run).unwrap_or(u32::MAX);
             (fill.local, fill.local.saturating_add(bytes))
         });
-        let kernel = Kernel::new(&pass.placed.program, pass.entry).filled(filled);
+        let kernel = KernelEntryPoint::new(&pass.placed.program, pass.entry).filled(filled);
         Ok(match &pass.work {
-            Work::Ring(ring, _) => Box::new(ring.steps(&kernel, machine)?),
-            Work::Paged(plan, _) => Box::new(kernel.paged(plan, machine)?),
-            Work::Nest(nest, _) => Box::new(kernel.nested(nest, machine)?),
-            Work::Listed(listed) => {
+            PassPaging::Ring(ring, _) => Box::new(ring.steps(&kernel, machine)?),
+            PassPaging::Paged(plan, _) => Box::new(kernel.paged(plan, machine)?),
+            PassPaging::Nest(nest, _) => Box::new(kernel.nested(nest, machine)?),
+            PassPaging::Listed(listed) => {
                 let steps = listed.steps.clone();
                 Box::new((0..steps.len()).map(move |i| steps[i]))
             }

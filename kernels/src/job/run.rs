@@ -1,7 +1,7 @@
 //! What a job leaves.
 
 use super::Pass;
-use cp2_host::{Buffer, Element, HostError, Imprint, Run};
+use cp2_host::{Buffer, FinishedRun, HostError, Imprint, MemoryElement};
 use cp2_machine::Cycles;
 use cp2_reference::Figures;
 
@@ -21,7 +21,7 @@ pub struct KernelRun<O> {
     /// What it should have taken, the price of its plan: none where what was computed decided how often something was done.
     pub expected: Option<Cycles>,
     /// What was measured; its report has cycles and causes.
-    pub run: Run,
+    pub run: FinishedRun,
 }
 
 impl<O> KernelRun<O> {
@@ -50,7 +50,7 @@ impl<O> KernelRun<O> {
     /// Those of `change`.
     pub fn with_output<P, E>(
         self,
-        change: impl FnOnce(O, &Run) -> Result<P, E>,
+        change: impl FnOnce(O, &FinishedRun) -> Result<P, E>,
     ) -> Result<KernelRun<P>, E> {
         let run = &self.run;
         Ok(KernelRun {
@@ -65,7 +65,7 @@ impl<O> KernelRun<O> {
     }
 }
 
-impl<T: Element> KernelRun<Buffer<T>> {
+impl<T: MemoryElement> KernelRun<Buffer<T>> {
     /// The run with its result as values of the host, all of them at once.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! Words of a kernel that are known when its pass begins.
 
-use super::items::Item;
+use super::items::JobItem;
 use super::{Job, JobError};
 use cp2_dma::{Descriptor, Target};
-use cp2_host::{Buffer, Element};
+use cp2_host::{Buffer, MemoryElement};
 
 impl Job {
     /// Lets the pass that was added last be given words at run time: when it begins, those at `label` in the data of its program are filled
@@ -14,10 +14,14 @@ impl Job {
     ///
     /// # Errors
     /// No pass was added last; words that are not in the program's data, or no whole granules.
-    pub fn fill<T: Element>(&mut self, label: &str, array: Buffer<T>) -> Result<(), JobError> {
+    pub fn fill<T: MemoryElement>(
+        &mut self,
+        label: &str,
+        array: Buffer<T>,
+    ) -> Result<(), JobError> {
         let granule = self.machine().dma.granule.0.max(1);
         let pass = match self.items.last() {
-            Some(Item::Pass(pass)) => self.passes.get_mut(*pass),
+            Some(JobItem::Pass(pass)) => self.passes.get_mut(*pass),
             _ => None,
         };
         let (address, bytes) = (array.address(), array.bytes());

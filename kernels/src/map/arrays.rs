@@ -3,9 +3,9 @@
 use super::{ElementType, MapError, Mapped};
 use crate::job::Job;
 use cp2_asm::Program;
-use cp2_host::nest::{AXES, Edge, Field, Sweep, Table};
+use cp2_host::nest::{AXES, BoundaryRule, ConstantTable, GridField, GridPass};
 use cp2_host::paging::aligned;
-use cp2_host::{Buffer, Options, Placed};
+use cp2_host::{Buffer, DeviceOptions, PlacedProgram};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct ArrayId(usize);
 
 /// An array as a pass takes it.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct PassArray {
     /// The array.
     pub array: ArrayId,
     /// Elements of a block along each axis; one alone takes the whole array as one row.
@@ -23,10 +23,10 @@ pub struct Stream {
     /// Elements of the halo on either side along each axis; none, or as many as the array has axes.
     pub halo: Vec<u64>,
     /// What lies beyond the array.
-    pub edge: Edge,
+    pub edge: BoundaryRule,
 }
 
-impl Stream {
+impl PassArray {
     /// Blocks without halo.
     #[must_use]
     pub fn new(array: ArrayId, block: &[u64]) -> Self {
@@ -34,7 +34,7 @@ impl Stream {
             array,
             block: block.to_vec(),
             halo: Vec::new(),
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
         }
     }
 }
@@ -43,9 +43,9 @@ impl Stream {
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
     /// Inputs, in the order of the arguments.
-    pub inputs: Vec<Stream>,
+    pub inputs: Vec<PassArray>,
     /// Outputs, in the order of the arguments.
-    pub outputs: Vec<Stream>,
+    pub outputs: Vec<PassArray>,
     /// What lies in DMEM throughout.
     pub tables: Vec<ArrayId>,
     /// Whether output `i` is left where the block of input `i` was.
@@ -56,7 +56,7 @@ pub struct Streams {
 #[derive(Debug)]
 pub struct Arrays {
     job: Job,
-    known: Vec<Known>,
+    known: Vec<AllocatedArray>,
     outputs: Vec<usize>,
     /// Passes that make the clamped margins of rows.
     clamps: usize,
@@ -64,16 +64,16 @@ pub struct Arrays {
 
 /// An array in system memory.
 #[derive(Debug)]
-struct Known {
+struct AllocatedArray {
     name: String,
     element: ElementType,
     shape: Vec<u64>,
     buffer: Buffer<u8>,
 }
 
-impl Known {
+impl AllocatedArray {
     /// The array in blocks: those of one axis take any array as one row.
-    fn cut(&self, block: &[u64]) -> Result<Field, MapError> {
+    fn cut(&self, block: &[u64]) -> Result<GridField, MapError> {
         let shape = match block {
             [_] => [
                 1,
@@ -86,14 +86,20 @@ impl Known {
             }
         };
         let block = axes(&self.name, block, 1)?;
-        Ok(Field::new(&self.name, 0, self.element.bytes, shape, block))
+        Ok(GridField::new(
+            &self.name,
+            0,
+            self.element.bytes,
+            shape,
+            block,
+        ))
     }
 }
 
 impl Arrays {
     /// No arrays and no passes.
     #[must_use]
-    pub fn new(machine: Arc<Machine>, options: Options) -> Self {
+    pub fn new(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         Self {
             job: Job::new(machine, options),
             known: Vec::new(),
@@ -109,7 +115,7 @@ impl Arrays {
         shape: &[u64],
         buffer: Buffer<u8>,
     ) -> ArrayId {
-        self.known.push(Known {
+        self.known.push(AllocatedArray {
             name: name.to_owned(),
             element,
             shape: shape.to_vec(),
@@ -176,7 +182,11 @@ impl Arrays {
     ///
     /// # Errors
     /// It does not run on the machine or does not fit its memories.
-    pub fn kernel(&mut self, name: &str, program: &Arc<Program>) -> Result<Placed, MapError> {
+    pub fn kernel(
+        &mut self,
+        name: &str,
+        program: &Arc<Program>,
+    ) -> Result<PlacedProgram, MapError> {
         Ok(self.job.program(name, program)?)
     }
 
@@ -192,10 +202,10 @@ impl Arrays {
     /// The arrays do not fit each other or the machine.
     pub fn pass(
         &mut self,
-        kernel: &Placed,
+        kernel: &PlacedProgram,
         entry: u32,
         streams: Streams,
-        how: Sweep,
+        how: GridPass,
         reduce: bool,
     ) -> Result<(), MapError> {
         let mut sweep = how;
@@ -213,7 +223,7 @@ impl Arrays {
             let before = self.job.passes().len();
             let windows = self.job.windows(field, address, (sweep.march, reduce))?;
             // Of rows that the DMA moves it is the clamped edge alone that takes a pass.
-            if whole && stream.edge == Edge::Clamp {
+            if whole && stream.edge == BoundaryRule::Clamp {
                 self.clamps += self.job.passes().len() - before;
             }
             sweep.inputs.push(windows);
@@ -228,14 +238,14 @@ impl Arrays {
         }
         for table in &streams.tables {
             let known = &self.known[table.0];
-            sweep.tables.push(Table {
+            sweep.tables.push(ConstantTable {
                 name: known.name.clone(),
                 system: known.buffer.address(),
                 bytes: known.buffer.bytes(),
             });
         }
         if streams.in_place {
-            sweep = sweep.in_place();
+            sweep = sweep.compute_in_place();
         }
         sweep.zeros = self.job.edge_zeros()?;
         if let (true, Some(output)) = (reduce, sweep.outputs.first()) {

@@ -1,12 +1,12 @@
 //! Property tests of a kernel against a Rust closure (feature `testing`).
 
-mod inputs;
+mod neighbourhood;
 
-pub use inputs::{Around, Inputs};
+pub use neighbourhood::{Inputs, Neighbourhood};
 
 use super::{ArrayJob, ElementType, Input, Mapped, Output, map};
 use cp2_asm::Program;
-use cp2_host::nest::Edge;
+use cp2_host::nest::BoundaryRule;
 use cp2_host::testing::{Tolerance, on_both_engines};
 use cp2_machine::Machine;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ pub struct KernelTest {
     /// Elements of the inputs' halo along each axis.
     pub halo: Vec<u64>,
     /// What lies beyond the inputs.
-    pub edge: Edge,
+    pub edge: BoundaryRule,
     /// Largest extent to try along each axis.
     pub most: Vec<u64>,
     /// Arrays to try.
@@ -55,7 +55,7 @@ impl KernelTest {
             block: block.to_vec(),
             output_block: None,
             halo: vec![0; block.len()],
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
             most: block.iter().map(most).collect(),
             cases: 32,
             tolerance: Tolerance::Exact,
@@ -64,7 +64,7 @@ impl KernelTest {
 
     /// The same with a halo and what lies beyond the edges.
     #[must_use]
-    pub fn halo(mut self, halo: &[u64], edge: Edge) -> Self {
+    pub fn halo(mut self, halo: &[u64], edge: BoundaryRule) -> Self {
         self.halo = halo.to_vec();
         self.edge = edge;
         self
@@ -122,7 +122,7 @@ impl fmt::Display for KernelFailure {
 impl std::error::Error for KernelFailure {}
 
 /// Runs the kernel on arrays of random extents and floats from `elements`, and compares its one output with what `reference`
-/// makes of the inputs: [`Inputs::each`] goes by elements and their neighbours, [`Inputs::blocks`] by blocks. The arrays are the same in every
+/// makes of the inputs: [`Inputs::map_elements`] goes by elements and their neighbours, [`Inputs::blocks`] by blocks. The arrays are the same in every
 /// run of the test. Checkers are on: whatever they find is a failure, and so is any difference to a run without them on the
 /// fast engine.
 ///
@@ -148,7 +148,7 @@ impl std::error::Error for KernelFailure {}
 /// let vm7 = cp2_machine::Machine::builtin("vm7").unwrap();
 /// // A block of four floats: word 2 of the arguments counts blocks.
 /// let test = KernelTest::new("double", &[4]);
-/// check_kernel(program.into(), vm7.into(), &test, NORMAL, |x| x.each(|at| 2.0 * at.here(0)))?;
+/// check_kernel(program.into(), vm7.into(), &test, NORMAL, |x| x.map_elements(|at| 2.0 * at.center_element(0)))?;
 /// # Ok::<(), cp2_kernels::map::KernelFailure>(())
 /// ```
 ///
@@ -310,7 +310,7 @@ fn judge(
         ));
     }
     let both = expected.iter().zip(&got);
-    for (at, (expected, got)) in inputs::places(&made).zip(both) {
+    for (at, (expected, got)) in neighbourhood::places(&made).zip(both) {
         if !test.tolerance.accepts(*expected, *got) {
             return Err(format!(
                 "element {at:?}: the kernel gives {got:?}, the reference {expected:?}"

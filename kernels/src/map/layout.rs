@@ -4,8 +4,8 @@
 //! only the columns beyond the edges may need one, where these are other elements than zeros: a *margin* of each row.
 
 use crate::job::{Job, JobError};
-use crate::relayout::{Made, Place, Relayout, WORD, Word};
-use cp2_host::nest::{AXES, Edge, Field, March, Strip};
+use crate::relayout::{CompiledRelayout, Relayout, RowOrigin, SourceOfWord, WORD};
+use cp2_host::nest::{AXES, BoundaryRule, GridField, March, Strip};
 
 /// Quads that kernels load.
 const QUAD: u64 = 16;
@@ -14,24 +14,24 @@ const X: usize = AXES - 1;
 
 /// How a row of an array goes on.
 #[derive(Clone, Copy)]
-struct Row {
+struct RowContinuation {
     /// Words of an element, and elements of a row.
     words: i64,
     elements: i64,
-    edge: Edge,
+    edge: BoundaryRule,
 }
 
-impl Row {
+impl RowContinuation {
     /// What the word at an index is that counts from column 0, negative before it.
-    fn word(self, index: i64) -> Word {
+    fn word(self, index: i64) -> SourceOfWord {
         let (element, part) = (index.div_euclid(self.words), index.rem_euclid(self.words));
         let element = match self.edge {
             _ if (0..self.elements).contains(&element) => element,
-            Edge::Zero => return Word::Zero,
-            Edge::Clamp => element.clamp(0, self.elements - 1),
-            Edge::Periodic => element.rem_euclid(self.elements),
+            BoundaryRule::Zero => return SourceOfWord::Zero,
+            BoundaryRule::Clamp => element.clamp(0, self.elements - 1),
+            BoundaryRule::Periodic => element.rem_euclid(self.elements),
         };
-        Word::Of(0, (element * self.words + part) as u64)
+        SourceOfWord::Of(0, (element * self.words + part) as u64)
     }
 }
 
@@ -39,26 +39,26 @@ impl Job {
     /// What windows load of an array at an address, of pages that march or do not; of a reduction nothing but the array and its edges may be in them.
     pub(crate) fn windows(
         &mut self,
-        mut field: Field,
+        mut field: GridField,
         address: u64,
         (march, reduce): (Option<March>, bool),
-    ) -> Result<Field, JobError> {
+    ) -> Result<GridField, JobError> {
         let granule = self.machine().dma.granule.0.max(1);
         let quad = QUAD.max(granule);
         let sections = self.machine().cp2.sections.max(1) as u64;
         if field.halo == [0; AXES] && !reduce {
             // Nobody sees what lies beyond.
-            field.edge = Edge::Zero;
+            field.edge = BoundaryRule::Zero;
         }
         let lines = field.shape[0] * field.shape[1];
         let row = field.shape[X] * field.element;
-        field.strips = Field::new("", address, field.element, field.shape, field.block).strips;
+        field.strips = GridField::new("", address, field.element, field.shape, field.block).strips;
         let whole = row.is_multiple_of(granule);
-        let free = lines == 1 && field.halo[X] == 0 && !reduce && field.edge == Edge::Zero;
+        let free = lines == 1 && field.halo[X] == 0 && !reduce && field.edge == BoundaryRule::Zero;
         if free {
-            return Ok(field.owning_its_granule(granule));
+            return Ok(field.keep_whole_granule(granule));
         }
-        let repeats = field.edge == Edge::Clamp && !field.element.is_multiple_of(granule);
+        let repeats = field.edge == BoundaryRule::Clamp && !field.element.is_multiple_of(granule);
         if whole && !repeats {
             return Ok(field);
         }
@@ -71,20 +71,22 @@ impl Job {
         };
         let end = (field.blocks(X) + beyond) * field.block[X] * field.element;
         let end = end.next_multiple_of(quad) + lead;
-        let of = Row {
+        let of = RowContinuation {
             words: (field.element / WORD).max(1) as i64,
             elements: field.shape[X] as i64,
             edge: field.edge,
         };
         let (from, to, first) = match (whole || lines == 1, field.edge) {
             // The margin behind the last whole granule, and that before the row.
-            (true, Edge::Zero) => (0, row.next_multiple_of(granule), row / granule * granule),
+            (true, BoundaryRule::Zero) => {
+                (0, row.next_multiple_of(granule), row / granule * granule)
+            }
             (true, _) => (
                 lead,
                 end.max(row.next_multiple_of(quad)),
                 row / granule * granule,
             ),
-            (false, Edge::Zero) => (0, row.next_multiple_of(quad), 0),
+            (false, BoundaryRule::Zero) => (0, row.next_multiple_of(quad), 0),
             (false, _) => (lead, end.max(row.next_multiple_of(quad)), 0),
         };
         // A margin has `from` bytes before column 0 and those from `first` on.
@@ -103,8 +105,8 @@ impl Job {
         };
         self.relayouted(&Relayout {
             name: "edges as the kernel takes them",
-            from: &[Place::new(address, row)],
-            to: Place::new(placed, pitch),
+            from: &[RowOrigin::new(address, row)],
+            to: RowOrigin::new(placed, pitch),
             words: lines * pitch / WORD,
             word: &word,
         })?;
@@ -131,15 +133,16 @@ impl Job {
     /// Where blocks are stored of an array at an address, and what is left to do then.
     pub(crate) fn blocks(
         &mut self,
-        mut field: Field,
+        mut field: GridField,
         address: u64,
-    ) -> Result<(Field, Option<Made>), JobError> {
+    ) -> Result<(GridField, Option<CompiledRelayout>), JobError> {
         let granule = self.machine().dma.granule.0.max(1);
         let row = field.shape[X] * field.element;
         let lines = field.shape[0] * field.shape[1];
         if lines == 1 || row.is_multiple_of(granule) {
-            field.strips = Field::new("", address, field.element, field.shape, field.block).strips;
-            return Ok((field.owning_its_granule(granule), None));
+            field.strips =
+                GridField::new("", address, field.element, field.shape, field.block).strips;
+            return Ok((field.keep_whole_granule(granule), None));
         }
         let pitch = row.next_multiple_of(QUAD.max(granule));
         let placed = self.temporary::<u8>(lines * pitch)?.address();
@@ -152,10 +155,10 @@ impl Job {
         }];
         let relayout = Relayout {
             name: "rows as the user has them",
-            from: &[Place::new(placed, pitch)],
-            to: Place::new(address, row),
+            from: &[RowOrigin::new(placed, pitch)],
+            to: RowOrigin::new(address, row),
             words: lines * row / WORD,
-            word: &|at| Word::Of(0, at),
+            word: &|at| SourceOfWord::Of(0, at),
         };
         let relayout = relayout.make(self.machine())?;
         Ok((field, Some(relayout)))

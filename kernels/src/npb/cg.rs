@@ -14,17 +14,21 @@
 
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
-use crate::sparse::vectors::Kernel;
-use crate::sparse::{IterationPlan, Operators, Packing, Product, SparseError, quotient};
-use cp2_host::{Buffer, Options};
+use crate::sparse::vector_passes::VectorKernel;
+use crate::sparse::{IterationPlan, Operators, PackedMatrix, Packing, SparseError, quotient};
+use cp2_host::{Buffer, DeviceOptions};
 use cp2_machine::{Class, Cycles, Machine};
-use cp2_problems::npb::cg::{Benchmark, CgProblem};
-use cp2_problems::{Data, Problem};
+use cp2_problems::npb::cg::{CgClass, CgProblem};
+use cp2_problems::{NamedArrays, Problem};
 use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseProduct, SparseSolver};
 use std::sync::Arc;
 
 /// The passes of which a step consists beside its product.
-const STEP: [Kernel; 3] = [Kernel::DOT, Kernel::RESIDUAL, Kernel::STEP];
+const STEP: [VectorKernel; 3] = [
+    VectorKernel::DOT,
+    VectorKernel::RESIDUAL,
+    VectorKernel::STEP,
+];
 
 /// Planned inverse iterations.
 #[derive(Debug)]
@@ -57,7 +61,7 @@ impl InverseIterations {
 
     /// The packed matrix.
     #[must_use]
-    pub fn product(&self) -> &Product {
+    pub fn product(&self) -> &PackedMatrix {
         &self.iteration.product
     }
 
@@ -71,7 +75,7 @@ impl InverseIterations {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let matrix = self.problem.matrix();
-        let (steps, found) = (Benchmark::STEPS, matrix.significant());
+        let (steps, found) = (CgClass::STEPS, matrix.significant());
         SparseSolver::new(
             SparseMethod::Inverse { steps },
             matrix.rows(),
@@ -98,19 +102,19 @@ impl InverseIterations {
     pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let product = self.iteration.product.operations();
         let pass = |kernel| self.iteration.vectors.operations(kernel);
-        let mut all = vec![pass(Kernel::SCALED)];
+        let mut all = vec![pass(VectorKernel::SCALED)];
         for _ in 0..self.problem.iterations() {
-            for step in 0..Benchmark::STEPS {
+            for step in 0..CgClass::STEPS {
                 all.push(product.clone());
                 let last = if step == 0 {
-                    Kernel::FIRST_STEP
+                    VectorKernel::FIRST_STEP
                 } else {
-                    Kernel::STEP
+                    VectorKernel::STEP
                 };
-                all.extend([Kernel::DOT, Kernel::RESIDUAL, last].map(pass));
+                all.extend([VectorKernel::DOT, VectorKernel::RESIDUAL, last].map(pass));
             }
             all.push(product.clone());
-            all.extend([Kernel::ERRORS, Kernel::SCALED].map(pass));
+            all.extend([VectorKernel::ERRORS, VectorKernel::SCALED].map(pass));
         }
         all
     }
@@ -123,7 +127,7 @@ impl InverseIterations {
         let machine = self.iteration.used.clone();
         let rows = self.problem.matrix().rows();
         Method::new(&machine, recipe, costs, move |input, options| {
-            Ok(self.task(input.sized("x", rows)?, options)?)
+            Ok(self.task(input.get_sized("x", rows)?, options)?)
         })
     }
 
@@ -131,7 +135,7 @@ impl InverseIterations {
     ///
     /// # Errors
     /// System memory is used up.
-    pub fn task(&self, x: &[f32], options: Options) -> Result<Task, SparseError> {
+    pub fn task(&self, x: &[f32], options: DeviceOptions) -> Result<Task, SparseError> {
         let (rows, count) = (self.problem.matrix().rows(), self.problem.iterations());
         let mut job = Job::new(self.iteration.used.clone(), options);
         let [own, wide] = self.iteration.vectors.rows();
@@ -140,7 +144,7 @@ impl InverseIterations {
         let zeta = job.output::<f64>("zeta", &[count as u64])?;
         let rnorm = job.output::<f64>("rnorm", &[count as u64])?;
         let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
-        let mut making = Making {
+        let mut making = CgJobBuilder {
             operators: Operators {
                 product: self.iteration.product.place(&mut job)?,
                 vectors: self.iteration.vectors.place(&mut job)?,
@@ -157,7 +161,7 @@ impl InverseIterations {
         };
         making.begin(given)?;
         for number in 0..count {
-            for step in 0..Benchmark::STEPS {
+            for step in 0..CgClass::STEPS {
                 making.step(step == 0)?;
             }
             let to = if number + 1 == count {
@@ -170,15 +174,15 @@ impl InverseIterations {
         let mut job = making.job;
         let x = job.deliver(result)?;
         Ok(Task::reading(job, move |run| {
-            let data = Data::of("zeta", &[count], run.read(zeta)?);
-            let data = data.with("rnorm", &[count], run.read(rnorm)?);
-            Ok(data.with("x", &[rows], run.read(x)?))
+            let data = NamedArrays::from_array("zeta", &[count], run.read(zeta)?);
+            let data = data.add_array("rnorm", &[count], run.read(rnorm)?);
+            Ok(data.add_array("x", &[rows], run.read(x)?))
         }))
     }
 }
 
 /// A job being put together: addresses of vectors, and scalars that are kept.
-struct Making<'a> {
+struct CgJobBuilder<'a> {
     plan: &'a InverseIterations,
     job: Job,
     operators: Operators<'a>,
@@ -193,19 +197,19 @@ struct Making<'a> {
     step: Buffer<f64>,
 }
 
-impl Making<'_> {
+impl CgJobBuilder<'_> {
     /// The first x is the user's, once more and with zeros behind it.
     fn begin(&mut self, given: u64) -> Result<(), JobError> {
         let Self { job, operators, .. } = self;
         operators.fill_one(job)?;
-        operators.pass(job, Kernel::SCALED, &[given], &[self.x])?;
+        operators.pass(job, VectorKernel::SCALED, &[given], &[self.x])?;
         self.keep_square()
     }
 
     fn keep_square(&mut self) -> Result<(), JobError> {
         let square = self.square;
         let Self { job, operators, .. } = self;
-        operators.scalars(job, Kernel::SCALED, |step, [sum, ..]| {
+        operators.scalars(job, VectorKernel::SCALED, |step, [sum, ..]| {
             step.store(square, 0, sum)
         })
     }
@@ -218,16 +222,16 @@ impl Making<'_> {
         // What they are before the first step.
         let [old_r, old_p] = if is_first { [self.x; 2] } else { [r, p] };
         operators.product(job, old_p, q);
-        operators.pass(job, Kernel::DOT, &[old_p, q], &[])?;
-        operators.scalars(job, Kernel::DOT, |host, [curvature, ..]| {
+        operators.pass(job, VectorKernel::DOT, &[old_p, q], &[])?;
+        operators.scalars(job, VectorKernel::DOT, |host, [curvature, ..]| {
             let square = host.load(square, 0)?;
             // Where nothing is left to be solved nothing is added.
             let alpha = quotient(host, square, curvature);
             host.store(step, 0, alpha)?;
             operators.fill(host, &[alpha])
         })?;
-        operators.pass(job, Kernel::RESIDUAL, &[q, old_r], &[r])?;
-        operators.scalars(job, Kernel::RESIDUAL, |host, [new, ..]| {
+        operators.pass(job, VectorKernel::RESIDUAL, &[q, old_r], &[r])?;
+        operators.scalars(job, VectorKernel::RESIDUAL, |host, [new, ..]| {
             let old = host.load(square, 0)?;
             let beta = quotient(host, new, old);
             host.store(square, 0, new)?;
@@ -235,8 +239,8 @@ impl Making<'_> {
             operators.fill(host, &[alpha, beta])
         })?;
         match is_first {
-            true => operators.pass(job, Kernel::FIRST_STEP, &[old_p, r], &[z, p]),
-            false => operators.pass(job, Kernel::STEP, &[z, p, r], &[z, p]),
+            true => operators.pass(job, VectorKernel::FIRST_STEP, &[old_p, r], &[z, p]),
+            false => operators.pass(job, VectorKernel::STEP, &[z, p, r], &[z, p]),
         }
     }
 
@@ -250,8 +254,8 @@ impl Making<'_> {
         let ([x, z, q], shift) = ([self.x, self.z, self.q], self.plan.problem.shift());
         let Self { job, operators, .. } = self;
         operators.product(job, z, q);
-        operators.pass(job, Kernel::ERRORS, &[x, q, z], &[])?;
-        operators.scalars(job, Kernel::ERRORS, |host, [left, across, square]| {
+        operators.pass(job, VectorKernel::ERRORS, &[x, q, z], &[])?;
+        operators.scalars(job, VectorKernel::ERRORS, |host, [left, across, square]| {
             let norm = host.square_root(left);
             host.store(rnorm, number, norm)?;
             let (one, shift) = (host.constant(1.0), host.constant(shift));
@@ -262,7 +266,7 @@ impl Making<'_> {
             let scale = host.divide(one, length);
             operators.fill(host, &[scale])
         })?;
-        operators.pass(job, Kernel::SCALED, &[z], &[to])?;
+        operators.pass(job, VectorKernel::SCALED, &[z], &[to])?;
         self.keep_square()
     }
 }

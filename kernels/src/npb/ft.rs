@@ -6,10 +6,10 @@
 use crate::backend::{Failure, Method, Task};
 use crate::fft::{FftError, FieldFft};
 use crate::job::{Job, JobError};
-use cp2_host::{Buffer, HostError, HostStep, Options};
+use cp2_host::{Buffer, DeviceOptions, HostError, HostStep};
 use cp2_machine::{Class, Machine};
 use cp2_problems::npb::FtProblem;
-use cp2_problems::{Data, Problem};
+use cp2_problems::{NamedArrays, Problem};
 use cp2_reference::{Diffusion, Figures};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn method(machine: &Arc<Machine>, problem: &FtProblem) -> Result<Method, FftErro
         recipe,
         costs,
         move |input, options| {
-            let x = input.sized("x", plan.problem.len())?;
+            let x = input.get_sized("x", plan.problem.len())?;
             Ok(plan.task(x, options)?)
         },
     ))
@@ -75,7 +75,7 @@ impl Ft {
     }
 
     /// The job on a field.
-    fn task(&self, x: &[Complex32], options: Options) -> Result<Task, FftError> {
+    fn task(&self, x: &[Complex32], options: DeviceOptions) -> Result<Task, FftError> {
         let [planes, rows, columns] = self.problem.shape();
         let shape = [planes, rows, columns].map(|n| n as u64);
         let steps = self.problem.steps();
@@ -105,8 +105,8 @@ impl Ft {
         let form = self.problem.outputs();
         Ok(Task::reading(job, move |run| {
             let shape = |i: usize| form.get(i).map_or(Vec::new(), |form| form.shape.clone());
-            let sums = Data::of("checksums", &shape(0), run.read(checksums)?);
-            Ok(sums.with("w", &shape(1), run.read(w)?))
+            let sums = NamedArrays::from_array("checksums", &shape(0), run.read(checksums)?);
+            Ok(sums.add_array("w", &shape(1), run.read(w)?))
         }))
     }
 
@@ -117,7 +117,7 @@ impl Ft {
         (checksums, number): (Buffer<f64>, usize),
         part: usize,
     ) -> Result<HostStep, HostError> {
-        let floats = Buffer::<f32>::at(w.address(), 2 * w.len());
+        let floats = Buffer::<f32>::from_address(w.address(), 2 * w.len());
         let points: Vec<usize> = self.problem.points().collect();
         let share = points.len().div_ceil(PARTS);
         let own = points.iter().skip(part * share).take(share);

@@ -1,6 +1,6 @@
 //! A kernel of the registry as data.
 
-use super::{Kernel, KernelError, Parameter, Size};
+use super::{Kernel, KernelError, Size, SizeParameter};
 use crate::backend::{Method, PlanProblem};
 use cp2_machine::Machine;
 use cp2_problems::{MakeProblem, Problem, ProblemError};
@@ -13,7 +13,7 @@ pub struct Entry {
     pub(crate) summary: &'static str,
     /// See [`Kernel::sources`].
     pub(crate) sources: &'static [&'static str],
-    pub(crate) parameters: &'static [Parameter],
+    pub(crate) parameters: &'static [SizeParameter],
     /// The sizes of the tables, numbers and words, see [`Size::of_row`].
     pub(crate) sizes: &'static [&'static str],
     /// See [`Kernel::below`].
@@ -37,24 +37,24 @@ impl Kernel for Entry {
         self.sources
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [SizeParameter] {
         self.parameters
     }
 
     fn sizes(&self) -> Vec<Size> {
         let rows = self.sizes.iter();
-        rows.flat_map(|row| Size::of_row(self.parameters, row))
+        rows.flat_map(|row| Size::from_row(self.parameters, row))
             .collect()
     }
 
-    fn below(&self) -> Option<&'static str> {
+    fn explain_low_efficiency(&self) -> Option<&'static str> {
         self.below
     }
 
     fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError> {
         (self.problem)(self.name, size).map_err(|e| match e {
             ProblemError::Size(e) => e.into(),
-            e => KernelError::of(self.name, e),
+            e => KernelError::wrap_error(self.name, e),
         })
     }
 
@@ -63,7 +63,7 @@ impl Kernel for Entry {
             kernel: self.name,
             problem: problem.name(),
         })?;
-        method.map_err(|e| KernelError::of(self.name, e))
+        method.map_err(|e| KernelError::wrap_error(self.name, e))
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     fn every_row_of_a_table_is_a_size() {
         for entry in registry::entries() {
             for row in entry.sizes {
-                let size = Size::of_row(entry.parameters, row);
+                let size = Size::from_row(entry.parameters, row);
                 assert!(size.is_ok(), "{}: {size:?}", entry.name);
             }
         }

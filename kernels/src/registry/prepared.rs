@@ -5,19 +5,19 @@ use crate::backend::Task;
 use crate::job::KernelRun;
 use cp2_machine::Class;
 use cp2_model::{Estimate, ModelError, Procedure, System, estimate};
-use cp2_problems::{Data, Problem, Verdict};
+use cp2_problems::{NamedArrays, Problem, Verdict};
 use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// A job that is ready to run, what its algorithm asks for, and what its result has to be.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRow {
     pub(super) kernel: &'static str,
     pub(super) task: Task,
     /// The problem that it computes.
     pub problem: Arc<dyn Problem>,
     /// What it computes it of.
-    pub input: Data,
+    pub input: NamedArrays,
     /// What was chosen for it, in words, where a kernel has several ways.
     pub recipe: Option<String>,
     /// What any program and the best known one take for the whole computation.
@@ -26,7 +26,7 @@ pub struct Prepared {
     pub operations: Vec<Vec<(Class, u64)>>,
 }
 
-impl Prepared {
+impl PreparedRow {
     /// The job as a procedure of the model.
     #[must_use]
     pub fn procedure(&self, name: &str) -> Procedure {
@@ -38,7 +38,7 @@ impl Prepared {
     /// # Errors
     /// The machine lacks something the procedure asks for.
     pub fn estimate(&self, name: &str) -> Result<Estimate, ModelError> {
-        let system = System::of(self.task.job.machine());
+        let system = System::from_machine(self.task.job.machine());
         estimate(&self.procedure(name), &system)
     }
 
@@ -51,7 +51,7 @@ impl Prepared {
         let done = self.task.run(self.figures)?;
         done.with_output(|output, _| {
             let verdict = self.problem.judge(&self.input, &output);
-            if verdict.holds() {
+            if verdict.is_within_tolerance() {
                 return Ok(Computed { output, verdict });
             }
             Err(KernelError::Wrong {
@@ -68,7 +68,7 @@ impl Prepared {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computed {
     /// The result.
-    pub output: Data,
+    pub output: NamedArrays,
     /// How close it is.
     pub verdict: Verdict,
 }

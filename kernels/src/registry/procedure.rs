@@ -27,7 +27,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     let moved: Vec<_> = moved
         .map(|(index, pass)| traffic(pass, machine, early(index)))
         .collect();
-    let mut before = Traffic::default();
+    let mut before = ChannelTransfers::default();
     let mut computed = operations.iter();
     let begun = |index: usize| all.get(index).is_some_and(Pass::is_begun);
     for (index, (pass, parts)) in all.iter().zip(&moved).enumerate() {
@@ -43,12 +43,12 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         middle.bytes += if index + 2 == all.len() { brought } else { 0 };
         // What is loaded while the pass before ends counts there, and that one's last store here.
         if begun(index) {
-            first = Traffic::default();
+            first = ChannelTransfers::default();
             middle += before;
         }
         if let Some([next, ..]) = moved.get(index + 1).filter(|_| begun(index + 1)) {
             middle += *next;
-            (before, last) = (last, Traffic::default());
+            (before, last) = (last, ChannelTransfers::default());
         }
         // A pass that computes nothing has no operations, and a pass of a kernel those whose turn it is.
         let counts = match pass.is_relayout() {
@@ -64,7 +64,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         compute.extend([
             Demand::action(cp2::COMPLETION, 1),
             Demand::action(cp2::DESCRIPTOR, 1),
-            Traffic::default().demand(u64::from(
+            ChannelTransfers::default().demand(u64::from(
                 !begun(index + 1) && idle_at_last(pass, counts, machine),
             )),
         ]);
@@ -72,7 +72,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         // load of the next behind the last store of this one.
         let (begins, ends) = (index == 0, index + 1 == all.len());
         let phase = Phase::new(&format!("pass {}", index + 1))
-            .alone([
+            .add_serial([
                 Demand::action(cp2::DESCRIPTOR, u64::from(begins)),
                 Demand::transfer(cp2::DMA, image),
                 first.demand(u64::from(begins)),
@@ -86,7 +86,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         } else {
             // The CPU learns of every page, and the DMA begins its store.
             let others = pass.pages().saturating_sub(1);
-            phase.alone([
+            phase.add_serial([
                 middle.demand(others),
                 Demand::action(cp2::COMPLETION, others),
                 Demand::action(cp2::DESCRIPTOR, others),
@@ -107,7 +107,9 @@ fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool
     let page = issued / (machine.cp2.sections as u64 * pass.pages()).max(1);
     let stores = [before, before + 1].map(|page| pass.stores(page));
     // The last page may be a part of one, and then so is what it computes.
-    let [all, rest] = stores.each_ref().map(|s| Traffic::of(s, machine).bytes);
+    let [all, rest] = stores
+        .each_ref()
+        .map(|s| ChannelTransfers::of(s, machine).bytes);
     let last = u128::from(page) * u128::from(rest) / u128::from(all.max(1));
     let base = machine.time_base();
     let bodies = stores[0].iter().map(|s| transfer_time(s, machine).body);
@@ -142,8 +144,8 @@ fn whole_rounds<'a>(
 }
 
 /// What the first page waits for, and the loads of `early` pages that come with it; everything between, the last page's store.
-fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [Traffic; 3] {
-    let mut parts = [Traffic::default(); 3];
+fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [ChannelTransfers; 3] {
+    let mut parts = [ChannelTransfers::default(); 3];
     for page in 0..pass.pages() {
         let loads = pass.loads(page);
         // What comes with the first page behind the transfer that says so belongs to others.
@@ -154,27 +156,27 @@ fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [Traffic; 3] {
             Some(last) => last + 1,
             None => loads.len(),
         };
-        parts[0] += Traffic::of(&loads[..first], machine);
-        parts[1] += Traffic::of(&loads[first..], machine);
+        parts[0] += ChannelTransfers::of(&loads[..first], machine);
+        parts[1] += ChannelTransfers::of(&loads[first..], machine);
         let store = if page + 1 == pass.pages() {
             &mut parts[2]
         } else {
             &mut parts[1]
         };
-        *store += Traffic::of(&pass.stores(page), machine);
+        *store += ChannelTransfers::of(&pass.stores(page), machine);
     }
     parts
 }
 
 /// Transfers of the DMA channel.
 #[derive(Clone, Copy, Debug, Default)]
-struct Traffic {
+struct ChannelTransfers {
     bytes: u64,
     transfers: u64,
     runs: u64,
 }
 
-impl AddAssign for Traffic {
+impl AddAssign for ChannelTransfers {
     fn add_assign(&mut self, other: Self) {
         self.bytes += other.bytes;
         self.transfers += other.transfers;
@@ -182,7 +184,7 @@ impl AddAssign for Traffic {
     }
 }
 
-impl Traffic {
+impl ChannelTransfers {
     fn of(transfers: &[Descriptor], machine: &Machine) -> Self {
         let mut traffic = Self::default();
         for descriptor in transfers {

@@ -1,7 +1,7 @@
 //! Blocks: parts of an array that a page holds, and which of them are made alike.
 
-use super::pages::{Copies, Part, Span};
-use super::{QUAD, Relayout, WORD, Word};
+use super::pages::{BlockSlice, ByteSpan, Copies};
+use super::{QUAD, Relayout, SourceOfWord, WORD};
 use cp2_host::paging::aligned;
 use cp2_machine::Machine;
 
@@ -30,7 +30,7 @@ pub(super) struct Take {
 
 /// A quad of the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Quad {
+pub(super) struct ResultQuad {
     /// From which quads; lanes that none has are 0.
     pub(super) takes: Vec<Take>,
     /// Lanes whose sign changes.
@@ -39,9 +39,9 @@ pub(super) struct Quad {
 
 /// A block, up to where it lies: what its quads are made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
+pub(super) struct BlockShape {
     /// The quads of a part of the result.
-    pub(super) quads: Vec<Quad>,
+    pub(super) quads: Vec<ResultQuad>,
     /// How often that is there, one behind the other.
     pub(super) times: u64,
     /// Bytes of a part of the input and of the result in DMEM.
@@ -49,7 +49,7 @@ pub(super) struct Shape {
     pub(super) output: u64,
 }
 
-impl Shape {
+impl BlockShape {
     /// Bytes of a page buffer, which holds an input or a result.
     pub(super) fn bytes(&self) -> u64 {
         self.times * self.input.max(self.output)
@@ -58,7 +58,7 @@ impl Shape {
 
 /// How an array is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct ArrayCut {
     /// Groups of rows of a block.
     groups: u64,
     /// Or words of a block, where it is a part of a group.
@@ -84,7 +84,7 @@ fn sparse(of: &Relayout<'_>, words: u64, unit: u64, whole: u64) -> u64 {
 }
 
 /// The ways to cut an array that are tried.
-pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
+pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<ArrayCut> {
     let unit = unit(machine);
     let rows = group(of, unit);
     let bytes = of.from.iter().map(|place| place.pitch).sum::<u64>();
@@ -104,13 +104,13 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
     let groups = (share / one).clamp(1, all.div_ceil(sections));
     if one <= machine.cp2.dmem.0 / LONG / 2 {
         let words = None;
-        sizes.push(Size { groups, words });
+        sizes.push(ArrayCut { groups, words });
     }
     if one > share {
         // Blocks of a part take more of other arrays than they are: small memories may have no room for that.
         let parts = if most < 512 { 0..=2 } else { 0..=0 };
         let parts = parts.map(|part| ((share / WORD) >> part).next_multiple_of(2 * unit));
-        sizes.extend(parts.map(|words| Size {
+        sizes.extend(parts.map(|words| ArrayCut {
             groups: 1,
             words: Some(words),
         }));
@@ -119,12 +119,12 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
 }
 
 /// The blocks of an array, those of one shape together.
-pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Copies> {
+pub(super) fn copies(of: &Relayout<'_>, size: ArrayCut, machine: &Machine) -> Vec<Copies> {
     let unit = unit(machine);
     let rows = group(of, unit);
     let words = rows * of.to.pitch;
     let groups = of.words / words.max(1);
-    let mut found = Found {
+    let mut found = ShapeTable {
         of,
         all: Vec::new(),
         known: HashMap::new(),
@@ -139,7 +139,7 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
                 let blocks = groups.div_ceil(times);
                 // The last block ends with the last group: some are made twice, alike.
                 let first = (0..blocks).map(|b| (b * times).min(groups - times));
-                let shape = Shape { times, ..shape };
+                let shape = BlockShape { times, ..shape };
                 found.add(shape, part, first.collect());
             }
             Some(chunk) => {
@@ -175,21 +175,21 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
 }
 
 /// A shape, its parts, and the blocks: which part, and the group it is of.
-struct Alike {
-    shape: Shape,
-    parts: Vec<Part>,
+struct SharedShapes {
+    shape: BlockShape,
+    parts: Vec<BlockSlice>,
     blocks: Vec<(u32, u64)>,
 }
 
 /// The shapes found so far.
-struct Found<'a> {
+struct ShapeTable<'a> {
     of: &'a Relayout<'a>,
-    all: Vec<Alike>,
-    known: HashMap<(Shape, Vec<[u64; 2]>), usize>,
+    all: Vec<SharedShapes>,
+    known: HashMap<(BlockShape, Vec<[u64; 2]>), usize>,
 }
 
-impl Found<'_> {
-    fn add(&mut self, shape: Shape, part: Part, groups: Vec<u64>) {
+impl ShapeTable<'_> {
+    fn add(&mut self, shape: BlockShape, part: BlockSlice, groups: Vec<u64>) {
         if part.stores.is_empty() {
             return;
         }
@@ -204,13 +204,13 @@ impl Found<'_> {
         let next = self.all.len();
         let index = *self.known.entry((shape.clone(), spans)).or_insert(next);
         if index == next {
-            self.all.push(Alike {
+            self.all.push(SharedShapes {
                 shape,
                 parts: Vec::new(),
                 blocks: Vec::new(),
             });
         }
-        let Alike { parts, blocks, .. } = &mut self.all[index];
+        let SharedShapes { parts, blocks, .. } = &mut self.all[index];
         let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         parts.push(part);
         blocks.extend(groups.into_iter().map(|group| (number, group)));
@@ -219,34 +219,38 @@ impl Found<'_> {
 
 /// The part of an array that some of its words are, from a whole granule on: how it is made, and where it and what it is made of lie,
 /// in bytes from the arrays' addresses.
-fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (Shape, Part) {
+fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShape, BlockSlice) {
     let end = of.words;
     let word = |at: u64| {
         if at >= end {
-            return Word::Any;
+            return SourceOfWord::Any;
         }
         let (row, own) = (at / of.to.pitch, at % of.to.pitch);
         let from = |array: u8, word: u64| word + row * of.from[usize::from(array)].pitch;
         match (of.word)(own) {
-            Word::Of(array, word) => Word::Of(array, from(array, word)),
-            Word::Minus(array, word) => Word::Minus(array, from(array, word)),
+            SourceOfWord::Of(array, word) => SourceOfWord::Of(array, from(array, word)),
+            SourceOfWord::Minus(array, word) => SourceOfWord::Minus(array, from(array, word)),
             other => other,
         }
     };
     let bytes = unit * WORD;
     let units = words.start / unit..words.end.div_ceil(unit);
-    let mut stored: Vec<(u64, Vec<[Word; 4]>)> = Vec::new();
+    let mut stored: Vec<(u64, Vec<[SourceOfWord; 4]>)> = Vec::new();
     let mut needed: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
     for number in units {
         let quads = (0..unit / QUAD).map(|quad| number * unit + quad * QUAD);
         let quads: Vec<_> = quads
             .map(|quad| [0, 1, 2, 3].map(|lane| word(quad + lane)))
             .collect();
-        if quads.as_flattened().iter().all(|lane| *lane == Word::Any) {
+        if quads
+            .as_flattened()
+            .iter()
+            .all(|lane| *lane == SourceOfWord::Any)
+        {
             continue;
         }
         for &lane in quads.as_flattened() {
-            if let Word::Of(array, word) | Word::Minus(array, word) = lane {
+            if let SourceOfWord::Of(array, word) | SourceOfWord::Minus(array, word) = lane {
                 let all = needed.entry(array).or_default();
                 if all.last() != Some(&(word / unit)) {
                     all.push(word / unit);
@@ -257,20 +261,20 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (Shape, Pa
     }
     // Where the units lie that it is made of, in quads: those of an array one behind the other.
     let mut places: HashMap<(u8, u64), i64> = HashMap::new();
-    let mut loads: Vec<Span> = Vec::new();
+    let mut loads: Vec<ByteSpan> = Vec::new();
     let mut local = 0;
     for (array, mut units) in needed {
         units.sort_unstable();
         units.dedup();
         for number in units {
             places.insert((array, number), (local / (QUAD * WORD)) as i64);
-            Span::extend(&mut loads, array, (number * bytes, bytes), local);
+            ByteSpan::extend(&mut loads, array, (number * bytes, bytes), local);
             local += bytes;
         }
     }
     // A block of zeros alone loads a granule that it does not look at: something must say that its turn has come.
     if loads.is_empty() {
-        Span::extend(&mut loads, 0, (0, bytes), 0);
+        ByteSpan::extend(&mut loads, 0, (0, bytes), 0);
         local = bytes;
     }
     let mut stores = Vec::new();
@@ -278,17 +282,17 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (Shape, Pa
     let mut quads = Vec::new();
     let mut all = Vec::new();
     for (number, quads) in stored {
-        Span::extend(&mut stores, 0, (number * bytes, bytes), output);
+        ByteSpan::extend(&mut stores, 0, (number * bytes, bytes), output);
         output += bytes;
         all.extend(quads);
     }
     for lanes in all {
-        let mut quad = Quad::default();
+        let mut quad = ResultQuad::default();
         for (lane, word) in lanes.into_iter().enumerate() {
             let (array, word, minus) = match word {
-                Word::Of(array, word) => (array, word, false),
-                Word::Minus(array, word) => (array, word, true),
-                Word::Any | Word::Zero => continue,
+                SourceOfWord::Of(array, word) => (array, word, false),
+                SourceOfWord::Minus(array, word) => (array, word, true),
+                SourceOfWord::Any | SourceOfWord::Zero => continue,
             };
             quad.minus[lane] = minus;
             let place = places.get(&(array, word / unit)).copied().unwrap_or(0);
@@ -307,11 +311,11 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (Shape, Pa
         }
         quads.push(quad);
     }
-    let shape = Shape {
+    let shape = BlockShape {
         quads,
         times: 1,
         input: local,
         output,
     };
-    (shape, Part { loads, stores })
+    (shape, BlockSlice { loads, stores })
 }

@@ -1,8 +1,8 @@
 //! The kernel that makes blocks of one shape.
 
-use super::block::{Quad, Shape, Take};
+use super::block::{BlockShape, ResultQuad, Take};
 use super::pages::Copies;
-use super::run::{Reached, Run, longest};
+use super::run::{QuadRun, Reached, longest};
 use super::{QUAD, WORD};
 use crate::assembly::{assembly, moves};
 use crate::job::{JobError, data_end};
@@ -30,17 +30,17 @@ const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
 
 /// A page kernel, assembled.
 #[derive(Debug)]
-pub(super) struct Kernel {
+pub(super) struct RelayoutPageKernel {
     pub(super) program: Arc<Program>,
     page: u64,
     /// What its buffers and arguments are aligned to.
     aligned: u64,
 }
 
-impl Kernel {
+impl RelayoutPageKernel {
     /// The kernel of blocks; `name` says what they are for.
     pub(super) fn new(name: &str, of: &Copies, machine: &Machine) -> Result<Self, JobError> {
-        let mut text = Text::new(&of.shape);
+        let mut text = PageWords::new(&of.shape);
         text.shape(&of.shape, machine)?;
         let masks = text.load_masks();
         let source = format!(
@@ -93,7 +93,7 @@ impl Kernel {
 
     /// The pass over the blocks.
     pub(super) fn pass(&self, of: Copies) -> RingPass {
-        RingPass::new(self.ring(), of).by(&self.program, "start")
+        RingPass::new(self.ring(), of).price_by_kernel(&self.program, "start")
     }
 
     /// Bytes of the program and its masks.
@@ -103,7 +103,7 @@ impl Kernel {
 }
 
 /// The words of a page in the making.
-struct Text {
+struct PageWords {
     words: String,
     /// Masks in the highest quads.
     masks: Vec<[u32; 4]>,
@@ -119,8 +119,8 @@ fn signs(lanes: [bool; 4]) -> [u32; 4] {
     lanes.map(|lane| if lane { 1 << 31 } else { 0 })
 }
 
-impl Text {
-    fn new(shape: &Shape) -> Self {
+impl PageWords {
+    fn new(shape: &BlockShape) -> Self {
         let mut masks: Vec<[u32; 4]> = Vec::new();
         let mut need = |mask: [u32; 4]| {
             if !masks.contains(&mask) {
@@ -182,11 +182,11 @@ impl Text {
     }
 
     /// All quads of a block.
-    fn shape(&mut self, shape: &Shape, machine: &Machine) -> Result<(), JobError> {
+    fn shape(&mut self, shape: &BlockShape, machine: &Machine) -> Result<(), JobError> {
         let quads = &shape.quads;
         if quads.len() <= WHOLE && shape.times > 1 {
             let takes = quads.iter().map(|quad| quad.takes.len()).sum();
-            let run = Run {
+            let run = QuadRun {
                 unit: quads,
                 steps: vec![shape.input as i64 / BYTES; takes],
                 iterations: shape.times,
@@ -215,7 +215,7 @@ impl Text {
     }
 
     /// The loop over a run whose first quad is quad `at` of the result.
-    fn run(&mut self, at: usize, run: &Run<'_>, machine: &Machine) -> Result<(), JobError> {
+    fn run(&mut self, at: usize, run: &QuadRun<'_>, machine: &Machine) -> Result<(), JobError> {
         let mut body = Body::default();
         let mut pointers: Vec<(Pointer, Reached)> = Vec::new();
         let unit = run.unit.len() as i64;
@@ -255,7 +255,7 @@ impl Text {
     }
 
     /// A quad of the result out of those it takes lanes of.
-    fn quad(&self, body: &mut Body, quad: &Quad, parts: &[(&Take, Reg)]) -> Reg {
+    fn quad(&self, body: &mut Body, quad: &ResultQuad, parts: &[(&Take, Reg)]) -> Reg {
         let mut made: Option<(Reg, [bool; 4])> = None;
         for (take, from) in parts {
             let mut own = *from;
@@ -288,7 +288,7 @@ impl Text {
 }
 
 /// The masks that a quad needs.
-fn masks_of(quad: &Quad) -> Vec<[u32; 4]> {
+fn masks_of(quad: &ResultQuad) -> Vec<[u32; 4]> {
     let mut masks = Vec::new();
     let mut taken = [false; 4];
     for (i, take) in quad.takes.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! The pages of a relayout: for every section a block.
 
-use super::block::Shape;
+use super::block::BlockShape;
 use cp2_dma::{Chunk, Descriptor, Direction, coalesce, over_sections};
-use cp2_host::paging::Pages;
+use cp2_host::paging::RingPages;
 
 /// Bytes that lie together in an array and in DMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct ByteSpan {
     /// Which of the arrays.
     pub(super) array: u8,
     /// Bytes from its start.
@@ -17,7 +17,7 @@ pub(super) struct Span {
     pub(super) bytes: u64,
 }
 
-impl Span {
+impl ByteSpan {
     /// So many bytes more, of the last span where it goes on there.
     pub(super) fn extend(all: &mut Vec<Self>, array: u8, (from, bytes): (u64, u64), local: u64) {
         match all.last_mut() {
@@ -36,16 +36,16 @@ impl Span {
 
 /// Where a block's bytes lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) loads: Vec<Span>,
-    pub(super) stores: Vec<Span>,
+pub(super) struct BlockSlice {
+    pub(super) loads: Vec<ByteSpan>,
+    pub(super) stores: Vec<ByteSpan>,
 }
 
 /// Blocks of one shape.
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
-    pub(super) shape: Shape,
-    pub(super) parts: Vec<Part>,
+    pub(super) shape: BlockShape,
+    pub(super) parts: Vec<BlockSlice>,
     /// The part that each block is, and the group of rows it begins in.
     pub(super) blocks: Vec<(u32, u64)>,
     /// Bytes from a group to the next: in each array, and in the new one.
@@ -58,7 +58,7 @@ pub(super) struct Copies {
 
 impl Copies {
     /// The same of arrays at other addresses, and to another one.
-    pub(super) fn at(&self, (from, to): (&[u64], u64)) -> Self {
+    pub(super) fn with_addresses(&self, (from, to): (&[u64], u64)) -> Self {
         Self {
             addresses: (from.to_vec(), to),
             ..self.clone()
@@ -70,7 +70,7 @@ impl Copies {
         let Some(&(part, group)) = self.blocks.get(block) else {
             return Vec::new();
         };
-        let Part { loads, stores } = &self.parts[part as usize];
+        let BlockSlice { loads, stores } = &self.parts[part as usize];
         let (spans, apart) = match direction {
             Direction::Load => (loads, self.shape.input),
             Direction::Store => (stores, self.shape.output),
@@ -128,7 +128,7 @@ fn only(section: usize, chunks: Vec<Chunk>, direction: Direction) -> Vec<Descrip
     chunks.into_iter().map(with).collect()
 }
 
-impl Pages for Copies {
+impl RingPages for Copies {
     fn count(&self) -> u64 {
         (self.blocks.len() as u64).div_ceil(self.limits.0.max(1) as u64)
     }
@@ -149,7 +149,7 @@ impl Pages for Copies {
         }
     }
 
-    fn issues(&self, _page: u64) -> u64 {
+    fn arithmetic_cycles(&self, _page: u64) -> u64 {
         0
     }
 }

@@ -1,17 +1,17 @@
 //! Quads that a loop makes: what repeats itself, with as many pointers as there are.
 
-use super::block::{Quad, Take};
+use super::block::{ResultQuad, Take};
 use super::kernel::POINTERS;
 
 /// Quads in a row that are made alike, each so many quads of the input behind that of the iteration before.
-pub(super) struct Run<'a> {
-    pub(super) unit: &'a [Quad],
+pub(super) struct QuadRun<'a> {
+    pub(super) unit: &'a [ResultQuad],
     /// For every taking of the unit's quads, quads of the input from an iteration to the next.
     pub(super) steps: Vec<i64>,
     pub(super) iterations: u64,
 }
 
-impl Run<'_> {
+impl QuadRun<'_> {
     /// Pointers that its loop takes.
     fn pointers(&self) -> usize {
         let mut all: Vec<Reached> = Vec::new();
@@ -45,12 +45,12 @@ const UNITS: [usize; 3] = [1, 2, 4];
 const REACH: i64 = 1000;
 
 /// The run at the beginning of quads that has the most of them.
-pub(super) fn longest(quads: &[Quad]) -> Run<'_> {
+pub(super) fn longest(quads: &[ResultQuad]) -> QuadRun<'_> {
     let runs = UNITS.iter().filter_map(|&unit| repeated(quads, unit));
     // Quads that are taken from more places than there are pointers for are made one by one.
     let runs = runs.filter(|run| run.pointers() <= POINTERS.len());
-    let quads_of = |run: &Run<'_>| run.unit.len() as u64 * run.iterations;
-    let mut best = Run {
+    let quads_of = |run: &QuadRun<'_>| run.unit.len() as u64 * run.iterations;
+    let mut best = QuadRun {
         unit: &quads[..1],
         steps: vec![0; quads[0].takes.len()],
         iterations: 1,
@@ -64,7 +64,7 @@ pub(super) fn longest(quads: &[Quad]) -> Run<'_> {
 }
 
 /// How often the first `unit` quads repeat themselves, at least twice.
-fn repeated(quads: &[Quad], unit: usize) -> Option<Run<'_>> {
+fn repeated(quads: &[ResultQuad], unit: usize) -> Option<QuadRun<'_>> {
     let (first, rest) = quads.split_at_checked(unit)?;
     let second = rest.get(..unit)?;
     let alike = |a: &Take, b: &Take| (a.lanes, a.taken) == (b.lanes, b.taken);
@@ -80,7 +80,7 @@ fn repeated(quads: &[Quad], unit: usize) -> Option<Run<'_>> {
             steps.push(b.quad - a.quad);
         }
     }
-    let goes_on = |i: usize, again: &[Quad]| {
+    let goes_on = |i: usize, again: &[ResultQuad]| {
         let mut steps = steps.iter();
         again.len() == unit
             && first.iter().zip(again).all(|(a, b)| {
@@ -95,7 +95,7 @@ fn repeated(quads: &[Quad], unit: usize) -> Option<Run<'_>> {
     };
     let others = quads.chunks(unit).enumerate().skip(2);
     let more = others.take_while(|(i, again)| goes_on(*i, again)).count();
-    Some(Run {
+    Some(QuadRun {
         unit: first,
         steps,
         iterations: 2 + more as u64,

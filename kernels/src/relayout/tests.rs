@@ -1,7 +1,7 @@
 //! Against the words themselves, in Rust.
 
 use super::*;
-use cp2_host::{Buffer, Options};
+use cp2_host::{Buffer, DeviceOptions};
 use cp2_machine::{Bytes, Machine};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ fn values(first: usize, count: usize) -> Vec<f32> {
 fn both(
     pitches: &[u64],
     (pitch, rows): (u64, u64),
-    word: &dyn Fn(u64) -> Word,
+    word: &dyn Fn(u64) -> SourceOfWord,
     machine: &Machine,
 ) -> (Vec<f32>, Vec<f32>) {
     let mut job = Job::new(
         Arc::new(machine.clone()),
-        Options {
+        DeviceOptions {
             check: true,
-            ..Options::default()
+            ..DeviceOptions::default()
         },
     );
     let arrays: Vec<Vec<f32>> = pitches
@@ -30,12 +30,12 @@ fn both(
         .enumerate()
         .map(|(i, pitch)| values(1_000_000 * i, (pitch * rows) as usize + 4))
         .collect();
-    let places: Vec<Place> = arrays
+    let places: Vec<RowOrigin> = arrays
         .iter()
         .zip(pitches)
         .map(|(values, &pitch)| {
             let buffer = job.table(values).unwrap();
-            Place {
+            RowOrigin {
                 address: buffer.address(),
                 pitch,
             }
@@ -46,7 +46,7 @@ fn both(
     let relayout = Relayout {
         name: "test",
         from: &places,
-        to: Place {
+        to: RowOrigin {
             address: to.address(),
             pitch,
         },
@@ -55,7 +55,7 @@ fn both(
     };
     job.relayouted(&relayout).unwrap();
     let run = job.run(cp2_reference::Figures::default(), |run| {
-        run.read(Buffer::<f32>::at(to.address(), all))
+        run.read(Buffer::<f32>::from_address(to.address(), all))
     });
     let done = run.unwrap();
     assert_eq!(done.run.report.findings, []);
@@ -66,9 +66,9 @@ fn both(
             arrays[usize::from(array)][(row * pitches[usize::from(array)] + word) as usize]
         };
         match word(at) {
-            Word::Of(array, word) => of(array, word),
-            Word::Minus(array, word) => -of(array, word),
-            Word::Any | Word::Zero => 0.0,
+            SourceOfWord::Of(array, word) => of(array, word),
+            SourceOfWord::Minus(array, word) => -of(array, word),
+            SourceOfWord::Any | SourceOfWord::Zero => 0.0,
         }
     });
     (found, wanted.collect())
@@ -99,7 +99,7 @@ proptest! {
         };
         let wide = n + gap;
         let (from, to) = if close { (wide, n) } else { (n, wide) };
-        let word = |at: u64| if at < n { Word::Of(0, at) } else { Word::Zero };
+        let word = |at: u64| if at < n { SourceOfWord::Of(0, at) } else { SourceOfWord::Zero };
         let (found, wanted) = both(&[from], (to, rows), &word, &machine);
         prop_assert_eq!(found, wanted);
     }
@@ -120,13 +120,13 @@ fn is_coupled_or_apart((n, skip, rows): (u64, u64, u64), way: i32, kind: usize) 
     };
     let word = |at: u64| match way {
         // Coupled, taken apart, coupled with zeros before and in one array, completed by conjugates.
-        0 => Word::Of((at % 2) as u8, at / 2),
-        1 => Word::Of(0, 2 * at),
-        2 if at < 2 * skip => Word::Zero,
-        2 => Word::Of(0, at / 2 - skip + (at % 2) * (n / 2)),
-        _ if at < 2 * n => Word::Of(0, at),
-        _ if at.is_multiple_of(2) => Word::Of(0, 4 * n - at),
-        _ => Word::Minus(0, 4 * n - at + 2),
+        0 => SourceOfWord::Of((at % 2) as u8, at / 2),
+        1 => SourceOfWord::Of(0, 2 * at),
+        2 if at < 2 * skip => SourceOfWord::Zero,
+        2 => SourceOfWord::Of(0, at / 2 - skip + (at % 2) * (n / 2)),
+        _ if at < 2 * n => SourceOfWord::Of(0, at),
+        _ if at.is_multiple_of(2) => SourceOfWord::Of(0, 4 * n - at),
+        _ => SourceOfWord::Minus(0, 4 * n - at + 2),
     };
     let (found, wanted) = both(&pitches, (pitch, rows), &word, &machine);
     assert_eq!(found, wanted);
@@ -156,13 +156,13 @@ proptest! {
             let mut first = 0;
             for (array, width) in widths.iter().enumerate() {
                 if (first..first + width).contains(&at) {
-                    return Word::Of(array as u8, at - first);
+                    return SourceOfWord::Of(array as u8, at - first);
                 }
                 first += width;
             }
             match at < taken.next_multiple_of(unit) {
-                true => Word::Zero,
-                false => Word::Any,
+                true => SourceOfWord::Zero,
+                false => SourceOfWord::Any,
             }
         };
         let (found, wanted) = both(&widths, (pitch, rows), &word, &machine);
@@ -174,7 +174,13 @@ proptest! {
 #[test]
 fn long_rows_are_cut() {
     for n in [30_001, 30_002, 30_004] {
-        let word = |at: u64| if at < n { Word::Of(0, at) } else { Word::Zero };
+        let word = |at: u64| {
+            if at < n {
+                SourceOfWord::Of(0, at)
+            } else {
+                SourceOfWord::Zero
+            }
+        };
         for (from, to) in [(n, n + 3), (n + 3, n)] {
             let (found, wanted) = both(&[from], (to, 5), &word, &machine("vm9"));
             assert!(found == wanted, "{n}: {from} to {to}");

@@ -2,7 +2,7 @@
 
 use crate::assembly::Unfit;
 use crate::job::{JobError, Unpriced};
-use cp2_emu::count::Uncounted;
+use cp2_emu::cycles::Uncounted;
 use cp2_problems::DataError;
 
 /// Why a problem with a sparse matrix cannot be computed on a machine.

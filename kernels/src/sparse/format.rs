@@ -7,14 +7,14 @@ use std::str::FromStr;
 /// How a matrix is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Format {
+pub enum PackedFormat {
     /// The pattern is generated code: [`Gather`](super::gather::Gather).
     Gather,
     /// Cells along diagonals, with lists of addresses: [`Diagonals`](super::diagonal::Diagonals).
     Diagonal,
 }
 
-impl Format {
+impl PackedFormat {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Gather, Self::Diagonal];
 
@@ -28,7 +28,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for PackedFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -36,13 +36,13 @@ impl fmt::Display for Format {
 
 /// A name that is no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("format `{found}`: expected {}", Format::ALL.map(Format::name).join(" or "))]
+#[error("format `{found}`: expected {}", PackedFormat::ALL.map(PackedFormat::name).join(" or "))]
 pub struct UnknownFormat {
     /// The name.
     pub found: String,
 }
 
-impl FromStr for Format {
+impl FromStr for PackedFormat {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {

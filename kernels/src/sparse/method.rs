@@ -1,15 +1,17 @@
 //! Products as a method of the backend.
 
+use super::multi_vector::{InterleavedVectors, MultiVectorMethod, PANELS, VectorSet, panels};
 use super::product::recipe;
-use super::several::{PANELS, Several, Turns, Way, panels};
-use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError, Work};
+use super::{
+    FormatCost, PackedFormat, PackedMatrix, Packing, PackingWork, PlacedProduct, SparseError,
+};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
 use crate::sections::{choose_sections, describe_idle};
-use cp2_host::{Element, Options};
+use cp2_host::{DeviceOptions, MemoryElement};
 use cp2_machine::{Cycles, Machine};
-use cp2_problems::sparse::{Coefficients, SparseMatrix, SpmvProblem};
-use cp2_problems::{Data, Problem};
+use cp2_problems::sparse::{MatrixEntries, SparseMatrix, SpmvProblem};
+use cp2_problems::{NamedArrays, Problem};
 use cp2_reference::{Figures, SparseNumbers, SparseProduct};
 use num_complex::Complex32;
 use std::ops::Range;
@@ -35,10 +37,10 @@ pub struct Products {
     machine: Arc<Machine>,
     /// The machine with the sections that take part.
     used: Arc<Machine>,
-    one: Product,
+    one: PackedMatrix,
     /// Of several vectors: what multiplies two at a time, where the machine has room for it.
-    two: Option<Product>,
-    way: Way,
+    two: Option<PackedMatrix>,
+    way: MultiVectorMethod,
     /// What all products take one by one, and two at a time, with what takes vectors apart; of several vectors.
     prices: [Option<Cycles>; 2],
     /// What they take in the chosen way.
@@ -54,14 +56,14 @@ impl Products {
     /// Packs the matrix of a problem, in a format or in the one that is the fastest.
     ///
     /// # Errors
-    /// See [`Product::new`] and [`Products::check`].
+    /// See [`PackedMatrix::new`] and [`Products::check`].
     pub fn new(
         problem: &SpmvProblem,
         machine: &Arc<Machine>,
-        format: Option<Format>,
+        format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
         Self::check(problem.matrix(), problem.vectors(), machine)?;
-        let work = Work::default();
+        let work = PackingWork::default();
         let plan =
             |used: &Arc<Machine>| Self::with_sections(problem, machine, (used, &work), format);
         let mut products = choose_sections(machine, plan, |plan| Some(plan.price.0))?;
@@ -73,22 +75,22 @@ impl Products {
     fn with_sections(
         problem: &SpmvProblem,
         machine: &Arc<Machine>,
-        (used, work): (&Arc<Machine>, &Work),
-        format: Option<Format>,
+        (used, work): (&Arc<Machine>, &PackingWork),
+        format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
         let matrix = problem.matrix();
         let pairs = problem.vectors() > 1
             && !matrix.is_complex()
-            && format.is_none_or(|format| format == Format::Gather);
+            && format.is_none_or(|format| format == PackedFormat::Gather);
         let mut products = Self {
             problem: problem.clone(),
             machine: machine.clone(),
             used: used.clone(),
-            one: Product::new(matrix, (used, work), format)?,
+            one: PackedMatrix::new(matrix, (used, work), format)?,
             two: pairs
-                .then(|| Product::of_two(matrix, used, work).ok())
+                .then(|| PackedMatrix::pack_for_two(matrix, used, work).ok())
                 .flatten(),
-            way: Way {
+            way: MultiVectorMethod {
                 paired: false,
                 panel: PANELS[0],
                 vectors: problem.vectors(),
@@ -105,7 +107,7 @@ impl Products {
     }
 
     /// Takes the way that takes the fewest cycles.
-    fn choose(&mut self, work: &Work) -> Result<(), SparseError> {
+    fn choose(&mut self, work: &PackingWork) -> Result<(), SparseError> {
         let vectors = self.way.vectors;
         let rest = PANELS[0] as usize;
         let words = if self.one.is_complex() { 2 } else { 1 };
@@ -113,13 +115,13 @@ impl Products {
             true => PRICED + vectors % rest,
             false => vectors,
         };
-        let (mut best, mut refused): (Option<(Cycles, Way)>, _) = (None, None);
+        let (mut best, mut refused): (Option<(Cycles, MultiVectorMethod)>, _) = (None, None);
         for paired in [false, true] {
             if paired && self.two.is_none() {
                 continue;
             }
             for panel in panels(priced as u64 * words) {
-                let way = Way {
+                let way = MultiVectorMethod {
                     paired,
                     panel,
                     vectors: priced,
@@ -144,7 +146,7 @@ impl Products {
         }
         match (best, refused) {
             (Some((cycles, way)), _) => {
-                self.way = Way { vectors, ..way };
+                self.way = MultiVectorMethod { vectors, ..way };
                 self.price = cycles;
             }
             (None, Some(error)) => return Err(error),
@@ -182,9 +184,9 @@ impl Products {
     }
 
     /// What all products take, by their own commands.
-    fn price(&self, way: Way) -> Result<Cycles, SparseError> {
+    fn price(&self, way: MultiVectorMethod) -> Result<Cycles, SparseError> {
         let count = self.problem.matrix().cols() * way.vectors;
-        let options = Options::default();
+        let options = DeviceOptions::default();
         let task = match self.problem.matrix().is_complex() {
             true => self.job(&vec![Complex32::default(); count], way, options),
             false => self.job(&vec![0.0f32; count], way, options),
@@ -194,7 +196,7 @@ impl Products {
 
     /// What all products take in the format of a candidate, with what takes vectors apart: of those that are not used the same as of those that are.
     #[must_use]
-    pub fn price_of(&self, candidate: &Candidate) -> Option<Cycles> {
+    pub fn price_of(&self, candidate: &FormatCost) -> Option<Cycles> {
         let cycles = candidate.cycles.as_ref().ok()?.0;
         let own = match candidate.vectors {
             1 => &self.one,
@@ -209,7 +211,7 @@ impl Products {
     }
 
     /// The packed matrix, or the two of which one multiplies two vectors at a time and the other the last one.
-    pub fn products(&self) -> impl Iterator<Item = &Product> {
+    pub fn products(&self) -> impl Iterator<Item = &PackedMatrix> {
         let two = self.two.iter().filter(|_| self.way.paired);
         let one = !self.way.paired || !self.way.vectors.is_multiple_of(2);
         two.chain(one.then_some(&self.one))
@@ -217,7 +219,7 @@ impl Products {
 
     /// The one that multiplies most of the vectors.
     #[must_use]
-    pub fn product(&self) -> &Product {
+    pub fn product(&self) -> &PackedMatrix {
         self.products().next().unwrap_or(&self.one)
     }
 
@@ -233,13 +235,13 @@ impl Products {
     /// Bytes of all packed matrices.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.products().map(Product::bytes).sum()
+        self.products().map(PackedMatrix::bytes).sum()
     }
 
     /// What was chosen from, and whether it was.
-    pub fn candidates(&self) -> impl Iterator<Item = (&Candidate, bool)> {
+    pub fn candidates(&self) -> impl Iterator<Item = (&FormatCost, bool)> {
         let all = self.two.iter().chain([&self.one]);
-        let all = all.flat_map(Product::candidates);
+        let all = all.flat_map(PackedMatrix::candidates);
         all.map(|found| {
             let mut used = self.products();
             let chosen =
@@ -271,7 +273,7 @@ impl Products {
     }
 
     /// The vectors of each product, in order.
-    fn groups(&self, way: Way) -> Vec<(Range<usize>, &Product)> {
+    fn groups(&self, way: MultiVectorMethod) -> Vec<(Range<usize>, &PackedMatrix)> {
         let mut groups = Vec::new();
         let mut first = 0;
         let two = self.two.as_ref().filter(|_| way.paired);
@@ -287,7 +289,7 @@ impl Products {
     /// The vectors of each product, and what multiplies them, in the system memory of a job.
     fn placed(
         &self,
-        way: Way,
+        way: MultiVectorMethod,
         job: &mut Job,
     ) -> Result<Vec<(Range<usize>, PlacedProduct)>, SparseError> {
         let mut placed: Vec<(Range<usize>, PlacedProduct)> = Vec::new();
@@ -319,19 +321,19 @@ impl Products {
     ///
     /// # Errors
     /// Another input than the problem's, or system memory is used up.
-    pub fn task(&self, input: &Data, options: Options) -> Result<Task, SparseError> {
+    pub fn task(&self, input: &NamedArrays, options: DeviceOptions) -> Result<Task, SparseError> {
         let count = self.problem.matrix().cols() * self.problem.vectors();
         match self.problem.matrix().is_complex() {
-            true => self.job(input.sized::<Complex32>("x", count)?, self.way, options),
-            false => self.job(input.sized::<f32>("x", count)?, self.way, options),
+            true => self.job(input.get_sized::<Complex32>("x", count)?, self.way, options),
+            false => self.job(input.get_sized::<f32>("x", count)?, self.way, options),
         }
     }
 
-    fn job<T: Element + cp2_problems::Element>(
+    fn job<T: MemoryElement + cp2_problems::Element>(
         &self,
         x: &[T],
-        way: Way,
-        options: Options,
+        way: MultiVectorMethod,
+        options: DeviceOptions,
     ) -> Result<Task, SparseError> {
         let [rows, cols] = [self.problem.matrix().rows(), self.problem.matrix().cols()];
         let vectors = way.vectors;
@@ -357,19 +359,19 @@ impl Products {
                 .iter()
                 .map(|(group, _)| words * group.start as u64..words * group.end as u64)
                 .collect();
-            let several = |address: u64, rows: usize| Several {
+            let several = |address: u64, rows: usize| VectorSet {
                 address,
                 rows: rows as u64,
             };
             let arrays = (several(x.address(), cols), several(y.address(), rows));
-            let mut turns = Turns::new(&job, words * vectors as u64, way.panel);
+            let mut turns = InterleavedVectors::new(&job, words * vectors as u64, way.panel);
             turns.pass(&mut job, arrays, &spans, |job, group, [from, to]| {
                 groups[group].1.pass(job, from, to);
             })?;
         }
         let sides = shape(rows);
         Ok(Task::reading(job, move |run| {
-            Ok(Data::of("y", &sides, run.read(y)?))
+            Ok(NamedArrays::from_array("y", &sides, run.read(y)?))
         }))
     }
 }
@@ -378,9 +380,9 @@ impl Products {
 fn reference(problem: &SpmvProblem) -> SparseProduct {
     let matrix = problem.matrix();
     let numbers = match matrix.coefficients() {
-        Coefficients::Pattern => SparseNumbers::Ones,
-        Coefficients::Real(_) => SparseNumbers::Real,
-        Coefficients::Complex(_) => SparseNumbers::Complex,
+        MatrixEntries::Pattern => SparseNumbers::Ones,
+        MatrixEntries::Real(_) => SparseNumbers::Real,
+        MatrixEntries::Complex(_) => SparseNumbers::Complex,
     };
     let found = matrix.significant();
     SparseProduct::new(

@@ -2,9 +2,9 @@
 
 use super::diagonal::{Diagonals, PlacedDiagonals};
 use super::gather::{self, Gather, PlacedGather};
-use super::{Format, Region, SparseError, Work};
+use super::{MatrixRegion, PackedFormat, PackingWork, SparseError};
 use crate::job::Job;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::sparse::SparseMatrix;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ enum Packed {
 
 /// What a format costs for a matrix.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct FormatCost {
     /// The format.
-    pub format: Format,
+    pub format: PackedFormat,
     /// Vectors that are multiplied at a time.
     pub vectors: usize,
     /// Cycles of a product with so many vectors, or why there is none.
@@ -39,11 +39,11 @@ const COPIED: u64 = 4;
 
 /// A packed matrix.
 #[derive(Debug)]
-pub struct Product {
+pub struct PackedMatrix {
     packed: Packed,
     /// What a product takes.
     expected: Cycles,
-    candidates: Vec<Candidate>,
+    candidates: Vec<FormatCost>,
     rows: usize,
     cols: usize,
     is_complex: bool,
@@ -53,29 +53,29 @@ pub struct Product {
 
 /// A packed matrix in the system memory of a job: its format is its own, so that no other can multiply by it.
 #[derive(Clone, Debug)]
-pub struct PlacedProduct(Place);
+pub struct PlacedProduct(PlacedFormat);
 
 #[derive(Clone, Debug)]
-enum Place {
+enum PlacedFormat {
     Gather(PlacedGather),
     Diagonal(PlacedDiagonals),
 }
 
 impl Packed {
     fn new(
-        format: Format,
+        format: PackedFormat,
         vectors: usize,
         matrix: &SparseMatrix,
-        (machine, work): (&Machine, &Work),
+        (machine, work): (&Machine, &PackingWork),
     ) -> Result<Self, SparseError> {
         match (format, vectors) {
-            (Format::Gather, 1) => {
+            (PackedFormat::Gather, 1) => {
                 Gather::new(matrix, machine, work).map(|own| Self::Gather(own.into()))
             }
-            (Format::Gather, 2) => {
-                Gather::of_two(matrix, machine, work).map(|own| Self::Gather(own.into()))
+            (PackedFormat::Gather, 2) => {
+                Gather::pack_for_two(matrix, machine, work).map(|own| Self::Gather(own.into()))
             }
-            (Format::Diagonal, 1) => {
+            (PackedFormat::Diagonal, 1) => {
                 Diagonals::new(matrix, machine, work).map(|own| Self::Diagonal(own.into()))
             }
             _ => Err(SparseError::NoFormat),
@@ -84,16 +84,16 @@ impl Packed {
 
     fn place(&self, job: &mut Job) -> Result<PlacedProduct, SparseError> {
         let place = match self {
-            Self::Gather(gather) => gather.place(job).map(Place::Gather),
-            Self::Diagonal(cells) => cells.place(job).map(Place::Diagonal),
+            Self::Gather(gather) => gather.place(job).map(PlacedFormat::Gather),
+            Self::Diagonal(cells) => cells.place(job).map(PlacedFormat::Diagonal),
         };
         place.map(PlacedProduct)
     }
 
-    fn format(&self) -> Format {
+    fn format(&self) -> PackedFormat {
         match self {
-            Self::Gather(_) => Format::Gather,
-            Self::Diagonal(_) => Format::Diagonal,
+            Self::Gather(_) => PackedFormat::Gather,
+            Self::Diagonal(_) => PackedFormat::Diagonal,
         }
     }
 
@@ -118,7 +118,7 @@ impl Packed {
         }
     }
 
-    fn regions(&self) -> (Vec<String>, Vec<Region>) {
+    fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         match self {
             Self::Gather(gather) => gather.regions(),
             Self::Diagonal(cells) => cells.regions(),
@@ -134,7 +134,7 @@ impl Packed {
     }
 
     /// Counts what it takes to forecast a product.
-    fn forecast(&self, work: &Work) {
+    fn forecast(&self, work: &PackingWork) {
         let (pages, steps) = match self {
             Self::Gather(gather) => (gather.pages(), gather.steps()),
             Self::Diagonal(cells) => (cells.pages(), cells.steps()),
@@ -148,11 +148,11 @@ impl Packed {
         vectors: usize,
         matrix: &SparseMatrix,
         machine: &Arc<Machine>,
-        work: &Work,
+        work: &PackingWork,
     ) -> Result<Cycles, SparseError> {
         work.add((self.bytes() / 4) as usize, COPIED);
         self.forecast(work);
-        let mut job = Job::new(machine.clone(), Options::default());
+        let mut job = Job::new(machine.clone(), DeviceOptions::default());
         let number = vectors as u64 * if matrix.is_complex() { 8 } else { 4 };
         let x = job
             .temporary::<u8>(number * matrix.cols() as u64)?
@@ -166,7 +166,7 @@ impl Packed {
     }
 }
 
-impl Product {
+impl PackedMatrix {
     /// Packs a matrix in a format, or in the one whose product takes the fewest cycles, and counts what all formats
     /// that are tried take.
     ///
@@ -174,8 +174,8 @@ impl Product {
     /// The machine has too little of something for it, or for all of them.
     pub fn new(
         matrix: &SparseMatrix,
-        (machine, work): (&Arc<Machine>, &Work),
-        format: Option<Format>,
+        (machine, work): (&Arc<Machine>, &PackingWork),
+        format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
         Self::of(1, matrix, (machine, work), format)
     }
@@ -184,22 +184,22 @@ impl Product {
     /// rows x 2), in the format that can.
     ///
     /// # Errors
-    /// See [`Product::new`]; the matrix is complex.
-    pub fn of_two(
+    /// See [`PackedMatrix::new`]; the matrix is complex.
+    pub fn pack_for_two(
         matrix: &SparseMatrix,
         machine: &Arc<Machine>,
-        work: &Work,
+        work: &PackingWork,
     ) -> Result<Self, SparseError> {
-        Self::of(2, matrix, (machine, work), Some(Format::Gather))
+        Self::of(2, matrix, (machine, work), Some(PackedFormat::Gather))
     }
 
     fn of(
         vectors: usize,
         matrix: &SparseMatrix,
-        (machine, work): (&Arc<Machine>, &Work),
-        format: Option<Format>,
+        (machine, work): (&Arc<Machine>, &PackingWork),
+        format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
-        let formats = Format::ALL.into_iter();
+        let formats = PackedFormat::ALL.into_iter();
         let formats = formats.filter(|&own| format.is_none_or(|format| format == own));
         let mut best: Option<(Cycles, Packed)> = None;
         let mut candidates = Vec::new();
@@ -216,7 +216,7 @@ impl Product {
                 }
                 Err(error) => (Err(error), 0, 0),
             };
-            candidates.push(Candidate {
+            candidates.push(FormatCost {
                 format,
                 vectors,
                 cycles,
@@ -243,11 +243,11 @@ impl Product {
 
     /// The format.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> PackedFormat {
         self.packed.format()
     }
 
-    /// What a product takes, to the cycle: of one format the fewest of [`Product::candidates`].
+    /// What a product takes, to the cycle: of one format the fewest of [`PackedMatrix::candidates`].
     #[must_use]
     pub fn expected(&self) -> Cycles {
         self.expected
@@ -255,7 +255,7 @@ impl Product {
 
     /// What was chosen from.
     #[must_use]
-    pub fn candidates(&self) -> &[Candidate] {
+    pub fn candidates(&self) -> &[FormatCost] {
         &self.candidates
     }
 
@@ -316,12 +316,12 @@ impl Product {
 
     /// The parts of the matrix that are multiplied at a time: kinds in words, and the parts.
     #[must_use]
-    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
+    pub fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         self.packed.regions()
     }
 
     /// Counts what it takes to forecast a product once more, among others.
-    pub(super) fn forecast(&self, work: &Work) {
+    pub(super) fn forecast(&self, work: &PackingWork) {
         self.packed.forecast(work);
     }
 
@@ -335,26 +335,29 @@ impl Product {
 }
 
 /// How products are packed, in words, the sections that are left idle, and what any of them takes for granted.
-pub(super) fn recipe(products: &[&Product], idle: Option<String>) -> String {
+pub(super) fn recipe(products: &[&PackedMatrix], idle: Option<String>) -> String {
     let ways: Vec<String> = products.iter().map(|own| own.packed.recipe()).collect();
     let ways = ways.join("; and ");
     let ways = match idle {
         Some(idle) => format!("{ways}; {idle}"),
         None => ways,
     };
-    match products.iter().any(|own| own.format() == Format::Gather) {
+    match products
+        .iter()
+        .any(|own| own.format() == PackedFormat::Gather)
+    {
         true => format!("{ways}; {}", gather::ASSUMED),
         false => ways,
     }
 }
 
 impl PlacedProduct {
-    /// Adds a product to a job: of the vector, or of the [vectors](Product::vectors), at address `x` of system memory, to those at `y`; both as the user has
+    /// Adds a product to a job: of the vector, or of the [vectors](PackedMatrix::vectors), at address `x` of system memory, to those at `y`; both as the user has
     /// them, and in whole granules.
     pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
         match &self.0 {
-            Place::Gather(placed) => placed.pass(job, x, y),
-            Place::Diagonal(placed) => placed.pass(job, x, y),
+            PlacedFormat::Gather(placed) => placed.pass(job, x, y),
+            PlacedFormat::Diagonal(placed) => placed.pass(job, x, y),
         }
     }
 }

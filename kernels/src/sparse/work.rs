@@ -9,7 +9,7 @@
 //! * Not counted: what does not depend on the matrix, as the assembly of the words that stay in program memory.
 //!
 //! A constant next to a loop says what a turn of it does. What a routine of the standard library does is counted as the
-//! textbooks have it: see [`Work::sorted`], [`Work::searched`] and [`Work::looked_up`]. So the count depends on the
+//! textbooks have it: see [`PackingWork::sorted`], [`PackingWork::searched`] and [`PackingWork::looked_up`]. So the count depends on the
 //! matrix and on the machine that it is packed for alone, not on the computer that packs it.
 
 use std::cell::Cell;
@@ -25,11 +25,11 @@ const LOOKED_UP: u64 = 80;
 
 /// Operations, counted.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct PackingWork {
     operations: Cell<u64>,
 }
 
-impl Work {
+impl PackingWork {
     /// The operations so far.
     #[must_use]
     pub fn operations(&self) -> u64 {
@@ -69,39 +69,39 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Format;
-    use super::super::product::Product;
+    use super::super::PackedFormat;
+    use super::super::product::PackedMatrix;
     use super::*;
     use cp2_machine::Machine;
-    use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix};
+    use cp2_problems::sparse::{GeneratedMatrix, NumberField, Pattern, SparseMatrix};
     use proptest::prelude::*;
     use std::sync::Arc;
 
     fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
-        let made = Made {
+        let made = GeneratedMatrix {
             pattern,
             n,
             cols: 0,
             each,
             diagonals: diagonals.to_vec(),
-            field: Field::Real,
+            field: NumberField::Real,
             dominant: false,
             seed: n as u64,
         };
         made.matrix().unwrap()
     }
 
-    fn packed(matrix: &SparseMatrix, machine: &Arc<Machine>, format: Option<Format>) -> u64 {
-        let work = Work::default();
-        let product = Product::new(matrix, (machine, &work), format);
+    fn packed(matrix: &SparseMatrix, machine: &Arc<Machine>, format: Option<PackedFormat>) -> u64 {
+        let work = PackingWork::default();
+        let product = PackedMatrix::new(matrix, (machine, &work), format);
         assert!(product.is_ok(), "{product:?}");
         work.operations()
     }
 
     #[test]
     fn what_the_library_does_is_counted_by_its_formulas() {
-        let counted = |count: fn(&Work)| {
-            let work = Work::default();
+        let counted = |count: fn(&PackingWork)| {
+            let work = PackingWork::default();
             count(&work);
             work.operations()
         };
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(counted(|work| work.searched_often(2, 8)), 2 * 4 * 4);
         assert_eq!(counted(|work| work.looked_up(3)), 240);
         // Nothing runs over.
-        let most = Work::default();
+        let most = PackingWork::default();
         most.add(usize::MAX, u64::MAX);
         most.add(1, 1);
         assert_eq!(most.operations(), u64::MAX);
@@ -130,7 +130,7 @@ mod tests {
             let machine = Machine::builtin(if of_vm9 { "vm9" } else { "vm7" }).unwrap();
             let machine = Arc::new(machine);
             let diagonals: Vec<i64> = (0..2 * each as i64).collect();
-            for (pattern, format) in [(Pattern::Random, Format::Gather), (Pattern::Band, Format::Diagonal)] {
+            for (pattern, format) in [(Pattern::Random, PackedFormat::Gather), (Pattern::Band, PackedFormat::Diagonal)] {
                 let of = |n: usize, each: usize| {
                     let matrix = made(pattern, n, each, &diagonals[..each]);
                     packed(&matrix, &machine, Some(format))
@@ -153,7 +153,7 @@ mod tests {
             made(Pattern::Band, 90, 0, &[-3, 0, 7]),
         ] {
             let of = |format| packed(&matrix, &machine, format);
-            let each = Format::ALL.map(|format| of(Some(format)));
+            let each = PackedFormat::ALL.map(|format| of(Some(format)));
             assert_eq!(of(None), each.iter().sum::<u64>());
         }
     }

@@ -1,14 +1,14 @@
 //! The pages of a pass: what they load and store, for one step or two.
 
-use super::{FLOAT, fused};
-use cp2_host::nest::{AXES, Edge, Field, March, Opening, Sweep};
+use super::{FLOAT, temporal_blocking};
+use cp2_host::nest::{AXES, BoundaryRule, FirstLoad, GridField, GridPass, March};
 use cp2_host::{BlocksPerSection, Buffering};
 use cp2_machine::Machine;
 use cp2_problems::stencil::{self, StencilProblem};
 
 /// The pages of a pass.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pages {
+pub(super) struct StencilPages {
     /// Planes, rows, columns of a block.
     pub(super) block: [u64; AXES],
     /// Blocks are as wide as the array.
@@ -22,26 +22,26 @@ pub(super) struct Pages {
     pub(super) kept: u64,
 }
 
-impl Pages {
+impl StencilPages {
     fn fused(&self) -> bool {
         self.steps > 1
     }
 
     /// What a page loads of an array at an address, whose rows have so many columns there.
-    pub(super) fn input(&self, problem: &StencilProblem, at: u64, columns: u64) -> Field {
+    pub(super) fn input(&self, problem: &StencilProblem, at: u64, columns: u64) -> GridField {
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
         let halo = [
             u64::from(problem.shape().len() == 3),
             self.steps as u64,
             u64::from(!self.whole),
         ];
-        let field = Field::new("u", at, FLOAT, [planes, rows, columns], self.block);
+        let field = GridField::new("u", at, FLOAT, [planes, rows, columns], self.block);
         let field = field
             .halo(halo, edge(problem.edge()))
             .offset(self.offset(problem, 0));
         match self.fused() {
             // What blocks are handed they need not compute.
-            true => field.opening(Opening::Further(fused::HANDED as u64)),
+            true => field.opening(FirstLoad::Further(temporal_blocking::HANDED as u64)),
             false => field,
         }
     }
@@ -49,20 +49,20 @@ impl Pages {
     /// Pages of a march, and blocks beside each other.
     fn grid(&self, problem: &StencilProblem) -> [u64; AXES] {
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
-        let [more, _] = fused::beyond(problem.edge());
+        let [more, _] = temporal_blocking::beyond(problem.edge());
         let [_, height, _] = self.block;
         [planes + more, rows.div_ceil(height.max(1)), 1]
     }
 
     /// Planes of the first step that are made.
     fn made(&self, problem: &StencilProblem) -> u64 {
-        self.grid(problem)[0] - u64::from(fused::skips(problem.edge()))
+        self.grid(problem)[0] - u64::from(temporal_blocking::skips(problem.edge()))
     }
 
     /// Blocks of a section's share.
     fn share(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
         let [_, blocks, _] = self.grid(problem);
-        fused::share(blocks as usize, 1, machine) as u64
+        temporal_blocking::share(blocks as usize, 1, machine) as u64
     }
 
     /// Blocks that are the first of a section's share, of all planes of the first step.
@@ -80,39 +80,44 @@ impl Pages {
         let [_, blocks, _] = self.grid(problem);
         let row = self.block[2] * FLOAT;
         match self.fused() && self.share(problem, machine) > 1 {
-            true => self.made(problem) * blocks * fused::HANDED as u64 * row,
+            true => self.made(problem) * blocks * temporal_blocking::HANDED as u64 * row,
             false => 0,
         }
     }
 
     /// Rows of the first step that a block finds, and those that it leaves to the next block, at an address: for each page the blocks' rows one behind the other. They lie in
     /// the planes of the first step, which are kept.
-    fn handed(&self, problem: &StencilProblem, at: u64) -> [Field; 2] {
+    fn handed(&self, problem: &StencilProblem, at: u64) -> [GridField; 2] {
         let [_, blocks, _] = self.grid(problem);
         let [_, height, width] = self.block;
-        let rows = fused::HANDED as u64;
+        let rows = temporal_blocking::HANDED as u64;
         let shape = [self.made(problem), blocks * rows, width];
-        let field = Field::new("rows handed over", at, FLOAT, shape, [1, rows, width]);
-        let left = field.clone().within(1, [1, height as i64]);
+        let field = GridField::new("rows handed over", at, FLOAT, shape, [1, rows, width]);
+        let left = field.clone().place_in_input(1, [1, height as i64]);
         // The page's plane is the last one of its window.
-        let found = field.halo([1, 0, 0], Edge::Zero);
+        let found = field.halo([1, 0, 0], BoundaryRule::Zero);
         let found = found.offset([-1, -(rows as i64), 0]).room(height);
-        [found.opening(Opening::Nothing), left]
+        [found.opening(FirstLoad::Nothing), left]
     }
 
     /// The same of the coefficients of every element: a row of them for each point is a row here.
-    pub(super) fn own(&self, problem: &StencilProblem, at: u64, columns: u64) -> Field {
+    pub(super) fn coefficient_field(
+        &self,
+        problem: &StencilProblem,
+        at: u64,
+        columns: u64,
+    ) -> GridField {
         let points = problem.stencil().points().len() as u64;
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
         let [plane, row, width] = self.block;
         let shape = [planes, rows * points, columns];
-        Field::new("c", at, FLOAT, shape, [plane, row * points, width])
+        GridField::new("c", at, FLOAT, shape, [plane, row * points, width])
     }
 
     /// What a page stores.
-    pub(super) fn output(&self, problem: &StencilProblem, at: u64, columns: u64) -> Field {
+    pub(super) fn output(&self, problem: &StencilProblem, at: u64, columns: u64) -> GridField {
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
-        let field = Field::new("v", at, FLOAT, [planes, rows, columns], self.block);
+        let field = GridField::new("v", at, FLOAT, [planes, rows, columns], self.block);
         // The second step is a plane behind the first.
         field.offset(self.offset(problem, self.steps as i64 - 1))
     }
@@ -121,7 +126,7 @@ impl Pages {
     fn offset(&self, problem: &StencilProblem, behind: i64) -> [i64; AXES] {
         match self.fused() {
             true => {
-                let [_, before] = fused::beyond(problem.edge());
+                let [_, before] = temporal_blocking::beyond(problem.edge());
                 [-(before as i64) - behind, 0, 0]
             }
             false => [0; AXES],
@@ -132,10 +137,10 @@ impl Pages {
     pub(super) fn sweep(
         &self,
         (problem, machine): (&StencilProblem, &Machine),
-        mut inputs: Vec<Field>,
-        output: Field,
+        mut inputs: Vec<GridField>,
+        output: GridField,
         (zeros, handed): ((u64, u64), u64),
-    ) -> Sweep {
+    ) -> GridPass {
         let fused = self.fused();
         let mut outputs = vec![output];
         if fused {
@@ -145,7 +150,7 @@ impl Pages {
                 outputs.push(left);
             }
         }
-        Sweep {
+        GridPass {
             march: march(problem),
             grid: fused.then(|| self.grid(problem)),
             shares: fused,
@@ -154,7 +159,7 @@ impl Pages {
             buffering: self.buffering,
             marches_apart: self.apart,
             zeros,
-            ..Sweep::new(inputs, outputs)
+            ..GridPass::new(inputs, outputs)
         }
     }
 }
@@ -165,10 +170,10 @@ pub(super) fn march(problem: &StencilProblem) -> Option<March> {
 }
 
 /// What a window has beyond the array: what fixed edges make of it is the kernel's to replace.
-pub(super) fn edge(edge: stencil::Edge) -> Edge {
+pub(super) fn edge(edge: stencil::Edge) -> BoundaryRule {
     match edge {
-        stencil::Edge::Zero | stencil::Edge::Fixed => Edge::Zero,
-        stencil::Edge::Mirrored => Edge::Clamp,
-        stencil::Edge::Periodic => Edge::Periodic,
+        stencil::Edge::Zero | stencil::Edge::Fixed => BoundaryRule::Zero,
+        stencil::Edge::Mirrored => BoundaryRule::Clamp,
+        stencil::Edge::Periodic => BoundaryRule::Periodic,
     }
 }

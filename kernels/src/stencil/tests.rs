@@ -1,7 +1,7 @@
 use super::*;
 use cp2_emu::Engine;
-use cp2_problems::stencil::{Edge, Point, Stencil};
-use cp2_problems::{Case, Data, Problem as _};
+use cp2_problems::stencil::{Edge, StencilPoint, StencilShape};
+use cp2_problems::{Case, NamedArrays, Problem as _};
 
 /// Runs a problem under the checkers and says what is wrong.
 fn wrong(problem: &StencilProblem, machine: &str, case: Case) -> Option<String> {
@@ -18,9 +18,9 @@ fn wrong_on(problem: &StencilProblem, machine: Arc<Machine>, case: Case) -> Opti
 fn wrong_plan(plan: &Stencils, case: Case) -> Option<String> {
     let problem = plan.problem();
     let input = problem.input(case, 7);
-    let options = Options {
+    let options = DeviceOptions {
         check: true,
-        ..Options::default()
+        ..DeviceOptions::default()
     };
     let c = problem.is_per_element().then(|| input.get("c").unwrap());
     let done = plan
@@ -34,8 +34,11 @@ fn wrong_plan(plan: &Stencils, case: Case) -> Option<String> {
     let Some(v) = &done.output else {
         return Some(format!("{title}: {}", report.end));
     };
-    let verdict = problem.judge(&input, &Data::of("v", problem.shape(), v.clone()));
-    if !verdict.holds() {
+    let verdict = problem.judge(
+        &input,
+        &NamedArrays::from_array("v", problem.shape(), v.clone()),
+    );
+    if !verdict.is_within_tolerance() {
         return Some(format!("{title}: {verdict:?}"));
     }
     let (price, took) = (done.expected.unwrap().0, report.cycles);
@@ -44,7 +47,7 @@ fn wrong_plan(plan: &Stencils, case: Case) -> Option<String> {
 }
 
 fn problem(shape: &[usize], points: usize, edge: Edge, steps: usize) -> StencilProblem {
-    let stencil = Stencil::of_classes(points, None).unwrap();
+    let stencil = StencilShape::from_classes(points, None).unwrap();
     StencilProblem::new(shape, stencil, edge, steps).unwrap()
 }
 
@@ -114,13 +117,13 @@ fn long_latencies_stretch_the_loop() {
 fn stencils_of_any_points_are_right() {
     let all = |axes: usize| {
         let points = (0..27i8).filter(move |at| axes == 3 || at / 9 == 1);
-        points.map(|at| Point {
+        points.map(|at| StencilPoint {
             offset: [at / 9 - 1, at / 3 % 3 - 1, at % 3 - 1],
             coefficient: 0.01 * f32::from(at) - 0.1,
         })
     };
-    let some = |axes: usize, wanted: &dyn Fn(&Point) -> bool| {
-        Stencil::new(axes, all(axes).filter(wanted).collect()).unwrap()
+    let some = |axes: usize, wanted: &dyn Fn(&StencilPoint) -> bool| {
+        StencilShape::new(axes, all(axes).filter(wanted).collect()).unwrap()
     };
     let mut found = Vec::new();
     for (shape, stencil) in [
@@ -154,9 +157,9 @@ fn arrays_that_do_not_fit_are_refused() {
 /// Passes of two steps, whatever they take, and one more where their number is odd.
 fn fused(problem: &StencilProblem, machine: &str) -> Stencils {
     let machine = Arc::new(Machine::builtin(machine).unwrap());
-    let mut chosen = vec![choice::double(problem, &machine).unwrap().unwrap()];
+    let mut chosen = vec![blocking::double(problem, &machine).unwrap().unwrap()];
     if problem.steps() % 2 == 1 {
-        chosen.push(choice::single(problem, &machine).unwrap());
+        chosen.push(blocking::single(problem, &machine).unwrap());
     }
     Stencils {
         problem: problem.clone(),
@@ -208,7 +211,7 @@ fn two_steps_are_right_with_coefficients_of_any_size() {
         [1e6, 1e-36],
         [9e5, 1.0],
     ] {
-        let stencil = Stencil::of_classes(7, Some(&coefficients)).unwrap();
+        let stencil = StencilShape::from_classes(7, Some(&coefficients)).unwrap();
         let problem = StencilProblem::new(&[4, 9, 20], stencil, Edge::Mirrored, 2).unwrap();
         let plan = fused(&problem, "vm7");
         for case in [Case::Random, Case::Outlier, Case::Subnormal] {
@@ -281,9 +284,9 @@ fn engines_agree() {
     ] {
         let input = plan.problem().input(Case::Random, 3);
         let [fast, reference] = [Engine::Fast, Engine::Reference].map(|engine| {
-            let options = Options {
+            let options = DeviceOptions {
                 engine,
-                ..Options::default()
+                ..DeviceOptions::default()
             };
             let done = plan
                 .process_with(input.get("u").unwrap(), None, options)
@@ -346,14 +349,15 @@ fn passes_fit_system_memory() {
 #[test]
 fn references_are_below_what_any_coefficients_take() {
     let box_of = |points: usize| {
-        let usual = Stencil::of_classes(27, None).unwrap();
-        let points = usual.points()[..points].iter().map(|point| Point {
+        let usual = StencilShape::from_classes(27, None).unwrap();
+        let points = usual.points()[..points].iter().map(|point| StencilPoint {
             coefficient: 0.25,
             ..*point
         });
-        Stencil::new(3, points.collect()).unwrap()
+        StencilShape::new(3, points.collect()).unwrap()
     };
-    let classes = |points, coefficients: &[f32]| Stencil::of_classes(points, Some(coefficients));
+    let classes =
+        |points, coefficients: &[f32]| StencilShape::from_classes(points, Some(coefficients));
     for stencil in [
         classes(7, &[-0.003, 0.0]).unwrap(),
         classes(27, &[0.5, 0.0, 0.25, 0.25]).unwrap(),
@@ -380,7 +384,7 @@ fn references_are_below_what_any_coefficients_take() {
 fn bounds_are_of_what_matters() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
     let bound = |shape: &[usize], points, edge| {
-        let stencil = Stencil::of_classes(points, None).unwrap();
+        let stencil = StencilShape::from_classes(points, None).unwrap();
         let problem = StencilProblem::new(shape, stencil, edge, 1)
             .unwrap()
             .per_element();
@@ -416,7 +420,7 @@ fn equal_coefficients_take_no_longer_than_different_ones() {
     ] {
         let [equal, different] = [equal, different].map(|coefficients| {
             let points = if coefficients.len() == 3 { 19 } else { 27 };
-            let stencil = Stencil::of_classes(points, Some(coefficients)).unwrap();
+            let stencil = StencilShape::from_classes(points, Some(coefficients)).unwrap();
             let problem = StencilProblem::new(&[32, 32, 128], stencil, Edge::Zero, 1).unwrap();
             Stencils::new(&problem, vm7.clone())
                 .unwrap()
@@ -438,7 +442,7 @@ fn fixed_columns_of_narrow_arrays_are_kept() {
                 (&[3, 4, columns], 27),
                 (&[4, 3, columns], 7),
             ] {
-                let stencil = Stencil::of_classes(points, None).unwrap();
+                let stencil = StencilShape::from_classes(points, None).unwrap();
                 let problem = StencilProblem::new(shape, stencil, Edge::Fixed, 3).unwrap();
                 let machine = Arc::new(Machine::builtin(machine).unwrap());
                 let plan = Stencils::new(&problem, machine).unwrap();

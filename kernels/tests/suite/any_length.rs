@@ -3,15 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::by_halves;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, LongBluestein, Rows, hermitian};
+use cp2_kernels::fft::{
+    Fft, FftPlanner, FftProblem, LongBluestein, RowStrides, TransformDirection, hermitian,
+};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+const DIRECTIONS: [TransformDirection; 2] =
+    [TransformDirection::Forward, TransformDirection::Inverse];
 
 fn machine(name: &str) -> Arc<Machine> {
     Arc::new(Machine::builtin(name).unwrap())
@@ -21,10 +24,10 @@ fn planner() -> FftPlanner {
     FftPlanner::new(machine("vm7"))
 }
 
-fn checked() -> Options {
-    Options {
+fn checked() -> DeviceOptions {
+    DeviceOptions {
         check: true,
-        ..Options::default()
+        ..DeviceOptions::default()
     }
 }
 
@@ -44,7 +47,7 @@ fn scalar(problem: &FftProblem, x: &[Complex32]) -> f64 {
 /// Numbers of which the errors are a statistic: those of few scatter.
 const MANY: usize = 2048;
 
-fn output(fft: &dyn Fft, x: &[Complex32], options: Options) -> Vec<Complex32> {
+fn output(fft: &dyn Fft, x: &[Complex32], options: DeviceOptions) -> Vec<Complex32> {
     let done = fft.process_with(x, options).unwrap();
     let report = &done.run.report;
     assert!(report.end.is_finished(), "{:?}", report.end);
@@ -62,7 +65,7 @@ fn output(fft: &dyn Fft, x: &[Complex32], options: Options) -> Vec<Complex32> {
     done.output.unwrap()
 }
 
-fn assert_accurate(fft: &dyn Fft, x: &[Complex32], options: Options) -> Vec<Complex32> {
+fn assert_accurate(fft: &dyn Fft, x: &[Complex32], options: DeviceOptions) -> Vec<Complex32> {
     let (n, direction) = (fft.len(), fft.direction());
     let problem = FftProblem::new(n, direction, x.len() / n).unwrap();
     let y = output(fft, x, options);
@@ -106,18 +109,23 @@ fn mixed_radices_in_two_passes() {
 #[test]
 fn long_mixed_radices_in_two_passes() {
     for n in [250_000, 393_216, 1_000_000] {
-        assert_two_passes(n, 1, Direction::Forward, Options::default());
+        assert_two_passes(n, 1, TransformDirection::Forward, DeviceOptions::default());
     }
 }
 
-fn assert_two_passes(n: usize, batch: usize, direction: Direction, options: Options) {
+fn assert_two_passes(
+    n: usize,
+    batch: usize,
+    direction: TransformDirection,
+    options: DeviceOptions,
+) {
     let fft = planner().plan(n, direction).unwrap();
     assert!(fft.recipe().contains("mixed columns"), "{}", fft.recipe());
     assert_accurate(&*fft, &complex(n * batch, n as u64), options);
 }
 
 /// Both directions of real transforms against the complex one in double precision.
-fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
+fn assert_real(n: usize, batch: usize, seed: u64, options: &DeviceOptions) {
     let x: Vec<f32> = complex(n * batch, seed).iter().map(|z| z.re).collect();
     let fft = planner().plan_real_forward(n).unwrap();
     let done = fft.process_with(&x, options.clone()).unwrap();
@@ -134,7 +142,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
     let half = done.output.unwrap();
     assert_eq!(half.len(), batch * (n / 2 + 1));
     let wide: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
-    let problem = FftProblem::new(n, Direction::Forward, batch).unwrap();
+    let problem = FftProblem::new(n, TransformDirection::Forward, batch).unwrap();
     let judge = |half: &[Complex32]| problem.verdict(&wide, &hermitian(half, n)).rms;
     // A complex transform knows nothing of the halves that real ones of even length are made of.
     let halves = if n.is_multiple_of(2) {
@@ -163,7 +171,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
         }
     }
     let whole = hermitian(&half, n);
-    let problem = FftProblem::new(n, Direction::Inverse, batch).unwrap();
+    let problem = FftProblem::new(n, TransformDirection::Inverse, batch).unwrap();
     let theirs = scalar(&problem, &whole).max(halves);
     let error = problem.verdict(&whole, &back).rms;
     assert!(
@@ -196,8 +204,8 @@ fn primes_and_products_beyond_local_memory() {
 #[test]
 fn long_lengths_and_the_longest() {
     for n in [65_537, 100_000, 130_321, 1_048_575] {
-        let fft = planner().plan(n, Direction::Forward).unwrap();
-        assert_accurate(&*fft, &complex(n, n as u64), Options::default());
+        let fft = planner().plan(n, TransformDirection::Forward).unwrap();
+        assert_accurate(&*fft, &complex(n, n as u64), DeviceOptions::default());
     }
 }
 
@@ -211,19 +219,19 @@ fn real_lengths_beyond_local_memory() {
 #[test]
 fn rows_and_batches_give_the_same_bits() {
     let n = 1009;
-    let fft = LongBluestein::new(n, Direction::Forward, &machine("vm7"), 64).unwrap();
+    let fft = LongBluestein::new(n, TransformDirection::Forward, &machine("vm7"), 64).unwrap();
     let x = complex(19 * n, 5);
     let y = assert_accurate(&fft, &x, checked());
     for batch in [1, 2, 17] {
         assert_eq!(output(&fft, &x[..batch * n], checked()), y[..batch * n]);
     }
-    let there = LongBluestein::new(n, Direction::Forward, &machine("vm9"), 64).unwrap();
+    let there = LongBluestein::new(n, TransformDirection::Forward, &machine("vm9"), 64).unwrap();
     assert_eq!(output(&there, &x, checked()), y);
     let mut apart = vec![Complex32::new(f32::NAN, 1.0); 19 * 1013];
     for (to, from) in apart.chunks_mut(1013).zip(x.chunks(n)) {
         to[..n].copy_from_slice(from);
     }
-    let rows = Rows {
+    let rows = RowStrides {
         input: 1013,
         output: 1010,
     };
@@ -242,16 +250,16 @@ proptest! {
         let fft = planner().plan(n, direction).unwrap();
         let batch = batch.max(MANY.div_ceil(n));
         let x = complex(n * batch, n as u64);
-        let y = assert_accurate(&*fft, &x, Options::default());
+        let y = assert_accurate(&*fft, &x, DeviceOptions::default());
         let scale = 2.0f32.powi(k);
         let scaled: Vec<Complex32> = x.iter().map(|x| x * scale).collect();
         let expected: Vec<Complex32> = y.iter().map(|y| y * scale).collect();
-        prop_assert_eq!(output(&*fft, &scaled, Options::default()), expected);
+        prop_assert_eq!(output(&*fft, &scaled, DeviceOptions::default()), expected);
     }
 
     #[test]
     fn any_real_length(n in 1usize..6000, batch in 1usize..4) {
         let batch = batch.max(MANY.div_ceil(n));
-        assert_real(n, batch, n as u64, &Options::default());
+        assert_real(n, batch, n as u64, &DeviceOptions::default());
     }
 }

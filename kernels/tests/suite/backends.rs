@@ -1,22 +1,22 @@
 //! Every problem on both backends: the emulated CP2 and this computer.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_kernels::{Cp2, Cp2Report};
+use cp2_kernels::{Cp2Backend, Cp2Report};
 use cp2_machine::Machine;
 use cp2_native::Native;
 use cp2_problems::{
-    Backend, Case, Clock, Data, KINDS, Outcome, Problem, ProblemKind, Verdict, run_judged,
+    Backend, Case, Clock, KINDS, NamedArrays, Outcome, Problem, ProblemKind, Verdict, run_judged,
 };
 
-fn vm(name: &str) -> Cp2 {
-    Cp2::new(Machine::builtin(name).unwrap().into())
+fn vm(name: &str) -> Cp2Backend {
+    Cp2Backend::new(Machine::builtin(name).unwrap().into())
 }
 
 /// Problems of all kinds on a machine and natively: both right, and as close to each other as
 /// they may be apart.
-fn compared(vm: &Cp2, kind: &ProblemKind, cases: &[Case]) {
+fn compared(vm: &Cp2Backend, kind: &ProblemKind, cases: &[Case]) {
     for size in kind.small_sizes() {
-        let problem = kind.of_size(&size).unwrap();
+        let problem = kind.make_problem(&size).unwrap();
         let title = problem.title();
         let refused = |e| panic!("{title}: {e}");
         let mut emulated = vm.prepare(&*problem).unwrap_or_else(refused);
@@ -30,7 +30,10 @@ fn compared(vm: &Cp2, kind: &ProblemKind, cases: &[Case]) {
                     .outcome
             });
             let verdict = problem.agree(&input, &one.output, &other.output);
-            assert!(verdict.holds(), "{title}, {case}: {verdict:?}");
+            assert!(
+                verdict.is_within_tolerance(),
+                "{title}, {case}: {verdict:?}"
+            );
             check_clocks(&one, &other);
         }
     }
@@ -65,11 +68,11 @@ fn every_problem_on_vm9_and_natively() {
 #[test]
 fn another_inputs_result_is_wrong() {
     for kind in KINDS {
-        let problem = kind.of_size(&kind.small_sizes()[0]).unwrap();
+        let problem = kind.make_problem(&kind.small_sizes()[0]).unwrap();
         let [one, other] = [1, 2].map(|seed| problem.input(Case::Random, seed));
         let mut native = Native.prepare(&*problem).unwrap();
-        let mut run = |input: &Data| native.run(input).unwrap().output;
-        let wrong = |verdict: Verdict| assert!(!verdict.holds(), "{}", kind.name);
+        let mut run = |input: &NamedArrays| native.run(input).unwrap().output;
+        let wrong = |verdict: Verdict| assert!(!verdict.is_within_tolerance(), "{}", kind.name);
         wrong(problem.judge(&one, &run(&other)));
         wrong(problem.agree(&one, &run(&one), &run(&other)));
     }
@@ -90,16 +93,19 @@ fn what_is_not_in_the_table_is_refused() {
         fn size(&self) -> cp2_problems::Size {
             cp2_problems::Size::new(&[("class", "S")])
         }
-        fn inputs(&self) -> Vec<cp2_problems::Form> {
+        fn inputs(&self) -> Vec<cp2_problems::ArrayForm> {
             Vec::new()
         }
-        fn outputs(&self) -> Vec<cp2_problems::Form> {
+        fn outputs(&self) -> Vec<cp2_problems::ArrayForm> {
             Vec::new()
         }
-        fn input(&self, _: Case, _: u64) -> Data {
-            Data::default()
+        fn input(&self, _: Case, _: u64) -> NamedArrays {
+            NamedArrays::default()
         }
-        fn reference(&self, _: &Data) -> Result<cp2_problems::Reference, cp2_problems::DataError> {
+        fn reference(
+            &self,
+            _: &NamedArrays,
+        ) -> Result<cp2_problems::Reference, cp2_problems::DataError> {
             Ok(cp2_problems::Reference::default())
         }
     }

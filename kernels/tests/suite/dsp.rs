@@ -6,10 +6,11 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::{Bits, clean, complex, floats};
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::KernelRun;
 use cp2_kernels::dsp::{
-    Beamformer, DspError, Map, MapOp, Reduction, ReductionOp, SmallProducts, Transposition, Window,
+    Beamformer, DspError, ElementwisePlan, MapOp, ReductionOp, ReductionPlan, SmallProducts,
+    TransposePlan, WindowFunction,
 };
 use cp2_kernels::registry;
 use cp2_machine::Machine;
@@ -21,7 +22,7 @@ fn machine(index: usize) -> Arc<Machine> {
     crate::common::machine(["vm7", "vm9"][index])
 }
 
-fn output<T: Bits>(run: impl Fn(Options) -> Result<KernelRun<Vec<T>>, DspError>) -> Vec<T> {
+fn output<T: Bits>(run: impl Fn(DeviceOptions) -> Result<KernelRun<Vec<T>>, DspError>) -> Vec<T> {
     clean(run).output.unwrap()
 }
 
@@ -79,7 +80,7 @@ fn ops(n: usize) -> Vec<MapOp> {
         MapOp::Subtract,
         MapOp::Multiply,
         MapOp::ComplexMultiply,
-        MapOp::Window(Window::Blackman.coefficients(n)),
+        MapOp::Window(WindowFunction::Blackman.coefficients(n)),
         MapOp::Power,
         MapOp::Magnitude,
         MapOp::Phase,
@@ -92,7 +93,7 @@ fn element_by_element() {
     for (vm, len) in [(0, 2), (1, 4 * 37), (0, 10_000)] {
         for op in ops(len / 2) {
             let (x, y) = (floats(1, len), floats(2, len));
-            let map = Map::new(op.clone(), len, machine(vm)).unwrap();
+            let map = ElementwisePlan::new(op.clone(), len, machine(vm)).unwrap();
             let inputs = [x.as_slice(), &y];
             let found = output(|options| map.process_with(&inputs[..op.inputs()], options));
             for (i, &value) in found.iter().enumerate() {
@@ -143,7 +144,7 @@ fn the_edges_of_the_complex_functions() {
     ];
     let x: Vec<f32> = z.iter().flat_map(|&(re, im)| [re, im]).collect();
     let run = |op: MapOp| {
-        let map = Map::new(op, x.len(), machine(0)).unwrap();
+        let map = ElementwisePlan::new(op, x.len(), machine(0)).unwrap();
         output(|options| map.process_with(&[&x], options))
     };
     for ((&(re, im), magnitude), (phase, db)) in z
@@ -180,8 +181,8 @@ fn the_edges_of_the_complex_functions() {
 #[test]
 fn windows_of_long_rows() {
     for (n, rows) in [(2049, 5), (4096, 3), (65_536, 2), (10_007, 3)] {
-        let w = Window::Hann.coefficients(n);
-        let map = Map::new(MapOp::Window(w.clone()), n * rows, machine(0)).unwrap();
+        let w = WindowFunction::Hann.coefficients(n);
+        let map = ElementwisePlan::new(MapOp::Window(w.clone()), n * rows, machine(0)).unwrap();
         let x = floats(1, n * rows);
         let y = output(|options| map.process_with(&[&x], options));
         let product = |(i, x): (usize, &f32)| x * w[i % n];
@@ -194,10 +195,10 @@ fn windows_of_long_rows() {
 fn windows_are_what_they_are_called() {
     for n in [1, 2, 5, 64] {
         for (window, ends, middle) in [
-            (Window::Rectangular, 1.0, 1.0),
-            (Window::Hann, 0.0, 1.0),
-            (Window::Hamming, 0.08, 1.0),
-            (Window::Blackman, 0.0, 1.0),
+            (WindowFunction::Rectangular, 1.0, 1.0),
+            (WindowFunction::Hann, 0.0, 1.0),
+            (WindowFunction::Hamming, 0.08, 1.0),
+            (WindowFunction::Blackman, 0.0, 1.0),
         ] {
             let w = window.coefficients(n);
             assert_eq!(w.len(), n);
@@ -219,7 +220,7 @@ fn products_of_long_rows() {
     for (vm, n, rows) in [(0, 4096, 3), (1, 4096, 17), (0, 4090, 2)] {
         let (x, y) = (floats(1, n * rows), floats(2, n * rows));
         for op in [ReductionOp::Dot, ReductionOp::ComplexDot] {
-            let plan = Reduction::new(op, n, machine(vm)).unwrap();
+            let plan = ReductionPlan::new(op, n, machine(vm)).unwrap();
             let found = output(|options| plan.process_with(&[&x, &y], options));
             assert_eq!(found.len(), rows);
             for (found, (x, y)) in found.iter().zip(x.chunks(n).zip(y.chunks(n))) {
@@ -266,7 +267,7 @@ proptest! {
         for op in ReductionOp::all().into_iter().filter(|op| complex || *op != ReductionOp::ComplexDot) {
             // For so many rows, or for many.
             let planned = if seed % 2 == 0 { rows } else { usize::MAX };
-            let plan = Reduction::of_rows(op, n, planned, machine(vm)).unwrap();
+            let plan = ReductionPlan::with_rows(op, n, planned, machine(vm)).unwrap();
             let inputs = [x.as_slice(), &y];
             let found = output(|options| plan.process_with(&inputs[..op.inputs()], options));
             prop_assert_eq!(found.len(), rows);
@@ -302,7 +303,7 @@ proptest! {
         let rows = values.len().div_ceil(n);
         let mut x: Vec<f32> = values.iter().map(|&v| f32::from(v)).collect();
         x.resize(rows * n, -2.0);
-        let plan = Reduction::new(ReductionOp::Max, n, machine(vm)).unwrap();
+        let plan = ReductionPlan::new(ReductionOp::Max, n, machine(vm)).unwrap();
         let found = output(|options| plan.process_with(&[&x], options));
         for (row, found) in x.chunks(n).zip(found) {
             let best = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -357,7 +358,7 @@ fn transposed(count: usize, rows: usize, columns: usize, vm: usize) {
     let x: Vec<Complex32> = numbers
         .map(|i| Complex32::new(i as f32, -(i as f32)))
         .collect();
-    let plan = Transposition::batch(count, rows, columns, machine(vm)).unwrap();
+    let plan = TransposePlan::batch(count, rows, columns, machine(vm)).unwrap();
     let y = output(|options| plan.process_with(&x, options));
     assert_eq!(y.len(), x.len());
     let size = rows * columns;
@@ -396,7 +397,7 @@ fn few_rows_cost_little() {
     for vm in 0..2 {
         for op in ReductionOp::all() {
             let cycles = |n: usize, rows: usize| {
-                let plan = Reduction::of_rows(op, n, rows, machine(vm)).unwrap();
+                let plan = ReductionPlan::with_rows(op, n, rows, machine(vm)).unwrap();
                 let (x, y) = (floats(1, n * rows), floats(2, n * rows));
                 let inputs = [x.as_slice(), &y];
                 let done = plan.process(&inputs[..op.inputs()]).unwrap();
@@ -439,24 +440,24 @@ fn one_long_row_times_one_long_column() {
 fn what_is_not_possible_is_said() {
     let vm7 = || machine(0);
     assert!(matches!(
-        Map::new(MapOp::Power, 3, vm7()),
+        ElementwisePlan::new(MapOp::Power, 3, vm7()),
         Err(DspError::Size { .. })
     ));
     assert!(matches!(
-        Map::new(MapOp::Scale(1.0), 0, vm7()),
+        ElementwisePlan::new(MapOp::Scale(1.0), 0, vm7()),
         Err(DspError::Size { .. })
     ));
     assert!(matches!(
-        Map::new(MapOp::Window(vec![]), 8, vm7()),
+        ElementwisePlan::new(MapOp::Window(vec![]), 8, vm7()),
         Err(DspError::Size { .. })
     ));
-    let map = Map::new(MapOp::Add, 8, vm7()).unwrap();
+    let map = ElementwisePlan::new(MapOp::Add, 8, vm7()).unwrap();
     assert!(matches!(
         map.process(&[&[0.0; 8]]),
         Err(DspError::Length { .. })
     ));
     assert!(matches!(
-        Reduction::new(ReductionOp::Sum, 5000, vm7()),
+        ReductionPlan::new(ReductionOp::Sum, 5000, vm7()),
         Err(DspError::Size { .. })
     ));
     assert!(matches!(
@@ -474,7 +475,7 @@ fn what_is_not_possible_is_said() {
         Err(DspError::Size { .. })
     ));
     assert!(matches!(
-        Transposition::new(0, 4, vm7()),
+        TransposePlan::new(0, 4, vm7()),
         Err(DspError::Size { .. })
     ));
 }
@@ -490,8 +491,8 @@ fn large_batches_come_near_their_references() {
     for &kernel in set {
         for size in kernel.sizes() {
             for vm in 0..2 {
-                let row =
-                    registry::measure(kernel, &size, &machine(vm), Options::default()).unwrap();
+                let row = registry::measure(kernel, &size, &machine(vm), DeviceOptions::default())
+                    .unwrap();
                 assert!(row.ratio <= 1.0 && row.efficiency <= 1.0, "{row:?}");
                 // One matrix alone: its runs are short, and the ends of a run weigh, see docs/dsp.md.
                 let small = row.kernel == "transpose" && row.size == "rows=64 columns=64 count=1";

@@ -3,17 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, error_bound, reference};
+use cp2_kernels::fft::{Fft, FftPlanner, FftProblem, TransformDirection, error_bound, reference};
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 
-const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+const DIRECTIONS: [TransformDirection; 2] =
+    [TransformDirection::Forward, TransformDirection::Inverse];
 
 fn lengths() -> impl Iterator<Item = usize> {
     (4..=12).map(|b| 1 << b)
 }
 
-fn transform(n: usize, direction: Direction, x: &[Complex32]) -> Vec<Complex32> {
+fn transform(n: usize, direction: TransformDirection, x: &[Complex32]) -> Vec<Complex32> {
     let vm7 = Machine::builtin("vm7").unwrap();
     let fft = FftPlanner::new(vm7.into())
         .plan_local(n, direction)
@@ -21,7 +22,7 @@ fn transform(n: usize, direction: Direction, x: &[Complex32]) -> Vec<Complex32> 
     fft.process(x).unwrap().output.unwrap()
 }
 
-fn random(n: usize, direction: Direction, batch: usize) -> Vec<Complex32> {
+fn random(n: usize, direction: TransformDirection, batch: usize) -> Vec<Complex32> {
     let problem = FftProblem::new(n, direction, batch).unwrap();
     problem.random((n + batch) as u64)
 }
@@ -129,11 +130,11 @@ fn an_impulse_at_every_place() {
 #[test]
 fn an_odd_long_batch_gives_the_rows_of_short_ones() {
     for n in [16, 64, 512] {
-        let x = random(n, Direction::Forward, 257);
-        let y = bits(&transform(n, Direction::Forward, &x));
+        let x = random(n, TransformDirection::Forward, 257);
+        let y = bits(&transform(n, TransformDirection::Forward, &x));
         for (first, batch) in [(0, 1), (1, 2), (100, 3), (252, 5)] {
             let (from, to) = (first * n, (first + batch) * n);
-            let part = bits(&transform(n, Direction::Forward, &x[from..to]));
+            let part = bits(&transform(n, TransformDirection::Forward, &x[from..to]));
             assert_eq!(part, y[from..to], "{n}: {batch} from row {first}");
         }
     }

@@ -2,8 +2,8 @@
 //! reference a bound.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_host::Options;
-use cp2_kernels::registry::{self, Kernel, Prepared, Size};
+use cp2_host::DeviceOptions;
+use cp2_kernels::registry::{self, Kernel, PreparedRow, Size};
 use cp2_machine::{Class, Machine};
 use cp2_model::{Demand, System, cp2};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn sizes(kernel: &str) -> &'static [&'static [u64]] {
 }
 
 /// The operations that a job's phases demand: of the arithmetic slot by class, of the other one all together.
-fn counted(prepared: &Prepared) -> BTreeMap<String, u64> {
+fn counted(prepared: &PreparedRow) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for phase in prepared.procedure("counted").phases {
         for demand in phase.branches.iter().flatten().chain(&phase.alone) {
@@ -80,9 +80,11 @@ fn counted(prepared: &Prepared) -> BTreeMap<String, u64> {
 
 /// What is wrong with the model of a size on a machine, if anything; none where it has no place.
 fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec<String>> {
-    let prepared = kernel.prepare(size, machine, Options::default()).ok()?;
+    let prepared = kernel
+        .prepare(size, machine, DeviceOptions::default())
+        .ok()?;
     let counts = counted(&prepared);
-    let system = System::of(machine);
+    let system = System::from_machine(machine);
     let expected = system.cycles(prepared.estimate(kernel.name()).unwrap().seconds);
     let run = prepared.run().unwrap();
     let report = &run.run.report;

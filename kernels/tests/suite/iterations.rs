@@ -13,7 +13,7 @@ use crate::common::machine;
 use cp2_asm::{Program, Source, assemble};
 use cp2_emu::Engine;
 use cp2_host::emit::Replay;
-use cp2_host::{Buffer, Element, End, HostStep, Options, Paging, Stream};
+use cp2_host::{Buffer, DeviceOptions, HostStep, MemoryElement, Paging, RunEnd, Stream};
 use cp2_kernels::{Job, JobError, KernelRun, Random};
 use cp2_reference::{Count, Figures, Traffic};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ fn paging(x: Buffer<f32>, y: Buffer<f32>, to: Buffer<f32>, bytes: u64) -> Paging
 }
 
 /// Solves d x = b for a diagonal d of a few values: with exact scalars in as many turns as there are values.
-fn job(d: &[f32], b: &[f32], options: Options) -> Result<(Job, Buffer<f32>), JobError> {
+fn job(d: &[f32], b: &[f32], options: DeviceOptions) -> Result<(Job, Buffer<f32>), JobError> {
     let (n, sums) = (N as u64, 4 * N as u64 / BLOCK * 4);
     let mut job = Job::new(machine("vm7"), options);
     let d = job.input("d", d, &[n])?;
@@ -179,7 +179,7 @@ fn system(values: usize, seed: u64) -> [Vec<f32>; 2] {
     [d.collect(), b]
 }
 
-fn solved(values: usize, options: Options) -> KernelRun<Vec<f32>> {
+fn solved(values: usize, options: DeviceOptions) -> KernelRun<Vec<f32>> {
     let [d, b] = system(values, 5);
     let (job, x) = job(&d, &b, options).unwrap();
     let sums = Count::default();
@@ -219,11 +219,11 @@ fn reference(values: usize) -> (u64, Vec<f64>) {
     }
 }
 
-fn options(engine: Engine, threads: usize) -> Options {
-    Options {
+fn options(engine: Engine, threads: usize) -> DeviceOptions {
+    DeviceOptions {
         engine,
         threads,
-        ..Options::default()
+        ..DeviceOptions::default()
     }
 }
 
@@ -231,7 +231,7 @@ fn options(engine: Engine, threads: usize) -> Options {
 fn conjugate_gradients_end_when_the_residual_is_small() {
     let mut cycles = Vec::new();
     for values in [2, 5] {
-        let done = solved(values, Options::default());
+        let done = solved(values, DeviceOptions::default());
         let (turns, exact) = reference(values);
         assert_eq!(done.turns, [turns], "{values} values");
         let x = done.output.unwrap();
@@ -261,9 +261,9 @@ fn every_engine_ends_alike() {
         assert_eq!(other.turns, one.turns);
         assert!(other.output == one.output && other.run.report == one.run.report);
     }
-    let checked = Options {
+    let checked = DeviceOptions {
         check: true,
-        ..Options::default()
+        ..DeviceOptions::default()
     };
     let checked = solved(5, checked);
     assert!(
@@ -278,13 +278,13 @@ fn every_engine_ends_alike() {
 #[test]
 fn a_prepared_job_goes_round_as_often_as_its_data_ask_for() {
     let [d, b] = system(5, 5);
-    let mut prepared = job(&d, &b, Options::default()).unwrap().0.prepare();
+    let mut prepared = job(&d, &b, DeviceOptions::default()).unwrap().0.prepare();
     let first = prepared.run().unwrap();
-    assert_eq!(first, solved(5, Options::default()).run.report);
+    assert_eq!(first, solved(5, DeviceOptions::default()).run.report);
     let [fewer, _] = system(2, 5);
     prepared.write("d", &fewer).unwrap();
     let second = prepared.run().unwrap();
-    let fresh = solved(2, Options::default());
+    let fresh = solved(2, DeviceOptions::default());
     assert_eq!(second, fresh.run.report);
     let mut x = vec![0.0f32; N];
     prepared.read("x", &mut x).unwrap();
@@ -295,9 +295,9 @@ fn a_prepared_job_goes_round_as_often_as_its_data_ask_for() {
 /// A recorded run computes its scalars anew on other data, and where these would end otherwise it says so.
 #[test]
 fn a_replay_computes_its_own_scalars() {
-    let record = Options {
+    let record = DeviceOptions {
         record: true,
-        ..Options::default()
+        ..DeviceOptions::default()
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
@@ -315,9 +315,13 @@ fn a_replay_computes_its_own_scalars() {
         std::fs::write(&image, memory).unwrap();
         let replay = Replay::read(&path).unwrap();
         assert!(!replay.is_changed, "{:?}", replay.other_data);
-        let run = replay.run(machine("vm7"), Options::default()).unwrap();
+        let run = replay
+            .run(machine("vm7"), DeviceOptions::default())
+            .unwrap();
         let x = &replay.outputs[0];
-        let x = run.read(Buffer::<f32>::at(x.address, N as u64)).unwrap();
+        let x = run
+            .read(Buffer::<f32>::from_address(x.address, N as u64))
+            .unwrap();
         (run, x)
     };
     let (again, x) = replayed(2, 1.0);
@@ -335,7 +339,7 @@ fn a_replay_computes_its_own_scalars() {
     assert_eq!(Some(x), expected);
     let (other, _) = replayed(5, 1.0);
     match &other.report.end {
-        End::Diverged { name, .. } => assert_eq!(name, "is it enough"),
+        RunEnd::Diverged { name, .. } => assert_eq!(name, "is it enough"),
         end => panic!("{end}"),
     }
     assert!(other.report.end.to_string().contains("record a run on it"));
@@ -344,7 +348,7 @@ fn a_replay_computes_its_own_scalars() {
 /// Words that are filled must be there.
 #[test]
 fn words_that_a_program_does_not_have_are_refused() {
-    let mut job = Job::new(machine("vm7"), Options::default());
+    let mut job = Job::new(machine("vm7"), DeviceOptions::default());
     let x = job.input("x", &[1.0f32; N], &[N as u64]).unwrap();
     let combine = job.program("combine", &program(COMBINE)).unwrap();
     let nothing = job.fill("scalar", x).unwrap_err().to_string();
@@ -360,6 +364,6 @@ fn words_that_a_program_does_not_have_are_refused() {
         refused("scalar", x).contains("8192 B"),
         "more than there is"
     );
-    assert!(refused("scalar", Buffer::at(x.address(), 3)).contains("12 B"));
-    assert!(refused("scalar", Buffer::at(x.address() + 4, 4)).contains(".align 16"));
+    assert!(refused("scalar", Buffer::from_address(x.address(), 3)).contains("12 B"));
+    assert!(refused("scalar", Buffer::from_address(x.address() + 4, 4)).contains(".align 16"));
 }

@@ -7,8 +7,8 @@
 )]
 
 use cp2_asm::{Program, Source, assemble};
-use cp2_host::nest::{Edge, March};
-use cp2_host::{BlocksPerSection, Buffering, Options};
+use cp2_host::nest::{BoundaryRule, March};
+use cp2_host::{BlocksPerSection, Buffering, DeviceOptions};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Mapped, Output, map};
 use cp2_machine::Machine;
 use proptest::prelude::*;
@@ -33,14 +33,14 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 }
 
 /// Index of an element at a place that may be outside, as the edge continues the array; none of a zero.
-fn index(shape: &[u64], edge: Edge, at: &[i64]) -> Option<usize> {
+fn index(shape: &[u64], edge: BoundaryRule, at: &[i64]) -> Option<usize> {
     shape.iter().zip(at).try_fold(0, |index, (&n, &i)| {
         let n = n as i64;
         let inside = (0..n).contains(&i);
         let i = match edge {
-            Edge::Zero => inside.then_some(i)?,
-            Edge::Clamp => i.clamp(0, n - 1),
-            Edge::Periodic => i.rem_euclid(n),
+            BoundaryRule::Zero => inside.then_some(i)?,
+            BoundaryRule::Clamp => i.clamp(0, n - 1),
+            BoundaryRule::Periodic => i.rem_euclid(n),
         };
         Some(index * n as usize + i as usize)
     })
@@ -252,7 +252,7 @@ pub(crate) struct Case {
     shape: Vec<u64>,
     block: Vec<u64>,
     halo: Vec<u64>,
-    edge: Edge,
+    edge: BoundaryRule,
     words: u64,
     inputs: usize,
     outputs: usize,
@@ -323,9 +323,9 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
                 .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
             buffering: case.buffering,
             march: case.march,
-            options: Options {
+            options: DeviceOptions {
                 check: true,
-                ..Options::default()
+                ..DeviceOptions::default()
             },
             ..ArrayJob::new("corners")
         },
@@ -390,7 +390,11 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
         (0u64..3, 0u64..3, 0u64..6),
     );
     let how = (
-        prop_oneof![Just(Edge::Zero), Just(Edge::Periodic), Just(Edge::Clamp)],
+        prop_oneof![
+            Just(BoundaryRule::Zero),
+            Just(BoundaryRule::Periodic),
+            Just(BoundaryRule::Clamp)
+        ],
         1u64..3,
         (1usize..4, 1usize..3),
         prop::option::of(1u32..4),
@@ -456,7 +460,7 @@ fn a_clamped_halo_of_single_lines_is_right() {
         shape: vec![5, 32],
         block: vec![1, 4],
         halo: vec![1, 0],
-        edge: Edge::Clamp,
+        edge: BoundaryRule::Clamp,
         words: 1,
         inputs: 1,
         outputs: 1,
@@ -513,14 +517,14 @@ proptest! {
             bytes,
             block: vec![4 * block],
             halo: Vec::new(),
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
         };
         let done = map(assembled(DOT), Arc::new(Machine::builtin("vm7").unwrap()), ArrayJob {
             inputs: vec![input("x", &raw[0]), input("y", &raw[1])],
             outputs: vec![Output { name: "dot".into(), element: FLOAT, shape: vec![1], block: vec![1] }],
             reduce: true,
             size: size.map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
-            options: Options { check: true, ..Options::default() },
+            options: DeviceOptions { check: true, ..DeviceOptions::default() },
             ..ArrayJob::new("dot")
         }).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let report = &done.run.report;
@@ -543,7 +547,7 @@ fn lines_of_other_pages_are_not_touched() {
                 bytes: &x,
                 block: vec![1, 4, 16],
                 halo: vec![1, 1, 1],
-                edge: Edge::Zero,
+                edge: BoundaryRule::Zero,
             }],
             outputs: vec![Output {
                 name: "y".into(),
@@ -552,9 +556,9 @@ fn lines_of_other_pages_are_not_touched() {
                 block: vec![1, 4, 16],
             }],
             march: Some(March::Planes),
-            options: Options {
+            options: DeviceOptions {
                 check: true,
-                ..Options::default()
+                ..DeviceOptions::default()
             },
             ..ArrayJob::new("lines")
         };

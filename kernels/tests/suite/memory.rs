@@ -6,9 +6,9 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::emit::Replay;
-use cp2_host::{Element, Options, RunReport};
-use cp2_kernels::dsp::{Map, MapOp};
-use cp2_kernels::fft::{Direction, FftPlanner, Rows};
+use cp2_host::{DeviceOptions, MemoryElement, RunReport};
+use cp2_kernels::dsp::{ElementwisePlan, MapOp};
+use cp2_kernels::fft::{FftPlanner, RowStrides, TransformDirection};
 use cp2_kernels::registry::{self, Kernel, Size};
 use cp2_kernels::{JobError, PreparedJob, Random};
 use cp2_machine::Machine;
@@ -42,9 +42,9 @@ impl Recorded {
         folder: PathBuf,
         seed: u64,
     ) -> Option<Self> {
-        let options = Options {
+        let options = DeviceOptions {
             record: true,
-            ..Options::default()
+            ..DeviceOptions::default()
         };
         let seeded = kernel.prepare_input(size, machine, options, (Case::Random, seed));
         let prepared = match seeded {
@@ -150,14 +150,19 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
         !replay.is_changed && !replay.other_data.is_empty(),
         "{what}"
     );
-    let run = replay.run(machine.clone(), Options::default()).unwrap();
+    let run = replay
+        .run(machine.clone(), DeviceOptions::default())
+        .unwrap();
     assert_eq!(run.report.cycles, other.report.cycles, "{what}");
     let replayed: Vec<u8> = one
         .arrays("outputs")
         .iter()
         .flat_map(|a| {
-            run.read(cp2_host::Buffer::<u8>::at(a.address, a.bytes as u64))
-                .unwrap()
+            run.read(cp2_host::Buffer::<u8>::from_address(
+                a.address,
+                a.bytes as u64,
+            ))
+            .unwrap()
         })
         .collect();
     let wanted = result(&other.folder, &other);
@@ -170,7 +175,7 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
 
     let problem = kernel.problem(size).unwrap();
     let method = kernel.method(&*problem, machine).unwrap();
-    let task = method.task(&problem.input(Case::Random, 1), Options::default());
+    let task = method.task(&problem.input(Case::Random, 1), DeviceOptions::default());
     let mut job = task.unwrap().job.prepare();
     for recorded in [&other, &one] {
         write_all(&mut job, &recorded.data);
@@ -189,8 +194,8 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
 /// Writes all inputs, whatever they hold.
 fn write_all(job: &mut PreparedJob, data: &[Vec<u8>]) {
     for (input, bytes) in job.inputs().to_vec().into_iter().zip(data) {
-        let floats: Vec<f32> = bytes.chunks(4).map(Element::get).collect();
-        let numbers: Vec<Complex32> = bytes.chunks_exact(8).map(Element::get).collect();
+        let floats: Vec<f32> = bytes.chunks(4).map(MemoryElement::get).collect();
+        let numbers: Vec<Complex32> = bytes.chunks_exact(8).map(MemoryElement::get).collect();
         match input.element.as_str() {
             "float32" => job.write(&input.name, &floats),
             _ => job.write(&input.name, &numbers),
@@ -222,7 +227,7 @@ fn read_all(job: &PreparedJob) -> Vec<u8> {
     all
 }
 
-fn bits<T: Element>(
+fn bits<T: MemoryElement>(
     job: &PreparedJob,
     name: &str,
     mut values: Vec<T>,
@@ -236,9 +241,9 @@ fn bits<T: Element>(
 #[test]
 fn arrays_of_a_prepared_job_go_by_name() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
-    let map = Map::new(MapOp::Multiply, 64, vm7).unwrap();
+    let map = ElementwisePlan::new(MapOp::Multiply, 64, vm7).unwrap();
     let (job, _) = map
-        .job(&[&[2.0; 64], &[3.0; 64]], Options::default())
+        .job(&[&[2.0; 64], &[3.0; 64]], DeviceOptions::default())
         .unwrap();
     let mut job = job.prepare();
     let refused = |error: JobError| error.to_string();
@@ -407,18 +412,20 @@ fn gaps_are_not_looked_at() {
         (1000, 1002, 2),
         (45, 46, 3),
     ] {
-        let mut planner = FftPlanner::for_batch(vm7.clone(), batch);
-        let fft = planner.plan(n, Direction::Forward).unwrap();
+        let mut planner = FftPlanner::with_batch(vm7.clone(), batch);
+        let fft = planner.plan(n, TransformDirection::Forward).unwrap();
         let x = Random::new(7).complexes(n * batch);
         let mut apart = vec![Complex32::new(f32::NAN, f32::INFINITY); stride * batch];
         for (to, from) in apart.chunks_mut(stride).zip(x.chunks(n)) {
             to[..n].copy_from_slice(from);
         }
-        let rows = Rows {
+        let rows = RowStrides {
             input: stride,
             output: n,
         };
-        let y = fft.process_rows(&apart, rows, Options::default()).unwrap();
+        let y = fft
+            .process_rows(&apart, rows, DeviceOptions::default())
+            .unwrap();
         let wanted = fft.process(&x).unwrap().output;
         assert!(y.output == wanted, "{n} of {stride} x {batch}");
     }

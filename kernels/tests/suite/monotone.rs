@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::registry::{self, Size};
-use cp2_kernels::{Cp2, Cp2Report};
+use cp2_kernels::{Cp2Backend, Cp2Report};
 use cp2_machine::{Bytes, Machine};
 use cp2_problems::sparse::SolveProblem;
 use cp2_problems::{Backend, Case, Problem, run_judged};
@@ -51,7 +51,7 @@ const IDLE: &[(&str, &[(&str, u64)])] = &[
 
 fn cycles(name: &str, size: &Size, machine: &Arc<Machine>) -> Result<u64, String> {
     let kernel = registry::find(name).unwrap();
-    let row = registry::measure(kernel, size, machine, Options::default());
+    let row = registry::measure(kernel, size, machine, DeviceOptions::default());
     row.map(|row| row.emulated_cycles)
         .map_err(|e| e.to_string())
 }
@@ -60,7 +60,7 @@ fn cycles(name: &str, size: &Size, machine: &Arc<Machine>) -> Result<u64, String
 fn size(name: &str, numbers: &[(&'static str, u64)]) -> Size {
     let kernel = registry::find(name).unwrap();
     let smallest = kernel.sizes().into_iter().next().unwrap();
-    let of = |(key, value): (&'static str, &registry::Value)| {
+    let of = |(key, value): (&'static str, &registry::SizeValue)| {
         let own = numbers.iter().find(|(name, _)| *name == key);
         (key, own.map_or_else(|| value.clone(), |own| own.1.into()))
     };
@@ -70,8 +70,8 @@ fn size(name: &str, numbers: &[(&'static str, u64)]) -> Size {
 /// Cycles of a system that conjugate gradients solve, which is no row of the tables: how long it takes its input decides.
 fn solve_cycles(machine: &Arc<Machine>) -> Result<u64, String> {
     let size = Size::parse(&SolveProblem::PARAMETERS, "pattern=grid5 n=12").unwrap();
-    let problem = SolveProblem::of_size(&size).unwrap();
-    let prepared = Cp2::new(machine.clone()).prepare(&problem);
+    let problem = SolveProblem::from_size(&size).unwrap();
+    let prepared = Cp2Backend::new(machine.clone()).prepare(&problem);
     let mut prepared = prepared.map_err(|e| e.to_string())?;
     let judged = run_judged(&mut *prepared, &problem, &problem.input(Case::Random, 1));
     let outcome = judged.map_err(|e| e.to_string())?.outcome;

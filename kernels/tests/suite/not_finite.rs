@@ -2,9 +2,9 @@
 //! a number. Filters, of which some do and say so, are in `conv::places`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_kernels::Cp2;
+use cp2_kernels::Cp2Backend;
 use cp2_machine::Machine;
-use cp2_problems::{Backend, Case, Data, Exact, KINDS, Values};
+use cp2_problems::{Backend, Case, Exact, KINDS, NamedArrays, Values};
 use num_complex::Complex32;
 
 /// Kinds whose references are made by transforms over whole blocks.
@@ -12,8 +12,8 @@ use num_complex::Complex32;
 const OTHERS: [&str; 6] = ["conv", "conv-real", "fir", "radar", "sonar", "max"];
 
 /// The input with a NaN at a place of one of its arrays, if that has floats.
-fn spoiled(input: &Data, array: usize, at: usize) -> Option<Data> {
-    let mut data = Data::default();
+fn spoiled(input: &NamedArrays, array: usize, at: usize) -> Option<NamedArrays> {
+    let mut data = NamedArrays::default();
     for (number, own) in input.arrays().iter().enumerate() {
         let here = number == array && !own.values.is_empty();
         let at = at % own.values.len().max(1);
@@ -23,19 +23,19 @@ fn spoiled(input: &Data, array: usize, at: usize) -> Option<Data> {
                 if here {
                     x[at] = f32::NAN;
                 }
-                data.with(own.name, &own.shape, x)
+                data.add_array(own.name, &own.shape, x)
             }
             Values::Complex64(x) => {
                 let mut x = x.clone();
                 if here {
                     x[at] = Complex32::new(f32::NAN, f32::NAN);
                 }
-                data.with(own.name, &own.shape, x)
+                data.add_array(own.name, &own.shape, x)
             }
-            Values::F64(x) => data.with(own.name, &own.shape, x.clone()),
-            Values::I32(x) => data.with(own.name, &own.shape, x.clone()),
-            Values::U32(x) => data.with(own.name, &own.shape, x.clone()),
-            Values::U8(x) => data.with(own.name, &own.shape, x.clone()),
+            Values::F64(x) => data.add_array(own.name, &own.shape, x.clone()),
+            Values::I32(x) => data.add_array(own.name, &own.shape, x.clone()),
+            Values::U32(x) => data.add_array(own.name, &own.shape, x.clone()),
+            Values::U8(x) => data.add_array(own.name, &own.shape, x.clone()),
         };
     }
     let floats = |values: &Values| matches!(values, Values::F32(_) | Values::Complex64(_));
@@ -55,14 +55,14 @@ fn places(values: &Values) -> Vec<bool> {
 
 #[test]
 fn a_nan_reaches_what_its_definition_says() {
-    let vm7 = Cp2::new(Machine::builtin("vm7").unwrap().into());
+    let vm7 = Cp2Backend::new(Machine::builtin("vm7").unwrap().into());
     let mut checked = 0;
     for kind in KINDS {
         if OTHERS.contains(&kind.name) || kind.name.starts_with("npb") {
             continue;
         }
         for size in kind.small_sizes() {
-            let problem = kind.of_size(&size).unwrap();
+            let problem = kind.make_problem(&size).unwrap();
             let mut prepared = vm7.prepare(&*problem).unwrap();
             let input = problem.input(Case::Random, 3);
             for array in 0..input.arrays().len() {

@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_host::Options;
-use cp2_kernels::conv::{Convolver, Mode};
-use cp2_kernels::fft::{Direction, Fft as _, FftNd, FftPlanner, RecipeKind};
+use cp2_host::DeviceOptions;
+use cp2_kernels::conv::{ConvolutionMode, Convolver};
+use cp2_kernels::fft::{Fft as _, FftNd, FftPlanner, RecipeKind, TransformDirection};
 use cp2_kernels::registry;
 use cp2_machine::{Bytes, Cycles, Machine};
 use num_complex::Complex32;
@@ -47,16 +47,16 @@ fn transforms_run_or_say_what_they_need() {
     for machine in machines() {
         for (n, batch) in [(60, 64), (256, 64), (4096, 4), (65_536, 1)] {
             let what = format!("fft {n} x {batch}");
-            let mut planner = FftPlanner::for_batch(machine.clone(), batch);
-            if let Err(e) = planner.plan(n, Direction::Forward) {
+            let mut planner = FftPlanner::with_batch(machine.clone(), batch);
+            if let Err(e) = planner.plan(n, TransformDirection::Forward) {
                 check(&what, &machine, &e);
             }
         }
-        if let Err(e) = FftPlanner::for_batch(machine.clone(), 4).plan_real_forward(60) {
+        if let Err(e) = FftPlanner::with_batch(machine.clone(), 4).plan_real_forward(60) {
             check("real fft 60", &machine, &e);
         }
         for shape in [[64, 64], [512, 512]] {
-            if let Err(e) = FftNd::new(&shape, Direction::Forward, machine.clone()) {
+            if let Err(e) = FftNd::new(&shape, TransformDirection::Forward, machine.clone()) {
                 check("fft of two dimensions", &machine, &e);
             }
         }
@@ -79,7 +79,7 @@ fn arrays_go_by_the_ways_that_the_machine_has() {
         (&[16, 16, 64], flat),
     ];
     for (shape, machine) in runs {
-        let fft = FftNd::new(shape, Direction::Forward, machine).unwrap();
+        let fft = FftNd::new(shape, TransformDirection::Forward, machine).unwrap();
         let x = crate::common::complex(1, fft.len());
         let done = fft.process(&x).unwrap();
         assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
@@ -94,8 +94,8 @@ fn fewer_levels_are_more_transfers() {
         let few = odd(|m| m.dma.levels = levels);
         for (n, batch) in [(1024, 4), (4096, 4), (1 << 14, 1), (1 << 16, 1)] {
             let of = |machine: &Arc<Machine>| {
-                let planner = FftPlanner::for_batch(machine.clone(), batch);
-                let all = planner.candidates(n, Direction::Forward).unwrap();
+                let planner = FftPlanner::with_batch(machine.clone(), batch);
+                let all = planner.candidates(n, TransformDirection::Forward).unwrap();
                 let mut all: Vec<_> = all.into_iter().map(|c| c.fft).collect();
                 all.sort_by_key(|fft| fft.recipe());
                 all
@@ -121,9 +121,9 @@ fn fewer_levels_are_more_transfers() {
             assert_eq!(own.is_empty(), other.is_empty(), "{n}");
         }
         for shape in [&[16, 16, 64][..], &[64, 64], &[16, 128, 64]] {
-            let fft = FftNd::new(shape, Direction::Forward, few.clone()).unwrap();
+            let fft = FftNd::new(shape, TransformDirection::Forward, few.clone()).unwrap();
             let x = crate::common::complex(3, fft.len());
-            let usual = FftNd::new(shape, Direction::Forward, vm7.clone()).unwrap();
+            let usual = FftNd::new(shape, TransformDirection::Forward, vm7.clone()).unwrap();
             let [a, b] =
                 [fft.process(&x).unwrap(), usual.process(&x).unwrap()].map(|d| d.output.unwrap());
             let square = |z: Complex32| f64::from(z.norm_sqr());
@@ -140,7 +140,7 @@ fn small_memories_take_a_third_pass() {
     for (kilobytes, bits) in [(32, 19), (16, 17), (16, 18), (32, 20)] {
         let small = odd(|m| m.cp2.dmem = Bytes(kilobytes << 10));
         let n = 1usize << bits;
-        let fft = FftPlanner::for_batch(small, 1).plan(n, Direction::Forward);
+        let fft = FftPlanner::with_batch(small, 1).plan(n, TransformDirection::Forward);
         let fft = fft.unwrap_or_else(|e| panic!("2^{bits} on {kilobytes} KiB: {e}"));
         assert!(fft.recipe().contains("then columns of"), "{}", fft.recipe());
         // A tone on a constant: two lines and zeros beside them.
@@ -165,13 +165,13 @@ fn small_memories_take_a_third_pass() {
 fn long_transforms_go_by_the_ways_that_the_machine_has() {
     let kilobytes = |k: u64| odd(move |m| m.cp2.program = Bytes(k << 10));
     let n = 1 << 16;
-    let mut planner = FftPlanner::for_batch(kilobytes(4), 1);
+    let mut planner = FftPlanner::with_batch(kilobytes(4), 1);
     let fft = planner.plan_forward(n).unwrap();
     let done = fft.process(&crate::common::complex(1, n)).unwrap();
     assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
     let two_levels = odd(|m| m.dma.levels = 2);
     for (n, machine) in [(1 << 17, kilobytes(8)), (1 << 18, two_levels)] {
-        let fft = FftPlanner::for_batch(machine, 1).plan_real_inverse(n);
+        let fft = FftPlanner::with_batch(machine, 1).plan_real_inverse(n);
         let fft = fft.unwrap();
         assert!(
             fft.recipe().contains("half of the columns"),
@@ -191,7 +191,7 @@ fn slow_arithmetic_reads_its_own_factors() {
     for n in [1 << 18, 1 << 20] {
         let half = crate::common::complex(1, n / 2 + 1);
         let [x, quick] = [&slow, &odd(|_| ())].map(|machine| {
-            let planner = FftPlanner::for_batch(machine.clone(), 1);
+            let planner = FftPlanner::with_batch(machine.clone(), 1);
             let fft = planner.plan_real_inverse(n).unwrap();
             fft.process(&half).unwrap().output.unwrap()
         });
@@ -208,7 +208,12 @@ fn several_inputs_are_paged_by_finer_granules() {
         let machine = odd(|m| m.dma.granule = Bytes(granule));
         for name in ["axpy", "dot", "small-products"] {
             let kernel = registry::find(name).unwrap();
-            let row = registry::measure(kernel, &kernel.sizes()[0], &machine, Options::default());
+            let row = registry::measure(
+                kernel,
+                &kernel.sizes()[0],
+                &machine,
+                DeviceOptions::default(),
+            );
             let row = row.unwrap_or_else(|e| panic!("{name}, granule of {granule} bytes: {e}"));
             assert!(row.efficiency <= 1.0, "{row:?}");
         }
@@ -220,7 +225,7 @@ fn several_inputs_are_paged_by_finer_granules() {
 fn small_memories_take_longer_passes() {
     let d32 = odd(|m| m.cp2.dmem = Bytes(32 << 10));
     for (n, floor) in [(2048, 0.5), (4096, 0.5), (997, 0.1)] {
-        let fft = FftPlanner::for_batch(d32.clone(), 8).plan(n, Direction::Forward);
+        let fft = FftPlanner::with_batch(d32.clone(), 8).plan(n, TransformDirection::Forward);
         let fft = fft.unwrap_or_else(|e| panic!("{n}: {e}"));
         let x = crate::common::complex(n as u64, 8 * n);
         let done = fft.process(&x).unwrap();
@@ -234,7 +239,7 @@ fn small_memories_take_longer_passes() {
     }
     // A transform alone is divided where that is cheaper, however large the memory.
     let d128 = odd(|m| m.cp2.dmem = Bytes(128 << 10));
-    let alone = FftPlanner::for_batch(d128, 1).plan(5000, Direction::Forward);
+    let alone = FftPlanner::with_batch(d128, 1).plan(5000, TransformDirection::Forward);
     let cycles = alone.unwrap().expected(1).unwrap().get();
     assert!(cycles < 40_000, "{cycles} cycles; 59,629 on one section");
 }
@@ -243,7 +248,7 @@ fn small_memories_take_longer_passes() {
 fn what_lacks_is_named() {
     let said = |machine, n| {
         let planner = FftPlanner::new(machine);
-        let refused = planner.candidates(n, Direction::Forward);
+        let refused = planner.candidates(n, TransformDirection::Forward);
         refused
             .map(|_| String::new())
             .unwrap_or_else(|e| e.to_string())
@@ -274,11 +279,13 @@ fn what_lacks_is_named() {
     );
     assert!(!tiny.contains("blocks per page"), "{tiny}");
     // Each kind that the machine has none of says why.
-    let planner = FftPlanner::for_batch(odd(|m| m.cp2.registers = 32), 4);
-    let (found, refused) = planner.all(256, Direction::Forward).unwrap_or_default();
+    let planner = FftPlanner::with_batch(odd(|m| m.cp2.registers = 32), 4);
+    let (found, refused) = planner
+        .all(256, TransformDirection::Forward)
+        .unwrap_or_default();
     assert!(found.is_empty() && refused.is_empty());
-    let planner = FftPlanner::for_batch(odd(|m| m.cp2.dmem = Bytes(32 << 10)), 4);
-    let (found, refused) = planner.all(4096, Direction::Forward).unwrap();
+    let planner = FftPlanner::with_batch(odd(|m| m.cp2.dmem = Bytes(32 << 10)), 4);
+    let (found, refused) = planner.all(4096, TransformDirection::Forward).unwrap();
     assert!(!found.is_empty());
     let kinds: Vec<_> = refused
         .iter()
@@ -291,7 +298,7 @@ fn what_lacks_is_named() {
     // Pages that no offset of a load would reach are not taken.
     let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));
     assert_eq!(said(big.clone(), 65_536), "");
-    FftNd::new(&[512, 512], Direction::Forward, big).unwrap();
+    FftNd::new(&[512, 512], TransformDirection::Forward, big).unwrap();
 }
 
 /// Where the control CPU takes long for each transfer, what is chosen takes no longer than any other way, and about
@@ -319,10 +326,10 @@ fn transfers_that_are_dear_to_give_are_counted() {
             }
         };
         for (n, batch) in [(2048, 4), (1024, 2), (1024, 4), (4096, 1), (16_384, 2)] {
-            let planner = FftPlanner::for_batch(slow.clone(), batch);
+            let planner = FftPlanner::with_batch(slow.clone(), batch);
             let x = crate::common::complex(n as u64, batch * n);
-            let chosen = planner.choice(n, Direction::Forward).unwrap().fft;
-            let others = planner.candidates(n, Direction::Forward).unwrap();
+            let chosen = planner.choice(n, TransformDirection::Forward).unwrap().fft;
+            let others = planner.candidates(n, TransformDirection::Forward).unwrap();
             let all = std::iter::once(chosen).chain(others.into_iter().map(|other| other.fft));
             let ways = all.map(|fft| {
                 let cycles = fft.process(&x).unwrap().run.report.cycles;
@@ -331,7 +338,7 @@ fn transfers_that_are_dear_to_give_are_counted() {
             compare(format!("{n} x {batch}"), 2, ways.collect());
         }
         for (n, batch) in [(32, 13), (2048, 4)] {
-            let planner = FftPlanner::for_batch(slow.clone(), batch);
+            let planner = FftPlanner::with_batch(slow.clone(), batch);
             let x: Vec<f32> = crate::common::complex(7, batch * n)
                 .iter()
                 .map(|z| z.re)
@@ -354,7 +361,8 @@ fn filters_run_or_say_what_they_need() {
         for (taps, samples) in [(5, 3000), (65, 3000), (4097, 8000)] {
             let what = format!("{taps} taps on {}", machine.cp2.registers);
             let h = vec![Complex32::ONE; taps];
-            let planned = Convolver::new::<Complex32>(&machine, &h, 1, samples, Mode::Full);
+            let planned =
+                Convolver::new::<Complex32>(&machine, &h, 1, samples, ConvolutionMode::Full);
             match planned {
                 Ok(filter) if taps < 4097 => {
                     let x = vec![Complex32::ONE; samples];
@@ -373,7 +381,7 @@ fn filters_run_or_say_what_they_need() {
 fn memory_is_named_where_it_is_what_lacks() {
     let small = odd(|m| m.host.memory = Bytes(1 << 20));
     let h = vec![Complex32::ONE; 3];
-    let plan = |samples| Convolver::new::<Complex32>(&small, &h, 1, samples, Mode::Full);
+    let plan = |samples| Convolver::new::<Complex32>(&small, &h, 1, samples, ConvolutionMode::Full);
     let said = plan(100_000).unwrap_err().to_string();
     let most: usize = said
         .split("at most ")
@@ -395,10 +403,10 @@ fn a_way_that_lacks_something_has_no_price() {
         m.cp2.sections = 6;
     });
     let (n, batch) = (26, 200);
-    let planner = FftPlanner::for_batch(machine, batch);
+    let planner = FftPlanner::with_batch(machine, batch);
     let mut ran = 0;
     for fft in planner.real_forward_candidates(n).unwrap() {
-        let done = fft.process_with(&vec![0.0; n * batch], Options::default());
+        let done = fft.process_with(&vec![0.0; n * batch], DeviceOptions::default());
         assert_eq!(done.is_ok(), fft.expected(batch).is_ok());
         ran += usize::from(done.is_ok());
     }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_asm::{Source, assemble};
-use cp2_host::nest::Edge;
-use cp2_host::{BlocksPerSection, Buffering, Options};
+use cp2_host::nest::BoundaryRule;
+use cp2_host::{BlocksPerSection, Buffering, DeviceOptions};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Output, map};
 use cp2_machine::{Bytes, Machine};
 
@@ -54,7 +54,7 @@ fn found(each: &str, page: u32, how: ArrayJob<'static>) -> Vec<String> {
             bytes: &x,
             block: vec![64],
             halo: Vec::new(),
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
         }],
         outputs: vec![Output {
             name: "y".into(),
@@ -63,9 +63,9 @@ fn found(each: &str, page: u32, how: ArrayJob<'static>) -> Vec<String> {
             block: vec![64],
         }],
         size: BlocksPerSection::Fixed(page),
-        options: Options {
+        options: DeviceOptions {
             check: true,
-            ..Options::default()
+            ..DeviceOptions::default()
         },
         ..how
     };
@@ -227,7 +227,7 @@ fn what_a_granule_has_behind_a_row_is_nobodys() {
                     bytes: &x,
                     block: vec![1, 64],
                     halo: Vec::new(),
-                    edge: Edge::Zero,
+                    edge: BoundaryRule::Zero,
                 }],
                 outputs: vec![Output {
                     name: "y".into(),
@@ -236,9 +236,9 @@ fn what_a_granule_has_behind_a_row_is_nobodys() {
                     block: vec![1, 64],
                 }],
                 size: BlocksPerSection::Fixed(1),
-                options: Options {
+                options: DeviceOptions {
                     check: true,
-                    ..Options::default()
+                    ..DeviceOptions::default()
                 },
                 ..ArrayJob::new("k")
             };

@@ -3,7 +3,7 @@
 
 use cp2_asm::{Source, assemble};
 use cp2_host::BlocksPerSection;
-use cp2_host::nest::{Edge, March};
+use cp2_host::nest::{BoundaryRule, March};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Output, map};
 use cp2_machine::Machine;
 
@@ -59,7 +59,7 @@ fn cycles(
             bytes: &x,
             block: block.to_vec(),
             halo,
-            edge: Edge::Zero,
+            edge: BoundaryRule::Zero,
         }],
         outputs: vec![Output {
             name: "y".into(),

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{by_halves, clean, complex, from_halves};
-use cp2_kernels::fft::{Direction, FftPlanner, hermitian, reference};
+use cp2_kernels::fft::{FftPlanner, TransformDirection, hermitian, reference};
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn random(n: usize, batch: usize, seed: u64) -> Vec<f32> {
 /// The first half of the transforms in double precision.
 fn spectra(x: &[f32], n: usize) -> Vec<Complex64> {
     let x: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
-    let all = reference(&x, n, Direction::Forward);
+    let all = reference(&x, n, TransformDirection::Forward);
     all.chunks(n)
         .flat_map(|row| row[..=n / 2].to_vec())
         .collect()
@@ -199,7 +199,7 @@ fn the_longest_in_local_memory_is_fast_and_accurate() {
     for (machine, floors) in [("vm7", [0.57, 0.66]), ("vm9", [0.49, 0.61])] {
         for (batch, floor) in [13, 128].into_iter().zip(floors) {
             let x = random(n, batch, 5);
-            let planner = FftPlanner::for_batch(crate::common::machine(machine), batch);
+            let planner = FftPlanner::with_batch(crate::common::machine(machine), batch);
             let fft = planner.plan_real_forward(n).unwrap();
             let done = match batch {
                 128 => fft.process(&x).unwrap(),
@@ -243,7 +243,7 @@ fn the_longest_in_local_memory_is_fast_and_accurate_back() {
     ] {
         for (batch, floor) in [3, 4, 13, 128].into_iter().zip(floors) {
             let half = complex(batch as u64, (n / 2 + 1) * batch);
-            let planner = FftPlanner::for_batch(crate::common::machine(machine), batch);
+            let planner = FftPlanner::with_batch(crate::common::machine(machine), batch);
             let fft = planner.plan_real_inverse(n).unwrap();
             let done = match batch {
                 128 => fft.process(&half).unwrap(),
@@ -253,7 +253,7 @@ fn the_longest_in_local_memory_is_fast_and_accurate_back() {
             let what = format!("{machine}, {}, {batch} of them", fft.recipe());
             let cycles = (done.run.report.cycles, done.figures.reference.0, expected);
             slow.extend(fast(floor, cycles, &what).err());
-            let exact = reference(&hermitian(&half, n), n, Direction::Inverse);
+            let exact = reference(&hermitian(&half, n), n, TransformDirection::Inverse);
             let exact: Vec<f64> = exact.iter().map(|z| z.re).collect();
             let error = |x: &[f32]| rms(x.iter().map(|&x| f64::from(x)), exact.iter());
             let (ours, theirs) = (error(&done.output.unwrap()), error(&from_halves(&half, n)));
@@ -346,7 +346,7 @@ fn two_passes_back_are_accurate() {
         (2_097_152, 1),
     ] {
         let half = complex(n as u64, (n / 2 + 1) * batch);
-        let exact = reference(&hermitian(&half, n), n, Direction::Inverse);
+        let exact = reference(&hermitian(&half, n), n, TransformDirection::Inverse);
         let exact: Vec<f64> = exact.iter().map(|z| z.re).collect();
         let error = |x: &[f32]| rms(x.iter().map(|&x| f64::from(x)), exact.iter());
         let theirs = error(&from_halves(&half, n));

@@ -4,16 +4,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::complex;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::fft::{
-    ComplexToReal, Direction, FftPlanner, FftProblem, RealToComplex, hermitian,
+    ComplexToReal, FftPlanner, FftProblem, RealToComplex, TransformDirection, hermitian,
 };
 use cp2_machine::{Bytes, Machine};
 use num_complex::Complex32;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+const DIRECTIONS: [TransformDirection; 2] =
+    [TransformDirection::Forward, TransformDirection::Inverse];
 
 fn changed(text: &str) -> Arc<Machine> {
     let text = format!("base = \"vm7\"\n{text}");
@@ -47,7 +48,7 @@ struct Real {
     ways: Vec<(String, u64, u64)>,
 }
 
-fn real(planner: &FftPlanner, n: usize, direction: Direction, batch: usize) -> Real {
+fn real(planner: &FftPlanner, n: usize, direction: TransformDirection, batch: usize) -> Real {
     macro_rules! of {
         ($type:ty, $plan:ident, $all:ident) => {{
             let plan = planner.$plan(n).unwrap();
@@ -67,8 +68,12 @@ fn real(planner: &FftPlanner, n: usize, direction: Direction, batch: usize) -> R
         }};
     }
     match direction {
-        Direction::Forward => of!(RealToComplex, plan_real_forward, real_forward_candidates),
-        Direction::Inverse => of!(ComplexToReal, plan_real_inverse, real_inverse_candidates),
+        TransformDirection::Forward => {
+            of!(RealToComplex, plan_real_forward, real_forward_candidates)
+        }
+        TransformDirection::Inverse => {
+            of!(ComplexToReal, plan_real_inverse, real_inverse_candidates)
+        }
     }
 }
 
@@ -90,7 +95,7 @@ fn around(machine: &Machine, n: usize, batch: usize) -> u64 {
 
 /// Compares the plans of a length; none where the machine has no complex transform of it.
 fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
-    let mut planner = FftPlanner::for_batch(machine.clone(), batch);
+    let mut planner = FftPlanner::with_batch(machine.clone(), batch);
     for direction in DIRECTIONS {
         let Ok(complex) = planner.plan(n, direction) else {
             continue;
@@ -125,17 +130,17 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
 /// Cycles of both transforms of a length, and the results against double precision.
 fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut planner = FftPlanner::for_batch(machine.clone(), batch);
+    let mut planner = FftPlanner::with_batch(machine.clone(), batch);
     for direction in DIRECTIONS {
         let whole = planner.plan(n, direction).unwrap();
-        let options = Options::default;
-        let checked = || Options {
+        let options = DeviceOptions::default;
+        let checked = || DeviceOptions {
             check: true,
             ..options()
         };
         let problem = FftProblem::new(n, direction, batch).unwrap();
         let (report, bound, expected, recipe, x, y) = match direction {
-            Direction::Forward => {
+            TransformDirection::Forward => {
                 let fft = planner.plan_real_forward(n).unwrap();
                 let x: Vec<f32> = complex(n as u64, n * batch).iter().map(|z| z.re).collect();
                 let done = fft.process_with(&x, checked()).unwrap();
@@ -150,7 +155,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
                     y,
                 )
             }
-            Direction::Inverse => {
+            TransformDirection::Inverse => {
                 let fft = planner.plan_real_inverse(n).unwrap();
                 let half = complex(n as u64, (n / 2 + 1) * batch);
                 let done = fft.process_with(&half, checked()).unwrap();
@@ -181,7 +186,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
         );
         println!("{line}");
         let good = report.findings.is_empty()
-            && verdict.holds()
+            && verdict.is_within_tolerance()
             && efficiency <= 1.0
             && explained
             // Spectra of short ones alone are completed by several kernels, each loaded for a few blocks.

@@ -4,10 +4,10 @@
 #[path = "../../examples/performance/page.rs"]
 mod page;
 
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::dsp::{MapOp, ReductionOp};
 use cp2_kernels::fft::FftPlanner;
-use cp2_kernels::registry::{self, Row, Size};
+use cp2_kernels::registry::{self, PerformanceRow, Size};
 use cp2_machine::Machine;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -96,7 +96,7 @@ fn low_rows_of_the_document_say_why() {
 #[test]
 fn the_model_explains_every_kernel_and_the_document_has_it() {
     let (mut wrong, mut low) = (Vec::new(), BTreeSet::new());
-    let mut check = |row: Row| {
+    let mut check = |row: PerformanceRow| {
         let explained = (0.90..=1.0).contains(&row.ratio);
         let beaten = row.efficiency > 1.0 || row.figures.bound > row.figures.reference;
         low.extend((row.efficiency < registry::LOW).then_some(row.kernel));
@@ -106,7 +106,9 @@ fn the_model_explains_every_kernel_and_the_document_has_it() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     // A kernel says why rows of its table are low, and says nothing where none is.
     let all = registry::all();
-    let say = all.iter().filter(|kernel| kernel.below().is_some());
+    let say = all
+        .iter()
+        .filter(|kernel| kernel.explain_low_efficiency().is_some());
     let say: BTreeSet<&str> = say.map(|kernel| kernel.name()).collect();
     assert_eq!(
         low,
@@ -137,9 +139,9 @@ fn kernels_keep_to_what_is_theirs() {
                 .product::<u128>()
         };
         let size = sizes.iter().min_by_key(numbers).unwrap();
-        let options = Options {
+        let options = DeviceOptions {
             check: true,
-            ..Options::default()
+            ..DeviceOptions::default()
         };
         let run = kernel
             .prepare(size, &vm7, options)
@@ -179,7 +181,7 @@ fn slow_units_are_not_priced_twice() {
         ] {
             let size = Size::new(&[("n", n), ("batch", 128)]);
             let kernel = registry::find(name).unwrap();
-            let row = registry::measure(kernel, &size, &machine, Options::default()).unwrap();
+            let row = registry::measure(kernel, &size, &machine, DeviceOptions::default()).unwrap();
             assert!((0.5..=1.0).contains(&row.ratio), "{class}: {row:#?}");
             assert!(row.efficiency <= 1.0, "{class}: {row:#?}");
         }
@@ -207,7 +209,12 @@ fn a_channel_that_starts_slowly_is_not_started_more_often_than_it_is() {
             ),
         ] {
             let kernel = registry::find(name).unwrap();
-            let row = registry::measure(kernel, &Size::new(values), &machine, Options::default());
+            let row = registry::measure(
+                kernel,
+                &Size::new(values),
+                &machine,
+                DeviceOptions::default(),
+            );
             let row = row.unwrap();
             assert!((0.5..=1.0).contains(&row.ratio), "{cycles}: {row:#?}");
         }
@@ -222,10 +229,10 @@ fn transforms_are_those_that_the_planner_takes() {
         let size = Size::new(&[("n", n), ("batch", batch)]);
         let prepare = |name| {
             let kernel = registry::find(name).unwrap();
-            let made = kernel.prepare(&size, &vm9, Options::default());
+            let made = kernel.prepare(&size, &vm9, DeviceOptions::default());
             made.unwrap().recipe.unwrap()
         };
-        let mut planner = FftPlanner::for_batch(vm9.clone(), batch as usize);
+        let mut planner = FftPlanner::with_batch(vm9.clone(), batch as usize);
         let forward = planner.plan_forward(n as usize).unwrap();
         assert_eq!(prepare("fft"), forward.recipe());
         let real = planner.plan_real_forward(n as usize).unwrap();
@@ -245,7 +252,7 @@ fn a_size_that_is_none_is_refused() {
                 .iter()
                 .map(|p| (p.name, value))
                 .collect();
-            let refused = kernel.prepare(&Size::new(&values), &vm7, Options::default());
+            let refused = kernel.prepare(&Size::new(&values), &vm7, DeviceOptions::default());
             assert!(refused.is_err(), "{} of {value}", kernel.name());
         }
     }
@@ -291,7 +298,7 @@ fn no_number_of_a_machine_is_a_literal() {
             let file = file.trim_start_matches("src/").replace('\\', "/");
             let found_here = format!("{file}: {line}");
             // A kernel for rows that lie apart, which is written for four.
-            if named && found_here != "fft/large/real_parts.rs: 1 => sections == 4," {
+            if named && found_here != "fft/four_step/real_row_ring.rs: 1 => sections == 4," {
                 found.push(found_here);
             }
         }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_asm::{Program, Source, assemble};
-use cp2_host::nest::Edge;
-use cp2_host::{BlocksPerSection, Options};
+use cp2_host::nest::BoundaryRule;
+use cp2_host::{BlocksPerSection, DeviceOptions};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Output, map};
 use cp2_machine::{Bytes, Machine};
 use proptest::prelude::*;
@@ -261,14 +261,14 @@ impl Case {
                 bytes: &raw,
                 block: self.block.clone(),
                 halo: Vec::new(),
-                edge: Edge::Zero,
+                edge: BoundaryRule::Zero,
             }],
             outputs: outputs.collect(),
             reduce,
             size: size.map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
-            options: Options {
+            options: DeviceOptions {
                 check: self.short != 1,
-                ..Options::default()
+                ..DeviceOptions::default()
             },
             ..ArrayJob::new("results")
         };

@@ -2,11 +2,11 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::machine;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::Random;
 use cp2_kernels::sparse::Solver;
 use cp2_problems::sparse::{
-    End, Method, SolveOutcome, SolveProblem, SparseMatrix, Symmetry, Triplets,
+    MethodEnd, SolveOutcome, SolveProblem, SolverMethod, SparseMatrix, Symmetry, Triplets,
 };
 use proptest::prelude::*;
 
@@ -45,23 +45,28 @@ fn found(entries: &[(u32, u32, f64)], b: &[f32], x: &[f32]) -> [f64; 2] {
 }
 
 /// What a solver leaves: x, residuals and end.
-fn solved(problem: &SolveProblem, name: &str, b: &[f32]) -> (Vec<f32>, Vec<f64>, End) {
+fn solved(problem: &SolveProblem, name: &str, b: &[f32]) -> (Vec<f32>, Vec<f64>, MethodEnd) {
     let solver = Solver::new(problem.clone(), &machine(name), None).unwrap();
-    let task = solver.task(b, Options::default()).unwrap();
+    let task = solver.task(b, DeviceOptions::default()).unwrap();
     let done = task.run(solver.figures(1)).unwrap();
     assert!(done.keeps_inputs().unwrap());
     let output = done.output.unwrap();
     let residuals: &[f64] = output.get("residuals").unwrap();
     let residuals = residuals.iter().copied().take_while(|r| !r.is_nan());
-    let end = End::of(output.get::<u32>("end").unwrap()[0]).unwrap();
+    let end = MethodEnd::from_number(output.get::<u32>("end").unwrap()[0]).unwrap();
     (output.get("x").unwrap().to_vec(), residuals.collect(), end)
 }
 
-fn problem(entries: &[(u32, u32, f64)], n: usize, method: Method, tolerance: f64) -> SolveProblem {
+fn problem(
+    entries: &[(u32, u32, f64)],
+    n: usize,
+    method: SolverMethod,
+    tolerance: f64,
+) -> SolveProblem {
     let matrix = SparseMatrix::from_triplets(n, n, &Triplets::Real(entries.to_vec())).unwrap();
     let matrix = match method {
-        Method::Bicgstab => matrix,
-        Method::Cg | Method::Pcg => matrix.declared(Symmetry::Symmetric).unwrap(),
+        SolverMethod::Bicgstab => matrix,
+        SolverMethod::Cg | SolverMethod::Pcg => matrix.declared(Symmetry::Symmetric).unwrap(),
     };
     SolveProblem::new(matrix.into(), method, tolerance, 60).unwrap()
 }
@@ -76,7 +81,7 @@ fn agrees(
     problem: &SolveProblem,
     entries: &[(u32, u32, f64)],
     b: &[f32],
-    (x, _, end): &(Vec<f32>, Vec<f64>, End),
+    (x, _, end): &(Vec<f32>, Vec<f64>, MethodEnd),
 ) -> SolveOutcome {
     let confirmed = problem.confirm(b, x);
     let [residual, attainable] = found(entries, b, x);
@@ -92,7 +97,7 @@ fn agrees(
     let outcome = confirmed.outcome(*end);
     let is_converged = outcome == SolveOutcome::Converged;
     assert_eq!(is_converged, residual <= problem.tolerance(), "{residual}");
-    if *end == End::Converged && !is_converged {
+    if *end == MethodEnd::Converged && !is_converged {
         assert_eq!(outcome, SolveOutcome::NotConfirmed);
     }
     outcome
@@ -110,8 +115,8 @@ proptest! {
         exponents in prop::collection::vec(-149i32..=127, 4),
         name in prop_oneof![Just("vm7"), Just("vm9")],
     ) {
-        let method = Method::ALL[number];
-        let entries = dominant(n, method != Method::Bicgstab, seed);
+        let method = SolverMethod::ALL[number];
+        let entries = dominant(n, method != SolverMethod::Bicgstab, seed);
         let problem = problem(&entries, n, method, 1e-5);
         let b = Random::new(seed + 1).uniforms(n);
         let one = solved(&problem, name, &b);
@@ -136,8 +141,8 @@ proptest! {
         number in 0usize..3,
         seed in 1u64..1000,
     ) {
-        let method = Method::ALL[number];
-        let entries = dominant(n, method != Method::Bicgstab, seed);
+        let method = SolverMethod::ALL[number];
+        let entries = dominant(n, method != SolverMethod::Bicgstab, seed);
         let problem = problem(&entries, n, method, 1e-12);
         let b = Random::new(seed).uniforms(n);
         let done = solved(&problem, "vm7", &b);
@@ -152,26 +157,32 @@ proptest! {
 #[test]
 fn nothing_is_the_solution_of_nothing_alone() {
     let entries = dominant(9, true, 3);
-    for method in Method::ALL {
+    for method in SolverMethod::ALL {
         let problem = problem(&entries, 9, method, 1e-5);
         let (x, residuals, end) = solved(&problem, "vm7", &[0.0; 9]);
         assert_eq!(
             (x, residuals, end),
-            (vec![0.0; 9], vec![0.0], End::Converged)
+            (vec![0.0; 9], vec![0.0], MethodEnd::Converged)
         );
         let found = problem.confirm(&[0.0; 9], &[0.0; 9]);
         assert!(found.is_solved() && found.residual == 0.0 && found.attainable == 0.0);
         let least = f32::from_bits(1);
         let found = problem.confirm(&[least; 9], &[0.0; 9]);
         assert_eq!(found.residual, 1.0);
-        assert_eq!(found.outcome(End::Converged), SolveOutcome::NotConfirmed);
+        assert_eq!(
+            found.outcome(MethodEnd::Converged),
+            SolveOutcome::NotConfirmed
+        );
         for bad in [f32::NAN, f32::INFINITY] {
             let found = problem.confirm(&[1.0; 9], &[bad; 9]);
             assert!(!found.is_solved());
-            assert_eq!(found.outcome(End::Converged), SolveOutcome::NotConfirmed);
             assert_eq!(
-                found.outcome(End::Limit),
-                SolveOutcome::Unsolved(End::Limit)
+                found.outcome(MethodEnd::Converged),
+                SolveOutcome::NotConfirmed
+            );
+            assert_eq!(
+                found.outcome(MethodEnd::Limit),
+                SolveOutcome::Unsolved(MethodEnd::Limit)
             );
             let found = problem.confirm(&[bad; 9], &[1.0; 9]);
             assert!(!found.is_solved(), "{found:?}");

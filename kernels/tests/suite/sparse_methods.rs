@@ -3,32 +3,32 @@
 
 use crate::common::machine;
 use crate::sparse::machines;
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_kernels::sparse::Solver;
-use cp2_kernels::{Cp2, Cp2Report};
+use cp2_kernels::{Cp2Backend, Cp2Report};
 use cp2_machine::Machine;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::sparse::{
-    End, Method, PowerProblem, SolveProblem, SparseMatrix, Symmetry, Triplets,
+    MethodEnd, PowerProblem, SolveProblem, SolverMethod, SparseMatrix, Symmetry, Triplets,
 };
-use cp2_problems::{Backend as _, Case, Data, Problem, Size, run_judged};
+use cp2_problems::{Backend as _, Case, NamedArrays, Problem, Size, run_judged};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn cp2(name: &str, check: bool) -> Cp2 {
+fn cp2(name: &str, check: bool) -> Cp2Backend {
     on(machine(name), check)
 }
 
-fn on(machine: Arc<Machine>, check: bool) -> Cp2 {
-    let options = Options {
+fn on(machine: Arc<Machine>, check: bool) -> Cp2Backend {
+    let options = DeviceOptions {
         check,
-        ..Options::default()
+        ..DeviceOptions::default()
     };
-    Cp2::with_options(machine, options)
+    Cp2Backend::with_options(machine, options)
 }
 
 /// The output of a problem on an input, judged; the checkers find nothing.
-fn judged(vm: &Cp2, problem: &dyn Problem, input: &Data) -> Data {
+fn judged(vm: &Cp2Backend, problem: &dyn Problem, input: &NamedArrays) -> NamedArrays {
     let mut prepared = vm.prepare(problem).unwrap();
     let judged = run_judged(&mut *prepared, problem, input);
     let judged = judged.unwrap_or_else(|e| panic!("{}: {e}", problem.title()));
@@ -42,8 +42,8 @@ fn judged(vm: &Cp2, problem: &dyn Problem, input: &Data) -> Data {
 fn judged_anywhere(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
-    input: &Data,
-) -> Result<Option<Data>, TestCaseError> {
+    input: &NamedArrays,
+) -> Result<Option<NamedArrays>, TestCaseError> {
     let vm = on(machine.clone(), true);
     if let Err(refused) = vm.prepare(problem) {
         prop_assert!(machine.cp2.dmem.0 <= 16 << 10, "{refused}");
@@ -86,10 +86,10 @@ proptest! {
         let (pattern, n) = if grid { ("grid5", n) } else { ("fem", 6 * n) };
         let size = format!("pattern={pattern} n={n} each=4 seed={seed} method={method} tolerance=1e-4 iterations=60");
         let size = Size::parse(&SolveProblem::PARAMETERS, &size).unwrap();
-        let problem = SolveProblem::of_size(&size).unwrap();
+        let problem = SolveProblem::from_size(&size).unwrap();
         let input = problem.input(case, seed);
         if let Some(output) = judged_anywhere(&machine, &problem, &input)? {
-            prop_assert_eq!(output.get::<u32>("end").unwrap(), [End::Converged.number()]);
+            prop_assert_eq!(output.get::<u32>("end").unwrap(), [MethodEnd::Converged.number()]);
         }
     }
 
@@ -111,7 +111,7 @@ proptest! {
         };
         let size = format!("pattern={pattern} n={n} each=4 field={field} seed={seed} iterations={iterations}");
         let size = Size::parse(&PowerProblem::PARAMETERS, &size).unwrap();
-        let problem = PowerProblem::of_size(&size).unwrap();
+        let problem = PowerProblem::from_size(&size).unwrap();
         judged_anywhere(&machine, &problem, &problem.input(case, seed))?;
     }
 }
@@ -121,16 +121,16 @@ proptest! {
 fn powers_come_near_the_largest_eigenvalue() {
     let values: Vec<_> = (0..40).map(|i| (i, i, f64::from(i) - 50.0)).collect();
     let problem = PowerProblem::new(symmetric(40, &values).into(), 400).unwrap();
-    let x = Data::of("x", &[40], vec![3.0f32; 40]);
+    let x = NamedArrays::from_array("x", &[40], vec![3.0f32; 40]);
     for name in ["vm7", "vm9"] {
         let vm = cp2(name, false);
         let method = vm.method(&problem).unwrap();
-        let done = method.task(&x, Options::default()).unwrap();
+        let done = method.task(&x, DeviceOptions::default()).unwrap();
         let done = done.run(method.figures.clone()).unwrap();
         assert_eq!(done.expected.map(|c| c.0), Some(done.run.report.cycles));
         assert!(done.efficiency() < 1.0);
         let output = done.output.unwrap();
-        assert!(problem.judge(&x, &output).holds());
+        assert!(problem.judge(&x, &output).is_within_tolerance());
         let found: &[f64] = output.get("values").unwrap();
         assert_eq!(found.len(), 401);
         assert!((found[0] + 30.5).abs() < 1e-5, "{}", found[0]);
@@ -148,7 +148,7 @@ fn inverse_iterations_take_what_they_should() {
     for name in ["vm7", "vm9"] {
         let vm = cp2(name, false);
         let method = vm.method(&problem).unwrap();
-        let task = method.task(&input, Options::default()).unwrap();
+        let task = method.task(&input, DeviceOptions::default()).unwrap();
         let expected = task.job.expected().unwrap();
         let done = task.run(method.figures.clone()).unwrap();
         let report = &done.run.report;
@@ -172,14 +172,14 @@ fn symmetric(n: usize, entries: &[(u32, u32, f64)]) -> SparseMatrix {
 }
 
 /// How a method ends, and after how many iterations.
-fn ends(matrix: SparseMatrix, method: Method, b: &[f32], most: usize) -> (End, usize) {
+fn ends(matrix: SparseMatrix, method: SolverMethod, b: &[f32], most: usize) -> (MethodEnd, usize) {
     let problem = SolveProblem::new(matrix.into(), method, 1e-5, most).unwrap();
     let exact = problem.solve::<f64>(b);
     let solver = Solver::new(problem, &machine("vm7"), None).unwrap();
-    let task = solver.task(b, Options::default()).unwrap();
+    let task = solver.task(b, DeviceOptions::default()).unwrap();
     let done = task.run(solver.figures(1)).unwrap();
     let output = done.output.unwrap();
-    let end = End::of(output.get::<u32>("end").unwrap()[0]).unwrap();
+    let end = MethodEnd::from_number(output.get::<u32>("end").unwrap()[0]).unwrap();
     let residuals: &[f64] = output.get("residuals").unwrap();
     let count = residuals
         .iter()
@@ -196,33 +196,33 @@ fn every_end_is_found() {
     let saddle = symmetric(4, &[(0, 0, 1.0), (1, 1, -1.0), (2, 2, 1.0), (3, 3, 1.0)]);
     let first = [1.0, 1.0, 0.0, 0.0];
     assert_eq!(
-        ends(saddle.clone(), Method::Cg, &first, 10),
-        (End::Breakdown, 0)
+        ends(saddle.clone(), SolverMethod::Cg, &first, 10),
+        (MethodEnd::Breakdown, 0)
     );
     // A turn by 90 degrees: the product is at right angles to the shadow.
     let turn = Triplets::Real(vec![(0, 1, 1.0), (1, 0, -1.0)]);
     let turn = SparseMatrix::from_triplets(2, 2, &turn).unwrap();
     assert_eq!(
-        ends(turn, Method::Bicgstab, &[1.0, 1.0], 10),
-        (End::Breakdown, 0)
+        ends(turn, SolverMethod::Bicgstab, &[1.0, 1.0], 10),
+        (MethodEnd::Breakdown, 0)
     );
     // Ten values take ten iterations.
     let values: Vec<_> = (0..10).map(|i| (i, i, 1.0 + f64::from(i))).collect();
     let b = [1.0; 10];
     assert_eq!(
-        ends(symmetric(10, &values), Method::Cg, &b, 3),
-        (End::Limit, 3)
+        ends(symmetric(10, &values), SolverMethod::Cg, &b, 3),
+        (MethodEnd::Limit, 3)
     );
-    let (end, count) = ends(symmetric(10, &values), Method::Pcg, &b, 20);
-    assert_eq!((end, count), (End::Converged, 1));
+    let (end, count) = ends(symmetric(10, &values), SolverMethod::Pcg, &b, 20);
+    assert_eq!((end, count), (MethodEnd::Converged, 1));
     // Nothing is to be done.
     assert_eq!(
-        ends(saddle.clone(), Method::Cg, &[0.0; 4], 10),
-        (End::Converged, 0)
+        ends(saddle.clone(), SolverMethod::Cg, &[0.0; 4], 10),
+        (MethodEnd::Converged, 0)
     );
     // Numbers that single and double precision do not hold.
     assert_eq!(
-        ends(saddle, Method::Cg, &[f32::NAN; 4], 10).0,
-        End::Diverged
+        ends(saddle, SolverMethod::Cg, &[f32::NAN; 4], 10).0,
+        MethodEnd::Diverged
     );
 }

@@ -1,7 +1,7 @@
 //! Every kernel can be stopped at any time: the report says when and why.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_host::{End, Options};
+use cp2_host::{DeviceOptions, RunEnd};
 use cp2_kernels::registry;
 use cp2_machine::Machine;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn a_limit_ends_every_kernel_anywhere() {
         for size in sizes {
             let place = format!("{} {size}", kernel.name());
             let expected = kernel
-                .prepare(&size, &vm7, Options::default())
+                .prepare(&size, &vm7, DeviceOptions::default())
                 .and_then(|p| Ok(p.estimate(kernel.name())?))
                 .unwrap_or_else(|e| panic!("{place}: {e}"))
                 .seconds
@@ -37,15 +37,15 @@ fn a_limit_ends_every_kernel_anywhere() {
             // Expected is at most what it takes.
             for share in [0.0, 0.1, 0.3, 0.6] {
                 let limit = (expected * share).min(2e6) as u64;
-                let options = Options {
+                let options = DeviceOptions {
                     max_cycles: Some(limit),
-                    ..Options::default()
+                    ..DeviceOptions::default()
                 };
                 let run = kernel.prepare(&size, &vm7, options).unwrap().run();
                 let run = run.unwrap_or_else(|e| panic!("{place}, {limit} cycles: {e}"));
                 let report = &run.run.report;
                 assert!(
-                    matches!(report.end, End::MaxCycles { .. }),
+                    matches!(report.end, RunEnd::MaxCycles { .. }),
                     "{place}: {}",
                     report.end
                 );

@@ -3,21 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::common::{Bits, complex, machine};
-use cp2_host::{Options, RunReport};
-use cp2_kernels::conv::{Convolver, Mode};
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, LargeFft};
+use cp2_host::{DeviceOptions, RunReport};
+use cp2_kernels::conv::{ConvolutionMode, Convolver};
+use cp2_kernels::fft::{Fft, FftPlanner, FourStepFft, TransformDirection};
 use num_complex::Complex32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Compares one thread with several; how many stretches ran ahead of their turn.
-fn compared<T: Bits>(threads: usize, run: impl Fn(Options) -> (RunReport, Vec<T>)) -> u64 {
+fn compared<T: Bits>(threads: usize, run: impl Fn(DeviceOptions) -> (RunReport, Vec<T>)) -> u64 {
     let taken = Arc::new(AtomicU64::new(0));
     let [one, many] = [1, threads].map(|threads| {
-        let (report, output) = run(Options {
+        let (report, output) = run(DeviceOptions {
             threads,
             taken_over: Some(taken.clone()),
-            ..Options::default()
+            ..DeviceOptions::default()
         });
         assert!(report.end.is_finished());
         (report, output)
@@ -41,7 +41,7 @@ fn transforms(fft: &dyn Fft, batch: usize, threads: usize) -> u64 {
 fn transforms_run_ahead_of_their_turn() {
     let planner = FftPlanner::new(machine("vm7"));
     for (n, batch) in [(256, 6000), (1024, 1500), (4096, 1600)] {
-        let fft = planner.plan_local(n, Direction::Forward).unwrap();
+        let fft = planner.plan_local(n, TransformDirection::Forward).unwrap();
         assert!(transforms(&*fft, batch, 2) > 0, "{n}");
     }
 }
@@ -49,7 +49,7 @@ fn transforms_run_ahead_of_their_turn() {
 #[test]
 fn prepared_jobs_run_again_on_several_threads() {
     let fft = FftPlanner::new(machine("vm7"))
-        .plan_local(64, Direction::Inverse)
+        .plan_local(64, TransformDirection::Inverse)
         .unwrap();
     let inputs = [1, 2, 3].map(|seed| complex(seed, 64 * 20_000));
     let taken = compared(3, |options| {
@@ -72,11 +72,12 @@ fn prepared_jobs_run_again_on_several_threads() {
 #[test]
 fn passes_that_hang_on_each_other_are_the_same() {
     let vm7 = machine("vm7");
-    let large = LargeFft::new(1 << 16, Direction::Forward, vm7.clone()).unwrap();
+    let large = FourStepFft::new(1 << 16, TransformDirection::Forward, vm7.clone()).unwrap();
     transforms(&large, 4, 2);
     let taps = complex(3, 1025);
     let samples = complex(4, 1 << 19);
-    let filter = Convolver::new::<Complex32>(&vm7, &taps, 1, samples.len(), Mode::Same).unwrap();
+    let filter =
+        Convolver::new::<Complex32>(&vm7, &taps, 1, samples.len(), ConvolutionMode::Same).unwrap();
     compared(2, |options| {
         let done = filter.process_with(&samples, options).unwrap();
         (done.run.report, done.output.unwrap())

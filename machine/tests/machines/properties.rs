@@ -1,7 +1,7 @@
 //! Random machines survive being written; random damage never panics.
 
 use cp2_machine::{Machine, Quantity, ROWS, Range};
-use cp2_tests::drawn::{compare, of_strategy};
+use cp2_tests::drawn::{compare, digest_strategy};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -78,6 +78,6 @@ fn the_same_is_drawn() {
     compare(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines/drawn.txt"),
         "-p cp2-machine --test machines the_same_is_drawn",
-        &[("files", of_strategy(changes()))],
+        &[("files", digest_strategy(changes()))],
     );
 }

@@ -1,14 +1,14 @@
 //! A batch of transforms that has been run and judged, and its figures.
 
-use super::{Numbers, Planned};
+use super::{FftPlan, NumberArray};
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{Recording, Timed};
-use crate::outcome::{Failure, Outcome, Wrong};
+use crate::io::{FramedRecording, TimedSource};
+use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
 use crate::simulation::{figures, merge, table};
 use crate::table::seconds;
-use cp2_host::{Options, Part, Source};
-use cp2_kernels::fft::{Direction, FftProblem};
+use cp2_host::{DeviceOptions, RunPart, ValueSource};
+use cp2_kernels::fft::{FftProblem, TransformDirection};
 use cp2_kernels::job::Pass;
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_problems::Problem as _;
@@ -17,7 +17,7 @@ use serde_json::json;
 use std::time::Instant;
 
 /// A batch that was transformed and compared with the reference.
-pub(crate) struct Measured {
+pub(crate) struct MeasuredBatch {
     /// Problem.
     pub(crate) problem: FftProblem,
     /// Whether input or output are real numbers.
@@ -27,7 +27,7 @@ pub(crate) struct Measured {
     /// Whether the input is still in system memory: what the result is judged by.
     kept: bool,
     /// Run.
-    pub(crate) run: KernelRun<Numbers>,
+    pub(crate) run: KernelRun<NumberArray>,
     /// Comparison; none where there is no result or no finite input.
     pub(crate) verdict: Option<Verdict>,
     /// Seconds of real time for the simulation.
@@ -36,21 +36,22 @@ pub(crate) struct Measured {
 
 /// Transforms a batch, a row every `stride` numbers, on a plan and judges the result.
 pub(crate) fn measure(
-    fft: &Planned,
-    input: &mut dyn Source<Complex32>,
+    fft: &FftPlan,
+    input: &mut dyn ValueSource<Complex32>,
     stride: usize,
-    options: Options,
-) -> Result<Measured, Failure> {
+    options: DeviceOptions,
+) -> Result<MeasuredBatch, CommandFailure> {
     let numbers = usize::try_from(input.count()).unwrap_or(usize::MAX);
     let batch = numbers.div_ceil(stride.max(1));
-    let problem = FftProblem::new(fft.len(), fft.direction(), batch).map_err(Failure::input)?;
+    let problem =
+        FftProblem::new(fft.len(), fft.direction(), batch).map_err(CommandFailure::input)?;
     let threads = options.threads;
-    let mut input = Timed::new(input);
+    let mut input = TimedSource::new(input);
     let run = fft
         .process(&mut input, stride, options)
-        .map_err(Failure::input)?;
+        .map_err(CommandFailure::input)?;
     let host_seconds = input.seconds();
-    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
     let verdict = match (run.output, fft.input(&run)) {
         (Some(output), Some(input)) if kept => {
             let row = |b: usize, x: &mut [Complex32]| input.fetch(&run.run, b * stride, x);
@@ -58,7 +59,7 @@ pub(crate) fn measure(
         }
         _ => None,
     };
-    Ok(Measured {
+    Ok(MeasuredBatch {
         real: fft.is_real(),
         own: fft.recipe_floor(problem.batch()),
         problem,
@@ -71,17 +72,18 @@ pub(crate) fn measure(
 
 /// Transforms the frames of a recording, which are cut and weighted in the same job, and judges the result.
 pub(crate) fn measure_recording(
-    fft: &Planned,
-    recording: &Recording,
-    options: Options,
-) -> Result<Measured, Failure> {
+    fft: &FftPlan,
+    recording: &FramedRecording,
+    options: DeviceOptions,
+) -> Result<MeasuredBatch, CommandFailure> {
     let count = recording.frames.count();
-    let problem = FftProblem::new(fft.len(), fft.direction(), count).map_err(Failure::input)?;
+    let problem =
+        FftProblem::new(fft.len(), fft.direction(), count).map_err(CommandFailure::input)?;
     let threads = options.threads;
     let started = Instant::now();
     let run = fft.process_recording(recording, options)?;
     let host_seconds = started.elapsed().as_secs_f64();
-    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
     let verdict = match run.output {
         Some(output) if kept => {
             let row = |b: usize, x: &mut [Complex32]| {
@@ -92,7 +94,7 @@ pub(crate) fn measure_recording(
         }
         _ => None,
     };
-    Ok(Measured {
+    Ok(MeasuredBatch {
         real: fft.is_real(),
         own: fft.recipe_floor(count),
         problem,
@@ -103,7 +105,7 @@ pub(crate) fn measure_recording(
     })
 }
 
-impl Measured {
+impl MeasuredBatch {
     /// One line that says what was computed.
     pub(crate) fn title(&self) -> String {
         if !self.real {
@@ -112,13 +114,13 @@ impl Measured {
         let (n, batch) = (self.problem.len(), self.problem.batch());
         let plural = if batch == 1 { "" } else { "s" };
         match self.problem.direction() {
-            Direction::Forward => {
+            TransformDirection::Forward => {
                 format!(
                     "{batch} forward FFT{plural} of {n} float32 to {} complex64",
                     n / 2 + 1
                 )
             }
-            Direction::Inverse => {
+            TransformDirection::Inverse => {
                 format!(
                     "{batch} inverse FFT{plural} of {} complex64 to {n} float32",
                     n / 2 + 1
@@ -166,7 +168,7 @@ impl Measured {
         let own = json!({
             "n": self.problem.len(),
             "batch": self.problem.batch(),
-            "inverse": self.problem.direction() == Direction::Inverse,
+            "inverse": self.problem.direction() == TransformDirection::Inverse,
             "real": self.real,
             "efficiency": self.efficiency(),
             "expected_cycles": self.run.expected.map(|price| price.0),
@@ -176,7 +178,7 @@ impl Measured {
             "gflops": self.gflops(),
             "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
-            "verified": self.verdict.map(|v| v.holds()),
+            "verified": self.verdict.map(|v| v.is_within_tolerance()),
             "buffering": self.run.passes[0].buffers(),
             "pages": self.run.passes.iter().map(Pass::pages).sum::<u64>(),
             "host_seconds": self.host_seconds,
@@ -194,7 +196,7 @@ impl Measured {
         let report = &self.run.run.report;
         let mut text = format!("{}\n{}", self.title(), table(report));
         if !report.parts.is_empty() {
-            let stage = |part: &Part| format!("{} {} cycles", part.name, part.cycles);
+            let stage = |part: &RunPart| format!("{} {} cycles", part.name, part.cycles);
             let stages: Vec<String> = report.parts.iter().map(stage).collect();
             text += &format!("stages: {}\n", stages.join(", "));
         }
@@ -229,18 +231,18 @@ impl Measured {
     }
 
     /// Row `b` of the result, of `row` numbers.
-    pub(crate) fn row(&self, b: usize, row: usize) -> Result<Vec<Complex32>, Failure> {
+    pub(crate) fn row(&self, b: usize, row: usize) -> Result<Vec<Complex32>, CommandFailure> {
         let mut numbers = vec![Complex32::default(); row];
         if let Some(output) = self.run.output {
             let fetched = output.fetch(&self.run.run, b * row, &mut numbers);
-            fetched.map_err(Failure::input)?;
+            fetched.map_err(CommandFailure::input)?;
         }
         Ok(numbers)
     }
 
     /// Exit code and note for a result that is wrong.
-    pub(crate) fn judge(&self, outcome: &mut Outcome) {
-        let wrong = Wrong {
+    pub(crate) fn judge(&self, outcome: &mut CommandOutcome) {
+        let wrong = WrongResult {
             whose: "a transform's",
             tolerance: "the tolerance 2^-24 (2 + 3 log2 N)",
             cause: "the input is so large or small that f32 overflows or underflows",

@@ -1,12 +1,12 @@
 //! The transform a command line asks for, complex or real.
 
-use crate::io::{Kind, Recording};
-use crate::outcome::Failure;
-use cp2_host::{Buffer, HostError, Options, Run, Source, SourceError};
+use crate::io::{FramedRecording, Kind};
+use crate::outcome::CommandFailure;
+use cp2_host::{Buffer, DeviceOptions, FinishedRun, HostError, SourceError, ValueSource};
 use cp2_kernels::chain::{Spectrogram, Transform};
 use cp2_kernels::fft::{
-    ComplexToReal, Direction, Exact, Fft, FftError, FftNd, FftPlanner, FftProblem, RealToComplex,
-    Rows, hermitian,
+    ComplexToReal, ExactTransform, Fft, FftError, FftNd, FftPlanner, FftProblem, RealToComplex,
+    RowStrides, TransformDirection, hermitian,
 };
 use cp2_kernels::{KernelRun, Verdict, judged};
 use cp2_machine::{Cycles, Machine};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A plan. Real numbers are held as complex ones, whose imaginary parts are 0.
 #[derive(Clone, Debug)]
-pub(crate) enum Planned {
+pub(crate) enum FftPlan {
     /// Complex numbers to complex numbers.
     Complex(Arc<dyn Fft>),
     /// The same over all axes of an array.
@@ -32,63 +32,63 @@ pub(crate) enum Planned {
 macro_rules! each {
     ($self:expr, $fft:ident => $value:expr) => {
         match $self {
-            Planned::Complex($fft) => $value,
-            Planned::Array($fft) => $value,
-            Planned::Forward($fft) => $value,
-            Planned::Inverse($fft) => $value,
+            FftPlan::Complex($fft) => $value,
+            FftPlan::Array($fft) => $value,
+            FftPlan::Forward($fft) => $value,
+            FftPlan::Inverse($fft) => $value,
         }
     };
 }
 
-impl Planned {
+impl FftPlan {
     /// The cheapest plan for `batch` transforms of `n` numbers, real ones or complex ones.
     pub(crate) fn new(
         machine: &Arc<Machine>,
         n: usize,
-        direction: Direction,
+        direction: TransformDirection,
         real: bool,
         batch: usize,
-    ) -> Result<Self, Failure> {
-        let mut planner = FftPlanner::for_batch(machine.clone(), batch);
+    ) -> Result<Self, CommandFailure> {
+        let mut planner = FftPlanner::with_batch(machine.clone(), batch);
         let plan = match (real, direction) {
             (false, _) => planner.plan(n, direction).map(Self::Complex),
-            (true, Direction::Forward) => planner.plan_real_forward(n).map(Self::Forward),
-            (true, Direction::Inverse) => planner.plan_real_inverse(n).map(Self::Inverse),
+            (true, TransformDirection::Forward) => planner.plan_real_forward(n).map(Self::Forward),
+            (true, TransformDirection::Inverse) => planner.plan_real_inverse(n).map(Self::Inverse),
         };
-        plan.map_err(Failure::input)
+        plan.map_err(CommandFailure::input)
     }
 
     /// All plans for `batch` transforms of `n` real numbers, the cheapest first.
     pub(crate) fn all_real(
         machine: &Arc<Machine>,
         n: usize,
-        direction: Direction,
+        direction: TransformDirection,
         batch: usize,
-    ) -> Result<Vec<Self>, Failure> {
-        let planner = FftPlanner::for_batch(machine.clone(), batch);
+    ) -> Result<Vec<Self>, CommandFailure> {
+        let planner = FftPlanner::with_batch(machine.clone(), batch);
         let plans = match direction {
-            Direction::Forward => {
+            TransformDirection::Forward => {
                 let all = planner.real_forward_candidates(n);
                 all.map(|all| all.into_iter().map(Self::Forward).collect())
             }
-            Direction::Inverse => {
+            TransformDirection::Inverse => {
                 let all = planner.real_inverse_candidates(n);
                 all.map(|all| all.into_iter().map(Self::Inverse).collect())
             }
         };
-        plans.map_err(Failure::input)
+        plans.map_err(CommandFailure::input)
     }
 
     /// The plans for arrays of a shape, the one to take first.
     pub(crate) fn arrays(
         machine: &Arc<Machine>,
         shape: &[usize],
-        direction: Direction,
+        direction: TransformDirection,
         batch: usize,
-    ) -> Result<Vec<Self>, Failure> {
+    ) -> Result<Vec<Self>, CommandFailure> {
         let fft = FftNd::new(shape, direction, machine.clone());
         let plans = fft.and_then(|fft| fft.plans(batch));
-        let plans = plans.map_err(Failure::input)?.into_iter();
+        let plans = plans.map_err(CommandFailure::input)?.into_iter();
         Ok(plans.map(|fft| Self::Array(Arc::new(fft))).collect())
     }
 
@@ -96,11 +96,11 @@ impl Planned {
     pub(crate) fn array(
         machine: &Arc<Machine>,
         shape: &[usize],
-        direction: Direction,
+        direction: TransformDirection,
         batch: usize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let plans = Self::arrays(machine, shape, direction, batch)?;
-        let none = || Failure::input("no way to transform arrays of this shape");
+        let none = || CommandFailure::input("no way to transform arrays of this shape");
         plans.into_iter().next().ok_or_else(none)
     }
 
@@ -129,12 +129,12 @@ impl Planned {
         matches!(self, Self::Forward(_) | Self::Inverse(_))
     }
 
-    pub(crate) fn direction(&self) -> Direction {
+    pub(crate) fn direction(&self) -> TransformDirection {
         match self {
             Self::Complex(fft) => fft.direction(),
             Self::Array(fft) => fft.direction(),
-            Self::Forward(_) => Direction::Forward,
-            Self::Inverse(_) => Direction::Inverse,
+            Self::Forward(_) => TransformDirection::Forward,
+            Self::Inverse(_) => TransformDirection::Inverse,
         }
     }
 
@@ -156,8 +156,8 @@ impl Planned {
         }
     }
 
-    pub(crate) fn expected(&self, batch: usize) -> Result<Cycles, Failure> {
-        each!(self, fft => fft.expected(batch)).map_err(Failure::input)
+    pub(crate) fn expected(&self, batch: usize) -> Result<Cycles, CommandFailure> {
+        each!(self, fft => fft.expected(batch)).map_err(CommandFailure::input)
     }
 
     /// What a batch is transformed by.
@@ -177,11 +177,11 @@ impl Planned {
     /// Transforms rows; complex ones may lie apart, one every `stride` numbers. Of real ones the real parts count.
     pub(crate) fn process(
         &self,
-        input: &mut dyn Source<Complex32>,
+        input: &mut dyn ValueSource<Complex32>,
         stride: usize,
-        options: Options,
-    ) -> Result<KernelRun<Numbers>, FftError> {
-        let rows = Rows {
+        options: DeviceOptions,
+    ) -> Result<KernelRun<NumberArray>, FftError> {
+        let rows = RowStrides {
             input: stride,
             output: self.len(),
         };
@@ -189,40 +189,40 @@ impl Planned {
             Self::Complex(fft) => fft.process_from(input, rows, options)?.with_output(complex),
             Self::Array(fft) => fft.process_from(input, rows, options)?.with_output(complex),
             Self::Forward(fft) => fft
-                .process_from(&mut RealParts(input, Vec::new()), options)?
+                .process_from(&mut RealPartSource(input, Vec::new()), options)?
                 .with_output(complex),
             Self::Inverse(fft) => fft
                 .process_from(input, options)?
-                .with_output(|y, _| Ok(Numbers::Real(y))),
+                .with_output(|y, _| Ok(NumberArray::Real(y))),
         }
     }
 
     /// Cuts a recording into frames, weights and transforms them, in one job.
     pub(crate) fn process_recording(
         &self,
-        recording: &Recording,
-        options: Options,
-    ) -> Result<KernelRun<Numbers>, Failure> {
+        recording: &FramedRecording,
+        options: DeviceOptions,
+    ) -> Result<KernelRun<NumberArray>, CommandFailure> {
         let transform = match self {
             Self::Complex(fft) => Transform::Complex(fft.clone()),
             Self::Forward(fft) => Transform::Real(fft.clone()),
             Self::Array(_) | Self::Inverse(_) => {
                 let message = "the frames of a recording are rows of samples: leave --shape and --inverse of --real out";
-                return Err(Failure::input(message));
+                return Err(CommandFailure::input(message));
             }
         };
-        let window = recording.window.of_kernels();
+        let window = recording.window.kernel_window();
         let plan = Spectrogram::new(recording.frames, window, transform)?;
         let done = plan.job(&recording.samples, options)?.run()?;
-        done.with_output(complex).map_err(Failure::input)
+        done.with_output(complex).map_err(CommandFailure::input)
     }
 
-    /// The input of a run of [`Planned::process`] in system memory.
-    pub(crate) fn input(&self, run: &KernelRun<Numbers>) -> Option<Numbers> {
+    /// The input of a run of [`FftPlan::process`] in system memory.
+    pub(crate) fn input(&self, run: &KernelRun<NumberArray>) -> Option<NumberArray> {
         let x = run.inputs.first()?;
         Some(match self {
-            Self::Forward(_) => Numbers::Real(Buffer::at(x.address, x.bytes / 4)),
-            _ => Numbers::Complex(Buffer::at(x.address, x.bytes / 8)),
+            Self::Forward(_) => NumberArray::Real(Buffer::from_address(x.address, x.bytes / 4)),
+            _ => NumberArray::Complex(Buffer::from_address(x.address, x.bytes / 8)),
         })
     }
 
@@ -231,10 +231,10 @@ impl Planned {
     pub(crate) fn judge(
         &self,
         problem: &FftProblem,
-        (run, output): (&KernelRun<Numbers>, Numbers),
+        (run, output): (&KernelRun<NumberArray>, NumberArray),
         fetch: impl Fn(usize, &mut [Complex32]) -> Result<(), HostError> + Sync,
         threads: usize,
-    ) -> Result<Option<Verdict>, Failure> {
+    ) -> Result<Option<Verdict>, CommandFailure> {
         let shape = match self {
             Self::Array(fft) => fft.shape(),
             _ => &[self.len()],
@@ -242,7 +242,7 @@ impl Planned {
         let run = &run.run;
         let [row, output_row] = [self.row(), self.output_row()];
         let judge = || {
-            let mut exact = Exact::new(shape, self.direction());
+            let mut exact = ExactTransform::new(shape, self.direction());
             let [mut x, mut y] = [row, output_row].map(|n| vec![Complex32::default(); n]);
             let fetch = &fetch;
             move |b: usize| {
@@ -251,12 +251,13 @@ impl Planned {
                     return Ok(None);
                 }
                 output.fetch(run, b * output_row, &mut y)?;
-                let exact = exact.of(&self.whole(&x, row));
+                let exact = exact.transform(&self.whole(&x, row));
                 let part = problem.part(exact, &self.whole(&y, output_row));
                 Ok::<_, HostError>(Some(part))
             }
         };
-        let (tally, parts) = judged(problem.batch(), threads, judge).map_err(Failure::input)?;
+        let (tally, parts) =
+            judged(problem.batch(), threads, judge).map_err(CommandFailure::input)?;
         Ok((parts == problem.batch()).then(|| tally.verdict()))
     }
 
@@ -269,20 +270,20 @@ impl Planned {
     }
 }
 
-fn complex(y: Buffer<Complex32>, _: &Run) -> Result<Numbers, FftError> {
-    Ok(Numbers::Complex(y))
+fn complex(y: Buffer<Complex32>, _: &FinishedRun) -> Result<NumberArray, FftError> {
+    Ok(NumberArray::Complex(y))
 }
 
 /// Numbers in system memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Numbers {
+pub(crate) enum NumberArray {
     /// Real ones.
     Real(Buffer<f32>),
     /// Complex ones.
     Complex(Buffer<Complex32>),
 }
 
-impl Numbers {
+impl NumberArray {
     /// The type of an array of them.
     pub(crate) fn kind(self) -> Kind {
         match self {
@@ -302,7 +303,7 @@ impl Numbers {
     /// Fills `out` from number `first` on, with real ones as complex ones.
     pub(crate) fn fetch(
         self,
-        run: &Run,
+        run: &FinishedRun,
         first: usize,
         out: &mut [Complex32],
     ) -> Result<(), HostError> {
@@ -322,16 +323,16 @@ impl Numbers {
 }
 
 /// The real parts of complex numbers.
-struct RealParts<'a>(&'a mut dyn Source<Complex32>, Vec<Complex32>);
+struct RealPartSource<'a>(&'a mut dyn ValueSource<Complex32>, Vec<Complex32>);
 
-impl Source<f32> for RealParts<'_> {
+impl ValueSource<f32> for RealPartSource<'_> {
     fn count(&self) -> u64 {
         self.0.count()
     }
 
-    fn give(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
+    fn fill_values(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
         self.1.resize(values.len(), Complex32::default());
-        self.0.give(&mut self.1)?;
+        self.0.fill_values(&mut self.1)?;
         for (re, z) in values.iter_mut().zip(&self.1) {
             *re = z.re;
         }

@@ -1,29 +1,29 @@
 //! `cp2 fft --plan`: what the planner chooses from.
 
-use super::Planned;
+use super::FftPlan;
 use crate::commands::signal::too_many;
-use crate::outcome::{Failure, Outcome};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::provenance::ReportProvenance;
 use crate::simulation::merge;
-use crate::table::{Align, Table};
-use cp2_kernels::fft::{Direction, FftPlanner, Refused, Why};
+use crate::table::{Align, TextTable};
+use cp2_kernels::fft::{ChoiceReason, FftPlanner, RefusedRecipe, TransformDirection};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
 
 /// The transform that recipes are asked for.
-pub(super) struct Asked<'a> {
+pub(super) struct RequestedTransform<'a> {
     /// Its length where it has one axis.
     pub(super) n: usize,
     /// Its axes where it has more.
     pub(super) axes: Option<&'a [usize]>,
     /// Forward or inverse.
-    pub(super) direction: Direction,
+    pub(super) direction: TransformDirection,
     /// Whether it is one of real numbers.
     pub(super) real: bool,
 }
 
-impl Asked<'_> {
+impl RequestedTransform<'_> {
     /// Numbers of a transform.
     pub(super) fn numbers(&self) -> usize {
         let axes = self.axes.unwrap_or(&[]);
@@ -38,29 +38,31 @@ impl Asked<'_> {
         &self,
         machine: &Arc<Machine>,
         batch: usize,
-    ) -> Result<(Vec<Planned>, String, Vec<Refused>), Failure> {
+    ) -> Result<(Vec<FftPlan>, String, Vec<RefusedRecipe>), CommandFailure> {
         let (n, direction) = (self.n, self.direction);
         let all = match self.axes {
-            Some(axes) => Some(Planned::arrays(machine, axes, direction, batch)?),
-            None if self.real => Some(Planned::all_real(machine, n, direction, batch)?),
+            Some(axes) => Some(FftPlan::arrays(machine, axes, direction, batch)?),
+            None if self.real => Some(FftPlan::all_real(machine, n, direction, batch)?),
             None => None,
         };
         if let Some(plans) = all {
             let why = match plans.len() {
-                1 => Why::Only,
-                _ => Why::Cheapest,
+                1 => ChoiceReason::Only,
+                _ => ChoiceReason::Cheapest,
             };
             return Ok((plans, why.to_string(), Vec::new()));
         }
-        let planner = FftPlanner::for_batch(machine.clone(), batch);
-        let choice = planner.choice(n, direction).map_err(Failure::input)?;
-        let (found, refused) = planner.all(n, direction).map_err(Failure::input)?;
+        let planner = FftPlanner::with_batch(machine.clone(), batch);
+        let choice = planner
+            .choice(n, direction)
+            .map_err(CommandFailure::input)?;
+        let (found, refused) = planner.all(n, direction).map_err(CommandFailure::input)?;
         let chosen = choice.fft.recipe();
         let others = found.into_iter().map(|c| c.fft);
         let others = others.filter(|fft| fft.recipe() != chosen);
         let plans = std::iter::once(choice.fft.clone()).chain(others);
         Ok((
-            plans.map(Planned::Complex).collect(),
+            plans.map(FftPlan::Complex).collect(),
             choice.why.to_string(),
             refused,
         ))
@@ -91,16 +93,16 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 /// Lists the recipes for `batch` transforms, the chosen one first.
 pub(super) fn show(
     machine: &Arc<Machine>,
-    asked: &Asked<'_>,
+    asked: &RequestedTransform<'_>,
     batch: usize,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let (plans, why, refused) = asked.plans(machine, batch)?;
     for plan in &plans {
         if batch > plan.max_batch() {
             return Err(too_many(asked.numbers(), batch, plan.max_batch()));
         }
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right]);
     table.row(["recipe", "expected cycles", "efficiency"]);
     let mut candidates = Vec::new();
     // Of the problem: the same for all recipes.
@@ -138,7 +140,7 @@ pub(super) fn show(
         machine.name,
         known.text()
     );
-    for Refused { kind, reason } in &refused {
+    for RefusedRecipe { kind, reason } in &refused {
         text += &format!("not taken: {kind}: {reason}\n");
     }
     let refused = refused.iter().map(|refused| {
@@ -151,16 +153,17 @@ pub(super) fn show(
         "shape": asked.axes,
         "batch": batch,
         "real": asked.real,
-        "inverse": asked.direction == Direction::Inverse,
+        "inverse": asked.direction == TransformDirection::Inverse,
         "candidates": candidates,
         "refused": refused,
         "chosen": chosen,
         "why": why,
     });
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text,
-        json: Provenance::new("cp2-fft-plan/1", machine, None).with(merge(figures, json!(known))),
-        ..Outcome::default()
+        json: ReportProvenance::new("cp2-fft-plan/1", machine, None)
+            .with(merge(figures, json!(known))),
+        ..CommandOutcome::default()
     })
 }
 

@@ -1,29 +1,29 @@
 //! The arrays of a job: inputs, what passes store, and what results are compared with.
 
-use super::Job;
+use super::LoadedJob;
 use super::file::ArraySpec;
-use crate::commands::map::{Expected, element};
+use crate::commands::map::{ExpectedResult, element};
 use crate::io::{Kind, read_npy};
-use crate::outcome::Failure;
+use crate::outcome::CommandFailure;
 use cp2_kernels::map::{ArrayId, Arrays, MapError};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// An array of the job.
-pub(super) struct Known {
+pub(super) struct DeclaredArray {
     pub(super) id: ArrayId,
     pub(super) shape: Vec<u64>,
     /// Whether it is an input, which no pass stores.
     pub(super) stored: bool,
 }
 
-impl Job<'_> {
+impl LoadedJob<'_> {
     /// The arrays by name, and what is written in the end.
     pub(super) fn arrays(
         &self,
         all: &mut Arrays,
         limit: u64,
-    ) -> Result<(BTreeMap<&str, Known>, Vec<Expected>), Failure> {
+    ) -> Result<(BTreeMap<&str, DeclaredArray>, Vec<ExpectedResult>), CommandFailure> {
         let (mut known, mut results) = (BTreeMap::new(), Vec::new());
         for (name, spanned) in &self.file.arrays {
             let spec = spanned.get_ref();
@@ -76,7 +76,7 @@ impl Job<'_> {
                                 }
                                 None => None,
                             };
-                            results.push(Expected {
+                            results.push(ExpectedResult {
                                 path: self.at(output.get_ref()),
                                 kind,
                                 shape: shape
@@ -102,13 +102,13 @@ impl Job<'_> {
                     ));
                 }
             };
-            known.insert(name.as_str(), Known { id, shape, stored });
+            known.insert(name.as_str(), DeclaredArray { id, shape, stored });
         }
         Ok((known, results))
     }
 
     /// Checks that whatever says how a result is judged is judged by.
-    fn check_judged(&self, name: &str, spanned: &Spanned<ArraySpec>) -> Result<(), Failure> {
+    fn check_judged(&self, name: &str, spanned: &Spanned<ArraySpec>) -> Result<(), CommandFailure> {
         let spec = spanned.get_ref();
         let message = match (&spec.output, &spec.expect) {
             (None, Some(_)) if spec.input.is_none() => "an `expect`, and no `output`",
@@ -119,7 +119,7 @@ impl Job<'_> {
         Err(self.fail(spanned, &format!("array `{name}` has {message}"), help))
     }
 
-    fn kind(&self, spec: &ArraySpec) -> Result<Kind, Failure> {
+    fn kind(&self, spec: &ArraySpec) -> Result<Kind, CommandFailure> {
         let Some(name) = &spec.element else {
             return Ok(Kind::Float32);
         };

@@ -1,11 +1,11 @@
 //! The job file: arrays, and passes of kernels over them (`docs/arrays.md`).
 
-use super::read::{Keys, Placed, Wanted, digits, found};
-use super::text::Text;
-use crate::commands::map::{Tolerance, Word, buffering, edge, march};
-use crate::outcome::Failure;
+use super::read::{Keys, SpannedValue, WantedKey, digits, found};
+use super::text::JobText;
+use crate::commands::map::{MapTolerance, MapWord, buffering, edge, march};
+use crate::outcome::CommandFailure;
 use cp2_host::Buffering;
-use cp2_host::nest::{Edge, March};
+use cp2_host::nest::{BoundaryRule, March};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::Spanned;
@@ -36,7 +36,7 @@ pub(super) struct ArraySpec {
     /// What it is compared with.
     pub(super) expect: Option<Spanned<PathBuf>>,
     /// How far it may be from that, as the options of `cp2 map` say it.
-    pub(super) tolerance: Tolerance,
+    pub(super) tolerance: MapTolerance,
 }
 
 /// A pass of a kernel.
@@ -50,7 +50,7 @@ pub(super) struct PassSpec {
     pub(super) outputs: Vec<StreamSpec>,
     pub(super) tables: Vec<Spanned<String>>,
     /// Words of the kernel's own.
-    pub(super) args: Vec<Word>,
+    pub(super) args: Vec<MapWord>,
     pub(super) reduce: bool,
     pub(super) in_place: bool,
     /// The axis that pages march along.
@@ -68,30 +68,30 @@ pub(super) struct StreamSpec {
     pub(super) array: Spanned<String>,
     pub(super) block: Option<Spanned<Vec<u64>>>,
     pub(super) halo: Option<Spanned<Vec<u64>>>,
-    pub(super) edge: Edge,
+    pub(super) edge: BoundaryRule,
 }
 
-const PASSES: Wanted = Wanted::new(
+const PASSES: WantedKey = WantedKey::new(
     "a list of passes",
     "begin each pass with `[[pass]]`, in two pairs of brackets",
 );
 const ARRAY: &str = "begin each array with `[arrays.NAME]`, in one pair of brackets";
 const STREAM: &str =
     "write `{ array = \"NAME\" }`, and where needed `block`, `halo` and `edge` in the braces";
-const STREAMS: Wanted = Wanted::new("a list of streams", STREAM);
-const TABLES: Wanted = Wanted::new("a list of names of arrays", "such as [\"taps\"]");
-const ARGS: Wanted = Wanted::new("a list of numbers", "such as [3, 0.375]");
+const STREAMS: WantedKey = WantedKey::new("a list of streams", STREAM);
+const TABLES: WantedKey = WantedKey::new("a list of names of arrays", "such as [\"taps\"]");
+const ARGS: WantedKey = WantedKey::new("a list of numbers", "such as [3, 0.375]");
 
 impl JobFile {
     /// Reads a job.
-    pub(super) fn read(text: &Text<'_>) -> Result<Self, Failure> {
+    pub(super) fn read(text: &JobText<'_>) -> Result<Self, CommandFailure> {
         let table = DeTable::parse(text.text).map_err(|e| {
             let end = text.text.len();
             let span = e.span().unwrap_or(end..end);
             let help = "the file is TOML: `key = value`, and tables in brackets";
             text.fail(span.start.min(end)..span.end.min(end), e.message(), help)
         })?;
-        let mut keys = Keys::of_file(text, &table);
+        let mut keys = Keys::from_file(text, &table);
         let arrays = keys.find("arrays");
         let arrays = keys.needed("arrays", arrays, ARRAY)?;
         let Some(named) = arrays.get_ref().as_table() else {
@@ -103,7 +103,7 @@ impl JobFile {
             let spec = ArraySpec::read(text, &name, value)?;
             Ok((name, Spanned::new(value.span(), spec)))
         });
-        let arrays = arrays.collect::<Result<_, Failure>>()?;
+        let arrays = arrays.collect::<Result<_, CommandFailure>>()?;
         let passes = keys.list("pass", PASSES, |value, number| {
             let spec = PassSpec::read(text, number, value)?;
             Ok(Spanned::new(value.span(), spec))
@@ -119,15 +119,19 @@ impl JobFile {
 }
 
 impl ArraySpec {
-    fn read(text: &Text<'_>, name: &str, value: &Placed<'_>) -> Result<Self, Failure> {
-        let mut keys = Keys::of(text, &format!("array `{name}`"), value, ARRAY)?;
+    fn read(
+        text: &JobText<'_>,
+        name: &str,
+        value: &SpannedValue<'_>,
+    ) -> Result<Self, CommandFailure> {
+        let mut keys = Keys::from_value(text, &format!("array `{name}`"), value, ARRAY)?;
         let spec = Self {
             input: keys.name("input")?,
             output: keys.name("output")?,
             shape: keys.extents("shape")?,
             element: keys.name("element")?,
             expect: keys.name("expect")?,
-            tolerance: Tolerance {
+            tolerance: MapTolerance {
                 each: keys.number("tolerance")?,
                 largest: keys.number("tolerance-largest")?,
                 rms: keys.number("tolerance-rms")?,
@@ -139,8 +143,12 @@ impl ArraySpec {
 }
 
 impl PassSpec {
-    fn read(text: &Text<'_>, number: usize, value: &Placed<'_>) -> Result<Self, Failure> {
-        let mut keys = Keys::of(text, &format!("pass {number}"), value, PASSES.help)?;
+    fn read(
+        text: &JobText<'_>,
+        number: usize,
+        value: &SpannedValue<'_>,
+    ) -> Result<Self, CommandFailure> {
+        let mut keys = Keys::from_value(text, &format!("pass {number}"), value, PASSES.help)?;
         let kernel = keys.name("kernel")?;
         let block = keys.extents("block")?;
         let mut streams =
@@ -159,7 +167,7 @@ impl PassSpec {
             }
         })?;
         let args = keys.list("args", ARGS, |value, _| {
-            let word = digits(value.get_ref()).map(|digits| digits.parse::<Word>());
+            let word = digits(value.get_ref()).map(|digits| digits.parse::<MapWord>());
             let (message, help) = match word {
                 Some(Ok(word)) => return Ok(word),
                 Some(Err(e)) => (format!("an argument: {e}"), ""),
@@ -195,8 +203,12 @@ impl PassSpec {
 }
 
 impl StreamSpec {
-    fn read(text: &Text<'_>, key: &str, value: &Placed<'_>) -> Result<Self, Failure> {
-        let mut keys = Keys::of(text, &format!("a stream of `{key}`"), value, STREAM)?;
+    fn read(
+        text: &JobText<'_>,
+        key: &str,
+        value: &SpannedValue<'_>,
+    ) -> Result<Self, CommandFailure> {
+        let mut keys = Keys::from_value(text, &format!("a stream of `{key}`"), value, STREAM)?;
         let array = keys.name("array")?;
         let spec = Self {
             array: keys.needed("array", array, STREAM)?,

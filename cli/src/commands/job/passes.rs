@@ -1,29 +1,29 @@
 //! The passes of a job.
 
-use super::arrays::Known;
+use super::arrays::DeclaredArray;
 use super::file::{PassSpec, StreamSpec};
-use super::{Job, RunArgs};
-use crate::outcome::Failure;
+use super::{LoadedJob, RunArgs};
+use crate::outcome::CommandFailure;
 use cp2_asm::Program;
-use cp2_host::nest::Sweep;
-use cp2_host::{BlocksPerSection, Placed};
-use cp2_kernels::map::{ArrayId, Arrays, Stream, Streams};
+use cp2_host::nest::GridPass;
+use cp2_host::{BlocksPerSection, PlacedProgram};
+use cp2_kernels::map::{ArrayId, Arrays, PassArray, Streams};
 use cp2_machine::Machine;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use toml::Spanned;
 
-impl Job<'_> {
+impl LoadedJob<'_> {
     /// Adds the passes; what the assembler has to say of their kernels.
     pub(super) fn passes<'a>(
         &'a self,
         args: &RunArgs,
         machine: &Arc<Machine>,
         all: &mut Arrays,
-        known: &BTreeMap<&'a str, Known>,
-    ) -> Result<String, Failure> {
-        let (mut notes, mut kernels): (String, BTreeMap<&Path, (Arc<Program>, Placed)>) =
+        known: &BTreeMap<&'a str, DeclaredArray>,
+    ) -> Result<String, CommandFailure> {
+        let (mut notes, mut kernels): (String, BTreeMap<&Path, (Arc<Program>, PlacedProgram)>) =
             (String::new(), BTreeMap::new());
         let mut stored: Vec<&str> = known
             .iter()
@@ -64,7 +64,7 @@ impl Job<'_> {
                         .iter()
                         .map(|stream| stream.array.get_ref().as_str()),
                 );
-                let how = Sweep {
+                let how = GridPass {
                     march: spec.march,
                     scratch: spec.scratch,
                     words: spec.args.iter().map(|word| word.0).collect(),
@@ -72,7 +72,7 @@ impl Job<'_> {
                         BlocksPerSection::Fixed(page.get())
                     }),
                     buffering: spec.buffering,
-                    ..Sweep::new(Vec::new(), Vec::new())
+                    ..GridPass::new(Vec::new(), Vec::new())
                 };
                 let pass = all.pass(placed, program.entry.into(), streams, how, spec.reduce);
                 pass.map_err(|e| self.fail(&spec.kernel, &e.to_string(), ""))?;
@@ -85,10 +85,10 @@ impl Job<'_> {
     fn streams<'a>(
         &'a self,
         spec: &'a PassSpec,
-        known: &BTreeMap<&'a str, Known>,
+        known: &BTreeMap<&'a str, DeclaredArray>,
         stored: Option<&Vec<&str>>,
-    ) -> Result<Streams, Failure> {
-        let find = |name: &'a Spanned<String>| -> Result<ArrayId, Failure> {
+    ) -> Result<Streams, CommandFailure> {
+        let find = |name: &'a Spanned<String>| -> Result<ArrayId, CommandFailure> {
             let found = known.get(name.get_ref().as_str());
             found.map(|known| known.id).ok_or_else(|| {
                 let names: Vec<&str> = known.keys().copied().collect();
@@ -100,7 +100,7 @@ impl Job<'_> {
                 )
             })
         };
-        let load = |name: &'a Spanned<String>| -> Result<ArrayId, Failure> {
+        let load = |name: &'a Spanned<String>| -> Result<ArrayId, CommandFailure> {
             let id = find(name)?;
             if stored.is_some_and(|stored| !stored.contains(&name.get_ref().as_str())) {
                 let message = format!("`{}` holds nothing yet", name.get_ref());
@@ -112,10 +112,10 @@ impl Job<'_> {
             }
             Ok(id)
         };
-        let stream = |id: ArrayId, one: &StreamSpec| -> Result<Stream, Failure> {
+        let stream = |id: ArrayId, one: &StreamSpec| -> Result<PassArray, CommandFailure> {
             let block = one.block.as_ref().unwrap_or(&spec.block);
             self.check_axes(one, block, known)?;
-            Ok(Stream {
+            Ok(PassArray {
                 array: id,
                 block: block.get_ref().clone(),
                 halo: one
@@ -156,8 +156,8 @@ impl Job<'_> {
         });
         Ok(Streams {
             in_place: spec.in_place,
-            inputs: inputs.collect::<Result<_, Failure>>()?,
-            outputs: outputs.collect::<Result<_, Failure>>()?,
+            inputs: inputs.collect::<Result<_, CommandFailure>>()?,
+            outputs: outputs.collect::<Result<_, CommandFailure>>()?,
             tables: spec.tables.iter().map(load).collect::<Result<_, _>>()?,
         })
     }
@@ -167,8 +167,8 @@ impl Job<'_> {
         &self,
         stream: &StreamSpec,
         block: &Spanned<Vec<u64>>,
-        known: &BTreeMap<&str, Known>,
-    ) -> Result<(), Failure> {
+        known: &BTreeMap<&str, DeclaredArray>,
+    ) -> Result<(), CommandFailure> {
         let name = stream.array.get_ref();
         let Some(known) = known.get(name.as_str()) else {
             return Ok(());

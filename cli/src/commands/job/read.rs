@@ -1,7 +1,7 @@
 //! Tables of a job file, read key by key: a refusal has the place, what was found, what is expected and what to do.
 
-use super::text::Text;
-use crate::outcome::Failure;
+use super::text::JobText;
+use crate::outcome::CommandFailure;
 use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A value and its place in the file.
-pub(super) type Placed<'i> = Spanned<DeValue<'i>>;
+pub(super) type SpannedValue<'i> = Spanned<DeValue<'i>>;
 
 /// Longest piece of a file that a message repeats, in characters.
 const REPEATED: usize = 40;
 
 /// A table whose keys are taken one by one.
 pub(super) struct Keys<'t, 'i> {
-    text: &'t Text<'t>,
+    text: &'t JobText<'t>,
     /// What the table describes, as messages name it.
     whose: String,
     place: Range<usize>,
@@ -26,31 +26,31 @@ pub(super) struct Keys<'t, 'i> {
 
 /// What a key wants, in messages.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct WantedKey {
     /// Behind "expected".
     pub(super) what: &'static str,
     /// What to do.
     pub(super) help: &'static str,
 }
 
-impl Wanted {
+impl WantedKey {
     pub(super) const fn new(what: &'static str, help: &'static str) -> Self {
         Self { what, help }
     }
 }
 
-const NAME: Wanted = Wanted::new("text in quotes", "");
-const TRUTH: Wanted = Wanted::new("true or false", "without quotes");
-const NUMBER: Wanted = Wanted::new("a number", "numbers have no quotes");
-const WHOLE: Wanted = Wanted::new("a whole number from 0 on", "numbers have no quotes");
-const EXTENTS: Wanted = Wanted::new(
+const NAME: WantedKey = WantedKey::new("text in quotes", "");
+const TRUTH: WantedKey = WantedKey::new("true or false", "without quotes");
+const NUMBER: WantedKey = WantedKey::new("a number", "numbers have no quotes");
+const WHOLE: WantedKey = WantedKey::new("a whole number from 0 on", "numbers have no quotes");
+const EXTENTS: WantedKey = WantedKey::new(
     "a list of whole numbers from 0 on",
     "one for each axis, slowest first, such as [8, 64]",
 );
 
 impl<'t, 'i> Keys<'t, 'i> {
     /// The keys of the whole file.
-    pub(super) fn of_file(text: &'t Text<'t>, table: &'t Spanned<DeTable<'i>>) -> Self {
+    pub(super) fn from_file(text: &'t JobText<'t>, table: &'t Spanned<DeTable<'i>>) -> Self {
         Self {
             text,
             whose: "the job".to_owned(),
@@ -61,12 +61,12 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// The keys of a value that has to be a table.
-    pub(super) fn of(
-        text: &'t Text<'t>,
+    pub(super) fn from_value(
+        text: &'t JobText<'t>,
         whose: &str,
-        value: &'t Placed<'i>,
+        value: &'t SpannedValue<'i>,
         help: &str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let Some(table) = value.get_ref().as_table() else {
             let message = format!("{whose} is {}; expected a table", found(value.get_ref()));
             return Err(text.fail(value.span(), &message, help));
@@ -86,7 +86,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// The value of a key.
-    pub(super) fn find(&mut self, key: &'static str) -> Option<&'t Placed<'i>> {
+    pub(super) fn find(&mut self, key: &'static str) -> Option<&'t SpannedValue<'i>> {
         self.known.push(key);
         self.table.get(key)
     }
@@ -95,9 +95,9 @@ impl<'t, 'i> Keys<'t, 'i> {
     fn read<T, E: Display>(
         &mut self,
         key: &'static str,
-        wanted: Wanted,
+        wanted: WantedKey,
         read: impl FnOnce(&DeValue<'i>) -> Option<Result<T, E>>,
-    ) -> Result<Option<Spanned<T>>, Failure> {
+    ) -> Result<Option<Spanned<T>>, CommandFailure> {
         let Some(value) = self.find(key) else {
             return Ok(None);
         };
@@ -110,7 +110,12 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// A refusal of a value of another type.
-    fn wrong(&self, key: &str, value: &Placed<'_>, Wanted { what, help }: Wanted) -> Failure {
+    fn wrong(
+        &self,
+        key: &str,
+        value: &SpannedValue<'_>,
+        WantedKey { what, help }: WantedKey,
+    ) -> CommandFailure {
         let message = format!("`{key}` is {}; expected {what}", found(value.get_ref()));
         self.text.fail(value.span(), &message, help)
     }
@@ -119,7 +124,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     pub(super) fn name<T: From<String>>(
         &mut self,
         key: &'static str,
-    ) -> Result<Option<Spanned<T>>, Failure> {
+    ) -> Result<Option<Spanned<T>>, CommandFailure> {
         self.read(key, NAME, |value| {
             value
                 .as_str()
@@ -132,7 +137,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         &mut self,
         key: &'static str,
         meaning: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, CommandFailure> {
         let read = |value: &DeValue<'i>| value.as_str().map(meaning);
         Ok(self.read(key, NAME, read)?.map(Spanned::into_inner))
     }
@@ -141,7 +146,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     pub(super) fn number<T: std::str::FromStr<Err: Display>>(
         &mut self,
         key: &'static str,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, CommandFailure> {
         let read = |value: &DeValue<'i>| Some(digits(value)?.parse::<T>());
         Ok(self.read(key, NUMBER, read)?.map(Spanned::into_inner))
     }
@@ -150,7 +155,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     pub(super) fn whole<T: TryFrom<u64>>(
         &mut self,
         key: &'static str,
-    ) -> Result<Option<Spanned<T>>, Failure> {
+    ) -> Result<Option<Spanned<T>>, CommandFailure> {
         self.read(key, WHOLE, |value| {
             let number = whole(value)?;
             Some(T::try_from(number).map_err(|_| format!("{number} is too large a number for it")))
@@ -158,7 +163,10 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// A whole number from 1 on.
-    pub(super) fn positive(&mut self, key: &'static str) -> Result<Option<NonZeroU32>, Failure> {
+    pub(super) fn positive(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<NonZeroU32>, CommandFailure> {
         let read = |value: &DeValue<'i>| {
             let number = whole(value)?;
             let fits =
@@ -174,7 +182,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     pub(super) fn extents(
         &mut self,
         key: &'static str,
-    ) -> Result<Option<Spanned<Vec<u64>>>, Failure> {
+    ) -> Result<Option<Spanned<Vec<u64>>>, CommandFailure> {
         self.read(key, EXTENTS, |value| {
             let list = value.as_array()?.iter();
             let numbers: Option<Vec<u64>> = list.map(|n| whole(n.get_ref())).collect();
@@ -183,7 +191,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// Yes or no; no where the key is not there.
-    pub(super) fn truth(&mut self, key: &'static str) -> Result<bool, Failure> {
+    pub(super) fn truth(&mut self, key: &'static str) -> Result<bool, CommandFailure> {
         let found = self.read(key, TRUTH, |value| value.as_bool().map(Ok::<_, String>))?;
         Ok(found.is_some_and(Spanned::into_inner))
     }
@@ -192,9 +200,9 @@ impl<'t, 'i> Keys<'t, 'i> {
     pub(super) fn list<T>(
         &mut self,
         key: &'static str,
-        wanted: Wanted,
-        each: impl Fn(&'t Placed<'i>, usize) -> Result<T, Failure>,
-    ) -> Result<Vec<T>, Failure> {
+        wanted: WantedKey,
+        each: impl Fn(&'t SpannedValue<'i>, usize) -> Result<T, CommandFailure>,
+    ) -> Result<Vec<T>, CommandFailure> {
         let Some(value) = self.find(key) else {
             return Ok(Vec::new());
         };
@@ -208,13 +216,18 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// A value that has to be there.
-    pub(super) fn needed<T>(&self, key: &str, value: Option<T>, help: &str) -> Result<T, Failure> {
+    pub(super) fn needed<T>(
+        &self,
+        key: &str,
+        value: Option<T>,
+        help: &str,
+    ) -> Result<T, CommandFailure> {
         let message = format!("{} has no `{key}`", self.whose);
         value.ok_or_else(|| self.text.fail(self.place(), &message, help))
     }
 
     /// Refuses keys that nobody has asked for.
-    pub(super) fn end(self) -> Result<(), Failure> {
+    pub(super) fn end(self) -> Result<(), CommandFailure> {
         let other = |key: &&Spanned<_>| {
             let key: &toml::de::DeString<'_> = key.get_ref();
             !self.known.contains(&key.as_ref())

@@ -4,8 +4,8 @@ use super::super::map::margins;
 use super::RunArgs;
 use crate::io::shown;
 use crate::simulation::{figures, heading, limits, merge, name, table};
-use crate::table::{Align, Table, percent};
-use cp2_host::{Run, Stage};
+use crate::table::{Align, TextTable, percent};
+use cp2_host::{FinishedRun, ProgramStage};
 use cp2_kernels::Pass;
 use cp2_kernels::map::Mapped;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
     );
     fields = merge(fields, limits(&done.figures, done.expected, report).json);
     if args.plan {
-        let plan = |(stage, pass): (Stage, &Pass)| json!({ "pass": stage.pass, "program": name(&done.run, &stage), "plan": pass.nest() });
+        let plan = |(stage, pass): (ProgramStage, &Pass)| json!({ "pass": stage.pass, "program": name(&done.run, &stage), "plan": pass.nest() });
         fields["plans"] = planned(done).into_iter().map(plan).collect();
     }
     fields
@@ -60,17 +60,17 @@ fn passes(done: &Mapped) -> usize {
 }
 
 /// Time and launches of each pass; what puts arrays into another layout has no name of a pass, and a line for each kind of it.
-fn by_stage(run: &Run) -> String {
-    let mut rows = Table::new(&[
+fn by_stage(run: &FinishedRun) -> String {
+    let mut rows = TextTable::new(&[
         Align::Left,
         Align::Left,
         Align::Right,
         Align::Left,
         Align::Left,
     ]);
-    let mut sums: Vec<(&Stage, u64, u64)> = Vec::new();
+    let mut sums: Vec<(&ProgramStage, u64, u64)> = Vec::new();
     for report in &run.report.stages {
-        let alike = |known: &Stage| {
+        let alike = |known: &ProgramStage| {
             known.pass == report.stage.pass && name(run, known) == name(run, &report.stage)
         };
         let (cycles, launches) = (report.cycles, report.counters.kernels);
@@ -97,11 +97,11 @@ fn by_stage(run: &Run) -> String {
 }
 
 /// The first pass of each name, which is paged as the others of that name.
-fn planned(done: &Mapped) -> Vec<(Stage, &Pass)> {
-    let mut plans: Vec<(Stage, &Pass)> = Vec::new();
+fn planned(done: &Mapped) -> Vec<(ProgramStage, &Pass)> {
+    let mut plans: Vec<(ProgramStage, &Pass)> = Vec::new();
     for pass in done.passes.iter().filter(|pass| pass.nest().is_some()) {
         let programs = done.run.programs();
-        let stage = Stage {
+        let stage = ProgramStage {
             program: programs
                 .iter()
                 .position(|p| p.image == pass.program().image),

@@ -1,6 +1,6 @@
 //! A job file's text, for messages that show where they are about.
 
-use crate::outcome::Failure;
+use crate::outcome::CommandFailure;
 use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The text and its file.
-pub(super) struct Text<'a> {
+pub(super) struct JobText<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
 }
 
-impl Text<'_> {
+impl JobText<'_> {
     /// A failure at a place of the file, with its line and a caret.
-    pub(super) fn fail(&self, span: Range<usize>, message: &str, help: &str) -> Failure {
+    pub(super) fn fail(&self, span: Range<usize>, message: &str, help: &str) -> CommandFailure {
         let file = SimpleFile::new(self.path.display().to_string(), self.text);
         let mut diagnostic = Diagnostic::error()
             .with_message(message)
@@ -31,6 +31,6 @@ impl Text<'_> {
         let text = text.unwrap_or_else(|_| format!("{}: {message}", self.path.display()));
         let lines = text.lines().map(|line| line.replace(char::is_control, ""));
         let lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
-        Failure::input(lines.join("\n").trim_end())
+        CommandFailure::input(lines.join("\n").trim_end())
     }
 }

@@ -1,8 +1,8 @@
 //! A result beside the one that the user expects.
 
-use super::tolerance::{Bound, Tolerance};
+use super::tolerance::{Bound, MapTolerance};
 use crate::digits::scientific;
-use crate::io::{Array, Kind};
+use crate::io::{Kind, NpyArray};
 use serde_json::{Value, json};
 use std::fmt;
 use std::ops::Range;
@@ -12,8 +12,8 @@ use std::ops::Range;
 pub(crate) struct Comparison {
     elements: usize,
     /// Every measure that has a tolerance.
-    measured: Vec<Measured>,
-    wrong: Wrong,
+    measured: Vec<MeasuredError>,
+    wrong: WrongElements,
     worst: Option<Worst>,
 }
 
@@ -40,13 +40,13 @@ impl Measure {
 
 /// An error and what it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Measured {
+struct MeasuredError {
     measure: Measure,
     error: f64,
     tolerance: Bound,
 }
 
-impl Measured {
+impl MeasuredError {
     fn holds(&self) -> bool {
         self.tolerance.holds(self.error)
     }
@@ -54,13 +54,13 @@ impl Measured {
 
 /// The elements that are too far, by themselves or beside the largest.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Wrong {
+struct WrongElements {
     elements: usize,
     /// The smallest box that has all of them.
     within: Vec<Range<usize>>,
 }
 
-impl Wrong {
+impl WrongElements {
     fn add(&mut self, at: &[usize]) {
         self.elements += 1;
         if self.elements == 1 {
@@ -87,7 +87,11 @@ impl Comparison {
     ///
     /// # Errors
     /// Types or shapes differ.
-    pub(crate) fn new(got: &Array, expected: &Array, tolerance: Tolerance) -> Result<Self, String> {
+    pub(crate) fn new(
+        got: &NpyArray,
+        expected: &NpyArray,
+        tolerance: MapTolerance,
+    ) -> Result<Self, String> {
         if got.kind != expected.kind || got.shape != expected.shape {
             return Err(format!(
                 "{} of shape {:?}; expected {} of shape {:?}, as the output has",
@@ -106,7 +110,7 @@ impl Comparison {
         let errors = || differences.iter().zip(&expected_numbers);
         let mut measured = Vec::new();
         let mut add = |measure, tolerance: Option<Bound>, error: &dyn Fn() -> f64| {
-            measured.extend(tolerance.map(|tolerance| Measured {
+            measured.extend(tolerance.map(|tolerance| MeasuredError {
                 measure,
                 error: error(),
                 tolerance,
@@ -127,7 +131,8 @@ impl Comparison {
             Some(_) => own(d, x),
             None => d,
         };
-        let (mut wrong, mut worst): (Wrong, Option<Worst>) = (Wrong::default(), None);
+        let (mut wrong, mut worst): (WrongElements, Option<Worst>) =
+            (WrongElements::default(), None);
         let elements = differences.chunks(parts).zip(got_numbers.chunks(parts));
         let elements = elements.zip(expected_numbers.chunks(parts));
         for (index, ((differences, got_parts), expected_parts)) in elements.enumerate() {
@@ -164,14 +169,14 @@ impl Comparison {
 
     /// Whether the result keeps to every tolerance.
     pub(crate) fn is_close(&self) -> bool {
-        self.measured.iter().all(Measured::holds)
+        self.measured.iter().all(MeasuredError::holds)
     }
 
     pub(crate) fn json(&self) -> Value {
         let worst = self.worst.as_ref().map(|worst| {
             json!({ "index": worst.index, "at": worst.at, "error": worst.error, "got": worst.got, "expected": worst.expected })
         });
-        let measure = |m: &Measured| json!({ "measure": m.measure.name(), "error": m.error, "tolerance": m.tolerance.get(), "holds": m.holds() });
+        let measure = |m: &MeasuredError| json!({ "measure": m.measure.name(), "error": m.error, "tolerance": m.tolerance.get(), "holds": m.holds() });
         let within = self.wrong.within.iter().map(|r| [r.start, r.end]);
         json!({
             "close": self.is_close(),
@@ -185,7 +190,7 @@ impl Comparison {
 }
 
 /// The numbers of an array, both parts of complex ones.
-fn numbers(array: &Array) -> Vec<f64> {
+fn numbers(array: &NpyArray) -> Vec<f64> {
     let words = array
         .bytes
         .chunks_exact(4)
@@ -254,7 +259,7 @@ fn place(index: usize, shape: &[usize]) -> Vec<usize> {
     at
 }
 
-impl fmt::Display for Measured {
+impl fmt::Display for MeasuredError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tolerance = self.tolerance;
         let error = scientific(self.error, 3, tolerance.get());

@@ -1,29 +1,29 @@
 //! Results of kernels over arrays, and where they go.
 
 use super::compare::Comparison;
-use super::tolerance::Tolerance;
-use crate::io::{Array, Kind, shown, write_whole};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use super::tolerance::MapTolerance;
+use crate::io::{Kind, NpyArray, shown, write_whole};
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use serde_json::json;
 use std::path::PathBuf;
 
 /// A result: its file, what it holds, and what it is compared with.
-pub(crate) struct Expected {
+pub(crate) struct ExpectedResult {
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) shape: Vec<usize>,
     /// The array that it should be, and its file.
-    pub(crate) expected: Option<(PathBuf, Array)>,
+    pub(crate) expected: Option<(PathBuf, NpyArray)>,
     /// How far it may be from that.
-    pub(crate) tolerance: Tolerance,
+    pub(crate) tolerance: MapTolerance,
 }
 
 /// Writes results, whose bytes are there if the run finished, and says of each how far it is from what is expected.
 pub(crate) fn deliver(
-    results: &[Expected],
+    results: &[ExpectedResult],
     made: Option<&[Vec<u8>]>,
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    outcome: &mut CommandOutcome,
+) -> Result<(), CommandFailure> {
     // Where there is no result, nobody has compared one.
     let compared = results.iter().all(|result| result.expected.is_some());
     match compared && made.is_some() && !results.is_empty() {
@@ -32,7 +32,7 @@ pub(crate) fn deliver(
     }
     let (mut written, mut judged) = (Vec::new(), Vec::new());
     for (result, bytes) in results.iter().zip(made.unwrap_or_default()) {
-        let array = Array {
+        let array = NpyArray {
             kind: result.kind,
             shape: result.shape.clone(),
             bytes: bytes.clone(),
@@ -41,7 +41,7 @@ pub(crate) fn deliver(
         let verdict = match &result.expected {
             Some((file, expected)) => {
                 let compared = Comparison::new(&array, expected, result.tolerance);
-                let compared = compared.map_err(|e| Failure::in_file(file, e))?;
+                let compared = compared.map_err(|e| CommandFailure::in_file(file, e))?;
                 if !compared.is_close() {
                     outcome.exit = UNVERIFIED;
                 }

@@ -58,7 +58,7 @@ impl fmt::Display for Bound {
 
 /// What a result has to keep to: all that is given, and where nothing is given no error at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args)]
-pub(crate) struct Tolerance {
+pub(crate) struct MapTolerance {
     /// How far an element may be from the expected one: absolute up to 1, relative to it beyond [default: 0 where no other tolerance is given]
     #[arg(long = "tolerance", value_name = "E", requires = "expected")]
     pub(crate) each: Option<Bound>,
@@ -70,7 +70,7 @@ pub(crate) struct Tolerance {
     pub(crate) rms: Option<Bound>,
 }
 
-impl Tolerance {
+impl MapTolerance {
     /// What an element may be off by itself.
     pub(crate) fn each(&self) -> Option<Bound> {
         let other = self.largest.or(self.rms);

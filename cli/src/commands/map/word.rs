@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A 32-bit word: an integer, negative ones in two's complement, or the bits of a float32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Word(pub(crate) u32);
+pub(crate) struct MapWord(pub(crate) u32);
 
 /// A text that is no word.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ const FLOAT: &str =
     "a number that float32 can hold: its largest is 3.4028235e38, its least above 0 1e-45";
 const ANY: &str = "an integer such as -1 or 0x10, or for the bits of a float32 a decimal number such as 0.375 or 1e-3";
 
-impl FromStr for Word {
+impl FromStr for MapWord {
     type Err = NoWord;
 
     fn from_str(text: &str) -> Result<Self, NoWord> {
@@ -67,7 +67,7 @@ impl FromStr for Word {
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for MapWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.0)
     }
@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn word(text: &str) -> Option<u32> {
-        text.parse::<Word>().ok().map(|word| word.0)
+        text.parse::<MapWord>().ok().map(|word| word.0)
     }
 
     #[test]

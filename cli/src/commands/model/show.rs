@@ -1,9 +1,9 @@
 //! What `cp2 model` prints.
 
-use crate::outcome::{Outcome, UNVERIFIED};
-use crate::provenance::Provenance;
-use crate::table::{Align, Table, seconds};
-use cp2_kernels::registry::{Kernel, Row, Size};
+use crate::outcome::{CommandOutcome, UNVERIFIED};
+use crate::provenance::ReportProvenance;
+use crate::table::{Align, TextTable, seconds};
+use cp2_kernels::registry::{Kernel, PerformanceRow, Size};
 use cp2_machine::Machine;
 use cp2_model::{Estimate, PhaseEstimate, System};
 use cp2_reference::Figures;
@@ -17,9 +17,9 @@ const SCHEMA: &str = "cp2-model/1";
 const SMALL: f64 = 0.9;
 
 /// The expected time, term by term.
-pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Outcome {
+pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> CommandOutcome {
     let cycles = |s: f64| system.cycles(s);
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right]);
     table.row(["busy time", "cycles", "time"]);
     let mut line =
         |name: &str, s: f64| table.row([name, &format!("{:.0}", cycles(s)), &seconds(s)]);
@@ -27,7 +27,7 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
         line(&term.resource, term.seconds);
     }
     line("single actions", expected.actions);
-    let mut phases = Table::new(&[
+    let mut phases = TextTable::new(&[
         Align::Left,
         Align::Right,
         Align::Right,
@@ -83,7 +83,7 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
             json!({"name": p.name, "cycles": cycles(p.seconds), "alone_cycles": cycles(p.alone), "limit": p.limit})
         })
         .collect();
-    Outcome {
+    CommandOutcome {
         text,
         json: json!({
             "schema": SCHEMA,
@@ -99,7 +99,7 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
             "phases": phases,
             "balance": expected.balance,
         }),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     }
 }
 
@@ -113,14 +113,14 @@ pub(super) fn several(machines: Vec<serde_json::Value>) -> serde_json::Value {
 }
 
 /// Names the machine that the system was made of.
-pub(super) fn provenance(outcome: &mut Outcome, machine: &Machine) {
+pub(super) fn provenance(outcome: &mut CommandOutcome, machine: &Machine) {
     let figures = std::mem::take(&mut outcome.json);
-    outcome.json = Provenance::new(SCHEMA, machine, None).with(figures);
+    outcome.json = ReportProvenance::new(SCHEMA, machine, None).with(figures);
 }
 
 /// Adds what only kernels have.
 pub(super) fn kernel(
-    outcome: &mut Outcome,
+    outcome: &mut CommandOutcome,
     kernel: &dyn Kernel,
     size: &Size,
     machine: &Machine,
@@ -143,7 +143,7 @@ pub(super) fn kernel(
 }
 
 /// Adds the emulator's measurement.
-pub(super) fn emulated(outcome: &mut Outcome, row: &Row) {
+pub(super) fn emulated(outcome: &mut CommandOutcome, row: &PerformanceRow) {
     let own = json!({
         "engine": row.engine,
         "emulated_cycles": row.emulated_cycles,
@@ -163,7 +163,7 @@ pub(super) fn emulated(outcome: &mut Outcome, row: &Row) {
 
 /// A row of the table that a machine has no place for.
 #[derive(Clone, Debug, serde::Serialize)]
-pub(super) struct Refused {
+pub(super) struct RefusedRow {
     /// Kernel.
     pub(super) kernel: &'static str,
     /// Size.
@@ -175,8 +175,8 @@ pub(super) struct Refused {
 }
 
 /// The table of all kernels.
-pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
-    let mut table = Table::new(&[
+pub(super) fn rows(rows: &[PerformanceRow], refused: &[RefusedRow]) -> CommandOutcome {
+    let mut table = TextTable::new(&[
         Align::Left,
         Align::Left,
         Align::Left,
@@ -217,7 +217,7 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
             row.figures.method.clone(),
         ]);
     }
-    let mut outcome = Outcome {
+    let mut outcome = CommandOutcome {
         text: table.to_string(),
         json: json!({
             "schema": "cp2-model-table/1",
@@ -225,7 +225,7 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
             "rows": rows,
             "refused": refused,
         }),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     };
     for row in rows {
         judge(&mut outcome, row);
@@ -239,7 +239,7 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
 }
 
 /// An expected time above the measured one means that one of the two is wrong.
-fn judge(outcome: &mut Outcome, row: &Row) {
+fn judge(outcome: &mut CommandOutcome, row: &PerformanceRow) {
     for (name, value) in [
         ("expected / emulated", row.ratio),
         ("efficiency", row.efficiency),

@@ -1,19 +1,19 @@
 //! `cp2 npb cg`.
 
-use super::Common;
-use super::report::{Compared, Operator, Report};
+use super::BenchmarkOptions;
+use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
 use crate::interrupt;
 use crate::memory;
-use crate::outcome::{Failure, Outcome};
-use crate::packing::Packed;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::packing::PackingCost;
 use crate::progress;
 use crate::simulation::merge;
 use cp2_kernels::KernelRun;
 use cp2_kernels::npb::InverseIterations;
 use cp2_kernels::sparse;
 use cp2_machine::{Cycles, Machine};
-use cp2_problems::npb::cg::{Benchmark, CgProblem};
-use cp2_problems::{Case, Data, Problem as _};
+use cp2_problems::npb::cg::{CgClass, CgProblem};
+use cp2_problems::{Case, NamedArrays, Problem as _};
 use serde_json::json;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: BenchmarkOptions,
 }
 
 /// What the host does before time begins.
@@ -34,14 +34,14 @@ const OUTSIDE: &[&str] = &[
 const GENERATED: usize = 8;
 
 /// Runs the benchmark.
-pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(None)?;
-    let benchmark = Benchmark::of(common.class);
+    let benchmark = CgClass::of(common.class);
     // Each row has about the square of the entries of a vector of the generator.
     let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
     // The generator sums up products of its vectors before there is a matrix, which takes several times its entries.
-    let bytes = memory::of_matrix(GENERATED * nnz, 2 * benchmark.rows, 6);
+    let bytes = memory::matrix_bytes(GENERATED * nnz, 2 * benchmark.rows, 6);
     memory::admit(format!("NPB CG, class {}", common.class), bytes)?;
     let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
@@ -49,32 +49,32 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let started = Instant::now();
         let plan = InverseIterations::new(problem.clone(), &machine);
         let pack_seconds = started.elapsed().as_secs_f64();
-        (problem, plan.map_err(Failure::input)?, pack_seconds)
+        (problem, plan.map_err(CommandFailure::input)?, pack_seconds)
     };
-    let products = problem.iterations() * (Benchmark::STEPS + 1);
+    let products = problem.iterations() * (CgClass::STEPS + 1);
     let vectors = (2 * benchmark.rows, 6);
-    let bytes = memory::of_iterations(plan.product(), products, vectors);
+    let bytes = memory::iterations_bytes(plan.product(), products, vectors);
     memory::admit(problem.title(), bytes)?;
     let format = plan.product().format();
     let least = plan.least_product();
     let product = plan.product().expected().0 as f64;
-    let packed = Packed::new(plan.packing(), pack_seconds, product, &machine);
+    let packed = PackingCost::new(plan.packing(), pack_seconds, product, &machine);
     let method = plan.into_method();
     let input = problem.input(Case::Random, 1);
     let (run, host_seconds) = common.run(&method, &input, json)?;
     let compared = compared(&benchmark, &problem, &input, &run)?;
     let difference = compared.first().map_or(f64::NAN, |first| first.difference);
     let [value, rnorm] = ["zeta", "rnorm"].map(|name| last(&run, name));
-    let report = Report {
+    let report = BenchmarkReport {
         benchmark: "CG",
         title: format!("NPB CG, class {}: {}", common.class, problem.title()),
         machine: &machine,
         compared,
         values: [json!(value), json!(benchmark.official)],
-        difference: [difference, Benchmark::TOLERANCE],
+        difference: [difference, CgClass::TOLERANCE],
         operations: benchmark.operations(),
         operators: sparse::Operator::ALL
-            .map(|operator| Operator {
+            .map(|operator| MarkedOperator {
                 name: operator.name().to_owned(),
                 reference: (operator == sparse::Operator::Product).then_some(least),
             })
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
                 "recipe": method.recipe,
                 "format": format.name(),
                 "rnorm": rnorm,
-                "rnorm_tolerance": Benchmark::RESIDUAL,
+                "rnorm_tolerance": CgClass::RESIDUAL,
                 "csr_ratio": csr_ratio(&problem, &run, &machine),
             }),
         ),
@@ -98,13 +98,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// The last number of a history of a run that finished.
-fn last(run: &KernelRun<Data>, name: &'static str) -> Option<f64> {
+fn last(run: &KernelRun<NamedArrays>, name: &'static str) -> Option<f64> {
     let output = run.output.as_ref()?;
     output.get::<f64>(name).ok()?.last().copied()
 }
 
 /// The time that the bytes of the matrix by rows and of the vectors would take, relative to that of a product of the run.
-fn csr_ratio(problem: &CgProblem, run: &KernelRun<Data>, machine: &Machine) -> Option<f64> {
+fn csr_ratio(problem: &CgProblem, run: &KernelRun<NamedArrays>, machine: &Machine) -> Option<f64> {
     let products = run.run.report.parts.iter();
     let products: Vec<u64> = products
         .filter(|part| part.name == sparse::Operator::Product.name())
@@ -117,38 +117,38 @@ fn csr_ratio(problem: &CgProblem, run: &KernelRun<Data>, machine: &Machine) -> O
 
 /// The last zeta beside the official one and that in double precision, the residual, and all results beside double precision.
 fn compared(
-    benchmark: &Benchmark,
+    benchmark: &CgClass,
     problem: &CgProblem,
-    input: &Data,
-    run: &KernelRun<Data>,
-) -> Result<Vec<Compared>, Failure> {
+    input: &NamedArrays,
+    run: &KernelRun<NamedArrays>,
+) -> Result<Vec<ComparedFigure>, CommandFailure> {
     let Some(output) = &run.output else {
         return Ok(Vec::new());
     };
     let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(run, name).unwrap_or(f64::NAN));
-    let x = input.get::<f32>("x").map_err(Failure::input)?;
+    let x = input.get::<f32>("x").map_err(CommandFailure::input)?;
     let exact = interrupt::alone(|| problem.solve::<f64>(x))?;
-    let number = |name: &str, official: f64| Compared {
+    let number = |name: &str, official: f64| ComparedFigure {
         name: name.to_owned(),
         official: format!("{official:.13}"),
         ours: format!("{zeta:.13}"),
         difference: (zeta / official - 1.0).abs(),
-        tolerance: Benchmark::TOLERANCE,
+        tolerance: CgClass::TOLERANCE,
     };
     let single = exact.zeta.last().copied().unwrap_or(f64::NAN);
     let mut all = vec![
         number("zeta", benchmark.official),
         number("the same in f64, of the matrix in f32", single),
-        Compared {
+        ComparedFigure {
             name: "|x - A z|".to_owned(),
             official: "0".to_owned(),
             ours: format!("{rnorm:.2e}"),
             difference: rnorm,
-            tolerance: Benchmark::RESIDUAL,
+            tolerance: CgClass::RESIDUAL,
         },
     ];
     let worst = problem.reference_of(exact).judge(output).worst;
-    all.push(Compared {
+    all.push(ComparedFigure {
         name: "all iterations, and x".to_owned(),
         official: "in f64".to_owned(),
         ours: "error / allowed error".to_owned(),

@@ -1,17 +1,17 @@
 //! `cp2 npb ft`.
 
-use super::Common;
-use super::report::{Compared, Operator, Report};
+use super::BenchmarkOptions;
+use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
 use crate::interrupt;
 use crate::memory;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use cp2_kernels::npb::FT_OPERATORS;
-use cp2_kernels::{Cp2, KernelRun};
+use cp2_kernels::{Cp2Backend, KernelRun};
 use cp2_machine::Machine;
 use cp2_problems::npb::FtProblem;
 use cp2_problems::npb::ft::{CHECKSUM_TOLERANCE, FIELD_TOLERANCE, official};
-use cp2_problems::{Data, Expected, Problem as _};
+use cp2_problems::{ExpectedArray, NamedArrays, Problem as _};
 use cp2_reference::Diffusion;
 use serde_json::json;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: BenchmarkOptions,
 }
 
 /// What the host does before time begins.
@@ -30,18 +30,18 @@ const OUTSIDE: &[&str] = &[
 ];
 
 /// Runs the benchmark.
-pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(None)?;
-    let problem = FtProblem::of_class(common.class);
+    let problem = FtProblem::from_class(common.class);
     // A number is in five arrays of single and four of double precision.
     let bytes = 112 * problem.shape().iter().product::<usize>() as u64;
     memory::admit(problem.title(), bytes)?;
     let method = {
         let _planning = progress::planning(json);
-        Cp2::new(machine.clone()).method(&problem)
+        Cp2Backend::new(machine.clone()).method(&problem)
     };
-    let method = method.map_err(Failure::input)?;
+    let method = method.map_err(CommandFailure::input)?;
     let input = problem.initial();
     let (run, host_seconds) = common.run(&method, &input, json)?;
     let (compared, field) = compared(&problem, common, &input, &run)?;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
                 worst
             }
         });
-    let report = Report {
+    let report = BenchmarkReport {
         benchmark: "FT",
         title: format!("NPB FT, class {}: {}", common.class, problem.title()),
         machine: &machine,
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// The checksums of a run that finished.
-fn values(run: &KernelRun<Data>) -> serde_json::Value {
+fn values(run: &KernelRun<NamedArrays>) -> serde_json::Value {
     let sums = run
         .output
         .as_ref()
@@ -92,19 +92,21 @@ fn values(run: &KernelRun<Data>) -> serde_json::Value {
 /// The checksums beside the official ones, and the field beside that in double precision, whose relative error comes with them.
 fn compared(
     problem: &FtProblem,
-    common: &Common,
-    input: &Data,
-    run: &KernelRun<Data>,
-) -> Result<(Vec<Compared>, Option<f64>), Failure> {
+    common: &BenchmarkOptions,
+    input: &NamedArrays,
+    run: &KernelRun<NamedArrays>,
+) -> Result<(Vec<ComparedFigure>, Option<f64>), CommandFailure> {
     let Some(output) = &run.output else {
         return Ok((Vec::new(), None));
     };
-    let sums = output.get::<f64>("checksums").map_err(Failure::input)?;
+    let sums = output
+        .get::<f64>("checksums")
+        .map_err(CommandFailure::input)?;
     let words = |re: f64, im: f64| format!("{re:.9} {im:+.9}i");
     // A checksum that is missing is wrong.
     let step = |(i, [re, im]): (usize, &[f64; 2])| {
         let [a, b] = [0, 1].map(|k| sums.get(2 * i + k).copied().unwrap_or(f64::NAN));
-        Compared {
+        ComparedFigure {
             name: format!("step {}", i + 1),
             official: words(*re, *im),
             ours: words(a, b),
@@ -112,20 +114,20 @@ fn compared(
             tolerance: CHECKSUM_TOLERANCE,
         }
     };
-    let mut compared: Vec<Compared> = official(common.class)
+    let mut compared: Vec<ComparedFigure> = official(common.class)
         .iter()
         .enumerate()
         .map(step)
         .collect();
     let reference = interrupt::alone(|| problem.reference(input))?;
-    let reference = reference.map_err(Failure::input)?;
-    let field: Vec<Expected> = reference
+    let reference = reference.map_err(CommandFailure::input)?;
+    let field: Vec<ExpectedArray> = reference
         .arrays
         .into_iter()
         .filter(|y| y.name == "w")
         .collect();
     let field = cp2_problems::Reference { arrays: field }.judge(output).rms;
-    compared.push(Compared {
+    compared.push(ComparedFigure {
         name: "field".to_owned(),
         official: "in f64".to_owned(),
         ours: "relative L2 error".to_owned(),
@@ -136,7 +138,7 @@ fn compared(
 }
 
 /// The parts of the run and what they should take.
-fn operators(problem: &FtProblem, machine: &Arc<Machine>) -> Vec<Operator> {
+fn operators(problem: &FtProblem, machine: &Arc<Machine>) -> Vec<MarkedOperator> {
     let diffusion = Diffusion {
         shape: problem.shape(),
         steps: problem.steps(),
@@ -146,7 +148,7 @@ fn operators(problem: &FtProblem, machine: &Arc<Machine>) -> Vec<Operator> {
     let references = references.into_iter().map(Some).chain([None]);
     let named = FT_OPERATORS.into_iter().zip(references);
     named
-        .map(|(name, reference)| Operator {
+        .map(|(name, reference)| MarkedOperator {
             name: name.to_owned(),
             reference,
         })

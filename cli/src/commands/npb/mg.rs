@@ -1,15 +1,15 @@
 //! `cp2 npb mg`.
 
-use super::report::{Compared, Operator, Report};
-use super::{Common, tuned};
+use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
+use super::{BenchmarkOptions, tuned};
 use crate::interrupt;
 use crate::memory;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
-use cp2_kernels::npb::mg::Multigrid;
-use cp2_problems::npb::mg::{Benchmark, charges};
-use cp2_problems::{Data, Problem as _};
+use cp2_kernels::npb::mg::MultigridPlan;
+use cp2_problems::npb::mg::{MgClass, charges};
+use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: BenchmarkOptions,
     /// Take the passes and blocks that `cp2 tune mg` has written to this file [default: by price]
     #[arg(long, value_name = "FILE")]
     tuned: Option<PathBuf>,
@@ -27,10 +27,10 @@ pub(super) struct Args {
 const OUTSIDE: &[&str] = &["the right-hand side is an input: ten charges of each sign"];
 
 /// Runs the benchmark.
-pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(args.tuned.as_deref())?;
-    let benchmark = Benchmark::of(common.class);
+    let benchmark = MgClass::of(common.class);
     let problem = benchmark.problem();
     // A point and its share of the coarser grids are in four arrays of single and four of double precision.
     let bytes = 100 * problem.n().pow(3) as u64;
@@ -39,18 +39,18 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let _planning = progress::planning(json);
         match &args.tuned {
             Some(path) => tuned::plan(path, common.class, &machine)?,
-            None => Multigrid::new(problem.clone(), &machine).map_err(Failure::input)?,
+            None => MultigridPlan::new(problem.clone(), &machine).map_err(CommandFailure::input)?,
         }
     };
     let operators = plan.operators().into_iter();
     let method = plan.into_method();
     let n = problem.n();
-    let input = Data::of("v", &[n; 3], charges(n, 1));
+    let input = NamedArrays::from_array("v", &[n; 3], charges(n, 1));
     let (run, host_seconds) = common.run(&method, &input, json)?;
     let compared = compared(&benchmark, &input, &run)?;
     let first = compared.first();
     let difference = first.map_or(f64::NAN, |number| number.difference);
-    let report = Report {
+    let report = BenchmarkReport {
         benchmark: "MG",
         title: format!("NPB MG, class {}: {}", common.class, problem.title()),
         machine: &machine,
@@ -58,11 +58,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             json!(norms(&run).and_then(|norms| norms.last().copied())),
             json!(benchmark.official),
         ],
-        difference: [difference, Benchmark::TOLERANCE],
+        difference: [difference, MgClass::TOLERANCE],
         compared,
         operations: benchmark.operations(),
         operators: operators
-            .map(|(name, cycles)| Operator {
+            .map(|(name, cycles)| MarkedOperator {
                 name,
                 reference: Some(cycles),
             })
@@ -77,35 +77,35 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// The norms of a run that finished.
-fn norms(run: &KernelRun<Data>) -> Option<&[f64]> {
+fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
     run.output.as_ref()?.get::<f64>("norms").ok()
 }
 
 /// The last norm beside the official one, and all results beside the same cycles in double precision.
 fn compared(
-    benchmark: &Benchmark,
-    input: &Data,
-    run: &KernelRun<Data>,
-) -> Result<Vec<Compared>, Failure> {
+    benchmark: &MgClass,
+    input: &NamedArrays,
+    run: &KernelRun<NamedArrays>,
+) -> Result<Vec<ComparedFigure>, CommandFailure> {
     let (Some(output), Some([_, norm])) = (&run.output, norms(run)) else {
         return Ok(Vec::new());
     };
     let relative = |official: f64| (norm / official - 1.0).abs();
-    let number = |name: &str, official: f64| Compared {
+    let number = |name: &str, official: f64| ComparedFigure {
         name: name.to_owned(),
         official: format!("{official:.13e}"),
         ours: format!("{norm:.13e}"),
         difference: relative(official),
-        tolerance: Benchmark::TOLERANCE,
+        tolerance: MgClass::TOLERANCE,
     };
     let problem = benchmark.problem();
-    let v = input.get::<f32>("v").map_err(Failure::input)?;
+    let v = input.get::<f32>("v").map_err(CommandFailure::input)?;
     let exact = interrupt::alone(|| problem.solve::<f64>(v))?;
     let reference = problem.reference_of(&exact);
     Ok(vec![
         number("norm of the residual", benchmark.official),
         number("the same in f64", exact.norms[1]),
-        Compared {
+        ComparedFigure {
             name: "u".to_owned(),
             official: "in f64".to_owned(),
             ours: "error / allowed error".to_owned(),

@@ -1,11 +1,11 @@
 //! What a benchmark did, for people and for programs: the same of all benchmarks.
 
-use super::Common;
+use super::BenchmarkOptions;
 use crate::digits::scientific;
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use crate::provenance::ReportProvenance;
 use crate::simulation::{conclude, figures, merge, outside_time, table};
-use crate::table::{Align, Table, seconds};
+use crate::table::{Align, TextTable, seconds};
 use cp2_host::RunReport;
 use cp2_kernels::KernelRun;
 use cp2_machine::{Cycles, Machine};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// A number of the benchmark beside the one that it is compared with.
-pub(super) struct Compared {
+pub(super) struct ComparedFigure {
     /// What it is: a step, a norm.
     pub(super) name: String,
     /// The official or exact one, in words.
@@ -26,7 +26,7 @@ pub(super) struct Compared {
     pub(super) tolerance: f64,
 }
 
-impl Compared {
+impl ComparedFigure {
     /// Whether it is close enough: what is no number is not.
     fn holds(&self) -> bool {
         self.difference <= self.tolerance
@@ -35,7 +35,7 @@ impl Compared {
 
 /// A part of the run that comes again and again, as the marks of its job name it.
 #[derive(Clone, Debug)]
-pub(super) struct Operator {
+pub(super) struct MarkedOperator {
     /// The name of the mark.
     pub(super) name: String,
     /// What it should take each time by the best known algorithm, in cycles; none where that is not known.
@@ -43,21 +43,21 @@ pub(super) struct Operator {
 }
 
 /// A benchmark that has been run.
-pub(super) struct Report<'a, O> {
+pub(super) struct BenchmarkReport<'a, O> {
     /// Its name: FT, MG.
     pub(super) benchmark: &'static str,
     /// One line: what was computed.
     pub(super) title: String,
     pub(super) machine: &'a Machine,
     /// What decides whether it passed.
-    pub(super) compared: Vec<Compared>,
+    pub(super) compared: Vec<ComparedFigure>,
     /// The benchmark's own result, and the official one.
     pub(super) values: [Value; 2],
     /// The largest difference of these, and how large it may be.
     pub(super) difference: [f64; 2],
     /// Operations as the benchmark counts them.
     pub(super) operations: f64,
-    pub(super) operators: Vec<Operator>,
+    pub(super) operators: Vec<MarkedOperator>,
     pub(super) run: &'a KernelRun<O>,
     /// What the host does without simulated time.
     pub(super) outside: &'a [&'a str],
@@ -68,17 +68,23 @@ pub(super) struct Report<'a, O> {
     pub(super) host_seconds: f64,
 }
 
-impl<O> Report<'_, O> {
+impl<O> BenchmarkReport<'_, O> {
     /// Whether the run finished, kept its input, and every number is close enough.
     fn passed(&self, kept: bool) -> bool {
         let finished = self.run.run.report.end.is_finished();
-        finished && kept && !self.compared.is_empty() && self.compared.iter().all(Compared::holds)
+        finished
+            && kept
+            && !self.compared.is_empty()
+            && self.compared.iter().all(ComparedFigure::holds)
     }
 
     /// The outcome of the command.
-    pub(super) fn conclude(&self, common: &Common) -> Result<Outcome, Failure> {
+    pub(super) fn conclude(
+        &self,
+        common: &BenchmarkOptions,
+    ) -> Result<CommandOutcome, CommandFailure> {
         let report = &self.run.run.report;
-        let kept = self.run.keeps_inputs().map_err(Failure::input)?;
+        let kept = self.run.keeps_inputs().map_err(CommandFailure::input)?;
         let passed = self.passed(kept);
         let efficiency = report.end.is_finished().then(|| self.run.efficiency());
         let mops = report
@@ -103,12 +109,12 @@ impl<O> Report<'_, O> {
         });
         let own = merge(own, json!(self.run.figures));
         let own = merge(merge(figures(report), own), self.more.clone());
-        let mut outcome = Outcome {
+        let mut outcome = CommandOutcome {
             text: self.text(passed, efficiency.zip(mops), &operators) + &outside_time(self.outside),
-            json: Provenance::new("cp2-npb/1", self.machine, None)
-                .engine(common.simulation.engine().on(self.machine))
+            json: ReportProvenance::new("cp2-npb/1", self.machine, None)
+                .engine(common.simulation.engine().resolve_engine(self.machine))
                 .with(own),
-            ..Outcome::default()
+            ..CommandOutcome::default()
         };
         common.simulation.emit(&self.run.run, &mut outcome)?;
         let title = format!("{} on {}", self.title, self.machine.name);
@@ -130,7 +136,7 @@ impl<O> Report<'_, O> {
 
     fn text(&self, passed: bool, rates: Option<(f64, f64)>, operators: &[Summed]) -> String {
         use Align::{Left, Right};
-        let mut compared = Table::new(&[Left, Right, Right, Right, Right, Left]);
+        let mut compared = TextTable::new(&[Left, Right, Right, Right, Right, Left]);
         compared.row(["", "official", "ours", "difference", "tolerance", ""]);
         for number in &self.compared {
             compared.row([
@@ -143,7 +149,7 @@ impl<O> Report<'_, O> {
             ]);
         }
         let verified = if passed { "verified" } else { "not verified" };
-        let mut parts = Table::new(&[Left, Right, Right, Right, Right]);
+        let mut parts = TextTable::new(&[Left, Right, Right, Right, Right]);
         parts.row(["operator", "times", "cycles", "reference", "efficiency"]);
         for operator in operators {
             let reference = operator.reference;
@@ -203,7 +209,7 @@ impl Summed {
 }
 
 /// The parts of a run by name, in the order in which they come first.
-fn operators(report: &RunReport, known: &[Operator]) -> Vec<Summed> {
+fn operators(report: &RunReport, known: &[MarkedOperator]) -> Vec<Summed> {
     let mut all: Vec<Summed> = Vec::new();
     for part in &report.parts {
         let at = all.iter().position(|sum| sum.name == part.name);

@@ -2,11 +2,11 @@
 
 use crate::commands::text;
 use crate::io::read_small;
-use crate::outcome::Failure;
-use cp2_kernels::npb::mg::{Multigrid, PassShape};
+use crate::outcome::CommandFailure;
+use cp2_kernels::npb::mg::{MultigridPlan, PassShape};
 use cp2_machine::Machine;
-use cp2_problems::npb::Class;
-use cp2_problems::npb::mg::Benchmark;
+use cp2_problems::npb::NpbClass;
+use cp2_problems::npb::mg::MgClass;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const BENCHMARK: &str = "MG";
 /// A file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct File {
+pub(crate) struct TuningFile {
     benchmark: String,
     class: String,
     /// Name of the machine, for readers.
@@ -30,9 +30,9 @@ pub(crate) struct File {
     pub(crate) pass: Vec<PassShape>,
 }
 
-impl File {
+impl TuningFile {
     /// Passes of a class on a machine.
-    pub(crate) fn new(class: Class, machine: &Machine, pass: Vec<PassShape>) -> Self {
+    pub(crate) fn new(class: NpbClass, machine: &Machine, pass: Vec<PassShape>) -> Self {
         Self {
             benchmark: BENCHMARK.to_owned(),
             class: class.to_string(),
@@ -43,16 +43,16 @@ impl File {
     }
 
     /// Its text.
-    pub(crate) fn text(&self) -> Result<String, Failure> {
+    pub(crate) fn text(&self) -> Result<String, CommandFailure> {
         let head = format!(
             "# Passes and blocks of `cp2 npb mg --class {}`, found by `cp2 tune mg`; used with `--tuned`.\n",
             self.class
         );
-        Ok(head + &toml::to_string(self).map_err(Failure::input)?)
+        Ok(head + &toml::to_string(self).map_err(CommandFailure::input)?)
     }
 
     /// Refuses what is made for another benchmark, class or machine.
-    fn check(&self, class: Class, machine: &Machine) -> Result<(), String> {
+    fn check(&self, class: NpbClass, machine: &Machine) -> Result<(), String> {
         let again = format!("`cp2 tune mg --class {class}` makes one for this run");
         if self.benchmark != BENCHMARK {
             return Err(format!(
@@ -79,13 +79,13 @@ impl File {
 /// The plan that a file says.
 pub(super) fn plan(
     path: &Path,
-    class: Class,
+    class: NpbClass,
     machine: &Arc<Machine>,
-) -> Result<Multigrid, Failure> {
+) -> Result<MultigridPlan, CommandFailure> {
     let source = text(path, read_small(path, LIMIT)?)?;
-    let file: File = toml::from_str(&source).map_err(|e| Failure::in_file(path, e))?;
+    let file: TuningFile = toml::from_str(&source).map_err(|e| CommandFailure::in_file(path, e))?;
     let checked = file.check(class, machine);
-    checked.map_err(|e| Failure::in_file(path, e))?;
-    let problem = Benchmark::of(class).problem();
-    Multigrid::tuned(problem, &file.pass, machine).map_err(|e| Failure::in_file(path, e))
+    checked.map_err(|e| CommandFailure::in_file(path, e))?;
+    let problem = MgClass::of(class).problem();
+    MultigridPlan::tuned(problem, &file.pass, machine).map_err(|e| CommandFailure::in_file(path, e))
 }

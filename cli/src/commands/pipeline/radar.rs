@@ -1,14 +1,14 @@
 //! `cp2 pipeline radar`.
 
 use super::receive::{Keep, receive};
-use super::report::{Found, conclude, listed, scene};
-use super::{Common, LIMIT, cells, hertz};
+use super::report::{ChainFindings, conclude, listed, scene};
+use super::{ChainOptions, LIMIT, cells, hertz};
 use crate::commands::channels::taps;
 use crate::io::shown;
-use crate::outcome::{Failure, Outcome};
-use crate::picture::Field;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::picture::HeatMap;
 use crate::table::frequency;
-use cp2_kernels::chain::{Detection, Radar, RadarProblem, RadarSpec};
+use cp2_kernels::chain::{Detection, RadarPlan, RadarProblem, RadarSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: ChainOptions,
     /// Pulses that are processed together: rows of a block
     #[arg(long, value_name = "P", default_value_t = RadarSpec::default().pulses)]
     pulses: usize,
@@ -62,7 +62,7 @@ impl Args {
 }
 
 /// Runs the radar.
-pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     common.check_outputs(args.pulse.as_deref(), None)?;
     let own = args
@@ -75,10 +75,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         Some(pulse) => RadarProblem::with_pulse(spec.clone(), pulse),
         None => RadarProblem::new(spec.clone()),
     };
-    let problem = problem.map_err(Failure::input)?;
+    let problem = problem.map_err(CommandFailure::input)?;
     let results = receive(
         common,
-        |machine| Radar::new(problem.clone(), machine),
+        |machine| RadarPlan::new(problem.clone(), machine),
         ["--pulses", "--ranges + --chirp - 1"],
         Keep {
             spectra: common.output.is_some(),
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let field = field(&spec, &results.last.decibels, title);
         ("picture", path, field.marked(found))
     };
-    let found = Found {
+    let found = ChainFindings {
         name: "radar",
         text: text(&spec, results.blocks, &detections) + note,
         json: json!({
@@ -146,9 +146,9 @@ fn text(spec: &RadarSpec, blocks: usize, detections: &[Detection]) -> String {
 }
 
 /// Range to the right, speed upwards, 0 in the middle.
-fn field(spec: &RadarSpec, decibels: &[f32], title: String) -> Field {
+fn field(spec: &RadarSpec, decibels: &[f32], title: String) -> HeatMap {
     let (pulses, ranges) = (spec.pulses, spec.ranges);
-    let points: Vec<usize> = spec.by_speed().collect();
+    let points: Vec<usize> = spec.list_by_speed().collect();
     let value = |range: usize, row: usize| {
         let cell = points.get(row).map(|point| range * pulses + point);
         cell.and_then(|cell| decibels.get(cell))
@@ -156,7 +156,7 @@ fn field(spec: &RadarSpec, decibels: &[f32], title: String) -> Field {
             .unwrap_or(f32::NAN)
     };
     let lowest = points.first().map_or(0.0, |point| spec.speed(*point));
-    Field::new(
+    HeatMap::new(
         title,
         [ranges, pulses],
         value,

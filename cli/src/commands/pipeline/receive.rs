@@ -1,10 +1,10 @@
 //! Blocks through a chain, on every machine.
 
-use super::Common;
+use super::ChainOptions;
 use crate::interrupt;
-use crate::outcome::Failure;
+use crate::outcome::CommandFailure;
 use cp2_kernels::chain::{
-    Accuracy, ChainError, Received, Receiver, ReceiverProblem as _, Stage, add_stages,
+    Accuracy, ChainError, Received, Receiver, ReceiverProblem as _, StageCost, add_stages,
 };
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) struct OnMachine<R> {
     pub(super) machine: Arc<Machine>,
     pub(super) receiver: R,
-    pub(super) stages: Vec<Stage>,
+    pub(super) stages: Vec<StageCost>,
     /// Of the worst block.
     pub(super) accuracy: Accuracy,
     /// Whether its results are those of the first machine, bit for bit.
@@ -31,7 +31,7 @@ pub(super) struct Keep {
 }
 
 /// What all blocks gave.
-pub(super) struct Results<R> {
+pub(super) struct ReceivedBlocks<R> {
     /// At least one.
     pub(super) machines: Vec<OnMachine<R>>,
     pub(super) blocks: usize,
@@ -44,7 +44,7 @@ pub(super) struct Results<R> {
     pub(super) decibels: Vec<f32>,
 }
 
-impl<R> Results<R> {
+impl<R> ReceivedBlocks<R> {
     /// The chain on the first machine.
     fn receiver(&self) -> &R {
         &self.machines[0].receiver
@@ -54,14 +54,14 @@ impl<R> Results<R> {
 /// Plans a chain on every machine and runs all blocks: those of the file, or
 /// as many as asked for of the scene. Every machine's results are judged by the problem.
 pub(super) fn receive<R: Receiver>(
-    common: &Common,
+    common: &ChainOptions,
     plan: impl Fn(&Arc<Machine>) -> Result<R, ChainError>,
     shape: [&str; 2],
     keep: Keep,
     json: bool,
-) -> Result<Results<R>, Failure> {
+) -> Result<ReceivedBlocks<R>, CommandFailure> {
     let on = |machine: Arc<Machine>| {
-        Ok::<_, Failure>(OnMachine {
+        Ok::<_, CommandFailure>(OnMachine {
             receiver: plan(&machine)?,
             machine,
             stages: Vec::new(),
@@ -77,7 +77,11 @@ pub(super) fn receive<R: Receiver>(
         .collect::<Result<Vec<_>, _>>()?;
     let size = match machines.first() {
         Some(first) => first.receiver.problem().block(),
-        None => return Err(Failure::input("--machine: expected at least one machine")),
+        None => {
+            return Err(CommandFailure::input(
+                "--machine: expected at least one machine",
+            ));
+        }
     };
     let file = common.load(size, shape)?;
     let numbers = size[0] * size[1];
@@ -85,7 +89,7 @@ pub(super) fn receive<R: Receiver>(
         Some(data) => data.len() / numbers,
         None => common.blocks as usize,
     };
-    let mut results = Results {
+    let mut results = ReceivedBlocks {
         machines,
         blocks,
         finite: true,
@@ -116,14 +120,14 @@ pub(super) fn receive<R: Receiver>(
     Ok(results)
 }
 
-impl<R: Receiver> Results<R> {
+impl<R: Receiver> ReceivedBlocks<R> {
     /// A block on every machine; the job on the first goes to a directory, if there is one.
     fn take(
         &mut self,
         block: &[Complex32],
-        common: &Common,
+        common: &ChainOptions,
         emit: Option<&Path>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         interrupt::check()?;
         self.finite &= block.iter().all(|z| z.is_finite());
         let exact = self.finite.then(|| self.receiver().problem().exact(block));
@@ -133,7 +137,7 @@ impl<R: Receiver> Results<R> {
             let options = common.options(emit.is_some());
             let (received, run) = on.receiver.job(block, &options)?.run()?;
             if let Some(folder) = emit {
-                run.emit(folder).map_err(Failure::input)?;
+                run.emit(folder).map_err(CommandFailure::input)?;
             }
             add_stages(&mut on.stages, &received.stages);
             if let Some(exact) = &exact {

@@ -1,20 +1,20 @@
 //! What a chain did, for people and for programs.
 
-use super::Common;
-use super::receive::{OnMachine, Results};
+use super::ChainOptions;
+use super::receive::{OnMachine, ReceivedBlocks};
 use crate::digits::scientific;
-use crate::io::{Array, shown, write_whole};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
-use crate::picture::{self, Field};
+use crate::io::{NpyArray, shown, write_whole};
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use crate::picture::{self, HeatMap};
 use crate::simulation::merge;
-use crate::table::{Align, Table, seconds};
-use cp2_kernels::chain::{Accuracy, Receiver, Stage};
+use crate::table::{Align, TextTable, seconds};
+use cp2_kernels::chain::{Accuracy, Receiver, StageCost};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a chain found.
-pub(super) struct Found<'a> {
+pub(super) struct ChainFindings<'a> {
     pub(super) name: &'static str,
     pub(super) text: String,
     pub(super) json: Value,
@@ -25,25 +25,29 @@ pub(super) struct Found<'a> {
     /// Shape of a block's spectra; those of many blocks lie one behind the other.
     pub(super) shape: Vec<usize>,
     /// Name in the report, file, content.
-    pub(super) pictures: Vec<(&'static str, &'a Path, Field)>,
+    pub(super) pictures: Vec<(&'static str, &'a Path, HeatMap)>,
 }
 
 /// Puts the report together and writes the files.
 pub(super) fn conclude<R: Receiver>(
-    common: &Common,
-    results: &Results<R>,
-    found: Found<'_>,
-) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome {
+    common: &ChainOptions,
+    results: &ReceivedBlocks<R>,
+    found: ChainFindings<'_>,
+) -> Result<CommandOutcome, CommandFailure> {
+    let mut outcome = CommandOutcome {
         text: found.text,
-        ..Outcome::default()
+        ..CommandOutcome::default()
     };
     let signal = found.seconds * results.blocks as f64;
     let mut rows = Vec::new();
     let mut worst = Accuracy::default();
     for (i, on) in results.machines.iter().enumerate() {
         let first = (i > 0).then(|| results.machines[0].machine.name.as_str());
-        let engine = common.host.engine.runs(common.check).on(&on.machine);
+        let engine = common
+            .host
+            .engine
+            .runs(common.check)
+            .resolve_engine(&on.machine);
         let (mut row, text) = figures(on, signal, results.finite, first);
         row["engine"] = json!(engine);
         outcome.text += &text;
@@ -70,7 +74,7 @@ pub(super) fn conclude<R: Receiver>(
         "signal_seconds": signal,
         "rel_error": known.map(|k| k.rel_error),
         "decibels_error": known.map(|k| k.decibels_error),
-        "verified": known.map(|k| k.holds() && found.missed.is_empty()),
+        "verified": known.map(|k| k.is_right() && found.missed.is_empty()),
         "machines": rows,
         "outside_time": [],
     });
@@ -94,7 +98,10 @@ pub(super) fn conclude<R: Receiver>(
         if let Some(first) = shape.first_mut() {
             *first *= results.blocks;
         }
-        write_whole(path, &Array::of_complex(&shape, &results.spectra).to_npy())?;
+        write_whole(
+            path,
+            &NpyArray::from_complex(&shape, &results.spectra).to_npy(),
+        )?;
         outcome.text += &format!("spectra: {}\n", path.display());
         json["output"] = json!(shown(path));
     }
@@ -132,12 +139,12 @@ fn figures<R>(
     finite: bool,
     first: Option<&str>,
 ) -> (Value, String) {
-    let sum = |f: fn(&Stage) -> u64| on.stages.iter().map(f).sum::<u64>();
+    let sum = |f: fn(&StageCost) -> u64| on.stages.iter().map(f).sum::<u64>();
     let (cycles, bound) = (sum(|s| s.cycles), sum(|s| s.bound_cycles));
     let reference = sum(|s| s.reference_cycles);
     let simulated = cycles as f64 / on.machine.cp2.clock_hz as f64;
     let factor = signal / simulated;
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         Align::Left,
         Align::Right,
         Align::Right,
@@ -201,7 +208,7 @@ fn figures<R>(
         "real_time_factor": factor,
         "rel_error": known.map(|k| k.rel_error),
         "decibels_error": known.map(|k| k.decibels_error),
-        "verified": known.map(|k| k.holds()),
+        "verified": known.map(|k| k.is_right()),
         "same_bits": on.same_bits,
         "stages": on.stages,
     });
@@ -220,9 +227,9 @@ fn shares(causes: &BTreeMap<&str, u64>, cycles: u64) -> String {
 }
 
 /// Exit code and notes for a machine whose result is wrong.
-fn judge<R>(on: &OnMachine<R>, outcome: &mut Outcome) {
+fn judge<R>(on: &OnMachine<R>, outcome: &mut CommandOutcome) {
     let (a, name) = (on.accuracy, &on.machine.name);
-    if a.holds() {
+    if a.is_right() {
         return;
     }
     outcome.exit = UNVERIFIED;
@@ -243,7 +250,7 @@ fn judge<R>(on: &OnMachine<R>, outcome: &mut Outcome) {
 
 /// The part of a report about a generated scene: what is in it, and whether it
 /// can be judged. Nothing for a file.
-pub(super) fn scene(common: &Common, there: Value, resolved: bool) -> (Value, &'static str) {
+pub(super) fn scene(common: &ChainOptions, there: Value, resolved: bool) -> (Value, &'static str) {
     if common.input.is_some() {
         return (Value::Null, "");
     }
@@ -261,7 +268,7 @@ pub(super) fn listed<const N: usize>(
     rows: impl Iterator<Item = [String; N]>,
 ) -> String {
     const SHOWN: usize = 20;
-    let mut table = Table::new(&[Align::Right; N]);
+    let mut table = TextTable::new(&[Align::Right; N]);
     table.row(head);
     let rows: Vec<_> = rows.collect();
     if rows.is_empty() {

@@ -1,12 +1,12 @@
 //! `cp2 pipeline sonar`.
 
 use super::receive::{Keep, receive};
-use super::report::{Found, conclude, listed, scene};
-use super::{Common, cells, hertz};
-use crate::outcome::{Failure, Outcome};
-use crate::picture::{Axis, Field};
+use super::report::{ChainFindings, conclude, listed, scene};
+use super::{ChainOptions, cells, hertz};
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::picture::{HeatMap, PlotAxis};
 use crate::table::frequency;
-use cp2_kernels::chain::{Contact, Sonar, SonarProblem, SonarSpec};
+use cp2_kernels::chain::{Contact, SonarPlan, SonarProblem, SonarSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: ChainOptions,
     /// Hydrophones, half a wavelength of the centre frequency apart: rows of a block
     #[arg(long, value_name = "H", default_value_t = SonarSpec::default().hydrophones)]
     hydrophones: usize,
@@ -42,7 +42,7 @@ pub(super) struct Args {
 }
 
 /// Runs the sonar.
-pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     common.check_outputs(None, args.spectrogram.as_deref())?;
     let spec = SonarSpec {
@@ -54,10 +54,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         taps: args.taps,
         points: args.points,
     };
-    let problem = SonarProblem::new(spec.clone()).map_err(Failure::input)?;
+    let problem = SonarProblem::new(spec.clone()).map_err(CommandFailure::input)?;
     let results = receive(
         common,
-        |machine| Sonar::new(problem.clone(), machine),
+        |machine| SonarPlan::new(problem.clone(), machine),
         ["--hydrophones", "--samples"],
         Keep {
             spectra: common.output.is_some(),
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let field = spectrogram(&spec, &results.decibels, &bearings, results.blocks);
         pictures.push(("spectrogram", path.as_path(), field));
     }
-    let found = Found {
+    let found = ChainFindings {
         name: "sonar",
         text: text(&spec, results.blocks, &contacts) + note,
         json: json!({
@@ -131,7 +131,7 @@ fn text(spec: &SonarSpec, blocks: usize, contacts: &[Contact]) -> String {
     )
 }
 
-fn frequencies(spec: &SonarSpec) -> Axis {
+fn frequencies(spec: &SonarSpec) -> PlotAxis {
     let (cell, points) = (spec.frequency_cell(), spec.points);
     cells(
         "frequency from the centre",
@@ -143,7 +143,7 @@ fn frequencies(spec: &SonarSpec) -> Axis {
 }
 
 /// Frequency to the right, beams upwards.
-fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> Field {
+fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> HeatMap {
     let (points, beams) = (spec.points, spec.beams);
     let value = |i: usize, beam: usize| {
         let cell = bearings.get(beam * points + i);
@@ -151,7 +151,7 @@ fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> Field {
     };
     let apart = spec.sine(1) - spec.sine(0);
     let sines = cells("sine of the bearing", "", spec.sine(0), apart, beams);
-    Field::new(
+    HeatMap::new(
         title,
         [points, beams],
         value,
@@ -162,14 +162,14 @@ fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> Field {
 }
 
 /// Time to the right, frequency upwards, for the beam with the loudest cell.
-fn spectrogram(spec: &SonarSpec, decibels: &[f32], bearings: &[f32], blocks: usize) -> Field {
+fn spectrogram(spec: &SonarSpec, decibels: &[f32], bearings: &[f32], blocks: usize) -> HeatMap {
     let (points, frames) = (spec.points, spec.frames());
     let loudest = bearings
         .iter()
         .enumerate()
         .max_by(|a, b| a.1.total_cmp(b.1))
         .map_or(0, |(i, _)| i / points);
-    let order: Vec<usize> = spec.by_frequency().collect();
+    let order: Vec<usize> = spec.list_by_frequency().collect();
     let value = |column: usize, i: usize| {
         let (block, frame) = (column / frames, column % frames);
         let row = (block * spec.beams + loudest) * frames + frame;
@@ -178,11 +178,11 @@ fn spectrogram(spec: &SonarSpec, decibels: &[f32], bearings: &[f32], blocks: usi
             .copied()
             .unwrap_or(f32::NAN)
     };
-    Field::new(
+    HeatMap::new(
         format!("Beam at sine {:+.3}", spec.sine(loudest)),
         [frames * blocks, points],
         value,
-        Axis::new("time", "s", 0.0, spec.seconds() * blocks as f64),
+        PlotAxis::new("time", "s", 0.0, spec.seconds() * blocks as f64),
         frequencies(spec),
         80.0,
     )

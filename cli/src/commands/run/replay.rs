@@ -2,11 +2,11 @@
 
 use super::Args;
 use crate::io::{Kind, shown, write_array};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
-use crate::provenance::Provenance;
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use crate::provenance::ReportProvenance;
 use crate::simulation::{figures, merge, table, unknown_limits};
-use cp2_host::Run;
-use cp2_host::emit::{self, Expected, Replay};
+use cp2_host::FinishedRun;
+use cp2_host::emit::{self, RecordedFigures, Replay};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
@@ -16,13 +16,16 @@ const OUTSIDE: &[&str] = &["what the recorded command had made before its time b
 
 /// Runs it, and says whether it did what was recorded. Inputs may hold other data: the commands are the same then,
 /// and so are the cycles, but not the results.
-pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
+pub(super) fn replay(
+    args: &Args,
+    json: bool,
+) -> Result<(FinishedRun, CommandOutcome), CommandFailure> {
     let assembles = args.assembler.is_given();
     if !args.dmem.is_empty() || args.args != 0 || !args.post.is_empty() || assembles {
         let message = "--dmem, --args, --post, -D and -I belong to programs; a recorded run brings its own data";
-        return Err(Failure::in_file(&args.input, message));
+        return Err(CommandFailure::in_file(&args.input, message));
     }
-    let replay = Replay::read(&args.input).map_err(Failure::input)?;
+    let replay = Replay::read(&args.input).map_err(CommandFailure::input)?;
     let result = match &args.output {
         Some(_) => Some(result(args, &replay)?),
         None => None,
@@ -35,19 +38,20 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
     let (options, progress) = args.simulation.begin(Some(recorded.cycles), json);
     let run = replay
         .run(machine.clone(), options)
-        .map_err(Failure::input)?;
+        .map_err(CommandFailure::input)?;
     drop(progress);
-    let found = Expected::of(&run, &replay.outputs).map_err(Failure::input)?;
+    let found =
+        RecordedFigures::measure_run(&run, &replay.outputs).map_err(CommandFailure::input)?;
     let other_data = !replay.other_data.is_empty();
     let same_bits = found.outputs_sha256 == recorded.outputs_sha256;
     let has_outputs = !replay.outputs.is_empty();
     let same_cycles = found.cycles == recorded.cycles;
-    let mut outcome = Outcome {
+    let mut outcome = CommandOutcome {
         text: table(&run.report),
-        json: Provenance::new("cp2-run/1", &machine, None)
-            .engine(args.simulation.engine().on(&machine))
+        json: ReportProvenance::new("cp2-run/1", &machine, None)
+            .engine(args.simulation.engine().resolve_engine(&machine))
             .with(merge(figures(&run.report), unknown_limits(OUTSIDE))),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     };
     outcome.not_judged();
     outcome.json["replay"] = json!({
@@ -103,10 +107,10 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
 }
 
 /// Element, shape, address and bytes of the result asked for.
-fn result(args: &Args, replay: &Replay) -> Result<(Kind, Vec<usize>, u64, u64), Failure> {
-    let fail = |message: String| Err(Failure::in_file(&args.input, message));
+fn result(args: &Args, replay: &Replay) -> Result<(Kind, Vec<usize>, u64, u64), CommandFailure> {
+    let fail = |message: String| Err(CommandFailure::in_file(&args.input, message));
     let named =
-        |output: &&emit::Array| args.result.as_ref().is_none_or(|name| *name == output.name);
+        |output: &&emit::EmittedArray| args.result.as_ref().is_none_or(|name| *name == output.name);
     let Some(output) = replay.outputs.iter().find(named) else {
         let names: Vec<&str> = replay.outputs.iter().map(|y| y.name.as_str()).collect();
         return fail(match (&args.result, names.as_slice()) {

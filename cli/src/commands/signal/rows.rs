@@ -1,15 +1,15 @@
 //! Transforms' worth of input, and what is checked of it.
 
-use crate::io::{FileError, Kind, Npy, Recording, Values};
-use crate::outcome::Failure;
-use crate::picture::{Axis, Field};
-use cp2_host::{Source, SourceError};
+use crate::io::{FileError, FileValues, FramedRecording, Kind, Npy};
+use crate::outcome::CommandFailure;
+use crate::picture::{HeatMap, PlotAxis};
+use cp2_host::{SourceError, ValueSource};
 use num_complex::Complex32;
 use std::path::{Path, PathBuf};
 
 /// Where a signal came from, with what its picture needs.
 #[derive(Clone, Debug)]
-pub(crate) enum Origin {
+pub(crate) enum SignalOrigin {
     /// Generated.
     Seed(u64),
     /// From an array.
@@ -29,7 +29,7 @@ pub(crate) enum Origin {
     },
 }
 
-impl Origin {
+impl SignalOrigin {
     /// The file, if any.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
@@ -64,14 +64,14 @@ enum Watched {
 #[derive(Debug)]
 pub(crate) struct Signal {
     /// Where it came from.
-    pub(crate) origin: Origin,
+    pub(crate) origin: SignalOrigin,
     /// Shape of the output.
     pub(crate) shape: Vec<usize>,
     /// Points of a transform.
     pub(crate) n: usize,
     /// Numbers from the beginning of a transform to that of the next.
     pub(crate) stride: usize,
-    values: Values,
+    values: FileValues,
     /// All numbers, and those that were given.
     numbers: usize,
     given: usize,
@@ -80,14 +80,14 @@ pub(crate) struct Signal {
     watched: Watched,
 }
 
-impl Source<Complex32> for Signal {
+impl ValueSource<Complex32> for Signal {
     fn count(&self) -> u64 {
         (self.numbers - self.given) as u64
     }
 
-    fn give(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
+    fn fill_values(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
         if self.gap == 0 {
-            self.values.give(values)?;
+            self.values.fill_values(values)?;
         } else {
             self.give_rows(values)?;
         }
@@ -99,7 +99,12 @@ impl Source<Complex32> for Signal {
 
 impl Signal {
     /// Transforms of `n` numbers that follow each other.
-    pub(super) fn new(origin: Origin, shape: Vec<usize>, n: usize, values: Values) -> Self {
+    pub(super) fn new(
+        origin: SignalOrigin,
+        shape: Vec<usize>,
+        n: usize,
+        values: FileValues,
+    ) -> Self {
         Self {
             numbers: shape.iter().product(),
             origin,
@@ -114,9 +119,14 @@ impl Signal {
     }
 
     /// Transforms of `n` numbers every `stride` numbers of an array.
-    pub(super) fn apart(path: &Path, n: usize, stride: usize, array: Npy) -> Result<Self, Failure> {
+    pub(super) fn read_spectra(
+        path: &Path,
+        n: usize,
+        stride: usize,
+        array: Npy,
+    ) -> Result<Self, CommandFailure> {
         if n == 0 || stride < n {
-            return Err(Failure::input(format!(
+            return Err(CommandFailure::input(format!(
                 "--stride {stride}: expected {} at least, the numbers of a transform",
                 n.max(1)
             )));
@@ -131,11 +141,11 @@ impl Signal {
             let expected = "whole transforms: choose another --stride, or pad the array";
             return Err(FileError::format(path, found, expected).into());
         }
-        let origin = Origin::Array(path.to_owned());
+        let origin = SignalOrigin::Array(path.to_owned());
         Ok(Self {
             stride,
             numbers,
-            ..Self::new(origin, vec![batch, n], n, Values::Array(array))
+            ..Self::new(origin, vec![batch, n], n, FileValues::Array(array))
         })
     }
 
@@ -146,13 +156,13 @@ impl Signal {
 
     /// Whether the numbers of the input are real ones that become complex ones.
     pub(crate) fn is_widened(&self) -> bool {
-        matches!(&self.values, Values::Array(array) if array.kind == Kind::Float32)
+        matches!(&self.values, FileValues::Array(array) if array.kind == Kind::Float32)
     }
 
     /// The recording that it is.
-    pub(crate) fn recording(&self) -> Option<&Recording> {
+    pub(crate) fn recording(&self) -> Option<&FramedRecording> {
         match &self.values {
-            Values::Recording(recording) => Some(recording),
+            FileValues::Recording(recording) => Some(recording),
             _ => None,
         }
     }
@@ -176,12 +186,12 @@ impl Signal {
                 let mut gap = self.gap;
                 while gap > 0 {
                     let part = gap.min(skipped.len());
-                    self.values.give(&mut skipped[..part])?;
+                    self.values.fill_values(&mut skipped[..part])?;
                     gap -= part;
                 }
             }
             let part = (values.len() - done).min(self.n - place % self.n);
-            self.values.give(&mut values[done..done + part])?;
+            self.values.fill_values(&mut values[done..done + part])?;
             done += part;
         }
         Ok(())
@@ -224,7 +234,7 @@ impl Signal {
     /// What there is to say of the input, once it has been read.
     pub(crate) fn warnings(&self) -> String {
         let file = match &self.origin {
-            Origin::Sound { warning, .. } => warning.clone(),
+            SignalOrigin::Sound { warning, .. } => warning.clone(),
             _ => None,
         };
         file.into_iter().chain(self.ignored()).collect()
@@ -247,20 +257,20 @@ impl Signal {
 
     /// A picture of its spectra: against time and frequency for a recording,
     /// of which the negative frequencies mirror the positive ones.
-    pub(crate) fn picture(&self, spectrum: impl FnMut(usize) -> Vec<Complex32>) -> Field {
+    pub(crate) fn picture(&self, spectrum: impl FnMut(usize) -> Vec<Complex32>) -> HeatMap {
         let (bins, x, y) = match &self.origin {
-            Origin::Sound { rate, hop, .. } => {
+            SignalOrigin::Sound { rate, hop, .. } => {
                 let rate = f64::from(*rate);
                 let end = self.batch() as f64 * *hop as f64 / rate;
                 (
                     self.n / 2,
-                    Axis::new("time", "s", 0.0, end),
-                    Axis::new("frequency", "kHz", 0.0, rate / 2000.0),
+                    PlotAxis::new("time", "s", 0.0, end),
+                    PlotAxis::new("frequency", "kHz", 0.0, rate / 2000.0),
                 )
             }
             _ => {
-                let x = Axis::new("transform", "", 0.0, self.batch() as f64);
-                (self.n, x, Axis::new("bin", "", 0.0, self.n as f64))
+                let x = PlotAxis::new("transform", "", 0.0, self.batch() as f64);
+                (self.n, x, PlotAxis::new("bin", "", 0.0, self.n as f64))
             }
         };
         let name = self
@@ -270,7 +280,7 @@ impl Signal {
             .map_or("random numbers".to_owned(), |f| {
                 f.to_string_lossy().into_owned()
             });
-        Field::spectra(
+        HeatMap::spectra(
             spectrum,
             [self.batch(), bins],
             format!("{name}: {} spectra of {} points", self.batch(), self.n),

@@ -1,9 +1,9 @@
 //! How a system has been solved, in words: what is said of an end fits its cause, and what is advised can be done with this method and this matrix.
 
 use crate::digits::scientific;
-use cp2_problems::Data;
+use cp2_problems::NamedArrays;
 use cp2_problems::sparse::{
-    Confirmation, End, Method, SolveOutcome, SolveProblem, SparseMatrix, Symmetry,
+    Confirmation, MethodEnd, SolveOutcome, SolveProblem, SolverMethod, SparseMatrix, Symmetry,
 };
 
 /// The least tolerance that single precision may keep: two roundings.
@@ -22,16 +22,20 @@ pub(super) fn warning(tolerance: f64) -> Option<String> {
 }
 
 /// What a result says, and what double precision says of it.
-pub(super) struct Solved {
+pub(super) struct SolvedRun {
     pub(super) x: Vec<f32>,
     pub(super) residuals: Vec<f64>,
     /// How the method ended.
-    pub(super) end: End,
+    pub(super) end: MethodEnd,
     pub(super) found: Confirmation,
 }
 
-impl Solved {
-    pub(super) fn of(problem: &SolveProblem, b: &[f32], output: &Data) -> Option<Self> {
+impl SolvedRun {
+    pub(super) fn read_output(
+        problem: &SolveProblem,
+        b: &[f32],
+        output: &NamedArrays,
+    ) -> Option<Self> {
         let x: Vec<f32> = output.get("x").ok()?.to_vec();
         let all: &[f64] = output.get("residuals").ok()?;
         let residuals: Vec<f64> = all.iter().copied().take_while(|r| !r.is_nan()).collect();
@@ -42,7 +46,7 @@ impl Solved {
         Some(Self {
             x,
             residuals,
-            end: End::of(end)?,
+            end: MethodEnd::from_number(end)?,
             found,
         })
     }
@@ -74,7 +78,7 @@ impl Solved {
         if outcome != SolveOutcome::Converged {
             let attainable = scientific(attainable, 1, tolerance);
             beside += &format!("; single precision holds about {attainable} for this x");
-        } else if self.end != End::Converged {
+        } else if self.end != MethodEnd::Converged {
             beside += &format!("; the method itself {}", self.end);
         }
         format!(
@@ -115,7 +119,7 @@ impl Solved {
             return "numbers of x leave the range of single precision: multiply b by a power of two, x comes out multiplied by the same".to_owned();
         }
         let other = match problem.method() {
-            Method::Bicgstab if is_symmetric(problem) => {
+            SolverMethod::Bicgstab if is_symmetric(problem) => {
                 ", or take cg or pcg if the matrix is positive definite"
             }
             _ => "",
@@ -154,12 +158,12 @@ impl Solved {
         })
     }
 
-    fn unsolved(&self, end: End, problem: &SolveProblem) -> String {
-        let is_stabilised = problem.method() == Method::Bicgstab;
+    fn unsolved(&self, end: MethodEnd, problem: &SolveProblem) -> String {
+        let is_stabilised = problem.method() == SolverMethod::Bicgstab;
         match end {
             // The judgement of double precision is another's.
-            End::Converged => String::new(),
-            End::Breakdown => {
+            MethodEnd::Converged => String::new(),
+            MethodEnd::Breakdown => {
                 let cause = match is_stabilised {
                     true => "a scalar that is divided by is 0",
                     false => "p A p is not positive, or of pcg r r divided by the diagonal is 0",
@@ -167,7 +171,7 @@ impl Solved {
                 let remedy = far(problem.matrix()).unwrap_or_else(|| remedy(problem));
                 format!("{cause}: {remedy}")
             }
-            End::Diverged => {
+            MethodEnd::Diverged => {
                 let has_grown = self.claimed() >= Some(SolveProblem::DIVERGED);
                 let cause = match has_grown {
                     true => "the residual grows without bound",
@@ -176,21 +180,21 @@ impl Solved {
                 let remedy = far(problem.matrix()).unwrap_or_else(|| remedy(problem));
                 format!("{cause}: {remedy}")
             }
-            End::Stagnated => {
+            MethodEnd::Stagnated => {
                 let limited = self.limited().unwrap_or_else(|| {
                     "ask for a larger --tolerance, single precision may reach no more".to_owned()
                 });
                 let other = match problem.method() {
-                    Method::Cg => ", or take pcg or bicgstab",
-                    Method::Pcg => ", or take bicgstab",
-                    Method::Bicgstab if is_symmetric(problem) => {
+                    SolverMethod::Cg => ", or take pcg or bicgstab",
+                    SolverMethod::Pcg => ", or take bicgstab",
+                    SolverMethod::Bicgstab if is_symmetric(problem) => {
                         ", or take cg or pcg if the matrix is positive definite"
                     }
-                    Method::Bicgstab => "",
+                    SolverMethod::Bicgstab => "",
                 };
                 format!("the residual no longer becomes smaller: {limited}{other}")
             }
-            End::Limit => self.limited().unwrap_or_else(|| {
+            MethodEnd::Limit => self.limited().unwrap_or_else(|| {
                 "allow more --iterations, or ask for a larger --tolerance".to_owned()
             }),
         }
@@ -205,14 +209,14 @@ fn is_symmetric(problem: &SolveProblem) -> bool {
 fn remedy(problem: &SolveProblem) -> String {
     let rows = "order the rows of A and of b so that large numbers stand on the diagonal, or solve for two random parts of b and add up the solutions";
     match problem.method() {
-        Method::Cg | Method::Pcg => {
+        SolverMethod::Cg | SolverMethod::Pcg => {
             "conjugate gradients want a positive definite matrix; take bicgstab, which takes any"
                 .to_owned()
         }
-        Method::Bicgstab if is_symmetric(problem) => {
+        SolverMethod::Bicgstab if is_symmetric(problem) => {
             format!("take cg or pcg if the matrix is positive definite; else {rows}")
         }
-        Method::Bicgstab => rows.to_owned(),
+        SolverMethod::Bicgstab => rows.to_owned(),
     }
 }
 

@@ -3,20 +3,20 @@
 use super::{Args, other_format, report::divided};
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{Array, Kind, read_vector, shown, write_whole};
+use crate::io::{Kind, NpyArray, read_vector, shown, write_whole};
 use crate::memory;
-use crate::outcome::{Failure, Outcome, UNVERIFIED, Wrong};
-use crate::packing::Packed;
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED, WrongResult};
+use crate::packing::PackingCost;
 use crate::picture::matrix::MatrixPicture;
 use crate::progress;
-use crate::provenance::Provenance;
+use crate::provenance::ReportProvenance;
 use crate::simulation::{conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
 use cp2_kernels::sparse::PowerIterations;
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::Machine;
 use cp2_problems::sparse::{PowerProblem, Powers};
-use cp2_problems::{Case, Data, Problem as _};
+use cp2_problems::{Case, NamedArrays, Problem as _};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,7 +28,7 @@ const OUTSIDE: &[&str] = &["the matrix is packed", "vectors are filled with zero
 const WHICH: &str = "a small residual shows that an eigenvalue is near, not which: as a rule that of the largest size, unless the start lacks its vector\n";
 
 /// What a run gave, beside what double precision makes of the same.
-struct Iterated {
+struct IteratedRun {
     x: Vec<f32>,
     values: Vec<f64>,
     residuals: Vec<f64>,
@@ -36,8 +36,8 @@ struct Iterated {
     exact: [f64; 2],
 }
 
-impl Iterated {
-    fn of(output: &Data, exact: &Powers<f64>) -> Option<Self> {
+impl IteratedRun {
+    fn of(output: &NamedArrays, exact: &Powers<f64>) -> Option<Self> {
         let [values, residuals] =
             ["values", "residuals"].map(|name| Some(output.get::<f64>(name).ok()?.to_vec()));
         Some(Self {
@@ -59,31 +59,35 @@ fn last(all: &[f64]) -> f64 {
 }
 
 /// Iterates from the user's x, or from random numbers: a start with a structure, like ones, may be an eigenvector itself or lack the one that is looked for.
-pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    args: &Args,
+    iterations: usize,
+    json: bool,
+) -> Result<CommandOutcome, CommandFailure> {
     args.check_outputs()?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let matrix = args.matrix(&machine)?;
     let rows = matrix.rows();
     let problem = PowerProblem::new(matrix, iterations);
-    let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
+    let problem = problem.map_err(|e| CommandFailure::in_file(&args.matrix, e))?;
     let nnz = problem.matrix().nnz();
-    memory::admit(problem.title(), memory::of_matrix(nnz, 2 * rows, 3))?;
+    memory::admit(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 3))?;
     let (x, shape) = match &args.x {
         Some(path) => read_vector(path, rows, machine.host.memory.0)?,
         None => {
             let input = problem.input(Case::Random, args.generated_seed());
-            let x = input.get::<f32>("x").map_err(Failure::input)?;
+            let x = input.get::<f32>("x").map_err(CommandFailure::input)?;
             (x.to_vec(), vec![rows])
         }
     };
     if let (Some(path), true) = (&args.x, x.iter().all(|&x| x == 0.0)) {
         let found = "all numbers are 0; expected a vector with a length to start from";
-        return Err(Failure::in_file(path, found));
+        return Err(CommandFailure::in_file(path, found));
     }
     if let Err(error) = problem.check(&x) {
         return Err(match &args.x {
-            Some(path) => Failure::in_file(path, error),
-            None => Failure::input(error),
+            Some(path) => CommandFailure::in_file(path, error),
+            None => CommandFailure::input(error),
         });
     }
     let planning = progress::planning(json);
@@ -91,21 +95,21 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let plan = PowerIterations::new(problem.clone(), &machine, args.format);
     let pack_seconds = started.elapsed().as_secs_f64();
     drop(planning);
-    let plan = plan.map_err(Failure::input)?;
-    let bytes = memory::of_iterations(plan.product(), iterations + 1, (2 * rows, 3));
+    let plan = plan.map_err(CommandFailure::input)?;
+    let bytes = memory::iterations_bytes(plan.product(), iterations + 1, (2 * rows, 3));
     memory::admit(problem.title(), bytes)?;
     let known = plan.figures();
     let (options, progress) = args.simulation.begin(Some(known.reference.get()), json);
     let started = Instant::now();
-    let task = plan.task(&x, options).map_err(Failure::input)?;
-    let run = task.run(known).map_err(Failure::input)?;
+    let task = plan.task(&x, options).map_err(CommandFailure::input)?;
+    let run = task.run(known).map_err(CommandFailure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     drop(progress);
-    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
     let judged = match run.output.as_ref().filter(|_| kept) {
         Some(output) => interrupt::alone(|| {
             let exact = problem.solve::<f64>(&x);
-            let iterated = Iterated::of(output, &exact)?;
+            let iterated = IteratedRun::of(output, &exact)?;
             Some((iterated, problem.verdict(exact, output)))
         })?,
         None => None,
@@ -124,7 +128,7 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let title = problem.title();
     let source = super::super::source_text;
     conclude(&args.simulation, &run.run, &title, source, &mut outcome)?;
-    let wrong = Wrong {
+    let wrong = WrongResult {
         whose: "the result's",
         tolerance: "the tolerance",
         cause: &format!(
@@ -149,15 +153,15 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
 struct Done<'a> {
     problem: &'a PowerProblem,
     plan: &'a PowerIterations,
-    run: &'a KernelRun<Data>,
-    iterated: Option<&'a Iterated>,
+    run: &'a KernelRun<NamedArrays>,
+    iterated: Option<&'a IteratedRun>,
     verdict: Option<Verdict>,
     /// Of this computer: for packing, and for the simulation.
     host_seconds: [f64; 2],
 }
 
 impl Done<'_> {
-    fn outcome(&self, args: &Args, machine: &Machine) -> Outcome {
+    fn outcome(&self, args: &Args, machine: &Machine) -> CommandOutcome {
         let (report, product) = (&self.run.run.report, self.plan.product());
         let matrix = self.problem.matrix();
         let finished = report.end.is_finished();
@@ -165,7 +169,7 @@ impl Done<'_> {
         let [_, host_seconds] = self.host_seconds;
         // Nothing that is left has no value, and no residual.
         let left = self.iterated.filter(|found| !found.is_nothing());
-        let of = |number: fn(&Iterated) -> f64| left.map(number);
+        let of = |number: fn(&IteratedRun) -> f64| left.map(number);
         let packed = self.packed(machine);
         let own = json!({
             "matrix": shown(&args.matrix),
@@ -186,28 +190,28 @@ impl Done<'_> {
             "expected_cycles": self.run.expected.map(|price| price.0),
             "rel_error": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
-            "verified": self.verdict.map(|v| v.holds()),
+            "verified": self.verdict.map(|v| v.is_within_tolerance()),
             "host_seconds": host_seconds,
             "outside_time": OUTSIDE,
         });
         let own = merge(merge(own, packed.json()), json!(self.run.figures));
         let seed = args.x.is_none().then(|| args.generated_seed());
-        Outcome {
+        CommandOutcome {
             text: self.text(efficiency, packed),
-            json: Provenance::new("cp2-power/1", machine, seed)
-                .engine(args.simulation.engine().on(machine))
+            json: ReportProvenance::new("cp2-power/1", machine, seed)
+                .engine(args.simulation.engine().resolve_engine(machine))
                 .with(merge(figures(report), own)),
-            ..Outcome::default()
+            ..CommandOutcome::default()
         }
     }
 
     /// What packing costs.
-    fn packed(&self, machine: &Machine) -> Packed {
+    fn packed(&self, machine: &Machine) -> PackingCost {
         let product = self.plan.product().expected().0 as f64;
-        Packed::new(self.plan.packing(), self.host_seconds[0], product, machine)
+        PackingCost::new(self.plan.packing(), self.host_seconds[0], product, machine)
     }
 
-    fn text(&self, efficiency: Option<f64>, packed: Packed) -> String {
+    fn text(&self, efficiency: Option<f64>, packed: PackingCost) -> String {
         let product = self.plan.product();
         let mut text = format!(
             "{}\n{}: {}\n",
@@ -246,16 +250,16 @@ impl Done<'_> {
 /// Writes x in the shape of the first one, and says so where nothing is left of it.
 fn finish(
     args: &Args,
-    iterated: &Iterated,
+    iterated: &IteratedRun,
     shape: Vec<usize>,
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    outcome: &mut CommandOutcome,
+) -> Result<(), CommandFailure> {
     if iterated.is_nothing() {
         outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += "error: A x has become 0, or its square has in f32, so that there is no eigenvalue to come near: start from another --x, or multiply it or the matrix by a power of two\n";
     }
     if let Some(path) = &args.output {
-        let array = Array {
+        let array = NpyArray {
             kind: Kind::Float32,
             shape,
             bytes: iterated.x.iter().flat_map(|x| x.to_le_bytes()).collect(),

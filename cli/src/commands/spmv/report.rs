@@ -1,21 +1,21 @@
 //! What `cp2 spmv` says.
 
 use crate::digits::decimal;
-use crate::outcome::{Failure, Outcome};
-use crate::packing::Packed;
-use crate::picture::matrix::{Block, MatrixPicture};
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::packing::PackingCost;
+use crate::picture::matrix::{LegendBlock, MatrixPicture};
 use crate::simulation::{figures, merge, outside_time, table};
-use crate::table::{Align, Table};
-use cp2_kernels::sparse::{Product, Products, csr_ratio};
+use crate::table::{Align, TextTable};
+use cp2_kernels::sparse::{PackedMatrix, Products, csr_ratio};
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::{SparseMatrix, SpmvProblem};
-use cp2_problems::{Data, Problem as _};
+use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
 
 /// What was asked for, and how it is done.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planned<'a> {
+pub(super) struct PlannedProduct<'a> {
     pub(super) problem: &'a SpmvProblem,
     pub(super) products: &'a Products,
     pub(super) machine: &'a Machine,
@@ -23,7 +23,7 @@ pub(super) struct Planned<'a> {
     pub(super) host_seconds: f64,
 }
 
-impl Planned<'_> {
+impl PlannedProduct<'_> {
     /// The measure of formats, of the products of all vectors.
     fn csr_ratio(&self, cycles: u64) -> f64 {
         let (matrix, vectors) = (self.problem.matrix(), self.problem.vectors());
@@ -32,9 +32,9 @@ impl Planned<'_> {
 }
 
 /// The formats and what they cost.
-fn formats(planned: &Planned<'_>) -> (String, Value) {
+fn formats(planned: &PlannedProduct<'_>) -> (String, Value) {
     let products = planned.products;
-    let mut lines = Table::new(&[
+    let mut lines = TextTable::new(&[
         Align::Left,
         Align::Right,
         Align::Right,
@@ -97,8 +97,8 @@ fn not_finite(matrix: &SparseMatrix) -> String {
 const PACKING: &str = "packing the matrix";
 
 /// What is known before anything is computed.
-fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
-    let Planned {
+fn described(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value) {
+    let PlannedProduct {
         problem,
         products,
         machine,
@@ -108,7 +108,7 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
     let (lines, all) = formats(planned);
     let padding = product.padding(matrix.nnz());
     let each = cycles as f64 / problem.vectors() as f64;
-    let packed = Packed::new(products.packing(), host_seconds, each, machine);
+    let packed = PackingCost::new(products.packing(), host_seconds, each, machine);
     let text = format!(
         "{}\n{}{lines}{}: {}\n{} B packed, {padding:.2} places for each entry\n{}",
         problem.title(),
@@ -136,30 +136,33 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
 }
 
 /// What would be done.
-pub(super) fn planned(planned: &Planned<'_>, x: &Data) -> Result<Outcome, Failure> {
+pub(super) fn planned(
+    planned: &PlannedProduct<'_>,
+    x: &NamedArrays,
+) -> Result<CommandOutcome, CommandFailure> {
     let products = planned.products;
-    let task = products.task(x, cp2_host::Options::default());
-    let expected = task.map_err(Failure::input)?.job.expected();
+    let task = products.task(x, cp2_host::DeviceOptions::default());
+    let expected = task.map_err(CommandFailure::input)?.job.expected();
     let cycles = expected.unwrap_or_else(|| products.expected()).0;
     let known = products.figures();
     let (text, own) = described(planned, cycles);
-    Ok(Outcome {
+    Ok(CommandOutcome {
         text: format!("{text}{}\nexpected {cycles} cycles\n", known.text()),
         json: merge(
             merge(own, json!(known)),
             json!({ "expected_cycles": cycles }),
         ),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     })
 }
 
 /// What was done.
 pub(super) fn done(
-    planned: &Planned<'_>,
-    run: &KernelRun<Data>,
+    planned: &PlannedProduct<'_>,
+    run: &KernelRun<NamedArrays>,
     verdict: Option<Verdict>,
     host_seconds: f64,
-) -> Outcome {
+) -> CommandOutcome {
     let (problem, report) = (planned.problem, &run.run.report);
     let finished = report.end.is_finished();
     let ratio = finished.then(|| planned.csr_ratio(report.cycles));
@@ -189,23 +192,25 @@ pub(super) fn done(
         "expected_cycles": run.expected.map(|price| price.0),
         "rel_error": verdict.map(|v| v.rms),
         "worst_error_over_tolerance": verdict.map(|v| v.worst),
-        "verified": verdict.map(|v| v.holds()),
+        "verified": verdict.map(|v| v.is_within_tolerance()),
         "host_seconds": host_seconds,
     });
-    Outcome {
+    CommandOutcome {
         text,
         json: merge(figures(report), merge(own, merge(json!(run.figures), more))),
-        ..Outcome::default()
+        ..CommandOutcome::default()
     }
 }
 
 /// A picture with what is multiplied with one piece of the vector.
-pub(super) fn divided(picture: MatrixPicture, product: &Product) -> MatrixPicture {
+pub(super) fn divided(picture: MatrixPicture, product: &PackedMatrix) -> MatrixPicture {
     let (legend, regions) = product.regions();
-    let blocks = regions.into_iter().map(|(rows, columns, kind)| Block {
-        rows,
-        columns,
-        kind,
-    });
+    let blocks = regions
+        .into_iter()
+        .map(|(rows, columns, kind)| LegendBlock {
+            rows,
+            columns,
+            kind,
+        });
     picture.with_blocks(legend, blocks.collect())
 }

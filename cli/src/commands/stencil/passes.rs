@@ -1,6 +1,6 @@
 //! The passes of a plan, and what each of them should take.
 
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use cp2_kernels::stencil::Stencils;
 use cp2_kernels::{Job, Pass};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ impl<'a> Passes<'a> {
 
     /// The passes and their prices, and the pages of each program that steps have.
     pub(super) fn text(&self) -> String {
-        let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
+        let mut table = TextTable::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
         table.row(["pass", "what", "pages", "cycles each"]);
         let mut number = 1;
         for alike in self.all.chunk_by(Planned::is_like) {

@@ -1,8 +1,8 @@
 //! The points of a stencil, by their number or from a file.
 
 use crate::commands::read_text;
-use crate::outcome::Failure;
-use cp2_problems::stencil::{Point, Stencil};
+use crate::outcome::CommandFailure;
+use cp2_problems::stencil::{StencilPoint, StencilShape};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -31,7 +31,7 @@ impl FromStr for Points {
 
 impl Points {
     /// The points across faces of an array of so many axes; of three where nobody says.
-    pub(super) fn of_axes(axes: Option<usize>) -> Self {
+    pub(super) fn from_axes(axes: Option<usize>) -> Self {
         Self::Number(if axes == Some(2) { 5 } else { 7 })
     }
 
@@ -44,10 +44,12 @@ impl Points {
     }
 
     /// The stencil, with coefficients for its classes where they are given.
-    pub(super) fn load(&self, classes: Option<&[f32]>) -> Result<Stencil, Failure> {
+    pub(super) fn load(&self, classes: Option<&[f32]>) -> Result<StencilShape, CommandFailure> {
         match self {
-            Self::Number(points) => Stencil::of_classes(*points, classes).map_err(Failure::input),
-            Self::File(path) if classes.is_some() => Err(Failure::in_file(
+            Self::Number(points) => {
+                StencilShape::from_classes(*points, classes).map_err(CommandFailure::input)
+            }
+            Self::File(path) if classes.is_some() => Err(CommandFailure::in_file(
                 path,
                 "has coefficients of its own; leave --coefficients out, or give the number of points",
             )),
@@ -57,7 +59,7 @@ impl Points {
 }
 
 /// A stencil from lines `[plane] row column coefficient`; what is behind a # is a comment.
-fn read(path: &Path) -> Result<Stencil, Failure> {
+fn read(path: &Path) -> Result<StencilShape, CommandFailure> {
     let text = read_text(path)?;
     let (mut axes, mut points) = (None, Vec::new());
     let mut last = 0;
@@ -68,7 +70,8 @@ fn read(path: &Path) -> Result<Stencil, Failure> {
             .unwrap_or("")
             .split_whitespace()
             .collect();
-        let wrong = |what: String| Failure::input(format!("{}:{number}: {what}", path.display()));
+        let wrong =
+            |what: String| CommandFailure::input(format!("{}:{number}: {what}", path.display()));
         if line.contains('\r') {
             let what = "a carriage return alone; expected line feeds between lines";
             return Err(wrong(what.to_owned()));
@@ -100,14 +103,17 @@ fn read(path: &Path) -> Result<Stencil, Failure> {
                 "coefficient `{coefficient}`; expected a finite number"
             ))
         })?;
-        if points.iter().any(|point: &Point| point.offset == offset) {
+        if points
+            .iter()
+            .any(|point: &StencilPoint| point.offset == offset)
+        {
             return Err(wrong("the same point as in a line before".to_owned()));
         }
-        points.push(Point {
+        points.push(StencilPoint {
             offset,
             coefficient,
         });
     }
-    Stencil::new(axes.unwrap_or(2), points)
-        .map_err(|e| Failure::input(format!("{}:{}: {e}", path.display(), last.max(1))))
+    StencilShape::new(axes.unwrap_or(2), points)
+        .map_err(|e| CommandFailure::input(format!("{}:{}: {e}", path.display(), last.max(1))))
 }

@@ -5,7 +5,7 @@
 
 /// What a header says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Header<'a> {
+pub(super) struct NpyHeader<'a> {
     /// Element type, as the header has it: a string with its quotation marks, or a list of fields.
     pub(super) descr: &'a str,
     /// Whether the first index is the fastest.
@@ -13,7 +13,7 @@ pub(super) struct Header<'a> {
     pub(super) shape: Vec<usize>,
 }
 
-impl<'a> Header<'a> {
+impl<'a> NpyHeader<'a> {
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
@@ -98,7 +98,7 @@ mod tests {
 
     fn shape(text: &str) -> Option<Vec<usize>> {
         let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {text}, }}");
-        Header::parse(&text).map(|header| header.shape)
+        NpyHeader::parse(&text).map(|header| header.shape)
     }
 
     #[test]
@@ -109,14 +109,14 @@ mod tests {
             "{'descr': u'<f4', 'fortran_order': True, 'shape': (2L, 3L), }",
             " { 'fortran_order' : True , 'shape' : ( 2 , 3 , ) , 'descr' : '<f4' , } ",
         ] {
-            let header = Header::parse(text).unwrap();
+            let header = NpyHeader::parse(text).unwrap();
             assert_eq!(header.descr.trim_start_matches('u'), "'<f4'", "{text}");
             assert_eq!(string(header.descr), Some("<f4"));
             assert!(header.fortran);
             assert_eq!(header.shape, [2, 3]);
         }
         let fields = "{'descr': [('x', '<f4'), ('a,b}', '<i4', (2,))], 'fortran_order': False, 'shape': (), }";
-        let header = Header::parse(fields).unwrap();
+        let header = NpyHeader::parse(fields).unwrap();
         assert_eq!(header.descr, "[('x', '<f4'), ('a,b}', '<i4', (2,))]");
         assert_eq!(string(header.descr), None);
     }
@@ -159,7 +159,7 @@ mod tests {
     fn what_numpy_does_not_write_is_no_header() {
         let whole = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
         for end in 0..whole.len() {
-            assert_eq!(Header::parse(&whole[..end]), None, "{end}");
+            assert_eq!(NpyHeader::parse(&whole[..end]), None, "{end}");
         }
         for (from, to) in [
             ("'<f4'", ""),
@@ -178,10 +178,10 @@ mod tests {
         ] {
             let wrong = whole.replace(from, to);
             assert_ne!(wrong, whole);
-            assert_eq!(Header::parse(&wrong), None, "{wrong}");
+            assert_eq!(NpyHeader::parse(&wrong), None, "{wrong}");
         }
-        assert_eq!(Header::parse(&"(".repeat(9000)), None);
-        assert_eq!(Header::parse("{"), None);
-        assert_eq!(Header::parse("\u{e9}"), None);
+        assert_eq!(NpyHeader::parse(&"(".repeat(9000)), None);
+        assert_eq!(NpyHeader::parse("{"), None);
+        assert_eq!(NpyHeader::parse("\u{e9}"), None);
     }
 }

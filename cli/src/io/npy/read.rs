@@ -5,8 +5,8 @@
 //! read, and how long a header may be.
 
 use super::advice::advice;
-use super::header::{Header, string};
-use super::{Array, Kind, expected};
+use super::header::{NpyHeader, string};
+use super::{Kind, NpyArray, expected};
 use crate::io::{FileError, open, regular_length};
 use crate::memory::admit;
 use num_complex::Complex32;
@@ -64,7 +64,7 @@ impl Npy {
 }
 
 /// Reads a whole array.
-pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
+pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<NpyArray, FileError> {
     Npy::open(path, kinds, limit)?.whole()
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn read_vector(
 }
 
 /// Reads a whole array of one or two dimensions.
-pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
+pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<NpyArray, FileError> {
     Npy::rows(path, kinds, limit)?.whole()
 }
 
@@ -114,11 +114,11 @@ impl<R: Read> Npy<R> {
         if present.is_some_and(|bytes| bytes > limit) {
             return Err(too_large());
         }
-        let Header {
+        let NpyHeader {
             descr,
             fortran,
             shape,
-        } = Header::parse(&text).ok_or_else(|| {
+        } = NpyHeader::parse(&text).ok_or_else(|| {
             let more = if text.chars().nth(SHOWN).is_some() {
                 "..."
             } else {
@@ -243,14 +243,14 @@ impl<R: Read> Npy<R> {
     }
 
     /// All elements.
-    pub(crate) fn whole(mut self) -> Result<Array, FileError> {
+    pub(crate) fn whole(mut self) -> Result<NpyArray, FileError> {
         self.admit(WHOLE)?;
         let bytes = match self.fortran {
             true => self.turn()?,
             false => self.rest()?,
         };
         self.end()?;
-        Ok(Array {
+        Ok(NpyArray {
             kind: self.kind,
             shape: self.shape,
             bytes,

@@ -40,7 +40,7 @@ enum Kind {
 
 /// What the samples of a recording are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Format {
+pub(super) struct WavFormat {
     /// Channels, at least one, whose samples follow each other.
     pub(super) channels: u16,
     /// Samples of a channel per second, at least one.
@@ -50,7 +50,7 @@ pub(super) struct Format {
     kind: Kind,
 }
 
-impl Format {
+impl WavFormat {
     /// The format of a `fmt ` chunk that begins so; otherwise what was found, and what is expected.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, (String, String)> {
         let wrong = |found: String, expected: &str| Err((found, expected.to_owned()));

@@ -22,7 +22,7 @@ const OTHERS: [(&[u8], &str); 11] = [
 ];
 
 /// A chunk's name, and its length as the file has it.
-pub(super) struct Chunk {
+pub(super) struct RiffChunk {
     pub(super) name: [u8; 4],
     pub(super) length: u32,
 }
@@ -66,7 +66,7 @@ impl<'a, R: Read> Riff<'a, R> {
     }
 
     /// Bytes that were read.
-    pub(super) fn at(&self) -> u64 {
+    pub(super) fn bytes_read(&self) -> u64 {
         self.at
     }
 
@@ -82,18 +82,21 @@ impl<'a, R: Read> Riff<'a, R> {
     }
 
     /// The next chunk; none at the end of the file.
-    pub(super) fn next(&mut self) -> Result<Option<Chunk>, FileError> {
+    pub(super) fn next(&mut self) -> Result<Option<RiffChunk>, FileError> {
         let mut head = [0; 8];
         let read = self.read(&mut head)?;
         let [name @ .., a, b, c, d] = head;
-        Ok((read == head.len()).then_some(Chunk {
+        Ok((read == head.len()).then_some(RiffChunk {
             name,
             length: u32::from_le_bytes([a, b, c, d]),
         }))
     }
 
     /// The first bytes of a chunk, and how many they are; the rest is passed over.
-    pub(super) fn beginning(&mut self, chunk: &Chunk) -> Result<([u8; LONGEST], usize), FileError> {
+    pub(super) fn beginning(
+        &mut self,
+        chunk: &RiffChunk,
+    ) -> Result<([u8; LONGEST], usize), FileError> {
         let mut bytes = [0; LONGEST];
         let length = bytes.len().min(chunk.length as usize);
         let read = self.read(&mut bytes[..length])?;
@@ -105,12 +108,12 @@ impl<'a, R: Read> Riff<'a, R> {
     }
 
     /// Passes over a chunk.
-    pub(super) fn skip(&mut self, chunk: &Chunk) -> Result<(), FileError> {
+    pub(super) fn skip(&mut self, chunk: &RiffChunk) -> Result<(), FileError> {
         self.pass(chunk, 0)
     }
 
     /// Passes over what is behind the first bytes of a chunk; one of an odd length has a pad byte.
-    fn pass(&mut self, chunk: &Chunk, read: usize) -> Result<(), FileError> {
+    fn pass(&mut self, chunk: &RiffChunk, read: usize) -> Result<(), FileError> {
         let rest = u64::from(chunk.length) + u64::from(chunk.length % 2) - read as u64;
         let mut rest_of = self.stream.by_ref().take(rest);
         let passed = std::io::copy(&mut rest_of, &mut std::io::sink())
@@ -122,7 +125,7 @@ impl<'a, R: Read> Riff<'a, R> {
         }
     }
 
-    fn ended(&self, chunk: &Chunk) -> FileError {
+    fn ended(&self, chunk: &RiffChunk) -> FileError {
         let name = String::from_utf8_lossy(&chunk.name);
         let length = chunk.length;
         self.wrong(&format!(

@@ -1,5 +1,5 @@
 use super::*;
-use cp2_problems::sparse::{Made, Pattern, Triplets};
+use cp2_problems::sparse::{GeneratedMatrix, Pattern, Triplets};
 
 fn small() -> SparseMatrix {
     let places = vec![(0, 0), (1, 3), (2, 1)];
@@ -36,7 +36,7 @@ fn entries_are_where_they_are_row_0_at_the_top() {
 
 #[test]
 fn blocks_are_tinted_and_outlined() {
-    let block = |rows, columns, kind| Block {
+    let block = |rows, columns, kind| LegendBlock {
         rows,
         columns,
         kind,
@@ -48,7 +48,7 @@ fn blocks_are_tinted_and_outlined() {
     ];
     let legend = vec!["cells".to_owned(), "rows & <more>".to_owned()];
     let picture = MatrixPicture::new("a < b".into(), &small()).with_blocks(legend, blocks);
-    let tint = colour::between([255; 3], colour::apart(1), TINT);
+    let tint = colour::between([255; 3], colour::pick_colour(1), TINT);
     assert_eq!(at(&picture, 0, 1), tint);
     assert_eq!(at(&picture, 1, 3), [0; 3]);
     assert_eq!(at(&picture, 2, 1), [0; 3]);
@@ -66,7 +66,9 @@ fn blocks_are_tinted_and_outlined() {
 /// Several entries share a cell, which is the darker the more there are; nothing is lost, however narrow the matrix.
 #[test]
 fn large_matrices_are_rasters_of_density() {
-    let band = Made::new(Pattern::Band, 100_000).matrix().unwrap();
+    let band = GeneratedMatrix::new(Pattern::Band, 100_000)
+        .matrix()
+        .unwrap();
     let picture = MatrixPicture::new("band".into(), &band);
     assert_eq!(picture.cells, [SIDE; 2]);
     let total: u64 = picture.counts.iter().map(|&count| u64::from(count)).sum();
@@ -76,10 +78,10 @@ fn large_matrices_are_rasters_of_density() {
     assert!(grey(300, 300) < 20 && grey(300, 310) == 255);
     // The few entries beside the diagonal's cells show as well.
     assert!((100..200).contains(&grey(300, 301)), "{}", grey(300, 301));
-    let narrow = Made {
+    let narrow = GeneratedMatrix {
         cols: 2,
         each: 1,
-        ..Made::new(Pattern::Random, 5000)
+        ..GeneratedMatrix::new(Pattern::Random, 5000)
     };
     let picture = MatrixPicture::new("narrow".into(), &narrow.matrix().unwrap());
     assert_eq!(picture.cells, [SIDE, 1]);

@@ -1,7 +1,7 @@
 //! Whether what is drawn is what was.
 
 use crate::testing::{cases, machines};
-use cp2_tests::drawn::{compare, of_strategy};
+use cp2_tests::drawn::{compare, digest_strategy};
 use std::path::Path;
 
 #[test]
@@ -10,9 +10,9 @@ fn the_same_is_drawn() {
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/testing/tests/drawn.txt"),
         "-p cp2-emu --lib the_same_is_drawn",
         &[
-            ("machines", of_strategy(machines::any_machine())),
-            ("short-programs", of_strategy(cases(1..60))),
-            ("long-programs", of_strategy(cases(200..900))),
+            ("machines", digest_strategy(machines::any_machine())),
+            ("short-programs", digest_strategy(cases(1..60))),
+            ("long-programs", digest_strategy(cases(200..900))),
         ],
     );
 }

@@ -5,7 +5,7 @@ use cp2_machine::{Machine, Ticks};
 
 /// How far a kernel has come in a step, and granules that have come and wait for the port.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct PortProgress {
     pub(super) at: f64,
     pub(super) left: f64,
     pub(super) debt: f64,
@@ -16,14 +16,14 @@ const NOTHING: f64 = 1e-6;
 
 impl Forecast {
     /// How far the kernel has come in its step by a cycle: when, what is left then, and the granules that wait then.
-    pub(super) fn reached(&self, kernel: &Running, until: f64, machine: &Machine) -> Work {
+    pub(super) fn reached(&self, kernel: &Running, until: f64, machine: &Machine) -> PortProgress {
         let wants = kernel.step.accesses as f64 / kernel.step.cycles.max(1) as f64;
-        let idle = Work {
+        let idle = PortProgress {
             left: f64::INFINITY,
             ..self.port
         };
         let begin = self.flow(idle, kernel.at.min(until), 0.0, machine);
-        let own = Work {
+        let own = PortProgress {
             at: kernel.at,
             left: kernel.left,
             ..begin
@@ -33,7 +33,13 @@ impl Forecast {
 
     /// The kernel and the port of its memory go on up to a cycle, or until nothing of the step is left, of whose cycles the part
     /// `wants` uses the port. A granule takes it for a cycle; a word of the kernel gives way to those that wait, for one cycle.
-    fn flow(&self, mut work: Work, until: f64, wants: f64, machine: &Machine) -> Work {
+    fn flow(
+        &self,
+        mut work: PortProgress,
+        until: f64,
+        wants: f64,
+        machine: &Machine,
+    ) -> PortProgress {
         let ticks = machine.time_base().ticks_per_cycle as f64;
         let cycle = |at: Ticks| at.0 as f64 / ticks;
         let shared = self.moving.iter().filter(|moving| moving.granules > 0.0);
@@ -84,7 +90,7 @@ impl Forecast {
         if let Some(kernel) = self.kernel.as_mut().filter(|kernel| kernel.at <= now) {
             (kernel.at, kernel.left) = (before.at, before.left);
         }
-        let idle = Work {
+        let idle = PortProgress {
             left: f64::INFINITY,
             ..before
         };

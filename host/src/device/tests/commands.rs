@@ -59,12 +59,12 @@ fn a_launch_is_charged_by_what_it_waited_for() {
         d.command(
             Command::new(
                 "work",
-                Action::Work {
+                HostAction::Work {
                     cycles: 500,
                     bytes: 100,
                 },
             )
-            .after(&[l]),
+            .wait_for(&[l]),
         )
         .unwrap()
     });
@@ -138,25 +138,25 @@ fn signals_and_events_pass_between_kernel_and_host() {
     let loaded = device.load(&placed, &[]).unwrap();
     device.launch("k", 0, 0, &[loaded]).unwrap();
     let seen = device
-        .command(Command::new("wait", Action::WaitSignal { event: 3 }))
+        .command(Command::new("wait", HostAction::WaitSignal { event: 3 }))
         .unwrap();
     let work = device
         .command(
             Command::new(
                 "think",
-                Action::Work {
+                HostAction::Work {
                     cycles: 100,
                     bytes: 0,
                 },
             )
-            .after(&[seen]),
+            .wait_for(&[seen]),
         )
         .unwrap();
     device
-        .command(Command::new("go", Action::Post { event: 5 }).after(&[work]))
+        .command(Command::new("go", HostAction::Post { event: 5 }).wait_for(&[work]))
         .unwrap();
     let report = device.finish().unwrap().report;
-    assert_eq!(report.end, End::Finished);
+    assert_eq!(report.end, RunEnd::Finished);
     assert!(
         report.causes.get(Cause::WaitHost) >= 140,
         "{:?}",
@@ -197,9 +197,9 @@ fn a_long_stream_is_taken_a_window_at_a_time() {
     let made = Cell::new(0u64);
     let mut device = Device::with_options(
         vm("vm7"),
-        Options {
+        DeviceOptions {
             trace: Trace::none(),
-            ..Options::default()
+            ..DeviceOptions::default()
         },
     );
     let mut most = 0;
@@ -211,17 +211,17 @@ fn a_long_stream_is_taken_a_window_at_a_time() {
                 made.set(i);
                 let after: Vec<Event> = i
                     .checked_sub(1)
-                    .map(|b| Event::at(first.number() + b))
+                    .map(|b| Event::from_number(first.number() + b))
                     .into_iter()
                     .collect();
                 Command::new(
                     "w",
-                    Action::Work {
+                    HostAction::Work {
                         cycles: 1,
                         bytes: 0,
                     },
                 )
-                .after(&after)
+                .wait_for(&after)
             })
         })
         .unwrap();
@@ -235,35 +235,35 @@ fn a_long_stream_is_taken_a_window_at_a_time() {
 }
 
 /// Any command of a small world: transfers, three kernels, work, events.
-fn any_command() -> impl Strategy<Value = (Action, Vec<prop::sample::Index>)> {
+fn any_command() -> impl Strategy<Value = (HostAction, Vec<prop::sample::Index>)> {
     let size = (1u64..64).prop_map(|n| n * 16);
     let action = prop_oneof![
         (size, any::<bool>(), 0u32..4).prop_map(|(bytes, load, section)| {
             let target = Target::Section(section);
-            Action::Dma(if load {
+            HostAction::Dma(if load {
                 Descriptor::load(target, 65_536, 0, bytes)
             } else {
                 Descriptor::store(target, 65_536, 0, bytes)
             })
         }),
         // `stop`; work, then `stop`; a signal and a wait.
-        prop::sample::select(vec![0, 1, 4]).prop_map(|entry| Action::Launch {
+        prop::sample::select(vec![0, 1, 4]).prop_map(|entry| HostAction::Launch {
             entry,
             args: 0,
             protection: None
         }),
-        (0u64..200, 0u64..200).prop_map(|(cycles, bytes)| Action::Work { cycles, bytes }),
-        (0u64..64).prop_map(|n| Action::Write {
+        (0u64..200, 0u64..200).prop_map(|(cycles, bytes)| HostAction::Work { cycles, bytes }),
+        (0u64..64).prop_map(|n| HostAction::Write {
             address: 65_536,
             bytes: vec![1; n as usize]
         }),
-        (0u64..64).prop_map(|bytes| Action::Read {
+        (0u64..64).prop_map(|bytes| HostAction::Read {
             address: 0,
             bytes,
             decided: None
         }),
-        Just(Action::Post { event: 1 }),
-        Just(Action::WaitSignal { event: 2 }),
+        Just(HostAction::Post { event: 1 }),
+        Just(HostAction::WaitSignal { event: 2 }),
     ];
     (
         action,
@@ -291,28 +291,28 @@ proptest! {
     ) {
         let machine = vm(if vm9 { "vm9" } else { "vm7" });
         let run = || {
-            let options = Options { max_cycles: max, ..Options::default() };
+            let options = DeviceOptions { max_cycles: max, ..DeviceOptions::default() };
             let mut device = Device::with_options(machine.clone(), options);
             let placed = device.place("small", assembled(SMALL)).unwrap();
             let loaded = device.load(&placed, &[]).unwrap();
             for (i, (action, after)) in commands.iter().enumerate() {
-                let mut after: Vec<Event> = after.iter().map(|d| Event::at(d.index(i + 1) as u64)).collect();
+                let mut after: Vec<Event> = after.iter().map(|d| Event::from_number(d.index(i + 1) as u64)).collect();
                 after.push(loaded);
-                device.command(Command::new("c", action.clone()).after(&after)).unwrap();
+                device.command(Command::new("c", action.clone()).wait_for(&after)).unwrap();
             }
             device.finish().unwrap().report
         };
         let report = run();
         prop_assert_eq!(report.causes.total(), report.cycles, "{:?}", report.end);
         prop_assert_eq!(&run(), &report);
-        let has = |wanted: fn(&Action) -> bool| commands.iter().any(|c| wanted(&c.0));
+        let has = |wanted: fn(&HostAction) -> bool| commands.iter().any(|c| wanted(&c.0));
         match &report.end {
-            End::Finished => prop_assert_eq!(report.host.commands, commands.len() as u64 + 1),
-            End::Deadlock { .. } => {
-                let waits = has(|a| matches!(a, Action::WaitSignal { .. } | Action::Launch { entry: 4, .. }));
+            RunEnd::Finished => prop_assert_eq!(report.host.commands, commands.len() as u64 + 1),
+            RunEnd::Deadlock { .. } => {
+                let waits = has(|a| matches!(a, HostAction::WaitSignal { .. } | HostAction::Launch { entry: 4, .. }));
                 prop_assert!(waits);
             }
-            End::MaxCycles { limit } => prop_assert!(Some(*limit) == max && report.cycles + 60 >= *limit),
+            RunEnd::MaxCycles { limit } => prop_assert!(Some(*limit) == max && report.cycles + 60 >= *limit),
             other => prop_assert!(false, "{other:?}"),
         }
     }

@@ -2,8 +2,8 @@ use super::*;
 
 #[test]
 fn every_early_end_keeps_its_report() {
-    let run = |text: &str, change: fn(&mut Options), more: fn(&mut Device)| {
-        let mut options = Options::default();
+    let run = |text: &str, change: fn(&mut DeviceOptions), more: fn(&mut Device)| {
+        let mut options = DeviceOptions::default();
         change(&mut options);
         let mut device = Device::with_options(vm("vm7"), options);
         let placed = device.place("k", assembled(text)).unwrap();
@@ -14,13 +14,13 @@ fn every_early_end_keeps_its_report() {
         assert_accounts(&report);
         assert!(
             report.dump.is_some() && !report.timeline.slices.is_empty()
-                || report.end == End::Interrupted
+                || report.end == RunEnd::Interrupted
         );
         report
     };
     let endless = ".program\nself:\n    jmp self\n    stop\n";
     let limit = run(endless, |o| o.max_cycles = Some(100_000), |_| {});
-    assert_eq!(limit.end, End::MaxCycles { limit: 100_000 });
+    assert_eq!(limit.end, RunEnd::MaxCycles { limit: 100_000 });
     assert!(limit.cycles.abs_diff(100_000) < 10 && limit.counters.words > 20_000);
     let stopped = run(
         endless,
@@ -28,7 +28,7 @@ fn every_early_end_keeps_its_report() {
         |_| {},
     )
     .end;
-    assert_eq!(stopped, End::Interrupted);
+    assert_eq!(stopped, RunEnd::Interrupted);
 
     let fault = run(
         ".program\n    nop\n    movi a0, 131056\n    ldp r0, [a0]\n    stop\n",
@@ -36,7 +36,7 @@ fn every_early_end_keeps_its_report() {
         |_| {},
     );
     assert!(
-        matches!(&fault.end, End::Fault(f) if f.pc == 2),
+        matches!(&fault.end, RunEnd::Fault(f) if f.pc == 2),
         "{}",
         fault.end
     );
@@ -44,7 +44,7 @@ fn every_early_end_keeps_its_report() {
     let kernel = run(".program\n    wait 4\n    stop\n", |_| {}, |_| {});
     assert_eq!(
         kernel.end,
-        End::Deadlock {
+        RunEnd::Deadlock {
             since: kernel.cycles,
             kernel: Some((4, 0)),
             waiting: vec![],
@@ -55,8 +55,11 @@ fn every_early_end_keeps_its_report() {
         ".program\n    stop\n",
         |_| {},
         |d| {
-            d.command(Command::new("for ever", Action::WaitSignal { event: 1 }))
-                .unwrap();
+            d.command(Command::new(
+                "for ever",
+                HostAction::WaitSignal { event: 1 },
+            ))
+            .unwrap();
         },
     );
     assert!(host.end.to_string().contains("`for ever`"), "{}", host.end);
@@ -67,9 +70,9 @@ fn an_interrupt_ends_a_run_from_outside() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut device = Device::with_options(
         vm("vm7"),
-        Options {
+        DeviceOptions {
             interrupt: Some(flag.clone()),
-            ..Options::default()
+            ..DeviceOptions::default()
         },
     );
     let placed = device
@@ -80,7 +83,7 @@ fn an_interrupt_ends_a_run_from_outside() {
     let finish = move || device.finish().unwrap();
     let run = std::thread::Builder::new().spawn(finish).unwrap();
     flag.store(true, Ordering::Relaxed);
-    assert_eq!(run.join().unwrap().report.end, End::Interrupted);
+    assert_eq!(run.join().unwrap().report.end, RunEnd::Interrupted);
 }
 
 #[test]
@@ -92,17 +95,17 @@ fn what_cannot_be_done_is_refused_when_given() {
             .contains("`x`")
     );
     assert!(
-        refused(device.launch("k", 0, 0, &[Event::at(0)]))
+        refused(device.launch("k", 0, 0, &[Event::from_number(0)]))
             .contains("waits for command 0, which does not come before")
     );
     assert!(
-        refused(device.command(Command::new("p", Action::Post { event: 32 })))
+        refused(device.command(Command::new("p", HostAction::Post { event: 32 })))
             .contains("32 events")
     );
     assert!(
         refused(device.command(Command::new(
             "w",
-            Action::Work {
+            HostAction::Work {
                 cycles: u64::MAX,
                 bytes: 9
             }
@@ -112,7 +115,7 @@ fn what_cannot_be_done_is_refused_when_given() {
     assert!(
         refused(device.command(Command::new(
             "r",
-            Action::Read {
+            HostAction::Read {
                 address: u64::MAX,
                 bytes: 9,
                 decided: None

@@ -17,7 +17,7 @@ fn an_emitted_run_replays_bit_for_bit() {
         }
     );
     let run = replay
-        .run(replay.machine.clone(), Options::default())
+        .run(replay.machine.clone(), DeviceOptions::default())
         .unwrap();
     assert_eq!(run.report, done.run.report);
     let output = &replay.outputs[0];
@@ -26,7 +26,7 @@ fn an_emitted_run_replays_bit_for_bit() {
         done.output
     );
     assert_eq!(
-        crate::emit::Expected::of(&run, &replay.outputs).unwrap(),
+        crate::emit::RecordedFigures::measure_run(&run, &replay.outputs).unwrap(),
         replay.expected
     );
     // Recording changes nothing.
@@ -60,14 +60,14 @@ fn an_emitted_run_replays_bit_for_bit() {
 fn recording_and_replaying_change_nothing_in_a_longer_run() {
     let machine = vm("vm7");
     let run = |record: bool| {
-        let options = Options {
+        let options = DeviceOptions {
             record,
             ..checked()
         };
         let mut device = Device::with_options(machine.clone(), options);
         let placed = device.place("slow", assembled(SLOW)).unwrap();
         let x = device.alloc_from(&floats(4 * 300)).unwrap();
-        let plan = Plan::new(
+        let plan = StreamPlan::new(
             super::paging::job(&placed, 300, x.address(), x.address(), 9),
             &machine,
         )
@@ -193,10 +193,10 @@ proptest! {
         }
         std::fs::write(&file, bytes).unwrap();
         if let Ok(replay) = crate::emit::Replay::read(&path) {
-            let options = Options { max_cycles: Some(100_000), ..checked() };
+            let options = DeviceOptions { max_cycles: Some(100_000), ..checked() };
             if let Ok(run) = replay.run(replay.machine.clone(), options) {
                 prop_assert_eq!(run.report.causes.total(), run.report.cycles);
-                let _ = crate::emit::Expected::of(&run, &replay.outputs);
+                let _ = crate::emit::RecordedFigures::measure_run(&run, &replay.outputs);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! An array through a page kernel, block by block.
 
 use super::*;
-use crate::emit::Array;
+use crate::emit::EmittedArray;
 
 /// What to do with the array.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(super) struct MapJob {
     pub(super) args: Vec<u32>,
     pub(super) size: BlocksPerSection,
     pub(super) buffering: Buffering,
-    pub(super) options: Options,
+    pub(super) options: DeviceOptions,
 }
 
 impl MapJob {
@@ -28,7 +28,7 @@ impl MapJob {
             args: Vec::new(),
             size: BlocksPerSection::ANY,
             buffering: Buffering::Auto,
-            options: Options::default(),
+            options: DeviceOptions::default(),
         }
     }
 }
@@ -37,8 +37,8 @@ impl MapJob {
 pub(super) struct MapRun {
     /// Meaningless unless the run finished.
     pub(super) output: Vec<u8>,
-    pub(super) plan: Plan,
-    pub(super) run: Run,
+    pub(super) plan: StreamPlan,
+    pub(super) run: FinishedRun,
 }
 
 /// Each block of the array becomes a block of the output.
@@ -54,8 +54,8 @@ pub(super) fn map(
     let placed = device.place(&job.name, program).unwrap();
     let x = device.alloc_from(input).unwrap();
     let y = device.alloc::<u8>(x.bytes()).unwrap();
-    device.input(Array::new("input", x, &[x.bytes()]));
-    device.output(Array::new("output", y, &[y.bytes()]));
+    device.input(EmittedArray::new("input", x, &[x.bytes()]));
+    device.output(EmittedArray::new("output", y, &[y.bytes()]));
     let stream = |name, at: Buffer<u8>| Stream::contiguous(name, at.address(), job.block);
     let paging = Paging {
         in_place: job.in_place,
@@ -68,7 +68,7 @@ pub(super) fn map(
         buffering: job.buffering,
         ..Paging::new(blocks, vec![stream("input", x)], vec![stream("output", y)])
     };
-    let plan = Plan::new(paging, &machine).unwrap();
+    let plan = StreamPlan::new(paging, &machine).unwrap();
     device.page(&plan, &placed, entry, &[]).unwrap();
     let run = device.finish().unwrap();
     let output = run.read(y).unwrap();

@@ -14,7 +14,7 @@ proptest! {
         let input = floats(4 * blocks);
         let done = map(assembled(SLOW), machine.clone(), &input, &job);
         let report = &done.run.report;
-        prop_assert_eq!(&report.end, &End::Finished);
+        prop_assert_eq!(&report.end, &RunEnd::Finished);
         prop_assert_eq!(&done.output, &doubled(&input));
         prop_assert_eq!(&report.findings, &vec![]);
         prop_assert_eq!(report.causes.total(), report.cycles);
@@ -134,7 +134,7 @@ fn buffering_pays() {
 }
 
 /// A job over `blocks` blocks of 16 bytes from `x` to `y`.
-pub(super) fn job(placed: &Placed, blocks: u64, x: u64, y: u64, slow: u32) -> Paging {
+pub(super) fn job(placed: &PlacedProgram, blocks: u64, x: u64, y: u64, slow: u32) -> Paging {
     Paging {
         in_place: true,
         reserved: placed.reserved(),
@@ -165,7 +165,7 @@ proptest! {
             let x = device.alloc_from(&floats(4 * blocks as usize)).unwrap();
             let mut job = job(&placed, blocks, x.address(), x.address(), slow);
             (job.buffering, job.cycles_per_page) = (buffering, cycles_per_page);
-            let plan = Plan::new(job, &machine).unwrap();
+            let plan = StreamPlan::new(job, &machine).unwrap();
             device.page(&plan, &placed, 0, &[]).unwrap();
             (plan.estimate().cycles, device.finish().unwrap().report)
         };
@@ -188,7 +188,7 @@ fn one_device_runs_one_plan_after_another() {
     let input = floats(4 * 300);
     let x = device.alloc_from(&input).unwrap();
     let y = device.alloc::<u8>(x.bytes()).unwrap();
-    let plan = |from, to| Plan::new(job(&placed, 300, from, to, 9), &machine).unwrap();
+    let plan = |from, to| StreamPlan::new(job(&placed, 300, from, to, 9), &machine).unwrap();
     let there = plan(x.address(), y.address());
     let first = device.page(&there, &placed, 0, &[]).unwrap();
     let kernel = PageKernel {
@@ -201,7 +201,7 @@ fn one_device_runs_one_plan_after_another() {
         .pages(&back, &kernel, &arguments, &first.events())
         .unwrap();
     let run = device.finish().unwrap();
-    assert_eq!(run.report.end, End::Finished);
+    assert_eq!(run.report.end, RunEnd::Finished);
     assert_eq!(run.read(x).unwrap(), doubled(&doubled(&input)));
     assert_eq!(run.report.findings, []);
     assert_accounts(&run.report);
@@ -235,10 +235,10 @@ fn a_kernel_without_inputs_makes_an_array() {
         size: BlocksPerSection::Fixed(3),
         ..Paging::new(70, vec![], vec![Stream::contiguous("y", y.address(), 16)])
     };
-    let plan = Plan::new(job, &machine).unwrap();
+    let plan = StreamPlan::new(job, &machine).unwrap();
     device.page(&plan, &placed, 0, &[]).unwrap();
     let run = device.finish().unwrap();
-    assert_eq!(run.report.end, End::Finished);
+    assert_eq!(run.report.end, RunEnd::Finished);
     assert_eq!(run.report.findings, []);
     assert_eq!(run.read(y).unwrap(), [1.0; 4 * 70]);
     assert_accounts(&run.report);
@@ -279,13 +279,13 @@ fn a_kernel_without_outputs_sums_an_array() {
         args: PageArgs { words: vec![0] },
         ..Paging::new(96, vec![Stream::contiguous("x", x.address(), 16)], vec![])
     };
-    let plan = Plan::new(job, &machine).unwrap();
+    let plan = StreamPlan::new(job, &machine).unwrap();
     assert_eq!(plan.pages().len(), 12);
     let paged = device.page(&plan, &placed, 0, &[]).unwrap();
     let store = Descriptor::store(Target::Blocks { stride: 16 }, sums.address(), 0, 16);
     device.dma("sums", store, &paged.events()).unwrap();
     let run = device.finish().unwrap();
-    assert_eq!(run.report.end, End::Finished);
+    assert_eq!(run.report.end, RunEnd::Finished);
     assert_eq!(run.report.findings, []);
     // 24 blocks a section, four sums side by side.
     assert_eq!(run.read(sums).unwrap(), [12.0; 16]);
@@ -298,7 +298,7 @@ fn a_kernel_that_gives_no_page_back_is_a_deadlock() {
     let text = ".program\n    wait 0\n    stop\n";
     let job = MapJob::new("old", 16);
     let done = map(assembled(text), vm("vm7"), &floats(4 * 40), &job);
-    let End::Deadlock {
+    let RunEnd::Deadlock {
         kernel, waiting, ..
     } = &done.run.report.end
     else {

@@ -84,7 +84,7 @@ fn scratch_must_be_declared() {
     let said = done.run.report.findings[0].to_string();
     assert!(said.contains("scratch"), "{said}");
     // What is found costs nothing.
-    let free = mapped(far, |job| job.options = Options::default());
+    let free = mapped(far, |job| job.options = DeviceOptions::default());
     assert_eq!(free.run.report.cycles, done.run.report.cycles);
     assert!(free.run.report.findings.is_empty());
 }
@@ -132,7 +132,7 @@ fn argument_blocks_are_not_written() {
     );
     let done = mapped(&text, |_| ());
     assert!(
-        matches!(done.run.report.end, End::Fault(_)),
+        matches!(done.run.report.end, RunEnd::Fault(_)),
         "{}",
         done.run.report.end
     );
@@ -147,7 +147,7 @@ fn a_deadlock_ends_where_it_begins() {
         let report = done.run.report;
         assert_accounts(&report);
         let said = report.end.to_string();
-        let End::Deadlock {
+        let RunEnd::Deadlock {
             since, unsignalled, ..
         } = report.end
         else {

@@ -12,10 +12,10 @@ fn kernel(words: usize) -> Arc<Program> {
 type Step = (usize, Option<u8>, u64, u64);
 
 /// Carries passes out one behind the other; every program is loaded when it is not there.
-fn run(programs: &[Arc<Program>], steps: &[Step], options: Options) -> Run {
+fn run(programs: &[Arc<Program>], steps: &[Step], options: DeviceOptions) -> FinishedRun {
     let mut device = Device::with_options(vm("vm7"), options);
     let x = device.alloc::<f32>(4096).unwrap();
-    let placed: Vec<Placed> = programs
+    let placed: Vec<PlacedProgram> = programs
         .iter()
         .map(|program| device.place("kernel", program.clone()).unwrap())
         .collect();
@@ -39,8 +39,8 @@ fn run(programs: &[Arc<Program>], steps: &[Step], options: Options) -> Run {
     device.finish().unwrap()
 }
 
-fn counted(options: Options) -> Options {
-    Options {
+fn counted(options: DeviceOptions) -> DeviceOptions {
+    DeviceOptions {
         stages: true,
         ..options
     }
@@ -53,7 +53,7 @@ proptest! {
     #[test]
     fn stages_share_the_run(steps in proptest::collection::vec((0usize..3, proptest::option::of(0u8..3), 0u64..3, 0u64..3), 1..12)) {
         let programs = [kernel(1), kernel(5), kernel(30)];
-        let report = run(&programs, &steps, counted(Options::default())).report;
+        let report = run(&programs, &steps, counted(DeviceOptions::default())).report;
         prop_assert_eq!(report.cycles, report.stages.iter().map(|s| s.cycles).sum::<u64>());
         let mut causes = cp2_emu::Causes::default();
         report.stages.iter().for_each(|s| causes.merge(&s.causes));
@@ -72,7 +72,7 @@ proptest! {
         }
         let loaded: u64 = report.stages.iter().map(|s| s.dma.loaded).sum();
         prop_assert_eq!(loaded, report.dma.loaded);
-        let plain = run(&programs, &steps, Options::default()).report;
+        let plain = run(&programs, &steps, DeviceOptions::default()).report;
         prop_assert!(plain.stages.is_empty());
         prop_assert_eq!(plain, RunReport { stages: Vec::new(), ..report });
     }
@@ -85,9 +85,9 @@ proptest! {
     fn a_stage_ends_where_a_run_of_it_would(steps in proptest::collection::vec((0usize..3, 0u64..3), 2..6)) {
         let programs = [kernel(1), kernel(5), kernel(30)];
         let steps: Vec<Step> = steps.iter().zip(0..).map(|(&(program, loads), name)| (program, Some(name), loads, 0)).collect();
-        let report = run(&programs, &steps, counted(Options::default())).report;
+        let report = run(&programs, &steps, counted(DeviceOptions::default())).report;
         for first in 1..=steps.len() {
-            let own = run(&programs, &steps[..first], Options::default()).report;
+            let own = run(&programs, &steps[..first], DeviceOptions::default()).report;
             let stages = report.stages.iter().filter(|stage| {
                 steps[..first].iter().any(|step| step.1.map(|n| format!("pass {n}")).as_deref() == stage.stage.pass.as_deref())
             });
@@ -130,14 +130,14 @@ fn a_fault_is_of_a_program_and_a_pass() {
     let faulty =
         assembled("    nop\n    movi a0, 2\n    nop\n    nop\n    ldq q0, [a0]\n    stop\n");
     for stages in [false, true] {
-        let options = Options {
+        let options = DeviceOptions {
             stages,
-            ..Options::default()
+            ..DeviceOptions::default()
         };
         let steps = [(0, Some(1), 1, 1), (1, Some(2), 1, 1), (0, Some(3), 0, 0)];
         let report = run(&[kernel(3), faulty.clone()], &steps, options).report;
         assert!(
-            matches!(&report.end, End::Fault(fault) if fault.pc == 4),
+            matches!(&report.end, RunEnd::Fault(fault) if fault.pc == 4),
             "{:?}",
             report.end
         );
@@ -154,7 +154,7 @@ fn a_fault_is_of_a_program_and_a_pass() {
 /// The device is as new when it begins again.
 #[test]
 fn stages_begin_anew_with_a_run() {
-    let mut device = Device::with_options(vm("vm7"), counted(Options::default()));
+    let mut device = Device::with_options(vm("vm7"), counted(DeviceOptions::default()));
     let placed = device.place("kernel", kernel(4)).unwrap();
     let mut reports = Vec::new();
     for _ in 0..2 {

@@ -11,7 +11,7 @@ fn on_threads(
 ) -> (MapRun, u64) {
     let taken = Arc::new(AtomicU64::new(0));
     let job = MapJob {
-        options: Options {
+        options: DeviceOptions {
             threads,
             stages: true,
             taken_over: Some(taken.clone()),
@@ -179,7 +179,7 @@ fn kernels_may_look_at_their_data() {
     for bad in [3, 100, 300, 611, 998] {
         let input = array(&|_| 20, Some(bad));
         let (run, _) = compared(3, (&program, &machine, &input, &job));
-        assert!(matches!(run.run.report.end, End::Fault(_)), "{bad}");
+        assert!(matches!(run.run.report.end, RunEnd::Fault(_)), "{bad}");
     }
 }
 
@@ -209,7 +209,7 @@ fn an_interrupt_ends_all_threads() {
         flag.store(true, Ordering::Relaxed);
         run.join().unwrap()
     });
-    assert_eq!(run.report.end, End::Interrupted);
+    assert_eq!(run.report.end, RunEnd::Interrupted);
     assert_accounts(&run.report);
 }
 
@@ -219,11 +219,11 @@ fn passes_follow_each_other() {
     let run = |threads: usize| {
         let machine = vm("vm7");
         let taken = Arc::new(AtomicU64::new(0));
-        let options = Options {
+        let options = DeviceOptions {
             threads,
             stages: true,
             taken_over: Some(taken.clone()),
-            ..Options::default()
+            ..DeviceOptions::default()
         };
         let mut device = Device::with_options(machine.clone(), options);
         let placed = device.place("slow", assembled(SLOW)).unwrap();
@@ -241,7 +241,7 @@ fn passes_follow_each_other() {
                     args: PageArgs { words: vec![7] },
                     ..Paging::new(2000, vec![stream("x", from)], vec![stream("y", to)])
                 };
-                let plan = Plan::new(paging, &machine).unwrap();
+                let plan = StreamPlan::new(paging, &machine).unwrap();
                 let arguments = device.page_arguments(&plan).unwrap();
                 let kernel = PageKernel {
                     name: format!("pass {again}"),

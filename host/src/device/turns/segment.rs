@@ -1,29 +1,29 @@
 //! A stretch of turns on a device beside the true one.
 
-use super::super::command::{Action, Command};
-use super::super::engine::Engine;
-use super::super::progress::Seen;
-use super::super::state::State;
-use super::moved::Move;
-use super::pace::Rate;
-use super::{Turns, Until};
-use crate::device::Options;
+use super::super::command::{Command, HostAction};
+use super::super::control_state::ControlCpuState;
+use super::super::engine::DeviceEngine;
+use super::super::progress::Completions;
+use super::repetition::RepetitionRate;
+use super::repetition_shift::RepetitionShift;
+use super::{TurnPrefix, Turns};
+use crate::device::DeviceOptions;
 use crate::timeline::Timeline;
-use cp2_emu::{Counters, Processor, Spans, Stores, SystemMemory};
+use cp2_emu::{AddressSpans, Counters, Processor, StoreLog, SystemRam};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// A device for segments. It stays from pass to pass: its engine learns programs, too.
 #[derive(Debug)]
 pub(in super::super) struct Helper {
-    pub(super) engine: Engine,
+    pub(super) engine: DeviceEngine,
     /// Room for what it stores.
-    pub(super) stores: Stores,
+    pub(super) stores: StoreLog,
 }
 
 /// The turns of a segment, and where the guess begins.
-pub(super) struct Share<'a> {
-    pub rate: &'a Rate,
+pub(super) struct TurnShare<'a> {
+    pub rate: &'a RepetitionRate,
     /// Turns from the present to where it is guessed; none for the segment that begins now.
     pub ahead: u64,
     /// Turns before that whose commands may be under way there.
@@ -35,25 +35,25 @@ pub(super) struct Share<'a> {
 
 /// What decides how a run goes on: it is compared.
 #[derive(Debug, PartialEq)]
-pub(super) struct Point<S> {
-    state: State,
+pub(super) struct RunPoint<S> {
+    state: ControlCpuState,
     processor: Processor,
     source: S,
 }
 
 /// A segment that was run.
-pub(super) struct Segment<S> {
+pub(super) struct TurnSegment<S> {
     /// The guess it began with, if it was one.
-    pub begin: Option<Point<S>>,
+    pub begin: Option<RunPoint<S>>,
     pub source: S,
     pub counters: Counters,
-    pub seen: Seen,
-    pub loaded: Spans,
+    pub seen: Completions,
+    pub loaded: AddressSpans,
 }
 
-impl<S: Turns> Segment<S> {
+impl<S: Turns> TurnSegment<S> {
     /// Whether the run that begins here goes on what `before`, which ended in `engine`, was.
-    pub(super) fn continues(&self, before: &Self, engine: &Engine) -> bool {
+    pub(super) fn continues(&self, before: &Self, engine: &DeviceEngine) -> bool {
         self.begin.as_ref().is_some_and(|begin| {
             begin.source == before.source
                 && begin.state == engine.state
@@ -63,14 +63,14 @@ impl<S: Turns> Segment<S> {
 }
 
 fn launches(command: &Command) -> bool {
-    matches!(command.action, Action::Launch { .. })
+    matches!(command.action, HostAction::Launch { .. })
 }
 
 impl Helper {
-    pub(super) fn new(machine: &Arc<Machine>, options: &Options) -> Self {
+    pub(super) fn new(machine: &Arc<Machine>, options: &DeviceOptions) -> Self {
         Self {
-            engine: Engine::new(machine.clone(), options.clone()),
-            stores: Stores::default(),
+            engine: DeviceEngine::new(machine.clone(), options.clone()),
+            stores: StoreLog::default(),
         }
     }
 
@@ -78,19 +78,19 @@ impl Helper {
     /// ends early or is not worth following. Stores are kept.
     pub(super) fn run<S: Turns>(
         &mut self,
-        from: &Engine,
-        memory: Arc<SystemMemory>,
+        from: &DeviceEngine,
+        memory: Arc<SystemRam>,
         mut source: S,
-        share: &Share<'_>,
-    ) -> Option<Segment<S>> {
+        share: &TurnShare<'_>,
+    ) -> Option<TurnSegment<S>> {
         self.follow(from);
         let stores = std::mem::take(&mut self.stores);
-        *self.engine.processor.memory_mut() = SystemMemory::sharing(memory, stores);
+        *self.engine.processor.memory_mut() = SystemRam::sharing(memory, stores);
         let segment = self.segment(&mut source, share);
-        let apart = self.engine.processor.memory_mut().take_apart()?;
+        let apart = self.engine.processor.memory_mut().end_sharing()?;
         self.stores = apart.stores;
         let (begin, counters, seen) = segment?;
-        Some(Segment {
+        Some(TurnSegment {
             begin,
             source,
             counters,
@@ -102,8 +102,8 @@ impl Helper {
     fn segment<S: Turns>(
         &mut self,
         source: &mut S,
-        share: &Share<'_>,
-    ) -> Option<(Option<Point<S>>, Counters, Seen)> {
+        share: &TurnShare<'_>,
+    ) -> Option<(Option<RunPoint<S>>, Counters, Completions)> {
         let mut begin = None;
         if share.ahead > 0 {
             self.guess(source, share)?;
@@ -117,7 +117,7 @@ impl Helper {
     }
 
     /// Becomes as `from` is, with sums that begin anew.
-    fn follow(&mut self, from: &Engine) {
+    fn follow(&mut self, from: &DeviceEngine) {
         let engine = &mut self.engine;
         engine.options = from.options.clone();
         engine.options.progress = None;
@@ -125,20 +125,20 @@ impl Helper {
         engine.options.stages = false;
         engine.options.trace.limit = from.timeline.room();
         engine.state.clone_from(&from.state);
-        engine.processor.follow(&from.processor);
+        engine.processor.copy_state(&from.processor);
         self.begin();
     }
 
     /// Moves on to where `source` will be `share.ahead` turns further on.
-    fn guess<S: Turns>(&mut self, source: &mut S, share: &Share<'_>) -> Option<()> {
+    fn guess<S: Turns>(&mut self, source: &mut S, share: &TurnShare<'_>) -> Option<()> {
         let rate = share.rate;
         let commands = |turns: u64| (turns / rate.turns).checked_mul(rate.commands);
         let left_out = share.ahead.checked_sub(share.back)?;
-        let given = self.engine.state.progress.given();
+        let given = self.engine.state.progress.next_number();
         source.leave_out(left_out, commands(left_out)?);
         let there = source.turn()?.checked_add(share.back)?;
-        let commands_there: Vec<Command> = Until::new(source, there).collect();
-        let on = Move {
+        let commands_there: Vec<Command> = TurnPrefix::new(source, there).collect();
+        let on = RepetitionShift {
             rate,
             times: share.ahead / rate.turns,
             first: given.checked_add(commands(left_out)?)?,
@@ -161,24 +161,24 @@ impl Helper {
         {
             return None;
         }
-        let mut part = Until::new(source, turn);
+        let mut part = TurnPrefix::new(source, turn);
         let went = self.engine.go_on(&mut part, false);
         (matches!(went, Ok(None)) && !part.launched).then_some(())
     }
 
     /// What decides how it goes on; sums begin here.
-    fn point<S: Turns>(&mut self, source: &S) -> Point<S> {
+    fn point<S: Turns>(&mut self, source: &S) -> RunPoint<S> {
         self.begin();
         let processor = &mut self.engine.processor;
-        let apart = processor.memory_mut().take_apart();
-        let point = Point {
+        let apart = processor.memory_mut().end_sharing();
+        let point = RunPoint {
             state: self.engine.state.clone(),
             processor: processor.clone(),
             source: source.clone(),
         };
         if let Some(mut apart) = apart {
             apart.clear();
-            processor.memory_mut().set_apart(apart);
+            processor.memory_mut().begin_sharing(apart);
         }
         point
     }

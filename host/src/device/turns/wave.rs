@@ -1,11 +1,11 @@
 //! Segments side by side.
 
-use super::super::engine::Engine;
+use super::super::engine::DeviceEngine;
 use super::super::error::HostError;
 use super::Turns;
-use super::pace::Rate;
-use super::segment::{Helper, Segment, Share};
-use cp2_emu::{Spans, SystemMemory};
+use super::repetition::RepetitionRate;
+use super::segment::{Helper, TurnSegment, TurnShare};
+use cp2_emu::{AddressSpans, SystemRam};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -21,7 +21,7 @@ const WORTH: u64 = 4;
 
 /// As many segments as threads, one behind the other.
 pub(super) struct Wave<'a> {
-    rate: &'a Rate,
+    rate: &'a RepetitionRate,
     first: u64,
     /// Turns of a segment, of a guess's run before it, and those whose commands may be under way: all repetitions.
     turns: u64,
@@ -44,7 +44,7 @@ impl<'a> Wave<'a> {
         (first, end): (u64, u64),
         (care, under_way): (u64, u64),
         threads: usize,
-        rate: &'a Rate,
+        rate: &'a RepetitionRate,
     ) -> Option<Self> {
         let whole = |turns: u64| turns.checked_next_multiple_of(rate.turns);
         let warm = whole(care.checked_add(BESIDE)?)?;
@@ -63,10 +63,10 @@ impl<'a> Wave<'a> {
         })
     }
 
-    fn share(&self, number: usize) -> Share<'a> {
+    fn share(&self, number: usize) -> TurnShare<'a> {
         let before = number as u64 * self.turns;
         let first = self.first + before;
-        Share {
+        TurnShare {
             rate: self.rate,
             ahead: before.saturating_sub(self.warm),
             back: self.back,
@@ -79,7 +79,7 @@ impl<'a> Wave<'a> {
     /// is: how many, and for how many there were threads.
     pub(super) fn run<S: Turns>(
         &self,
-        engine: &mut Engine,
+        engine: &mut DeviceEngine,
         helpers: &mut Vec<Helper>,
         source: &mut S,
     ) -> Result<(usize, usize), HostError> {
@@ -88,11 +88,11 @@ impl<'a> Wave<'a> {
         }
         let size = engine.processor.memory().size();
         let memory = engine.processor.memory_mut();
-        let memory = Arc::new(std::mem::replace(memory, SystemMemory::new(size)));
+        let memory = Arc::new(std::mem::replace(memory, SystemRam::new(size)));
         let segments = self.segments(engine, helpers, &memory, source);
         *engine.processor.memory_mut() = Arc::unwrap_or_clone(memory);
         let (taken, started) = (follow_each_other(&segments, helpers), segments.len());
-        let mut segments: Vec<Segment<S>> = segments.into_iter().flatten().collect();
+        let mut segments: Vec<TurnSegment<S>> = segments.into_iter().flatten().collect();
         segments.truncate(taken);
         take_over(engine, helpers, segments, source)?;
         if let Some(count) = &engine.options.taken_over {
@@ -100,7 +100,7 @@ impl<'a> Wave<'a> {
             count.fetch_add(taken.saturating_sub(1) as u64, Ordering::Relaxed);
         }
         if let Some(progress) = &engine.options.progress {
-            progress.store(engine.at(), Ordering::Relaxed);
+            progress.store(engine.current_cycle(), Ordering::Relaxed);
         }
         Ok((taken, started))
     }
@@ -109,11 +109,11 @@ impl<'a> Wave<'a> {
     /// started there are none.
     fn segments<S: Turns>(
         &self,
-        engine: &Engine,
+        engine: &DeviceEngine,
         helpers: &mut [Helper],
-        memory: &Arc<SystemMemory>,
+        memory: &Arc<SystemRam>,
         source: &S,
-    ) -> Vec<Option<Segment<S>>> {
+    ) -> Vec<Option<TurnSegment<S>>> {
         thread::scope(|scope| {
             let mut segments = helpers.iter_mut().enumerate().take(self.threads);
             let mut segments = segments.by_ref().map(|(number, helper)| {
@@ -135,9 +135,9 @@ impl<'a> Wave<'a> {
 }
 
 /// How many segments, from the first on, are one run, and load nothing that they store.
-fn follow_each_other<S: Turns>(segments: &[Option<Segment<S>>], helpers: &[Helper]) -> usize {
-    let mut stored = Spans::default();
-    let mut before: Option<(&Segment<S>, &Helper)> = None;
+fn follow_each_other<S: Turns>(segments: &[Option<TurnSegment<S>>], helpers: &[Helper]) -> usize {
+    let mut stored = AddressSpans::default();
+    let mut before: Option<(&TurnSegment<S>, &Helper)> = None;
     for (number, (segment, helper)) in segments.iter().zip(helpers).enumerate() {
         let Some(segment) = segment else {
             return number;
@@ -145,7 +145,7 @@ fn follow_each_other<S: Turns>(segments: &[Option<Segment<S>>], helpers: &[Helpe
         let continues =
             before.is_none_or(|(before, helper)| segment.continues(before, &helper.engine));
         stored.extend(helper.stores.spans());
-        if !continues || stored.meets(&segment.loaded) {
+        if !continues || stored.intersects(&segment.loaded) {
             return number;
         }
         before = Some((segment, helper));
@@ -155,9 +155,9 @@ fn follow_each_other<S: Turns>(segments: &[Option<Segment<S>>], helpers: &[Helpe
 
 /// Lets the device go on behind `segments`.
 fn take_over<S: Turns>(
-    engine: &mut Engine,
+    engine: &mut DeviceEngine,
     helpers: &mut [Helper],
-    segments: Vec<Segment<S>>,
+    segments: Vec<TurnSegment<S>>,
     source: &mut S,
 ) -> Result<(), HostError> {
     let Some(last) = segments.len().checked_sub(1) else {
@@ -166,7 +166,7 @@ fn take_over<S: Turns>(
     let mut counters = engine.processor.take_counters();
     let running = engine.state.kernel.as_ref().map(|kernel| kernel.command);
     // Turns are of the pass whose kernel runs.
-    let stage = running.and_then(|command| engine.stages.of(command));
+    let stage = running.and_then(|command| engine.stages.find_stage(command));
     let taken = helpers.iter().take(segments.len());
     let stores: Vec<_> = taken.map(|helper| &helper.stores).collect();
     let memory = engine.processor.memory_mut();

@@ -1,6 +1,6 @@
 //! Whether what is drawn is what was.
 
-use cp2_tests::drawn::{compare, of_strategy};
+use cp2_tests::drawn::{compare, digest_strategy};
 use std::path::Path;
 
 #[test]
@@ -8,6 +8,6 @@ fn the_same_is_drawn() {
     compare(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/nest/tests/drawn.txt"),
         "-p cp2-host --lib the_same_is_drawn",
-        &[("marches", of_strategy(super::march::cases()))],
+        &[("marches", digest_strategy(super::march::cases()))],
     );
 }

@@ -15,23 +15,23 @@ const ROW: u64 = 16;
 type Made = (u64, i64);
 
 /// Blocks of `height` rows of all pages of a march: each makes its rows but the first, and the one behind it.
-fn sweep(pages: u64, [rows, height]: [u64; 2], (buffering, apart): (Buffering, bool)) -> Sweep {
+fn sweep(pages: u64, [rows, height]: [u64; 2], (buffering, apart): (Buffering, bool)) -> GridPass {
     let [from, to, kept] = [1u64 << 20, 2 << 20, 3 << 20];
     let blocks = rows.div_ceil(height);
     let shape = [pages, rows, ROW / 4];
     let block = [1, height, ROW / 4];
-    let input = Field::new("u", from, 4, shape, block).halo([1, 2, 0], Edge::Zero);
+    let input = GridField::new("u", from, 4, shape, block).halo([1, 2, 0], BoundaryRule::Zero);
     let handed = [pages, HANDED * blocks, ROW / 4];
-    let handed = Field::new("handed", kept, 4, handed, [1, HANDED, ROW / 4]);
-    let left = handed.clone().within(1, [1, height as i64]);
-    let found = handed.halo([1, 0, 0], Edge::Zero).room(height);
+    let handed = GridField::new("handed", kept, 4, handed, [1, HANDED, ROW / 4]);
+    let left = handed.clone().place_in_input(1, [1, height as i64]);
+    let found = handed.halo([1, 0, 0], BoundaryRule::Zero).room(height);
     let found = found.offset([-1, -(HANDED as i64), 0]);
     let inputs = vec![
-        input.opening(Opening::Further(HANDED)),
-        found.opening(Opening::Nothing),
+        input.opening(FirstLoad::Further(HANDED)),
+        found.opening(FirstLoad::Nothing),
     ];
-    let output = Field::new("v", to, 4, shape, block);
-    Sweep {
+    let output = GridField::new("v", to, 4, shape, block);
+    GridPass {
         march: Some(March::Planes),
         grid: Some([pages, blocks, 1]),
         shares: true,
@@ -39,7 +39,7 @@ fn sweep(pages: u64, [rows, height]: [u64; 2], (buffering, apart): (Buffering, b
         zeros: (0, 4096),
         size: BlocksPerSection::Fixed(1),
         buffering,
-        ..Sweep::new(inputs, vec![output, left])
+        ..GridPass::new(inputs, vec![output, left])
     }
 }
 
@@ -66,7 +66,7 @@ proptest! {
     ) {
         let machine = Machine::builtin("vm7").unwrap();
         let buffering = [Buffering::Single, Buffering::Double, Buffering::Triple][degree - 1];
-        let nest = Nest::new(sweep(pages, [rows, height], (buffering, apart)), &machine).unwrap();
+        let nest = GridPlan::new(sweep(pages, [rows, height], (buffering, apart)), &machine).unwrap();
         let share = nest.digits()[1];
         let all = nest.len();
         let mut dmem: Vec<HashMap<u64, Made>> = vec![HashMap::new(); 4];
@@ -74,8 +74,8 @@ proptest! {
         let (mut loaded, mut stored) = (0, 0);
         for k in 0..all {
             // Loads as early, and stores as late, as they may be.
-            while loaded < all && nest.behind(loaded).is_none_or(|page| page < k) {
-                while nest.behind(loaded).is_some_and(|page| stored <= page) {
+            while loaded < all && nest.find_preceding_page(loaded).is_none_or(|page| page < k) {
+                while nest.find_preceding_page(loaded).is_some_and(|page| stored <= page) {
                     for (stream, transfer) in nest.transfers(Direction::Store, stored) {
                         for run in transfer.runs(&machine).filter(|_| stream == 1) {
                             let [section] = sections(run.to)[..] else { panic!("{run:?}") };
@@ -113,7 +113,7 @@ proptest! {
                 }
                 // Three lines of the other input come first.
                 let line = |line: u64| {
-                    let at = args::Layout::line([2, 2], 3 + line);
+                    let at = argument_words::ArgumentLayout::line([2, 2], 3 + line);
                     u64::from(words[section][nest.layout().word(at)])
                 };
                 let first = (block * height) as i64 - 1;
@@ -137,14 +137,15 @@ proptest! {
 fn what_is_within_a_ring_is_made_there() {
     let machine = Machine::builtin("vm7").unwrap();
     let whole = sweep(5, [12, 3], (Buffering::Double, false));
-    let refused = |change: &dyn Fn(&mut Sweep)| {
+    let refused = |change: &dyn Fn(&mut GridPass)| {
         let mut sweep = whole.clone();
         change(&mut sweep);
-        Nest::new(sweep, &machine).unwrap_err().to_string()
+        GridPlan::new(sweep, &machine).unwrap_err().to_string()
     };
     // A plane beyond the window, a row beyond its room; a ring that is only loaded, and a stream that is loaded into another's.
     for place in [[2, 3], [1, 4], [-2, 0]] {
-        let said = refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().within(1, place));
+        let said =
+            refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().place_in_input(1, place));
         assert!(said.contains("`handed`"), "{said}");
     }
     let said = refused(&|sweep| sweep.inputs[1].room = 0);
@@ -155,7 +156,7 @@ fn what_is_within_a_ring_is_made_there() {
     });
     assert!(said.contains("march"), "{said}");
     // What the kernel makes of a plane it may write, and nothing of what is only loaded.
-    let nest = Nest::new(whole.clone(), &machine).unwrap();
+    let nest = GridPlan::new(whole.clone(), &machine).unwrap();
     let writes: Vec<bool> = nest.protection().windows.iter().map(|w| w.writes).collect();
     assert_eq!(writes, [false, true]);
 }

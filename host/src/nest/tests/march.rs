@@ -14,7 +14,7 @@ pub(super) struct Case {
     shape: [u64; AXES],
     block: [u64; AXES],
     halos: Vec<[u64; AXES]>,
-    edge: Edge,
+    edge: BoundaryRule,
     size: Option<u32>,
     buffering: Buffering,
     apart: bool,
@@ -29,13 +29,13 @@ impl Case {
         (1 + index as u64) << 20
     }
 
-    fn sweep(&self, march: Option<March>) -> Sweep {
+    fn sweep(&self, march: Option<March>) -> GridPass {
         let inputs = self.halos.iter().enumerate().map(|(index, &halo)| {
-            let field = Field::new("u", Self::system(index), ELEMENT, self.shape, self.block);
+            let field = GridField::new("u", Self::system(index), ELEMENT, self.shape, self.block);
             field.halo(halo, self.edge)
         });
-        let output = Field::new("v", 1 << 28, ELEMENT, self.shape, self.block);
-        Sweep {
+        let output = GridField::new("v", 1 << 28, ELEMENT, self.shape, self.block);
+        GridPass {
             march,
             marches_apart: self.apart,
             zeros: (ZEROS, 4096),
@@ -44,7 +44,7 @@ impl Case {
                 .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
             buffering: self.buffering,
             reads: self.reads(),
-            ..Sweep::new(inputs.collect(), vec![output])
+            ..GridPass::new(inputs.collect(), vec![output])
         }
     }
 
@@ -74,7 +74,7 @@ impl Case {
         }
         text += "page_end\nstop\n";
         let assembly = assemble(&Source::new("lines.s", &text), &cp2_asm::Options::default());
-        Reads::of(&assembly.unwrap().program)
+        Reads::from_program(&assembly.unwrap().program)
     }
 
     /// Address in system memory of an element of an input that may be outside; none of a zero.
@@ -83,9 +83,9 @@ impl Case {
         for (axis, i) in at.into_iter().enumerate() {
             let n = self.shape[axis] as i64;
             let i = match self.edge {
-                Edge::Zero => (0..n).contains(&i).then_some(i)?,
-                Edge::Clamp => i.clamp(0, n - 1),
-                Edge::Periodic => i.rem_euclid(n),
+                BoundaryRule::Zero => (0..n).contains(&i).then_some(i)?,
+                BoundaryRule::Clamp => i.clamp(0, n - 1),
+                BoundaryRule::Periodic => i.rem_euclid(n),
             };
             place = place * n as u64 + i as u64;
         }
@@ -98,7 +98,7 @@ struct Dmem(Vec<HashMap<u32, Option<u64>>>);
 
 impl Dmem {
     /// A page is loaded; bytes that each section gets.
-    fn load(&mut self, nest: &Nest, page: u64, machine: &Machine) -> Vec<u64> {
+    fn load(&mut self, nest: &GridPlan, page: u64, machine: &Machine) -> Vec<u64> {
         let mut bytes = vec![0; self.0.len()];
         for (_, transfer) in nest.transfers(Direction::Load, page) {
             cp2_dma::validate(&transfer, machine).unwrap();
@@ -124,7 +124,7 @@ impl Dmem {
 /// A page that the kernel may be at work on.
 struct Live<'a> {
     case: &'a Case,
-    nest: &'a Nest,
+    nest: &'a GridPlan,
     page: u64,
     digits: [u64; AXES],
     /// Its argument block as the slot has it, and as it is made for it.
@@ -133,7 +133,7 @@ struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    fn new(case: &'a Case, nest: &'a Nest, page: u64, words: &'a [u32]) -> Self {
+    fn new(case: &'a Case, nest: &'a GridPlan, page: u64, words: &'a [u32]) -> Self {
         // The digit of the march runs fastest.
         let (axis, all) = (case.march.axis(), nest.digits());
         let [slow, middle] = match case.march {
@@ -251,7 +251,7 @@ impl<'a> Live<'a> {
 
 fn run(case: &Case) -> Result<(), TestCaseError> {
     let machine = Machine::builtin("vm7").unwrap();
-    let nest = match Nest::new(case.sweep(Some(case.march)), &machine) {
+    let nest = match GridPlan::new(case.sweep(Some(case.march)), &machine) {
         Ok(nest) => nest,
         // The DMA cannot move it, or it is too large, with or without marching.
         Err(NestError::Unaligned { .. } | NestError::DoesNotFit { .. }) => return Ok(()),
@@ -267,7 +267,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
             slots[slot(loaded)] = nest.arguments(loaded);
         }
         // The kernel may still be at work on the first of these.
-        for page in nest.behind(loaded).map_or(0, |page| page + 1)..=loaded {
+        for page in nest.find_preceding_page(loaded).map_or(0, |page| page + 1)..=loaded {
             let live = Live::new(case, &nest, page, &slots[slot(page)]);
             live.check(&dmem, loaded)?;
             // Lines are loaded once, but for those around the ends of a march.
@@ -287,7 +287,11 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     );
     let how = (
         prop_oneof![Just(March::Planes), Just(March::Rows)],
-        prop_oneof![Just(Edge::Zero), Just(Edge::Periodic), Just(Edge::Clamp)],
+        prop_oneof![
+            Just(BoundaryRule::Zero),
+            Just(BoundaryRule::Periodic),
+            Just(BoundaryRule::Clamp)
+        ],
         prop::option::of(1u32..3),
         prop_oneof![
             Just(Buffering::Auto),
@@ -301,7 +305,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
         let mut halos: Vec<_> = halos
             .into_iter()
             // Elements that are repeated within a granule take another pass to load.
-            .map(|(z, y, x)| [z, y, if edge == Edge::Clamp { 0 } else { x }])
+            .map(|(z, y, x)| [z, y, if edge == BoundaryRule::Clamp { 0 } else { x }])
             .collect();
         let first = &mut halos[0][march.axis()];
         *first = (*first).max(1);
@@ -332,7 +336,7 @@ fn cube() -> Case {
         shape: [32, 64, 64],
         block: [1, 8, 64],
         halos: vec![[1; AXES]],
-        edge: Edge::Zero,
+        edge: BoundaryRule::Zero,
         size: None,
         buffering: Buffering::Auto,
         apart: false,
@@ -344,7 +348,7 @@ fn marching_is_cheaper_and_priced_so() {
     let machine = Machine::builtin("vm7").unwrap();
     let case = cube();
     let [march, whole] = [Some(March::Planes), None].map(|march| {
-        let nest = Nest::new(case.sweep(march), &machine).unwrap();
+        let nest = GridPlan::new(case.sweep(march), &machine).unwrap();
         let mut dmem = Dmem(vec![HashMap::new(); machine.cp2.sections]);
         let pages = 0..nest.len();
         let bytes: u64 = pages
@@ -364,18 +368,18 @@ fn marching_is_cheaper_and_priced_so() {
         "{nest}"
     );
     let json = serde_json::to_string(&nest).unwrap();
-    assert_eq!(serde_json::from_str::<Nest>(&json).unwrap(), nest);
+    assert_eq!(serde_json::from_str::<GridPlan>(&json).unwrap(), nest);
 }
 
 #[test]
 fn what_cannot_march_is_refused() {
     let machine = Machine::builtin("vm7").unwrap();
-    let refused = |change: &dyn Fn(&mut Sweep)| {
+    let refused = |change: &dyn Fn(&mut GridPass)| {
         let mut sweep = cube().sweep(Some(March::Planes));
         change(&mut sweep);
-        Nest::new(sweep, &machine).unwrap_err().to_string()
+        GridPlan::new(sweep, &machine).unwrap_err().to_string()
     };
-    let in_place = refused(&|sweep| *sweep = sweep.clone().in_place());
+    let in_place = refused(&|sweep| *sweep = sweep.clone().compute_in_place());
     assert!(in_place.contains("outputs of their own"), "{in_place}");
     let halo = refused(&|sweep| sweep.inputs[0].halo = [0, 1, 1]);
     assert!(halo.contains("no input has a halo"), "{halo}");

@@ -1,11 +1,11 @@
 //! What a pass over a ring should take.
 
-use super::{Ahead, RingPass};
-use crate::paging::Kernel;
-use crate::paging::price::{Moved, Place, Priced, price, prices, queued};
+use super::{EarlyLoad, RingPass};
+use crate::paging::KernelEntryPoint;
+use crate::paging::price::{PageTransfers, Priced, StepCursor, price, prices, queued};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
-use cp2_emu::count::{Counted, Mark, Step, Uncounted};
+use cp2_emu::cycles::{Counted, KernelInterval, Mark, Uncounted};
 use cp2_machine::{Class, Cycles, Machine};
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub(super) struct RingPrice<'a> {
 impl<'a> RingPrice<'a> {
     pub(super) fn new(pass: &'a RingPass, machine: &'a Machine) -> Self {
         // Of two kinds, one after the other, those of the first are alike.
-        let (period, alike) = match pass.work.counts() {
-            [0, _] => (pass.work.alike().max(1), pass.count()),
+        let (period, alike) = match pass.work.pages_of_kind() {
+            [0, _] => (pass.work.cost_period().max(1), pass.count()),
             [first, _] => (1, first),
         };
         let latency = |class| machine.cp2.latency[class].0;
@@ -60,11 +60,11 @@ impl Priced for RingPrice<'_> {
             .unwrap_or(place)
     }
 
-    fn moved(&self, page: u64) -> Moved {
+    fn moved(&self, page: u64) -> PageTransfers {
         let levels = self.machine.dma.levels;
         let (own, next) = self.pass.shares(page, levels);
         let stores = self.pass.stores(page, levels);
-        Moved { own, next, stores }
+        PageTransfers { own, next, stores }
     }
 
     fn round(&self, followed: bool) -> u64 {
@@ -93,7 +93,7 @@ impl Priced for RingPrice<'_> {
     }
 
     fn described(&self, page: u64, _moved: u64) -> (u32, u64) {
-        let issues = Cycles(self.pass.work.issues(page));
+        let issues = Cycles(self.pass.work.arithmetic_cycles(page));
         let ticks = self.machine.time_base().cycles(issues).0;
         (self.pass.work.event(page), ticks + self.turn)
     }
@@ -102,7 +102,7 @@ impl Priced for RingPrice<'_> {
         self.pass.begun.then_some(self.pass.informed)
     }
 
-    fn ahead(&self) -> &[Ahead] {
+    fn early_loads(&self) -> &[EarlyLoad] {
         &self.pass.ahead
     }
 }
@@ -119,18 +119,18 @@ fn common(a: u64, b: u64) -> u64 {
 impl RingPass {
     /// What the pass should take on `machine`, and the least it can take: its
     /// arithmetic or its transfers, with the first load and the last store.
-    pub fn expect(&self, machine: &Machine) -> Expected {
+    pub fn expect(&self, machine: &Machine) -> PassEstimate {
         let price = price(&RingPrice::new(self, machine), machine);
         let tick = machine.time_base();
         let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
-        Expected {
+        PassEstimate {
             cycles: scale(price.dma),
             least: scale((price.ends + price.busy).max(price.moved)),
         }
     }
 
     /// Cycles of what the next pass's pages have before this one's last store.
-    pub fn early(&self, machine: &Machine) -> f64 {
+    pub fn price_early_pages(&self, machine: &Machine) -> f64 {
         let last = self.count().saturating_sub(1);
         let early = self.ahead.iter();
         let early = early.filter(|ahead| ahead.page.is_some() && ahead.behind < Some(last));
@@ -139,13 +139,13 @@ impl RingPass {
     }
 
     /// The same, priced by the kernel that runs it: that at a label of a program.
-    pub fn by(mut self, program: &Arc<Program>, entry: &str) -> Self {
-        self.kernel = Some(Kernel::at(program, entry));
+    pub fn price_by_kernel(mut self, program: &Arc<Program>, entry: &str) -> Self {
+        self.kernel = Some(KernelEntryPoint::from_label(program, entry));
         self
     }
 
-    /// The same, priced by the arithmetic of its pages alone ([`Pages::issues`](super::Pages::issues)): quick, for what is compared with many others.
-    pub fn by_arithmetic(mut self) -> Self {
+    /// The same, priced by the arithmetic of its pages alone ([`Pages::issues`](super::RingPages::arithmetic_cycles)): quick, for what is compared with many others.
+    pub fn price_by_arithmetic(mut self) -> Self {
         self.kernel = None;
         self
     }
@@ -156,12 +156,12 @@ impl RingPass {
     /// The kernel's way depends on data.
     pub fn steps(
         &self,
-        kernel: &Kernel,
+        kernel: &KernelEntryPoint,
         machine: &Machine,
-    ) -> Result<impl Iterator<Item = Step> + Send + use<>, Uncounted> {
+    ) -> Result<impl Iterator<Item = KernelInterval> + Send + use<>, Uncounted> {
         let words = self.padded(machine);
         let counted = kernel.count(machine, (self.ring.arguments, &words))?;
-        let mut place = Place::default();
+        let mut place = StepCursor::default();
         Ok(std::iter::from_fn(move || place.next(&counted)))
     }
 
@@ -187,7 +187,9 @@ impl RingPass {
             let start: u64 = first.map(|step| step.cycles + 1).sum();
             return counted.cycles() - end.map_or(0, |end| end.cycles) - start;
         }
-        (0..self.count()).map(|page| self.work.issues(page)).sum()
+        (0..self.count())
+            .map(|page| self.work.arithmetic_cycles(page))
+            .sum()
     }
 }
 
@@ -200,14 +202,14 @@ pub fn expect_all<'a>(passes: impl IntoIterator<Item = &'a RingPass>, machine: &
 
 /// What a pass should take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Expected {
+pub struct PassEstimate {
     /// Cycles expected.
     pub cycles: f64,
     /// Cycles it takes at least.
     pub least: f64,
 }
 
-impl Expected {
+impl PassEstimate {
     /// What it and another should take, one after the other.
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -10,7 +10,7 @@ impl RingPass {
     /// is known what pages hold. Pages share the buffers: a kernel may begin with what it has of the next.
     pub fn protected(mut self, data: &[Reserved]) -> Self {
         let pages = 0..self.count().min(self.work.period().max(1) * 2);
-        let held: Option<Vec<[u64; 3]>> = pages.map(|page| self.work.held(page)).collect();
+        let held: Option<Vec<[u64; 3]>> = pages.map(|page| self.work.dmem_bytes(page)).collect();
         let Some(held) = held.filter(|held| !held.is_empty()) else {
             return self;
         };

@@ -1,7 +1,7 @@
 //! A panel of the picture: the tracks over a stretch of time, span by span or as shares.
 
-use super::span::{Activity, Span};
-use super::{GAP, LEFT, RIGHT, ROW, Unit, WIDTH, escape};
+use super::span::{Activity, TimeSpan};
+use super::{GAP, LEFT, RIGHT, ROW, TimeUnit, WIDTH, escape};
 use crate::timeline::{Category, Timeline, Track};
 use cp2_machine::Ticks;
 use std::fmt::Write;
@@ -103,7 +103,7 @@ impl Panel<'_> {
     }
 
     /// Span by span; neighbours too narrow to see apart become one rectangle.
-    fn spans(&self, svg: &mut String, spans: &[Span<'_>], y: f64) {
+    fn spans(&self, svg: &mut String, spans: &[TimeSpan<'_>], y: f64) {
         let mut i = 0;
         while let Some(span) = spans.get(i) {
             let from = self.x(span.start);
@@ -142,7 +142,7 @@ impl Panel<'_> {
         }
     }
 
-    fn tip(&self, span: &Span<'_>) -> String {
+    fn tip(&self, span: &TimeSpan<'_>) -> String {
         let base = self.timeline.base;
         let cycles = (span.end.0 - span.start.0) as f64 / base.ticks_per_cycle as f64;
         let name = span.activity.name();
@@ -154,7 +154,7 @@ impl Panel<'_> {
             bytes => format!(", {bytes} B"),
         };
         let at = base.seconds(span.start);
-        let unit = Unit::of(at);
+        let unit = TimeUnit::from_seconds(at);
         format!(
             "{what}: {cycles} cycles from {:.3} {}{bytes}",
             at / unit.seconds,
@@ -163,7 +163,7 @@ impl Panel<'_> {
     }
 
     /// The shares of the time that the activities have, stacked, in narrow steps.
-    fn shares(&self, svg: &mut String, spans: &[Span<'_>], y: f64) {
+    fn shares(&self, svg: &mut String, spans: &[TimeSpan<'_>], y: f64) {
         let across = WIDTH - LEFT - RIGHT;
         let [narrowest, widest] = STEP;
         let wanted = TOGETHER * across / spans.len().max(1) as f64;
@@ -215,7 +215,7 @@ impl Panel<'_> {
         let (base, first) = (self.timeline.base, self.top + STRIP + GAP);
         let y = first + Track::ALL.len() as f64 * (ROW + GAP);
         let per_second = base.ticks_per_cycle as f64 * base.clock_hz as f64;
-        let unit = Unit::of(self.end.0 as f64 / per_second);
+        let unit = TimeUnit::from_seconds(self.end.0 as f64 / per_second);
         let per_unit = per_second * unit.seconds;
         let step = round_step(self.length() as f64 / per_unit / 8.0);
         let decimals = (-libm::floor(libm::log10(step) + 1e-9)).max(0.0) as usize;

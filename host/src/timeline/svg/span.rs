@@ -46,7 +46,7 @@ impl Activity {
 
 /// A stretch of time on a track.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span<'a> {
+pub(super) struct TimeSpan<'a> {
     pub(super) start: Ticks,
     pub(super) end: Ticks,
     pub(super) activity: Activity,
@@ -54,8 +54,8 @@ pub(super) struct Span<'a> {
     pub(super) slice: Option<&'a Slice>,
 }
 
-impl<'a> Span<'a> {
-    fn of(slice: &'a Slice) -> Self {
+impl<'a> TimeSpan<'a> {
+    fn from_slice(slice: &'a Slice) -> Self {
         Self {
             start: slice.start,
             end: slice.end,
@@ -78,43 +78,43 @@ impl Timeline {
 
     /// What a track does, in order. A kernel that works through pages is its pages, the waits before
     /// them, and what it does behind the last one.
-    pub(super) fn spans(&self, track: Track) -> Vec<Span<'_>> {
+    pub(super) fn spans(&self, track: Track) -> Vec<TimeSpan<'_>> {
         let others = self.sorted(|c| c != Category::Kernel && c != Category::Page, track);
-        let mut spans: Vec<Span<'_>> = others.into_iter().map(Span::of).collect();
+        let mut spans: Vec<TimeSpan<'_>> = others.into_iter().map(TimeSpan::from_slice).collect();
         let kernels = self.sorted(|c| c == Category::Kernel, track);
         let pages = self.sorted(|c| c == Category::Page, track);
         let mut rest = pages.as_slice();
         for kernel in kernels {
             let before = rest.partition_point(|page| page.start < kernel.start);
             let (lone, behind) = rest.split_at(before);
-            spans.extend(lone.iter().map(|page| Span::of(page)));
+            spans.extend(lone.iter().map(|page| TimeSpan::from_slice(page)));
             let own = behind.partition_point(|page| page.start < kernel.end);
             let (own, behind) = behind.split_at(own);
             rest = behind;
             let mut at = kernel.start;
             for page in own {
                 if page.start > at {
-                    spans.push(Span {
+                    spans.push(TimeSpan {
                         start: at,
                         end: page.start,
                         activity: Activity::Wait,
                         slice: None,
                     });
                 }
-                spans.push(Span {
+                spans.push(TimeSpan {
                     start: page.start.max(at),
-                    ..Span::of(page)
+                    ..TimeSpan::from_slice(page)
                 });
                 at = page.end;
             }
             if kernel.end > at {
-                spans.push(Span {
+                spans.push(TimeSpan {
                     start: at,
-                    ..Span::of(kernel)
+                    ..TimeSpan::from_slice(kernel)
                 });
             }
         }
-        spans.extend(rest.iter().map(|page| Span::of(page)));
+        spans.extend(rest.iter().map(|page| TimeSpan::from_slice(page)));
         spans
     }
 }

@@ -41,7 +41,11 @@ impl Accuracy {
     pub const DEPTH: f64 = 120.0;
 
     /// Compares a result with the spectra it should have.
-    pub(super) fn of(exact: &ExactSpectra, spectra: &[Complex32], decibels: &[f32]) -> Self {
+    pub(super) fn compare_spectra(
+        exact: &ExactSpectra,
+        spectra: &[Complex32],
+        decibels: &[f32],
+    ) -> Self {
         let rel_allowed = match exact.norm() {
             0.0 => Self::SPECTRA,
             norm => exact.allowed() / norm,
@@ -91,8 +95,8 @@ impl Accuracy {
 
     /// Whether the result is right.
     #[must_use]
-    pub fn holds(&self) -> bool {
-        self.verdict().holds()
+    pub fn is_right(&self) -> bool {
+        self.verdict().is_within_tolerance()
     }
 
     /// The same for every problem: of spectra and decibels the worse.

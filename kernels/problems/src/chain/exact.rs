@@ -1,8 +1,8 @@
 //! Spectra in double precision.
 
 use super::Accuracy;
-use crate::reference::{Exact, Expected, Reference};
-use crate::vector::Window;
+use crate::reference::{Exact, ExpectedArray, Reference};
+use crate::vector::WindowFunction;
 use cp2_rustfft::FftDirection;
 use num_complex::{Complex32, Complex64};
 
@@ -22,7 +22,7 @@ pub struct ExactSpectra {
 
 impl ExactSpectra {
     /// The windowed spectra of rows of `points`. `noise` is the norm of such rows of white noise of the block's energy.
-    pub(super) fn of_rows(mut rows: Vec<Complex64>, points: usize, noise: f64) -> Self {
+    pub(super) fn from_rows(mut rows: Vec<Complex64>, points: usize, noise: f64) -> Self {
         let window = window(points);
         for row in rows.chunks_mut(points) {
             for (x, w) in row.iter_mut().zip(&window) {
@@ -47,7 +47,7 @@ impl ExactSpectra {
     /// How far a result is from them.
     #[must_use]
     pub fn accuracy(&self, spectra: &[Complex32], decibels: &[f32]) -> Accuracy {
-        Accuracy::of(self, spectra, decibels)
+        Accuracy::compare_spectra(self, spectra, decibels)
     }
 
     /// The root of the sum of their squares.
@@ -72,14 +72,14 @@ impl ExactSpectra {
             (10.0 * libm::log10(z.norm_sqr()), off)
         };
         let (exact, each) = self.numbers.iter().map(decibels).unzip();
-        let spectra = Expected {
+        let spectra = ExpectedArray {
             name: "spectra",
             shape: shape.clone(),
             part: self.numbers.len(),
             exact: Exact::Complex(self.numbers),
             allowed: vec![allowed],
         };
-        let decibels = Expected {
+        let decibels = ExpectedArray {
             name: "decibels",
             shape,
             exact: Exact::Real(exact),
@@ -99,7 +99,7 @@ pub(super) fn norm(numbers: &[Complex64]) -> f64 {
 
 /// The window in double precision.
 pub(super) fn window(points: usize) -> Vec<Complex64> {
-    let coefficients = Window::Hann.coefficients(points);
+    let coefficients = WindowFunction::Hann.coefficients(points);
     coefficients.iter().map(|w| f64::from(*w).into()).collect()
 }
 

@@ -13,7 +13,7 @@ const DEEPEST: f32 = 150.0;
 
 /// Across one side of a map.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Side {
+pub(super) struct LobeRule {
     /// Whether the last cell is next to the first.
     pub(super) wraps: bool,
     /// Cells on each side of a peak that belong to it.
@@ -56,7 +56,7 @@ fn normal_quantile(p: f64) -> f64 {
 
 /// Cells that are the largest of their lobe, no sidelobes of others, and at
 /// least `margin` above the median; strongest first.
-pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [Side; 2]) -> Vec<Peak> {
+pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 2]) -> Vec<Peak> {
     let columns = columns.max(1);
     let rows = map.len() / columns;
     let finite = map.iter().copied().filter(|x| x.is_finite());
@@ -109,7 +109,7 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [Side; 2]) 
     found
 }
 
-impl Side {
+impl LobeRule {
     /// The cells at most `reach` from `at`.
     fn around(self, at: usize, reach: usize, len: usize) -> impl Iterator<Item = usize> {
         let reach = reach.min(len);
@@ -127,18 +127,18 @@ impl Side {
 mod tests {
     use super::*;
 
-    const SIDE: Side = Side {
+    const SIDE: LobeRule = LobeRule {
         wraps: false,
         lobe: 1,
         reach: 4,
         below: 20.0,
     };
-    const RING: Side = Side {
+    const RING: LobeRule = LobeRule {
         wraps: true,
         ..SIDE
     };
 
-    fn found(map: &[f32], columns: usize, sides: [Side; 2]) -> Vec<(usize, usize)> {
+    fn found(map: &[f32], columns: usize, sides: [LobeRule; 2]) -> Vec<(usize, usize)> {
         let peaks = peaks(map, columns, 10.0, sides);
         peaks.into_iter().map(|p| (p.row, p.column)).collect()
     }

@@ -3,11 +3,11 @@
 use super::accuracy::decibels_error;
 use super::{Accuracy, ExactSpectra};
 use crate::case::Case;
-use crate::data::{Data, DataError, Element, Kind};
-use crate::problem::{Form, Problem};
+use crate::data::{DataError, Element, Kind, NamedArrays};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
 use crate::reference::Reference;
-use crate::verdict::{Part, Tally, Verdict};
+use crate::verdict::{PartVerdict, Tally, Verdict};
 use crate::widen;
 use num_complex::Complex32;
 
@@ -26,26 +26,30 @@ pub trait ReceiverProblem: Problem {
     fn exact(&self, block: &[Complex32]) -> ExactSpectra;
 }
 
-pub(super) fn inputs(receiver: &impl ReceiverProblem) -> Vec<Form> {
-    vec![Form::new("x", Kind::Complex64, &receiver.block())]
+pub(super) fn inputs(receiver: &impl ReceiverProblem) -> Vec<ArrayForm> {
+    vec![ArrayForm::new("x", Kind::Complex64, &receiver.block())]
 }
 
-pub(super) fn outputs(receiver: &impl ReceiverProblem) -> Vec<Form> {
+pub(super) fn outputs(receiver: &impl ReceiverProblem) -> Vec<ArrayForm> {
     let shape = receiver.spectra();
     vec![
-        Form::new("spectra", Kind::Complex64, &shape),
-        Form::new("decibels", Kind::F32, &shape),
+        ArrayForm::new("spectra", Kind::Complex64, &shape),
+        ArrayForm::new("decibels", Kind::F32, &shape),
     ]
 }
 
 /// A block: of the scene where it is random. Large samples are `2^most`.
-pub(super) fn input(receiver: &impl ReceiverProblem, (case, seed): (Case, u64), most: i32) -> Data {
+pub(super) fn input(
+    receiver: &impl ReceiverProblem,
+    (case, seed): (Case, u64),
+    most: i32,
+) -> NamedArrays {
     let [rows, samples] = receiver.block();
     let x = match case {
         Case::Random => receiver.scene(seed),
         case => case.complexes(&mut Random::new(seed), rows * samples, samples, most),
     };
-    Data::of("x", &[rows, samples], x)
+    NamedArrays::from_array("x", &[rows, samples], x)
 }
 
 /// The largest exponent of samples of which no power overflows, nor what is on the way to it: spectra are at most `gain` times as large,
@@ -58,22 +62,26 @@ pub(super) fn most(gain: f64, length: usize) -> i32 {
 
 fn block<'a>(
     receiver: &impl ReceiverProblem,
-    input: &'a Data,
+    input: &'a NamedArrays,
 ) -> Result<&'a [Complex32], DataError> {
     let [rows, samples] = receiver.block();
-    input.sized("x", rows * samples)
+    input.get_sized("x", rows * samples)
 }
 
 pub(super) fn reference(
     receiver: &impl ReceiverProblem,
-    input: &Data,
+    input: &NamedArrays,
 ) -> Result<Reference, DataError> {
     let exact = receiver.exact(block(receiver, input)?);
     Ok(exact.reference(receiver.spectra()))
 }
 
 /// Decibels are compared with what they are of.
-pub(super) fn judge(receiver: &impl ReceiverProblem, input: &Data, output: &Data) -> Verdict {
+pub(super) fn judge(
+    receiver: &impl ReceiverProblem,
+    input: &NamedArrays,
+    output: &NamedArrays,
+) -> Verdict {
     match (block(receiver, input), arrays(receiver, output)) {
         (Ok(x), Some((spectra, decibels))) => {
             receiver.exact(x).accuracy(spectra, decibels).verdict()
@@ -85,8 +93,8 @@ pub(super) fn judge(receiver: &impl ReceiverProblem, input: &Data, output: &Data
 /// Both have the decibels of their own spectra, which are at most twice as far apart as either may be off.
 pub(super) fn agree(
     receiver: &impl ReceiverProblem,
-    input: &Data,
-    [one, other]: [&Data; 2],
+    input: &NamedArrays,
+    [one, other]: [&NamedArrays; 2],
 ) -> Verdict {
     let both = arrays(receiver, one).zip(arrays(receiver, other));
     let (Ok(x), Some((one, other))) = (block(receiver, input), both) else {
@@ -94,7 +102,7 @@ pub(super) fn agree(
     };
     let pairs = one.0.iter().zip(other.0);
     let mut tally = Tally::default();
-    tally.add(Part {
+    tally.add(PartVerdict {
         error: pairs.map(|(a, b)| (widen(*a) - widen(*b)).norm_sqr()).sum(),
         norm: one.0.iter().map(|z| widen(*z).norm_sqr()).sum(),
         allowed: 2.0 * receiver.exact(x).allowed(),
@@ -102,7 +110,7 @@ pub(super) fn agree(
     let rms = tally.verdict().rms;
     for (spectra, decibels) in [one, other] {
         let error = decibels_error(spectra, decibels);
-        tally.add(Part {
+        tally.add(PartVerdict {
             error: error * error,
             norm: 0.0,
             allowed: Accuracy::DECIBELS,
@@ -117,7 +125,7 @@ pub(super) fn agree(
 /// Spectra and decibels, if they have the problem's shape.
 fn arrays<'a>(
     receiver: &impl ReceiverProblem,
-    output: &'a Data,
+    output: &'a NamedArrays,
 ) -> Option<(&'a [Complex32], &'a [f32])> {
     let shape = receiver.spectra();
     Some((
@@ -126,8 +134,12 @@ fn arrays<'a>(
     ))
 }
 
-fn values<'a, T: Element>(data: &'a Data, name: &'static str, shape: &[usize]) -> Option<&'a [T]> {
+fn values<'a, T: Element>(
+    data: &'a NamedArrays,
+    name: &'static str,
+    shape: &[usize],
+) -> Option<&'a [T]> {
     let array = data.array(name).ok().filter(|array| array.shape == shape)?;
-    let values = T::of(&array.values)?;
+    let values = T::typed_values(&array.values)?;
     (values.len() == shape.iter().product::<usize>()).then_some(values)
 }

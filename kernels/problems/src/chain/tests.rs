@@ -1,8 +1,8 @@
 use super::*;
 use crate::problem::Problem;
 use crate::random::Random;
-use crate::vector::Window;
-use crate::{Case, Data, Verdict, widen};
+use crate::vector::WindowFunction;
+use crate::{Case, NamedArrays, Verdict, widen};
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
 use std::f64::consts::TAU;
@@ -48,7 +48,7 @@ fn receivers() -> Vec<Box<dyn Problem>> {
 /// Point k of the windowed transform of a row, term by term.
 fn point(row: &[Complex64], k: usize) -> Complex64 {
     let n = row.len();
-    let window = Window::Hann.coefficients(n);
+    let window = WindowFunction::Hann.coefficients(n);
     let terms = row.iter().zip(&window).enumerate();
     let term = |(i, (x, w)): (usize, (&Complex64, &f32))| {
         x * f64::from(*w) * Complex64::cis(-TAU * (i * k % n) as f64 / n as f64)
@@ -155,7 +155,7 @@ fn a_tone_in_the_stop_band_may_err_by_more_than_what_is_left() {
 }
 
 /// The reference rounded.
-fn rounded(problem: &dyn Problem, input: &Data) -> (Vec<Complex32>, Vec<f32>) {
+fn rounded(problem: &dyn Problem, input: &NamedArrays) -> (Vec<Complex32>, Vec<f32>) {
     let exact = problem.reference(input).unwrap();
     let crate::Exact::Complex(spectra) = &exact.arrays[0].exact else {
         panic!("spectra are complex");
@@ -168,10 +168,10 @@ fn rounded(problem: &dyn Problem, input: &Data) -> (Vec<Complex32>, Vec<f32>) {
     (spectra, decibels)
 }
 
-fn output(problem: &dyn Problem, (spectra, decibels): &(Vec<Complex32>, Vec<f32>)) -> Data {
+fn output(problem: &dyn Problem, (spectra, decibels): &(Vec<Complex32>, Vec<f32>)) -> NamedArrays {
     let shape = problem.outputs()[0].shape.clone();
-    let data = Data::of("spectra", &shape, spectra.clone());
-    data.with("decibels", &shape, decibels.clone())
+    let data = NamedArrays::from_array("spectra", &shape, spectra.clone());
+    data.add_array("decibels", &shape, decibels.clone())
 }
 
 #[test]
@@ -185,7 +185,8 @@ fn wrong_spectra_and_wrong_decibels_are_noticed() {
             let whole = output(problem, &right);
             let reference = problem.reference(&input).unwrap();
             // What is right is so by the reference alone, and as judged.
-            let holds = |verdict: Verdict| assert!(verdict.holds(), "{title}: {verdict:?}");
+            let holds =
+                |verdict: Verdict| assert!(verdict.is_within_tolerance(), "{title}: {verdict:?}");
             holds(problem.judge(&input, &whole));
             holds(problem.agree(&input, &whole, &whole));
             if case != Case::Zeros {
@@ -193,9 +194,22 @@ fn wrong_spectra_and_wrong_decibels_are_noticed() {
             }
             let wrong = |changed: &(Vec<Complex32>, Vec<f32>)| {
                 let changed = output(problem, changed);
-                assert!(!problem.judge(&input, &changed).holds(), "{title}");
-                assert!(!problem.agree(&input, &whole, &changed).holds(), "{title}");
-                assert!(!problem.agree(&input, &changed, &whole).holds(), "{title}");
+                assert!(
+                    !problem.judge(&input, &changed).is_within_tolerance(),
+                    "{title}"
+                );
+                assert!(
+                    !problem
+                        .agree(&input, &whole, &changed)
+                        .is_within_tolerance(),
+                    "{title}"
+                );
+                assert!(
+                    !problem
+                        .agree(&input, &changed, &whole)
+                        .is_within_tolerance(),
+                    "{title}"
+                );
             };
             let at = right.1.len() / 3;
             let top = right.1.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -226,16 +240,24 @@ fn arrays_of_other_shapes_are_wrong() {
     let input = problem.input(Case::Random, 1);
     let right = rounded(&problem, &input);
     let whole = output(&problem, &right);
-    assert!(problem.judge(&input, &whole).holds());
+    assert!(problem.judge(&input, &whole).is_within_tolerance());
     let (spectra, decibels) = right;
-    let turned = Data::of("spectra", &[4, 8], spectra.clone()).with("decibels", &[8, 4], decibels);
-    let lacking = Data::of("spectra", &[8, 4], spectra.clone());
-    let exchanged = lacking.clone().with("decibels", &[8, 4], spectra);
-    for wrong in [turned, lacking, exchanged, Data::default()] {
-        assert!(!problem.judge(&input, &wrong).holds());
-        assert!(!problem.agree(&input, &whole, &wrong).holds());
+    let turned = NamedArrays::from_array("spectra", &[4, 8], spectra.clone()).add_array(
+        "decibels",
+        &[8, 4],
+        decibels,
+    );
+    let lacking = NamedArrays::from_array("spectra", &[8, 4], spectra.clone());
+    let exchanged = lacking.clone().add_array("decibels", &[8, 4], spectra);
+    for wrong in [turned, lacking, exchanged, NamedArrays::default()] {
+        assert!(!problem.judge(&input, &wrong).is_within_tolerance());
+        assert!(!problem.agree(&input, &whole, &wrong).is_within_tolerance());
     }
-    assert!(!problem.judge(&Data::default(), &whole).holds());
+    assert!(
+        !problem
+            .judge(&NamedArrays::default(), &whole)
+            .is_within_tolerance()
+    );
 }
 
 /// Nothing on the way to the map overflows, however large the samples of a case are.
@@ -261,8 +283,8 @@ fn of_results_the_worst_is_kept() {
     for worst in [a.worst(b), b.worst(a)] {
         assert_eq!((worst.rel_error, worst.spectra_worst), (2e-6, 0.5));
         assert_eq!((worst.rel_allowed, worst.decibels_error), (2e-6, 1e-3));
-        assert!(!worst.holds() && worst.spectra_hold());
+        assert!(!worst.is_right() && worst.spectra_hold());
         assert!((worst.verdict().worst - 10.0).abs() < 1e-9);
     }
-    assert!(a.holds() && a.worst(Accuracy::default()) == a);
+    assert!(a.is_right() && a.worst(Accuracy::default()) == a);
 }

@@ -12,7 +12,7 @@ const BLOCK: usize = 4096;
 
 /// The full convolution of signals of one length with taps: by transforms, each block of samples in the same place.
 #[derive(Clone)]
-pub(super) struct Exact {
+pub(super) struct ExactConvolution {
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
     /// The taps' transform, by the length of a transform.
@@ -28,14 +28,14 @@ pub(super) struct Exact {
     scratch: Vec<Complex64>,
 }
 
-impl fmt::Debug for Exact {
+impl fmt::Debug for ExactConvolution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (points, hop) = (self.taps.len(), self.hop);
         write!(f, "Exact {{ points: {points}, hop: {hop} }}")
     }
 }
 
-impl Exact {
+impl ExactConvolution {
     pub(super) fn new(samples: usize, taps: &[Complex64]) -> Self {
         let full = (samples + taps.len()).saturating_sub(1);
         let n = full.min(BLOCK.max(8 * taps.len())).next_power_of_two();
@@ -107,7 +107,7 @@ impl Exact {
 #[must_use]
 pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
     let mut y = Vec::with_capacity(x.len() + taps.len());
-    let Ok(()) = Exact::new(x.len(), taps).convolve(
+    let Ok(()) = ExactConvolution::new(x.len(), taps).convolve(
         |range, block| {
             block.copy_from_slice(&x[range]);
             Ok::<_, Infallible>(())

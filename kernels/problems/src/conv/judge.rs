@@ -1,8 +1,8 @@
 //! Channels judged one after the other, a block of samples at a time.
 
-use super::exact::Exact;
+use super::exact::ExactConvolution;
 use super::{ConvProblem, Sample};
-use crate::verdict::Part;
+use crate::verdict::PartVerdict;
 use crate::widen;
 use num_complex::Complex64;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// on the host as a whole.
 #[derive(Clone, Debug)]
 pub struct ChannelJudge {
-    exact: Exact,
+    exact: ExactConvolution,
     /// Samples from one that is not a filled in zero to the next, and outputs from one that is kept to the next.
     spread: usize,
     step: usize,
@@ -39,7 +39,7 @@ impl ChannelJudge {
         Self {
             wanted: problem.wanted(),
             allowed,
-            exact: Exact::new(samples, &taps),
+            exact: ExactConvolution::new(samples, &taps),
             spread,
             step,
             nothing: finite && !problem.taps().iter().all(|h| h.is_finite()),
@@ -56,7 +56,7 @@ impl ChannelJudge {
         &mut self,
         mut samples: impl FnMut(usize, &mut [T]) -> Result<(), E>,
         mut outputs: impl FnMut(usize, &mut [T]) -> Result<(), E>,
-    ) -> Result<Option<Part>, E> {
+    ) -> Result<Option<PartVerdict>, E> {
         if self.nothing {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ impl ChannelJudge {
             Ok(())
         };
         match self.exact.convolve(fill, take) {
-            Ok(()) => Ok(Some(Part {
+            Ok(()) => Ok(Some(PartVerdict {
                 error,
                 norm,
                 allowed: f64::sqrt(loudness) * self.allowed[0] + self.allowed[1],

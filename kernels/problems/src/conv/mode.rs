@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Which outputs of a convolution are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum ConvolutionMode {
     /// All N + L - 1.
     #[default]
     Full,
@@ -14,7 +14,7 @@ pub enum Mode {
     Valid,
 }
 
-impl Mode {
+impl ConvolutionMode {
     /// The outputs out of the full convolution; empty where nothing is valid.
     #[must_use]
     pub fn outputs(self, samples: usize, taps: usize) -> Range<usize> {
@@ -27,7 +27,7 @@ impl Mode {
     }
 }
 
-impl Mode {
+impl ConvolutionMode {
     /// The mode of that name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
@@ -36,7 +36,7 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for ConvolutionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full => "full",

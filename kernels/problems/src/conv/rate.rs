@@ -1,22 +1,22 @@
-use super::Mode;
+use super::ConvolutionMode;
 use std::fmt;
 use std::ops::Range;
 
-/// Outputs of a filter for a sample. Every rate has one spelling: an output every sample is [`Rate::SAME`] whatever
+/// Outputs of a filter for a sample. Every rate has one spelling: an output every sample is [`OutputRate::SAME`] whatever
 /// it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rate {
+pub struct OutputRate {
     decimate: usize,
     interpolate: usize,
 }
 
-impl Default for Rate {
+impl Default for OutputRate {
     fn default() -> Self {
         Self::SAME
     }
 }
 
-impl Rate {
+impl OutputRate {
     /// One.
     pub const SAME: Self = Self {
         decimate: 1,
@@ -66,7 +66,7 @@ impl Rate {
     /// The outputs that are wanted, out of all that there are at this rate: those of the mode, or at another rate than
     /// that of the samples all.
     #[must_use]
-    pub fn outputs(self, mode: Mode, samples: usize, taps: usize) -> Range<usize> {
+    pub fn outputs(self, mode: ConvolutionMode, samples: usize, taps: usize) -> Range<usize> {
         if self == Self::SAME {
             mode.outputs(samples, taps)
         } else {
@@ -75,7 +75,7 @@ impl Rate {
     }
 }
 
-impl fmt::Display for Rate {
+impl fmt::Display for OutputRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.decimate, self.interpolate) {
             (1, 1) => f.write_str("an output a sample"),

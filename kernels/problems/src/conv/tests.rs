@@ -24,7 +24,7 @@ fn the_reference_is_the_definition() {
 #[test]
 fn a_wrong_result_is_noticed() {
     let taps = [1.0, -2.0, 0.5].map(Complex32::from);
-    let problem = ConvProblem::new(&taps, 2, 40, Mode::Same).unwrap();
+    let problem = ConvProblem::new(&taps, 2, 40, ConvolutionMode::Same).unwrap();
     let x = problem.random(1);
     let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
     let mut y: Vec<Complex32> = x
@@ -35,19 +35,19 @@ fn a_wrong_result_is_noticed() {
         })
         .map(|z| Complex32::new(z.re as f32, z.im as f32))
         .collect();
-    assert!(problem.compare(&x, &y).holds());
+    assert!(problem.compare(&x, &y).is_within_tolerance());
     y[50] *= 1.001;
-    assert!(!problem.compare(&x, &y).holds());
+    assert!(!problem.compare(&x, &y).is_within_tolerance());
     y[50].re = f32::NAN;
-    assert!(!problem.compare(&x, &y).holds());
-    assert!(!problem.compare(&x, &y[1..]).holds());
+    assert!(!problem.compare(&x, &y).is_within_tolerance());
+    assert!(!problem.compare(&x, &y[1..]).is_within_tolerance());
 }
 
 /// A channel that is not finite hides no error of another.
 #[test]
 fn channels_that_are_not_finite_are_left_out() {
     let taps = [1.0, -2.0, 0.5].map(Complex32::from);
-    let problem = ConvProblem::new(&taps, 3, 40, Mode::Same).unwrap();
+    let problem = ConvProblem::new(&taps, 3, 40, ConvolutionMode::Same).unwrap();
     let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
     let mut x = problem.random(1);
     let filtered = |x: &[Complex32]| {
@@ -62,11 +62,14 @@ fn channels_that_are_not_finite_are_left_out() {
     x[45].im = f32::NAN;
     let mut y = filtered(&x);
     let (verdict, channels) = problem.compare_finite(&x, &y).unwrap();
-    assert!(verdict.holds() && channels == 2, "{verdict:?}");
-    assert!(!problem.compare(&x, &y).holds());
+    assert!(
+        verdict.is_within_tolerance() && channels == 2,
+        "{verdict:?}"
+    );
+    assert!(!problem.compare(&x, &y).is_within_tolerance());
     y[100].re = f32::INFINITY;
     let (verdict, _) = problem.compare_finite(&x, &y).unwrap();
-    assert!(!verdict.holds(), "{verdict:?}");
+    assert!(!verdict.is_within_tolerance(), "{verdict:?}");
     x[0].re = f32::INFINITY;
     x[119].re = f32::NAN;
     assert_eq!(problem.compare_finite(&x, &filtered(&x)), None);
@@ -74,11 +77,11 @@ fn channels_that_are_not_finite_are_left_out() {
 
 #[test]
 fn modes_are_parts_of_the_full_convolution() {
-    assert_eq!(Mode::Full.outputs(10, 4), 0..13);
-    assert_eq!(Mode::Same.outputs(10, 4), 1..11);
-    assert_eq!(Mode::Valid.outputs(10, 4), 3..10);
-    assert!(Mode::Valid.outputs(3, 4).is_empty());
-    assert_eq!(Mode::Valid.outputs(4, 4), 3..4);
+    assert_eq!(ConvolutionMode::Full.outputs(10, 4), 0..13);
+    assert_eq!(ConvolutionMode::Same.outputs(10, 4), 1..11);
+    assert_eq!(ConvolutionMode::Valid.outputs(10, 4), 3..10);
+    assert!(ConvolutionMode::Valid.outputs(3, 4).is_empty());
+    assert_eq!(ConvolutionMode::Valid.outputs(4, 4), 3..4);
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn naive(problem: &ConvProblem, x: &[Complex32]) -> Vec<Complex32> {
         }
     }
     let wanted = match problem.rate() {
-        Rate::SAME => problem.mode().outputs(problem.samples(), h.len()),
+        OutputRate::SAME => problem.mode().outputs(problem.samples(), h.len()),
         _ => 0..y.len(),
     };
     let wanted = y[wanted].iter().step_by(step);
@@ -122,17 +125,17 @@ proptest! {
     fn every_output_is_judged(
         (samples, taps) in prop_oneof![(1_usize..200, 1_usize..60), (4000_usize..9000, 1_usize..6)],
         channels in 1_usize..3,
-        mode in prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)],
+        mode in prop_oneof![Just(ConvolutionMode::Full), Just(ConvolutionMode::Same), Just(ConvolutionMode::Valid)],
         rate in prop_oneof![
-            Just(Rate::SAME),
-            (1_usize..5).prop_map(Rate::decimate_by),
-            (1_usize..5).prop_map(Rate::interpolate_by),
+            Just(OutputRate::SAME),
+            (1_usize..5).prop_map(OutputRate::decimate_by),
+            (1_usize..5).prop_map(OutputRate::interpolate_by),
         ],
         at in any::<prop::sample::Index>(),
     ) {
         let mut random = Random::new(samples as u64);
         let taps = random.complexes(taps);
-        let problem = ConvProblem::at_rate(&taps, channels, samples, (mode, rate));
+        let problem = ConvProblem::new_at_rate(&taps, channels, samples, (mode, rate));
         // Where nothing is valid there is no problem.
         prop_assume!(problem.is_ok());
         let problem = problem.unwrap();
@@ -140,9 +143,9 @@ proptest! {
         let mut y: Vec<Complex32> = x.chunks(samples).flat_map(|x| naive(&problem, x)).collect();
         prop_assert_eq!(y.len(), channels * problem.outputs());
         let verdict = problem.compare(&x, &y);
-        prop_assert!(verdict.holds() && verdict.rms < 1e-6, "{:?}", verdict);
+        prop_assert!(verdict.is_within_tolerance() && verdict.rms < 1e-6, "{:?}", verdict);
         let at = at.index(y.len());
         y[at].im += 100.0;
-        prop_assert!(!problem.compare(&x, &y).holds());
+        prop_assert!(!problem.compare(&x, &y).is_within_tolerance());
     }
 }

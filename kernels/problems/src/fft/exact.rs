@@ -1,6 +1,6 @@
 //! Transforms in double precision, one array at a time.
 
-use super::Direction;
+use super::TransformDirection;
 use crate::widen;
 use cp2_rustfft::Fft;
 use num_complex::{Complex32, Complex64};
@@ -13,7 +13,7 @@ const COLUMNS: usize = 8;
 /// The transform of arrays of a shape in double precision, planned once and carried out in one place: fresh memory for
 /// every array takes longer than the transforms.
 #[derive(Clone)]
-pub struct Exact {
+pub struct ExactTransform {
     /// The transforms along the axes, the last one first, and the distance between numbers of one of them.
     axes: Vec<(Arc<dyn Fft<f64>>, usize)>,
     numbers: Vec<Complex64>,
@@ -21,17 +21,17 @@ pub struct Exact {
     scratch: Vec<Complex64>,
 }
 
-impl fmt::Debug for Exact {
+impl fmt::Debug for ExactTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lengths: Vec<usize> = self.axes.iter().rev().map(|(fft, _)| fft.len()).collect();
         f.debug_struct("Exact").field("shape", &lengths).finish()
     }
 }
 
-impl Exact {
+impl ExactTransform {
     /// Over all axes of `shape`, the last contiguous; no axis has length 0.
     #[must_use]
-    pub fn new(shape: &[usize], direction: Direction) -> Self {
+    pub fn new(shape: &[usize], direction: TransformDirection) -> Self {
         let mut width = 1;
         let mut axes: Vec<(Arc<dyn Fft<f64>>, usize)> = Vec::new();
         for &length in shape.iter().rev() {
@@ -48,17 +48,17 @@ impl Exact {
     }
 
     /// The transform of one array or of several, one behind the other.
-    pub fn of(&mut self, input: &[Complex32]) -> &[Complex64] {
+    pub fn transform(&mut self, input: &[Complex32]) -> &[Complex64] {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
         numbers.extend(input.iter().map(|&x| widen(x)));
-        self.in_place(&mut numbers);
+        self.transform_in_place(&mut numbers);
         self.numbers = numbers;
         &self.numbers
     }
 
     /// The same of numbers in double precision, which their transforms replace.
-    pub fn in_place(&mut self, numbers: &mut [Complex64]) {
+    pub fn transform_in_place(&mut self, numbers: &mut [Complex64]) {
         for (fft, width) in &self.axes {
             if *width == 1 {
                 fft.process_with_scratch(numbers, &mut self.scratch);
@@ -90,14 +90,20 @@ impl Exact {
 
 /// All transforms of `input` in double precision.
 #[must_use]
-pub fn reference(input: &[Complex32], n: usize, direction: Direction) -> Vec<Complex64> {
+pub fn reference(input: &[Complex32], n: usize, direction: TransformDirection) -> Vec<Complex64> {
     reference_nd(input, &[n], direction)
 }
 
 /// All arrays of `input` over all axes of `shape`, the last contiguous, in double precision.
 #[must_use]
-pub fn reference_nd(input: &[Complex32], shape: &[usize], direction: Direction) -> Vec<Complex64> {
-    Exact::new(shape, direction).of(input).to_vec()
+pub fn reference_nd(
+    input: &[Complex32],
+    shape: &[usize],
+    direction: TransformDirection,
+) -> Vec<Complex64> {
+    ExactTransform::new(shape, direction)
+        .transform(input)
+        .to_vec()
 }
 
 /// Rows of the N/2 + 1 numbers of spectra of `n` real numbers as rows of all N:

@@ -1,12 +1,12 @@
 //! Transforms of real numbers.
 
-use super::{Direction, allowed, hermitian, most, reference};
+use super::{TransformDirection, allowed, hermitian, most, reference};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
-use crate::reference::{Exact, Expected, Reference};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use num_complex::{Complex32, Complex64};
 
@@ -18,7 +18,7 @@ use num_complex::{Complex32, Complex64};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealFftProblem {
     n: usize,
-    direction: Direction,
+    direction: TransformDirection,
     batch: usize,
 }
 
@@ -27,7 +27,11 @@ impl RealFftProblem {
     ///
     /// # Errors
     /// A length or a batch of 0, or one of more bytes than an address has.
-    pub fn new(n: usize, direction: Direction, batch: usize) -> Result<Self, ProblemError> {
+    pub fn new(
+        n: usize,
+        direction: TransformDirection,
+        batch: usize,
+    ) -> Result<Self, ProblemError> {
         let what = || format!("a batch of {batch} real transforms of {n} numbers");
         let sides = [
             ("the length of a transform", n),
@@ -45,9 +49,9 @@ impl RealFftProblem {
     ///
     /// # Errors
     /// See [`RealFftProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [n, batch] = size.all_positive(["n", "batch"])?;
-        Self::new(n, Direction::of(size)?, batch)
+        Self::new(n, TransformDirection::parse_size(size)?, batch)
     }
 
     /// Real numbers of a transform.
@@ -64,7 +68,7 @@ impl RealFftProblem {
 
     /// Direction.
     #[must_use]
-    pub fn direction(&self) -> Direction {
+    pub fn direction(&self) -> TransformDirection {
         self.direction
     }
 
@@ -74,12 +78,12 @@ impl RealFftProblem {
         self.batch
     }
 
-    fn real(&self, name: &'static str) -> Form {
-        Form::new(name, Kind::F32, &[self.batch, self.n])
+    fn real(&self, name: &'static str) -> ArrayForm {
+        ArrayForm::new(name, Kind::F32, &[self.batch, self.n])
     }
 
-    fn half(&self, name: &'static str) -> Form {
-        Form::new(name, Kind::Complex64, &[self.batch, self.n / 2 + 1])
+    fn half(&self, name: &'static str) -> ArrayForm {
+        ArrayForm::new(name, Kind::Complex64, &[self.batch, self.n / 2 + 1])
     }
 
     /// Half spectra whose imaginary parts are 0 where those of real numbers are.
@@ -108,45 +112,47 @@ impl Problem for RealFftProblem {
 
     fn size(&self) -> Size {
         let size = Size::new(&[("n", self.n), ("batch", self.batch)]);
-        size.with("direction", self.direction.to_string())
+        size.add_value("direction", self.direction.to_string())
     }
 
-    fn inputs(&self) -> Vec<Form> {
+    fn inputs(&self) -> Vec<ArrayForm> {
         match self.direction {
-            Direction::Forward => vec![self.real("x")],
-            Direction::Inverse => vec![self.half("x")],
+            TransformDirection::Forward => vec![self.real("x")],
+            TransformDirection::Inverse => vec![self.half("x")],
         }
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         match self.direction {
-            Direction::Forward => vec![self.half("y")],
-            Direction::Inverse => vec![self.real("y")],
+            TransformDirection::Forward => vec![self.half("y")],
+            TransformDirection::Inverse => vec![self.real("y")],
         }
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let random = &mut Random::new(seed);
         let (n, batch) = (self.n, self.batch);
         match self.direction {
-            Direction::Forward => {
+            TransformDirection::Forward => {
                 let x = case.floats(random, n * batch, n, most(n));
-                Data::of("x", &[batch, n], x)
+                NamedArrays::from_array("x", &[batch, n], x)
             }
-            Direction::Inverse => Data::of("x", &[batch, n / 2 + 1], self.spectra(case, random)),
+            TransformDirection::Inverse => {
+                NamedArrays::from_array("x", &[batch, n / 2 + 1], self.spectra(case, random))
+            }
         }
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let (n, batch, half) = (self.n, self.batch, self.n / 2 + 1);
         let norm = |row: &[Complex64]| row.iter().map(Complex64::norm_sqr).sum();
         let expected = match self.direction {
-            Direction::Forward => {
-                let x = input.sized::<f32>("x", n * batch)?;
+            TransformDirection::Forward => {
+                let x = input.get_sized::<f32>("x", n * batch)?;
                 let x: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
-                let all = reference(&x, n, Direction::Forward);
+                let all = reference(&x, n, TransformDirection::Forward);
                 let rows = all.chunks(n).map(|row| &row[..half]);
-                Expected {
+                ExpectedArray {
                     name: "y",
                     shape: vec![batch, half],
                     allowed: rows.clone().map(|row| allowed(n, norm(row))).collect(),
@@ -154,10 +160,10 @@ impl Problem for RealFftProblem {
                     part: half,
                 }
             }
-            Direction::Inverse => {
-                let x = input.sized::<Complex32>("x", half * batch)?;
-                let all = reference(&hermitian(x, n), n, Direction::Inverse);
-                Expected {
+            TransformDirection::Inverse => {
+                let x = input.get_sized::<Complex32>("x", half * batch)?;
+                let all = reference(&hermitian(x, n), n, TransformDirection::Inverse);
+                ExpectedArray {
                     name: "y",
                     shape: vec![batch, n],
                     allowed: all.chunks(n).map(|row| allowed(n, norm(row))).collect(),
@@ -166,7 +172,7 @@ impl Problem for RealFftProblem {
                 }
             }
         };
-        Ok(Reference::of(expected))
+        Ok(Reference::from_array(expected))
     }
 }
 
@@ -179,21 +185,24 @@ mod tests {
     #[test]
     fn the_directions_undo_each_other() {
         for n in [1, 2, 7, 64] {
-            let forward = RealFftProblem::new(n, Direction::Forward, 3).unwrap();
-            let inverse = RealFftProblem::new(n, Direction::Inverse, 3).unwrap();
+            let forward = RealFftProblem::new(n, TransformDirection::Forward, 3).unwrap();
+            let inverse = RealFftProblem::new(n, TransformDirection::Inverse, 3).unwrap();
             let x = forward.input(Case::Random, 5);
-            let narrow =
-                |problem: &dyn Problem, data: &Data| match &problem.reference(data).unwrap().arrays
-                    [0]
+            let narrow = |problem: &dyn Problem, data: &NamedArrays| match &problem
+                .reference(data)
+                .unwrap()
+                .arrays[0]
                 .exact
-                {
-                    Exact::Real(x) => Data::of("x", &[3, n], x.iter().map(|&x| x as f32).collect()),
-                    Exact::Complex(x) => {
-                        let narrow = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
-                        Data::of("x", &[3, n / 2 + 1], x.iter().map(narrow).collect())
-                    }
-                    Exact::Same(_) => Data::default(),
-                };
+            {
+                Exact::Real(x) => {
+                    NamedArrays::from_array("x", &[3, n], x.iter().map(|&x| x as f32).collect())
+                }
+                Exact::Complex(x) => {
+                    let narrow = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
+                    NamedArrays::from_array("x", &[3, n / 2 + 1], x.iter().map(narrow).collect())
+                }
+                Exact::Same(_) => NamedArrays::default(),
+            };
             let back = narrow(&inverse, &narrow(&forward, &x));
             let pairs = x
                 .get::<f32>("x")
@@ -210,7 +219,7 @@ mod tests {
     #[test]
     fn spectra_are_those_of_complex_transforms() {
         let (n, batch) = (30, 2);
-        let real = RealFftProblem::new(n, Direction::Forward, batch).unwrap();
+        let real = RealFftProblem::new(n, TransformDirection::Forward, batch).unwrap();
         let input = real.input(Case::Random, 1);
         let complex: Vec<Complex32> = input
             .get::<f32>("x")
@@ -218,9 +227,9 @@ mod tests {
             .iter()
             .map(|&x| x.into())
             .collect();
-        let whole = FftProblem::new(n, Direction::Forward, batch).unwrap();
+        let whole = FftProblem::new(n, TransformDirection::Forward, batch).unwrap();
         let exact = whole
-            .reference(&Data::of("x", &[batch, n], complex))
+            .reference(&NamedArrays::from_array("x", &[batch, n], complex))
             .unwrap();
         let Exact::Complex(all) = &exact.arrays[0].exact else {
             panic!("complex")
@@ -230,11 +239,11 @@ mod tests {
             .flat_map(|row| &row[..=n / 2])
             .map(|z| Complex32::new(z.re as f32, z.im as f32))
             .collect();
-        let mut output = Data::of("y", &[batch, n / 2 + 1], half.clone());
-        assert!(real.judge(&input, &output).holds());
+        let mut output = NamedArrays::from_array("y", &[batch, n / 2 + 1], half.clone());
+        assert!(real.judge(&input, &output).is_within_tolerance());
         let mut wrong = half;
         wrong[17].im += 1e-3;
-        output = Data::of("y", &[batch, n / 2 + 1], wrong);
-        assert!(!real.judge(&input, &output).holds());
+        output = NamedArrays::from_array("y", &[batch, n / 2 + 1], wrong);
+        assert!(!real.judge(&input, &output).is_within_tolerance());
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A size of every benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum NpbClass {
     /// To try a program.
     S,
     /// For a workstation of 1991.
@@ -16,7 +16,7 @@ pub enum Class {
     B,
 }
 
-impl Class {
+impl NpbClass {
     /// All of them, by size.
     pub const ALL: [Self; 4] = [Self::S, Self::W, Self::A, Self::B];
 
@@ -32,13 +32,13 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for NpbClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Class {
+impl FromStr for NpbClass {
     type Err = UnknownClass;
 
     fn from_str(name: &str) -> Result<Self, UnknownClass> {

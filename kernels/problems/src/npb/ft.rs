@@ -9,14 +9,14 @@ mod official;
 
 pub use official::{official, shape};
 
-use super::{Class, Generator};
+use super::{Generator, NpbClass};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
 use crate::fft::error_bound;
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
-use crate::reference::{Exact, Expected, Reference};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use crate::{ROUNDING, widen};
 use num_complex::{Complex32, Complex64};
@@ -91,7 +91,7 @@ impl FtProblem {
     ///
     /// # Errors
     /// See [`FtProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [planes, rows, columns, steps] =
             size.all_positive(["planes", "rows", "columns", "steps"])?;
         Self::new([planes, rows, columns], steps)
@@ -99,7 +99,7 @@ impl FtProblem {
 
     /// The problem of a class.
     #[must_use]
-    pub fn of_class(class: Class) -> Self {
+    pub fn from_class(class: NpbClass) -> Self {
         let steps = official(class).len();
         Self {
             shape: shape(class),
@@ -133,14 +133,14 @@ impl FtProblem {
 
     /// The benchmark's own input: the numbers of its generator, rounded to single precision.
     #[must_use]
-    pub fn initial(&self) -> Data {
+    pub fn initial(&self) -> NamedArrays {
         let mut draws = Generator::default();
         let number = |_| {
             let re = draws.draw();
             Complex32::new(re as f32, draws.draw() as f32)
         };
         let x: Vec<Complex32> = (0..self.len()).map(number).collect();
-        Data::of("x", &self.shape, x)
+        NamedArrays::from_array("x", &self.shape, x)
     }
 
     /// The factors of step t = 1, 2, .. along an axis of `n` numbers: exp(-4 pi^2 alpha t k^2), k = 0, 1, .. and from n/2 on k - n.
@@ -208,14 +208,14 @@ impl Problem for FtProblem {
         Size::new(&size)
     }
 
-    fn inputs(&self) -> Vec<Form> {
-        vec![Form::new("x", Kind::Complex64, &self.shape)]
+    fn inputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("x", Kind::Complex64, &self.shape)]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         vec![
-            Form::new("checksums", Kind::F64, &[self.steps, 2]),
-            Form::new("w", Kind::Complex64, &self.shape),
+            ArrayForm::new("checksums", Kind::F64, &[self.steps, 2]),
+            ArrayForm::new("w", Kind::Complex64, &self.shape),
         ]
     }
 
@@ -224,16 +224,16 @@ impl Problem for FtProblem {
         &Case::NORMAL
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let n = self.len();
         let random = &mut Random::new(seed);
         // Both transforms may multiply by N.
         let most = 100 - 2 * n.ilog2() as i32;
-        Data::of("x", &self.shape, case.complexes(random, n, n, most))
+        NamedArrays::from_array("x", &self.shape, case.complexes(random, n, n, most))
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
-        let x = input.sized::<Complex32>("x", self.len())?;
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        let x = input.get_sized::<Complex32>("x", self.len())?;
         let size = |z: &Complex32| widen(*z).norm_sqr();
         let given = x.iter().map(size).sum::<f64>().sqrt();
         let evolved = exact::evolve(self, x);
@@ -242,14 +242,14 @@ impl Problem for FtProblem {
         // A field of any step is at most N |x|.
         let longest = self.shape.into_iter().max().unwrap_or(1) as f64;
         let sums = POINTS as f64 / longest.sqrt() / n * self.allowed(given, n * given);
-        let checksums = Expected {
+        let checksums = ExpectedArray {
             name: "checksums",
             shape: vec![self.steps, 2],
             exact: Exact::Real(evolved.checksums.into_iter().flatten().collect()),
             part: 2,
             allowed: vec![sums; self.steps],
         };
-        let field = Expected {
+        let field = ExpectedArray {
             name: "w",
             shape: self.shape.to_vec(),
             allowed: vec![self.allowed(given, left.sqrt())],

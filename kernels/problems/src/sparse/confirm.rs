@@ -1,6 +1,6 @@
 //! How a system has been solved in the end: what double precision says of the x that a method left.
 
-use super::End;
+use super::MethodEnd;
 use std::fmt;
 
 /// What double precision says of an x.
@@ -23,10 +23,10 @@ impl Confirmation {
 
     /// How the system has been solved by a method that ended like this.
     #[must_use]
-    pub fn outcome(&self, end: End) -> SolveOutcome {
+    pub fn outcome(&self, end: MethodEnd) -> SolveOutcome {
         match end {
             _ if self.is_solved() => SolveOutcome::Converged,
-            End::Converged => SolveOutcome::NotConfirmed,
+            MethodEnd::Converged => SolveOutcome::NotConfirmed,
             end => SolveOutcome::Unsolved(end),
         }
     }
@@ -41,13 +41,13 @@ pub enum SolveOutcome {
     /// The method says that its residual is as small as was asked for, and the one in double precision is not.
     NotConfirmed,
     /// Neither says so: the method ended in another way.
-    Unsolved(End),
+    Unsolved(MethodEnd),
 }
 
 impl fmt::Display for SolveOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Converged => End::Converged.fmt(f),
+            Self::Converged => MethodEnd::Converged.fmt(f),
             Self::NotConfirmed => f.write_str("not confirmed"),
             Self::Unsolved(end) => end.fmt(f),
         }

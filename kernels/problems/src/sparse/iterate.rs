@@ -1,6 +1,6 @@
 //! The methods, in any precision.
 
-use super::method::{End, Method};
+use super::method::{MethodEnd, SolverMethod};
 use super::{SolveProblem, SparseMatrix};
 use crate::real::{Real, add, direct, dot};
 
@@ -12,14 +12,16 @@ pub struct Solved<T> {
     /// |r| / |b| of the residual that is updated, at first and behind each iteration.
     pub residuals: Vec<f64>,
     /// How it ended.
-    pub end: End,
+    pub end: MethodEnd,
 }
 
 /// A matrix, multiplied in a precision.
 fn times<T: Real>(matrix: &SparseMatrix, x: &[T]) -> Vec<T> {
     let row = |i| {
         let products = matrix.real_row(i);
-        products.fold(T::default(), |sum, (j, a)| sum + T::of(a.into()) * x[j])
+        products.fold(T::default(), |sum, (j, a)| {
+            sum + T::from_f64(a.into()) * x[j]
+        })
     };
     (0..matrix.rows()).map(row).collect()
 }
@@ -43,24 +45,24 @@ impl SolveProblem {
             true => -libm::ilogb(square) / 2,
             false => 0,
         };
-        let scaled = |x: f64, exponent: i32| T::of(libm::ldexp(x, exponent));
+        let scaled = |x: f64, exponent: i32| T::from_f64(libm::ldexp(x, exponent));
         let mut b: Vec<T> = b.iter().map(|&b| scaled(b.into(), exponent)).collect();
         b.resize(self.matrix().rows(), T::default());
         let inverse: Option<Vec<T>> = self
             .preconditioner()
-            .map(|inverse| inverse.iter().map(|&d| T::of(d.into())).collect());
+            .map(|inverse| inverse.iter().map(|&d| T::from_f64(d.into())).collect());
         let mut watch = self.watch();
         let norm = dot(&b, &b).sqrt();
         let mut x = vec![T::default(); b.len()];
         let end = if norm == 0.0 {
-            watch.note(0.0).unwrap_or(End::Converged)
+            watch.note(0.0).unwrap_or(MethodEnd::Converged)
         } else {
             let mut note = |r: &[T]| watch.note(dot(r, r).sqrt() / norm);
             match self.method() {
-                Method::Cg | Method::Pcg => {
+                SolverMethod::Cg | SolverMethod::Pcg => {
                     self.gradients(b, inverse.as_deref(), &mut x, &mut note)
                 }
-                Method::Bicgstab => self.stabilised(b, inverse.as_deref(), &mut x, &mut note),
+                SolverMethod::Bicgstab => self.stabilised(b, inverse.as_deref(), &mut x, &mut note),
             }
         };
         let x = x.into_iter().map(|x| scaled(x.wide(), -exponent));
@@ -77,8 +79,8 @@ impl SolveProblem {
         mut r: Vec<T>,
         inverse: Option<&[T]>,
         x: &mut [T],
-        note: &mut dyn FnMut(&[T]) -> Option<End>,
-    ) -> End {
+        note: &mut dyn FnMut(&[T]) -> Option<MethodEnd>,
+    ) -> MethodEnd {
         if let Some(end) = note(&r) {
             return end;
         }
@@ -88,10 +90,10 @@ impl SolveProblem {
             let q = times(self.matrix(), &p);
             let curvature = dot(&p, &q);
             if !curvature.is_finite() {
-                return End::Diverged;
+                return MethodEnd::Diverged;
             }
             if curvature <= 0.0 {
-                return End::Breakdown;
+                return MethodEnd::Breakdown;
             }
             let alpha = rho / curvature;
             add(x, alpha, &p);
@@ -102,7 +104,7 @@ impl SolveProblem {
             let z = divided(inverse, &r);
             let before = std::mem::replace(&mut rho, dot(&r, &z));
             if rho == 0.0 {
-                return End::Breakdown;
+                return MethodEnd::Breakdown;
             }
             direct(&mut p, rho / before, &z);
         }
@@ -114,8 +116,8 @@ impl SolveProblem {
         mut r: Vec<T>,
         inverse: Option<&[T]>,
         x: &mut [T],
-        note: &mut dyn FnMut(&[T]) -> Option<End>,
-    ) -> End {
+        note: &mut dyn FnMut(&[T]) -> Option<MethodEnd>,
+    ) -> MethodEnd {
         if let Some(end) = note(&r) {
             return end;
         }
@@ -127,10 +129,10 @@ impl SolveProblem {
             let v = times(self.matrix(), &y);
             let across = dot(&shadow, &v);
             if !across.is_finite() {
-                return End::Diverged;
+                return MethodEnd::Diverged;
             }
             if across == 0.0 {
-                return End::Breakdown;
+                return MethodEnd::Breakdown;
             }
             let alpha = rho / across;
             add(x, alpha, &y);
@@ -147,7 +149,7 @@ impl SolveProblem {
             }
             let before = std::mem::replace(&mut rho, dot(&shadow, &r));
             if omega == 0.0 || rho == 0.0 {
-                return End::Breakdown;
+                return MethodEnd::Breakdown;
             }
             let beta = rho / before * (alpha / omega);
             add(&mut p, -omega, &v);

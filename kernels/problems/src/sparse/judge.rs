@@ -2,9 +2,9 @@
 
 use super::SolveProblem;
 use super::confirm::Confirmation;
-use super::method::{End, Method};
+use super::method::{MethodEnd, SolverMethod};
 use crate::ROUNDING;
-use crate::data::Data;
+use crate::data::NamedArrays;
 use crate::verdict::Verdict;
 
 /// What a result says of itself.
@@ -12,11 +12,11 @@ struct Claim<'a> {
     x: &'a [f32],
     residuals: &'a [f64],
     last: f64,
-    end: End,
+    end: MethodEnd,
 }
 
 /// Sums over the rows of a system, in double precision.
-struct Sums {
+struct ResidualSums {
     /// |b - A x|.
     left: f64,
     /// ||A| |x||.
@@ -28,7 +28,7 @@ struct Sums {
 }
 
 impl SolveProblem {
-    fn sums(&self, b: &[f32], x: &[f64]) -> Sums {
+    fn sums(&self, b: &[f32], x: &[f64]) -> ResidualSums {
         let (mut left, mut size, mut ones, mut norm) = (0.0, 0.0, 0.0, 0.0);
         for (i, &b) in b.iter().enumerate() {
             let (mut sum, mut sizes, mut row) = (f64::from(b), 0.0, 0.0);
@@ -44,7 +44,7 @@ impl SolveProblem {
             norm += f64::from(b) * f64::from(b);
         }
         let norm = if norm == 0.0 { 1.0 } else { norm.sqrt() };
-        Sums {
+        ResidualSums {
             left: left.sqrt(),
             size: size.sqrt(),
             ones: ones.sqrt(),
@@ -56,7 +56,7 @@ impl SolveProblem {
     #[must_use]
     pub fn confirm(&self, b: &[f32], x: &[f32]) -> Confirmation {
         let wide: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-        let Sums {
+        let ResidualSums {
             left, size, norm, ..
         } = self.sums(b, &wide);
         let length = if b.iter().all(|&b| b == 0.0) {
@@ -78,8 +78,8 @@ impl SolveProblem {
         let sums = self.sums(b, x);
         let steps = (iterations + self.matrix().longest_row()) as f64;
         let factor = match self.method() {
-            Method::Cg | Method::Pcg => 0.5,
-            Method::Bicgstab => 3.0,
+            SolverMethod::Cg | SolverMethod::Pcg => 0.5,
+            SolverMethod::Bicgstab => 3.0,
         };
         // A number of x below the normal ones is rounded like the least of these.
         let size = sums.size + f64::from(f32::MIN_POSITIVE) * sums.ones;
@@ -88,9 +88,9 @@ impl SolveProblem {
     }
 
     /// The verdict on an output, see [`SolveProblem`]. `rms` is the true residual.
-    pub(super) fn judged(&self, input: &Data, output: &Data) -> Verdict {
+    pub(super) fn judged(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         let (Ok(b), Some(claim)) = (
-            input.sized::<f32>("b", self.matrix().rows()),
+            input.get_sized::<f32>("b", self.matrix().rows()),
             self.claim(output),
         ) else {
             return Verdict::SHAPELESS;
@@ -111,12 +111,12 @@ impl SolveProblem {
         if !begins || !self.is_consistent(&claim) {
             return wrong;
         }
-        if claim.end != End::Converged && self.has_to_converge(b) {
+        if claim.end != MethodEnd::Converged && self.has_to_converge(b) {
             return wrong;
         }
         if !claim.x.iter().all(|x| x.is_finite()) {
             // Only what has diverged may have left the numbers.
-            return match claim.end == End::Diverged {
+            return match claim.end == MethodEnd::Diverged {
                 true => Verdict {
                     rms: f64::INFINITY,
                     worst: 0.0,
@@ -127,7 +127,8 @@ impl SolveProblem {
         let x: Vec<f64> = claim.x.iter().map(|&x| x.into()).collect();
         let most = claim.residuals.iter().copied().fold(0.0, f64::max);
         let [found, allowed] = self.true_residual(b, &x, claim.residuals.len() - 1, most);
-        let off = match claim.end == End::Converged || self.method() != Method::Bicgstab {
+        let off = match claim.end == MethodEnd::Converged || self.method() != SolverMethod::Bicgstab
+        {
             true => (found - claim.last).abs(),
             false => 0.0,
         };
@@ -138,10 +139,12 @@ impl SolveProblem {
     }
 
     /// What an output says; none if it is of another shape.
-    fn claim<'a>(&self, output: &'a Data) -> Option<Claim<'a>> {
-        let x = output.sized("x", self.matrix().rows()).ok()?;
-        let all: &[f64] = output.sized("residuals", self.most_iterations() + 1).ok()?;
-        let [end] = output.sized::<u32>("end", 1).ok()? else {
+    fn claim<'a>(&self, output: &'a NamedArrays) -> Option<Claim<'a>> {
+        let x = output.get_sized("x", self.matrix().rows()).ok()?;
+        let all: &[f64] = output
+            .get_sized("residuals", self.most_iterations() + 1)
+            .ok()?;
+        let [end] = output.get_sized::<u32>("end", 1).ok()? else {
             return None;
         };
         let count = all.iter().position(|r| r.is_nan()).unwrap_or(all.len());
@@ -151,7 +154,7 @@ impl SolveProblem {
             x,
             residuals,
             last,
-            end: End::of(*end)?,
+            end: MethodEnd::from_number(*end)?,
         })
     }
 
@@ -167,16 +170,16 @@ impl SolveProblem {
         }
         match (claim.end, last) {
             // Nothing but the next residual could tell.
-            (End::Breakdown | End::Diverged, None) => true,
+            (MethodEnd::Breakdown | MethodEnd::Diverged, None) => true,
             (end, &last) => last == Some(end),
         }
     }
 
     /// Whether a result has to converge: plain loops do so soon enough, and what was asked for is not too little.
     fn has_to_converge(&self, b: &[f32]) -> bool {
-        let soon = |end: End, residuals: &[f64]| {
+        let soon = |end: MethodEnd, residuals: &[f64]| {
             let most = Self::SLOWER * self.most_iterations() as f64;
-            end == End::Converged && residuals.len() as f64 - 1.0 <= most
+            end == MethodEnd::Converged && residuals.len() as f64 - 1.0 <= most
         };
         let exact = self.solve::<f64>(b);
         if !soon(exact.end, &exact.residuals) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// What the entries of a matrix are, in the order of its rows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Coefficients {
+pub enum MatrixEntries {
     /// Each of them is 1.
     Pattern,
     /// Real numbers.
@@ -23,7 +23,7 @@ pub struct SparseMatrix {
     pub(super) cols: usize,
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
-    pub(super) coefficients: Coefficients,
+    pub(super) coefficients: MatrixEntries,
     pub(super) symmetry: Symmetry,
     pub(super) rounded_to_zero: usize,
 }
@@ -114,7 +114,7 @@ pub(super) fn is_rounded_to_zero(value: f64) -> bool {
 
 impl SparseMatrix {
     /// A square matrix whose rows are there, of real numbers that are rounded; its symmetry is the caller's word.
-    pub(crate) fn of_rows(
+    pub(crate) fn from_rows(
         starts: Vec<usize>,
         columns: Vec<u32>,
         values: &[f64],
@@ -126,7 +126,7 @@ impl SparseMatrix {
             cols: rows,
             starts,
             columns,
-            coefficients: Coefficients::Real(values.iter().map(|&value| value as f32).collect()),
+            coefficients: MatrixEntries::Real(values.iter().map(|&value| value as f32).collect()),
             symmetry,
             rounded_to_zero: values
                 .iter()
@@ -167,7 +167,7 @@ impl SparseMatrix {
 
     /// What the entries are.
     #[must_use]
-    pub fn coefficients(&self) -> &Coefficients {
+    pub fn coefficients(&self) -> &MatrixEntries {
         &self.coefficients
     }
 
@@ -180,13 +180,13 @@ impl SparseMatrix {
     /// Whether entries are complex, and with them vectors.
     #[must_use]
     pub fn is_complex(&self) -> bool {
-        matches!(self.coefficients, Coefficients::Complex(_))
+        matches!(self.coefficients, MatrixEntries::Complex(_))
     }
 
     /// Whether every entry is 1.
     #[must_use]
     pub fn is_pattern(&self) -> bool {
-        matches!(self.coefficients, Coefficients::Pattern)
+        matches!(self.coefficients, MatrixEntries::Pattern)
     }
 
     /// How many entries had numbers other than 0 that are 0 in single precision.
@@ -249,7 +249,7 @@ impl SparseMatrix {
     #[must_use]
     pub fn value(&self, entry: usize) -> Complex32 {
         match &self.coefficients {
-            Coefficients::Complex(values) => values.get(entry).copied().unwrap_or_default(),
+            MatrixEntries::Complex(values) => values.get(entry).copied().unwrap_or_default(),
             _ => self.real(entry).into(),
         }
     }
@@ -258,10 +258,10 @@ impl SparseMatrix {
     #[must_use]
     pub fn real(&self, entry: usize) -> f32 {
         match &self.coefficients {
-            Coefficients::Pattern if entry < self.nnz() => 1.0,
-            Coefficients::Pattern => 0.0,
-            Coefficients::Real(values) => values.get(entry).copied().unwrap_or_default(),
-            Coefficients::Complex(values) => values.get(entry).copied().unwrap_or_default().re,
+            MatrixEntries::Pattern if entry < self.nnz() => 1.0,
+            MatrixEntries::Pattern => 0.0,
+            MatrixEntries::Real(values) => values.get(entry).copied().unwrap_or_default(),
+            MatrixEntries::Complex(values) => values.get(entry).copied().unwrap_or_default().re,
         }
     }
 
@@ -298,12 +298,12 @@ impl SparseMatrix {
             }
         }
         let coefficients = match &self.coefficients {
-            Coefficients::Pattern => Coefficients::Pattern,
-            Coefficients::Real(values) => {
-                Coefficients::Real(from.iter().map(|&i| values[i]).collect())
+            MatrixEntries::Pattern => MatrixEntries::Pattern,
+            MatrixEntries::Real(values) => {
+                MatrixEntries::Real(from.iter().map(|&i| values[i]).collect())
             }
-            Coefficients::Complex(values) => {
-                Coefficients::Complex(from.iter().map(|&i| values[i]).collect())
+            MatrixEntries::Complex(values) => {
+                MatrixEntries::Complex(from.iter().map(|&i| values[i]).collect())
             }
         };
         Self {

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A method. Each begins at x = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
+pub enum SolverMethod {
     /// Conjugate gradients (Hestenes and Stiefel, 1952): for symmetric positive definite matrices.
     Cg,
     /// The same preconditioned with the diagonal (Jacobi).
@@ -15,7 +15,7 @@ pub enum Method {
     Bicgstab,
 }
 
-impl Method {
+impl SolverMethod {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Cg, Self::Pcg, Self::Bicgstab];
 
@@ -36,7 +36,7 @@ impl Method {
     }
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for SolverMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -44,7 +44,7 @@ impl fmt::Display for Method {
 
 /// How a method ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
+pub enum MethodEnd {
     /// The residual that it updates is as small as was asked for; what double precision says of it is a [`Confirmation`](super::Confirmation).
     Converged,
     /// It would have divided by 0 or, of conjugate gradients, by what is not positive: the matrix is not positive definite.
@@ -57,7 +57,7 @@ pub enum End {
     Limit,
 }
 
-impl End {
+impl MethodEnd {
     /// All of them; the place of each is its number in outputs.
     pub const ALL: [Self; 5] = [
         Self::Converged,
@@ -75,12 +75,12 @@ impl End {
 
     /// The one of that number.
     #[must_use]
-    pub fn of(number: u32) -> Option<Self> {
+    pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for MethodEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Converged => "converged",
@@ -116,9 +116,9 @@ impl Watch {
     }
 
     /// Takes note of |r| / |b|, at first and behind each iteration; says if that is the end.
-    pub fn note(&mut self, residual: f64) -> Option<End> {
+    pub fn note(&mut self, residual: f64) -> Option<MethodEnd> {
         if !residual.is_finite() {
-            return Some(End::Diverged);
+            return Some(MethodEnd::Diverged);
         }
         self.residuals.push(residual);
         let iteration = self.residuals.len() - 1;
@@ -127,10 +127,10 @@ impl Watch {
         }
         let stalled = iteration - self.best.1;
         match residual {
-            r if r <= self.tolerance => Some(End::Converged),
-            r if r >= SolveProblem::DIVERGED => Some(End::Diverged),
-            _ if iteration >= self.most_iterations => Some(End::Limit),
-            _ if stalled >= self.patience => Some(End::Stagnated),
+            r if r <= self.tolerance => Some(MethodEnd::Converged),
+            r if r >= SolveProblem::DIVERGED => Some(MethodEnd::Diverged),
+            _ if iteration >= self.most_iterations => Some(MethodEnd::Limit),
+            _ if stalled >= self.patience => Some(MethodEnd::Stagnated),
             _ => None,
         }
     }

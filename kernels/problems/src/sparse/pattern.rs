@@ -1,10 +1,10 @@
 //! Where the entries of matrices lie that are made for tests and tables: families of patterns.
 
-use super::places::Places;
+use super::places::EntryGenerator;
 use super::{MatrixError, SparseMatrix, Symmetry, Triplets};
 use crate::error::ProblemError;
 use crate::random::Random;
-use crate::size::{Parameter, Size};
+use crate::size::{Size, SizeParameter};
 use num_complex::Complex64;
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub enum Pattern {
 
 /// What the entries are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum NumberField {
     /// Real numbers.
     Real,
     /// Complex numbers.
@@ -48,7 +48,7 @@ pub enum Field {
 
 /// A matrix that is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct GeneratedMatrix {
     /// Where its entries lie.
     pub pattern: Pattern,
     /// Rows; of grids the points along an axis.
@@ -60,7 +60,7 @@ pub struct Made {
     /// Diagonals of a band: columns to the right of the main one.
     pub diagonals: Vec<i64>,
     /// What the entries are.
-    pub field: Field,
+    pub field: NumberField,
     /// Whether the sizes of a row's other entries add up to less than that on its diagonal, which is positive then (and there, whatever the pattern).
     pub dominant: bool,
     /// What random places and numbers it has.
@@ -68,19 +68,19 @@ pub struct Made {
 }
 
 /// Parameters of the size of a made matrix that all problems with one have.
-pub(super) const EACH: Parameter = Parameter::new(
+pub(super) const EACH: SizeParameter = SizeParameter::new(
     "each",
     5,
     "entries of a row; of fem unknowns of a point, 3 to 6",
 );
 /// See [`EACH`].
-pub(super) const DIAGONALS: Parameter = Parameter::word(
+pub(super) const DIAGONALS: SizeParameter = SizeParameter::word(
     "diagonals",
     "-2,-1,0,1,2",
     "diagonals of a band, to the right of the main one",
 );
 /// See [`EACH`].
-pub(super) const SEED: Parameter = Parameter::new("seed", 1, "seed of places and values");
+pub(super) const SEED: SizeParameter = SizeParameter::new("seed", 1, "seed of places and values");
 
 /// Entries at most of what is made.
 const MOST_ENTRIES: u64 = 1 << 28;
@@ -146,7 +146,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl Field {
+impl NumberField {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Real, Self::Complex, Self::Pattern];
 
@@ -161,7 +161,7 @@ impl Field {
     }
 }
 
-impl Made {
+impl GeneratedMatrix {
     /// A pattern with real numbers, five entries a row (unknowns a point), a band of five diagonals, seed 1.
     #[must_use]
     pub fn new(pattern: Pattern, n: usize) -> Self {
@@ -171,7 +171,7 @@ impl Made {
             cols: 0,
             each: 5,
             diagonals: (-2..=2).collect(),
-            field: Field::Real,
+            field: NumberField::Real,
             dominant: false,
             seed: 1,
         }
@@ -181,7 +181,7 @@ impl Made {
     ///
     /// # Errors
     /// Another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let pattern = Pattern::find(size.word("pattern")?);
         let pattern = pattern.ok_or_else(|| {
             size.wrong(
@@ -190,7 +190,7 @@ impl Made {
             )
         })?;
         let field = size.word("field")?;
-        let field = Field::ALL.into_iter().find(|f| f.name() == field);
+        let field = NumberField::ALL.into_iter().find(|f| f.name() == field);
         let field = field.ok_or_else(|| size.wrong("field", "real, complex or pattern"))?;
         let diagonals = size.word("diagonals")?.split(',').map(str::parse);
         let diagonals: Result<Vec<i64>, _> = diagonals.collect();
@@ -214,12 +214,12 @@ impl Made {
     pub fn size(&self) -> Size {
         let diagonals: Vec<String> = self.diagonals.iter().map(i64::to_string).collect();
         Size::new(&[("pattern", self.pattern.name())])
-            .with("n", self.n)
-            .with("cols", self.cols)
-            .with("each", self.each)
-            .with("diagonals", diagonals.join(","))
-            .with("field", self.field.name())
-            .with("seed", self.seed)
+            .add_value("n", self.n)
+            .add_value("cols", self.cols)
+            .add_value("each", self.each)
+            .add_value("diagonals", diagonals.join(","))
+            .add_value("field", self.field.name())
+            .add_value("seed", self.seed)
     }
 
     /// The number of rows, if there are so many.
@@ -283,7 +283,7 @@ impl Made {
                 format!("at most {cols}, the columns"),
             );
         }
-        let places = Places {
+        let places = EntryGenerator {
             rows,
             cols,
             made: self,
@@ -294,7 +294,7 @@ impl Made {
         if self.dominant {
             places.retain(|(i, j)| i != j);
         }
-        if self.field == Field::Pattern && !self.dominant {
+        if self.field == NumberField::Pattern && !self.dominant {
             let made = SparseMatrix::from_triplets(rows, cols, &Triplets::Pattern(places))?;
             return Ok(if symmetric {
                 made.declared(Symmetry::Symmetric)?
@@ -310,18 +310,18 @@ impl Made {
                 continue;
             }
             let drawn = match self.field {
-                Field::Complex => {
+                NumberField::Complex => {
                     let z = random.complex();
                     Complex64::new(z.re.into(), z.im.into())
                 }
-                Field::Real | Field::Pattern => f64::from(random.uniform()).into(),
+                NumberField::Real | NumberField::Pattern => f64::from(random.uniform()).into(),
             };
             // What comes before a diagonal that dominates is negative, as with a discretised Laplacian.
             let value = match self.dominant {
                 true => -drawn.norm(),
                 false => 0.0,
             };
-            let value = if self.dominant && self.field == Field::Real {
+            let value = if self.dominant && self.field == NumberField::Real {
                 value.into()
             } else {
                 drawn
@@ -338,8 +338,8 @@ impl Made {
             entries.extend(diagonal.map(|(size, i)| (i, i, Complex64::from(size * 1.01 + 0.01))));
         }
         let triplets = match self.field {
-            Field::Complex => Triplets::Complex(entries),
-            Field::Real | Field::Pattern => {
+            NumberField::Complex => Triplets::Complex(entries),
+            NumberField::Real | NumberField::Pattern => {
                 Triplets::Real(entries.into_iter().map(|(i, j, z)| (i, j, z.re)).collect())
             }
         };

@@ -1,21 +1,21 @@
 //! The places of the entries of patterns.
 
-use super::pattern::{Made, Pattern};
+use super::pattern::{GeneratedMatrix, Pattern};
 use crate::random::Random;
 use std::collections::BTreeSet;
 
 /// A matrix of so many rows and columns.
-pub(super) struct Places<'a> {
+pub(super) struct EntryGenerator<'a> {
     pub(super) rows: usize,
     pub(super) cols: usize,
-    pub(super) made: &'a Made,
+    pub(super) made: &'a GeneratedMatrix,
 }
 
 /// The highest of the powers by which the columns of [`Pattern::PowerLaw`] crowd, and the exponent of its rows' lengths.
 const CROWDING: f64 = 3.0;
 const LENGTHS: f64 = 0.6;
 
-impl Places<'_> {
+impl EntryGenerator<'_> {
     /// All places, each once.
     pub(super) fn all(&self, random: &mut Random) -> Vec<(u32, u32)> {
         let n = self.made.n;

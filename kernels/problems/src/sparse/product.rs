@@ -1,14 +1,14 @@
 //! A sparse matrix times vectors.
 
 use super::pattern::{DIAGONALS, EACH, SEED};
-use super::{Made, SparseMatrix};
+use super::{GeneratedMatrix, SparseMatrix};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
-use crate::reference::{Exact, Expected, Reference};
-use crate::size::{Parameter, Size};
+use crate::reference::{Exact, ExpectedArray, Reference};
+use crate::size::{Size, SizeParameter};
 use crate::{ROUNDING, TINIEST, widen};
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
@@ -26,19 +26,19 @@ pub struct SpmvProblem {
 
 impl SpmvProblem {
     /// What a size of a matrix that is made consists of, and how many vectors it is multiplied with.
-    pub const PARAMETERS: [Parameter; 8] = [
-        Parameter::word(
+    pub const PARAMETERS: [SizeParameter; 8] = [
+        SizeParameter::word(
             "pattern",
             "band",
             "band, grid5, grid7, grid27, fem, random, power-law, dense-row, dense-column, empty or mesh",
         ),
-        Parameter::new("n", 1000, "rows; of grids points along an axis"),
-        Parameter::new("cols", 0, "columns; 0 for as many as rows"),
+        SizeParameter::new("n", 1000, "rows; of grids points along an axis"),
+        SizeParameter::new("cols", 0, "columns; 0 for as many as rows"),
         EACH,
         DIAGONALS,
-        Parameter::word("field", "real", "real, complex or pattern"),
+        SizeParameter::word("field", "real", "real, complex or pattern"),
         SEED,
-        Parameter::new("vectors", 1, "vectors that are multiplied"),
+        SizeParameter::new("vectors", 1, "vectors that are multiplied"),
     ];
 
     /// The products of a matrix with `vectors` vectors.
@@ -59,17 +59,17 @@ impl SpmvProblem {
     ///
     /// # Errors
     /// Another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
-        let made = Made::of_size(size)?;
-        Self::made(&made, size.positive("vectors")?)
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
+        let made = GeneratedMatrix::from_size(size)?;
+        Self::from_generated(&made, size.positive("vectors")?)
     }
 
     /// A matrix that is made times so many vectors.
     ///
     /// # Errors
     /// There is no such matrix, or see [`SpmvProblem::new`].
-    pub fn made(made: &Made, vectors: usize) -> Result<Self, ProblemError> {
-        let size = made.size().with("vectors", vectors);
+    pub fn from_generated(made: &GeneratedMatrix, vectors: usize) -> Result<Self, ProblemError> {
+        let size = made.size().add_value("vectors", vectors);
         Self::sized(Arc::new(made.matrix()?), vectors, size)
     }
 
@@ -146,22 +146,34 @@ impl Problem for SpmvProblem {
         self.size.clone()
     }
 
-    fn inputs(&self) -> Vec<Form> {
-        vec![Form::new("x", self.kind(), &self.shape(self.matrix.cols()))]
+    fn inputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new(
+            "x",
+            self.kind(),
+            &self.shape(self.matrix.cols()),
+        )]
     }
 
-    fn outputs(&self) -> Vec<Form> {
-        vec![Form::new("y", self.kind(), &self.shape(self.matrix.rows()))]
+    fn outputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new(
+            "y",
+            self.kind(),
+            &self.shape(self.matrix.rows()),
+        )]
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let count = self.matrix.cols() * self.vectors;
         let (row, shape) = (count, self.shape(self.matrix.cols()));
         let mut random = Random::new(seed);
         let most = self.most();
         match self.matrix.is_complex() {
-            true => Data::of("x", &shape, case.complexes(&mut random, count, row, most)),
-            false => Data::of("x", &shape, case.floats(&mut random, count, row, most)),
+            true => {
+                NamedArrays::from_array("x", &shape, case.complexes(&mut random, count, row, most))
+            }
+            false => {
+                NamedArrays::from_array("x", &shape, case.floats(&mut random, count, row, most))
+            }
         }
     }
 
@@ -169,13 +181,13 @@ impl Problem for SpmvProblem {
         &Case::ALL
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let count = self.matrix.cols() * self.vectors;
         let (exact, allowed) = match self.matrix.is_complex() {
-            true => self.complex(input.sized::<Complex32>("x", count)?),
-            false => self.real(input.sized::<f32>("x", count)?),
+            true => self.complex(input.get_sized::<Complex32>("x", count)?),
+            false => self.real(input.get_sized::<f32>("x", count)?),
         };
-        Ok(Reference::of(Expected {
+        Ok(Reference::from_array(ExpectedArray {
             name: "y",
             shape: self.shape(self.matrix.rows()),
             exact,

@@ -1,22 +1,22 @@
 //! A x = b by an iterative method: the problem, and how a result is judged.
 
-use super::method::{End, Method, Watch};
+use super::method::{MethodEnd, SolverMethod, Watch};
 use super::pattern::{DIAGONALS, EACH, SEED};
-use super::{Made, Pattern, SparseMatrix, Symmetry};
+use super::{GeneratedMatrix, Pattern, SparseMatrix, Symmetry};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind, Values};
+use crate::data::{DataError, Kind, NamedArrays, Values};
 use crate::error::ProblemError;
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
-use crate::reference::{Exact, Expected, Reference};
-use crate::size::{Parameter, Size};
+use crate::reference::{Exact, ExpectedArray, Reference};
+use crate::size::{Size, SizeParameter};
 use crate::verdict::Verdict;
 use std::sync::Arc;
 
 /// The solution of A x = b by an iterative method.
 ///
 /// The input is `b`. The outputs are `x`; `residuals`: |r| / |b| of the residual that the method updates, at first and behind each iteration,
-/// and NaN for iterations that were not made; and `end`: the [number](End::number) of its end.
+/// and NaN for iterations that were not made; and `end`: the [number](MethodEnd::number) of its end.
 ///
 /// # How a result is judged
 ///
@@ -34,7 +34,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveProblem {
     matrix: Arc<SparseMatrix>,
-    method: Method,
+    method: SolverMethod,
     tolerance: f64,
     most_iterations: usize,
     size: Size,
@@ -58,20 +58,20 @@ impl SolveProblem {
     pub const SLOWER: f64 = 0.5;
 
     /// What a size of a matrix that is made and solved with consists of.
-    pub const PARAMETERS: [Parameter; 9] = [
-        Parameter::word("pattern", "grid5", "as of spmv; a band is not symmetric"),
-        Parameter::new("n", 30, "rows; of grids points along an axis"),
+    pub const PARAMETERS: [SizeParameter; 9] = [
+        SizeParameter::word("pattern", "grid5", "as of spmv; a band is not symmetric"),
+        SizeParameter::new("n", 30, "rows; of grids points along an axis"),
         EACH,
         DIAGONALS,
-        Parameter::word("field", "real", "real, or pattern"),
+        SizeParameter::word("field", "real", "real, or pattern"),
         SEED,
-        Parameter::word("method", "cg", "cg, pcg or bicgstab"),
-        Parameter::word(
+        SizeParameter::word("method", "cg", "cg, pcg or bicgstab"),
+        SizeParameter::word(
             "tolerance",
             "1e-5",
             "residual to be reached, relative to the right-hand side",
         ),
-        Parameter::new("iterations", 300, "iterations at most"),
+        SizeParameter::new("iterations", 300, "iterations at most"),
     ];
 
     /// A method for a matrix, until the residual is `tolerance` times |b|.
@@ -81,20 +81,20 @@ impl SolveProblem {
     /// and below 1; no iterations or more than 2^20.
     pub fn new(
         matrix: Arc<SparseMatrix>,
-        method: Method,
+        method: SolverMethod,
         tolerance: f64,
         most_iterations: usize,
     ) -> Result<Self, ProblemError> {
         let size = Size::new(&[("rows", matrix.rows()), ("nnz", matrix.nnz())])
-            .with("method", method.name())
-            .with("tolerance", tolerance.to_string())
-            .with("iterations", most_iterations);
+            .add_value("method", method.name())
+            .add_value("tolerance", tolerance.to_string())
+            .add_value("iterations", most_iterations);
         Self::sized(matrix, method, tolerance, most_iterations, size)
     }
 
     fn sized(
         matrix: Arc<SparseMatrix>,
-        method: Method,
+        method: SolverMethod,
         tolerance: f64,
         most_iterations: usize,
         size: Size,
@@ -114,7 +114,7 @@ impl SolveProblem {
                 "real numbers",
             ));
         }
-        if method != Method::Bicgstab && matrix.symmetry() != Symmetry::Symmetric {
+        if method != SolverMethod::Bicgstab && matrix.symmetry() != Symmetry::Symmetric {
             return Err(ProblemError::odd(
                 "the matrix of conjugate gradients",
                 matrix.symmetry(),
@@ -138,7 +138,7 @@ impl SolveProblem {
                 expected,
             ));
         }
-        if method == Method::Pcg
+        if method == SolverMethod::Pcg
             && let Some(row) = matrix.diagonal().iter().position(|&d| d == 0.0)
         {
             return Err(ProblemError::odd(
@@ -160,19 +160,19 @@ impl SolveProblem {
     ///
     /// # Errors
     /// See [`SolveProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
-        let whole = size.clone().with("cols", 0usize);
-        let made = Made {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
+        let whole = size.clone().add_value("cols", 0usize);
+        let made = GeneratedMatrix {
             dominant: true,
-            ..Made::of_size(&whole)?
+            ..GeneratedMatrix::from_size(&whole)?
         };
-        let method = Method::find(size.word("method")?);
+        let method = SolverMethod::find(size.word("method")?);
         let method = method.ok_or_else(|| size.wrong("method", "cg, pcg or bicgstab"))?;
         let tolerance = size.word("tolerance")?.parse();
         let tolerance =
             tolerance.map_err(|_| size.wrong("tolerance", "a number above 0 and below 1"))?;
         let most_iterations = size.positive("iterations")?;
-        if made.pattern == Pattern::Band && method != Method::Bicgstab {
+        if made.pattern == Pattern::Band && method != SolverMethod::Bicgstab {
             return Err(size
                 .wrong("pattern", "a symmetric one for conjugate gradients")
                 .into());
@@ -194,7 +194,7 @@ impl SolveProblem {
 
     /// The method.
     #[must_use]
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> SolverMethod {
         self.method
     }
 
@@ -226,7 +226,7 @@ impl SolveProblem {
     /// there is no 0 on it.
     #[must_use]
     pub fn preconditioner(&self) -> Option<Vec<f32>> {
-        if self.method == Method::Cg {
+        if self.method == SolverMethod::Cg {
             return None;
         }
         let diagonal = self.matrix.diagonal();
@@ -236,12 +236,12 @@ impl SolveProblem {
 
     /// The arrays of an output: residuals are filled up with NaN.
     #[must_use]
-    pub fn output(&self, x: Vec<f32>, residuals: &[f64], end: End) -> Data {
+    pub fn output(&self, x: Vec<f32>, residuals: &[f64], end: MethodEnd) -> NamedArrays {
         let mut all = residuals.to_vec();
         all.resize(self.most_iterations + 1, f64::NAN);
-        Data::of("x", &[x.len()], x)
-            .with("residuals", &[self.most_iterations + 1], all)
-            .with("end", &[1], vec![end.number()])
+        NamedArrays::from_array("x", &[x.len()], x)
+            .add_array("residuals", &[self.most_iterations + 1], all)
+            .add_array("end", &[1], vec![end.number()])
     }
 }
 
@@ -276,15 +276,15 @@ impl Problem for SolveProblem {
         self.size.clone()
     }
 
-    fn inputs(&self) -> Vec<Form> {
-        vec![Form::new("b", Kind::F32, &[self.matrix.rows()])]
+    fn inputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("b", Kind::F32, &[self.matrix.rows()])]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         vec![
-            Form::new("x", Kind::F32, &[self.matrix.rows()]),
-            Form::new("residuals", Kind::F64, &[self.most_iterations + 1]),
-            Form::new("end", Kind::U32, &[1]),
+            ArrayForm::new("x", Kind::F32, &[self.matrix.rows()]),
+            ArrayForm::new("residuals", Kind::F64, &[self.most_iterations + 1]),
+            ArrayForm::new("end", Kind::U32, &[1]),
         ]
     }
 
@@ -293,20 +293,20 @@ impl Problem for SolveProblem {
         &Case::FINITE
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let n = self.matrix.rows();
         let b = case.floats(&mut Random::new(seed), n, n, 30);
-        Data::of("b", &[n], b)
+        NamedArrays::from_array("b", &[n], b)
     }
 
     /// What double precision makes of it. No result has to be that, see [`SolveProblem`].
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let n = self.matrix.rows();
-        let b = input.sized::<f32>("b", n)?;
+        let b = input.get_sized::<f32>("b", n)?;
         let exact = self.solve::<f64>(b);
         let mut residuals = exact.residuals;
         residuals.resize(self.most_iterations + 1, f64::NAN);
-        let array = |name, shape: usize, exact| Expected {
+        let array = |name, shape: usize, exact| ExpectedArray {
             name,
             shape: vec![shape],
             exact,
@@ -328,12 +328,12 @@ impl Problem for SolveProblem {
     }
 
     /// See [`SolveProblem`]. `rms` is the true residual.
-    fn judge(&self, input: &Data, output: &Data) -> Verdict {
+    fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         self.judged(input, output)
     }
 
     /// Both have to be right by themselves.
-    fn agree(&self, input: &Data, one: &Data, other: &Data) -> Verdict {
+    fn agree(&self, input: &NamedArrays, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let [one, other] = [one, other].map(|output| self.judge(input, output));
         match one.worst >= other.worst || one.worst.is_nan() {
             true => one,

@@ -1,6 +1,6 @@
 //! What a matrix and its transpose have to do with each other.
 
-use super::{Coefficients, MatrixError, SparseMatrix};
+use super::{MatrixEntries, MatrixError, SparseMatrix};
 use num_complex::Complex32;
 use std::fmt;
 
@@ -120,9 +120,9 @@ impl SparseMatrix {
                     Symmetry::Skew => j < i,
                 };
                 values += match (&self.coefficients, known) {
-                    (Coefficients::Pattern, _) | (_, false) => 0,
-                    (Coefficients::Real(_), true) => 1,
-                    (Coefficients::Complex(_), true) => parts.count(),
+                    (MatrixEntries::Pattern, _) | (_, false) => 0,
+                    (MatrixEntries::Real(_), true) => 1,
+                    (MatrixEntries::Complex(_), true) => parts.count(),
                 };
             }
         }

@@ -1,7 +1,7 @@
 //! Matrices from entries in any order.
 
 use super::matrix::is_rounded_to_zero;
-use super::{Coefficients, MatrixError, SparseMatrix, Symmetry};
+use super::{MatrixEntries, MatrixError, SparseMatrix, Symmetry};
 use num_complex::{Complex32, Complex64};
 
 /// Rows or columns at most: columns are numbers of 32 bits.
@@ -195,8 +195,8 @@ impl SparseMatrix {
                     sums,
                 } = sorted(rows, cols, entries)?;
                 let coefficients = match columns.len() == entries.len() {
-                    true => Coefficients::Pattern,
-                    false => Coefficients::Real(single(&sums)?),
+                    true => MatrixEntries::Pattern,
+                    false => MatrixEntries::Real(single(&sums)?),
                 };
                 made(starts, columns, coefficients, 0)
             }
@@ -207,7 +207,7 @@ impl SparseMatrix {
                     sums,
                 } = sorted(rows, cols, entries)?;
                 let zeros = vanished(&sums);
-                made(starts, columns, Coefficients::Real(single(&sums)?), zeros)
+                made(starts, columns, MatrixEntries::Real(single(&sums)?), zeros)
             }
             Triplets::Complex(entries) => {
                 let Sorted {
@@ -222,7 +222,7 @@ impl SparseMatrix {
                 rounded.extend(single);
                 let parts = |z: &&Complex64| is_rounded_to_zero(z.re) || is_rounded_to_zero(z.im);
                 let zeros = sums.iter().filter(parts).count();
-                made(starts, columns, Coefficients::Complex(rounded), zeros)
+                made(starts, columns, MatrixEntries::Complex(rounded), zeros)
             }
         })
     }

@@ -61,14 +61,14 @@ impl fmt::Display for Edge {
 
 /// A neighbour, or the element itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct StencilPoint {
     /// How far it is along planes, rows and columns: -1, 0 or 1 each.
     pub offset: [i8; 3],
     /// What it is multiplied by, unless every element of the array has coefficients of its own.
     pub coefficient: f32,
 }
 
-impl Point {
+impl StencilPoint {
     /// Along how many axes it lies elsewhere: 0 the element itself, 1 across a face of it, 2 an edge, 3 a corner.
     #[must_use]
     pub fn class(&self) -> usize {
@@ -78,17 +78,17 @@ impl Point {
 
 /// The points of a stencil within a distance of 1 along each of two or three axes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stencil {
+pub struct StencilShape {
     axes: usize,
-    points: Vec<Point>,
+    points: Vec<StencilPoint>,
 }
 
-impl Stencil {
+impl StencilShape {
     /// A stencil for arrays of so many axes, two or three.
     ///
     /// # Errors
     /// Another number of axes, no points or the same one twice, offsets beyond 1, or coefficients that are not finite.
-    pub fn new(axes: usize, points: Vec<Point>) -> Result<Self, ProblemError> {
+    pub fn new(axes: usize, points: Vec<StencilPoint>) -> Result<Self, ProblemError> {
         if !(2..=3).contains(&axes) {
             return Err(ProblemError::odd("the axes of a stencil", axes, "2 or 3"));
         }
@@ -128,11 +128,11 @@ impl Stencil {
     }
 
     /// The stencils that have names by their points: 5 (faces) and 9 (all) of two axes, 7 (faces), 19 (no corners) and 27 (all) of three. The
-    /// coefficients are one for each [class](Point::class) of points, or those of a mean if none are given; points come in the order of their offsets.
+    /// coefficients are one for each [class](StencilPoint::class) of points, or those of a mean if none are given; points come in the order of their offsets.
     ///
     /// # Errors
     /// Another number of points, or of coefficients than it has classes.
-    pub fn of_classes(points: usize, coefficients: Option<&[f32]>) -> Result<Self, ProblemError> {
+    pub fn from_classes(points: usize, coefficients: Option<&[f32]>) -> Result<Self, ProblemError> {
         let (axes, most, usual): (usize, usize, &[f32]) = match points {
             5 => (2, 1, &[0.4, 0.15]),
             9 => (2, 2, &[0.2, 0.15, 0.05]),
@@ -164,7 +164,7 @@ impl Stencil {
         let mut all = Vec::new();
         for at in 0..MOST {
             let offset = [at / 9, at / 3 % 3, at % 3].map(|d| d as i8 - 1);
-            let mut point = Point {
+            let mut point = StencilPoint {
                 offset,
                 coefficient: 0.0,
             };
@@ -185,11 +185,11 @@ impl Stencil {
 
     /// Its points, in the order in which they were given.
     #[must_use]
-    pub fn points(&self) -> &[Point] {
+    pub fn points(&self) -> &[StencilPoint] {
         &self.points
     }
 
-    /// Whether it is one of [`Stencil::of_classes`], in whatever order its points are.
+    /// Whether it is one of [`StencilShape::from_classes`], in whatever order its points are.
     #[must_use]
     pub fn is_of_classes(&self) -> bool {
         let mut classes: [Option<f32>; 4] = [None; 4];
@@ -197,7 +197,7 @@ impl Stencil {
             let class = &mut classes[point.class()];
             *class.get_or_insert(point.coefficient) == point.coefficient
         });
-        let counts = Self::of_classes(self.points.len(), None);
+        let counts = Self::from_classes(self.points.len(), None);
         alike
             && counts.is_ok_and(|usual| {
                 usual.axes == self.axes

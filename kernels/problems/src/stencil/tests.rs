@@ -1,12 +1,12 @@
 use super::*;
 
 fn problem(shape: &[usize], points: usize, edge: Edge, steps: usize) -> StencilProblem {
-    let stencil = Stencil::of_classes(points, None).unwrap();
+    let stencil = StencilShape::from_classes(points, None).unwrap();
     StencilProblem::new(shape, stencil, edge, steps).unwrap()
 }
 
 fn exact(problem: &StencilProblem, u: &[f32]) -> Vec<f64> {
-    let input = Data::of("u", problem.shape(), u.to_vec());
+    let input = NamedArrays::from_array("u", problem.shape(), u.to_vec());
     let reference = problem.reference(&input).unwrap();
     match &reference.arrays[0].exact {
         Exact::Real(values) => values.clone(),
@@ -58,7 +58,7 @@ fn coefficients_of_elements_are_row_by_row() {
             c.extend([point.coefficient; 4]);
         }
     }
-    let both = input.clone().with("c", &[2, 3, 7, 4], c);
+    let both = input.clone().add_array("c", &[2, 3, 7, 4], c);
     assert_eq!(
         one.reference(&input).unwrap(),
         many.reference(&both).unwrap()
@@ -73,18 +73,18 @@ fn what_is_off_is_noticed() {
         .iter()
         .map(|&v| v as f32)
         .collect();
-    let judge = |v: Vec<f32>| problem.judge(&input, &Data::of("v", &[4, 5, 6], v));
-    assert!(judge(exact.clone()).holds());
+    let judge = |v: Vec<f32>| problem.judge(&input, &NamedArrays::from_array("v", &[4, 5, 6], v));
+    assert!(judge(exact.clone()).is_within_tolerance());
     let mut wrong = exact;
     wrong[17] += 2e-5;
-    assert!(!judge(wrong).holds());
+    assert!(!judge(wrong).is_within_tolerance());
 }
 
 #[test]
 fn stencils_that_are_none_are_refused() {
-    assert!(Stencil::of_classes(6, None).is_err());
-    assert!(Stencil::of_classes(7, Some(&[1.0])).is_err());
-    let point = |offset, coefficient| Point {
+    assert!(StencilShape::from_classes(6, None).is_err());
+    assert!(StencilShape::from_classes(7, Some(&[1.0])).is_err());
+    let point = |offset, coefficient| StencilPoint {
         offset,
         coefficient,
     };
@@ -95,14 +95,14 @@ fn stencils_that_are_none_are_refused() {
         vec![point([0, 0, 0], f32::NAN)],
         vec![point([0, 0, 1], 1.0), point([0, 0, 1], 2.0)],
     ] {
-        assert!(Stencil::new(2, points).is_err());
+        assert!(StencilShape::new(2, points).is_err());
     }
-    let star = Stencil::of_classes(7, None).unwrap();
+    let star = StencilShape::from_classes(7, None).unwrap();
     assert!(star.is_of_classes());
     assert!(StencilProblem::new(&[4, 4], star.clone(), Edge::Zero, 1).is_err());
     assert!(StencilProblem::new(&[4, 4, 0], star.clone(), Edge::Zero, 1).is_err());
     assert!(StencilProblem::new(&[4, 4, 4], star, Edge::Zero, 0).is_err());
-    let shifted = Stencil::new(2, vec![point([0, 1, 0], 1.0)]).unwrap();
+    let shifted = StencilShape::new(2, vec![point([0, 1, 0], 1.0)]).unwrap();
     assert!(!shifted.is_of_classes());
 }
 
@@ -113,11 +113,17 @@ fn errors_below_single_precision_are_small() {
     let input = problem.input(Case::Random, 1);
     let exact = exact(&problem, input.get("u").unwrap());
     assert!(exact.iter().all(|x| x.abs() < 1e-50));
-    let zeros = Data::of("v", &[3, 3], vec![0.0f32; 9]);
+    let zeros = NamedArrays::from_array("v", &[3, 3], vec![0.0f32; 9]);
     let verdict = problem.judge(&input, &zeros);
-    assert!(verdict.holds() && verdict.rms < 1e-10, "{verdict:?}");
+    assert!(
+        verdict.is_within_tolerance() && verdict.rms < 1e-10,
+        "{verdict:?}"
+    );
     // An error that is seen in single precision is one.
-    let wrong = Data::of("v", &[3, 3], vec![1e-37f32; 9]);
+    let wrong = NamedArrays::from_array("v", &[3, 3], vec![1e-37f32; 9]);
     let verdict = problem.judge(&input, &wrong);
-    assert!(!verdict.holds() && verdict.rms > 1.0, "{verdict:?}");
+    assert!(
+        !verdict.is_within_tolerance() && verdict.rms > 1.0,
+        "{verdict:?}"
+    );
 }

@@ -2,10 +2,10 @@
 
 use super::{operations, stream, unit};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
-use crate::reference::{Exact, Expected, Reference};
+use crate::problem::{ArrayForm, Problem};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use crate::{ROUNDING, TINIEST};
 use num_complex::Complex64;
@@ -28,7 +28,7 @@ operations! {
         /// x y of complex numbers: three roundings of numbers that are at most |x| |y|.
         ComplexMultiply,
         /// Every row of x times these coefficients, one for each float of a row.
-        Window(Vec<f32> = super::Window::Hann.coefficients(1024)),
+        Window(Vec<f32> = super::WindowFunction::Hann.coefficients(1024)),
         /// |z|^2 of complex z, to 1.5 units of the last place.
         Power,
         /// |z| of complex z, to 2 units; |z|^2 has to be a normal number or 0.
@@ -173,7 +173,7 @@ impl MapProblem {
     ///
     /// # Errors
     /// See [`MapProblem::new`]; another size.
-    pub fn of_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
         let op = MapOp::find(name);
         let op = op.ok_or_else(|| size.wrong("op", "the name of an operation on every element"))?;
         Self::new(op, size.positive("n")?)
@@ -219,15 +219,15 @@ impl Problem for MapProblem {
         Size::new(&[("n", self.len)])
     }
 
-    fn inputs(&self) -> Vec<Form> {
+    fn inputs(&self) -> Vec<ArrayForm> {
         let names = ["x", "y"].into_iter().take(self.op.inputs());
         names
-            .map(|name| Form::new(name, Kind::F32, &self.shape(1)))
+            .map(|name| ArrayForm::new(name, Kind::F32, &self.shape(1)))
             .collect()
     }
 
-    fn outputs(&self) -> Vec<Form> {
-        vec![Form::new("z", Kind::F32, &self.shape(self.op.ratio()))]
+    fn outputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("z", Kind::F32, &self.shape(self.op.ratio()))]
     }
 
     fn cases(&self) -> &'static [Case] {
@@ -237,25 +237,25 @@ impl Problem for MapProblem {
         }
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let arrays = self.inputs().into_iter().zip(0..);
-        arrays.fold(Data::default(), |data, (form, index)| {
+        arrays.fold(NamedArrays::default(), |data, (form, index)| {
             // A row has no meaning for most operations; outliers and impulses are to be several.
             let row = self.len.min(1024);
             let values = case.floats(&mut stream(seed, index), self.len, row, 55);
-            data.with(form.name, &form.shape, values)
+            data.add_array(form.name, &form.shape, values)
         })
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
-        let x = input.sized::<f32>("x", self.len)?;
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        let x = input.get_sized::<f32>("x", self.len)?;
         let y = match self.op.inputs() {
             1 => &[],
-            _ => input.sized::<f32>("y", self.len)?,
+            _ => input.get_sized::<f32>("y", self.len)?,
         };
         let floats = 0..self.len / self.op.ratio();
         let (exact, allowed) = floats.map(|i| self.op.exact(i, x, y)).unzip();
-        Ok(Reference::of(Expected {
+        Ok(Reference::from_array(ExpectedArray {
             name: "z",
             shape: self.shape(self.op.ratio()),
             exact: Exact::Real(exact),
@@ -282,12 +282,22 @@ mod tests {
                 };
                 let shape = &exact.arrays[0].shape;
                 let mut z: Vec<f32> = values.iter().map(|&z| z as f32).collect();
-                let judge = |z: &[f32]| problem.judge(&input, &Data::of("z", shape, z.to_vec()));
-                assert!(judge(&z).holds(), "{} {case}", problem.title());
+                let judge = |z: &[f32]| {
+                    problem.judge(&input, &NamedArrays::from_array("z", shape, z.to_vec()))
+                };
+                assert!(
+                    judge(&z).is_within_tolerance(),
+                    "{} {case}",
+                    problem.title()
+                );
                 // Ten times what is allowed.
                 let off = 10.0 * exact.arrays[0].allowed[7] + f64::from(z[7]);
                 z[7] = if z[7].is_finite() { off as f32 } else { 0.0 };
-                assert!(!judge(&z).holds(), "{} {case}", problem.title());
+                assert!(
+                    !judge(&z).is_within_tolerance(),
+                    "{} {case}",
+                    problem.title()
+                );
             }
         }
     }

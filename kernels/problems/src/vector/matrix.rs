@@ -2,11 +2,11 @@
 
 use super::{stream, sum_error};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
-use crate::reference::{Exact, Expected, Reference};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use crate::widen;
 use num_complex::{Complex32, Complex64};
@@ -60,7 +60,7 @@ impl BeamProblem {
     ///
     /// # Errors
     /// See [`BeamProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [elements, beams, snapshots] = size.all_positive(["elements", "beams", "snapshots"])?;
         let weights = elements.checked_mul(beams).filter(|&n| n <= MOST_WEIGHTS);
         let weights = weights.ok_or_else(|| size.wrong("beams", "those of a smaller matrix"))?;
@@ -126,31 +126,31 @@ impl Problem for BeamProblem {
         ])
     }
 
-    fn inputs(&self) -> Vec<Form> {
+    fn inputs(&self) -> Vec<ArrayForm> {
         let shape = [self.snapshots, self.elements];
-        vec![Form::new("x", Kind::Complex64, &shape)]
+        vec![ArrayForm::new("x", Kind::Complex64, &shape)]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         let shape = [self.snapshots, self.beams()];
-        vec![Form::new("y", Kind::Complex64, &shape)]
+        vec![ArrayForm::new("y", Kind::Complex64, &shape)]
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let (row, shape) = (self.elements, [self.snapshots, self.elements]);
         let most = 100 - row.next_power_of_two().ilog2() as i32;
         let x = case.complexes(&mut stream(seed, 0), self.snapshots * row, row, most);
-        Data::of("x", &shape, x)
+        NamedArrays::from_array("x", &shape, x)
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
-        let x = input.sized::<Complex32>("x", self.snapshots * self.elements)?;
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        let x = input.get_sized::<Complex32>("x", self.snapshots * self.elements)?;
         let rows = || self.weights.chunks(self.elements);
         let vectors = x.chunks(self.elements);
         let all = vectors
             .flat_map(|x| rows().map(move |w| dot(w.iter().copied().zip(x.iter().copied()))));
         let (exact, allowed) = all.unzip();
-        Ok(Reference::of(Expected {
+        Ok(Reference::from_array(ExpectedArray {
             name: "y",
             shape: vec![self.snapshots, self.beams()],
             exact: Exact::Complex(exact),

@@ -2,10 +2,10 @@
 
 use super::{matrix::dot, stream};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
-use crate::reference::{Exact, Expected, Reference};
+use crate::problem::{ArrayForm, Problem};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use num_complex::Complex32;
 
@@ -38,7 +38,7 @@ impl ProductProblem {
     ///
     /// # Errors
     /// See [`ProductProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [m, k, n, count] = size.all_positive(["m", "k", "n", "count"])?;
         Self::new([m, k, n], count)
     }
@@ -71,32 +71,33 @@ impl Problem for ProductProblem {
         Size::new(&[("m", m), ("k", k), ("n", n), ("count", self.count)])
     }
 
-    fn inputs(&self) -> Vec<Form> {
+    fn inputs(&self) -> Vec<ArrayForm> {
         let ([m, k, n], count) = (self.sides, self.count);
-        let form = |name, rows, columns| Form::new(name, Kind::Complex64, &[count, rows, columns]);
+        let form =
+            |name, rows, columns| ArrayForm::new(name, Kind::Complex64, &[count, rows, columns]);
         vec![form("a", m, k), form("b", k, n)]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         let [m, _, n] = self.sides;
-        vec![Form::new("c", Kind::Complex64, &[self.count, m, n])]
+        vec![ArrayForm::new("c", Kind::Complex64, &[self.count, m, n])]
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let arrays = self.inputs().into_iter().zip(0..);
-        arrays.fold(Data::default(), |data, (form, index)| {
+        arrays.fold(NamedArrays::default(), |data, (form, index)| {
             let count: usize = form.shape.iter().product();
             let row = count / self.count;
             let most = 55 - row.next_power_of_two().ilog2() as i32;
             let values = case.complexes(&mut stream(seed, index), count, row, most);
-            data.with(form.name, &form.shape, values)
+            data.add_array(form.name, &form.shape, values)
         })
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let ([m, k, n], count) = (self.sides, self.count);
-        let a = input.sized::<Complex32>("a", count * m * k)?;
-        let b = input.sized::<Complex32>("b", count * k * n)?;
+        let a = input.get_sized::<Complex32>("a", count * m * k)?;
+        let b = input.get_sized::<Complex32>("b", count * k * n)?;
         let element = |i: usize| {
             let (which, row, column) = (i / (m * n), i / n % m, i % n);
             let row = a.iter().skip(which * m * k + row * k).take(k);
@@ -104,7 +105,7 @@ impl Problem for ProductProblem {
             dot(row.copied().zip(column.copied()))
         };
         let (exact, allowed) = (0..count * m * n).map(element).unzip();
-        Ok(Reference::of(Expected {
+        Ok(Reference::from_array(ExpectedArray {
             name: "c",
             shape: vec![count, m, n],
             exact: Exact::Complex(exact),
@@ -127,11 +128,16 @@ mod tests {
                 .map(|&x| Complex32::new(x, 0.0))
                 .collect::<Vec<_>>()
         };
-        let input = Data::of("a", &[2, 1, 2], numbers(&[1.0, 2.0, 3.0, 4.0]));
+        let input = NamedArrays::from_array("a", &[2, 1, 2], numbers(&[1.0, 2.0, 3.0, 4.0]));
         let b = numbers(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
-        let input = input.with("b", &[2, 2, 2], b);
-        let judge = |c: &[f32]| problem.judge(&input, &Data::of("c", &[2, 1, 2], numbers(c)));
-        assert!(judge(&[7.0, 10.0, 43.0, 50.0]).holds());
-        assert!(!judge(&[7.0, 10.0, 43.0, 50.0001]).holds());
+        let input = input.add_array("b", &[2, 2, 2], b);
+        let judge = |c: &[f32]| {
+            problem.judge(
+                &input,
+                &NamedArrays::from_array("c", &[2, 1, 2], numbers(c)),
+            )
+        };
+        assert!(judge(&[7.0, 10.0, 43.0, 50.0]).is_within_tolerance());
+        assert!(!judge(&[7.0, 10.0, 43.0, 50.0001]).is_within_tolerance());
     }
 }

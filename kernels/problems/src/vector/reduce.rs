@@ -3,10 +3,10 @@
 use super::{operations, stream, sum_error};
 use crate::ROUNDING;
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind, Values};
+use crate::data::{DataError, Kind, NamedArrays, Values};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
-use crate::reference::{Exact, Expected, Reference};
+use crate::problem::{ArrayForm, Problem};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use num_complex::Complex64;
 
@@ -89,7 +89,7 @@ impl ReduceProblem {
     ///
     /// # Errors
     /// See [`ReduceProblem::new`]; another size.
-    pub fn of_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
         let op = ReductionOp::find(name);
         let op = op.ok_or_else(|| size.wrong("op", "the name of a reduction"))?;
         let [n, rows] = size.all_positive(["n", "rows"])?;
@@ -177,15 +177,15 @@ impl Problem for ReduceProblem {
         Size::new(&[("n", self.n), ("rows", self.rows)])
     }
 
-    fn inputs(&self) -> Vec<Form> {
+    fn inputs(&self) -> Vec<ArrayForm> {
         let names = ["x", "y"].into_iter().take(self.op.inputs());
         names
-            .map(|name| Form::new(name, Kind::F32, &[self.rows, self.n]))
+            .map(|name| ArrayForm::new(name, Kind::F32, &[self.rows, self.n]))
             .collect()
     }
 
-    fn outputs(&self) -> Vec<Form> {
-        let form = |name, kind| Form::new(name, kind, &[self.rows]);
+    fn outputs(&self) -> Vec<ArrayForm> {
+        let form = |name, kind| ArrayForm::new(name, kind, &[self.rows]);
         match self.op {
             ReductionOp::ComplexDot => vec![form("value", Kind::Complex64)],
             ReductionOp::Max => vec![form("value", Kind::F32), form("place", Kind::U32)],
@@ -200,24 +200,24 @@ impl Problem for ReduceProblem {
         }
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let most = 55 - self.n.next_power_of_two().ilog2() as i32;
         let count = self.n * self.rows;
         let arrays = self.inputs().into_iter().zip(0..);
-        arrays.fold(Data::default(), |data, (form, index)| {
+        arrays.fold(NamedArrays::default(), |data, (form, index)| {
             let values = case.floats(&mut stream(seed, index), count, self.n, most);
-            data.with(form.name, &form.shape, values)
+            data.add_array(form.name, &form.shape, values)
         })
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let count = self.n * self.rows;
-        let x = input.sized::<f32>("x", count)?;
+        let x = input.get_sized::<f32>("x", count)?;
         let y = match self.op.inputs() {
             1 => x,
-            _ => input.sized::<f32>("y", count)?,
+            _ => input.get_sized::<f32>("y", count)?,
         };
-        let same = |name, values| Expected {
+        let same = |name, values| ExpectedArray {
             name,
             shape: vec![self.rows],
             exact: Exact::Same(values),
@@ -235,7 +235,7 @@ impl Problem for ReduceProblem {
         }
         let rows = x.chunks(self.n).zip(y.chunks(self.n));
         let (exact, allowed): (Vec<Complex64>, _) = rows.map(|(x, y)| self.exact(x, y)).unzip();
-        Ok(Reference::of(Expected {
+        Ok(Reference::from_array(ExpectedArray {
             name: "value",
             shape: vec![self.rows],
             exact: match self.op {
@@ -259,9 +259,11 @@ mod tests {
             let problem = ReduceProblem::new(ReductionOp::Sum, n, 1).unwrap();
             let input = problem.input(Case::Alternating, 1);
             let x = input.get::<f32>("x").unwrap();
-            let judge = |sum: f32| problem.judge(&input, &Data::of("value", &[1], vec![sum]));
-            assert!(judge(x.iter().sum()).holds());
-            assert!(!judge(x[1..].iter().sum()).holds(), "{n}");
+            let judge = |sum: f32| {
+                problem.judge(&input, &NamedArrays::from_array("value", &[1], vec![sum]))
+            };
+            assert!(judge(x.iter().sum()).is_within_tolerance());
+            assert!(!judge(x[1..].iter().sum()).is_within_tolerance(), "{n}");
         }
     }
 
@@ -270,11 +272,16 @@ mod tests {
         assert_eq!(largest(&[1.0, 3.0, 3.0, -1.0]), (3.0, 1));
         assert_eq!(largest(&[0.0, 0.0]), (0.0, 0));
         let problem = ReduceProblem::new(ReductionOp::Max, 4, 1).unwrap();
-        let input = Data::of("x", &[1, 4], vec![1.0f32, 3.0, 3.0, -1.0]);
-        let output =
-            |place: u32| Data::of("value", &[1], vec![3.0f32]).with("place", &[1], vec![place]);
-        assert!(problem.judge(&input, &output(1)).holds());
-        assert!(!problem.judge(&input, &output(2)).holds());
+        let input = NamedArrays::from_array("x", &[1, 4], vec![1.0f32, 3.0, 3.0, -1.0]);
+        let output = |place: u32| {
+            NamedArrays::from_array("value", &[1], vec![3.0f32]).add_array(
+                "place",
+                &[1],
+                vec![place],
+            )
+        };
+        assert!(problem.judge(&input, &output(1)).is_within_tolerance());
+        assert!(!problem.judge(&input, &output(2)).is_within_tolerance());
     }
 
     #[test]

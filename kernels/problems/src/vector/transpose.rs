@@ -2,10 +2,10 @@
 
 use super::stream;
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind, Values};
+use crate::data::{DataError, Kind, NamedArrays, Values};
 use crate::error::{ProblemError, elements};
-use crate::problem::{Form, Problem};
-use crate::reference::{Exact, Expected, Reference};
+use crate::problem::{ArrayForm, Problem};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use num_complex::Complex32;
 
@@ -37,7 +37,7 @@ impl TransposeProblem {
     ///
     /// # Errors
     /// See [`TransposeProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [rows, columns, count] = size.all_positive(["rows", "columns", "count"])?;
         Self::new(rows, columns, count)
     }
@@ -65,30 +65,34 @@ impl Problem for TransposeProblem {
         Size::new(&[("rows", rows), ("columns", columns), ("count", count)])
     }
 
-    fn inputs(&self) -> Vec<Form> {
-        vec![Form::new("x", Kind::Complex64, &self.shape())]
+    fn inputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("x", Kind::Complex64, &self.shape())]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         let [count, rows, columns] = self.shape();
-        vec![Form::new("y", Kind::Complex64, &[count, columns, rows])]
+        vec![ArrayForm::new(
+            "y",
+            Kind::Complex64,
+            &[count, columns, rows],
+        )]
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let row = self.rows * self.columns;
         let x = case.complexes(&mut stream(seed, 0), self.count * row, row, 120);
-        Data::of("x", &self.shape(), x)
+        NamedArrays::from_array("x", &self.shape(), x)
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let [count, rows, columns] = self.shape();
-        let x = input.sized::<Complex32>("x", count * rows * columns)?;
+        let x = input.get_sized::<Complex32>("x", count * rows * columns)?;
         let matrices = x.chunks(rows * columns);
         let column = |matrix: &[Complex32], c: usize| -> Vec<Complex32> {
             matrix.iter().skip(c).step_by(columns).copied().collect()
         };
         let transposed = matrices.flat_map(|m| (0..columns).flat_map(move |c| column(m, c)));
-        Ok(Reference::of(Expected {
+        Ok(Reference::from_array(ExpectedArray {
             name: "y",
             shape: vec![count, columns, rows],
             exact: Exact::Same(Values::Complex64(transposed.collect())),
@@ -106,9 +110,14 @@ mod tests {
     fn rows_become_columns() {
         let problem = TransposeProblem::new(2, 3, 1).unwrap();
         let numbers = |x: [i8; 6]| x.map(|x| Complex32::new(x.into(), 0.5)).to_vec();
-        let input = Data::of("x", &[1, 2, 3], numbers([1, 2, 3, 4, 5, 6]));
-        let judge = |y| problem.judge(&input, &Data::of("y", &[1, 3, 2], numbers(y)));
-        assert!(judge([1, 4, 2, 5, 3, 6]).holds());
-        assert!(!judge([1, 2, 3, 4, 5, 6]).holds());
+        let input = NamedArrays::from_array("x", &[1, 2, 3], numbers([1, 2, 3, 4, 5, 6]));
+        let judge = |y| {
+            problem.judge(
+                &input,
+                &NamedArrays::from_array("y", &[1, 3, 2], numbers(y)),
+            )
+        };
+        assert!(judge([1, 4, 2, 5, 3, 6]).is_within_tolerance());
+        assert!(!judge([1, 2, 3, 4, 5, 6]).is_within_tolerance());
     }
 }

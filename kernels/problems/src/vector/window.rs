@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 /// A window of `n` points, periodic (for spectra: point n would be point 0); of a single point it is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Window {
+pub enum WindowFunction {
     /// All ones.
     Rectangular,
     /// 0.5 - 0.5 cos.
@@ -15,7 +15,7 @@ pub enum Window {
     Blackman,
 }
 
-impl Window {
+impl WindowFunction {
     /// Its coefficients, for real samples.
     #[must_use]
     pub fn coefficients(self, n: usize) -> Vec<f32> {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn hann_at_half_overlap_sums_to_one() {
         for n in [16, 64, 1024] {
-            let w = Window::Hann.coefficients(n);
+            let w = WindowFunction::Hann.coefficients(n);
             for i in 0..n / 2 {
                 assert!((w[i] + w[i + n / 2] - 1.0).abs() < 1e-7);
             }
@@ -95,19 +95,23 @@ mod tests {
 
     #[test]
     fn windows_peak_at_one_in_the_middle_and_are_symmetric() {
-        for window in [Window::Hann, Window::Hamming, Window::Blackman] {
+        for window in [
+            WindowFunction::Hann,
+            WindowFunction::Hamming,
+            WindowFunction::Blackman,
+        ] {
             let w = window.coefficients(64);
             assert_eq!(w[32], 1.0);
             assert!(w[0] < 0.1);
             assert!((1..64).all(|i| w[i] == w[64 - i]));
         }
-        assert_eq!(Window::Rectangular.coefficients(3), [1.0; 3]);
+        assert_eq!(WindowFunction::Rectangular.coefficients(3), [1.0; 3]);
     }
 
     /// One point is all of a window, also of those that begin with 0: as elsewhere (`scipy.signal.get_window`).
     #[test]
     fn a_window_of_one_point_takes_nothing_away() {
-        use Window::*;
+        use WindowFunction::*;
         for window in [Rectangular, Hann, Hamming, Blackman] {
             assert_eq!(window.coefficients(1), [1.0], "{window:?}");
             assert_eq!(window.complex_coefficients(1), [1.0; 2]);

@@ -2,7 +2,7 @@
 
 use super::op::{Formula as _, Scheme};
 use crate::dsp::error::DspError;
-use crate::dsp::kernel::{Kernel, Recipe, pointer};
+use crate::dsp::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use crate::dsp::plan::{QUAD, padded};
 use crate::pipeline::Ops;
 use crate::pipeline::{Pointer, Reg, Value};
@@ -28,13 +28,18 @@ fn quads(op: &MapOp, block: usize) -> usize {
 
 /// The page kernel of an operation for blocks of `block` floats: of those by its schemes the one that the scheduler
 /// makes shortest.
-pub(super) fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError> {
+pub(super) fn build(
+    op: &MapOp,
+    block: usize,
+    machine: &Machine,
+) -> Result<VectorPageKernel, DspError> {
     let made = op
         .schemes()
         .iter()
         .map(|&scheme| build_by(scheme, op, block, machine));
     // A refusal is longer than any schedule.
-    let length = |kernel: &Result<Kernel, _>| kernel.as_ref().map_or(u64::MAX, |k| k.cycles);
+    let length =
+        |kernel: &Result<VectorPageKernel, _>| kernel.as_ref().map_or(u64::MAX, |k| k.cycles);
     let best = made.min_by_key(length);
     best.unwrap_or_else(|| build_by(Scheme::Horner, op, block, machine))
 }
@@ -44,7 +49,7 @@ fn build_by(
     op: &MapOp,
     block: usize,
     machine: &Machine,
-) -> Result<Kernel, DspError> {
+) -> Result<VectorPageKernel, DspError> {
     let mut ops = Ops::new(&op.constants());
     let (quads, ratio) = (quads(op, block), op.ratio());
     let step = (16 * quads) as i64;
@@ -105,10 +110,10 @@ fn build_by(
         None => {}
     }
     let pages = (inputs, vec![(out, 0, 0)]);
-    Recipe {
+    VectorRecipe {
         tables,
         data,
-        ..Recipe::streaming(op.name(), ops, pages, block / ratio / QUAD / quads)
+        ..VectorRecipe::streaming(op.name(), ops, pages, block / ratio / QUAD / quads)
     }
     .build(machine)
 }

@@ -2,7 +2,7 @@
 //! whose even and odd ones have sums of their own.
 
 use crate::dsp::error::DspError;
-use crate::dsp::kernel::{Kernel, address};
+use crate::dsp::kernel::{VectorPageKernel, address};
 use crate::dsp::plan::words;
 use crate::dsp::tile::{COMPLEX, SUMS, shares};
 use crate::pipeline::Ops;
@@ -27,7 +27,7 @@ pub(super) fn build(
     weights: &[Complex32],
     (wide, beams, tile): (usize, usize, usize),
     machine: &Machine,
-) -> Result<Kernel, DspError> {
+) -> Result<VectorPageKernel, DspError> {
     let bytes = |numbers: usize| numbers * COMPLEX;
     let mut text = format!(
         "; A complex matrix times long vectors: generated.\n.include \"page.s\"\n.macro body\n    ldx2 c4, [a15]\n    ldx2 c6, [a15 + 8]\n    \
@@ -39,7 +39,7 @@ pub(super) fn build(
     let mut constants = (String::new(), String::new());
     let mut operations = Operations::default();
     for (kind, (size, count)) in shares(beams, BEAMS).into_iter().enumerate() {
-        let group = Group {
+        let group = BeamGroup {
             wide,
             beams,
             tile,
@@ -69,14 +69,14 @@ pub(super) fn build(
     text += "    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n";
     text += &constants.1;
     text += &data;
-    Ok(Kernel {
+    Ok(VectorPageKernel {
         operations,
-        ..Kernel::assemble("beamformer", text, cycles, machine)?
+        ..VectorPageKernel::assemble("beamformer", text, cycles, machine)?
     })
 }
 
 /// Beams side by side.
-struct Group {
+struct BeamGroup {
     wide: usize,
     beams: usize,
     tile: usize,
@@ -85,7 +85,7 @@ struct Group {
     pairs: bool,
 }
 
-impl Group {
+impl BeamGroup {
     /// Two elements each.
     fn iterations(&self) -> u64 {
         self.wide as u64 / 2

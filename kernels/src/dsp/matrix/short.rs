@@ -2,7 +2,7 @@
 //! elements are an iteration, which follows the one before without a pause.
 
 use crate::dsp::error::DspError;
-use crate::dsp::kernel::{Kernel, address};
+use crate::dsp::kernel::{VectorPageKernel, address};
 use crate::dsp::plan::words;
 use crate::dsp::tile::{self, COMPLEX, Factor, SUMS};
 use crate::pipeline::Ops;
@@ -20,7 +20,7 @@ const BLOCK: usize = 2048;
 
 /// How vectors are cut.
 #[derive(Clone, Debug)]
-pub(super) struct Cut {
+pub(super) struct VectorCut {
     elements: usize,
     beams: usize,
     /// Beams of a group, and how many groups.
@@ -31,7 +31,7 @@ pub(super) struct Cut {
     pub(super) block: usize,
 }
 
-impl Cut {
+impl VectorCut {
     /// For a matrix that leaves `room` bytes of local memory.
     pub(super) fn new(elements: usize, beams: usize, room: usize) -> Self {
         let most = (GROUP / elements).clamp(SUMS / 2, SUMS);
@@ -56,7 +56,7 @@ impl Cut {
         &self,
         weights: &[Complex32],
         machine: &Machine,
-    ) -> Result<Kernel, DspError> {
+    ) -> Result<VectorPageKernel, DspError> {
         let bytes = |numbers: usize| numbers * COMPLEX;
         let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
         let (mut first, mut operations) = (0, Operations::default());
@@ -120,9 +120,9 @@ impl Cut {
             bytes(self.block * self.elements),
             bytes(self.block * self.beams),
         );
-        Ok(Kernel {
+        Ok(VectorPageKernel {
             operations,
-            ..Kernel::assemble("beamformer", text, cycles + 5, machine)?
+            ..VectorPageKernel::assemble("beamformer", text, cycles + 5, machine)?
         })
     }
 }

@@ -5,9 +5,9 @@
 //! issues. Longer ones are gone through by quads, three issues each; then the lanes are
 //! transposed, the largest value is found, and the least place at which it stands.
 
-use super::super::kernel::{Recipe, pointer};
-use super::group::{Group, Input, ROWS};
-use super::short::Short;
+use super::super::kernel::{VectorRecipe, pointer};
+use super::group::{InputGroup, ROWS, RowGroup};
+use super::short::ShortRows;
 use super::{DspError, QUAD};
 use crate::pipeline::{Ops, half};
 use crate::pipeline::{Pointer, Reg};
@@ -23,18 +23,18 @@ const BEYOND: u32 = 0x7f00_0000;
 
 /// The kernel, for blocks of so many groups of rows.
 pub(super) fn build(
-    group: Group,
+    group: RowGroup,
     iterations: usize,
     spare: usize,
     machine: &Machine,
-) -> Result<Short, DspError> {
+) -> Result<ShortRows, DspError> {
     if group.n <= ACROSS {
         return across(group, iterations, machine);
     }
     let last = group.n - 1;
     let extra = (QUAD * group.units) as u32;
     let mut ops = Ops::new(&[BEYOND, extra, extra + 1]);
-    let mut x = Input::new(group, 0);
+    let mut x = InputGroup::new(group, 0);
     let to = pointer(&mut ops.body, 1, 32);
     let places = pointer(&mut ops.body, 5, 0);
     let odd_places = group.odd.then(|| pointer(&mut ops.body, 6, 0));
@@ -99,12 +99,12 @@ pub(super) fn build(
     let mut tables: Vec<(Pointer, &str)> = vec![(places, "places")];
     tables.extend(odd_places.map(|p| (p, odd_label.as_str())));
     let pages = (x.pages().collect(), vec![(to, 0, 0)]);
-    let recipe = Recipe {
+    let recipe = VectorRecipe {
         tables,
         data,
-        ..Recipe::streaming(ReductionOp::Max.name(), ops, pages, iterations)
+        ..VectorRecipe::streaming(ReductionOp::Max.name(), ops, pages, iterations)
     };
-    Ok(Short {
+    Ok(ShortRows {
         kernel: recipe.build(machine)?,
         rows: ROWS * iterations,
         lanes: [0, 1, 2, 3],
@@ -113,12 +113,12 @@ pub(super) fn build(
 
 /// Places of four rows side by side, in the order 0, 2, 1, 3: rows an even number apart
 /// have their floats in the same halves of pairs.
-fn across(group: Group, iterations: usize, machine: &Machine) -> Result<Short, DspError> {
+fn across(group: RowGroup, iterations: usize, machine: &Machine) -> Result<ShortRows, DspError> {
     let n = group.n;
     let firsts: Vec<u32> = (0..n as u32).step_by(2).collect();
     let mut ops = Ops::new(&firsts);
     let to = pointer(&mut ops.body, 1, 32);
-    let mut x = Input::new(group, 0);
+    let mut x = InputGroup::new(group, 0);
     let quads: Vec<Reg> = (0..n).map(|quad| x.quad(&mut ops.body, quad)).collect();
     let column = |ops: &mut Ops, place: usize| {
         let value = ops.body.quad();
@@ -159,8 +159,8 @@ fn across(group: Group, iterations: usize, machine: &Machine) -> Result<Short, D
         ops.body.store(place, to, 16);
     }
     let pages = (x.pages().collect(), vec![(to, 0, 0)]);
-    let recipe = Recipe::streaming(ReductionOp::Max.name(), ops, pages, iterations);
-    Ok(Short {
+    let recipe = VectorRecipe::streaming(ReductionOp::Max.name(), ops, pages, iterations);
+    Ok(ShortRows {
         kernel: recipe.build(machine)?,
         rows: ROWS * iterations,
         lanes: [0, 2, 1, 3],

@@ -18,7 +18,7 @@ pub(super) const ROWS: usize = 4;
 
 /// How rows of one length are loaded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     pub(super) n: usize,
     /// Units of a row.
     pub(super) units: usize,
@@ -28,7 +28,7 @@ pub(super) struct Group {
     pub(super) odd: bool,
 }
 
-impl Group {
+impl RowGroup {
     pub(super) fn new(n: usize) -> Self {
         Self {
             n,
@@ -48,15 +48,15 @@ impl Group {
 /// quads, to the pairs of units, and to what rows have beside their units. An iteration's
 /// accesses through a pointer lie within an interval and have offsets of one alignment.
 #[derive(Debug)]
-pub(super) struct Input {
-    group: Group,
+pub(super) struct InputGroup {
+    group: RowGroup,
     /// The input's number.
     input: usize,
     pointers: [Option<Pointer>; 3],
 }
 
-impl Input {
-    pub(super) fn new(group: Group, input: usize) -> Self {
+impl InputGroup {
+    pub(super) fn new(group: RowGroup, input: usize) -> Self {
         Self {
             group,
             input,

@@ -1,7 +1,7 @@
 //! Long rows: a pass over the elements for each, with several sums or
 //! candidates side by side.
 
-use super::super::kernel::{Kernel, Recipe, pointer};
+use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::{DspError, QUAD};
 use crate::pipeline::Ops;
 use crate::pipeline::{Pointer, Reg};
@@ -30,7 +30,7 @@ fn quads(op: ReductionOp, n: usize) -> usize {
 pub(super) const JOINED: usize = 16;
 
 /// Joins the sums of so many parts of each row.
-pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<Kernel, DspError> {
+pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
     let mut ops = Ops::new(&[]);
     let from = pointer(&mut ops.body, 0, 16 * parts as i64);
     let to = pointer(&mut ops.body, 1, 16);
@@ -46,7 +46,7 @@ pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<Kernel, DspE
         ops.body.store(total, to, 0);
     }
     let pages = (vec![(from, 0, 0)], vec![(to, 0, 0)]);
-    Recipe::streaming("join", ops, pages, JOINED).build(machine)
+    VectorRecipe::streaming("join", ops, pages, JOINED).build(machine)
 }
 
 /// Floats of a row of `n` in memory, filled up.
@@ -54,7 +54,11 @@ pub(super) fn wide(op: ReductionOp, n: usize) -> usize {
     n.next_multiple_of(QUAD * quads(op, n))
 }
 
-pub(super) fn build(op: ReductionOp, n: usize, machine: &Machine) -> Result<Kernel, DspError> {
+pub(super) fn build(
+    op: ReductionOp,
+    n: usize,
+    machine: &Machine,
+) -> Result<VectorPageKernel, DspError> {
     if op == ReductionOp::Max {
         return build_max(n, machine);
     }
@@ -119,7 +123,7 @@ pub(super) fn build(op: ReductionOp, n: usize, machine: &Machine) -> Result<Kern
 }
 
 /// Four candidates side by side: comparison and two selections for each.
-fn build_max(n: usize, machine: &Machine) -> Result<Kernel, DspError> {
+fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
     let mut ops = Ops::new(&[0, f32::NEG_INFINITY.to_bits()]);
     let best: Vec<(u8, u8)> = (0..MAXIMA).map(|_| (ops.carry(), ops.carry())).collect();
     let step = (16 * MAXIMA) as i64;
@@ -183,14 +187,14 @@ fn recipe<'a>(
     n: usize,
     before: String,
     after: String,
-) -> Recipe<'a> {
+) -> VectorRecipe<'a> {
     let mut inputs = vec![(x, 0, 0)];
     inputs.extend(y.map(|y| (y, 1, 0)));
     let iterations = n / (QUAD * quads(op, n));
-    Recipe {
+    VectorRecipe {
         results: Some(1),
         before,
         after,
-        ..Recipe::streaming(op.name(), ops, (inputs, Vec::new()), iterations)
+        ..VectorRecipe::streaming(op.name(), ops, (inputs, Vec::new()), iterations)
     }
 }

@@ -2,9 +2,9 @@
 //! iteration; their results lie side by side too. Rows follow one another without gaps,
 //! wherever that leaves their ends: see `group`.
 
-use super::super::kernel::{Kernel, Recipe, pointer};
+use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::extreme;
-use super::group::{Group, Input, ROWS};
+use super::group::{InputGroup, ROWS, RowGroup};
 use super::{DspError, QUAD, QUAD_BYTES, width};
 use crate::pipeline::Ops;
 use crate::pipeline::{Body, Reg};
@@ -48,8 +48,8 @@ fn iterations(block: usize, n: usize, most: usize, machine: &Machine) -> usize {
 }
 
 /// The kernel of short rows.
-pub(super) struct Short {
-    pub(super) kernel: Kernel,
+pub(super) struct ShortRows {
+    pub(super) kernel: VectorPageKernel,
     /// Rows of a block.
     pub(super) rows: usize,
     /// The lane of the result in which each of four rows is.
@@ -62,8 +62,8 @@ pub(super) fn build(
     n: usize,
     most: usize,
     machine: &Machine,
-) -> Result<Short, DspError> {
-    let group = Group::new(n);
+) -> Result<ShortRows, DspError> {
+    let group = RowGroup::new(n);
     if op == ReductionOp::Max {
         let spare = if group.units >= FEW { wait(op) } else { 0 };
         return extreme::build(
@@ -87,14 +87,16 @@ pub(super) fn build(
     };
     let mut ops = Ops::of(body, limits);
     let to = pointer(&mut ops.body, 1, 16 * width(op) as i64);
-    let mut inputs: Vec<Input> = (0..op.inputs()).map(|i| Input::new(group, i)).collect();
+    let mut inputs: Vec<InputGroup> = (0..op.inputs())
+        .map(|i| InputGroup::new(group, i))
+        .collect();
     let mut sums: [Vec<Reg>; ROWS] = Default::default();
     // As latencies ask.
     let products = matches!(op, ReductionOp::Dot | ReductionOp::Norm);
     let apart = if products && group.units > 1 { 2 } else { 1 };
     for unit in 0..group.units {
         for (row, sums) in sums.iter_mut().enumerate() {
-            let load = |input: &mut Input| input.unit(&mut ops.body, row, unit);
+            let load = |input: &mut InputGroup| input.unit(&mut ops.body, row, unit);
             let terms: Vec<Reg> = inputs.iter_mut().map(load).collect();
             let own = unit % apart;
             let next = accumulate(&mut ops, op, sums.get(own).copied(), &terms);
@@ -114,7 +116,7 @@ pub(super) fn build(
     let mut halves: Vec<Reg> = all.chunks_exact(2).map(|s| ops.fold(s[0], s[1])).collect();
     if group.extra {
         let extra = [0, 1].map(|half| {
-            let load = |input: &mut Input| input.extra(&mut ops.body, half);
+            let load = |input: &mut InputGroup| input.extra(&mut ops.body, half);
             let terms: Vec<Reg> = inputs.iter_mut().map(load).collect();
             accumulate(&mut ops, op, halves.get(half).copied(), &terms)
         });
@@ -128,7 +130,7 @@ pub(super) fn build(
             ops.q("add", &[even, odd])
         });
         if group.odd {
-            let load = |input: &mut Input| input.odd(&mut ops.body);
+            let load = |input: &mut InputGroup| input.odd(&mut ops.body);
             let terms: Vec<Reg> = inputs.iter_mut().map(load).collect();
             total = Some(accumulate(&mut ops, op, total, &terms));
         }
@@ -143,11 +145,11 @@ pub(super) fn build(
     }
     let iterations = iterations(BLOCK, n, most, machine);
     let pages = (
-        inputs.iter().flat_map(Input::pages).collect(),
+        inputs.iter().flat_map(InputGroup::pages).collect(),
         vec![(to, 0, 0)],
     );
-    let recipe = Recipe::streaming(op.name(), ops, pages, iterations);
-    Ok(Short {
+    let recipe = VectorRecipe::streaming(op.name(), ops, pages, iterations);
+    Ok(ShortRows {
         kernel: recipe.build(machine)?,
         rows: ROWS * iterations,
         lanes: [0, 1, 2, 3],

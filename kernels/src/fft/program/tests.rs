@@ -9,8 +9,8 @@ fn no_word_stalls() {
     for name in ["vm7", "vm9"] {
         let machine = Machine::builtin(name).unwrap();
         for b in 4..=12 {
-            for direction in [Direction::Forward, Direction::Inverse] {
-                let recipe = Recipe::new(1 << b, direction).unwrap();
+            for direction in [TransformDirection::Forward, TransformDirection::Inverse] {
+                let recipe = PowerOfTwoRecipe::new(1 << b, direction).unwrap();
                 match program(&recipe, &machine) {
                     Ok(assembly) => assert!(
                         assembly.warnings.is_empty(),

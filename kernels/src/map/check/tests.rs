@@ -53,10 +53,10 @@ fn vm7() -> Arc<Machine> {
 fn check(wrong: f32) -> Result<(), KernelFailure> {
     let test = KernelTest {
         cases: 8,
-        ..KernelTest::new("mean", &[2, 8]).halo(&[0, 1], Edge::Clamp)
+        ..KernelTest::new("mean", &[2, 8]).halo(&[0, 1], BoundaryRule::Clamp)
     };
     check_kernel(assembled(MEAN), vm7(), &test, -1.0f32..1.0, |x| {
-        x.each(|x| {
+        x.map_elements(|x| {
             (x.get(0, &[0, -1]) + x.get(0, &[0, 1])) * 0.5
                 + if x.place() == [1, 4] { wrong } else { 0.0 }
         })
@@ -75,7 +75,7 @@ fn a_kernel_is_compared_with_a_closure() {
 fn a_wrong_kernel_is_found_and_its_input_made_small() {
     // Wrong for elements above 1000 only.
     let wrong = |x: Inputs<'_>| {
-        x.each(|at| match at.here(0) {
+        x.map_elements(|at| match at.center_element(0) {
             x if x > 1000.0 => 0.0,
             x => x + x,
         })
@@ -166,7 +166,7 @@ fn impossible_blocks_are_failures() {
     let run = |test: &KernelTest| {
         let double = assembled(DOUBLE);
         check_kernel(double, vm7(), test, NORMAL, |x| {
-            x.each(|at| 2.0 * at.here(0))
+            x.map_elements(|at| 2.0 * at.center_element(0))
         })
         .unwrap_err()
     };
@@ -182,7 +182,7 @@ fn impossible_blocks_are_failures() {
         });
         assert!(failure.reason.contains(reason), "{block:?}: {failure}");
     }
-    let failure = run(&KernelTest::new("double", &[4]).halo(&[1, 1], Edge::Zero));
+    let failure = run(&KernelTest::new("double", &[4]).halo(&[1, 1], BoundaryRule::Zero));
     assert!(failure.reason.contains("its halo 2"), "{failure}");
 }
 

@@ -1,13 +1,13 @@
 //! The job of V-cycles.
 
 use super::MultigridError;
-use super::plan::{Multigrid, Placed, Planned, Shape};
-use super::rows::Operator;
-use super::steps::{Name, Step};
+use super::plan::{MultigridPlan, OperatorPages, PlacedArray, PlannedOperator};
+use super::rows::MultigridOperator;
+use super::steps::{ArrayName, MultigridStep};
 use crate::backend::Task;
 use crate::job::{Job, JobError};
-use cp2_host::{Buffer, HostStep, Options, Placed as Program};
-use cp2_problems::Data;
+use cp2_host::{Buffer, DeviceOptions, HostStep, PlacedProgram as Program};
+use cp2_problems::NamedArrays;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -18,25 +18,25 @@ const TERMS: u64 = 1024;
 const LANES: u64 = 4;
 
 /// A job being put together.
-struct Making<'a> {
-    plan: &'a Multigrid,
+struct MultigridJobBuilder<'a> {
+    plan: &'a MultigridPlan,
     job: Job,
     /// Arrays that are there: their addresses.
-    arrays: HashMap<Name, u64>,
+    arrays: HashMap<ArrayName, u64>,
     /// Where rows are that blocks hand over, of an operator on a level.
-    handed: HashMap<(Operator, u32), u64>,
+    handed: HashMap<(MultigridOperator, u32), u64>,
     /// Programs that are there.
-    programs: HashMap<(Operator, u32), Program>,
+    programs: HashMap<(MultigridOperator, u32), Program>,
     finest: u32,
     norms: Buffer<f64>,
 }
 
-impl Multigrid {
+impl MultigridPlan {
     /// The cycles for a right-hand side, n^3 numbers, x fastest, as a job; nothing of it is done yet.
     ///
     /// # Errors
     /// Another right-hand side than the problem's, or system memory is used up.
-    pub fn task(&self, v: &[f32], options: Options) -> Result<Task, MultigridError> {
+    pub fn task(&self, v: &[f32], options: DeviceOptions) -> Result<Task, MultigridError> {
         let n = self.problem.n();
         if v.len() != n.pow(3) {
             return Err(MultigridError::Length {
@@ -49,10 +49,13 @@ impl Multigrid {
         let given = job.input("v", v, &shape)?;
         let u = job.output::<f32>("u", &shape)?;
         let norms = job.output::<f64>("norms", &[2])?;
-        let mut making = Making {
+        let mut making = MultigridJobBuilder {
             plan: self,
             job,
-            arrays: HashMap::from([(Name::Given, given.address()), (Name::Result, u.address())]),
+            arrays: HashMap::from([
+                (ArrayName::Given, given.address()),
+                (ArrayName::Result, u.address()),
+            ]),
             handed: HashMap::new(),
             programs: HashMap::new(),
             finest: n.trailing_zeros(),
@@ -60,50 +63,50 @@ impl Multigrid {
         };
         for (step, planned) in &self.steps {
             match step {
-                Step::Pass(_, _, inputs, output) => {
+                MultigridStep::Pass(_, _, inputs, output) => {
                     let output = making.place(*output)?;
                     making.pass(planned, inputs, output)?;
                 }
-                Step::Norm(_, of, number) => making.norm(planned, of, *number)?,
+                MultigridStep::Norm(_, of, number) => making.norm(planned, of, *number)?,
             }
         }
         let sides = [n; 3];
         Ok(Task::reading(making.job, move |run| {
-            let data = Data::of("u", &sides, run.read(u)?);
-            Ok(data.with("norms", &[2], run.read(norms)?))
+            let data = NamedArrays::from_array("u", &sides, run.read(u)?);
+            Ok(data.add_array("norms", &[2], run.read(norms)?))
         }))
     }
 }
 
-impl Making<'_> {
+impl MultigridJobBuilder<'_> {
     /// Where an array is; what no pass has named yet gets a place.
-    fn place(&mut self, name: Name) -> Result<Placed, JobError> {
-        let apart = name.apart(self.finest);
+    fn place(&mut self, name: ArrayName) -> Result<PlacedArray, JobError> {
+        let apart = name.plane_spacing(self.finest);
         if let Some(&at) = self.arrays.get(&name) {
-            return Ok(Placed { at, apart });
+            return Ok(PlacedArray { at, apart });
         }
         if let Some((whole, from)) = name.within(self.finest) {
             let at = self.place(whole)?.at + from;
-            return Ok(Placed { at, apart });
+            return Ok(PlacedArray { at, apart });
         }
         let bytes = name.bytes(self.finest);
         let at = self.job.temporary::<u8>(bytes)?.address();
         self.arrays.insert(name, at);
-        Ok(Placed { at, apart })
+        Ok(PlacedArray { at, apart })
     }
 
     fn pass(
         &mut self,
-        planned: &Planned,
-        inputs: &[Name],
-        output: Placed,
+        planned: &PlannedOperator,
+        inputs: &[ArrayName],
+        output: PlacedArray,
     ) -> Result<(), MultigridError> {
-        let mut arrays = [Placed::default(); 4];
+        let mut arrays = [PlacedArray::default(); 4];
         for (array, name) in arrays.iter_mut().zip(inputs) {
             *array = self.place(*name)?;
         }
         arrays[3] = output;
-        let Shape {
+        let OperatorPages {
             operator, level, ..
         } = planned.shape;
         let program = match self.programs.entry((operator, level)) {
@@ -128,12 +131,17 @@ impl Making<'_> {
     }
 
     /// A pass that leaves sums of squares, and steps of the control CPU that add these up and take the root of their mean.
-    fn norm(&mut self, planned: &Planned, of: &[Name], number: u64) -> Result<(), MultigridError> {
+    fn norm(
+        &mut self,
+        planned: &PlannedOperator,
+        of: &[ArrayName],
+        number: u64,
+    ) -> Result<(), MultigridError> {
         let count = planned.shape.sums();
         // Each is in all four lanes of a quad.
         let sums = self.job.temporary::<f32>(LANES * count)?;
         let total = self.job.temporary::<f64>(1)?;
-        let output = Placed {
+        let output = PlacedArray {
             at: sums.address(),
             apart: 1,
         };

@@ -1,15 +1,17 @@
 //! Which loops make an operator.
 
-use super::page::{Frame, Part};
+use super::page::{PageLoop, PageSetup};
 use super::plan::{points, quads};
-use super::planes::{self, Kept, Tile, V};
-use super::rows::{Maker, Operator, Place, Rows, residual_constants, smoother_constants};
+use super::planes::{self, PlaneTile, TileArray, V};
+use super::rows::{
+    MultigridOperator, RowBuilder, RowDataflow, RowOperand, residual_constants, smoother_constants,
+};
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::MultigridPass;
 
 /// A block of an operator's result; where a pass has to do with two levels and does not go from plane to plane, that of the coarser one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct OperatorBlock {
     /// In a plane.
     pub(super) rows: u64,
     /// Whether blocks hand rows of the residual over to the next ones of their sections.
@@ -19,10 +21,10 @@ pub(super) struct Block {
 /// The loops of a page of an operator on a level, the finer one where it has to do with two; where blocks hand rows over, without those of [`opening`].
 pub(super) fn parts(
     problem: &MgProblem,
-    (operator, level): (Operator, u32),
-    block: Block,
-) -> (Vec<Part>, Frame) {
-    let on = |level: u32, constants: &[f64]| Maker::new(quads(level) as usize, constants);
+    (operator, level): (MultigridOperator, u32),
+    block: OperatorBlock,
+) -> (Vec<PageLoop>, PageSetup) {
+    let on = |level: u32, constants: &[f64]| RowBuilder::new(quads(level) as usize, constants);
     let a = residual_constants(MgProblem::OPERATOR);
     let s = smoother_constants(problem.smoother().weights());
     // Where the coarser of two levels has rows of two points.
@@ -32,59 +34,62 @@ pub(super) fn parts(
     let inputs = operator.inputs() + usize::from(block.handed);
     let scratch = tile.bytes(operator);
     let (outputs, sums) = match operator {
-        Operator::Lift => (2, 1),
-        Operator::Begin => (3, 2),
-        Operator::Finish => (2, 0),
+        MultigridOperator::Lift => (2, 1),
+        MultigridOperator::Begin => (3, 2),
+        MultigridOperator::Finish => (2, 0),
         _ => (1, 0),
     };
-    let frame = Frame {
+    let frame = PageSetup {
         inputs,
         outputs,
         sums,
         scratch,
-        ..Frame::default()
+        ..PageSetup::default()
     };
     let rows = match operator {
-        Operator::Residual => on(level, &a).residual(),
-        Operator::Smooth { add } => on(level, &s).smooth(add),
-        Operator::Project => on(level - 1, &[0.5, 0.25]).project(two),
-        Operator::Interpolate { add } => {
+        MultigridOperator::Residual => on(level, &a).residual(),
+        MultigridOperator::Smooth { add } => on(level, &s).smooth(add),
+        MultigridOperator::Project => on(level - 1, &[0.5, 0.25]).project(two),
+        MultigridOperator::Interpolate { add } => {
             on(level - 1, &[0.5, 0.25, 0.125]).interpolate(add, two, height as usize)
         }
-        Operator::Expand => on(level - 1, &[0.5]).expanded(),
-        Operator::Lift | Operator::Lower => {
-            let lift = operator == Operator::Lift;
-            let places = [Place::Input(0, 0), Place::Output(0, 0)];
+        MultigridOperator::Expand => on(level - 1, &[0.5]).expanded(),
+        MultigridOperator::Lift | MultigridOperator::Lower => {
+            let lift = operator == MultigridOperator::Lift;
+            let places = [RowOperand::Input(0, 0), RowOperand::Output(0, 0)];
             on(level, &[]).turn(lift, lift, places)
         }
-        Operator::Ascend { add } => {
-            let mut parts = residuals((operator, level), tile, planes::Part::Own);
+        MultigridOperator::Ascend { add } => {
+            let mut parts = residuals((operator, level), tile, planes::RowSubset::Own);
             let u = field(tile, add);
             parts.push(part((on(level, &s).smooth_plane(tile, u), height)));
             return (parts, frame);
         }
-        Operator::Descend => {
-            let mut parts = residuals((operator, level), tile, planes::Part::Own);
-            let (projected, frame) = projection(level, tile, Place::Input(V, 0), frame);
+        MultigridOperator::Descend => {
+            let mut parts = residuals((operator, level), tile, planes::RowSubset::Own);
+            let (projected, frame) = projection(level, tile, RowOperand::Input(V, 0), frame);
             parts.push(part((projected, height / 2)));
             return (parts, frame);
         }
-        Operator::Begin => {
+        MultigridOperator::Begin => {
             let row = tile.row();
-            let places = |at: i64| [Place::Input(0, at), Place::Output(LIFTED, at)];
+            let places = |at: i64| [RowOperand::Input(0, at), RowOperand::Output(LIFTED, at)];
             let own = on(level, &[]).turn(true, true, places(0));
             // A row of the coarser level is made of rows of the block and the one behind.
             let next = on(level, &[]).turn(true, false, places(tile.height * row));
-            let (projected, frame) = projection(level, tile, Place::Output(LIFTED, 0), frame);
+            let (projected, frame) = projection(level, tile, RowOperand::Output(LIFTED, 0), frame);
             let parts = [(own, height), (next, 1), (projected, height / 2)];
             return (parts.map(part).into(), frame);
         }
-        Operator::ResidualSquares => {
-            return (residuals((operator, level), tile, planes::Part::Own), frame);
+        MultigridOperator::ResidualSquares => {
+            return (
+                residuals((operator, level), tile, planes::RowSubset::Own),
+                frame,
+            );
         }
-        Operator::Finish => {
-            let mut parts = residuals((operator, level), tile, planes::Part::Own);
-            let places = [Place::Input(0, 0), Place::Output(1, 0)];
+        MultigridOperator::Finish => {
+            let mut parts = residuals((operator, level), tile, planes::RowSubset::Own);
+            let places = [RowOperand::Input(0, 0), RowOperand::Output(1, 0)];
             parts.push(part((on(level, &[]).turn(false, false, places), height)));
             return (parts, frame);
         }
@@ -93,9 +98,9 @@ pub(super) fn parts(
 }
 
 /// The loops of a page that nothing was handed over to, before those of all pages; none where nothing is.
-pub(super) fn opening(key: (Operator, u32), block: Block) -> Vec<Part> {
+pub(super) fn opening(key: (MultigridOperator, u32), block: OperatorBlock) -> Vec<PageLoop> {
     match block.handed {
-        true => residuals(key, tile(key.0, key.1, block), planes::Part::Opening),
+        true => residuals(key, tile(key.0, key.1, block), planes::RowSubset::Opening),
         false => Vec::new(),
     }
 }
@@ -104,30 +109,39 @@ pub(super) fn opening(key: (Operator, u32), block: Block) -> Vec<Part> {
 const LIFTED: usize = 1;
 
 /// The rows of a projection of rows of a level at a place, and what their pages have beside.
-fn projection(level: u32, tile: Tile, from: Place, frame: Frame) -> (Rows, Frame) {
-    let mut project = Maker::new(quads(level - 1) as usize, &[0.5, 0.25]);
+fn projection(
+    level: u32,
+    tile: PlaneTile,
+    from: RowOperand,
+    frame: PageSetup,
+) -> (RowDataflow, PageSetup) {
+    let mut project = RowBuilder::new(quads(level - 1) as usize, &[0.5, 0.25]);
     let switch = [(); 2].map(|()| project.rows.ops.carry());
     let projected = project.project_plane(tile, from, switch);
     // The first page's rows are those of an odd plane: what there is stays.
     let values = [[u32::MAX, 1f32.to_bits()], [0, 0.5f32.to_bits()]];
     let switch = Some((switch, values));
-    (projected, Frame { switch, ..frame })
+    (projected, PageSetup { switch, ..frame })
 }
 
 /// Where u of this plane is.
-fn field(tile: Tile, add: bool) -> Place {
+fn field(tile: PlaneTile, add: bool) -> RowOperand {
     match add {
-        true => Place::Input(0, 0),
-        false => tile.place(Kept::Field),
+        true => RowOperand::Input(0, 0),
+        false => tile.place(TileArray::Field),
     }
 }
 
 /// The loops up to the residual of rows of a page of an operator on a level.
-fn residuals((operator, level): (Operator, u32), tile: Tile, which: planes::Part) -> Vec<Part> {
-    let on = |level: u32, constants: &[f64]| Maker::new(quads(level) as usize, constants);
+fn residuals(
+    (operator, level): (MultigridOperator, u32),
+    tile: PlaneTile,
+    which: planes::RowSubset,
+) -> Vec<PageLoop> {
+    let on = |level: u32, constants: &[f64]| RowBuilder::new(quads(level) as usize, constants);
     let a = residual_constants(MgProblem::OPERATOR);
-    let (mut parts, mut u) = (Vec::new(), Place::Input(0, 0));
-    if let Operator::Ascend { add } = operator {
+    let (mut parts, mut u) = (Vec::new(), RowOperand::Input(0, 0));
+    if let MultigridOperator::Ascend { add } = operator {
         u = field(tile, add);
         let correction = if add { 2 } else { 0 };
         let (first, pairs) = tile.pairs(which);
@@ -136,15 +150,18 @@ fn residuals((operator, level): (Operator, u32), tile: Tile, which: planes::Part
         parts.push(part((corrected, pairs.unsigned_abs())));
     }
     let (first, rows) = tile.part(which);
-    let squares = matches!(operator, Operator::ResidualSquares | Operator::Finish);
+    let squares = matches!(
+        operator,
+        MultigridOperator::ResidualSquares | MultigridOperator::Finish
+    );
     let residual = on(level, &a).residual_plane((tile, first), u, squares);
     parts.push(part((residual, rows.unsigned_abs())));
     parts
 }
 
 /// What a pass that goes from plane to plane keeps.
-pub(super) fn tile(operator: Operator, level: u32, block: Block) -> Tile {
-    Tile {
+pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock) -> PlaneTile {
+    PlaneTile {
         handed: if block.handed {
             operator.hands() as i64
         } else {
@@ -152,21 +169,21 @@ pub(super) fn tile(operator: Operator, level: u32, block: Block) -> Tile {
         },
         height: block.rows as i64,
         // A coarser row is made of rows of the block and the one behind.
-        before: i64::from(matches!(operator, Operator::Ascend { .. })),
+        before: i64::from(matches!(operator, MultigridOperator::Ascend { .. })),
         behind: i64::from(matches!(
             operator,
-            Operator::Ascend { .. } | Operator::Descend
+            MultigridOperator::Ascend { .. } | MultigridOperator::Descend
         )),
-        residual: operator != Operator::Begin && operator.keeps(),
+        residual: operator != MultigridOperator::Begin && operator.keeps(),
         quads: quads(level) as i64,
     }
 }
 
-fn part((rows, iterations): (Rows, u64)) -> Part {
-    Part { rows, iterations }
+fn part((rows, iterations): (RowDataflow, u64)) -> PageLoop {
+    PageLoop { rows, iterations }
 }
 
-impl Operator {
+impl MultigridOperator {
     /// What it is called in reports.
     pub(super) fn name(self) -> &'static str {
         match self {

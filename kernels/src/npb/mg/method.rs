@@ -1,6 +1,6 @@
 //! Multigrid as a method of the backend.
 
-use super::Multigrid;
+use super::MultigridPlan;
 use crate::backend::{Failure, Method};
 use cp2_machine::Machine;
 use cp2_problems::Problem;
@@ -13,11 +13,11 @@ pub(crate) fn solve(
     problem: &dyn Problem,
 ) -> Option<Result<Method, Failure>> {
     let problem = problem.downcast_ref::<MgProblem>()?;
-    let plan = Multigrid::new(problem.clone(), machine);
-    Some(plan.map(Multigrid::into_method).map_err(Into::into))
+    let plan = MultigridPlan::new(problem.clone(), machine);
+    Some(plan.map(MultigridPlan::into_method).map_err(Into::into))
 }
 
-impl Multigrid {
+impl MultigridPlan {
     /// The cycles as a method, whose input is the array `v` of the problem.
     #[must_use]
     pub fn into_method(self) -> Method {
@@ -25,7 +25,7 @@ impl Multigrid {
         let count = self.problem.n().pow(3);
         let (machine, recipe) = (self.used.clone(), self.recipe());
         Method::new(&machine, recipe, costs, move |input, options| {
-            Ok(self.task(input.sized("v", count)?, options)?)
+            Ok(self.task(input.get_sized("v", count)?, options)?)
         })
     }
 }

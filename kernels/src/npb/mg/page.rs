@@ -1,7 +1,7 @@
 //! The page kernel around the loops over a page's rows.
 
 use super::MultigridError;
-use super::rows::{Place, Rows};
+use super::rows::{RowDataflow, RowOperand};
 use crate::assembly::assembly;
 use crate::pipeline::{Operations, Schedule, Setup};
 use cp2_asm::{Options, Program, Source};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A page kernel, assembled.
 #[derive(Clone, Debug)]
-pub(super) struct Kernel {
+pub(super) struct MultigridPageKernel {
     pub(super) program: Arc<Program>,
     /// What a page issues.
     pub(super) operations: Operations,
@@ -21,14 +21,14 @@ pub(super) struct Kernel {
 
 /// A loop of a page: what an iteration does, and how often.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) rows: Rows,
+pub(super) struct PageLoop {
+    pub(super) rows: RowDataflow,
     pub(super) iterations: u64,
 }
 
 /// What pages have beside their loops.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct PageSetup {
     /// Arrays that are loaded.
     pub(super) inputs: usize,
     /// Arrays that are stored, and which of them is what is carried.
@@ -47,7 +47,7 @@ const PLANES: usize = 10;
 /// Registers of the page's next block, and of whether it is the first of its section's share.
 const OPENS: [usize; 2] = [12, 13];
 
-impl Frame {
+impl PageSetup {
     /// The register of the address of an output.
     fn output(self, index: usize) -> usize {
         match index {
@@ -57,14 +57,14 @@ impl Frame {
     }
 }
 
-impl Kernel {
+impl MultigridPageKernel {
     /// The kernel of pages that do these loops one after the other, those of a page that nothing was handed over to before them; the output of rows, if
     /// there is one, is the first.
     pub(super) fn new(
         name: &str,
-        parts: &[Part],
-        opening: &[Part],
-        frame: Frame,
+        parts: &[PageLoop],
+        opening: &[PageLoop],
+        frame: PageSetup,
         machine: &Machine,
     ) -> Result<Self, MultigridError> {
         let mut text =
@@ -145,9 +145,9 @@ struct Looped {
 
 impl Looped {
     fn new(
-        part: &Part,
+        part: &PageLoop,
         label: &str,
-        frame: Frame,
+        frame: PageSetup,
         machine: &Machine,
     ) -> Result<Self, MultigridError> {
         let schedule = part.rows.ops.schedule_or_stretch(machine)?;
@@ -173,7 +173,7 @@ fn folded(quad: u8) -> String {
 }
 
 /// Before the first page: the working space, and where the first values of switches are.
-fn begin(frame: Frame) -> String {
+fn begin(frame: PageSetup) -> String {
     let mut text = String::new();
     if frame.scratch > 0 {
         let _ = writeln!(
@@ -197,7 +197,7 @@ fn begin(frame: Frame) -> String {
 }
 
 /// Words of a page before its first loop.
-fn arguments(parts: &[Part], frame: Frame) -> String {
+fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
     let mut text = String::new();
     let words = 2 + frame.inputs + frame.outputs;
     for pair in 0..words.div_ceil(2) {
@@ -228,7 +228,7 @@ fn arguments(parts: &[Part], frame: Frame) -> String {
 }
 
 /// Words that load the switches of the last loop, and see to it that the next page has their other values.
-fn switch(frame: Frame) -> String {
+fn switch(frame: PageSetup) -> String {
     let mut text = String::new();
     if let Some((quads, _)) = frame.switch {
         for (i, quad) in quads.iter().enumerate() {
@@ -240,14 +240,14 @@ fn switch(frame: Frame) -> String {
 }
 
 /// Words that set the pointers of a loop up.
-fn pointers(rows: &Rows, schedule: &Schedule, frame: Frame) -> Vec<Setup> {
+fn pointers(rows: &RowDataflow, schedule: &Schedule, frame: PageSetup) -> Vec<Setup> {
     let pointers = rows.pointers.iter().map(|&(pointer, place)| {
         let (register, bytes) = match place {
-            Place::Plane(plane, bytes) => (PLANES + plane, bytes),
-            Place::Input(0, bytes) => (WORDS, bytes),
-            Place::Input(i, bytes) => (WORDS + 3 + i, bytes),
-            Place::Output(i, bytes) => (frame.output(i), bytes),
-            Place::Scratch(bytes) => (WORDS + 3, bytes),
+            RowOperand::Plane(plane, bytes) => (PLANES + plane, bytes),
+            RowOperand::Input(0, bytes) => (WORDS, bytes),
+            RowOperand::Input(i, bytes) => (WORDS + 3 + i, bytes),
+            RowOperand::Output(i, bytes) => (frame.output(i), bytes),
+            RowOperand::Scratch(bytes) => (WORDS + 3, bytes),
         };
         let bias = schedule.bias(pointer) + bytes;
         let a = schedule.register_of(pointer);
@@ -265,7 +265,7 @@ fn pointers(rows: &Rows, schedule: &Schedule, frame: Frame) -> Vec<Setup> {
 }
 
 /// The two values of each switch.
-fn switch_table(frame: Frame) -> String {
+fn switch_table(frame: PageSetup) -> String {
     let Some((_, values)) = frame.switch else {
         return String::new();
     };
@@ -279,9 +279,9 @@ fn switch_table(frame: Frame) -> String {
     text
 }
 
-fn plane(place: Place) -> Option<usize> {
+fn plane(place: RowOperand) -> Option<usize> {
     match place {
-        Place::Plane(plane, _) => Some(plane),
-        Place::Input(..) | Place::Output(..) | Place::Scratch(_) => None,
+        RowOperand::Plane(plane, _) => Some(plane),
+        RowOperand::Input(..) | RowOperand::Output(..) | RowOperand::Scratch(_) => None,
     }
 }

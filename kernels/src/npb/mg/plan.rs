@@ -1,16 +1,16 @@
 //! What passes a machine does with which kernels.
 
 use super::MultigridError;
-use super::choose::{Known, fused, kernel};
-use super::kernels::{Block, tile};
-use super::page::Kernel;
-use super::rows::{Operator, QUAD};
-use super::steps::{Fused, Name, Step, steps};
+use super::kernel_choice::{PlannedKernels, fused, kernel};
+use super::kernels::{OperatorBlock, tile};
+use super::page::MultigridPageKernel;
+use super::rows::{MultigridOperator, QUAD};
+use super::steps::{ArrayName, FusedOperators, MultigridStep, steps};
 use crate::job::Job;
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
-use cp2_host::nest::{Edge, Field, March, Opening, Sweep};
-use cp2_host::{BlocksPerSection, Options};
+use cp2_host::nest::{BoundaryRule, FirstLoad, GridField, GridPass, March};
+use cp2_host::{BlocksPerSection, DeviceOptions};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::Figures;
@@ -18,20 +18,20 @@ use std::sync::Arc;
 
 /// V-cycles planned for a machine.
 #[derive(Debug)]
-pub struct Multigrid {
+pub struct MultigridPlan {
     pub(super) problem: MgProblem,
     pub(super) machine: Arc<Machine>,
     /// The machine with the sections that take part.
     pub(super) used: Arc<Machine>,
     /// What is done, in order, each with its kernel.
-    pub(super) steps: Vec<(Step, Arc<Planned>)>,
+    pub(super) steps: Vec<(MultigridStep, Arc<PlannedOperator>)>,
 }
 
 /// An operator on a level: its kernel, and the shape of a block of its result.
 #[derive(Clone, Debug)]
-pub(super) struct Planned {
-    pub(super) kernel: Kernel,
-    pub(super) shape: Shape,
+pub(super) struct PlannedOperator {
+    pub(super) kernel: MultigridPageKernel,
+    pub(super) shape: OperatorPages,
     /// Cycles that a pass should take.
     pub(super) expected: f64,
     /// Pages of a section's passes, each of which issues what the kernel says, and those of them that nothing is handed over to.
@@ -41,10 +41,10 @@ pub(super) struct Planned {
 
 /// The pages of an operator on a level.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    pub(super) operator: Operator,
+pub(super) struct OperatorPages {
+    pub(super) operator: MultigridOperator,
     pub(super) level: u32,
-    pub(super) block: Block,
+    pub(super) block: OperatorBlock,
 }
 
 /// Points along an axis of a level.
@@ -57,14 +57,15 @@ pub(super) fn quads(level: u32) -> u64 {
     (points(level) / 4).max(1)
 }
 
-impl Multigrid {
+impl MultigridPlan {
     /// Plans the cycles of a problem.
     ///
     /// # Errors
     /// The machine has too few registers, too little memory or too coarse a granule for a kernel.
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
-        let plan =
-            |used: &Arc<Machine>| Self::of(problem.clone(), &mut Known::new(), (machine, used));
+        let plan = |used: &Arc<Machine>| {
+            Self::plan_with_kernels(problem.clone(), &mut PlannedKernels::new(), (machine, used))
+        };
         choose_sections(machine, plan, Self::price)
     }
 
@@ -82,9 +83,9 @@ impl Multigrid {
     }
 
     /// The same with kernels that are known, or planned where they are not; what is done in one pass is decided by their prices.
-    pub(super) fn of(
+    pub(super) fn plan_with_kernels(
         problem: MgProblem,
-        known: &mut Known,
+        known: &mut PlannedKernels,
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
         let fused = fused(&problem, known, used);
@@ -94,8 +95,8 @@ impl Multigrid {
     /// The same with what is done in one pass.
     pub(super) fn with(
         problem: MgProblem,
-        fused: &Fused,
-        known: &mut Known,
+        fused: &FusedOperators,
+        known: &mut PlannedKernels,
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
         let finest = problem.n().trailing_zeros();
@@ -142,8 +143,8 @@ impl Multigrid {
     /// The names of the parts of a run, an operator and the points along an axis of the finer of its levels, and what each takes at least.
     #[must_use]
     pub fn operators(&self) -> Vec<(String, Cycles)> {
-        let of = |(_, planned): &(Step, Arc<Planned>)| {
-            let Shape {
+        let of = |(_, planned): &(MultigridStep, Arc<PlannedOperator>)| {
+            let OperatorPages {
                 operator, level, ..
             } = planned.shape;
             let least = operator.pass().cycles(points(level), &self.machine);
@@ -158,15 +159,15 @@ impl Multigrid {
 
 /// Where an array is, and how many times as far apart its planes are as they need be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct PlacedArray {
     pub(super) at: u64,
     pub(super) apart: u64,
 }
 
-impl Planned {
+impl PlannedOperator {
     /// The price of a pass.
     pub(super) fn price(&self, machine: &Arc<Machine>) -> Result<u64, MultigridError> {
-        let mut job = Job::new(machine.clone(), Options::default());
+        let mut job = Job::new(machine.clone(), DeviceOptions::default());
         let name = self.shape.operator.name();
         let program = job.program(name, &self.kernel.program)?;
         let entry = self.kernel.program.entry.into();
@@ -176,7 +177,7 @@ impl Planned {
     }
 }
 
-impl Operator {
+impl MultigridOperator {
     /// Planes before the array that a pass loads which keeps what the next plane needs, and as many behind it.
     fn before(self) -> u64 {
         match self {
@@ -193,22 +194,22 @@ const SMOOTHED: i64 = 2;
 const PROJECTED: i64 = 3;
 const PROJECTED_AT_ONCE: i64 = 2;
 
-impl Shape {
+impl OperatorPages {
     /// What the part of a run is called that it takes.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.operator.name(), points(self.level))
     }
 
     /// The pages of a pass over arrays whose addresses do not matter.
-    pub(super) fn anywhere(&self) -> Sweep {
-        self.sweep([Placed { at: 0, apart: 1 }; 4], 0)
+    pub(super) fn anywhere(&self) -> GridPass {
+        self.sweep([PlacedArray { at: 0, apart: 1 }; 4], 0)
     }
 
     /// The pages of a pass over arrays: the inputs, then what it makes beside its output, and last that, or the sums of a pass with sums; and where rows are
     /// that are handed over.
-    pub(super) fn sweep(&self, arrays: [Placed; 4], handed: u64) -> Sweep {
+    pub(super) fn sweep(&self, arrays: [PlacedArray; 4], handed: u64) -> GridPass {
         let (operator, level) = (self.operator, self.level);
-        let Block {
+        let OperatorBlock {
             rows,
             handed: hands,
         } = self.block;
@@ -217,13 +218,13 @@ impl Shape {
         let half = [1, rows / 2];
         let (n, below) = (points(level), level.saturating_sub(1));
         let [first, second, third, output] = arrays;
-        let lines = |field: Field, halo: u64| field.halo([0, halo, 0], Edge::Periodic);
-        let around = |field: Field| field.halo([1, 1, 0], Edge::Periodic);
+        let lines = |field: GridField, halo: u64| field.halo([0, halo, 0], BoundaryRule::Periodic);
+        let around = |field: GridField| field.halo([1, 1, 0], BoundaryRule::Periodic);
         let ahead = operator.before() as i64;
-        let early = |field: Field| field.offset([-ahead, 0, 0]);
-        let planes_of = |name: &str, at: Placed, block: [u64; 2]| {
+        let early = |field: GridField| field.offset([-ahead, 0, 0]);
+        let planes_of = |name: &str, at: PlacedArray, block: [u64; 2]| {
             let shape = [n, points(below), quads(below)];
-            Field::new(
+            GridField::new(
                 name,
                 at.at,
                 QUAD as u64,
@@ -232,81 +233,83 @@ impl Shape {
             )
         };
         // What a block computes of rows that were handed over to it is left out by those that come later in its section.
-        let opens = |field: Field, rows: u64| match hands {
-            true => field.opening(Opening::Further(rows)),
+        let opens = |field: GridField, rows: u64| match hands {
+            true => field.opening(FirstLoad::Further(rows)),
             false => field,
         };
-        let correction = |at: Placed| {
+        let correction = |at: PlacedArray| {
             let field = lines(planes_of("correction", at, half), 2);
             early(opens(field, 1))
         };
-        let v = |at: Placed| early(opens(lines(array("v", at, level, own), 1), 2));
-        let u = |at: Placed| early(opens(lines(array("u", at, level, own), 2), 2));
+        let v = |at: PlacedArray| early(opens(lines(array("v", at, level, own), 1), 2));
+        let u = |at: PlacedArray| early(opens(lines(array("u", at, level, own), 2), 2));
         let mut inputs = match operator {
-            Operator::Residual => vec![
+            MultigridOperator::Residual => vec![
                 around(array("u", first, level, own)),
                 array("v", second, level, own),
             ],
-            Operator::Smooth { add } => {
+            MultigridOperator::Smooth { add } => {
                 let mut inputs = vec![around(array("r", first, level, own))];
                 inputs.extend(add.then(|| array("u", second, level, own)));
                 inputs
             }
-            Operator::Project => vec![around(array("r", first, level, fine))],
-            Operator::Interpolate { add } => {
+            MultigridOperator::Project => vec![around(array("r", first, level, fine))],
+            MultigridOperator::Interpolate { add } => {
                 let mut inputs = vec![around(array("coarse", first, below, own))];
                 inputs.extend(add.then(|| array("u", second, level, fine)));
                 inputs
             }
-            Operator::Ascend { add: true } => vec![u(first), v(second), correction(third)],
-            Operator::Ascend { add: false } => vec![correction(first), v(second)],
-            Operator::Descend => vec![u(first), v(second)],
-            Operator::ResidualSquares | Operator::Finish => {
+            MultigridOperator::Ascend { add: true } => vec![u(first), v(second), correction(third)],
+            MultigridOperator::Ascend { add: false } => vec![correction(first), v(second)],
+            MultigridOperator::Descend => vec![u(first), v(second)],
+            MultigridOperator::ResidualSquares | MultigridOperator::Finish => {
                 let u = lines(array("u", first, level, own), 1);
                 vec![early(u), early(array("v", second, level, own))]
             }
-            Operator::Expand => {
-                vec![array("coarse", first, below, own).halo([1, 0, 0], Edge::Periodic)]
+            MultigridOperator::Expand => {
+                vec![array("coarse", first, below, own).halo([1, 0, 0], BoundaryRule::Periodic)]
             }
-            Operator::Begin => vec![early(lines(array("x", first, level, own), 1))],
-            Operator::Lift | Operator::Lower => {
+            MultigridOperator::Begin => vec![early(lines(array("x", first, level, own), 1))],
+            MultigridOperator::Lift | MultigridOperator::Lower => {
                 vec![array("x", first, level, own)]
             }
         };
-        let sums = |at: Placed| {
+        let sums = |at: PlacedArray| {
             let sums = [n, n.div_ceil(rows), 1];
-            Field::new("sums", at.at, QUAD as u64, sums, [1, 1, 1])
+            GridField::new("sums", at.at, QUAD as u64, sums, [1, 1, 1])
         };
-        let late = |field: Field, planes: i64| field.offset([-ahead - planes, 0, 0]);
+        let late = |field: GridField, planes: i64| field.offset([-ahead - planes, 0, 0]);
         let beside = match operator {
-            Operator::Lift => vec![sums(output)],
+            MultigridOperator::Lift => vec![sums(output)],
             // A row behind the block is lifted for the projection and not stored.
-            Operator::Begin => vec![
+            MultigridOperator::Begin => vec![
                 late(lines(array("y", second, level, own), 1), 0),
                 late(sums(output), 0),
             ],
-            Operator::Finish => vec![late(array("y", third, level, own), 0)],
+            MultigridOperator::Finish => vec![late(array("y", third, level, own), 0)],
             _ => Vec::new(),
         };
         let output = match operator {
-            Operator::Project => array("coarse", output, below, own),
-            Operator::Interpolate { .. } => array("u", output, level, fine),
-            Operator::Ascend { .. } => late(array("u", output, level, own), SMOOTHED),
-            Operator::Descend => late(planes_of("coarse", output, half), PROJECTED),
-            Operator::Begin => late(planes_of("coarse", third, half), PROJECTED_AT_ONCE),
-            Operator::Expand => array("planes", output, below, own),
-            Operator::ResidualSquares | Operator::Finish => late(sums(output), MEASURED),
-            Operator::Lift => array("y", second, level, own),
+            MultigridOperator::Project => array("coarse", output, below, own),
+            MultigridOperator::Interpolate { .. } => array("u", output, level, fine),
+            MultigridOperator::Ascend { .. } => late(array("u", output, level, own), SMOOTHED),
+            MultigridOperator::Descend => late(planes_of("coarse", output, half), PROJECTED),
+            MultigridOperator::Begin => late(planes_of("coarse", third, half), PROJECTED_AT_ONCE),
+            MultigridOperator::Expand => array("planes", output, below, own),
+            MultigridOperator::ResidualSquares | MultigridOperator::Finish => {
+                late(sums(output), MEASURED)
+            }
+            MultigridOperator::Lift => array("y", second, level, own),
             _ => array("y", output, level, own),
         };
-        let marches = !matches!(operator, Operator::Lift | Operator::Lower);
+        let marches = !matches!(operator, MultigridOperator::Lift | MultigridOperator::Lower);
         let scratch = tile(operator, level, self.block).bytes(operator);
         // Room for larger blocks: what is computed takes the place of what it is added to.
         let output = match operator {
-            Operator::Ascend { add: true } => output.within(0, [0, 0]),
-            Operator::Residual
-            | Operator::Smooth { add: true }
-            | Operator::Interpolate { add: true } => output.within(1, [0, 0]),
+            MultigridOperator::Ascend { add: true } => output.place_in_input(0, [0, 0]),
+            MultigridOperator::Residual
+            | MultigridOperator::Smooth { add: true }
+            | MultigridOperator::Interpolate { add: true } => output.place_in_input(1, [0, 0]),
             _ => output,
         };
         let mut outputs = vec![output];
@@ -316,7 +319,7 @@ impl Shape {
             inputs.push(taken);
             outputs.push(given);
         }
-        Sweep {
+        GridPass {
             march: marches.then_some(March::Planes),
             // Room for larger blocks too: windows hold the planes of one march only, and the next one waits for its end.
             marches_apart: marches && !operator.keeps(),
@@ -326,7 +329,7 @@ impl Shape {
                 .then(|| [n + 2 * operator.before(), n.div_ceil(rows), 1]),
             scratch: scratch.unsigned_abs(),
             size: BlocksPerSection::Fixed(1),
-            ..Sweep::new(inputs, outputs)
+            ..GridPass::new(inputs, outputs)
         }
     }
 
@@ -344,18 +347,20 @@ impl Shape {
 
     /// The rows of the residual that a block leaves, the last ones that it computes, and those that it finds, the ones before its own: both where the residual
     /// is, in the place of v.
-    fn handed(&self, at: u64) -> [Field; 2] {
+    fn handed(&self, at: u64) -> [GridField; 2] {
         let (operator, level) = (self.operator, self.level);
         let (hands, row) = (operator.hands(), quads(level));
         let planes = points(level) + 2 * operator.before();
         let shape = [planes, hands * self.blocks(), row];
-        let field = Field::new("rows handed over", at, QUAD as u64, shape, [1, hands, row]);
+        let field = GridField::new("rows handed over", at, QUAD as u64, shape, [1, hands, row]);
         let tile = tile(operator, level, self.block);
         let first = -tile.before;
         let last = first + tile.residuals() - hands as i64;
-        let given = field.clone().within(1, [0, last]);
-        let taken = field.within(1, [0, first]).offset([0, -(hands as i64), 0]);
-        [given, taken.opening(Opening::Nothing)]
+        let given = field.clone().place_in_input(1, [0, last]);
+        let taken = field
+            .place_in_input(1, [0, first])
+            .offset([0, -(hands as i64), 0]);
+        [given, taken.opening(FirstLoad::Nothing)]
     }
 
     /// Partial sums of a pass that sums squares up.
@@ -366,20 +371,20 @@ impl Shape {
 }
 
 /// An array of a level, in blocks of planes and rows.
-fn array(name: &str, placed: Placed, level: u32, [planes, rows]: [u64; 2]) -> Field {
+fn array(name: &str, placed: PlacedArray, level: u32, [planes, rows]: [u64; 2]) -> GridField {
     let (n, row) = (points(level), quads(level));
     let shape = [n, n, row];
-    let mut field = Field::new(name, placed.at, QUAD as u64, shape, [planes, rows, row]);
+    let mut field = GridField::new(name, placed.at, QUAD as u64, shape, [planes, rows, row]);
     for strip in &mut field.strips {
         strip.plane *= placed.apart;
     }
     field
 }
 
-impl Name {
+impl ArrayName {
     /// How many times as far apart its planes are as they need be: a pass that goes from plane to plane of the finest level leaves one for each, and
     /// between those of a correction there is room for what is interpolated.
-    pub(super) fn apart(self, finest: u32) -> u64 {
+    pub(super) fn plane_spacing(self, finest: u32) -> u64 {
         match self {
             Self::R(level) if level + 1 == finest => 2,
             Self::U(level) if level < finest => 2,
@@ -405,7 +410,7 @@ impl Name {
         let of = |level: u32| points(level).pow(2) * quads(level) * QUAD as u64;
         match self {
             Self::Given | Self::Result | Self::V | Self::Other => of(finest),
-            Self::U(level) | Self::R(level) => of(level) * self.apart(finest),
+            Self::U(level) | Self::R(level) => of(level) * self.plane_spacing(finest),
             Self::Planes(level) | Self::Between(level) => 2 * of(level - 1),
         }
     }

@@ -7,12 +7,12 @@
 //! The residual of the plane before takes the place of the rows of v that it is computed beside: it is needed in that page alone. The last rows of it are stored
 //! from there, and where the section's next block is their neighbour, it finds them there instead of computing them again.
 
-use super::rows::{Maker, Operator, Place, QUAD, Rows, Sums};
+use super::rows::{MultigridOperator, QUAD, RowBuilder, RowDataflow, RowOperand, SquareSums};
 use crate::pipeline::{Pointer, Reg};
 
 /// Arrays of a section in its working space, rows of a plane each: offsets in bytes from their first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tile {
+pub(super) struct PlaneTile {
     /// Rows of a block of the finest of the levels.
     pub(super) height: i64,
     /// Rows before it whose residual is computed too, and behind it.
@@ -28,7 +28,7 @@ pub(super) struct Tile {
 
 /// Which of a block's rows a loop computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum RowSubset {
     /// All of them, or what is not handed over.
     Own,
     /// What a block that nothing was handed over to has more, the first ones.
@@ -40,7 +40,7 @@ pub(super) const V: usize = 1;
 
 /// An array of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum TileArray {
     /// The residual of the plane before, but for what this plane gives it; with the rows beside the block.
     Partial,
     /// Q of the plane before; likewise.
@@ -55,7 +55,7 @@ pub(super) enum Kept {
     Field,
 }
 
-impl Tile {
+impl PlaneTile {
     pub(super) fn row(self) -> i64 {
         self.quads * QUAD
     }
@@ -66,39 +66,39 @@ impl Tile {
     }
 
     /// The first of the rows whose residual a part computes, from the block's first row on, and how many there are.
-    pub(super) fn part(self, part: Part) -> (i64, i64) {
+    pub(super) fn part(self, part: RowSubset) -> (i64, i64) {
         match part {
-            Part::Opening => (-self.before, self.handed),
-            Part::Own => (self.handed - self.before, self.residuals() - self.handed),
+            RowSubset::Opening => (-self.before, self.handed),
+            RowSubset::Own => (self.handed - self.before, self.residuals() - self.handed),
         }
     }
 
     /// Pairs of rows of u that a part needs for its residual, beginning with the pair before the block if nothing is handed over.
-    pub(super) fn pairs(self, part: Part) -> (i64, i64) {
+    pub(super) fn pairs(self, part: RowSubset) -> (i64, i64) {
         match (part, self.handed) {
-            (Part::Opening, _) => (-1, 1),
-            (Part::Own, 0) => (-1, self.height / 2 + 2),
-            (Part::Own, _) => (0, self.height / 2 + 1),
+            (RowSubset::Opening, _) => (-1, 1),
+            (RowSubset::Own, 0) => (-1, self.height / 2 + 2),
+            (RowSubset::Own, _) => (0, self.height / 2 + 1),
         }
     }
 
     /// Where the block's first row of an array is, from the start of the working space.
-    pub(super) fn place(self, kept: Kept) -> Place {
+    pub(super) fn place(self, kept: TileArray) -> RowOperand {
         let (height, all) = (self.height, self.residuals());
         let state = if self.residual { 2 * all } else { 0 };
         let rows = match kept {
-            Kept::Partial => self.before,
-            Kept::Given => all + self.before,
+            TileArray::Partial => self.before,
+            TileArray::Given => all + self.before,
             // Kernels that smooth do not project; a quarter of a plane.
-            Kept::Smoothed | Kept::Projected => state,
-            Kept::Begun => state + height,
-            Kept::Field => state + 2 * height + 2,
+            TileArray::Smoothed | TileArray::Projected => state,
+            TileArray::Begun => state + height,
+            TileArray::Field => state + 2 * height + 2,
         };
-        Place::Scratch(rows * self.row())
+        RowOperand::Scratch(rows * self.row())
     }
 
     /// Bytes of the working space of a kernel.
-    pub(super) fn bytes(self, operator: Operator) -> i64 {
+    pub(super) fn bytes(self, operator: MultigridOperator) -> i64 {
         let height = self.height;
         let state = if self.residual {
             2 * self.residuals()
@@ -106,9 +106,9 @@ impl Tile {
             0
         };
         let more = match operator {
-            Operator::Ascend { add: false } => 3 * height + 4,
-            Operator::Ascend { add: true } => 2 * height,
-            Operator::Descend | Operator::Begin => (height + 3) / 4,
+            MultigridOperator::Ascend { add: false } => 3 * height + 4,
+            MultigridOperator::Ascend { add: true } => 2 * height,
+            MultigridOperator::Descend | MultigridOperator::Begin => (height + 3) / 4,
             _ => 0,
         };
         (state + more) * self.row()
@@ -116,27 +116,27 @@ impl Tile {
 }
 
 /// A place so many rows of so many bytes further.
-fn further(place: Place, bytes: i64) -> Place {
+fn further(place: RowOperand, bytes: i64) -> RowOperand {
     match place {
-        Place::Plane(z, at) => Place::Plane(z, at + bytes),
-        Place::Input(i, at) => Place::Input(i, at + bytes),
-        Place::Output(i, at) => Place::Output(i, at + bytes),
-        Place::Scratch(at) => Place::Scratch(at + bytes),
+        RowOperand::Plane(z, at) => RowOperand::Plane(z, at + bytes),
+        RowOperand::Input(i, at) => RowOperand::Input(i, at + bytes),
+        RowOperand::Output(i, at) => RowOperand::Output(i, at + bytes),
+        RowOperand::Scratch(at) => RowOperand::Scratch(at + bytes),
     }
 }
 
-impl Maker {
+impl RowBuilder {
     /// Two rows of u of those of the coarser level, whose plane is interpolated along z already: the correction, the input of this number, and u itself
     /// at a place, if it is not zero. From so many pairs of rows behind the block's first one on, a turn for each row of the coarser level.
     pub(super) fn corrected(
         mut self,
         (correction, first): (usize, i64),
-        from: Option<Place>,
-        to: Place,
-    ) -> Rows {
+        from: Option<RowOperand>,
+        to: RowOperand,
+    ) -> RowDataflow {
         let coarse = self.row();
         let fine = 2 * coarse;
-        let e = self.pointer(Place::Input(correction, (first - 1) * coarse), coarse);
+        let e = self.pointer(RowOperand::Input(correction, (first - 1) * coarse), coarse);
         let first = 2 * first * fine;
         let u = from.map(|from| self.pointer(further(from, first), 2 * fine));
         let to = self.pointer(further(to, first), 2 * fine);
@@ -182,22 +182,23 @@ impl Maker {
     /// rows behind the block's first one on. It takes the place of v, or is only squared and added up.
     pub(super) fn residual_plane(
         mut self,
-        (tile, first): (Tile, i64),
-        u: Place,
+        (tile, first): (PlaneTile, i64),
+        u: RowOperand,
         squares: bool,
-    ) -> Rows {
+    ) -> RowDataflow {
         let row = self.row();
         let first = first * row;
         let u = [(); 3].map(|()| self.pointer(further(u, first - row), row));
-        let place = Place::Input(V, first);
+        let place = RowOperand::Input(V, first);
         let v = self.pointer(place, row);
         let residual = (!squares).then(|| self.pointer(place, row));
-        let kept =
-            |maker: &mut Self, kept: Kept| maker.pointer(further(tile.place(kept), first), row);
-        let mut sums = squares.then(|| Sums::new(&mut self));
+        let kept = |maker: &mut Self, kept: TileArray| {
+            maker.pointer(further(tile.place(kept), first), row)
+        };
+        let mut sums = squares.then(|| SquareSums::new(&mut self));
         // What is loaded and what takes its place go by pointers of their own: all accesses of a pointer lie within an interval.
         let [partial, given] =
-            [Kept::Partial, Kept::Given].map(|of| [(); 2].map(|()| kept(&mut self, of)));
+            [TileArray::Partial, TileArray::Given].map(|of| [(); 2].map(|()| kept(&mut self, of)));
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
@@ -236,12 +237,12 @@ impl Maker {
 
     /// A row of u smoothed, two planes back; constants are c0, c2 and c1 / c2. `u` is the place of this plane's, and where it is the page's,
     /// that of the result too.
-    pub(super) fn smooth_plane(mut self, tile: Tile, u: Place) -> Rows {
+    pub(super) fn smooth_plane(mut self, tile: PlaneTile, u: RowOperand) -> RowDataflow {
         let row = self.row();
         let u = self.pointer(u, row);
-        let out = self.pointer(Place::Output(0, 0), row);
-        let residual = [(); 3].map(|()| self.pointer(Place::Input(V, -row), row));
-        let [smoothed, begun] = [Kept::Smoothed, Kept::Begun]
+        let out = self.pointer(RowOperand::Output(0, 0), row);
+        let residual = [(); 3].map(|()| self.pointer(RowOperand::Input(V, -row), row));
+        let [smoothed, begun] = [TileArray::Smoothed, TileArray::Begun]
             .map(|kept| [(); 2].map(|()| self.pointer(tile.place(kept), row)));
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
@@ -275,13 +276,18 @@ impl Maker {
 
     /// A row of a projection of rows of a plane at a place: half of its own projection is added to what there is of the coarser plane, which
     /// is stored, and goes on as the quads `switch` say: a mask of what there is, and the factor of what comes. Constants are a half and a quarter.
-    pub(super) fn project_plane(mut self, tile: Tile, from: Place, switch: [u8; 2]) -> Rows {
+    pub(super) fn project_plane(
+        mut self,
+        tile: PlaneTile,
+        from: RowOperand,
+        switch: [u8; 2],
+    ) -> RowDataflow {
         let coarse = self.row();
         self.quads *= 2;
         let row = self.row();
         let rows = self.pointer(from, 2 * row);
-        let projected = [(); 2].map(|()| self.pointer(tile.place(Kept::Projected), coarse));
-        let out = self.pointer(Place::Output(0, 0), coarse);
+        let projected = [(); 2].map(|()| self.pointer(tile.place(TileArray::Projected), coarse));
+        let out = self.pointer(RowOperand::Output(0, 0), coarse);
         let half = self.constant(0);
         let [mask, factor] = switch.map(Reg::Quad);
         let across = |maker: &mut Self, x: usize| {
@@ -303,10 +309,10 @@ impl Maker {
     }
 
     /// The mean of a row of a level and of that of the plane before: a plane interpolated along z, between these.
-    pub(super) fn expanded(mut self) -> Rows {
+    pub(super) fn expanded(mut self) -> RowDataflow {
         let row = self.row();
-        let [before, own] = [0, 1].map(|z| self.pointer(Place::Plane(z, 0), row));
-        let to = self.pointer(Place::Output(0, 0), row);
+        let [before, own] = [0, 1].map(|z| self.pointer(RowOperand::Plane(z, 0), row));
+        let to = self.pointer(RowOperand::Output(0, 0), row);
         let half = self.constant(0);
         for x in 0..self.quads {
             self.phase(x);
@@ -330,7 +336,7 @@ mod tests {
     /// Rows of 32 quads: at most 9.5 cycles a quad of the residual, nine of which are its operations, and 10.5 of the smoother, ten of which are.
     #[test]
     fn rows_are_scheduled_close_together() {
-        let tile = Tile {
+        let tile = PlaneTile {
             height: 8,
             before: 1,
             behind: 1,
@@ -338,13 +344,13 @@ mod tests {
             quads: 32,
             handed: 0,
         };
-        let u = Place::Input(0, 0);
+        let u = RowOperand::Input(0, 0);
         for name in ["vm7", "vm9"] {
             let machine = Machine::builtin(name).unwrap();
             let a = residual_constants(MgProblem::OPERATOR);
             let s = smoother_constants(Smoother::A.weights());
-            let residual = Maker::new(32, &a).residual_plane((tile, -1), u, false);
-            let smoother = Maker::new(32, &s).smooth_plane(tile, u);
+            let residual = RowBuilder::new(32, &a).residual_plane((tile, -1), u, false);
+            let smoother = RowBuilder::new(32, &s).smooth_plane(tile, u);
             for (rows, least, most) in [(residual, 9.0, 9.5), (smoother, 10.0, 10.5)] {
                 let schedule = rows.ops.schedule(&machine).unwrap();
                 let of = |rows: u64| schedule.emit(rows).cycles as f64;

@@ -17,7 +17,7 @@ const FIRST_TO_LAST: i64 = 0b00_11_10_01;
 
 /// What an iteration reads or writes: where its first row begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RowOperand {
     /// In the window of the first input: this one of its planes, and so many bytes from the row of the block.
     Plane(usize, i64),
     /// In the page of this input, so many bytes from its start.
@@ -30,16 +30,16 @@ pub(super) enum Place {
 
 /// The dataflow of an iteration, and where its pointers begin.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct RowDataflow {
     pub(super) ops: Ops,
-    pub(super) pointers: Vec<(Pointer, Place)>,
+    pub(super) pointers: Vec<(Pointer, RowOperand)>,
     /// A quad that is carried through all iterations of a page, and stored behind them.
     pub(super) sum: Option<u8>,
 }
 
 /// An operator with the weights of faces, edges and corners in constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Operator {
+pub(super) enum MultigridOperator {
     /// r = v - A u: the first input is u, the second v.
     Residual,
     /// u + S r: the first input is r; the second, if u is not zero, u.
@@ -77,7 +77,7 @@ pub(super) enum Operator {
 }
 
 /// Sums of squares of a row, in as many chains as hide a multiply-add, and the quad that they are added to.
-pub(super) struct Sums {
+pub(super) struct SquareSums {
     carried: Reg,
     chains: [Option<Reg>; 4],
 }
@@ -85,8 +85,8 @@ pub(super) struct Sums {
 /// Cycles of an interval of rows that are summed up in which nothing is computed.
 const FREE: usize = 4;
 
-impl Sums {
-    pub(super) fn new(maker: &mut Maker) -> Self {
+impl SquareSums {
+    pub(super) fn new(maker: &mut RowBuilder) -> Self {
         let carried = maker.rows.ops.carry();
         maker.rows.sum = Some(carried);
         Self {
@@ -96,7 +96,7 @@ impl Sums {
     }
 
     /// Adds the square of quad x.
-    pub(super) fn square(&mut self, maker: &mut Maker, x: usize, value: Reg) {
+    pub(super) fn square(&mut self, maker: &mut RowBuilder, x: usize, value: Reg) {
         let chain = &mut self.chains[x % 4];
         *chain = Some(match *chain {
             Some(sum) => maker.q("madd", &[value, value, sum]),
@@ -105,7 +105,7 @@ impl Sums {
     }
 
     /// Adds the row to what is carried.
-    pub(super) fn end(self, maker: &mut Maker) {
+    pub(super) fn end(self, maker: &mut RowBuilder) {
         let chains: Vec<Reg> = self.chains.into_iter().flatten().collect();
         let all = maker.rows.ops.tournament("add", &chains);
         let carried = self.carried;
@@ -116,8 +116,8 @@ impl Sums {
 }
 
 /// Rows being described.
-pub(super) struct Maker {
-    pub(super) rows: Rows,
+pub(super) struct RowBuilder {
+    pub(super) rows: RowDataflow,
     /// Quads of a row: of the coarser level where there are two.
     pub(super) quads: usize,
 }
@@ -132,11 +132,11 @@ pub(super) fn smoother_constants([centre, faces, edges, _]: [f64; 4]) -> [f64; 3
     [centre, edges, faces / edges]
 }
 
-impl Maker {
+impl RowBuilder {
     pub(super) fn new(quads: usize, constants: &[f64]) -> Self {
         let bits: Vec<u32> = constants.iter().map(|&c| (c as f32).to_bits()).collect();
         Self {
-            rows: Rows {
+            rows: RowDataflow {
                 ops: Ops::of(Body::evenly(), &bits),
                 pointers: Vec::new(),
                 sum: None,
@@ -159,7 +159,7 @@ impl Maker {
     }
 
     /// A pointer that begins at a place and goes on by so many bytes.
-    pub(super) fn pointer(&mut self, place: Place, step: i64) -> Pointer {
+    pub(super) fn pointer(&mut self, place: RowOperand, step: i64) -> Pointer {
         let index = self.rows.pointers.len() as u8;
         let pointer = self.rows.ops.body.pointer(index, Step::Bytes(step));
         self.rows.pointers.push((pointer, place));
@@ -212,7 +212,7 @@ impl Maker {
     /// The three planes of a window, each with the row before the block's.
     fn planes(&mut self) -> [Pointer; 3] {
         let row = self.row();
-        [0, 1, 2].map(|z| self.pointer(Place::Plane(z, -row), row))
+        [0, 1, 2].map(|z| self.pointer(RowOperand::Plane(z, -row), row))
     }
 
     /// The centre of a 3 x 3 neighbourhood across x, the sums of the four beside it, and of the four at the corners; planes point
@@ -263,11 +263,11 @@ impl Maker {
     }
 
     /// v - a0 u - a2 (corners + G(x-1) + G(x+1)), G = beside + a3/a2 corners: eleven operations a quad.
-    pub(super) fn residual(mut self) -> Rows {
+    pub(super) fn residual(mut self) -> RowDataflow {
         let planes = [(); 3].map(|()| self.planes());
         let row = self.row();
-        let v = self.pointer(Place::Input(1, 0), row);
-        let r = self.pointer(Place::Output(0, 0), row);
+        let v = self.pointer(RowOperand::Input(1, 0), row);
+        let r = self.pointer(RowOperand::Output(0, 0), row);
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
@@ -288,11 +288,11 @@ impl Maker {
     }
 
     /// u + c0 r + c2 (corners + c1/c2 beside + K(x-1) + K(x+1)), K = beside + c1/c2 r: twelve operations a quad.
-    pub(super) fn smooth(mut self, add: bool) -> Rows {
+    pub(super) fn smooth(mut self, add: bool) -> RowDataflow {
         let planes = [(); 3].map(|()| self.planes());
         let row = self.row();
-        let u = add.then(|| self.pointer(Place::Input(1, 0), row));
-        let out = self.pointer(Place::Output(0, 0), row);
+        let u = add.then(|| self.pointer(RowOperand::Input(1, 0), row));
+        let out = self.pointer(RowOperand::Output(0, 0), row);
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
@@ -346,14 +346,14 @@ impl Maker {
     }
 
     /// The coarser level of t = centre + beside / 2 + corners / 4.
-    pub(super) fn project(mut self, two: bool) -> Rows {
+    pub(super) fn project(mut self, two: bool) -> RowDataflow {
         let coarse = self.row();
         // Rows of the finer level are twice as long, but where the coarser one has two points.
         self.quads *= if two { 1 } else { 2 };
         // A fine plane's first row here is that of the block: the neighbourhood of 2 Y + 1 begins at 2 Y.
         let row = self.row();
-        let planes = [1, 2, 3].map(|z| self.pointer(Place::Plane(z, 0), 2 * row));
-        let out = self.pointer(Place::Output(0, 0), coarse);
+        let planes = [1, 2, 3].map(|z| self.pointer(RowOperand::Plane(z, 0), 2 * row));
+        let out = self.pointer(RowOperand::Output(0, 0), coarse);
         let [half, quarter] = [0, 1].map(|i| self.constant(i));
         let across = |maker: &mut Self, x: usize| {
             let [centre, beside, corners] = maker.around(planes, x);
@@ -376,17 +376,17 @@ impl Maker {
 
     /// Sums of one, two and four rows of the coarser level, for the four rows of the finer one; along x the sums
     /// themselves at 2 J + 1, the mean of two of them at 2 J.
-    pub(super) fn interpolate(mut self, add: bool, two: bool, height: usize) -> Rows {
+    pub(super) fn interpolate(mut self, add: bool, two: bool, height: usize) -> RowDataflow {
         let coarse = self.row();
         let fine = coarse * if two { 1 } else { 2 };
         // Two planes of twice as many rows.
         let plane = 2 * height as i64 * fine;
-        let planes = [0, 1].map(|z| self.pointer(Place::Plane(z, -coarse), coarse));
-        let rows = |maker: &mut Self, place: fn(i64) -> Place| {
+        let planes = [0, 1].map(|z| self.pointer(RowOperand::Plane(z, -coarse), coarse));
+        let rows = |maker: &mut Self, place: fn(i64) -> RowOperand| {
             [0, plane].map(|plane| maker.pointer(place(plane), 2 * fine))
         };
-        let u = add.then(|| rows(&mut self, |bytes| Place::Input(1, bytes)));
-        let out = rows(&mut self, |bytes| Place::Output(0, bytes));
+        let u = add.then(|| rows(&mut self, |bytes| RowOperand::Input(1, bytes)));
+        let out = rows(&mut self, |bytes| RowOperand::Output(0, bytes));
         let sums = |maker: &mut Self, j: usize| {
             let at = j as i64 * QUAD;
             let load = |maker: &mut Self, z: usize, y: i64| maker.load(planes[z], y * coarse + at);
@@ -446,12 +446,17 @@ impl Maker {
 
     /// Four quads that are a quarter of a row apart become four neighbours, or the other way round: a 4 x 4 transpose of lanes. Those
     /// that are to be measured are squared and added up beside.
-    pub(super) fn turn(mut self, lift: bool, measured: bool, [from, to]: [Place; 2]) -> Rows {
+    pub(super) fn turn(
+        mut self,
+        lift: bool,
+        measured: bool,
+        [from, to]: [RowOperand; 2],
+    ) -> RowDataflow {
         let row = self.row();
         let from = self.pointer(from, row);
         let to = self.pointer(to, row);
         let quarter = self.quads / 4;
-        let mut sums = measured.then(|| Sums::new(&mut self));
+        let mut sums = measured.then(|| SquareSums::new(&mut self));
         for k in 0..quarter {
             self.phase(4 * k);
             let apart = [0, 1, 2, 3].map(|l| ((l * quarter + k) as i64) * QUAD);

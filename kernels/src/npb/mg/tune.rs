@@ -1,10 +1,10 @@
 //! Blocks and fusions found by trying all of them, and plans by what was found.
 
-use super::choose::{Known, LEAST, attempt, blocks};
-use super::kernels::Block;
-use super::plan::{Multigrid, Planned, points};
-use super::rows::Operator;
-use super::steps::{Fused, steps};
+use super::kernel_choice::{LEAST, PlannedKernels, attempt, blocks};
+use super::kernels::OperatorBlock;
+use super::plan::{MultigridPlan, PlannedOperator, points};
+use super::rows::MultigridOperator;
+use super::steps::{FusedOperators, steps};
 use super::{MultigridError, plan};
 use crate::sections::has_choice;
 use cp2_machine::{Cycles, Machine};
@@ -34,7 +34,7 @@ pub struct PassShape {
 
 /// A pass of a plan and what it should take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Priced {
+pub struct PassPrice {
     /// What it does in which blocks.
     pub shape: PassShape,
     /// How often a run does it.
@@ -116,10 +116,10 @@ pub enum TuningError {
 }
 
 /// An operator on a level.
-type Key = (Operator, u32);
+type Key = (MultigridOperator, u32);
 
 /// The passes of cycles with these fusions, each once.
-fn keys(problem: &MgProblem, fused: &Fused) -> Vec<Key> {
+fn keys(problem: &MgProblem, fused: &FusedOperators) -> Vec<Key> {
     let finest = problem.n().trailing_zeros();
     let mut all = Vec::new();
     for step in steps(problem, fused) {
@@ -134,9 +134,9 @@ fn keys(problem: &MgProblem, fused: &Fused) -> Vec<Key> {
 /// All passes that cycles may have.
 fn possible(problem: &MgProblem) -> Vec<Key> {
     let finest = problem.n().trailing_zeros();
-    let mut all = keys(problem, &Fused::default());
+    let mut all = keys(problem, &FusedOperators::default());
     let levels = (LEAST..=finest).map(|level| (level, false));
-    let most = Fused {
+    let most = FusedOperators {
         ascents: levels.chain([(finest, true)]).collect(),
         descent: true,
         first: true,
@@ -150,7 +150,7 @@ fn possible(problem: &MgProblem) -> Vec<Key> {
     all
 }
 
-fn shape((operator, level): Key, block: Block) -> PassShape {
+fn shape((operator, level): Key, block: OperatorBlock) -> PassShape {
     PassShape {
         operator: operator.name().to_owned(),
         add: operator.adds(),
@@ -166,20 +166,20 @@ impl PassShape {
         *self == shape(key, self.block())
     }
 
-    fn block(&self) -> Block {
-        Block {
+    fn block(&self) -> OperatorBlock {
+        OperatorBlock {
             rows: self.rows,
             handed: self.handed,
         }
     }
 }
 
-impl Multigrid {
+impl MultigridPlan {
     /// Plans the cycles of a problem by the prices of all blocks that fit, of all passes, and of all fusions, or of none: a pass for each operator then.
     /// `each` is told of every trial before it is made, and may end the search.
     ///
     /// # Errors
-    /// As of [`Multigrid::new`].
+    /// As of [`MultigridPlan::new`].
     pub fn tune(
         problem: MgProblem,
         machine: &Arc<Machine>,
@@ -191,13 +191,13 @@ impl Multigrid {
             let blocks = [false, true].map(|handed| blocks(key, handed, used));
             blocks.into_iter().flatten().map(move |block| (key, block))
         };
-        let none = Fused::default();
+        let none = FusedOperators::default();
         let passes = match fusions {
             true => possible(&problem),
             false => keys(&problem, &none),
         };
-        let trials: Vec<(Key, Block)> = passes.into_iter().flat_map(of).collect();
-        let mut known = Known::new();
+        let trials: Vec<(Key, OperatorBlock)> = passes.into_iter().flat_map(of).collect();
+        let mut known = PlannedKernels::new();
         let mut least = HashMap::new();
         let total = trials.len();
         for (before, (key, block)) in trials.into_iter().enumerate() {
@@ -220,7 +220,7 @@ impl Multigrid {
             }
         }
         if fusions {
-            return Self::of(problem, &mut known, (machine, used)).map(Some);
+            return Self::plan_with_kernels(problem, &mut known, (machine, used)).map(Some);
         }
         Self::with(problem, &none, &mut known, (machine, used)).map(Some)
     }
@@ -235,13 +235,13 @@ impl Multigrid {
         machine: &Arc<Machine>,
     ) -> Result<Self, TuningError> {
         let has = |key: Key| shapes.iter().any(|shape| shape.is(key));
-        let mut fused = Fused::default();
+        let mut fused = FusedOperators::default();
         for key in possible(&problem).into_iter().filter(|&key| has(key)) {
             match key {
-                (Operator::Ascend { add }, level) => fused.ascents.push((level, add)),
-                (Operator::Descend, _) => fused.descent = true,
-                (Operator::Begin, _) => fused.first = true,
-                (Operator::Finish, _) => fused.last = true,
+                (MultigridOperator::Ascend { add }, level) => fused.ascents.push((level, add)),
+                (MultigridOperator::Descend, _) => fused.descent = true,
+                (MultigridOperator::Begin, _) => fused.first = true,
+                (MultigridOperator::Finish, _) => fused.last = true,
                 _ => {}
             }
         }
@@ -259,7 +259,7 @@ impl Multigrid {
             }
         }
         let used = Self::used(&problem, machine)?;
-        let mut known = Known::new();
+        let mut known = PlannedKernels::new();
         for key in keys {
             let planned = one(&problem, key, shapes, &used)?;
             known.insert(key, Arc::new(planned));
@@ -287,10 +287,10 @@ impl Multigrid {
     ///
     /// # Errors
     /// A pass cannot be priced.
-    pub fn passes(&self) -> Result<Vec<Priced>, MultigridError> {
-        let mut all: Vec<Priced> = Vec::new();
+    pub fn passes(&self) -> Result<Vec<PassPrice>, MultigridError> {
+        let mut all: Vec<PassPrice> = Vec::new();
         for (_, planned) in &self.steps {
-            let plan::Shape {
+            let plan::OperatorPages {
                 operator,
                 level,
                 block,
@@ -298,7 +298,7 @@ impl Multigrid {
             let shape = shape((operator, level), block);
             match all.iter_mut().find(|one| one.shape == shape) {
                 Some(one) => one.times += 1,
-                None => all.push(Priced {
+                None => all.push(PassPrice {
                     shape,
                     times: 1,
                     cycles: Cycles(planned.price(&self.used)?),
@@ -315,7 +315,7 @@ fn one(
     key: Key,
     shapes: &[PassShape],
     machine: &Arc<Machine>,
-) -> Result<Planned, TuningError> {
+) -> Result<PlannedOperator, TuningError> {
     let (operator, points) = (key.0.name().to_owned(), points(key.1));
     let shape = shapes.iter().find(|shape| shape.is(key));
     let handed = shape.is_some_and(|shape| shape.handed);

@@ -1,6 +1,6 @@
 //! Which cells the entries of rows stand in, and which columns a section has for them.
 
-use crate::sparse::work::Work;
+use crate::sparse::work::PackingWork;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::ops::Range;
@@ -24,7 +24,7 @@ const NEEDED_GRANULE: u64 = 7;
 
 /// The shape of a product.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(super) struct DiagonalShape {
     pub(super) sections: usize,
     /// Numbers of a granule of the DMA, at least of a quad.
     pub(super) granule: usize,
@@ -34,7 +34,7 @@ pub(super) struct Grid {
 
 /// Rows that are worked on with one segment of the vector in local memory: as many one behind the other in each section.
 #[derive(Clone, Debug)]
-pub(super) struct Chunk {
+pub(super) struct RowChunk {
     /// The first row.
     pub(super) row: usize,
     /// Rows of a section; some may be none of the matrix.
@@ -54,7 +54,7 @@ pub(super) struct Entry {
     pub(super) entry: usize,
 }
 
-impl Grid {
+impl DiagonalShape {
     pub(super) fn new(matrix: &SparseMatrix, machine: &Machine) -> Self {
         Self {
             sections: machine.cp2.sections.max(1),
@@ -70,7 +70,7 @@ impl Grid {
     }
 
     /// All rows in about so many chunks.
-    pub(super) fn chunks(&self, count: usize) -> Vec<Chunk> {
+    pub(super) fn chunks(&self, count: usize) -> Vec<RowChunk> {
         let unit = self.sections * self.granule;
         let rows = self.rows.div_ceil(count.max(1)).next_multiple_of(unit);
         let firsts = (0..self.rows).step_by(rows);
@@ -79,14 +79,14 @@ impl Grid {
             .collect()
     }
 
-    fn chunk(&self, row: usize, rows: usize) -> Chunk {
+    fn chunk(&self, row: usize, rows: usize) -> RowChunk {
         let each = self.whole(rows.div_ceil(self.sections));
         let origin = |section: usize| {
             let row = (row + section * each) as u128;
             let column = row * self.cols as u128 / self.rows.max(1) as u128;
             (column as usize / self.granule * self.granule) as i64
         };
-        Chunk {
+        RowChunk {
             row,
             each,
             origins: (0..self.sections).map(origin).collect(),
@@ -94,14 +94,14 @@ impl Grid {
     }
 }
 
-impl Chunk {
+impl RowChunk {
     /// Groups of rows of a section.
     pub(super) fn groups(&self) -> usize {
         self.each / QUAD
     }
 
     /// The entries of all groups, by cells.
-    pub(super) fn entries(&self, matrix: &SparseMatrix, work: &Work) -> Vec<Vec<Entry>> {
+    pub(super) fn entries(&self, matrix: &SparseMatrix, work: &PackingWork) -> Vec<Vec<Entry>> {
         let group = |group: usize| {
             let mut entries = Vec::new();
             for (section, origin) in self.origins.iter().enumerate() {
@@ -132,7 +132,7 @@ pub(super) fn cells(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
 }
 
 /// The diagonals that groups have cells on, the first of which is that of this number: the columns of cells less those of the group.
-pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &Work) -> Vec<i64> {
+pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &PackingWork) -> Vec<i64> {
     let mut all = Vec::new();
     for (number, group) in groups.iter().enumerate() {
         let before = all.len();
@@ -155,7 +155,7 @@ pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &Work) -> Vec
 
 /// Columns that lie one behind the other, counted from a section's origin on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct ColumnSpan {
     pub(super) columns: Range<i64>,
     /// Numbers of the segment before it.
     pub(super) at: usize,
@@ -163,13 +163,17 @@ pub(super) struct Span {
 
 /// The columns of a segment of the vector: the same in every section, from its origin on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Segment {
-    pub(super) spans: Vec<Span>,
+pub(super) struct SegmentColumns {
+    pub(super) spans: Vec<ColumnSpan>,
 }
 
-impl Segment {
+impl SegmentColumns {
     /// What the cells of groups need.
-    pub(super) fn of(groups: &[Vec<Entry>], grid: Grid, work: &Work) -> Self {
+    pub(super) fn from_groups(
+        groups: &[Vec<Entry>],
+        grid: DiagonalShape,
+        work: &PackingWork,
+    ) -> Self {
         let granule = grid.granule as i64;
         let mut needed: Vec<i64> = Vec::new();
         for (number, group) in groups.iter().enumerate() {
@@ -195,7 +199,7 @@ impl Segment {
             // Rows without entries take something, too.
             needed.push(0);
         }
-        let mut spans: Vec<Span> = Vec::new();
+        let mut spans: Vec<ColumnSpan> = Vec::new();
         let mut at = 0;
         for block in needed {
             let columns = block * granule..(block + 1) * granule;
@@ -205,7 +209,7 @@ impl Segment {
                     last.columns.end = columns.end;
                 }
                 _ => {
-                    spans.push(Span { columns, at });
+                    spans.push(ColumnSpan { columns, at });
                     at += grid.granule;
                 }
             }
@@ -215,12 +219,12 @@ impl Segment {
 
     /// Its numbers.
     pub(super) fn len(&self) -> usize {
-        let end = |span: &Span| span.at + (span.columns.end - span.columns.start) as usize;
+        let end = |span: &ColumnSpan| span.at + (span.columns.end - span.columns.start) as usize;
         self.spans.last().map_or(0, end)
     }
 
     /// Where in it a column is.
-    pub(super) fn at(&self, column: i64) -> usize {
+    pub(super) fn column_index(&self, column: i64) -> usize {
         let behind = self
             .spans
             .partition_point(|span| span.columns.start <= column);

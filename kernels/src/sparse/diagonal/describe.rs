@@ -1,7 +1,7 @@
 //! What a packed matrix is, for people.
 
 use super::Diagonals;
-use crate::sparse::Region;
+use crate::sparse::MatrixRegion;
 
 impl Diagonals {
     /// How it is packed, in words.
@@ -19,7 +19,7 @@ impl Diagonals {
 
     /// The rows of each section, over all columns: kinds in words; rows, columns and kind.
     #[must_use]
-    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
+    pub fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         let kinds = (0..self.grid.sections).map(|section| format!("rows of section {section}"));
         let parts = self.parts.iter().flat_map(|part| {
             let chunk = &part.chunk;

@@ -1,8 +1,8 @@
 //! What lies where in local memory, and how rows are divided so that it fits.
 
-use super::cells::{Chunk, Grid, QUAD, Segment, cells};
+use super::cells::{DiagonalShape, QUAD, RowChunk, SegmentColumns, cells};
 use crate::sparse::SparseError;
-use crate::sparse::work::Work;
+use crate::sparse::work::PackingWork;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 
@@ -37,7 +37,7 @@ const PAGE: f64 = 24.0;
 
 /// Where everything lies in local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct DiagonalLayout {
     pub(super) values: [u32; BUFFERS],
     pub(super) index: [u32; BUFFERS],
     pub(super) results: [u32; BUFFERS],
@@ -57,16 +57,21 @@ const UNIT: u64 = 4;
 
 /// A chunk, the segment of the vector that it needs, and its units' numbers of steps.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) chunk: Chunk,
-    pub(super) segment: Segment,
+pub(super) struct ChunkPart {
+    pub(super) chunk: RowChunk,
+    pub(super) segment: SegmentColumns,
     pub(super) units: Vec<usize>,
 }
 
-impl Part {
-    fn new(chunk: Chunk, matrix: &SparseMatrix, grid: Grid, work: &Work) -> Self {
+impl ChunkPart {
+    fn new(
+        chunk: RowChunk,
+        matrix: &SparseMatrix,
+        grid: DiagonalShape,
+        work: &PackingWork,
+    ) -> Self {
         let groups = chunk.entries(matrix, work);
-        let segment = Segment::of(&groups, grid, work);
+        let segment = SegmentColumns::from_groups(&groups, grid, work);
         work.add(groups.iter().map(Vec::len).sum(), IN_CELL);
         work.add(groups.len(), GROUP);
         let counts: Vec<usize> = groups.iter().map(|group| cells(group).count()).collect();
@@ -80,7 +85,7 @@ impl Part {
 }
 
 /// Local memory for parts with pages of so many steps, and its bytes.
-fn place(parts: &[Part], steps: usize) -> (Layout, u64) {
+fn place(parts: &[ChunkPart], steps: usize) -> (DiagonalLayout, u64) {
     let align = |bytes: usize| bytes.next_multiple_of(64);
     let (all, units) = totals(parts);
     // Pages have steps as long as there are not far more units among them than elsewhere.
@@ -106,7 +111,7 @@ fn place(parts: &[Part], steps: usize) -> (Layout, u64) {
     } else {
         first
     };
-    let layout = Layout {
+    let layout = DiagonalLayout {
         values,
         index,
         results,
@@ -119,13 +124,13 @@ fn place(parts: &[Part], steps: usize) -> (Layout, u64) {
 }
 
 /// Steps and units of all parts.
-fn totals(parts: &[Part]) -> (usize, usize) {
+fn totals(parts: &[ChunkPart]) -> (usize, usize) {
     let all = parts.iter().flat_map(|part| &part.units);
     all.fold((0, 0), |(steps, units), &more| (steps + more, units + 1))
 }
 
 /// About what the DMA takes for all parts in pages of so many steps.
-fn price(parts: &[Part], steps: usize, grid: Grid, machine: &Machine) -> f64 {
+fn price(parts: &[ChunkPart], steps: usize, grid: DiagonalShape, machine: &Machine) -> f64 {
     let (all, units) = totals(parts);
     let columns: usize = parts.iter().map(|part| part.segment.len()).sum();
     let spans: usize = parts.iter().map(|part| part.segment.spans.len()).sum();
@@ -137,10 +142,10 @@ fn price(parts: &[Part], steps: usize, grid: Grid, machine: &Machine) -> f64 {
 /// The division of the rows that fits local memory and is loaded the fastest.
 pub(super) fn divide(
     matrix: &SparseMatrix,
-    grid: Grid,
+    grid: DiagonalShape,
     machine: &Machine,
-    work: &Work,
-) -> Result<(Layout, Vec<Part>), SparseError> {
+    work: &PackingWork,
+) -> Result<(DiagonalLayout, Vec<ChunkPart>), SparseError> {
     let dmem = machine.cp2.dmem.0;
     // Several chunks have two segments of the vector at a time and a shifted one, which go with their rows.
     let side = 4 * grid.rows.min(grid.cols).div_ceil(grid.sections) as u64;
@@ -151,7 +156,7 @@ pub(super) fn divide(
     };
     let (mut count, mut tried) = (usize::try_from(first).unwrap_or(MOST_CHUNKS), 0);
     let mut least = u64::MAX;
-    let mut best: Option<(f64, Layout, Vec<Part>)> = None;
+    let mut best: Option<(f64, DiagonalLayout, Vec<ChunkPart>)> = None;
     while count <= MOST_CHUNKS && tried < TRIED {
         let chunks = grid.chunks(count);
         // Pages of two chunks are in local memory at a time, not of three; behind the last one there is none.
@@ -161,8 +166,8 @@ pub(super) fn divide(
         }
         let parts = chunks
             .into_iter()
-            .map(|chunk| Part::new(chunk, matrix, grid, work));
-        let parts: Vec<Part> = parts.collect();
+            .map(|chunk| ChunkPart::new(chunk, matrix, grid, work));
+        let parts: Vec<ChunkPart> = parts.collect();
         let places = totals(&parts).0 * GROUPS * QUAD * grid.sections;
         let entries = matrix.nnz().max(matrix.rows());
         // Where rows are few, what fills them up is no matter.
@@ -180,7 +185,7 @@ pub(super) fn divide(
             least = least.min(end);
             (end <= dmem).then_some((price(&parts, steps, grid, machine), layout))
         });
-        let better = |best: &Option<(f64, Layout, Vec<Part>)>, price| {
+        let better = |best: &Option<(f64, DiagonalLayout, Vec<ChunkPart>)>, price| {
             best.as_ref().is_none_or(|(known, ..)| price < *known)
         };
         match fits {
@@ -192,7 +197,7 @@ pub(super) fn divide(
             _ if best.is_none() && count > 3 && least > before / 20 * 19 => break,
             _ => tried += usize::from(best.is_some()),
         }
-        let roomy = |(_, layout, _): &(f64, Layout, Vec<Part>)| layout.steps >= ROOMY;
+        let roomy = |(_, layout, _): &(f64, DiagonalLayout, Vec<ChunkPart>)| layout.steps >= ROOMY;
         if count == 1 && best.as_ref().is_some_and(roomy) {
             break;
         }

@@ -1,11 +1,11 @@
 //! The pages of a packed matrix: addresses, values, and which results they leave.
 
-use super::cells::{Entry, Grid, QUAD, Segment, cells, diagonals};
-use super::layout::{BEHIND, BUFFERS, GROUPS, HEADER, Layout, Part, STEP};
+use super::cells::{DiagonalShape, Entry, QUAD, SegmentColumns, cells, diagonals};
+use super::layout::{BEHIND, BUFFERS, ChunkPart, DiagonalLayout, GROUPS, HEADER, STEP};
 use crate::sparse::SparseError;
-use crate::sparse::work::Work;
+use crate::sparse::work::PackingWork;
 use cp2_asm::Program;
-use cp2_emu::count::{Counter, Step};
+use cp2_emu::cycles::{Counter, KernelInterval};
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::ops::Range;
@@ -50,7 +50,7 @@ pub(super) enum Kind {
 
 /// A page, with nothing in it that depends on where arrays lie in system memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Page {
+pub(super) struct DiagonalPage {
     /// Header and addresses.
     pub(super) index: Vec<u32>,
     /// Values, section after section.
@@ -65,7 +65,7 @@ pub(super) struct Page {
 
 /// The units of a page; none of the page that brings the segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Cut {
+struct PageUnits {
     part: usize,
     units: Range<usize>,
     /// Of a unit that no page holds, these steps, and whether there are more.
@@ -73,13 +73,13 @@ struct Cut {
 }
 
 /// Where pages end.
-fn cuts(parts: &[Part], layout: &Layout) -> Vec<Cut> {
+fn cuts(parts: &[ChunkPart], layout: &DiagonalLayout) -> Vec<PageUnits> {
     let mut left: usize = parts.iter().flat_map(|part| &part.units).sum();
     let mut target = FEW;
     let mut all = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let mut end = |units: Range<usize>, steps| {
-            all.push(Cut {
+            all.push(PageUnits {
                 part: number,
                 units,
                 steps,
@@ -127,13 +127,13 @@ fn cuts(parts: &[Part], layout: &Layout) -> Vec<Cut> {
 /// The pages of a matrix.
 pub(super) fn pages(
     matrix: &SparseMatrix,
-    grid: Grid,
-    (layout, parts): (&Layout, &[Part]),
-    work: &Work,
-) -> Vec<Page> {
+    grid: DiagonalShape,
+    (layout, parts): (&DiagonalLayout, &[ChunkPart]),
+    work: &PackingWork,
+) -> Vec<DiagonalPage> {
     work.add(parts.iter().map(|part| part.units.len()).sum(), CUT);
     let cuts = cuts(parts, layout);
-    let mut pages: Vec<Page> = Vec::with_capacity(cuts.len());
+    let mut pages: Vec<DiagonalPage> = Vec::with_capacity(cuts.len());
     let mut groups = Vec::new();
     for (number, cut) in cuts.iter().enumerate() {
         let Some(part) = parts.get(cut.part) else {
@@ -157,7 +157,7 @@ pub(super) fn pages(
             true => [(quads - 1) / SHIFTED_QUADS, (quads - 1) % SHIFTED_QUADS],
             false => [usize::from(unfinished), 0],
         };
-        let mut page = Page {
+        let mut page = DiagonalPage {
             index: vec![
                 (cut.units.len() as u32).wrapping_sub(1),
                 next,
@@ -178,7 +178,7 @@ pub(super) fn pages(
                 }
             },
         };
-        let place = Place {
+        let place = VectorLocation {
             segment: &part.segment,
             own: layout.segments[side],
             shifted: layout.shifted,
@@ -212,19 +212,19 @@ pub(super) fn pages(
 }
 
 /// Where the vector lies.
-struct Place<'a> {
-    segment: &'a Segment,
+struct VectorLocation<'a> {
+    segment: &'a SegmentColumns,
     own: u32,
     shifted: u32,
-    work: &'a Work,
+    work: &'a PackingWork,
 }
 
-impl Place<'_> {
+impl VectorLocation<'_> {
     /// The address of four numbers from a column on: that of a pair.
     fn address(&self, column: i64) -> u32 {
         self.work.add(1, ADDRESS);
         self.work.searched(self.segment.spans.len());
-        let at = self.segment.at(column) as u32;
+        let at = self.segment.column_index(column) as u32;
         match at % 2 {
             0 => self.own + 4 * at,
             _ => self.shifted + 4 * (at - 1),
@@ -240,9 +240,9 @@ fn packed(value: f32) -> f32 {
 /// The diagonals of a page's groups, where it takes fewer bytes to fill up what some of them have than to have addresses for each.
 fn alike(
     groups: &[Vec<Entry>],
-    cut: &Cut,
-    (part, layout, grid): (&Part, &Layout, Grid),
-    work: &Work,
+    cut: &PageUnits,
+    (part, layout, grid): (&ChunkPart, &DiagonalLayout, DiagonalShape),
+    work: &PackingWork,
 ) -> Option<Vec<i64>> {
     if cut.units.is_empty() || cut.steps.is_some() {
         return None;
@@ -270,7 +270,7 @@ fn unit_alike(
     matrix: &SparseMatrix,
     (groups, unit): (&[Vec<Entry>], usize),
     list: &[i64],
-    (values, work): (&mut [Vec<f32>], &Work),
+    (values, work): (&mut [Vec<f32>], &PackingWork),
 ) {
     for diagonal in list {
         for number in 0..GROUPS {
@@ -286,7 +286,7 @@ fn unit_alike(
 }
 
 /// The values of a cell.
-fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work: &Work) {
+fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work: &PackingWork) {
     work.add(QUAD * values.len(), PLACE);
     work.add(entries.len(), VALUE);
     for own in values.iter_mut() {
@@ -304,9 +304,9 @@ fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work:
     }
 }
 
-impl Page {
+impl DiagonalPage {
     /// One list of addresses for all units, the first of which is that of this number.
-    fn list(&mut self, list: &[i64], unit: usize, place: &Place<'_>) {
+    fn list(&mut self, list: &[i64], unit: usize, place: &VectorLocation<'_>) {
         let first = (QUAD * GROUPS * unit) as i64;
         for (step, diagonal) in list.iter().enumerate() {
             let address = place.address(first + diagonal);
@@ -330,7 +330,7 @@ impl Page {
         &mut self,
         matrix: &SparseMatrix,
         (groups, steps): (&[Vec<Entry>], Range<usize>),
-        place: &Place<'_>,
+        place: &VectorLocation<'_>,
         values: &mut [Vec<f32>],
     ) {
         let all: Vec<Vec<&[Entry]>> = groups.iter().map(|group| cells(group).collect()).collect();
@@ -357,9 +357,9 @@ impl Page {
 /// The steps of the kernel for all pages, each by itself: behind each of them nothing is pending.
 pub(super) fn steps(
     program: &Program,
-    (layout, pages): (&Layout, &[Page]),
-    (machine, work): (&Machine, &Work),
-) -> Result<Vec<Step>, SparseError> {
+    (layout, pages): (&DiagonalLayout, &[DiagonalPage]),
+    (machine, work): (&Machine, &PackingWork),
+) -> Result<Vec<KernelInterval>, SparseError> {
     let mut counters = Vec::with_capacity(BUFFERS);
     for buffer in 0..BUFFERS {
         // Behind each page comes one of nothing.

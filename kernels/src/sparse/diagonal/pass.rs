@@ -1,7 +1,7 @@
 //! A product as a pass: what pages load and store.
 
-use super::cells::{Chunk, Grid, QUAD, Span};
-use super::layout::{BUFFERS, Part};
+use super::cells::{ColumnSpan, DiagonalShape, QUAD, RowChunk};
+use super::layout::{BUFFERS, ChunkPart};
 use super::pages::Kind;
 use super::{Diagonals, PlacedDiagonals};
 use crate::job::Job;
@@ -9,7 +9,7 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{ListedPage, ListedPass};
 use std::ops::Range;
 
-impl Chunk {
+impl RowChunk {
     /// The distance of the sections' origins, where it is the same everywhere.
     fn pitch(&self) -> Option<i64> {
         let mut pitches = self.origins.windows(2).map(|pair| pair[1] - pair[0]);
@@ -18,7 +18,7 @@ impl Chunk {
     }
 
     /// What of a span's columns, in whole granules, there is in a section.
-    fn inside(&self, section: usize, span: &Span, grid: Grid) -> Range<i64> {
+    fn inside(&self, section: usize, span: &ColumnSpan, grid: DiagonalShape) -> Range<i64> {
         let origin = self.origins.get(section).copied().unwrap_or(0);
         let end = grid.whole(grid.cols) as i64 - origin;
         let start = span.columns.start.max(-origin);
@@ -26,7 +26,7 @@ impl Chunk {
     }
 
     /// The numbers at the beginning and at the end of a span that some section has no columns for.
-    fn outside(&self, span: &Span, grid: Grid) -> [usize; 2] {
+    fn outside(&self, span: &ColumnSpan, grid: DiagonalShape) -> [usize; 2] {
         let (mut before, mut behind) = (0, 0);
         let Range { start, end } = span.columns;
         for section in 0..grid.sections {
@@ -41,16 +41,22 @@ impl Chunk {
     }
 }
 
-impl Part {
+impl ChunkPart {
     /// The most zeros that a transfer brings.
-    fn zeros(&self, grid: Grid) -> usize {
+    fn zeros(&self, grid: DiagonalShape) -> usize {
         let spans = self.segment.spans.iter();
         let outside = spans.flat_map(|span| self.chunk.outside(span, grid));
         outside.max().unwrap_or(0)
     }
 
     /// Loads the segment of the vector at `x` to a place in local memory.
-    fn loads(&self, (x, zeros): (u64, u64), to: u32, grid: Grid, loads: &mut Vec<Descriptor>) {
+    fn loads(
+        &self,
+        (x, zeros): (u64, u64),
+        to: u32,
+        grid: DiagonalShape,
+        loads: &mut Vec<Descriptor>,
+    ) {
         for span in &self.segment.spans {
             let Range { start, end } = span.columns;
             let local = |column: i64| to + 4 * (span.at as i64 + column - start) as u32;
@@ -95,7 +101,13 @@ impl Part {
     }
 
     /// Stores the results of groups, which lie at a place in local memory, to the vector at `y`.
-    fn stores(&self, groups: Range<usize>, y: u64, local: u32, grid: Grid) -> Vec<Descriptor> {
+    fn stores(
+        &self,
+        groups: Range<usize>,
+        y: u64,
+        local: u32,
+        grid: DiagonalShape,
+    ) -> Vec<Descriptor> {
         let first =
             |section: usize| self.chunk.row + section * self.chunk.each + QUAD * groups.start;
         let bytes = 16 * groups.len() as u64;

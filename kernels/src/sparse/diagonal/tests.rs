@@ -2,11 +2,13 @@
 
 use super::Diagonals;
 use crate::job::Job;
-use crate::sparse::{SparseError, Work, csr_ratio};
-use cp2_host::Options;
+use crate::sparse::{PackingWork, SparseError, csr_ratio};
+use cp2_host::DeviceOptions;
 use cp2_machine::{Bytes, Cycles, Machine};
-use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
-use cp2_problems::{Case, Data, Problem};
+use cp2_problems::sparse::{
+    GeneratedMatrix, NumberField, Pattern, SparseMatrix, SpmvProblem, Triplets,
+};
+use cp2_problems::{Case, NamedArrays, Problem};
 use cp2_reference::{Count, Figures, Traffic};
 use num_complex::Complex64;
 use proptest::prelude::*;
@@ -17,13 +19,13 @@ fn machine(name: &str) -> Machine {
 }
 
 fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
-    let made = Made {
+    let made = GeneratedMatrix {
         pattern,
         n,
         cols: 0,
         each,
         diagonals: diagonals.to_vec(),
-        field: Field::Real,
+        field: NumberField::Real,
         dominant: false,
         seed: n as u64,
     };
@@ -37,9 +39,9 @@ fn product(
     machine: &Arc<Machine>,
     x: &[f32],
 ) -> (Vec<f32>, u64) {
-    let options = Options {
+    let options = DeviceOptions {
         check: true,
-        ..Options::default()
+        ..DeviceOptions::default()
     };
     let mut job = Job::new(machine.clone(), options);
     let placed = packed.place(&mut job).unwrap();
@@ -58,13 +60,17 @@ fn product(
 
 /// Judges a product; its `csr_ratio`.
 fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f64, SparseError> {
-    let packed = Arc::new(Diagonals::new(matrix, machine, &Work::default())?);
+    let packed = Arc::new(Diagonals::new(matrix, machine, &PackingWork::default())?);
     let problem = SpmvProblem::new(Arc::new(matrix.clone()), 1).unwrap();
     let input = problem.input(case, 1);
-    let x = input.sized::<f32>("x", matrix.cols()).unwrap();
+    let x = input.get_sized::<f32>("x", matrix.cols()).unwrap();
     let (y, cycles) = product(&packed, matrix, machine, x);
-    let verdict = problem.judge(&input, &Data::of("y", &[matrix.rows()], y));
-    assert!(verdict.holds(), "{} {case:?}: {verdict:?}", problem.title());
+    let verdict = problem.judge(&input, &NamedArrays::from_array("y", &[matrix.rows()], y));
+    assert!(
+        verdict.is_within_tolerance(),
+        "{} {case:?}: {verdict:?}",
+        problem.title()
+    );
     assert!(packed.places() >= matrix.nnz());
     assert!(packed.bytes() >= 4 * packed.places() as u64);
     Ok(csr_ratio(matrix, 1, Cycles(cycles), machine))
@@ -172,7 +178,7 @@ fn a_vector_that_local_memory_does_not_hold() {
     let matrix = made(Pattern::Band, 5003, 3, &[-20, -1, 0, 1, 2, 33]);
     let vm7 = Arc::new(vm7);
     assert!(
-        Diagonals::new(&matrix, &vm7, &Work::default())
+        Diagonals::new(&matrix, &vm7, &PackingWork::default())
             .unwrap()
             .segments()
             > 2
@@ -205,7 +211,7 @@ fn infinities_reach_what_has_an_entry() {
     entries.extend(zeros.map(|i| (i, i + 2, if i % 16 < 8 { 0.0 } else { -0.0 })));
     let matrix =
         SparseMatrix::from_triplets(n as usize, n as usize, &Triplets::Real(entries)).unwrap();
-    let packed = Arc::new(Diagonals::new(&matrix, &vm7, &Work::default()).unwrap());
+    let packed = Arc::new(Diagonals::new(&matrix, &vm7, &PackingWork::default()).unwrap());
     for special in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
         let x: Vec<f32> = (0..n)
             .map(|i| if i % 8 == 5 { special } else { 1.0 })
@@ -228,7 +234,7 @@ fn what_is_refused_says_why() {
     let complex = Triplets::Complex(vec![(0, 0, Complex64::new(1.0, 2.0))]);
     let complex = SparseMatrix::from_triplets(1, 1, &complex).unwrap();
     let refused = |matrix: &SparseMatrix, machine: &Machine| {
-        Diagonals::new(matrix, machine, &Work::default()).unwrap_err()
+        Diagonals::new(matrix, machine, &PackingWork::default()).unwrap_err()
     };
     assert!(matches!(refused(&complex, &vm7), SparseError::Complex));
     let band = made(Pattern::Band, 100, 3, &[0]);
@@ -254,7 +260,7 @@ fn what_is_refused_says_why() {
     assert!(entries == 2000 && places > 64 * entries, "{places}");
     let far = made(Pattern::Band, 20_000, 3, &[-9000, -7000, 0, 7000, 9000]);
     let anywhere = made(Pattern::Random, 12_000, 3, &[]);
-    assert!(Diagonals::new(&far, &vm7, &Work::default()).is_ok());
+    assert!(Diagonals::new(&far, &vm7, &PackingWork::default()).is_ok());
     let SparseError::Segment { bytes, dmem } = refused(&anywhere, &vm7) else {
         panic!("packed");
     };

@@ -1,7 +1,7 @@
 //! What a packed matrix is, for people.
 
-use super::{Gather, Lanes, Numbers};
-use crate::sparse::Region;
+use super::{ColumnLanes, ColumnValues, Gather};
+use crate::sparse::MatrixRegion;
 use std::ops::Range;
 
 /// What no published text says, and this format leans on.
@@ -10,7 +10,7 @@ pub(in crate::sparse) const ASSUMED: &str = "assumed (D11): the DMA writes progr
 impl Gather {
     /// What is multiplied with one piece of the vector at a time: kinds in words; rows, columns and kind.
     #[must_use]
-    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
+    pub fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         let kinds = [
             "rows and columns that are multiplied with a piece of the vector",
             "the next ones",
@@ -23,7 +23,7 @@ impl Gather {
             let row = |unit: usize| (unit * self.grid.unit_rows()).min(self.grid.rows);
             row(first)..row(end)
         };
-        let mut regions: Vec<Region> = Vec::new();
+        let mut regions: Vec<MatrixRegion> = Vec::new();
         let mut piece = 0;
         for tile in &self.tiles {
             piece += usize::from(!tile.loaded);
@@ -36,10 +36,10 @@ impl Gather {
     #[must_use]
     pub fn recipe(&self) -> String {
         let lanes = match self.lanes {
-            Lanes::Own => "numbers in their own lanes",
-            Lanes::Either => "numbers in either lane",
-            Lanes::Both if self.numbers == Numbers::Two => "two vectors side by side",
-            Lanes::Both => "complex numbers",
+            ColumnLanes::Own => "numbers in their own lanes",
+            ColumnLanes::Either => "numbers in either lane",
+            ColumnLanes::Both if self.numbers == ColumnValues::Two => "two vectors side by side",
+            ColumnLanes::Both => "complex numbers",
         };
         format!(
             "generated code, {lanes}, {} pages of {} words, the vector in {}",

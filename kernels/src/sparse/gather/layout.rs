@@ -1,10 +1,10 @@
 //! What lies where in local memory, and which columns are multiplied with which rows at a time.
 
 use super::block::reachable;
-use super::pages::{BUFFERS, Layout, STEP, Tile};
-use super::slots::Lanes;
+use super::pages::{BUFFERS, GatherLayout, MatrixTile, STEP};
+use super::slot_assignment::ColumnLanes;
 use crate::sparse::SparseError;
-use crate::sparse::work::Work;
+use crate::sparse::work::PackingWork;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 
@@ -24,7 +24,7 @@ const TRIED: usize = 4;
 
 /// The shape of a product as blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(super) struct BlockGrid {
     pub(super) sections: usize,
     /// Bytes of a number.
     pub(super) number: usize,
@@ -36,12 +36,12 @@ pub(super) struct Grid {
     granule: usize,
 }
 
-impl Grid {
-    pub(super) fn new(rows: usize, lanes: Lanes, machine: &Machine) -> Self {
+impl BlockGrid {
+    pub(super) fn new(rows: usize, lanes: ColumnLanes, machine: &Machine) -> Self {
         let dealt = machine.dma.dealt() as usize;
         Self {
             sections: machine.cp2.sections.max(1),
-            number: if lanes == Lanes::Both { 8 } else { 4 },
+            number: if lanes == ColumnLanes::Both { 8 } else { 4 },
             dealt,
             unit: dealt.div_ceil(BLOCK),
             rows,
@@ -79,10 +79,10 @@ impl Grid {
 
 /// A way to lay local memory out, and the tiles that go with it.
 #[derive(Clone, Debug)]
-pub(super) struct Division {
-    pub(super) lanes: Lanes,
-    pub(super) layout: Layout,
-    pub(super) tiles: Vec<Tile>,
+pub(super) struct LayoutOption {
+    pub(super) lanes: ColumnLanes,
+    pub(super) layout: GatherLayout,
+    pub(super) tiles: Vec<MatrixTile>,
 }
 
 /// What is laid out: bytes of masks, of a buffer of values, of a segment, and blocks whose results are there.
@@ -98,7 +98,7 @@ struct Sizes {
 
 impl Sizes {
     /// The places of all, and where they end.
-    fn place(self, lanes: Lanes) -> (Layout, u64) {
+    fn place(self, lanes: ColumnLanes) -> (GatherLayout, u64) {
         let mut next = self.masks;
         let mut take = |bytes: u64| {
             let at = next;
@@ -116,12 +116,12 @@ impl Sizes {
             },
         ];
         let segment = take(self.segment);
-        let shifted = if lanes == Lanes::Either {
+        let shifted = if lanes == ColumnLanes::Either {
             take(self.segment)
         } else {
             segment
         };
-        let layout = Layout {
+        let layout = GatherLayout {
             values,
             results,
             segment,
@@ -139,19 +139,19 @@ impl Sizes {
 /// The ways there are to divide a product whose entries may come in these lanes; none where local memory holds nothing useful.
 pub(super) fn divisions(
     matrix: &SparseMatrix,
-    lanes: &[Lanes],
+    lanes: &[ColumnLanes],
     masks: usize,
-    (machine, work): (&Machine, &Work),
-) -> Result<Vec<Division>, SparseError> {
+    (machine, work): (&Machine, &PackingWork),
+) -> Result<Vec<LayoutOption>, SparseError> {
     let dmem = reachable(machine);
     let mut all = Vec::new();
     let mut widest = 0;
     for &lanes in lanes {
-        let grid = Grid::new(matrix.rows(), lanes, machine);
+        let grid = BlockGrid::new(matrix.rows(), lanes, machine);
         let align = |bytes: u64| bytes.next_multiple_of(grid.granule as u64);
         let units = |blocks: u64| (blocks / grid.unit as u64).max(1) * grid.unit as u64;
         let blocks = grid.blocks() as u64;
-        let copies = 1 + u64::from(lanes == Lanes::Either);
+        let copies = 1 + u64::from(lanes == ColumnLanes::Either);
         let sizes = Sizes {
             masks: align(8 * masks as u64),
             values: 0,
@@ -167,7 +167,7 @@ pub(super) fn divisions(
         });
         if let Some(layout) = whole {
             let each = layout.blocks.max(1);
-            let tiles = (0..grid.blocks()).step_by(each).map(|from| Tile {
+            let tiles = (0..grid.blocks()).step_by(each).map(|from| MatrixTile {
                 blocks: from..(from + each).min(grid.blocks()),
                 columns: 0..matrix.cols(),
                 first: true,
@@ -175,7 +175,7 @@ pub(super) fn divisions(
                 loaded: from > 0,
             });
             let tiles = tiles.collect();
-            all.push(Division {
+            all.push(LayoutOption {
                 lanes,
                 layout,
                 tiles,
@@ -213,7 +213,7 @@ pub(super) fn divisions(
                 continue;
             }
             let tiles = segmented(matrix, (grid, &layout), width, work);
-            all.push(Division {
+            all.push(LayoutOption {
                 lanes,
                 layout,
                 tiles,
@@ -242,13 +242,13 @@ const IN_SEGMENT: u64 = 3;
 /// The tiles of a vector in segments: of each rows' segments those that something is in.
 fn segmented(
     matrix: &SparseMatrix,
-    (grid, layout): (Grid, &Layout),
+    (grid, layout): (BlockGrid, &GatherLayout),
     width: usize,
-    work: &Work,
-) -> Vec<Tile> {
+    work: &PackingWork,
+) -> Vec<MatrixTile> {
     let blocks = grid.blocks();
     let segments = matrix.cols().div_ceil(width);
-    let mut tiles: Vec<Tile> = Vec::new();
+    let mut tiles: Vec<MatrixTile> = Vec::new();
     let mut there = None;
     for from in (0..blocks).step_by(layout.blocks.max(1)) {
         let to = (from + layout.blocks).min(blocks);
@@ -271,7 +271,7 @@ fn segmented(
         }
         let count = used.len();
         for (i, segment) in used.into_iter().enumerate() {
-            tiles.push(Tile {
+            tiles.push(MatrixTile {
                 blocks: from..to,
                 columns: segment * width..((segment + 1) * width).min(matrix.cols()),
                 first: i == 0,
@@ -296,9 +296,9 @@ const FINITE: u64 = 4;
 /// must not be where another section multiplies by zero.
 pub(super) fn alone(
     matrix: &SparseMatrix,
-    layout: &Layout,
+    layout: &GatherLayout,
     machine: &Machine,
-    work: &Work,
+    work: &PackingWork,
 ) -> usize {
     work.add(matrix.rows(), LENGTH);
     work.add(matrix.nnz(), FINITE);

@@ -1,6 +1,6 @@
 //! The pages of a packed matrix: words, values, segments of the vector, results.
 
-use super::slots::Places;
+use super::slot_assignment::LaneMask;
 use cp2_asm::isa::{Inst, Op, Scalar, Word};
 
 /// Pages that are there at a time: one that is computed, the next, and one that comes.
@@ -11,7 +11,7 @@ pub(super) const STEP: usize = 64;
 
 /// Rows and columns that are multiplied with one segment of the vector in local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tile {
+pub(super) struct MatrixTile {
     /// Blocks of rows.
     pub(super) blocks: std::ops::Range<usize>,
     /// Columns.
@@ -25,7 +25,7 @@ pub(super) struct Tile {
 
 /// A page, with nothing in it that depends on where arrays lie in system memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Page {
+pub(super) struct GatherPage {
     /// Its words.
     pub(super) words: Vec<u64>,
     /// Its values, section after section.
@@ -40,7 +40,7 @@ pub(super) struct Page {
 
 /// Where everything lies in local and program memory; local memory begins with the masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct GatherLayout {
     pub(super) values: [u32; BUFFERS],
     pub(super) results: [u32; 2],
     pub(super) segment: u32,
@@ -55,16 +55,16 @@ pub(super) struct Layout {
     pub(super) most_words: usize,
 }
 
-impl Page {
+impl GatherPage {
     /// Numbers of 4 bytes that it has values in.
     pub(super) fn values(&self) -> usize {
         self.values.len() + self.alone.iter().map(Vec::len).sum::<usize>()
     }
 }
 
-impl Layout {
+impl GatherLayout {
     /// Where the values that one section alone needs lie, if they lie apart.
-    pub(super) fn apart(&self, page: usize) -> Option<u32> {
+    pub(super) fn single_section_address(&self, page: usize) -> Option<u32> {
         let first = self.values[page % BUFFERS] + (self.value_bytes - self.alone) as u32;
         (self.alone > 0).then_some(first)
     }
@@ -103,7 +103,7 @@ pub(super) fn event(op: Op, event: i32) -> Word {
 }
 
 /// The masks of sections, one after the other: all ones in the lanes of the places.
-pub(super) fn mask_table(sets: &[Places], sections: usize, bytes: usize) -> Vec<u32> {
+pub(super) fn mask_table(sets: &[LaneMask], sections: usize, bytes: usize) -> Vec<u32> {
     let mut table = Vec::new();
     for section in 0..sections {
         let begin = table.len();

@@ -32,7 +32,7 @@ impl PlacedGather {
                 };
                 let from = self.masks.address();
                 listed.loads.push(Descriptor::load(masks, from, 0, bytes));
-                for local in (0..BUFFERS).filter_map(|page| layout.apart(page)) {
+                for local in (0..BUFFERS).filter_map(|page| layout.single_section_address(page)) {
                     let zeros = (self.zeros.address(), self.zeros.bytes());
                     let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
                     listed.loads.push(load);
@@ -50,7 +50,7 @@ impl PlacedGather {
             let mut own = Vec::new();
             for (section, values) in page.alone.iter().enumerate() {
                 let bytes = 4 * values.len() as u64;
-                if let (true, Some(local)) = (bytes > 0, layout.apart(number)) {
+                if let (true, Some(local)) = (bytes > 0, layout.single_section_address(number)) {
                     let target = Target::Section(section as u32);
                     own.push(Descriptor::load(target, value, local, bytes));
                 }

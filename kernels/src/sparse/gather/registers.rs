@@ -15,7 +15,7 @@ const LOADED: u8 = 8;
 
 /// The registers of a kernel.
 #[derive(Clone, Debug)]
-pub(super) struct Registers {
+pub(super) struct GatherRegisters {
     /// The first quad of each kind.
     operands: u8,
     values: u8,
@@ -34,7 +34,7 @@ pub(super) struct Registers {
     next: [Cell<u8>; 3],
 }
 
-impl Registers {
+impl GatherRegisters {
     /// The pairs that are taken beside masks and what is loaded, where a block has so many quads of sums.
     fn fixed(quads: u8) -> u8 {
         2 * (OPERANDS + VALUES + 3 * quads + 2 * RESULTS + 1) + TURNED

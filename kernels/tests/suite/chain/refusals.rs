@@ -5,24 +5,24 @@ use super::*;
 #[test]
 fn wrong_decibels_and_overflow_are_seen() {
     let problem = radar(&small_radar());
-    let radar = Radar::new(problem.clone(), &vm7()).unwrap();
+    let radar = RadarPlan::new(problem.clone(), &vm7()).unwrap();
     let echoes = problem.scene(1);
     let scaled = |scale: f32| -> (Received, Accuracy) {
         let data: Vec<Complex32> = echoes.iter().map(|z| z * scale).collect();
-        let map = radar.process(&data, &Options::default()).unwrap();
+        let map = radar.process(&data, &DeviceOptions::default()).unwrap();
         let accuracy = accuracy(&problem, &data, &map);
         (map, accuracy)
     };
     let (mut map, right) = scaled(1.0);
-    assert!(right.holds() && right.decibels_error > 0.0, "{right:?}");
+    assert!(right.is_right() && right.decibels_error > 0.0, "{right:?}");
     for tiny_or_large in [1e-12, 1e12] {
-        assert!(scaled(tiny_or_large).1.holds());
+        assert!(scaled(tiny_or_large).1.is_right());
     }
     // The power overflows or is lost; the spectra are right.
     for lost in [1e30, 1e-30] {
         let (_, accuracy) = scaled(lost);
         assert!(
-            accuracy.rel_error < 1e-6 && !accuracy.holds(),
+            accuracy.rel_error < 1e-6 && !accuracy.is_right(),
             "{accuracy:?}"
         );
     }
@@ -30,29 +30,29 @@ fn wrong_decibels_and_overflow_are_seen() {
     assert_eq!(scaled(2e37).1.rel_error, f64::INFINITY);
     let exact: ExactSpectra = problem.exact(&echoes);
     map.decibels[77] += 1e-3;
-    assert!(!map.accuracy(&exact).holds());
+    assert!(!map.accuracy(&exact).is_right());
     map.decibels[77] = f32::NAN;
-    assert!(!map.accuracy(&exact).holds());
+    assert!(!map.accuracy(&exact).is_right());
     map.decibels.pop();
-    assert!(!map.accuracy(&exact).holds());
-    assert!(!right.worst(map.accuracy(&exact)).holds());
+    assert!(!map.accuracy(&exact).is_right());
+    assert!(!right.worst(map.accuracy(&exact)).is_right());
 }
 
 #[test]
 fn stages_that_do_not_finish_say_how_they_ended() {
     let problem = radar(&small_radar());
-    let radar = Radar::new(problem.clone(), &vm7()).unwrap();
-    let stopped = Options {
+    let radar = RadarPlan::new(problem.clone(), &vm7()).unwrap();
+    let stopped = DeviceOptions {
         interrupt: Some(Arc::new(AtomicBool::new(true))),
-        ..Options::default()
+        ..DeviceOptions::default()
     };
-    let limited = Options {
+    let limited = DeviceOptions {
         max_cycles: Some(1000),
-        ..Options::default()
+        ..DeviceOptions::default()
     };
     for (options, expected) in [
-        (stopped, End::Interrupted),
-        (limited, End::MaxCycles { limit: 1000 }),
+        (stopped, RunEnd::Interrupted),
+        (limited, RunEnd::MaxCycles { limit: 1000 }),
     ] {
         match radar.process(&problem.scene(1), &options) {
             Err(ChainError::Unfinished { stage, end }) => {
@@ -194,9 +194,9 @@ fn what_makes_no_sense_is_refused_by_name() {
         let error = error.expect(words);
         assert!(error.contains(words), "{error}");
     }
-    let radar = Radar::new(super::radar(&small_radar()), &vm7()).unwrap();
+    let radar = RadarPlan::new(super::radar(&small_radar()), &vm7()).unwrap();
     assert!(matches!(
-        radar.process(&[], &Options::default()),
+        radar.process(&[], &DeviceOptions::default()),
         Err(ChainError::Shape { .. })
     ));
 }

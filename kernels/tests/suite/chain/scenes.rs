@@ -95,10 +95,10 @@ fn a_target_that_moves_away_has_a_positive_speed() {
         pulse_rate: 10e3,
         carrier: 3e9,
     };
-    let radar = Radar::new(radar(&spec), &vm7()).unwrap();
+    let radar = RadarPlan::new(radar(&spec), &vm7()).unwrap();
     for (range, speed) in [(600.0, 95.0), (1100.0, -140.0), (300.0, 0.0)] {
         let map = radar
-            .process(&flight(&spec, range, speed), &Options::default())
+            .process(&flight(&spec, range, speed), &DeviceOptions::default())
             .unwrap();
         let detections = radar.problem().detections(&map.decibels);
         assert_eq!(detections.len(), 1, "{detections:?}");
@@ -115,7 +115,7 @@ fn a_target_that_moves_away_has_a_positive_speed() {
             "{range}: {detections:?}"
         );
     }
-    let speeds: Vec<f64> = spec.by_speed().map(|d| spec.speed(d)).collect();
+    let speeds: Vec<f64> = spec.list_by_speed().map(|d| spec.speed(d)).collect();
     assert!(speeds.windows(2).all(|w| w[0] < w[1]), "{speeds:?}");
 }
 
@@ -126,7 +126,7 @@ fn a_pulse_of_ones_own_is_matched() {
     let code = [1, 1, 1, 1, 1, -1, -1, 1, 1, -1, 1, -1, 1, 0, 0, 0];
     let pulse: Vec<Complex32> = code.map(|c| Complex32::new(0.6, 0.8) * c as f32).to_vec();
     let problem = RadarProblem::with_pulse(spec.clone(), pulse.clone()).unwrap();
-    let radar = Radar::new(problem, &vm7()).unwrap();
+    let radar = RadarPlan::new(problem, &vm7()).unwrap();
     let mut random = Random::new(3);
     let mut echoes: Vec<Complex32> = (0..spec.pulses * spec.samples())
         .map(|_| random.complex() * 0.2)
@@ -136,8 +136,8 @@ fn a_pulse_of_ones_own_is_matched() {
             *x += h;
         }
     }
-    let map = radar.process(&echoes, &Options::default()).unwrap();
-    assert!(accuracy(radar.problem(), &echoes, &map).holds());
+    let map = radar.process(&echoes, &DeviceOptions::default()).unwrap();
+    assert!(accuracy(radar.problem(), &echoes, &map).is_right());
     let detections = radar.problem().detections(&map.decibels);
     assert_eq!(detections.len(), 1, "{detections:?}");
     assert!((detections[0].range_m - 20.0 * spec.range_cell()).abs() < 1e-6);
@@ -163,7 +163,7 @@ fn a_plane_wave_comes_from_its_bearing() {
     };
     let (centre, sound) = (20e3, 1500.0);
     let apart = sound / centre / 2.0;
-    let sonar = Sonar::new(sonar(&spec), &vm7()).unwrap();
+    let sonar = SonarPlan::new(sonar(&spec), &vm7()).unwrap();
     for (bearing, offset) in [(30.0f64, 41.0), (-14.5, -60.0), (0.0, 9.0)] {
         let mut random = Random::new(5);
         let mut data = Vec::new();
@@ -176,7 +176,7 @@ fn a_plane_wave_comes_from_its_bearing() {
                 data.push(narrow(Complex64::cis(phase) + noise * 0.1));
             }
         }
-        let picture = sonar.process(&data, &Options::default()).unwrap();
+        let picture = sonar.process(&data, &DeviceOptions::default()).unwrap();
         let contacts = sonar.problem().contacts(&picture.spectra);
         assert_eq!(contacts.len(), 1, "{contacts:?}");
         let sines = [contacts[0].bearing_deg, bearing].map(|b| b.to_radians().sin());
@@ -193,15 +193,15 @@ fn noise_alone_is_no_target() {
         ranges: 256,
         ..RadarSpec::default()
     };
-    let radar = Radar::new(radar(&spec), &vm7()).unwrap();
+    let radar = RadarPlan::new(radar(&spec), &vm7()).unwrap();
     let mut random = Random::new(9);
     let noise: Vec<Complex32> = (0..spec.pulses * spec.samples())
         .map(|_| Complex32::new(random.normal(), random.normal()))
         .collect();
-    let map = radar.process(&noise, &Options::default()).unwrap();
+    let map = radar.process(&noise, &DeviceOptions::default()).unwrap();
     assert!(radar.problem().detections(&map.decibels).is_empty());
     let silence = vec![Complex32::default(); noise.len()];
-    let map = radar.process(&silence, &Options::default()).unwrap();
-    assert!(accuracy(radar.problem(), &silence, &map).holds());
+    let map = radar.process(&silence, &DeviceOptions::default()).unwrap();
+    assert!(accuracy(radar.problem(), &silence, &map).is_right());
     assert!(radar.problem().detections(&map.decibels).is_empty());
 }

@@ -10,12 +10,12 @@ fn the_radar_sees_its_targets_and_is_faster_than_real_time() {
     };
     for machine in machines() {
         let problem = radar(&spec);
-        let radar = Radar::new(problem.clone(), &machine).unwrap();
+        let radar = RadarPlan::new(problem.clone(), &machine).unwrap();
         let echoes = problem.scene(5);
-        let map = radar.process(&echoes, &Options::default()).unwrap();
+        let map = radar.process(&echoes, &DeviceOptions::default()).unwrap();
         let accuracy = accuracy(&problem, &echoes, &map);
         assert!(
-            accuracy.rel_error < 1e-6 && accuracy.holds(),
+            accuracy.rel_error < 1e-6 && accuracy.is_right(),
             "{accuracy:?}"
         );
         sees(&problem, &map.decibels);
@@ -44,12 +44,12 @@ fn the_sonar_hears_its_sources() {
     };
     for machine in machines() {
         let problem = sonar(&spec);
-        let sonar = Sonar::new(problem.clone(), &machine).unwrap();
+        let sonar = SonarPlan::new(problem.clone(), &machine).unwrap();
         let sound = problem.scene(3);
-        let picture = sonar.process(&sound, &Options::default()).unwrap();
+        let picture = sonar.process(&sound, &DeviceOptions::default()).unwrap();
         let accuracy = accuracy(&problem, &sound, &picture);
         assert!(
-            accuracy.rel_error < 1e-6 && accuracy.holds(),
+            accuracy.rel_error < 1e-6 && accuracy.is_right(),
             "{accuracy:?}"
         );
         assert_eq!(picture.decibels.len(), spec.beams * spec.filtered());
@@ -66,9 +66,9 @@ fn stages_are_parts_of_one_run() {
     let (rows, columns) = (spec.ranges, spec.pulses);
     for machine in machines() {
         let problem = radar(&spec);
-        let radar = Radar::new(problem.clone(), &machine).unwrap();
+        let radar = RadarPlan::new(problem.clone(), &machine).unwrap();
         let (map, run) = radar
-            .job(&problem.scene(1), &Options::default())
+            .job(&problem.scene(1), &DeviceOptions::default())
             .unwrap()
             .run()
             .unwrap();
@@ -91,19 +91,20 @@ fn stages_are_parts_of_one_run() {
         let cycles = |name: &str| map.stages.iter().find(|s| s.name == name).unwrap().cycles;
         let zeros = vec![Complex32::default(); rows * columns];
         let floats = vec![1.0f32; 2 * rows * columns];
-        let turn = Transposition::new(columns, rows, machine.clone()).unwrap();
+        let turn = TransposePlan::new(columns, rows, machine.clone()).unwrap();
         assert_eq!(
             cycles("corner turn"),
             turn.process(&zeros).unwrap().run.report.cycles
         );
-        let fft = FftPlanner::for_batch(machine.clone(), rows)
+        let fft = FftPlanner::with_batch(machine.clone(), rows)
             .plan_forward(columns)
             .unwrap();
         assert_eq!(
             cycles("spectra"),
             fft.process(&zeros).unwrap().run.report.cycles
         );
-        let decibels = Map::new(MapOp::Decibels, floats.len(), machine.clone()).unwrap();
+        let decibels =
+            ElementwisePlan::new(MapOp::Decibels, floats.len(), machine.clone()).unwrap();
         let alone = decibels.process(&[&floats]).unwrap();
         assert_eq!(cycles("decibels"), alone.run.report.cycles);
     }
@@ -121,10 +122,10 @@ fn rows_may_be_long() {
         ..SonarSpec::default()
     };
     let problem = sonar(&spec);
-    let sonar = Sonar::new(problem.clone(), &vm7()).unwrap();
+    let sonar = SonarPlan::new(problem.clone(), &vm7()).unwrap();
     let sound = problem.scene(1);
-    let picture = sonar.process(&sound, &Options::default()).unwrap();
-    assert!(accuracy(&problem, &sound, &picture).holds());
+    let picture = sonar.process(&sound, &DeviceOptions::default()).unwrap();
+    assert!(accuracy(&problem, &sound, &picture).is_right());
 }
 
 /// Frames, window and transforms of a recording are one job: the same bits as of frames that the host has cut, and parts that add up.
@@ -132,11 +133,11 @@ fn rows_may_be_long() {
 fn spectrograms_are_one_job() {
     let machine = vm7();
     for (samples, n, hop, window) in [
-        (1000, 64, 32, Window::Hann),
-        (1003, 64, 64, Window::Rectangular),
-        (997, 60, 13, Window::Hamming),
-        (40, 64, 48, Window::Blackman),
-        (300, 45, 7, Window::Hann),
+        (1000, 64, 32, WindowFunction::Hann),
+        (1003, 64, 64, WindowFunction::Rectangular),
+        (997, 60, 13, WindowFunction::Hamming),
+        (40, 64, 48, WindowFunction::Blackman),
+        (300, 45, 7, WindowFunction::Hann),
     ] {
         let what = format!("{samples} samples, {n} every {hop}");
         let sound: Vec<f32> = Random::new(9).uniforms(samples);
@@ -150,7 +151,7 @@ fn spectrograms_are_one_job() {
             })
             .collect();
         let wide: Vec<Complex32> = cut.iter().map(|x| Complex32::from(*x)).collect();
-        let mut planner = FftPlanner::for_batch(machine.clone(), frames.count());
+        let mut planner = FftPlanner::with_batch(machine.clone(), frames.count());
         let complex = planner.plan_forward(n).unwrap();
         let real = planner.plan_real_forward(n).unwrap();
         let alone = [complex.process(&wide), real.process(&cut)];
@@ -168,7 +169,11 @@ fn spectrograms_are_one_job() {
             assert_eq!(sum, report.cycles, "{what}");
             let last = parts.last().unwrap();
             assert_eq!(last.cycles, alone.run.report.cycles, "{what}");
-            assert_eq!(parts.len() == 2, window == Window::Rectangular, "{what}");
+            assert_eq!(
+                parts.len() == 2,
+                window == WindowFunction::Rectangular,
+                "{what}"
+            );
         }
     }
     let refused = Frames {
@@ -177,6 +182,7 @@ fn spectrograms_are_one_job() {
         hop: 17,
     };
     let fft = FftPlanner::new(machine).plan_forward(16).unwrap();
-    let error = Spectrogram::new(refused, Window::Hann, Transform::Complex(fft)).unwrap_err();
+    let error =
+        Spectrogram::new(refused, WindowFunction::Hann, Transform::Complex(fft)).unwrap_err();
     assert!(error.to_string().contains("hop: 17"), "{error}");
 }

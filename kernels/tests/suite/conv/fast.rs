@@ -10,8 +10,10 @@ fn long_runs_are_fast() {
         let machine = Arc::new(Machine::builtin(name).unwrap());
         for (taps, samples) in [(9, 40_000), (33, 60_000), (65, 80_000), (129, 120_000)] {
             let (x, h) = (complex(samples, 1), complex(taps, 2));
-            let filter = Convolver::new::<Complex32>(&machine, &h, 1, samples, Mode::Full).unwrap();
-            let problem = ConvProblem::new(&h, 1, samples, Mode::Full).unwrap();
+            let filter =
+                Convolver::new::<Complex32>(&machine, &h, 1, samples, ConvolutionMode::Full)
+                    .unwrap();
+            let problem = ConvProblem::new(&h, 1, samples, ConvolutionMode::Full).unwrap();
             let done = judged(&filter, &x, &problem);
             let outputs = samples + taps - 1;
             let cycles = done.run.report.cycles;
@@ -60,8 +62,9 @@ fn long_filters_go_by_rows() {
     for (taps, samples) in [(600, 14_000), (1025, 28_000), (4097, 56_000)] {
         let x = complex(samples, 1);
         let h = complex(taps, 2);
-        let filter = Convolver::new::<Complex32>(&VM7, &h, 1, samples, Mode::Full).unwrap();
-        let problem = ConvProblem::new(&h, 1, samples, Mode::Full).unwrap();
+        let filter =
+            Convolver::new::<Complex32>(&VM7, &h, 1, samples, ConvolutionMode::Full).unwrap();
+        let problem = ConvProblem::new(&h, 1, samples, ConvolutionMode::Full).unwrap();
         let done = judged(&filter, &x, &problem);
         println!(
             "{taps} taps: {}: {} cycles, bound {}, efficiency {:.3}\n{}",
@@ -83,11 +86,11 @@ fn long_filters_go_by_rows() {
 fn resamplers_are_fast() {
     let mut slow = Vec::new();
     for (rate, taps, samples) in [
-        (Rate::decimate_by(2), 32, 60_000),
-        (Rate::decimate_by(4), 64, 80_000),
-        (Rate::decimate_by(8), 128, 80_000),
-        (Rate::interpolate_by(2), 32, 20_000),
-        (Rate::interpolate_by(4), 64, 20_000),
+        (OutputRate::decimate_by(2), 32, 60_000),
+        (OutputRate::decimate_by(4), 64, 80_000),
+        (OutputRate::decimate_by(8), 128, 80_000),
+        (OutputRate::interpolate_by(2), 32, 20_000),
+        (OutputRate::interpolate_by(4), 64, 20_000),
     ] {
         for real in [true, false] {
             let h = if real {
@@ -118,7 +121,7 @@ fn resamplers_are_fast() {
 fn samples_that_meet_no_tap_are_not_in_the_bound() {
     for (taps, every) in [(1, 8), (1, 20), (2, 15), (4, 16)] {
         let x = complex(3 * 9212, 2);
-        let done = resample(&complex(taps, 1), &x, 3, Rate::decimate_by(every));
+        let done = resample(&complex(taps, 1), &x, 3, OutputRate::decimate_by(every));
         let efficiency = done.efficiency();
         assert!(efficiency <= 1.0, "{taps} taps, {every}: {efficiency:.3}");
     }
@@ -141,11 +144,13 @@ fn short_filters_are_direct_and_fast() {
         } else {
             complex(taps, 1)
         };
-        let filter = Convolver::new::<Complex32>(&VM7, &h, 1, 80_000, Mode::Full).unwrap();
+        let filter =
+            Convolver::new::<Complex32>(&VM7, &h, 1, 80_000, ConvolutionMode::Full).unwrap();
         let x = complex(80_000, 2);
-        let problem = ConvProblem::new(&h, 1, 80_000, Mode::Full).unwrap();
+        let problem = ConvProblem::new(&h, 1, 80_000, ConvolutionMode::Full).unwrap();
         let done = judged(&filter, &x, &problem);
-        let share = directly(&h, 80_000, Rate::SAME, &done.figures) / done.run.report.cycles as f64;
+        let share =
+            directly(&h, 80_000, OutputRate::SAME, &done.figures) / done.run.report.cycles as f64;
         println!(
             "{taps} taps, real {real}: {} cycles, {}, efficiency {:.3}, of the direct way {share:.3}, {}",
             done.run.report.cycles,
@@ -167,7 +172,8 @@ fn kernels_take_the_cycles_they_should() {
     let mut seen = Vec::new();
     for (taps, samples) in [(7, 900), (20, 900), (60, 3000), (100, 3000), (170, 3000)] {
         let filter =
-            Convolver::new::<Complex32>(&VM7, &complex(taps, 1), 1, samples, Mode::Full).unwrap();
+            Convolver::new::<Complex32>(&VM7, &complex(taps, 1), 1, samples, ConvolutionMode::Full)
+                .unwrap();
         let Some(n) = filter.kernel().strip_prefix("overlap-save ") else {
             continue;
         };

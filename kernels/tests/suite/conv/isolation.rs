@@ -16,11 +16,11 @@ fn levels(channels: usize) -> impl Strategy<Value = Vec<f32>> {
 }
 
 /// Every channel beside the others has the bits that it has beside silent ones.
-fn isolated<T: Numbers + Bits + Mul<f32, Output = T>>(
+fn isolated<T: FilterSample + Bits + Mul<f32, Output = T>>(
     taps: &[Complex32],
     x: &[T],
     levels: &[f32],
-    mode: Mode,
+    mode: ConvolutionMode,
 ) {
     let (channels, samples) = (levels.len(), x.len() / levels.len());
     let filter = Convolver::new::<T>(&VM7, taps, channels, samples, mode).unwrap();
@@ -55,7 +55,7 @@ proptest! {
         taps in prop_oneof![4 => 1usize..80, 1 => 80usize..600],
         samples in 1usize..1500,
         levels in (2usize..5).prop_flat_map(levels),
-        mode in prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)],
+        mode in prop_oneof![Just(ConvolutionMode::Full), Just(ConvolutionMode::Same), Just(ConvolutionMode::Valid)],
         seed in any::<u64>(),
     ) {
         prop_assume!(!mode.outputs(samples, taps).is_empty());
@@ -71,6 +71,6 @@ fn long_blocks_are_of_one_channel() {
     for (taps, samples, channels) in [(1300, 30_000, 2), (600, 12_000, 3), (129, 1140, 16)] {
         let levels: Vec<f32> = (0..channels).map(|c| [1e10, 1.0, 0.0][c % 3]).collect();
         let x = floats(7, channels * samples);
-        isolated(&real_taps(taps, 3), &x, &levels, Mode::Same);
+        isolated(&real_taps(taps, 3), &x, &levels, ConvolutionMode::Same);
     }
 }

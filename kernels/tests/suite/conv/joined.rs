@@ -2,25 +2,27 @@
 
 use super::*;
 
-fn planned<T: Numbers>(name: &str, taps: usize, samples: usize) -> (Convolver, ConvProblem) {
+fn planned<T: FilterSample>(name: &str, taps: usize, samples: usize) -> (Convolver, ConvProblem) {
     let taps = real_taps(taps, 2);
-    let filter = Convolver::new::<T>(&machine(name), &taps, 1, samples, Mode::Full).unwrap();
-    let problem = ConvProblem::new(&taps, 1, samples, Mode::Full).unwrap();
+    let filter =
+        Convolver::new::<T>(&machine(name), &taps, 1, samples, ConvolutionMode::Full).unwrap();
+    let problem = ConvProblem::new(&taps, 1, samples, ConvolutionMode::Full).unwrap();
     (filter, problem)
 }
 
 /// The same by the first kernel with this in its name, whichever is the fastest.
-fn planned_by<T: Numbers>(
+fn planned_by<T: FilterSample>(
     name: &str,
     (taps, samples): (usize, usize),
     kernel: &str,
 ) -> (Convolver, ConvProblem) {
     let taps = real_taps(taps, 2);
-    let all = Convolver::all::<T>(&machine(name), &taps, 1, samples, Mode::Full).unwrap();
+    let all =
+        Convolver::plan_all::<T>(&machine(name), &taps, 1, samples, ConvolutionMode::Full).unwrap();
     let choice = all[0].choice().clone();
     let mut all = all.into_iter();
     let filter = all.find(|filter| filter.kernel().contains(kernel));
-    let problem = ConvProblem::new(&taps, 1, samples, Mode::Full).unwrap();
+    let problem = ConvProblem::new(&taps, 1, samples, ConvolutionMode::Full).unwrap();
     (
         filter.unwrap_or_else(|| panic!("{kernel}: {choice:#}")),
         problem,
@@ -107,7 +109,12 @@ fn last_outputs_by_the_last_taps_agree_with_the_reference() {
 /// every channel, wherever the wanted outputs begin; real lines, two samples of one at a time.
 #[test]
 fn lines_by_blocks_of_several_lengths_agree_with_the_reference() {
-    fn lines<T: Numbers + Bits>(taps: &[Complex32], x: &[T], channels: usize, mode: Mode) {
+    fn lines<T: FilterSample + Bits>(
+        taps: &[Complex32],
+        x: &[T],
+        channels: usize,
+        mode: ConvolutionMode,
+    ) {
         let samples = x.len() / channels;
         let filter = Convolver::new::<T>(&VM7, taps, channels, samples, mode).unwrap();
         let several = filter.kernel().ends_with(" a channel");
@@ -116,9 +123,9 @@ fn lines_by_blocks_of_several_lengths_agree_with_the_reference() {
         judged(&filter, x, &problem);
     }
     for (taps, samples, mode) in [
-        (129, 1140, Mode::Full),
-        (129, 1260, Mode::Same),
-        (128, 1401, Mode::Valid),
+        (129, 1140, ConvolutionMode::Full),
+        (129, 1260, ConvolutionMode::Same),
+        (128, 1401, ConvolutionMode::Valid),
     ] {
         lines(&complex(taps, 1), &complex(8 * samples, 2), 8, mode);
         // Coupled they are 1140 complex numbers with 1268 outputs, whichever are wanted.

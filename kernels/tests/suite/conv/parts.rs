@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn planned<T: Numbers>(
+fn planned<T: FilterSample>(
     machine: &Arc<Machine>,
     taps: &[Complex32],
     (channels, samples): (usize, usize),
-    mode: Mode,
+    mode: ConvolutionMode,
 ) -> Convolver {
     let filter = Convolver::new::<T>(machine, taps, channels, samples, mode).unwrap();
     assert!(filter.kernel().contains("4096"), "{}", filter.choice());
@@ -23,7 +23,8 @@ fn hundreds_of_taps_are_fast() {
     for (name, taps) in [("vm7", 300), ("vm7", 1025), ("vm9", 300)] {
         let h = complex(taps, 2);
         let filter =
-            Convolver::new::<Complex32>(&machine(name), &h, 1, samples, Mode::Full).unwrap();
+            Convolver::new::<Complex32>(&machine(name), &h, 1, samples, ConvolutionMode::Full)
+                .unwrap();
         let expected = filter.choice().candidates[0].cycles.unwrap();
         let what = format!("{name}, {taps} taps, {}", filter.kernel());
         assert!(
@@ -58,7 +59,7 @@ fn blocks_take_the_cycles_they_should() {
     for groups in [1u64, 3, 4, 7] {
         // As many blocks as groups have: a section computes one of each.
         let samples = 3496 * (4 * groups as usize) - 600;
-        let filter = planned::<Complex32>(&VM7, &h, (1, samples), Mode::Full);
+        let filter = planned::<Complex32>(&VM7, &h, (1, samples), ConvolutionMode::Full);
         let done = run(&filter, &complex(samples, 2));
         // 24 levels and half a product for each number. Beside them passes 1 to 3, the middle one,
         // 4 to 6 and the way to the next block; another 7 for each pass that goes another way where
@@ -80,7 +81,7 @@ fn nothing_is_waited_for_between() {
         let machine = machine(name);
         let [short, long] = [3, 9].map(|groups| {
             let samples = (4096 - 300) * 4 * groups - 300;
-            let filter = planned::<Complex32>(&machine, &h, (1, samples), Mode::Full);
+            let filter = planned::<Complex32>(&machine, &h, (1, samples), ConvolutionMode::Full);
             let done = filter.process(&complex(samples, 3)).unwrap();
             done.run.report.counters.causes.get(Cause::WaitLoad)
         });
@@ -99,7 +100,7 @@ fn integers_convolve_exactly() {
         };
         let (x, h) = (numbers(samples, 1), numbers(taps, 2));
         let complex: Vec<Complex32> = h.iter().copied().map(Complex32::from).collect();
-        let filter = planned::<f32>(&VM7, &complex, (1, samples), Mode::Full);
+        let filter = planned::<f32>(&VM7, &complex, (1, samples), ConvolutionMode::Full);
         let y = run(&filter, &x).output.unwrap();
         let mut exact = vec![0; samples + taps - 1];
         for (i, x) in x.iter().enumerate() {
@@ -114,7 +115,7 @@ fn integers_convolve_exactly() {
 #[test]
 fn powers_of_two_scale_every_bit_of_parts() {
     let (taps, x) = (complex(500, 1), complex(28_000, 2));
-    let filter = planned::<Complex32>(&VM7, &taps, (1, x.len()), Mode::Same);
+    let filter = planned::<Complex32>(&VM7, &taps, (1, x.len()), ConvolutionMode::Same);
     let scaled: Vec<Complex32> = x.iter().map(|x| x / 512.0).collect();
     let [y, z] = [x, scaled].map(|x| filter.process(&x).unwrap().output.unwrap());
     assert!(y.iter().zip(&z).all(|(y, z)| y / 512.0 == *z));
@@ -125,13 +126,13 @@ fn powers_of_two_scale_every_bit_of_parts() {
 #[test]
 fn all_shapes_agree_with_the_reference() {
     let shapes = [
-        (3, 3500, 500, Mode::Full),
-        (9, 3000, 1000, Mode::Same),
-        (5, 4096, 700, Mode::Valid),
-        (2, 14_000, 400, Mode::Full),
-        (1, 20_000, 513, Mode::Valid),
-        (1, 20_000, 577, Mode::Full),
-        (3, 12_000, 640, Mode::Same),
+        (3, 3500, 500, ConvolutionMode::Full),
+        (9, 3000, 1000, ConvolutionMode::Same),
+        (5, 4096, 700, ConvolutionMode::Valid),
+        (2, 14_000, 400, ConvolutionMode::Full),
+        (1, 20_000, 513, ConvolutionMode::Valid),
+        (1, 20_000, 577, ConvolutionMode::Full),
+        (3, 12_000, 640, ConvolutionMode::Same),
     ];
     let vm9 = machine("vm9");
     for (channels, samples, taps, mode) in shapes {
@@ -158,9 +159,9 @@ proptest! {
         seed in any::<u64>(),
     ) {
         if real {
-            check(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, Mode::Full);
+            check(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, ConvolutionMode::Full);
         } else {
-            check(&complex(taps, seed), &complex(channels * samples, !seed), channels, Mode::Full);
+            check(&complex(taps, seed), &complex(channels * samples, !seed), channels, ConvolutionMode::Full);
         }
     }
 }

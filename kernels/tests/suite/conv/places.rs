@@ -1,15 +1,15 @@
 //! Where a NaN or an infinity of the input goes, and filters at the full rate, which have one spelling.
 
 use super::*;
-use cp2_kernels::conv::{Method, Ways};
+use cp2_kernels::conv::{AllowedMethods, FilterMethod};
 
 /// The outputs of each channel whose definition has a sample of `spoiled`: sample j and tap m are in output I j + m of the full
 /// convolution, of which every M-th from the mode's first on is wanted.
 fn defined(problem: &ConvProblem, spoiled: &[usize]) -> Vec<bool> {
     let (samples, taps, rate) = (problem.samples(), problem.taps().len(), problem.rate());
-    let first = match (rate == Rate::SAME, problem.mode()) {
-        (true, Mode::Same) => (taps - 1) / 2,
-        (true, Mode::Valid) => taps - 1,
+    let first = match (rate == OutputRate::SAME, problem.mode()) {
+        (true, ConvolutionMode::Same) => (taps - 1) / 2,
+        (true, ConvolutionMode::Valid) => taps - 1,
         _ => 0,
     };
     let mut places = vec![false; problem.channels() * problem.outputs()];
@@ -29,7 +29,7 @@ fn defined(problem: &ConvProblem, spoiled: &[usize]) -> Vec<bool> {
 }
 
 /// Runs a filter on ones, some of which are not finite, and says which outputs are not.
-fn reached<T: Numbers>(
+fn reached<T: FilterSample>(
     filter: &Convolver,
     problem: &ConvProblem,
     spoiled: &[usize],
@@ -47,15 +47,15 @@ fn reached<T: Numbers>(
 /// A filter's places and those of the definition, of real samples or complex ones.
 fn places(
     (taps, channels, samples): (&[Complex32], usize, usize),
-    what: (Mode, Rate),
-    (ways, real, special): (Ways, bool, f32),
+    what: (ConvolutionMode, OutputRate),
+    (ways, real, special): (AllowedMethods, bool, f32),
     spoiled: &[usize],
 ) -> Option<(Convolver, Vec<bool>, Vec<bool>)> {
-    let problem = ConvProblem::at_rate(taps, channels, samples, what).unwrap();
+    let problem = ConvProblem::new_at_rate(taps, channels, samples, what).unwrap();
     let size = (taps, channels, samples);
     let made = match real {
-        true => Convolver::by::<f32>(&VM7, size, what, ways),
-        false => Convolver::by::<Complex32>(&VM7, size, what, ways),
+        true => Convolver::with_methods::<f32>(&VM7, size, what, ways),
+        false => Convolver::with_methods::<Complex32>(&VM7, size, what, ways),
     };
     let filter = match made {
         Err(ConvError::NotExact { .. }) => return None,
@@ -72,11 +72,11 @@ fn places(
     Some((filter, found, defined))
 }
 
-fn rates() -> impl Strategy<Value = Rate> {
+fn rates() -> impl Strategy<Value = OutputRate> {
     prop_oneof![
-        3 => Just(Rate::SAME),
-        3 => (1_usize..30).prop_map(Rate::decimate_by),
-        2 => (1_usize..14).prop_map(Rate::interpolate_by),
+        3 => Just(OutputRate::SAME),
+        3 => (1_usize..30).prop_map(OutputRate::decimate_by),
+        2 => (1_usize..14).prop_map(OutputRate::interpolate_by),
     ]
 }
 
@@ -92,28 +92,28 @@ proptest! {
         real in any::<bool>(),
         samples in 1usize..400,
         channels in 1usize..4,
-        mode in prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)],
+        mode in prop_oneof![Just(ConvolutionMode::Full), Just(ConvolutionMode::Same), Just(ConvolutionMode::Valid)],
         rate in rates(),
-        ways in prop_oneof![1 => Just(Ways::All), 1 => Just(Ways::Direct), 2 => Just(Ways::Exact)],
+        ways in prop_oneof![1 => Just(AllowedMethods::All), 1 => Just(AllowedMethods::Direct), 2 => Just(AllowedMethods::Exact)],
         special in prop_oneof![Just(f32::NAN), Just(f32::INFINITY), Just(f32::NEG_INFINITY)],
         spoiled in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
     ) {
         let h = if real || real_taps_only { real_taps(taps, 5) } else { complex(taps, 5) };
-        prop_assume!(ConvProblem::at_rate(&h, channels, samples, (mode, rate)).is_ok());
+        prop_assume!(ConvProblem::new_at_rate(&h, channels, samples, (mode, rate)).is_ok());
         let spoiled: Vec<usize> = spoiled.iter().map(|at| at.index(channels * samples)).collect();
         let size = (&h[..], channels, samples);
         let Some((filter, found, defined)) = places(size, (mode, rate), (ways, real, special), &spoiled) else {
-            prop_assert_eq!(ways, Ways::Exact);
+            prop_assert_eq!(ways, AllowedMethods::Exact);
             return Ok(());
         };
         if filter.is_exact() {
             prop_assert_eq!(found, defined, "{}", filter.kernel());
         } else {
-            prop_assert_ne!(ways, Ways::Exact);
+            prop_assert_ne!(ways, AllowedMethods::Exact);
             let lost = found.iter().zip(&defined).any(|(found, defined)| *defined && !*found);
             prop_assert!(!lost, "{}", filter.kernel());
         }
-        let kept = filter.method() == Method::Direct || !filter.is_exact();
+        let kept = filter.method() == FilterMethod::Direct || !filter.is_exact();
         prop_assert!(kept, "{}", filter.kernel());
     }
 
@@ -136,8 +136,8 @@ proptest! {
         };
         let new = if real { Convolver::new::<f32> } else { Convolver::new::<Complex32> };
         let resampler = if real { Convolver::resampler::<f32> } else { Convolver::resampler::<Complex32> };
-        let convolved = run(new(&VM7, &h, channels, samples, Mode::Full).unwrap());
-        for rate in [Rate::SAME, Rate::decimate_by(1), Rate::interpolate_by(1)] {
+        let convolved = run(new(&VM7, &h, channels, samples, ConvolutionMode::Full).unwrap());
+        for rate in [OutputRate::SAME, OutputRate::decimate_by(1), OutputRate::interpolate_by(1)] {
             prop_assert_eq!(&convolved, &run(resampler(&VM7, &h, channels, samples, rate).unwrap()));
         }
     }
@@ -147,20 +147,20 @@ proptest! {
 #[test]
 fn parts_of_many_taps_keep_places() {
     for (taps, rate, real) in [
-        (167, Rate::SAME, false),
-        (601, Rate::SAME, true),
-        (997, Rate::SAME, true),
-        (521, Rate::decimate_by(3), false),
-        (431, Rate::interpolate_by(3), true),
-        (700, Rate::decimate_by(8), true),
+        (167, OutputRate::SAME, false),
+        (601, OutputRate::SAME, true),
+        (997, OutputRate::SAME, true),
+        (521, OutputRate::decimate_by(3), false),
+        (431, OutputRate::interpolate_by(3), true),
+        (700, OutputRate::decimate_by(8), true),
     ] {
         let h = if real {
             real_taps(taps, 5)
         } else {
             complex(taps, 5)
         };
-        let (what, spoiled) = ((Mode::Full, rate), [0, 333, 1499]);
-        for ways in [Ways::Direct, Ways::Exact] {
+        let (what, spoiled) = ((ConvolutionMode::Full, rate), [0, 333, 1499]);
+        for ways in [AllowedMethods::Direct, AllowedMethods::Exact] {
             let made = places((&h, 1, 1500), what, (ways, real, f32::NAN), &spoiled);
             let (filter, found, defined) = made.unwrap();
             assert!(
@@ -171,8 +171,10 @@ fn parts_of_many_taps_keep_places() {
             assert!(found == defined, "{taps} taps, {rate}: {}", filter.kernel());
         }
         // The result is right as well.
-        let what = (Mode::Full, rate);
-        let filter = Convolver::by::<Complex32>(&VM7, (&h, 1, 1500), what, Ways::Exact).unwrap();
+        let what = (ConvolutionMode::Full, rate);
+        let filter =
+            Convolver::with_methods::<Complex32>(&VM7, (&h, 1, 1500), what, AllowedMethods::Exact)
+                .unwrap();
         let problem = ConvProblem::resampled(&h, 1, 1500, rate).unwrap();
         judged(&filter, &complex(1500, 6), &problem);
     }
@@ -184,16 +186,43 @@ fn the_kind_of_filter_can_be_chosen() {
     let (few, many) = (complex(2, 1), complex(300, 2));
     let plan = |taps: &[Complex32], ways| {
         let size = (taps, 1, 5000);
-        Convolver::by::<Complex32>(&VM7, size, (Mode::Full, Rate::SAME), ways).unwrap()
+        Convolver::with_methods::<Complex32>(
+            &VM7,
+            size,
+            (ConvolutionMode::Full, OutputRate::SAME),
+            ways,
+        )
+        .unwrap()
     };
-    assert_eq!(plan(&few, Ways::All).method(), Method::Direct);
-    assert_eq!(plan(&few, Ways::OverlapSave).method(), Method::OverlapSave);
-    assert_eq!(plan(&many, Ways::All).method(), Method::OverlapSave);
-    assert_eq!(plan(&many, Ways::Direct).method(), Method::Direct);
-    let problem = ConvProblem::new(&many, 1, 5000, Mode::Full).unwrap();
-    judged(&plan(&many, Ways::Direct), &complex(5000, 3), &problem);
-    let up = (Mode::Full, Rate::interpolate_by(2));
-    let error = Convolver::by::<Complex32>(&VM7, (&many, 1, 500), up, Ways::OverlapSave);
+    assert_eq!(
+        plan(&few, AllowedMethods::All).method(),
+        FilterMethod::Direct
+    );
+    assert_eq!(
+        plan(&few, AllowedMethods::OverlapSave).method(),
+        FilterMethod::OverlapSave
+    );
+    assert_eq!(
+        plan(&many, AllowedMethods::All).method(),
+        FilterMethod::OverlapSave
+    );
+    assert_eq!(
+        plan(&many, AllowedMethods::Direct).method(),
+        FilterMethod::Direct
+    );
+    let problem = ConvProblem::new(&many, 1, 5000, ConvolutionMode::Full).unwrap();
+    judged(
+        &plan(&many, AllowedMethods::Direct),
+        &complex(5000, 3),
+        &problem,
+    );
+    let up = (ConvolutionMode::Full, OutputRate::interpolate_by(2));
+    let error = Convolver::with_methods::<Complex32>(
+        &VM7,
+        (&many, 1, 500),
+        up,
+        AllowedMethods::OverlapSave,
+    );
     assert!(matches!(error, Err(ConvError::NoTransforms { .. })));
 }
 
@@ -206,14 +235,21 @@ fn decimation_by_transforms_is_taken_where_it_is_faster() {
         } else {
             complex(taps, 1)
         };
-        let (samples, what) = (60_000, (Mode::Full, Rate::decimate_by(every)));
+        let (samples, what) = (
+            60_000,
+            (ConvolutionMode::Full, OutputRate::decimate_by(every)),
+        );
         let run = |ways| {
             let size = (&h[..], 1, samples);
-            let filter = Convolver::by::<Complex32>(&VM7, size, what, ways).unwrap();
-            let problem = ConvProblem::at_rate(&h, 1, samples, what).unwrap();
+            let filter = Convolver::with_methods::<Complex32>(&VM7, size, what, ways).unwrap();
+            let problem = ConvProblem::new_at_rate(&h, 1, samples, what).unwrap();
             let x = complex(samples, 2);
             let done = filter.process(&x).unwrap();
-            assert!(problem.compare(&x, done.output.as_ref().unwrap()).holds());
+            assert!(
+                problem
+                    .compare(&x, done.output.as_ref().unwrap())
+                    .is_within_tolerance()
+            );
             let expected = done.expected.unwrap().0;
             let cycles = done.run.report.cycles;
             println!(
@@ -226,8 +262,8 @@ fn decimation_by_transforms_is_taken_where_it_is_faster() {
             );
             (filter.method(), cycles)
         };
-        let (direct, taken) = (run(Ways::Direct), run(Ways::All));
-        assert_eq!(taken.0, Method::OverlapSave);
+        let (direct, taken) = (run(AllowedMethods::Direct), run(AllowedMethods::All));
+        assert_eq!(taken.0, FilterMethod::OverlapSave);
         assert!(
             direct.1 as f64 > least * taken.1 as f64,
             "{direct:?} {taken:?}"
@@ -235,8 +271,8 @@ fn decimation_by_transforms_is_taken_where_it_is_faster() {
     }
     // Of few taps the direct filter is.
     let h = complex(16, 1);
-    let filter = Convolver::resampler::<Complex32>(&VM7, &h, 1, 60_000, Rate::decimate_by(8));
-    assert_eq!(filter.unwrap().method(), Method::Direct);
+    let filter = Convolver::resampler::<Complex32>(&VM7, &h, 1, 60_000, OutputRate::decimate_by(8));
+    assert_eq!(filter.unwrap().method(), FilterMethod::Direct);
 }
 
 proptest! {
@@ -252,16 +288,16 @@ proptest! {
         every in prop_oneof![4 => 2usize..12, 1 => 12usize..200, 1 => Just(5000)],
         seed in any::<u64>(),
     ) {
-        let what = (Mode::Full, Rate::decimate_by(every));
+        let what = (ConvolutionMode::Full, OutputRate::decimate_by(every));
         let h = if real { real_taps(taps, seed) } else { complex(taps, seed) };
         let size = (&h[..], channels, samples);
-        let problem = ConvProblem::at_rate(&h, channels, samples, what).unwrap();
+        let problem = ConvProblem::new_at_rate(&h, channels, samples, what).unwrap();
         if real {
-            let filter = Convolver::by::<f32>(&VM7, size, what, Ways::OverlapSave).unwrap();
-            prop_assert_eq!(filter.method(), Method::OverlapSave);
+            let filter = Convolver::with_methods::<f32>(&VM7, size, what, AllowedMethods::OverlapSave).unwrap();
+            prop_assert_eq!(filter.method(), FilterMethod::OverlapSave);
             judged(&filter, &floats(!seed, channels * samples), &problem);
         } else {
-            let filter = Convolver::by::<Complex32>(&VM7, size, what, Ways::OverlapSave).unwrap();
+            let filter = Convolver::with_methods::<Complex32>(&VM7, size, what, AllowedMethods::OverlapSave).unwrap();
             judged(&filter, &complex(channels * samples, !seed), &problem);
         }
     }

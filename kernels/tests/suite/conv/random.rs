@@ -2,8 +2,12 @@
 
 use super::*;
 
-fn modes() -> impl Strategy<Value = Mode> {
-    prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)]
+fn modes() -> impl Strategy<Value = ConvolutionMode> {
+    prop_oneof![
+        Just(ConvolutionMode::Full),
+        Just(ConvolutionMode::Same),
+        Just(ConvolutionMode::Valid)
+    ]
 }
 
 proptest! {
@@ -56,13 +60,13 @@ proptest! {
             }
         }
         // The first outputs of the full convolution, cut where the signal ends.
-        let full = ConvProblem::new(&h, channels, samples, Mode::Full).unwrap();
-        let rest = run(&Convolver::new::<f32>(&VM7, &h, channels, samples, Mode::Full).unwrap(), &x);
+        let full = ConvProblem::new(&h, channels, samples, ConvolutionMode::Full).unwrap();
+        let rest = run(&Convolver::new::<f32>(&VM7, &h, channels, samples, ConvolutionMode::Full).unwrap(), &x);
         let mut all = rest.output.unwrap();
         for (all, y) in all.chunks_mut(samples + taps - 1).zip(y.chunks(samples)) {
             all[..samples].copy_from_slice(y);
         }
-        prop_assert!(full.compare(&x, &all).holds());
+        prop_assert!(full.compare(&x, &all).is_within_tolerance());
         prop_assert!(filter.push(&x[..0]).is_err());
     }
 
@@ -76,7 +80,7 @@ proptest! {
         up in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let rate = if up { Rate::interpolate_by(factor) } else { Rate::decimate_by(factor) };
+        let rate = if up { OutputRate::interpolate_by(factor) } else { OutputRate::decimate_by(factor) };
         if real {
             resample(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, rate);
         }

@@ -1,7 +1,7 @@
 //! Direct filters at any rate.
 
 use super::*;
-use cp2_kernels::conv::{Method, Ways};
+use cp2_kernels::conv::{AllowedMethods, FilterMethod};
 
 /// What a refusal says that there is room for.
 fn room(error: &ConvError) -> Option<usize> {
@@ -19,17 +19,22 @@ fn taps(n: usize, real: bool) -> Vec<Complex32> {
 #[test]
 fn refusals_say_what_fits() {
     for (rate, n, real) in [
-        (Rate::decimate_by(1), 3000, false),
-        (Rate::decimate_by(100), 3500, true),
-        (Rate::decimate_by(151), 7500, false),
-        (Rate::interpolate_by(7), 9000, true),
-        (Rate::interpolate_by(300), 9000, false),
-        (Rate::interpolate_by(6000), 1, true),
+        (OutputRate::decimate_by(1), 3000, false),
+        (OutputRate::decimate_by(100), 3500, true),
+        (OutputRate::decimate_by(151), 7500, false),
+        (OutputRate::interpolate_by(7), 9000, true),
+        (OutputRate::interpolate_by(300), 9000, false),
+        (OutputRate::interpolate_by(6000), 1, true),
     ] {
-        let what = (Mode::Full, rate);
+        let what = (ConvolutionMode::Full, rate);
         let plan = |n| {
             let taps = taps(n, real);
-            Convolver::by::<Complex32>(&VM7, (&taps, 1, 500), what, Ways::Direct)
+            Convolver::with_methods::<Complex32>(
+                &VM7,
+                (&taps, 1, 500),
+                what,
+                AllowedMethods::Direct,
+            )
         };
         let most = room(&plan(n).unwrap_err()).unwrap();
         println!("{rate}, real {real}: {most}");
@@ -45,13 +50,16 @@ fn what_is_longer_than_a_loop_is_left_to_others() {
     for (every, n) in [(154, 154), (186, 151), (186, 154), (236, 159)] {
         let taps = taps(n, false);
         for machine in [&*VM7, &*VM9] {
-            let (rate, samples) = (Rate::decimate_by(every), 3000);
+            let (rate, samples) = (OutputRate::decimate_by(every), 3000);
             let filter = Convolver::resampler::<Complex32>(machine, &taps, 1, samples, rate);
             let x = complex(samples, 2);
             let problem = ConvProblem::resampled(&taps, 1, samples, rate).unwrap();
             let done = filter.unwrap().process(&x).unwrap();
             let verdict = problem.compare(&x, done.output.as_ref().unwrap());
-            assert!(verdict.holds(), "{n} taps, {rate}: {verdict:?}");
+            assert!(
+                verdict.is_within_tolerance(),
+                "{n} taps, {rate}: {verdict:?}"
+            );
         }
     }
 }
@@ -62,28 +70,28 @@ fn what_is_longer_than_a_loop_is_left_to_others() {
 fn high_rates_are_fast() {
     let mut slow = Vec::new();
     for (rate, n, samples, real, floor) in [
-        (Rate::decimate_by(100), 300, 300_000, true, 0.87),
-        (Rate::decimate_by(100), 1000, 200_000, true, 0.90),
-        (Rate::decimate_by(101), 500, 200_000, true, 0.90),
-        (Rate::decimate_by(100), 500, 200_000, false, 0.90),
+        (OutputRate::decimate_by(100), 300, 300_000, true, 0.87),
+        (OutputRate::decimate_by(100), 1000, 200_000, true, 0.90),
+        (OutputRate::decimate_by(101), 500, 200_000, true, 0.90),
+        (OutputRate::decimate_by(100), 500, 200_000, false, 0.90),
         // Fewer taps than an output has samples.
-        (Rate::decimate_by(151), 100, 604_000, true, 0.90),
-        (Rate::decimate_by(151), 100, 604_000, false, 0.90),
-        (Rate::decimate_by(151), 10, 604_000, true, 0.90),
-        (Rate::decimate_by(151), 10, 604_000, false, 0.90),
-        (Rate::decimate_by(200), 100, 600_000, false, 0.90),
-        (Rate::decimate_by(9000), 40, 9_000_000, true, 0.90),
-        (Rate::decimate_by(16), 10, 200_000, false, 0.85),
-        (Rate::decimate_by(25), 4, 400_000, false, 0.87),
-        (Rate::decimate_by(7), 2, 200_000, true, 0.84),
+        (OutputRate::decimate_by(151), 100, 604_000, true, 0.90),
+        (OutputRate::decimate_by(151), 100, 604_000, false, 0.90),
+        (OutputRate::decimate_by(151), 10, 604_000, true, 0.90),
+        (OutputRate::decimate_by(151), 10, 604_000, false, 0.90),
+        (OutputRate::decimate_by(200), 100, 600_000, false, 0.90),
+        (OutputRate::decimate_by(9000), 40, 9_000_000, true, 0.90),
+        (OutputRate::decimate_by(16), 10, 200_000, false, 0.85),
+        (OutputRate::decimate_by(25), 4, 400_000, false, 0.87),
+        (OutputRate::decimate_by(7), 2, 200_000, true, 0.84),
         // Blocks that would overlap.
-        (Rate::decimate_by(200), 2000, 400_000, true, 0.90),
-        (Rate::decimate_by(151), 1000, 400_000, true, 0.90),
-        (Rate::decimate_by(151), 2000, 400_000, false, 0.90),
-        (Rate::interpolate_by(100), 129, 3000, true, 0.90),
-        (Rate::interpolate_by(100), 129, 3000, false, 0.90),
-        (Rate::interpolate_by(201), 1000, 1500, true, 0.90),
-        (Rate::interpolate_by(32), 500, 6000, true, 0.90),
+        (OutputRate::decimate_by(200), 2000, 400_000, true, 0.90),
+        (OutputRate::decimate_by(151), 1000, 400_000, true, 0.90),
+        (OutputRate::decimate_by(151), 2000, 400_000, false, 0.90),
+        (OutputRate::interpolate_by(100), 129, 3000, true, 0.90),
+        (OutputRate::interpolate_by(100), 129, 3000, false, 0.90),
+        (OutputRate::interpolate_by(201), 1000, 1500, true, 0.90),
+        (OutputRate::interpolate_by(32), 500, 6000, true, 0.90),
     ] {
         let h = taps(n, real);
         let problem = ConvProblem::resampled(&h, 1, samples, rate).unwrap();
@@ -99,7 +107,11 @@ fn high_rates_are_fast() {
                 filter.kernel()
             );
             println!("{line}");
-            assert!(problem.compare(&x, &done.output.unwrap()).holds());
+            assert!(
+                problem
+                    .compare(&x, &done.output.unwrap())
+                    .is_within_tolerance()
+            );
             if share < floor || efficiency > 1.0 {
                 slow.push(line);
             }
@@ -122,9 +134,12 @@ fn no_size_is_slow() {
         let (real, machine) = (size % 2 == 0, [&*VM7, &*VM9][size / 2 % 2]);
         let up = size % 5 == 0;
         let (rate, samples) = if up {
-            (Rate::interpolate_by(factor), 600_000 / factor)
+            (OutputRate::interpolate_by(factor), 600_000 / factor)
         } else {
-            (Rate::decimate_by(factor), (6000 * factor).max(300_000))
+            (
+                OutputRate::decimate_by(factor),
+                (6000 * factor).max(300_000),
+            )
         };
         let h = taps(n, real);
         let filter = Convolver::resampler::<Complex32>(machine, &h, 1, samples, rate).unwrap();
@@ -140,8 +155,8 @@ fn no_size_is_slow() {
         // A price may be a percent or two below the run; transforms take less than the direct way.
         let floor = if n <= 10 { 0.69 } else { 0.90 };
         let most = match filter.method() {
-            Method::Direct => 1.02,
-            Method::OverlapSave => f64::INFINITY,
+            FilterMethod::Direct => 1.02,
+            FilterMethod::OverlapSave => f64::INFINITY,
         };
         if !(floor..=most).contains(&efficiency) {
             slow.push(line);
@@ -164,8 +179,8 @@ fn the_table_of_high_rates_holds() {
         let factor: usize = factor[..digits].parse().ok()?;
         let figures: Vec<f64> = figures.iter().filter_map(|f| f.parse().ok()).collect();
         let rate = match rate.starts_with("every ") {
-            true => Rate::decimate_by(factor),
-            false => Rate::interpolate_by(factor),
+            true => OutputRate::decimate_by(factor),
+            false => OutputRate::interpolate_by(factor),
         };
         (figures.len() == 4).then_some((rate, taps.parse::<usize>().ok()?, figures))
     });
@@ -219,7 +234,7 @@ proptest! {
         up in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let rate = if up { Rate::interpolate_by(factor) } else { Rate::decimate_by(factor) };
+        let rate = if up { OutputRate::interpolate_by(factor) } else { OutputRate::decimate_by(factor) };
         let samples = if up { samples / 8 + 1 } else { 8 * samples };
         if real {
             resample(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, rate);

@@ -22,10 +22,10 @@ fn integer_sequences_convolve_exactly() {
         let taps: Vec<Complex32> = wave(l, 5, 1, 13).into_iter().map(Complex32::from).collect();
         let y = if n > 100_000 {
             // Too long for the checkers.
-            let filter = Convolver::new::<f32>(&VM7, &taps, 1, n, Mode::Full).unwrap();
+            let filter = Convolver::new::<f32>(&VM7, &taps, 1, n, ConvolutionMode::Full).unwrap();
             filter.process(&x).unwrap().output.unwrap()
         } else {
-            check(&taps, &x, 1, Mode::Full).output.unwrap()
+            check(&taps, &x, 1, ConvolutionMode::Full).output.unwrap()
         };
         assert_eq!(y.len(), n + l - 1);
         let far = y.iter().map(|y| (y - y.round()).abs()).fold(0.0, f32::max);
@@ -42,7 +42,7 @@ fn integer_sequences_convolve_exactly() {
 #[test]
 fn impulses_show_the_taps() {
     let taps = complex(21, 5);
-    let filter = Convolver::new::<Complex32>(&VM7, &taps, 1, 300, Mode::Full).unwrap();
+    let filter = Convolver::new::<Complex32>(&VM7, &taps, 1, 300, ConvolutionMode::Full).unwrap();
     let mut x = vec![Complex32::default(); 300];
     for at in [0, 1, 43, 44, 107, 108, 299] {
         x.fill(Complex32::default());
@@ -61,7 +61,7 @@ fn impulses_show_the_taps() {
 fn channels_do_not_know_of_each_other() {
     let taps = complex(40, 1);
     let x = complex(3 * 500, 2);
-    let filter = Convolver::new::<Complex32>(&VM7, &taps, 3, 500, Mode::Full).unwrap();
+    let filter = Convolver::new::<Complex32>(&VM7, &taps, 3, 500, ConvolutionMode::Full).unwrap();
     let y = run(&filter, &x).output.unwrap();
     let mut spoilt = x.clone();
     spoilt[700].im = f32::NAN;
@@ -80,7 +80,7 @@ fn odd_numbers_of_real_channels() {
             &real_taps(17, 3),
             &floats(4, channels * 333),
             channels,
-            Mode::Same,
+            ConvolutionMode::Same,
         );
     }
 }
@@ -94,7 +94,7 @@ fn a_pulse_is_found_where_it_is() {
     for (i, p) in pattern.iter().enumerate() {
         x[1234 + i] += p;
     }
-    let y = check(&matched(&pattern), &x, 1, Mode::Valid)
+    let y = check(&matched(&pattern), &x, 1, ConvolutionMode::Valid)
         .output
         .unwrap();
     let peak = (0..y.len()).max_by(|&a, &b| y[a].norm().total_cmp(&y[b].norm()));
@@ -105,7 +105,7 @@ fn a_pulse_is_found_where_it_is() {
 #[test]
 fn powers_of_two_scale_every_bit() {
     let (taps, x) = (complex(50, 1), complex(400, 2));
-    let filter = Convolver::new::<Complex32>(&VM7, &taps, 1, 400, Mode::Full).unwrap();
+    let filter = Convolver::new::<Complex32>(&VM7, &taps, 1, 400, ConvolutionMode::Full).unwrap();
     let y = run(&filter, &x).output.unwrap();
     let scaled: Vec<Complex32> = x.iter().map(|x| x * 1024.0).collect();
     let z = run(&filter, &scaled).output.unwrap();
@@ -117,9 +117,9 @@ fn powers_of_two_scale_every_bit() {
 fn other_machines_filter_too() {
     let (taps, x) = (complex(30, 1), complex(700, 2));
     let plan = |machine: &Arc<Machine>| {
-        Convolver::new::<Complex32>(machine, &taps, 2, 350, Mode::Full).unwrap()
+        Convolver::new::<Complex32>(machine, &taps, 2, 350, ConvolutionMode::Full).unwrap()
     };
-    let problem = ConvProblem::new(&taps, 2, 350, Mode::Full).unwrap();
+    let problem = ConvProblem::new(&taps, 2, 350, ConvolutionMode::Full).unwrap();
     let ours = plan(&VM7);
     let y = judged(&ours, &x, &problem);
     for text in [

@@ -1,7 +1,7 @@
 //! What a planner takes is the cheapest there is.
 
 use super::*;
-use cp2_kernels::fft::LargeFft;
+use cp2_kernels::fft::FourStepFft;
 
 /// A batch that leaves sections without work, or is short, may be cheaper in passes over system memory.
 #[test]
@@ -17,11 +17,11 @@ fn short_batches_take_what_takes_them_less() {
         let machine = machine(name);
         let mut x = vec![Complex32::new(0.0, 0.0); n * batch];
         x[1].re = 1.0;
-        let planner = FftPlanner::for_batch(machine.clone(), batch);
-        let taken = planner.choice(n, Direction::Forward).unwrap().fft;
+        let planner = FftPlanner::with_batch(machine.clone(), batch);
+        let taken = planner.choice(n, TransformDirection::Forward).unwrap().fft;
         let taken = taken.process(&x).unwrap().run.report.cycles;
-        let local = planner.plan_local(n, Direction::Forward).unwrap();
-        let large = LargeFft::new(n, Direction::Forward, machine).unwrap();
+        let local = planner.plan_local(n, TransformDirection::Forward).unwrap();
+        let large = FourStepFft::new(n, TransformDirection::Forward, machine).unwrap();
         for other in [&*local as &dyn Fft, &large] {
             let cycles = other.process(&x).unwrap().run.report.cycles;
             // As well as the model tells two apart that are alike.

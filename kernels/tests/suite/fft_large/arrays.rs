@@ -2,7 +2,7 @@
 
 use super::{counted, error, machine, random, run};
 use cp2_emu::Cause;
-use cp2_kernels::fft::{Direction, Fft, FftNd, error_bound, reference_nd};
+use cp2_kernels::fft::{Fft, FftNd, TransformDirection, error_bound, reference_nd};
 use cp2_machine::Machine;
 use num_complex::Complex64;
 use std::sync::Arc;
@@ -54,9 +54,9 @@ fn arrays_are_accurate_and_fast() {
     for (text, shape) in shapes {
         // The same numbers for both machines: the exact result takes as long as a run.
         let x = random(shape.iter().product(), 1);
-        let exact = reference_nd(&x, shape, Direction::Forward);
+        let exact = reference_nd(&x, shape, TransformDirection::Forward);
         for name in ["vm7", "vm9"] {
-            let fft = FftNd::new(shape, Direction::Forward, machine(name)).unwrap();
+            let fft = FftNd::new(shape, TransformDirection::Forward, machine(name)).unwrap();
             let done = run(&fft, &x, text == "128x128");
             let error = error(&exact, done.output.as_ref().unwrap());
             let cycles = done.run.report.cycles;
@@ -96,7 +96,7 @@ fn empty_arrays_are_refused() {
         &[32, 32, 0],
     ];
     for shape in shapes {
-        let error = FftNd::new(shape, Direction::Forward, machine("vm7")).unwrap_err();
+        let error = FftNd::new(shape, TransformDirection::Forward, machine("vm7")).unwrap_err();
         assert!(error.to_string().contains("powers of two"), "{error}");
     }
 }
@@ -106,7 +106,7 @@ fn empty_arrays_are_refused() {
 fn small_arrays_are_fast() {
     for name in ["vm7", "vm9"] {
         for (text, shape) in [("32x32", [32, 32]), ("64x32", [64, 32])] {
-            let fft = FftNd::new(&shape, Direction::Forward, machine(name)).unwrap();
+            let fft = FftNd::new(&shape, TransformDirection::Forward, machine(name)).unwrap();
             for (batch, least) in [(4, 0.60), (16, 0.80), (256, 0.94)] {
                 let done = run(&fft, &random(batch * fft.len(), 1), false);
                 assert_eq!(done.passes.len(), 1, "{text} on {name}");
@@ -145,7 +145,7 @@ fn what_is_far_from_the_bound_is_documented() {
         }
         let shape: Vec<usize> = shape.split('x').map(|n| n.parse().unwrap()).collect();
         let batch: usize = batch.parse().unwrap();
-        let fft = FftNd::new(&shape, Direction::Forward, machine(name)).unwrap();
+        let fft = FftNd::new(&shape, TransformDirection::Forward, machine(name)).unwrap();
         let done = run(&fft, &random(batch * fft.len(), 1), false);
         let report = &done.run.report;
         let of = |cause| report.causes.get(cause);
@@ -199,7 +199,7 @@ fn what_is_far_from_the_bound_is_documented() {
 fn the_reference_of_arrays_is_the_definition() {
     let (n, m) = (4, 6);
     let x = random(n * m, 3);
-    let y = reference_nd(&x, &[n, m], Direction::Forward);
+    let y = reference_nd(&x, &[n, m], TransformDirection::Forward);
     for (i, y) in y.iter().enumerate() {
         let term = |j: usize| {
             let turns = (j / m * (i / m)) as f64 / n as f64 + (j % m * (i % m)) as f64 / m as f64;
@@ -239,7 +239,7 @@ fn shapes_without_kernels_are_refused() {
         (&wide, &[64, 64], "deals 32 bytes"),
     ];
     for (machine, shape, cause) in shapes {
-        let error = FftNd::new(shape, Direction::Forward, machine.clone()).unwrap_err();
+        let error = FftNd::new(shape, TransformDirection::Forward, machine.clone()).unwrap_err();
         assert!(error.to_string().contains(cause), "{error}");
     }
 }

@@ -1,10 +1,12 @@
 //! FFTs of one axis in two or three passes.
 
 use super::{DIRECTIONS, bits, counted, error, machine, output, random, run};
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_host::testing::on_both_engines;
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft, LargeFft, LargeRecipe, error_bound, reference};
+use cp2_kernels::fft::{
+    Fft, FourStepFft, FourStepRecipe, TransformDirection, error_bound, reference,
+};
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
@@ -23,10 +25,10 @@ fn documented_cycles(bits: u32, batch: usize, machine: &str) -> u64 {
 fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
     for &b in lengths {
         let n = 1 << b;
-        let fft = LargeFft::new(n, Direction::Forward, machine(name)).unwrap();
+        let fft = FourStepFft::new(n, TransformDirection::Forward, machine(name)).unwrap();
         let x = random(batch * n, u64::from(b));
         let done = run(&fft, &x, check);
-        let exact = reference(&x, n, Direction::Forward);
+        let exact = reference(&x, n, TransformDirection::Forward);
         let ours = error(&exact, done.output.as_ref().unwrap());
         let mut scalar = x.clone();
         cp2_rustfft::scalar_single(n, cp2_rustfft::FftDirection::Forward).process(&mut scalar);
@@ -88,7 +90,8 @@ fn runs_are_long() {
     for name in ["vm7", "vm9"] {
         for bits in 13..=20 {
             let machine = machine(name);
-            let recipe = LargeRecipe::new(1 << bits, Direction::Forward, &machine).unwrap();
+            let recipe =
+                FourStepRecipe::new(1 << bits, TransformDirection::Forward, &machine).unwrap();
             for lines in [recipe.columns(), recipe.rows()] {
                 let run = lines.per_section() * machine.cp2.sections * size_of::<Complex32>();
                 assert!(run >= 128, "{recipe} on {name}: runs of {run} bytes");
@@ -119,10 +122,10 @@ fn four_million_numbers() {
     accurate_and_fast(&[22], 1, "vm7", false);
     accurate_and_fast(&[21, 22], 1, "vm9", false);
     let n = 1 << 21;
-    let fft = LargeFft::new(n, Direction::Inverse, machine("vm7")).unwrap();
+    let fft = FourStepFft::new(n, TransformDirection::Inverse, machine("vm7")).unwrap();
     let x = random(2 * n, 21);
     let done = run(&fft, &x, false);
-    let exact = reference(&x, n, Direction::Inverse);
+    let exact = reference(&x, n, TransformDirection::Inverse);
     let error = error(&exact, done.output.as_ref().unwrap());
     assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
 }
@@ -136,11 +139,11 @@ fn eighths_on_other_sections() {
         );
         let machine = Arc::new(Machine::parse("sections.toml", &text).unwrap());
         let n = 1 << bits;
-        let fft = LargeFft::new(n, Direction::Forward, machine).unwrap();
+        let fft = FourStepFft::new(n, TransformDirection::Forward, machine).unwrap();
         assert!(fft.outer().is_none(), "{sections} sections");
         let x = random(n, sections);
         let done = run(&fft, &x, false);
-        let exact = reference(&x, n, Direction::Forward);
+        let exact = reference(&x, n, TransformDirection::Forward);
         let error = error(&exact, done.output.as_ref().unwrap());
         assert!(error <= error_bound(n), "{sections} sections: {error:.2e}");
     }
@@ -152,15 +155,16 @@ fn three_passes_in_a_small_memory() {
     let text = "base = \"vm9\"\n[cp2]\ndmem = { value = 56, unit = \"KiB\" }";
     let small = Arc::new(Machine::parse("small.toml", text).unwrap());
     let n = 1 << 21;
-    let fft = LargeFft::new(n, Direction::Forward, small).unwrap();
+    let fft = FourStepFft::new(n, TransformDirection::Forward, small).unwrap();
     assert!(fft.outer().is_some());
     let x = random(n, 3);
     let process = |options| fft.process_with(&x, options);
-    let [done, fast] = on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+    let [done, fast] =
+        on_both_engines(&DeviceOptions::default(), process, |d| &d.run.report).unwrap();
     assert_eq!(done.run.report.findings, []);
     let output = done.output.unwrap();
     assert_eq!(bits(&output), bits(&fast.output.unwrap()));
-    let error = error(&reference(&x, n, Direction::Forward), &output);
+    let error = error(&reference(&x, n, TransformDirection::Forward), &output);
     assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
 }
 
@@ -170,7 +174,7 @@ fn impulses_and_tones() {
     let vm7 = machine("vm7");
     for direction in DIRECTIONS {
         for n in [2048, 8192, 32768] {
-            let fft = LargeFft::new(n, direction, vm7.clone()).unwrap();
+            let fft = FourStepFft::new(n, direction, vm7.clone()).unwrap();
             let at = (Random::new(n as u64).next_u64() % n as u64) as usize;
             let mut x = vec![Complex32::default(); n];
             x[at] = Complex32::from(1.0);
@@ -195,7 +199,7 @@ fn impulses_and_tones() {
 fn exact_symmetries() {
     let vm7 = machine("vm7");
     for n in [2048, 16384] {
-        let [forward, inverse] = DIRECTIONS.map(|d| LargeFft::new(n, d, vm7.clone()).unwrap());
+        let [forward, inverse] = DIRECTIONS.map(|d| FourStepFft::new(n, d, vm7.clone()).unwrap());
         let x = random(n, n as u64);
         let y = output(&inverse, &x);
         let mirrored: Vec<Complex32> = x.iter().map(Complex32::conj).collect();
@@ -217,12 +221,12 @@ fn a_transform_does_not_depend_on_its_neighbours() {
     let n = 4096;
     let x = random(5 * n, 5);
     let vm7 = machine("vm7");
-    let fft = LargeFft::new(n, Direction::Forward, vm7.clone()).unwrap();
+    let fft = FourStepFft::new(n, TransformDirection::Forward, vm7.clone()).unwrap();
     let y = bits(&output(&fft, &x));
     for batch in [1, 3] {
         assert_eq!(bits(&output(&fft, &x[..batch * n])), y[..batch * n]);
     }
-    let exact = reference(&x, n, Direction::Forward);
+    let exact = reference(&x, n, TransformDirection::Forward);
     for changed in [
         "[cp2]\nsections = { value = 1, unit = \"sections\" }",
         "[cp2]\nsections = { value = 8, unit = \"sections\" }",
@@ -232,7 +236,7 @@ fn a_transform_does_not_depend_on_its_neighbours() {
     ] {
         let text = format!("base = \"vm7\"\n{changed}");
         let machine = Arc::new(Machine::parse("changed.toml", &text).unwrap());
-        let fft = LargeFft::new(n, Direction::Forward, machine).unwrap();
+        let fft = FourStepFft::new(n, TransformDirection::Forward, machine).unwrap();
         let y = output(&fft, &x);
         assert!(error(&exact, &y) <= error_bound(n), "{changed}");
     }
@@ -242,7 +246,7 @@ fn a_transform_does_not_depend_on_its_neighbours() {
 fn what_cannot_be_done_is_said() {
     let vm7 = machine("vm7");
     for n in [0, 1, 512, 3000, 1 << 23, usize::MAX] {
-        let error = LargeFft::new(n, Direction::Forward, vm7.clone()).unwrap_err();
+        let error = FourStepFft::new(n, TransformDirection::Forward, vm7.clone()).unwrap_err();
         assert!(error.to_string().contains(&n.to_string()), "{error}");
     }
     let three = "base = \"vm7\"\n[cp2]\nsections = { value = 3, unit = \"sections\" }";
@@ -258,10 +262,10 @@ fn what_cannot_be_done_is_said() {
     ];
     for (text, words) in refusals {
         let machine = Arc::new(Machine::parse("changed.toml", text).unwrap());
-        let error = LargeFft::new(8192, Direction::Forward, machine).unwrap_err();
+        let error = FourStepFft::new(8192, TransformDirection::Forward, machine).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     }
-    let fft = LargeFft::new(8192, Direction::Forward, vm7).unwrap();
+    let fft = FourStepFft::new(8192, TransformDirection::Forward, vm7).unwrap();
     assert!(fft.process(&random(100, 1)).is_err());
     assert!(fft.process(&[]).is_err());
 }

@@ -1,7 +1,7 @@
 //! The ways through arrays, whatever shape, batch, direction and machine: each gives the transform.
 
 use super::{DIRECTIONS, bits, error, machine, output, random};
-use cp2_host::Options;
+use cp2_host::DeviceOptions;
 use cp2_host::testing::on_both_engines;
 use cp2_kernels::fft::{Fft, FftNd, error_bound, reference_nd};
 use cp2_machine::Machine;
@@ -64,7 +64,7 @@ fn narrow_arrays_are_divided() {
             let x = random(3 * n, 7);
             let process = |options| fft.process_with(&x, options);
             let [done, fast] =
-                on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+                on_both_engines(&DeviceOptions::default(), process, |d| &d.run.report).unwrap();
             assert_eq!(done.run.report.findings, [], "{shape:?}, {sections}");
             let first = done.passes[0].program();
             if sections == 4 {
@@ -92,7 +92,7 @@ fn rows_are_divided_in_many_parts() {
             let x = random(batch * fft.len(), 7);
             let process = |options| fft.process_with(&x, options);
             let [done, fast] =
-                on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+                on_both_engines(&DeviceOptions::default(), process, |d| &d.run.report).unwrap();
             assert_eq!(done.run.report.findings, [], "{shape:?}");
             let name = &done.passes[0].program().name;
             assert!(name.starts_with(first), "{shape:?}: {name}");
@@ -182,7 +182,7 @@ fn small_arrays_stay_in_local_memory() {
                 let x = random(batch * n, 7);
                 let process = |options| fft.process_with(&x, options);
                 let [done, fast] =
-                    on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+                    on_both_engines(&DeviceOptions::default(), process, |d| &d.run.report).unwrap();
                 assert_eq!(done.run.report.findings, [], "{shape:?} on {name}");
                 let pieces = done.passes[0].pages() / (batch as u64).div_ceil(4);
                 let most = [8, 4, 2][usize::from(batch > 8) + usize::from(batch > 15)];
@@ -221,7 +221,7 @@ fn axes_of_4_to_16_are_anywhere_but_last() {
                 let x = random(batch * fft.len(), 7);
                 let process = |options| fft.process_with(&x, options);
                 let [done, fast] =
-                    on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+                    on_both_engines(&DeviceOptions::default(), process, |d| &d.run.report).unwrap();
                 assert_eq!(done.run.report.findings, [], "{shape:?} on {name}");
                 let cycles = done.run.report.cycles;
                 assert!(done.efficiency() <= 1.0, "{shape:?} on {name}: {cycles}");

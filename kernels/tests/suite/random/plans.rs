@@ -2,11 +2,11 @@
 
 use super::trial::Ran;
 use cp2_emu::Engine;
-use cp2_host::Options;
-use cp2_kernels::conv::{Convolver, Numbers};
-use cp2_kernels::fft::{Direction, FftNd, FftPlanner, FftRun};
+use cp2_host::DeviceOptions;
+use cp2_kernels::conv::{Convolver, FilterSample};
+use cp2_kernels::fft::{FftNd, FftPlanner, FftRun, TransformDirection};
 use cp2_machine::Machine;
-use cp2_problems::conv::{ConvProblem, Rate};
+use cp2_problems::conv::{ConvProblem, OutputRate};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -37,13 +37,13 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
     let (name, size) = (ran.trial.subject.name(), &ran.trial.size);
     let machine = ran.trial.machine.clone();
     let direction = match size.word("direction") {
-        Ok("inverse") => Direction::Inverse,
-        _ => Direction::Forward,
+        Ok("inverse") => TransformDirection::Inverse,
+        _ => TransformDirection::Forward,
     };
     if let Some(problem) = ran.problem.downcast_ref::<ConvProblem>() {
         return match (problem.rate(), problem.is_real()) {
-            (Rate::SAME, true) => filters(&machine, problem, 0.0f32),
-            (Rate::SAME, false) => filters(&machine, problem, Complex32::default()),
+            (OutputRate::SAME, true) => filters(&machine, problem, 0.0f32),
+            (OutputRate::SAME, false) => filters(&machine, problem, Complex32::default()),
             // Of what is not made at the same rate there is no list.
             _ => Ok(Vec::new()),
         };
@@ -53,7 +53,7 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
         "fft-nd" => [1, size.length("batch")?],
         _ => return Ok(Vec::new()),
     };
-    let planner = FftPlanner::for_batch(machine.clone(), batch);
+    let planner = FftPlanner::with_batch(machine.clone(), batch);
     let mut ways = Vec::new();
     match name {
         "fft" => {
@@ -63,7 +63,7 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
                 }
             }
         }
-        "fft-real" if direction == Direction::Forward => {
+        "fft-real" if direction == TransformDirection::Forward => {
             for fft in planner.real_forward_candidates(n)?.iter().take(WAYS) {
                 // What the machine lacks something for has no price, and is never taken.
                 if fft.expected(batch).is_err() {
@@ -97,13 +97,13 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
 }
 
 /// The kernels that there are for a filter, all samples being `zero`.
-fn filters<T: Numbers>(
+fn filters<T: FilterSample>(
     machine: &Arc<Machine>,
     problem: &ConvProblem,
     zero: T,
 ) -> Result<Vec<(String, u64)>, Failed> {
     let (taps, channels, samples) = (problem.taps(), problem.channels(), problem.samples());
-    let all = Convolver::all::<T>(machine, taps, channels, samples, problem.mode())?;
+    let all = Convolver::plan_all::<T>(machine, taps, channels, samples, problem.mode())?;
     let input = vec![zero; channels * samples];
     let fitting = all
         .iter()
@@ -122,9 +122,9 @@ fn run(fft: &dyn cp2_kernels::fft::Fft, batch: usize) -> Result<(String, u64), F
     Ok((fft.recipe(), done.run.report.cycles))
 }
 
-fn options() -> Options {
-    Options {
+fn options() -> DeviceOptions {
+    DeviceOptions {
         engine: Engine::Fast,
-        ..Options::default()
+        ..DeviceOptions::default()
     }
 }

@@ -1,8 +1,8 @@
 //! Kernels and problems of sizes drawn at random.
 
 use super::machines::pick;
-use cp2_kernels::registry::{self, Kernel, Parameter, Size, Value};
-use cp2_kernels::{Cp2, Method, Random};
+use cp2_kernels::registry::{self, Kernel, Size, SizeParameter, SizeValue};
+use cp2_kernels::{Cp2Backend, Method, Random};
 use cp2_machine::Machine;
 use cp2_problems::{KINDS, Problem, ProblemKind};
 use std::fmt;
@@ -48,7 +48,7 @@ impl Subject {
         }
     }
 
-    fn parameters(self) -> &'static [Parameter] {
+    fn parameters(self) -> &'static [SizeParameter] {
         match self {
             Self::Kernel(kernel) => kernel.parameters(),
             Self::Problem(kind) => kind.parameters,
@@ -59,7 +59,7 @@ impl Subject {
     pub(crate) fn problem(self, size: &Size) -> Result<Arc<dyn Problem>, Failed> {
         match self {
             Self::Kernel(kernel) => Ok(kernel.problem(size)?),
-            Self::Problem(kind) => Ok(kind.of_size(size)?),
+            Self::Problem(kind) => Ok(kind.make_problem(size)?),
         }
     }
 
@@ -71,7 +71,7 @@ impl Subject {
     ) -> Result<Method, Failed> {
         match self {
             Self::Kernel(kernel) => Ok(kernel.method(problem, machine)?),
-            Self::Problem(_) => Ok(Cp2::new(machine.clone()).method(problem)?),
+            Self::Problem(_) => Ok(Cp2Backend::new(machine.clone()).method(problem)?),
         }
     }
 }
@@ -131,9 +131,9 @@ fn batch(random: &mut Random, each: u64) -> u64 {
     up_to(random, (MOST / each.max(1)).clamp(1, 200))
 }
 
-fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
-    let numbers = |all: &[u64]| all.iter().map(|&n| Value::from(n)).collect::<Vec<_>>();
-    let direction = |random: &mut Random| Value::from(pick(random, &["forward", "inverse"]));
+fn values(subject: Subject, random: &mut Random) -> Vec<SizeValue> {
+    let numbers = |all: &[u64]| all.iter().map(|&n| SizeValue::from(n)).collect::<Vec<_>>();
+    let direction = |random: &mut Random| SizeValue::from(pick(random, &["forward", "inverse"]));
     let whole = matches!(subject, Subject::Problem(_));
     match subject.name() {
         "fft" | "fft-real" | "fft-real-inverse" => {
@@ -171,7 +171,7 @@ fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
             let taps = up_to(random, 3000);
             let mut all = numbers(&[taps, samples, channels]);
             if whole {
-                all.push(Value::from(pick(random, &["full", "same", "valid"])));
+                all.push(SizeValue::from(pick(random, &["full", "same", "valid"])));
             }
             all
         }
@@ -218,8 +218,11 @@ fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
             };
             let mut all = numbers(&[planes, rows, columns, points, up_to(random, 3)]);
             let edges = ["zero", "fixed", "mirrored", "periodic"];
-            all.push(Value::from(pick(random, &edges)));
-            all.push(Value::from(pick(random, &["class", "class", "element"])));
+            all.push(SizeValue::from(pick(random, &edges)));
+            all.push(SizeValue::from(pick(
+                random,
+                &["class", "class", "element"],
+            )));
             all
         }
         "spmv" => {
@@ -250,14 +253,14 @@ fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
             };
             let field = pick(random, &["real", "real", "complex", "pattern"]);
             vec![
-                Value::from(pattern),
-                Value::from(n),
-                Value::from(cols),
-                Value::from(each),
-                Value::from(pick(random, &["-9,-1,0,1,9", "0,2,16", "-3,0"])),
-                Value::from(field),
-                Value::from(up_to(random, 100)),
-                Value::from(pick(random, &[1u64, 1, 1, 3])),
+                SizeValue::from(pattern),
+                SizeValue::from(n),
+                SizeValue::from(cols),
+                SizeValue::from(each),
+                SizeValue::from(pick(random, &["-9,-1,0,1,9", "0,2,16", "-3,0"])),
+                SizeValue::from(field),
+                SizeValue::from(up_to(random, 100)),
+                SizeValue::from(pick(random, &[1u64, 1, 1, 3])),
             ]
         }
         "radar" => {

@@ -4,11 +4,11 @@ use super::machines::{self, pick};
 use super::plans::is_the_fastest;
 use super::subjects::{self, BENCHMARKS, Subject};
 use cp2_emu::Engine;
-use cp2_host::{Options, Trace};
+use cp2_host::{DeviceOptions, Trace};
 use cp2_kernels::registry::Size;
 use cp2_kernels::{KernelRun, Method, Random};
 use cp2_machine::Machine;
-use cp2_problems::{Case, Data, Problem};
+use cp2_problems::{Case, NamedArrays, Problem};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -46,9 +46,9 @@ pub(crate) enum End {
 pub(crate) struct Ran<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) problem: &'a dyn Problem,
-    pub(crate) input: &'a Data,
+    pub(crate) input: &'a NamedArrays,
     pub(crate) method: &'a Method,
-    pub(crate) run: &'a KernelRun<Data>,
+    pub(crate) run: &'a KernelRun<NamedArrays>,
 }
 
 /// What holds of every run: says what is wrong.
@@ -69,7 +69,10 @@ fn is_right(ran: &Ran<'_>) -> Result<(), String> {
     let output = ran.run.output.as_ref().ok_or("there is no output")?;
     let verdict = ran.problem.judge(ran.input, output);
     let wrong = || format!("the result is wrong: {verdict:?}");
-    verdict.holds().then_some(()).ok_or_else(wrong)
+    verdict
+        .is_within_tolerance()
+        .then_some(())
+        .ok_or_else(wrong)
 }
 
 /// The checkers have nothing to say.
@@ -180,7 +183,7 @@ impl Trial {
         };
         let input = problem.input(case, self.seed);
         let numbers: usize = input.arrays().iter().map(|a| a.values.len()).sum();
-        let options = Options {
+        let options = DeviceOptions {
             engine: Engine::Fast,
             check: numbers <= WATCHED,
             max_cycles: Some(ENDLESS),
@@ -188,7 +191,7 @@ impl Trial {
                 limit: 0,
                 ..Trace::default()
             },
-            ..Options::default()
+            ..DeviceOptions::default()
         };
         let task = match method.task(&input, options) {
             Ok(task) => task,

@@ -3,8 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-fn array(shape: &[usize], numbers: &[f32]) -> Array {
-    Array {
+fn array(shape: &[usize], numbers: &[f32]) -> NpyArray {
+    NpyArray {
         kind: Kind::Float32,
         shape: shape.to_vec(),
         bytes: numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
@@ -15,11 +15,11 @@ fn bound(number: f64) -> Option<Bound> {
     Bound::try_from(number).ok()
 }
 
-fn compare(shape: &[usize], got: &[f32], expected: &[f32], tolerance: Tolerance) -> Comparison {
+fn compare(shape: &[usize], got: &[f32], expected: &[f32], tolerance: MapTolerance) -> Comparison {
     Comparison::new(&array(shape, got), &array(shape, expected), tolerance).unwrap()
 }
 
-const EXACT: Tolerance = Tolerance {
+const EXACT: MapTolerance = MapTolerance {
     each: None,
     largest: None,
     rms: None,
@@ -40,15 +40,15 @@ fn what_is_not_finite_is_right_only_where_it_is_expected() {
         // No tolerance, however large, makes an infinity or a NaN a number.
         for tolerance in [
             EXACT,
-            Tolerance {
+            MapTolerance {
                 each: bound(f64::MAX),
                 ..EXACT
             },
-            Tolerance {
+            MapTolerance {
                 largest: bound(f64::MAX),
                 ..EXACT
             },
-            Tolerance {
+            MapTolerance {
                 rms: bound(f64::MAX),
                 ..EXACT
             },
@@ -61,7 +61,7 @@ fn what_is_not_finite_is_right_only_where_it_is_expected() {
 
 #[test]
 fn nothing_is_a_share_of_zeros() {
-    let relative = Tolerance {
+    let relative = MapTolerance {
         largest: bound(0.5),
         rms: bound(0.5),
         ..EXACT
@@ -77,7 +77,7 @@ fn nothing_is_a_share_of_zeros() {
 
 #[test]
 fn an_error_is_shown_with_the_digits_that_decide() {
-    let tolerance = Tolerance {
+    let tolerance = MapTolerance {
         each: bound(0.01),
         ..EXACT
     };
@@ -100,7 +100,7 @@ proptest! {
         let got: Vec<f32> = seed[..count].iter().zip(1..).map(|((x, other), i)| f32::from(*x) + if *other { i as f32 / 64.0 } else { 0.0 }).collect();
         let bound = |n: Option<u8>| n.map(|n| f64::from(n) / 16.0);
         let (each, largest, rms) = (bound(tolerances.0), bound(tolerances.1), bound(tolerances.2));
-        let tolerance = Tolerance { each: each.and_then(super::tests::bound), largest: largest.and_then(super::tests::bound), rms: rms.and_then(super::tests::bound) };
+        let tolerance = MapTolerance { each: each.and_then(super::tests::bound), largest: largest.and_then(super::tests::bound), rms: rms.and_then(super::tests::bound) };
         let each = each.or((largest.or(rms)).is_none().then_some(0.0));
         let d: Vec<f64> = got.iter().zip(&expected).map(|(a, b)| f64::from((a - b).abs())).collect();
         let x: Vec<f64> = expected.iter().map(|x| f64::from(x.abs())).collect();

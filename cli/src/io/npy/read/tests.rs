@@ -13,20 +13,20 @@ fn raw(dict: &str, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Result<Array, FileError> {
+fn read(bytes: &[u8]) -> Result<NpyArray, FileError> {
     let stream = (bytes, Some(bytes.len() as u64));
     Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?.whole()
 }
 
 /// The same element by element.
-fn read_slowly(bytes: &[u8]) -> Result<Array, FileError> {
+fn read_slowly(bytes: &[u8]) -> Result<NpyArray, FileError> {
     let stream = (bytes, Some(bytes.len() as u64));
     let mut npy = Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?;
     let mut all = vec![0; npy.elements() * npy.kind.bytes()];
     for element in all.chunks_mut(npy.kind.bytes()) {
         npy.read(element)?;
     }
-    Ok(Array {
+    Ok(NpyArray {
         kind: npy.kind,
         shape: npy.shape,
         bytes: all,
@@ -108,11 +108,11 @@ proptest! {
     #[test]
     fn written_is_read(rows in 0_usize..5, columns in 0_usize..5, bits in any::<u64>()) {
         let value = Complex32::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32));
-        let array = Array::of_complex(&[rows, columns], &vec![value; rows * columns]);
+        let array = NpyArray::from_complex(&[rows, columns], &vec![value; rows * columns]);
         let back = read(&array.to_npy()).unwrap();
         prop_assert_eq!(&back, &array);
         prop_assert_eq!(&read_slowly(&array.to_npy()).unwrap(), &array);
-        let again = Array::of_complex(&back.shape, &back.to_complex());
+        let again = NpyArray::from_complex(&back.shape, &back.to_complex());
         prop_assert_eq!(again, array);
     }
 

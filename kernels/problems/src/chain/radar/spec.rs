@@ -48,7 +48,7 @@ impl Default for RadarSpec {
 
 /// Something that reflects.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Target {
+pub struct RadarTarget {
     /// Range at the first pulse in m.
     pub range_m: f64,
     /// Speed away from the radar in m/s.
@@ -92,7 +92,7 @@ impl RadarSpec {
     }
 
     /// The points of a spectrum from the lowest speed to the highest.
-    pub fn by_speed(&self) -> impl Iterator<Item = usize> + use<> {
+    pub fn list_by_speed(&self) -> impl Iterator<Item = usize> + use<> {
         let pulses = self.pulses;
         (0..pulses).map(move |i| (pulses + pulses / 2 - i) % pulses)
     }
@@ -124,11 +124,11 @@ impl RadarSpec {
     /// Four targets in view, as visible whatever the number of pulses and the
     /// length of the chirp.
     #[must_use]
-    pub fn targets(&self) -> [Target; 4] {
+    pub fn targets(&self) -> [RadarTarget; 4] {
         let at = |range: f64, speed: f64, height: f64| {
             let range = (range * self.ranges as f64).round();
             let range = range.min(self.ranges.saturating_sub(1) as f64);
-            Target {
+            RadarTarget {
                 range_m: range * self.range_cell(),
                 speed_m_s: (speed * self.pulses as f64).round() * self.speed_cell(),
                 amplitude: height / (self.chirp as f64 * self.pulses as f64).sqrt(),
@@ -145,7 +145,7 @@ impl RadarSpec {
     /// Whether a target and a detection, or two targets, are at most `cells`
     /// apart in range and in speed.
     #[must_use]
-    pub fn near(&self, a: (f64, f64), b: (f64, f64), cells: f64) -> bool {
+    pub fn is_near(&self, a: (f64, f64), b: (f64, f64), cells: f64) -> bool {
         let ranges = (a.0 - b.0).abs() / self.range_cell();
         let speeds = ((a.1 - b.1).abs() / self.speed_cell()) % self.pulses as f64;
         ranges <= cells && speeds.min(self.pulses as f64 - speeds) <= cells
@@ -157,7 +157,7 @@ impl RadarSpec {
         let at = self.targets().map(|t| (t.range_m, t.speed_m_s));
         let pairs = (0..at.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         let lobes = 2.0 * LOBE as f64;
-        let mut apart = pairs.map(|(i, j)| !self.near(at[i], at[j], lobes));
+        let mut apart = pairs.map(|(i, j)| !self.is_near(at[i], at[j], lobes));
         self.pulses >= 4 * LOBE && apart.all(|apart| apart)
     }
 

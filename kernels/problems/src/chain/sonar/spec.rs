@@ -6,7 +6,7 @@ use crate::chain::scene::{narrow, noise, turn};
 use crate::chain::{check_count, check_rate};
 use crate::error::ProblemError;
 use crate::random::Random;
-use crate::vector::Window;
+use crate::vector::WindowFunction;
 use num_complex::Complex32;
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ impl Default for SonarSpec {
 
 /// A source of sound.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Source {
+pub struct SoundSource {
     /// Bearing from broadside in degrees.
     pub bearing_deg: f64,
     /// Frequency from the centre in Hz.
@@ -95,7 +95,7 @@ impl SonarSpec {
     /// Low pass for the decimation: a windowed sinc.
     #[must_use]
     pub fn low_pass(&self) -> Vec<Complex32> {
-        let window = Window::Hamming.coefficients(self.taps);
+        let window = WindowFunction::Hamming.coefficients(self.taps);
         let cutoff = 0.45 / self.decimate as f64;
         let middle = self.taps as f64 / 2.0;
         let sinc = |t: f64| {
@@ -116,7 +116,7 @@ impl SonarSpec {
     /// Phases that point the array at each beam, `beams` rows of `hydrophones`.
     #[must_use]
     pub fn weights(&self) -> Vec<Complex32> {
-        let taper = Window::Hamming.coefficients(self.hydrophones);
+        let taper = WindowFunction::Hamming.coefficients(self.hydrophones);
         let scale = 1.0 / self.hydrophones as f64;
         (0..self.beams)
             .flat_map(|b| {
@@ -129,12 +129,12 @@ impl SonarSpec {
     }
 
     /// The points of a spectrum from the lowest frequency to the highest.
-    pub fn by_frequency(&self) -> impl Iterator<Item = usize> + use<> {
+    pub fn list_by_frequency(&self) -> impl Iterator<Item = usize> + use<> {
         let points = self.points;
         (0..points).map(move |i| (i + points.div_ceil(2)) % points)
     }
 
-    /// Hz from the centre of point `i` of [`SonarSpec::by_frequency`].
+    /// Hz from the centre of point `i` of [`SonarSpec::list_by_frequency`].
     #[must_use]
     pub fn frequency(&self, i: usize) -> f64 {
         (i as f64 - (self.points / 2) as f64) * self.frequency_cell()
@@ -142,9 +142,9 @@ impl SonarSpec {
 
     /// Three sources in view, as visible whatever the sizes.
     #[must_use]
-    pub fn sources(&self) -> [Source; 3] {
+    pub fn sources(&self) -> [SoundSource; 3] {
         let gain = self.points as f64 * self.decimate as f64 * self.hydrophones as f64;
-        let at = |beam: f64, cell: f64, height: f64| Source {
+        let at = |beam: f64, cell: f64, height: f64| SoundSource {
             bearing_deg: libm::asin(self.sine((beam * self.beams as f64) as usize)).to_degrees(),
             frequency_hz: (cell * self.points as f64).round() * self.frequency_cell(),
             amplitude: height / gain.sqrt(),
@@ -165,7 +165,7 @@ impl SonarSpec {
     /// Whether a contact shows a source: within a beam or the half of the
     /// array's lobe, and two points.
     #[must_use]
-    pub fn near(&self, source: &Source, contact: &Contact) -> bool {
+    pub fn is_near(&self, source: &SoundSource, contact: &Contact) -> bool {
         let sine = |degrees: f64| libm::sin(degrees.to_radians());
         let beams = (sine(source.bearing_deg) - sine(contact.bearing_deg)).abs() / 2.0;
         let width = 1.1 / self.beams.min(self.hydrophones) as f64;

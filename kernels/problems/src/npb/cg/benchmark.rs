@@ -1,13 +1,13 @@
 //! The benchmark's sizes and official values.
 
 use super::CgProblem;
-use crate::npb::Class;
+use crate::npb::NpbClass;
 
 /// A class of the benchmark (NPB 3.4, CG).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Benchmark {
+pub struct CgClass {
     /// The class.
-    pub class: Class,
+    pub class: NpbClass,
     /// Rows of the matrix (`na`).
     pub rows: usize,
     /// Entries of a random vector that the matrix is made of (`nonzer`).
@@ -20,7 +20,7 @@ pub struct Benchmark {
     pub official: f64,
 }
 
-impl Benchmark {
+impl CgClass {
     /// How far zeta in single precision may be from the official one, relative. (The benchmark itself asks for 1e-10, in double
     /// precision.)
     pub const TOLERANCE: f64 = 1e-6;
@@ -33,12 +33,12 @@ impl Benchmark {
 
     /// What a class is.
     #[must_use]
-    pub const fn of(class: Class) -> Self {
+    pub const fn of(class: NpbClass) -> Self {
         let (rows, entries, iterations, shift, official) = match class {
-            Class::S => (1400, 7, 15, 10.0, 8.597_177_507_864_8),
-            Class::W => (7000, 8, 15, 12.0, 10.362_595_087_124),
-            Class::A => (14_000, 11, 15, 20.0, 17.130_235_054_029),
-            Class::B => (75_000, 13, 75, 60.0, 22.712_745_482_631),
+            NpbClass::S => (1400, 7, 15, 10.0, 8.597_177_507_864_8),
+            NpbClass::W => (7000, 8, 15, 12.0, 10.362_595_087_124),
+            NpbClass::A => (14_000, 11, 15, 20.0, 17.130_235_054_029),
+            NpbClass::B => (75_000, 13, 75, 60.0, 22.712_745_482_631),
         };
         Self {
             class,
@@ -53,7 +53,7 @@ impl Benchmark {
     /// Its problem.
     #[must_use]
     pub fn problem(&self) -> CgProblem {
-        CgProblem::of_benchmark(self)
+        CgProblem::from_benchmark(self)
     }
 
     /// Operations as the benchmark counts them.

@@ -1,6 +1,6 @@
 //! The benchmark's matrix.
 
-use super::Benchmark;
+use super::CgClass;
 use crate::npb::Generator;
 use crate::sparse::{SparseMatrix, Symmetry};
 
@@ -91,14 +91,14 @@ impl WideMatrix {
 
     /// The matrix of a class.
     #[must_use]
-    pub fn of(benchmark: &Benchmark) -> Self {
+    pub fn from_class(benchmark: &CgClass) -> Self {
         Self::generated(benchmark.rows, benchmark.entries, benchmark.shift)
     }
 
     /// The matrix in single precision.
     #[must_use]
     pub fn rounded(self) -> SparseMatrix {
-        SparseMatrix::of_rows(self.starts, self.columns, &self.values, Symmetry::Symmetric)
+        SparseMatrix::from_rows(self.starts, self.columns, &self.values, Symmetry::Symmetric)
     }
 
     /// Rows and columns.

@@ -1,14 +1,14 @@
 //! Inverse iteration as a problem.
 
-use super::{Benchmark, WideMatrix};
+use super::{CgClass, WideMatrix};
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::ProblemError;
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
 use crate::real::{Real, add, direct, dot};
-use crate::reference::{Exact, Expected, Reference};
-use crate::size::{Parameter, Size};
+use crate::reference::{Exact, ExpectedArray, Reference};
+use crate::size::{Size, SizeParameter};
 use crate::sparse::SparseMatrix;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub fn inverse_iterations<T: Real>(
         let (mut r, mut p) = (x.clone(), x.clone());
         let mut rho = dot(&r, &r);
         all.norms.push(rho.sqrt());
-        for _ in 0..Benchmark::STEPS {
+        for _ in 0..CgClass::STEPS {
             let q = times(&p);
             let alpha = rho / dot(&p, &q);
             add(&mut z, alpha, &p);
@@ -69,7 +69,7 @@ pub fn inverse_iterations<T: Real>(
         add(&mut left, -1.0, &times(&z));
         all.rnorm.push(dot(&left, &left).sqrt());
         all.zeta.push(shift + 1.0 / dot(&x, &z));
-        let scale = T::of(1.0 / dot(&z, &z).sqrt());
+        let scale = T::from_f64(1.0 / dot(&z, &z).sqrt());
         x = z.into_iter().map(|z| z * scale).collect();
     }
     all.x = x;
@@ -88,19 +88,19 @@ const VECTOR: f64 = 2e-6;
 
 /// What |x - A z| may be of |x|: of any matrix of this kind several times what the benchmark's classes, whose shifts are further from the
 /// spectrum, are allowed.
-const RESIDUAL: f64 = 4.0 * Benchmark::RESIDUAL;
+const RESIDUAL: f64 = 4.0 * CgClass::RESIDUAL;
 
 impl CgProblem {
     /// What a size consists of.
-    pub const PARAMETERS: [Parameter; 4] = [
-        Parameter::new("rows", 1400, "rows of the matrix"),
-        Parameter::new(
+    pub const PARAMETERS: [SizeParameter; 4] = [
+        SizeParameter::new("rows", 1400, "rows of the matrix"),
+        SizeParameter::new(
             "entries",
             7,
             "entries of each random vector that it is made of",
         ),
-        Parameter::new("iterations", 15, "outer iterations"),
-        Parameter::new("shift", 10, "what the matrix is shifted by"),
+        SizeParameter::new("iterations", 15, "outer iterations"),
+        SizeParameter::new("shift", 10, "what the matrix is shifted by"),
     ];
 
     /// So many inverse iterations with the matrix of the benchmark's kind: rows, entries of a random vector, what it is shifted by.
@@ -139,9 +139,9 @@ impl CgProblem {
         })
     }
 
-    pub(super) fn of_benchmark(benchmark: &Benchmark) -> Self {
+    pub(super) fn from_benchmark(benchmark: &CgClass) -> Self {
         Self {
-            matrix: Arc::new(WideMatrix::of(benchmark).rounded()),
+            matrix: Arc::new(WideMatrix::from_class(benchmark).rounded()),
             rows: benchmark.rows,
             entries: benchmark.entries,
             iterations: benchmark.iterations,
@@ -153,7 +153,7 @@ impl CgProblem {
     ///
     /// # Errors
     /// See [`CgProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [rows, entries, iterations, shift] =
             size.all_positive(["rows", "entries", "iterations", "shift"])?;
         let shift = u32::try_from(shift).map_err(|_| size.wrong("shift", "5 to 1000"))?;
@@ -181,12 +181,14 @@ impl CgProblem {
     /// The iterations in a precision, with the matrix in single precision. What `x` lacks of as many numbers as there are rows is 0.
     #[must_use]
     pub fn solve<T: Real>(&self, x: &[f32]) -> Iterated<T> {
-        let mut x: Vec<T> = x.iter().map(|&x| T::of(x.into())).collect();
+        let mut x: Vec<T> = x.iter().map(|&x| T::from_f64(x.into())).collect();
         x.resize(self.rows, T::default());
         let times = |p: &[T]| {
             let row = |i| {
                 let products = self.matrix.real_row(i);
-                products.fold(T::default(), |sum, (j, a)| sum + T::of(a.into()) * p[j])
+                products.fold(T::default(), |sum, (j, a)| {
+                    sum + T::from_f64(a.into()) * p[j]
+                })
             };
             (0..self.rows).map(row).collect()
         };
@@ -196,7 +198,7 @@ impl CgProblem {
     /// What outputs are compared with, once the iterations have been done in double precision.
     #[must_use]
     pub fn reference_of(&self, exact: Iterated<f64>) -> Reference {
-        let history = |name, exact: Vec<f64>, allowed| Expected {
+        let history = |name, exact: Vec<f64>, allowed| ExpectedArray {
             name,
             shape: vec![self.iterations],
             exact: Exact::Real(exact),
@@ -207,11 +209,11 @@ impl CgProblem {
         let zeta = exact
             .zeta
             .iter()
-            .map(|zeta| Benchmark::TOLERANCE * zeta.abs().max(self.shift));
+            .map(|zeta| CgClass::TOLERANCE * zeta.abs().max(self.shift));
         let zeta = zeta.collect();
         let rnorm = exact.norms.iter().map(|norm| RESIDUAL * norm);
         let rnorm = rnorm.collect();
-        let x = Expected {
+        let x = ExpectedArray {
             name: "x",
             shape: vec![self.rows],
             exact: Exact::Real(exact.x),
@@ -237,7 +239,7 @@ impl Problem for CgProblem {
         format!(
             "{} inverse iterations of {} steps of conjugate gradients, {} rows with {} entries",
             self.iterations,
-            Benchmark::STEPS,
+            CgClass::STEPS,
             self.rows,
             self.matrix.nnz()
         )
@@ -252,15 +254,15 @@ impl Problem for CgProblem {
         ])
     }
 
-    fn inputs(&self) -> Vec<Form> {
-        vec![Form::new("x", Kind::F32, &[self.rows])]
+    fn inputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("x", Kind::F32, &[self.rows])]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         vec![
-            Form::new("zeta", Kind::F64, &[self.iterations]),
-            Form::new("rnorm", Kind::F64, &[self.iterations]),
-            Form::new("x", Kind::F32, &[self.rows]),
+            ArrayForm::new("zeta", Kind::F64, &[self.iterations]),
+            ArrayForm::new("rnorm", Kind::F64, &[self.iterations]),
+            ArrayForm::new("x", Kind::F32, &[self.rows]),
         ]
     }
 
@@ -270,7 +272,7 @@ impl Problem for CgProblem {
     }
 
     /// Ones, as the benchmark has them, of seed 1; of others numbers around 1.
-    fn input(&self, _: Case, seed: u64) -> Data {
+    fn input(&self, _: Case, seed: u64) -> NamedArrays {
         let mut random = Random::new(seed);
         let x = match seed {
             1 => vec![1.0; self.rows],
@@ -278,11 +280,11 @@ impl Problem for CgProblem {
                 .map(|_| 1.0 + random.uniform() / 4.0)
                 .collect(),
         };
-        Data::of("x", &[self.rows], x)
+        NamedArrays::from_array("x", &[self.rows], x)
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
-        let x = input.sized::<f32>("x", self.rows)?;
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        let x = input.get_sized::<f32>("x", self.rows)?;
         Ok(self.reference_of(self.solve::<f64>(x)))
     }
 }

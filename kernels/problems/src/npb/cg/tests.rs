@@ -1,7 +1,7 @@
 use super::*;
 use crate::Problem;
-use crate::data::Data;
-use crate::npb::Class;
+use crate::data::NamedArrays;
+use crate::npb::NpbClass;
 use crate::sparse::Symmetry;
 
 /// Entries, their sum, the trace and the Frobenius norm, and the shortest and the longest row: published values of the matrix.
@@ -9,7 +9,7 @@ use crate::sparse::Symmetry;
 fn matrices_are_the_published_ones() {
     for (class, nnz, sum, trace, norm, rows) in [
         (
-            Class::S,
+            NpbClass::S,
             78_148,
             -4.796_559_321_013e3,
             -1.244_607_191_798e4,
@@ -17,7 +17,7 @@ fn matrices_are_the_published_ones() {
             (8, 127),
         ),
         (
-            Class::W,
+            NpbClass::W,
             508_402,
             -2.632_525_601_446e4,
             -7.533_517_681_717e4,
@@ -25,8 +25,8 @@ fn matrices_are_the_published_ones() {
             (9, 168),
         ),
     ] {
-        let benchmark = Benchmark::of(class);
-        let a = WideMatrix::of(&benchmark);
+        let benchmark = CgClass::of(class);
+        let a = WideMatrix::from_class(&benchmark);
         let all = || (0..a.rows()).flat_map(|i| a.row(i).map(move |(j, value)| (i, j, value)));
         let close = |found: f64, published: f64| {
             assert!(
@@ -64,17 +64,17 @@ fn matrices_are_the_published_ones() {
 fn official_values() {
     let first = [
         (
-            Class::S,
+            NpbClass::S,
             [9.998_644_157_914, 8.573_327_920_322_2, 8.595_451_037_405_8],
         ),
         (
-            Class::W,
+            NpbClass::W,
             [11.999_700_372_738, 10.345_727_566_406, 10.361_788_013_796],
         ),
     ];
     for (class, first) in first {
-        let benchmark = Benchmark::of(class);
-        let a = WideMatrix::of(&benchmark);
+        let benchmark = CgClass::of(class);
+        let a = WideMatrix::from_class(&benchmark);
         let ones = vec![1.0; a.rows()];
         let found = inverse_iterations(ones, benchmark.shift, benchmark.iterations, |p| a.times(p));
         for (found, published) in found.zeta.iter().zip(first) {
@@ -92,27 +92,30 @@ fn official_values() {
 /// Single precision comes close enough to it, and a matrix that is wrong in one entry does not.
 #[test]
 fn single_precision_is_judged() {
-    let benchmark = Benchmark::of(Class::S);
+    let benchmark = CgClass::of(NpbClass::S);
     let problem = benchmark.problem();
     let n = problem.matrix().rows();
     let input = problem.input(crate::Case::Random, 1);
     let single = problem.solve::<f32>(input.get("x").unwrap());
     let last = single.zeta[benchmark.iterations - 1];
-    assert!((last / benchmark.official - 1.0).abs() < Benchmark::TOLERANCE / 10.0);
+    assert!((last / benchmark.official - 1.0).abs() < CgClass::TOLERANCE / 10.0);
     let output = |found: Iterated<f32>| {
-        let zeta = Data::of("zeta", &[15], found.zeta);
-        zeta.with("rnorm", &[15], found.rnorm)
-            .with("x", &[n], found.x)
+        let zeta = NamedArrays::from_array("zeta", &[15], found.zeta);
+        zeta.add_array("rnorm", &[15], found.rnorm)
+            .add_array("x", &[n], found.x)
     };
     let verdict = problem.judge(&input, &output(single.clone()));
-    assert!(verdict.holds() && verdict.worst < 0.5, "{verdict:?}");
+    assert!(
+        verdict.is_within_tolerance() && verdict.worst < 0.5,
+        "{verdict:?}"
+    );
     let wrong = |change: &dyn Fn(&mut Iterated<f32>)| {
         let mut found = single.clone();
         change(&mut found);
-        assert!(!problem.judge(&input, &output(found)).holds());
+        assert!(!problem.judge(&input, &output(found)).is_within_tolerance());
     };
     wrong(&|found| found.zeta[14] *= 1.0 + 2e-6);
-    wrong(&|found| found.rnorm[3] = 6.0 * Benchmark::RESIDUAL);
+    wrong(&|found| found.rnorm[3] = 6.0 * CgClass::RESIDUAL);
     wrong(&|found| found.x[5] += 5e-6);
     // The same iterations with the diagonal's first entry off by a thousandth.
     let matrix = problem.matrix().clone();
@@ -123,7 +126,7 @@ fn single_precision_is_judged() {
         y[0] += 1e-3 * matrix.real_row(0).map(|(_, a)| a.abs()).sum::<f32>() * p[0];
         y
     });
-    assert!(!problem.judge(&input, &output(off)).holds());
+    assert!(!problem.judge(&input, &output(off)).is_within_tolerance());
 }
 
 #[test]
@@ -141,7 +144,7 @@ fn sizes_that_are_none_are_refused() {
     }
     // 2 niter na (3 + m + 25 (5 + m) + 3) with m = nonzer (nonzer + 1).
     assert_eq!(
-        Benchmark::of(Class::S).operations(),
+        CgClass::of(NpbClass::S).operations(),
         2.0 * 15.0 * 1400.0 * (6.0 + 56.0 + 25.0 * 61.0)
     );
 }

@@ -1,7 +1,7 @@
 //! The evolution in double precision.
 
 use super::{FtProblem, POINTS};
-use crate::fft::{Direction, ExactFft};
+use crate::fft::{ExactTransform, TransformDirection};
 use crate::widen;
 use num_complex::{Complex32, Complex64};
 
@@ -21,7 +21,7 @@ pub(super) struct Evolved {
 pub(super) fn evolve(problem: &FtProblem, x: &[Complex32]) -> Evolved {
     let shape = problem.shape();
     let mut numbers: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
-    ExactFft::new(&shape, Direction::Forward).in_place(&mut numbers);
+    ExactTransform::new(&shape, TransformDirection::Forward).transform_in_place(&mut numbers);
     let steps = 1..=problem.steps();
     let checksums = steps.map(|step| checksum(problem, &numbers, step));
     let checksums = checksums.collect();
@@ -33,7 +33,7 @@ pub(super) fn evolve(problem: &FtProblem, x: &[Complex32]) -> Evolved {
             *number *= z * y * x;
         }
     }
-    ExactFft::new(&shape, Direction::Inverse).in_place(&mut numbers);
+    ExactTransform::new(&shape, TransformDirection::Inverse).transform_in_place(&mut numbers);
     Evolved {
         checksums,
         field: numbers,

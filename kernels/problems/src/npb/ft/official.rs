@@ -1,26 +1,26 @@
 //! Sizes of the classes and their official checksums.
 
-use crate::npb::Class;
+use crate::npb::NpbClass;
 
 /// Lengths of the axes z, y, x of a class, x contiguous.
 #[must_use]
-pub fn shape(class: Class) -> [usize; 3] {
+pub fn shape(class: NpbClass) -> [usize; 3] {
     match class {
-        Class::S => [64, 64, 64],
-        Class::W => [32, 128, 128],
-        Class::A => [128, 256, 256],
-        Class::B => [256, 256, 512],
+        NpbClass::S => [64, 64, 64],
+        NpbClass::W => [32, 128, 128],
+        NpbClass::A => [128, 256, 256],
+        NpbClass::B => [256, 256, 512],
     }
 }
 
 /// The official checksums of a class, real and imaginary part of each step.
 #[must_use]
-pub fn official(class: Class) -> &'static [[f64; 2]] {
+pub fn official(class: NpbClass) -> &'static [[f64; 2]] {
     match class {
-        Class::S => &S,
-        Class::W => &W,
-        Class::A => &A,
-        Class::B => &B,
+        NpbClass::S => &S,
+        NpbClass::W => &W,
+        NpbClass::A => &A,
+        NpbClass::B => &B,
     }
 }
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::fft::{Direction, reference_nd};
+use crate::fft::{TransformDirection, reference_nd};
 
 /// Step by step as the benchmark says it: the field of every step, and numbers of it one by one.
 fn literal(problem: &FtProblem, x: &[Complex32]) -> Vec<Complex64> {
     let shape = problem.shape();
-    let transform = reference_nd(x, &shape, Direction::Forward);
+    let transform = reference_nd(x, &shape, TransformDirection::Forward);
     let signed = |k: usize, n: usize| ((k + n / 2) % n) as f64 - (n / 2) as f64;
     let mut sums = Vec::new();
     let pi = std::f64::consts::PI;
@@ -85,8 +85,8 @@ fn the_reference_is_the_definition() {
 /// Class S in double precision of the input in single precision: what is off are the roundings of the input.
 #[test]
 fn the_official_checksums() {
-    for class in [Class::S, Class::W] {
-        let problem = FtProblem::of_class(class);
+    for class in [NpbClass::S, NpbClass::W] {
+        let problem = FtProblem::from_class(class);
         let input = problem.initial();
         let exact = exact::evolve(&problem, input.get::<Complex32>("x").unwrap());
         for ([re, im], [a, b]) in exact.checksums.iter().zip(official(class)) {
@@ -98,11 +98,11 @@ fn the_official_checksums() {
 
 #[test]
 fn classes_are_sizes() {
-    for class in Class::ALL {
-        let problem = FtProblem::of_class(class);
-        assert_eq!(FtProblem::of_size(&problem.size()).unwrap(), problem);
+    for class in NpbClass::ALL {
+        let problem = FtProblem::from_class(class);
+        assert_eq!(FtProblem::from_size(&problem.size()).unwrap(), problem);
     }
     // The benchmark's own figure of class A: 7.14 Gop.
-    let a = FtProblem::of_class(Class::A).operations();
+    let a = FtProblem::from_class(NpbClass::A).operations();
     assert!((a / 7.138e9 - 1.0).abs() < 0.01, "{a}");
 }

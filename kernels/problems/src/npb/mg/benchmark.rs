@@ -1,13 +1,13 @@
 //! The benchmark's sizes, its right-hand side and its official values.
 
 use super::{MgProblem, Smoother};
-use crate::npb::{Class, Generator};
+use crate::npb::{Generator, NpbClass};
 
 /// A class of the benchmark (NPB 3.4, MG).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Benchmark {
+pub struct MgClass {
     /// The class.
-    pub class: Class,
+    pub class: NpbClass,
     /// Points along each axis.
     pub n: usize,
     /// V-cycles.
@@ -18,19 +18,19 @@ pub struct Benchmark {
     pub official: f64,
 }
 
-impl Benchmark {
+impl MgClass {
     /// How far a norm in single precision may be from the official one, relative: a few times what different
     /// orders of evaluation are apart. (The benchmark itself asks for 1e-8, in double precision.)
     pub const TOLERANCE: f64 = 1e-5;
 
     /// What a class is.
     #[must_use]
-    pub const fn of(class: Class) -> Self {
+    pub const fn of(class: NpbClass) -> Self {
         let (n, cycles, smoother, official) = match class {
-            Class::S => (32, 4, Smoother::A, 0.530_770_700_573_4e-4),
-            Class::W => (128, 4, Smoother::A, 0.646_732_937_533_9e-5),
-            Class::A => (256, 4, Smoother::A, 0.243_336_530_906_9e-5),
-            Class::B => (256, 20, Smoother::B, 0.180_056_440_135_5e-5),
+            NpbClass::S => (32, 4, Smoother::A, 0.530_770_700_573_4e-4),
+            NpbClass::W => (128, 4, Smoother::A, 0.646_732_937_533_9e-5),
+            NpbClass::A => (256, 4, Smoother::A, 0.243_336_530_906_9e-5),
+            NpbClass::B => (256, 20, Smoother::B, 0.180_056_440_135_5e-5),
         };
         Self {
             class,
@@ -44,7 +44,7 @@ impl Benchmark {
     /// Its problem.
     #[must_use]
     pub fn problem(&self) -> MgProblem {
-        MgProblem::of_benchmark(self)
+        MgProblem::from_benchmark(self)
     }
 
     /// Operations as the benchmark counts them: 58 for each point and cycle.

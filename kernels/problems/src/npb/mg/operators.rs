@@ -4,18 +4,18 @@ use crate::real::Real;
 
 /// A grid of n^3 points, x fastest, that goes on periodically.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grid<T> {
+pub struct PeriodicGrid<T> {
     n: usize,
     points: Vec<T>,
 }
 
 /// Sums of a row's neighbours in the plane across x: the four beside each point, and the four at its corners.
-struct Around<T> {
+struct NeighbourSums<T> {
     beside: Vec<T>,
     corners: Vec<T>,
 }
 
-impl<T: Real> Grid<T> {
+impl<T: Real> PeriodicGrid<T> {
     /// Zeros, so many along each axis.
     pub(super) fn zeros(n: usize) -> Self {
         Self::new(n, vec![T::default(); n * n * n])
@@ -44,7 +44,7 @@ impl<T: Real> Grid<T> {
     }
 
     /// The sums around a row. Rows and planes are counted from one before the grid, so that none is negative.
-    fn around(&self, z: usize, y: usize, sums: &mut Around<T>) {
+    fn around(&self, z: usize, y: usize, sums: &mut NeighbourSums<T>) {
         let (z, y) = (z + self.n, y + self.n);
         let add = |rows: [&[T]; 4], sums: &mut [T]| {
             for (x, sum) in sums.iter_mut().enumerate() {
@@ -62,8 +62,8 @@ impl<T: Real> Grid<T> {
         add(corners.map(|(z, y)| self.row(z, y)), &mut sums.corners);
     }
 
-    fn sums(&self) -> Around<T> {
-        Around {
+    fn sums(&self) -> NeighbourSums<T> {
+        NeighbourSums {
             beside: vec![T::default(); self.n],
             corners: vec![T::default(); self.n],
         }
@@ -71,7 +71,7 @@ impl<T: Real> Grid<T> {
 
     /// Gives the 27-point operator with these weights of centre, faces, edges and corners at every point, in order.
     fn each(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
-        let [centre, faces, edges, corners] = weights.map(T::of);
+        let [centre, faces, edges, corners] = weights.map(T::from_f64);
         let (n, mut sums) = (self.n, self.sums());
         for z in 0..n {
             for y in 0..n {
@@ -107,7 +107,7 @@ impl<T: Real> Grid<T> {
 
     /// The right-hand side of the next coarser level: the point J there is 2 J + 1 here.
     pub(super) fn project(&self) -> Self {
-        let [half, quarter] = [0.5, 0.25].map(T::of);
+        let [half, quarter] = [0.5, 0.25].map(T::from_f64);
         let (m, mut sums) = (self.n / 2, self.sums());
         let mut points = Vec::with_capacity(m * m * m);
         for z in 0..m {
@@ -130,7 +130,7 @@ impl<T: Real> Grid<T> {
 
     /// Adds what linear interpolation makes of the next coarser level.
     pub(super) fn add_interpolated(&mut self, coarse: &Self) {
-        let (n, m, half) = (self.n, coarse.n, T::of(0.5));
+        let (n, m, half) = (self.n, coarse.n, T::from_f64(0.5));
         // Two points of the coarse grid that a fine one lies between, or twice the one that it is.
         let between = |i: usize| match i % 2 {
             1 => [i / 2, i / 2],

@@ -1,14 +1,14 @@
 //! Multigrid as a problem.
 
-use super::{Benchmark, Grid, charges};
+use super::{MgClass, PeriodicGrid, charges};
 use crate::ROUNDING;
 use crate::case::Case;
-use crate::data::{Data, DataError, Kind};
+use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::ProblemError;
-use crate::problem::{Form, Problem};
+use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
 use crate::real::Real;
-use crate::reference::{Exact, Expected, Reference};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use std::fmt;
 
@@ -56,7 +56,7 @@ pub struct MgProblem {
 #[derive(Clone, Debug)]
 pub struct Solution<T> {
     /// u.
-    pub u: Grid<T>,
+    pub u: PeriodicGrid<T>,
     /// The norms of v and of the last residual.
     pub norms: [f64; 2],
 }
@@ -93,7 +93,7 @@ impl MgProblem {
         })
     }
 
-    pub(super) fn of_benchmark(benchmark: &Benchmark) -> Self {
+    pub(super) fn from_benchmark(benchmark: &MgClass) -> Self {
         Self {
             n: benchmark.n,
             cycles: benchmark.cycles,
@@ -105,7 +105,7 @@ impl MgProblem {
     ///
     /// # Errors
     /// See [`MgProblem::new`]; another size.
-    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [n, cycles] = size.all_positive(["n", "cycles"])?;
         let smoother = match size.find("smoother") {
             None => Smoother::A,
@@ -140,11 +140,11 @@ impl MgProblem {
     #[must_use]
     pub fn solve<T: Real>(&self, v: &[f32]) -> Solution<T> {
         let a = Self::OPERATOR;
-        let mut v: Vec<T> = v.iter().map(|&x| T::of(x.into())).collect();
+        let mut v: Vec<T> = v.iter().map(|&x| T::from_f64(x.into())).collect();
         v.resize(self.count(), T::default());
-        let v = Grid::new(self.n, v);
+        let v = PeriodicGrid::new(self.n, v);
         let first = v.norm();
-        let (mut u, mut r) = (Grid::zeros(self.n), v.clone());
+        let (mut u, mut r) = (PeriodicGrid::zeros(self.n), v.clone());
         for _ in 0..self.cycles {
             let coarse = self.correction(&r, self.n);
             u.add_interpolated(&coarse);
@@ -159,10 +159,10 @@ impl MgProblem {
     }
 
     /// What the level below says of a residual of n^3 points.
-    fn correction<T: Real>(&self, r: &Grid<T>, n: usize) -> Grid<T> {
+    fn correction<T: Real>(&self, r: &PeriodicGrid<T>, n: usize) -> PeriodicGrid<T> {
         let (weights, below) = (self.smoother.weights(), n / 2);
         let mut r = r.project();
-        let mut u = Grid::zeros(below);
+        let mut u = PeriodicGrid::zeros(below);
         if below > 2 {
             u.add_interpolated(&self.correction(&r, below));
             r = u.residual(Self::OPERATOR, &r);
@@ -201,17 +201,17 @@ impl Problem for MgProblem {
 
     fn size(&self) -> Size {
         Size::new(&[("n", self.n), ("cycles", self.cycles)])
-            .with("smoother", self.smoother.to_string())
+            .add_value("smoother", self.smoother.to_string())
     }
 
-    fn inputs(&self) -> Vec<Form> {
-        vec![Form::new("v", Kind::F32, &self.shape())]
+    fn inputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("v", Kind::F32, &self.shape())]
     }
 
-    fn outputs(&self) -> Vec<Form> {
+    fn outputs(&self) -> Vec<ArrayForm> {
         vec![
-            Form::new("u", Kind::F32, &self.shape()),
-            Form::new("norms", Kind::F64, &[2]),
+            ArrayForm::new("u", Kind::F32, &self.shape()),
+            ArrayForm::new("norms", Kind::F64, &[2]),
         ]
     }
 
@@ -220,16 +220,16 @@ impl Problem for MgProblem {
         &Case::NORMAL
     }
 
-    fn input(&self, case: Case, seed: u64) -> Data {
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let v = match case {
             Case::Random => charges(self.n, seed),
             case => case.floats(&mut Random::new(seed), self.count(), self.n, 30),
         };
-        Data::of("v", &self.shape(), v)
+        NamedArrays::from_array("v", &self.shape(), v)
     }
 
-    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
-        let v = input.sized::<f32>("v", self.count())?;
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        let v = input.get_sized::<f32>("v", self.count())?;
         Ok(self.reference_of(&self.solve::<f64>(v)))
     }
 }
@@ -240,16 +240,16 @@ impl MgProblem {
     pub fn reference_of(&self, exact: &Solution<f64>) -> Reference {
         let [first, last] = exact.norms;
         let rounding = ROUNDINGS * ROUNDING * (first + exact.u.norm());
-        let norms = Expected {
+        let norms = ExpectedArray {
             name: "norms",
             shape: vec![2],
             exact: Exact::Real(exact.norms.to_vec()),
             part: 1,
             allowed: [first, last]
-                .map(|norm| Benchmark::TOLERANCE * norm + rounding)
+                .map(|norm| MgClass::TOLERANCE * norm + rounding)
                 .to_vec(),
         };
-        let u = Expected {
+        let u = ExpectedArray {
             name: "u",
             shape: self.shape().to_vec(),
             part: self.count(),
@@ -265,13 +265,13 @@ impl MgProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::npb::Class;
+    use crate::npb::NpbClass;
 
     /// The official norms of the benchmark, within what double precision and the order of sums leave.
     #[test]
     fn official_values() {
-        for class in [Class::S, Class::W] {
-            let benchmark = Benchmark::of(class);
+        for class in [NpbClass::S, NpbClass::W] {
+            let benchmark = MgClass::of(class);
             let problem = benchmark.problem();
             let v = charges(problem.n(), 1);
             let norm = problem.solve::<f64>(&v).norms[1];
@@ -296,13 +296,13 @@ mod tests {
     /// Constants are interpolated and projected to constants, and A knows none of them.
     #[test]
     fn operators_keep_constants() {
-        let ones = Grid::new(4, vec![1.0; 64]);
-        let mut fine = Grid::<f64>::zeros(8);
+        let ones = PeriodicGrid::new(4, vec![1.0; 64]);
+        let mut fine = PeriodicGrid::<f64>::zeros(8);
         fine.add_interpolated(&ones);
         assert!(fine.points().iter().all(|&x| x == 1.0));
         // The projection's weights add up to 4: half of 2 along each axis.
         assert!(fine.project().points().iter().all(|&x| x == 4.0));
-        let r = fine.residual(MgProblem::OPERATOR, &Grid::zeros(8));
+        let r = fine.residual(MgProblem::OPERATOR, &PeriodicGrid::zeros(8));
         assert!(r.points().iter().all(|x| x.abs() < 1e-14));
     }
 }

@@ -1,7 +1,7 @@
 //! The entries of a text.
 
-use super::lines::{Line, number};
-use super::{Field, Header, MarketError};
+use super::lines::{MarketLine, number};
+use super::{MarketError, MarketField, MarketHeader};
 use crate::sparse::{MatrixError, Symmetry, Triplets};
 use num_complex::Complex64;
 
@@ -17,7 +17,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(header: Header, rows: usize) -> Self {
+    pub(super) fn new(header: MarketHeader, rows: usize) -> Self {
         let mut cursor = Self {
             symmetry: header.symmetry,
             rows,
@@ -50,21 +50,21 @@ impl Cursor {
 
 /// Entries, with those that a symmetry adds.
 pub(super) struct Entries {
-    header: Header,
+    header: MarketHeader,
     rows: usize,
     cols: usize,
     triplets: Triplets,
 }
 
 impl Entries {
-    pub(super) fn new(header: Header, rows: usize, cols: usize, declared: u64) -> Self {
+    pub(super) fn new(header: MarketHeader, rows: usize, cols: usize, declared: u64) -> Self {
         let reserved = declared.min(RESERVED) as usize;
         let triplets = match header.field {
-            Field::Pattern => Triplets::Pattern(Vec::with_capacity(reserved)),
-            Field::Real | Field::Integer | Field::Unsigned => {
+            MarketField::Pattern => Triplets::Pattern(Vec::with_capacity(reserved)),
+            MarketField::Real | MarketField::Integer | MarketField::Unsigned => {
                 Triplets::Real(Vec::with_capacity(reserved))
             }
-            Field::Complex => Triplets::Complex(Vec::with_capacity(reserved)),
+            MarketField::Complex => Triplets::Complex(Vec::with_capacity(reserved)),
         };
         Self {
             header,
@@ -75,13 +75,17 @@ impl Entries {
     }
 
     /// Adds the entry of a line, and its mirror image.
-    pub(super) fn add(&mut self, line: &Line, cursor: &mut Cursor) -> Result<(), MarketError> {
+    pub(super) fn add(
+        &mut self,
+        line: &MarketLine,
+        cursor: &mut Cursor,
+    ) -> Result<(), MarketError> {
         let mut words = line.words();
         let expected = || match (self.header.coordinate, self.header.field) {
-            (true, Field::Pattern) => "row and column",
-            (true, Field::Complex) => "row, column, real part, imaginary part",
+            (true, MarketField::Pattern) => "row and column",
+            (true, MarketField::Complex) => "row, column, real part, imaginary part",
             (true, _) => "row, column, number",
-            (false, Field::Complex) => "real part, imaginary part",
+            (false, MarketField::Complex) => "real part, imaginary part",
             (false, _) => "a number",
         };
         let wrong = || line.wrong("an entry", expected());
@@ -94,11 +98,11 @@ impl Entries {
             false => cursor.next(),
         };
         let value = match self.header.field {
-            Field::Pattern => Complex64::from(1.0),
-            Field::Real => real(line, word()?)?.into(),
-            Field::Integer => integer(line, word()?, true)?.into(),
-            Field::Unsigned => integer(line, word()?, false)?.into(),
-            Field::Complex => Complex64::new(real(line, word()?)?, real(line, word()?)?),
+            MarketField::Pattern => Complex64::from(1.0),
+            MarketField::Real => real(line, word()?)?.into(),
+            MarketField::Integer => integer(line, word()?, true)?.into(),
+            MarketField::Unsigned => integer(line, word()?, false)?.into(),
+            MarketField::Complex => Complex64::new(real(line, word()?)?, real(line, word()?)?),
         };
         if words.next().is_some() {
             return Err(wrong());
@@ -161,14 +165,19 @@ impl From<Entries> for Triplets {
 }
 
 /// An index, from 0 on.
-fn index(line: &Line, word: &[u8], what: &'static str, count: usize) -> Result<usize, MarketError> {
+fn index(
+    line: &MarketLine,
+    word: &[u8],
+    what: &'static str,
+    count: usize,
+) -> Result<usize, MarketError> {
     let index = number(word).filter(|index| (1..=count as u64).contains(index));
     let index = index.ok_or_else(|| line.wrong_word(word, what, &format!("1 to {count}")))?;
     Ok(index as usize - 1)
 }
 
 /// An integer of any length: it is rounded like the real number that it is.
-fn integer(line: &Line, word: &[u8], signed: bool) -> Result<f64, MarketError> {
+fn integer(line: &MarketLine, word: &[u8], signed: bool) -> Result<f64, MarketError> {
     let digits = match word {
         [b'+', digits @ ..] => digits,
         [b'-', digits @ ..] if signed => digits,
@@ -185,7 +194,7 @@ fn integer(line: &Line, word: &[u8], signed: bool) -> Result<f64, MarketError> {
 }
 
 /// A real number; what Fortran wrote in double precision has a D before the exponent.
-fn real(line: &Line, word: &[u8]) -> Result<f64, MarketError> {
+fn real(line: &MarketLine, word: &[u8]) -> Result<f64, MarketError> {
     let wrong = |expected| line.wrong_word(word, "a number", expected);
     let decimal = word.iter().any(u8::is_ascii_digit);
     let text: String = word

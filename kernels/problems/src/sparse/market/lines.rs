@@ -9,13 +9,13 @@ const LONGEST: u64 = 1 << 16;
 const SHOWN: usize = 60;
 
 /// A line without its end.
-pub(super) struct Line<'a> {
+pub(super) struct MarketLine<'a> {
     /// Its number, from 1 on.
     pub(super) number: usize,
     bytes: &'a [u8],
 }
 
-impl Line<'_> {
+impl MarketLine<'_> {
     /// Its words, with whatever blanks between them.
     pub(super) fn words(&self) -> impl Iterator<Item = &[u8]> {
         let words = self.bytes.split(u8::is_ascii_whitespace);
@@ -50,13 +50,13 @@ impl Line<'_> {
 }
 
 /// The lines of a text.
-pub(super) struct Lines<'a> {
+pub(super) struct MarketLines<'a> {
     text: &'a mut dyn BufRead,
     number: usize,
     line: Vec<u8>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> MarketLines<'a> {
     pub(super) fn new(text: &'a mut dyn BufRead) -> Self {
         Self {
             text,
@@ -108,7 +108,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line; with `content` the next one that is neither empty nor a comment.
-    pub(super) fn next(&mut self, content: bool) -> Result<Option<Line<'_>>, MarketError> {
+    pub(super) fn next(&mut self, content: bool) -> Result<Option<MarketLine<'_>>, MarketError> {
         loop {
             self.line.clear();
             let failed = |line| move |source| MarketError::Read { line, source };
@@ -138,7 +138,7 @@ impl<'a> Lines<'a> {
                 break;
             }
         }
-        Ok(Some(Line {
+        Ok(Some(MarketLine {
             number: self.number,
             bytes: &self.line,
         }))

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sparse::Coefficients;
+use crate::sparse::MatrixEntries;
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
 
@@ -126,7 +126,7 @@ fn how_texts_are_written() {
         read("%%MatrixMarket matrix coordinate real general\n1 3 3\n1 1 inf\n1 2 nan\n1 3 0\n")
             .unwrap();
     match odd.coefficients() {
-        Coefficients::Real(a) => assert!(a[0] == f32::INFINITY && a[1].is_nan() && a[2] == 0.0),
+        MatrixEntries::Real(a) => assert!(a[0] == f32::INFINITY && a[1].is_nan() && a[2] == 0.0),
         other => panic!("{other:?}"),
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{PowerProblem, Powers, quotient};
 use crate::ROUNDING;
-use crate::data::{Data, DataError};
+use crate::data::{DataError, NamedArrays};
 use crate::real::{add, dot};
-use crate::reference::{Exact, Expected, Reference};
+use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::verdict::Verdict;
 
 /// Terms of a sum of products that may be made in single precision.
@@ -56,14 +56,14 @@ impl PowerProblem {
                 false => f64::INFINITY,
             };
         }
-        let history = |name, exact: Vec<f64>, allowed| Expected {
+        let history = |name, exact: Vec<f64>, allowed| ExpectedArray {
             name,
             shape: vec![self.iterations + 1],
             exact: Exact::Real(exact),
             part: 1,
             allowed,
         };
-        let x = Expected {
+        let x = ExpectedArray {
             name: "x",
             shape: vec![self.matrix.rows()],
             exact: Exact::Real(exact.x),
@@ -80,11 +80,11 @@ impl PowerProblem {
     }
 
     /// The error of what an output says of its own x, relative to what is allowed. An x of which nothing is left is right only if something may leave nothing of it.
-    fn own_error(&self, output: &Data, may_vanish: bool) -> Result<f64, DataError> {
+    fn own_error(&self, output: &NamedArrays, may_vanish: bool) -> Result<f64, DataError> {
         let count = self.iterations + 1;
-        let x: &[f32] = output.sized("x", self.matrix.rows())?;
+        let x: &[f32] = output.get_sized("x", self.matrix.rows())?;
         let [values, residuals] =
-            ["values", "residuals"].map(|name| output.sized::<f64>(name, count));
+            ["values", "residuals"].map(|name| output.get_sized::<f64>(name, count));
         let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
         let (q, rounding) = self.times(&x);
         let (square, norm) = (dot(&x, &x), dot(&q, &q).sqrt());
@@ -111,7 +111,7 @@ impl PowerProblem {
 
     /// The verdict on an output, where double precision has been computed; see [`PowerProblem`].
     #[must_use]
-    pub fn verdict(&self, exact: Powers<f64>, output: &Data) -> Verdict {
+    pub fn verdict(&self, exact: Powers<f64>, output: &NamedArrays) -> Verdict {
         // In some iteration no more is left of A x than roundings.
         let mut lengths = exact.norms.iter().zip(&exact.roundings);
         let may_vanish = lengths.any(|(length, rounding)| length <= rounding);

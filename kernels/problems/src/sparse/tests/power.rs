@@ -1,6 +1,6 @@
 //! Power iterations: what is known of them, and what their judge does not let pass.
 
-use crate::data::Data;
+use crate::data::NamedArrays;
 use crate::problem::Problem as _;
 use crate::sparse::{PowerProblem, SparseMatrix, Triplets};
 
@@ -39,7 +39,7 @@ fn results_that_are_off_are_wrong() {
     for iterations in [3, 60] {
         let problem = chain(40, iterations);
         let ones = vec![1.0f32; 40];
-        let input = Data::of("x", &[40], ones.clone());
+        let input = NamedArrays::from_array("x", &[40], ones.clone());
         let verdict = |change: Change| {
             let found = problem.solve::<f32>(&ones);
             let (mut x, mut values, mut residuals) = (found.x, found.values, found.residuals);
@@ -65,10 +65,13 @@ fn results_that_are_off_are_wrong() {
         ];
         for (number, change) in wrong.into_iter().enumerate() {
             let verdict = verdict(change);
-            assert!(!verdict.holds(), "{iterations}, {number}: {verdict:?}");
+            assert!(
+                !verdict.is_within_tolerance(),
+                "{iterations}, {number}: {verdict:?}"
+            );
         }
         let short = problem.output(vec![0.0; 3], vec![0.0], vec![0.0]);
-        assert!(!problem.judge(&input, &short).holds());
+        assert!(!problem.judge(&input, &short).is_within_tolerance());
     }
 }
 
@@ -78,11 +81,11 @@ fn what_vanishes_is_right() {
     let shift = Triplets::Real(vec![(0, 1, 1.0), (1, 2, 1.0)]);
     let matrix = SparseMatrix::from_triplets(3, 3, &shift).unwrap();
     let problem = PowerProblem::new(matrix.into(), 5).unwrap();
-    let input = Data::of("x", &[3], vec![1.0f32, 2.0, 3.0]);
+    let input = NamedArrays::from_array("x", &[3], vec![1.0f32, 2.0, 3.0]);
     let found = problem.solve::<f32>(&[1.0, 2.0, 3.0]);
     assert_eq!(found.x, [0.0; 3]);
     let output = problem.output(found.x, found.values, found.residuals);
-    assert!(problem.judge(&input, &output).holds());
+    assert!(problem.judge(&input, &output).is_within_tolerance());
 }
 
 #[test]

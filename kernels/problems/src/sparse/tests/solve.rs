@@ -1,18 +1,18 @@
 use super::super::*;
-use crate::data::Data;
+use crate::data::NamedArrays;
 use crate::{Case, Problem, Random};
 use std::sync::Arc;
 
 fn made(pattern: Pattern, n: usize) -> Arc<SparseMatrix> {
-    let made = Made {
+    let made = GeneratedMatrix {
         dominant: true,
         each: 3,
-        ..Made::new(pattern, n)
+        ..GeneratedMatrix::new(pattern, n)
     };
     Arc::new(made.matrix().unwrap())
 }
 
-fn system(pattern: Pattern, n: usize, method: Method) -> SolveProblem {
+fn system(pattern: Pattern, n: usize, method: SolverMethod) -> SolveProblem {
     SolveProblem::new(made(pattern, n), method, 1e-5, 200).unwrap()
 }
 
@@ -55,11 +55,11 @@ fn eliminated(a: &SparseMatrix, b: &[f32]) -> Vec<f64> {
 #[test]
 fn methods_solve() {
     for (pattern, n, methods) in [
-        (Pattern::Grid5, 6, &Method::ALL[..]),
-        (Pattern::Fem, 60, &Method::ALL),
-        (Pattern::Mesh, 49, &Method::ALL),
-        (Pattern::Band, 50, &[Method::Bicgstab]),
-        (Pattern::PowerLaw, 50, &[Method::Bicgstab]),
+        (Pattern::Grid5, 6, &SolverMethod::ALL[..]),
+        (Pattern::Fem, 60, &SolverMethod::ALL),
+        (Pattern::Mesh, 49, &SolverMethod::ALL),
+        (Pattern::Band, 50, &[SolverMethod::Bicgstab]),
+        (Pattern::PowerLaw, 50, &[SolverMethod::Bicgstab]),
     ] {
         for &method in methods {
             let problem = system(pattern, n, method);
@@ -72,7 +72,11 @@ fn methods_solve() {
                 let input = problem.input(case, 3);
                 let b: &[f32] = input.get("b").unwrap();
                 let double = exact.solve::<f64>(b);
-                assert_eq!(double.end, End::Converged, "{pattern} {method} {case}");
+                assert_eq!(
+                    double.end,
+                    MethodEnd::Converged,
+                    "{pattern} {method} {case}"
+                );
                 let by_hand = eliminated(problem.matrix(), b);
                 let most = by_hand.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
                 for (x, y) in double.x.iter().zip(&by_hand) {
@@ -82,7 +86,7 @@ fn methods_solve() {
                     );
                 }
                 let single = problem.solve::<f32>(b);
-                assert_eq!(single.end, End::Converged);
+                assert_eq!(single.end, MethodEnd::Converged);
                 let output = problem.output(single.x, &single.residuals, single.end);
                 let verdict = problem.judge(&input, &output);
                 assert!(
@@ -106,7 +110,7 @@ fn steps_are_those_of_the_theory() {
         problem.solve::<f64>(&b).residuals.len() - 1
     };
     assert_eq!(
-        [Method::Cg, Method::Pcg, Method::Bicgstab].map(steps),
+        [SolverMethod::Cg, SolverMethod::Pcg, SolverMethod::Bicgstab].map(steps),
         [3, 1, 1]
     );
 }
@@ -117,74 +121,92 @@ fn every_end_is_clear() {
         let problem = SolveProblem::new(a, method, 1e-6, most).unwrap();
         let found = problem.solve::<f32>(b);
         // An end is right by its own account.
-        let input = Data::of("b", &[b.len()], b.to_vec());
+        let input = NamedArrays::from_array("b", &[b.len()], b.to_vec());
         let output = problem.output(found.x, &found.residuals, found.end);
         let verdict = problem.judge(&input, &output);
-        assert!(verdict.holds(), "{}: {verdict:?}", found.end);
+        assert!(verdict.is_within_tolerance(), "{}: {verdict:?}", found.end);
         (found.end, found.residuals.len() - 1)
     };
     let indefinite = of(2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 1.0)]);
     assert_eq!(
-        end(indefinite, Method::Cg, &[1.0, -1.0], 9),
-        (End::Breakdown, 0)
+        end(indefinite, SolverMethod::Cg, &[1.0, -1.0], 9),
+        (MethodEnd::Breakdown, 0)
     );
     let turned = of(2, &[(0, 1, 1.0), (1, 0, -1.0)]);
     assert_eq!(
-        end(turned, Method::Bicgstab, &[1.0, 0.0], 9),
-        (End::Breakdown, 0)
+        end(turned, SolverMethod::Bicgstab, &[1.0, 0.0], 9),
+        (MethodEnd::Breakdown, 0)
     );
     let grid = made(Pattern::Grid5, 20);
     let b = Random::new(2).uniforms(400);
-    assert_eq!(end(grid.clone(), Method::Cg, &b, 5), (End::Limit, 5));
-    assert_eq!(end(grid, Method::Cg, &[0.0; 400], 5), (End::Converged, 0));
+    assert_eq!(
+        end(grid.clone(), SolverMethod::Cg, &b, 5),
+        (MethodEnd::Limit, 5)
+    );
+    assert_eq!(
+        end(grid, SolverMethod::Cg, &[0.0; 400], 5),
+        (MethodEnd::Converged, 0)
+    );
     let huge = of(2, &[(0, 0, 3e38), (0, 1, 2e38), (1, 0, 2e38), (1, 1, 3e38)]);
-    assert_eq!(end(huge, Method::Cg, &[1.0, 1.0], 9).0, End::Diverged);
+    assert_eq!(
+        end(huge, SolverMethod::Cg, &[1.0, 1.0], 9).0,
+        MethodEnd::Diverged
+    );
     let watch = || {
-        SolveProblem::new(of(1, &[(0, 0, 1.0)]), Method::Cg, 1e-3, 1000)
+        SolveProblem::new(of(1, &[(0, 0, 1.0)]), SolverMethod::Cg, 1e-3, 1000)
             .unwrap()
             .watch()
     };
     let mut still = watch();
     let ended = (0..).find_map(|i| still.note(0.5).map(|end| (end, i)));
-    assert_eq!(ended, Some((End::Stagnated, SolveProblem::STAGNATED)));
+    assert_eq!(ended, Some((MethodEnd::Stagnated, SolveProblem::STAGNATED)));
     let mut slow = watch();
     let ended = (0..).find_map(|i| slow.note(0.5 * 0.9999f64.powi(i)).map(|end| (end, i)));
-    assert_eq!(ended, Some((End::Limit, 1000)));
-    assert_eq!(watch().note(f64::NAN), Some(End::Diverged));
-    assert_eq!(watch().note(1e11), Some(End::Diverged));
-    assert_eq!(watch().note(1e-3), Some(End::Converged));
-    for end in End::ALL {
-        assert_eq!(End::of(end.number()), Some(end));
+    assert_eq!(ended, Some((MethodEnd::Limit, 1000)));
+    assert_eq!(watch().note(f64::NAN), Some(MethodEnd::Diverged));
+    assert_eq!(watch().note(1e11), Some(MethodEnd::Diverged));
+    assert_eq!(watch().note(1e-3), Some(MethodEnd::Converged));
+    for end in MethodEnd::ALL {
+        assert_eq!(MethodEnd::from_number(end.number()), Some(end));
     }
 }
 
 /// Whatever a result says wrongly of itself is noticed.
 #[test]
 fn lies_are_noticed() {
-    let problem = system(Pattern::Grid7, 6, Method::Pcg);
+    let problem = system(Pattern::Grid7, 6, SolverMethod::Pcg);
     let input = problem.input(Case::Random, 5);
     let right = problem.solve::<f32>(input.get("b").unwrap());
     let judge = |x: &[f32], residuals: &[f64], end| {
         let output = problem.output(x.to_vec(), residuals, end);
-        problem.judge(&input, &output).holds()
+        problem.judge(&input, &output).is_within_tolerance()
     };
     let (x, all) = (&right.x[..], &right.residuals[..]);
-    assert!(judge(x, all, End::Converged));
+    assert!(judge(x, all, MethodEnd::Converged));
     let mut off = x.to_vec();
     off[7] += 1e-3 * x.iter().fold(0.0, |most: f32, x| most.max(x.abs()));
-    assert!(!judge(&off, all, End::Converged));
-    for end in [End::Breakdown, End::Limit, End::Diverged, End::Stagnated] {
+    assert!(!judge(&off, all, MethodEnd::Converged));
+    for end in [
+        MethodEnd::Breakdown,
+        MethodEnd::Limit,
+        MethodEnd::Diverged,
+        MethodEnd::Stagnated,
+    ] {
         assert!(!judge(x, all, end), "{end}");
     }
     let mut claimed = all.to_vec();
     *claimed.last_mut().unwrap() = 1e-9;
-    assert!(!judge(x, &claimed, End::Converged));
+    assert!(!judge(x, &claimed, MethodEnd::Converged));
     // To stop too early, to go on too long, to begin elsewhere.
-    assert!(!judge(x, &all[..all.len() - 1], End::Converged));
-    assert!(!judge(x, &[all, &[1e-7]].concat(), End::Converged));
-    assert!(!judge(x, &all[1..], End::Converged));
-    assert!(!judge(x, &[], End::Converged));
-    assert!(!judge(&vec![f32::NAN; x.len()], &all[..1], End::Diverged));
+    assert!(!judge(x, &all[..all.len() - 1], MethodEnd::Converged));
+    assert!(!judge(x, &[all, &[1e-7]].concat(), MethodEnd::Converged));
+    assert!(!judge(x, &all[1..], MethodEnd::Converged));
+    assert!(!judge(x, &[], MethodEnd::Converged));
+    assert!(!judge(
+        &vec![f32::NAN; x.len()],
+        &all[..1],
+        MethodEnd::Diverged
+    ));
 }
 
 #[test]
@@ -192,16 +214,16 @@ fn systems_that_are_none_are_refused() {
     let grid = made(Pattern::Grid5, 3);
     let band = made(Pattern::Band, 9);
     let hollow = of(2, &[(0, 1, 1.0), (1, 0, 1.0), (1, 1, 1.0)]);
-    let tall = Made {
+    let tall = GeneratedMatrix {
         cols: 4,
         each: 2,
-        ..Made::new(Pattern::Random, 9)
+        ..GeneratedMatrix::new(Pattern::Random, 9)
     };
     let tall = Arc::new(tall.matrix().unwrap());
     let complex = Arc::new(
-        Made {
-            field: Field::Complex,
-            ..Made::new(Pattern::Grid5, 3)
+        GeneratedMatrix {
+            field: NumberField::Complex,
+            ..GeneratedMatrix::new(Pattern::Grid5, 3)
         }
         .matrix()
         .unwrap(),
@@ -209,23 +231,23 @@ fn systems_that_are_none_are_refused() {
     let new = |a: &Arc<SparseMatrix>, method, tolerance, most| {
         SolveProblem::new(a.clone(), method, tolerance, most).map_err(|e| e.to_string())
     };
-    assert!(new(&grid, Method::Cg, 1e-5, 10).is_ok());
-    assert!(new(&hollow, Method::Cg, 1e-5, 10).is_ok());
+    assert!(new(&grid, SolverMethod::Cg, 1e-5, 10).is_ok());
+    assert!(new(&hollow, SolverMethod::Cg, 1e-5, 10).is_ok());
     for (a, method, tolerance, most, said) in [
-        (&band, Method::Cg, 1e-5, 10, "bicgstab takes any"),
-        (&hollow, Method::Pcg, 1e-5, 10, "0 in row 0"),
-        (&tall, Method::Bicgstab, 1e-5, 10, "9 x 4"),
-        (&complex, Method::Bicgstab, 1e-5, 10, "real numbers"),
-        (&grid, Method::Cg, 0.0, 10, "above 0"),
-        (&grid, Method::Cg, f64::NAN, 10, "above 0"),
-        (&grid, Method::Cg, 1.0, 10, "above 0"),
-        (&grid, Method::Cg, 1e-5, 0, "1 to 1048576"),
+        (&band, SolverMethod::Cg, 1e-5, 10, "bicgstab takes any"),
+        (&hollow, SolverMethod::Pcg, 1e-5, 10, "0 in row 0"),
+        (&tall, SolverMethod::Bicgstab, 1e-5, 10, "9 x 4"),
+        (&complex, SolverMethod::Bicgstab, 1e-5, 10, "real numbers"),
+        (&grid, SolverMethod::Cg, 0.0, 10, "above 0"),
+        (&grid, SolverMethod::Cg, f64::NAN, 10, "above 0"),
+        (&grid, SolverMethod::Cg, 1.0, 10, "above 0"),
+        (&grid, SolverMethod::Cg, 1e-5, 0, "1 to 1048576"),
     ] {
         let found = new(a, method, tolerance, most).unwrap_err();
         assert!(found.contains(said), "{found}");
     }
     assert!(
-        new(&hollow, Method::Bicgstab, 1e-5, 10)
+        new(&hollow, SolverMethod::Bicgstab, 1e-5, 10)
             .unwrap()
             .preconditioner()
             .is_none()

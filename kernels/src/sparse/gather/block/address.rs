@@ -1,6 +1,6 @@
 //! Where the vector lies in local memory, and how words reach it.
 
-use super::Lanes;
+use super::ColumnLanes;
 use cp2_asm::isa::{Address, Mode};
 use cp2_machine::Machine;
 
@@ -8,7 +8,7 @@ use cp2_machine::Machine;
 const REACH: u32 = 16_384;
 
 /// An address in local memory, by the register whose stretch it is in: register k points into the middle of stretch k.
-pub(super) fn at(address: u32) -> Address {
+pub(super) fn split_address(address: u32) -> Address {
     let base = address / (2 * REACH);
     Address {
         base: u8::try_from(base).unwrap_or(u8::MAX),
@@ -37,14 +37,14 @@ pub(in crate::sparse::gather) struct VectorPlace {
     pub(in crate::sparse::gather) own: u32,
     /// The first pair of the segment shifted by one number.
     pub(in crate::sparse::gather) shifted: u32,
-    pub(in crate::sparse::gather) lanes: Lanes,
+    pub(in crate::sparse::gather) lanes: ColumnLanes,
 }
 
 impl VectorPlace {
     /// The address of the pair that begins with a column.
     pub(super) fn pair(&self, column: u32) -> u32 {
         match self.lanes {
-            Lanes::Both => self.own + 8 * column,
+            ColumnLanes::Both => self.own + 8 * column,
             _ if column % 2 == 1 => self.shifted + 8 * (column / 2),
             _ => self.own + 8 * (column / 2),
         }

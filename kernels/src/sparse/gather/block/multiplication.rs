@@ -1,8 +1,8 @@
 //! A multiplication: values, and what each place takes of what is loaded.
 
-use super::address::{VectorPlace, at};
-use super::{Block, Maker, Numbers, access, inst};
-use crate::sparse::gather::slots::{Load, Places, Slot};
+use super::address::{VectorPlace, split_address};
+use super::{BlockBuilder, ColumnValues, RowBlock, access, inst};
+use crate::sparse::gather::slot_assignment::{LaneMask, MultiplicationSlot, SlotLoad};
 use cp2_asm::isa::{Address, Mode, Op};
 use smallvec::SmallVec;
 
@@ -19,12 +19,12 @@ const MADE: u64 = 4;
 /// Two columns, compared.
 const COMPARED: u64 = 3;
 
-impl Maker<'_> {
+impl BlockBuilder<'_> {
     /// A multiplication of two slots, each added to a sum of its own or put there first.
     pub(super) fn step(
         &mut self,
-        block: &Block,
-        slots: [Option<(usize, &Slot)>; 2],
+        block: &RowBlock,
+        slots: [Option<(usize, &MultiplicationSlot)>; 2],
         (sum, first): ([u8; 2], [bool; 2]),
         x: VectorPlace,
     ) {
@@ -33,11 +33,11 @@ impl Maker<'_> {
         let own = slots.map(|slot| slot.map(|(_, slot)| slot));
         self.operands(operand, own, x);
         let filled = own.iter().flatten();
-        let filled = filled.fold(0, |all: Places, slot| all | slot.filled());
+        let filled = filled.fold(0, |all: LaneMask, slot| all | slot.filled());
         let values = self.values(block, slots, filled);
         self.ops.push(access(Op::LdQ, value, values));
         let [low, high] = [0, 1].map(|side| [2 * value + side, 2 * operand + side]);
-        let together = self.numbers != Numbers::Complex
+        let together = self.numbers != ColumnValues::Complex
             && slots.iter().all(Option::is_some)
             && sum[0] != sum[1]
             && first[0] == first[1];
@@ -50,8 +50,8 @@ impl Maker<'_> {
             return;
         }
         let (product, sums) = match self.numbers {
-            Numbers::Complex => (Op::CmulP, Op::CmaddP),
-            Numbers::Real | Numbers::Two => (Op::MulP, Op::MaddP),
+            ColumnValues::Complex => (Op::CmulP, Op::CmaddP),
+            ColumnValues::Real | ColumnValues::Two => (Op::MulP, Op::MaddP),
         };
         for (side, [value, operand]) in [low, high].into_iter().enumerate() {
             if slots[side].is_none() {
@@ -67,9 +67,9 @@ impl Maker<'_> {
     /// Where the values of a multiplication are loaded from: those of one section alone need not be there for the others.
     fn values(
         &mut self,
-        block: &Block,
-        slots: [Option<(usize, &Slot)>; 2],
-        filled: Places,
+        block: &RowBlock,
+        slots: [Option<(usize, &MultiplicationSlot)>; 2],
+        filled: LaneMask,
     ) -> Address {
         let each = self.lanes.each();
         let of = |section: usize| {
@@ -90,7 +90,7 @@ impl Maker<'_> {
             let address = self.values.apart + (own.len() / (2 * each)) as u32 * 16;
             self.work.add(2 * each, VALUE);
             own.extend(of(only));
-            return at(address);
+            return split_address(address);
         }
         self.work.add(2 * each * self.sections, VALUE);
         for (section, values) in self.values.all.iter_mut().enumerate() {
@@ -103,7 +103,7 @@ impl Maker<'_> {
     }
 
     /// What slots multiply by: what each place loads, and zeros where there is nothing. What both sides of the quad take is loaded once.
-    fn operands(&mut self, operand: u8, slots: [Option<&Slot>; 2], x: VectorPlace) {
+    fn operands(&mut self, operand: u8, slots: [Option<&MultiplicationSlot>; 2], x: VectorPlace) {
         let loads = slots.map(|slot| slot.map_or(Vec::new(), |slot| self.in_order(slot)));
         let full = slots.map(|slot| slot.is_some_and(|slot| slot.filled() == self.all));
         let first = [0, 1].map(|side| loads[side].first().filter(|_| full[side]));
@@ -113,10 +113,10 @@ impl Maker<'_> {
             _ => None,
         };
         if let Some(column) = both {
-            let address = at(x.pair(column));
+            let address = split_address(x.pair(column));
             self.ops.push(access(Op::LdDup, operand, address));
         }
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedPairs::default();
         for side in 0..2 {
             let own = 2 * operand + side as u8;
             let others = &loads[1 - side];
@@ -136,7 +136,7 @@ impl Maker<'_> {
                         // It is selected from behind the next load.
                         true => self.loaded(&mut loaded, load.column, 1, x),
                         false => {
-                            let address = at(x.pair(load.column));
+                            let address = split_address(x.pair(load.column));
                             self.ops.push(access(Op::LdP, own, address));
                             own
                         }
@@ -159,7 +159,7 @@ impl Maker<'_> {
     /// makes before it reads the register: each load takes the register of the oldest pair.
     fn loaded(
         &mut self,
-        loaded: &mut Loaded,
+        loaded: &mut LoadedPairs,
         column: u32,
         further_loads: usize,
         x: VectorPlace,
@@ -174,14 +174,14 @@ impl Maker<'_> {
             return *register;
         }
         let register = self.registers.next_loaded();
-        let address = at(x.pair(column));
+        let address = split_address(x.pair(column));
         self.ops.push(access(Op::LdP, register, address));
         loaded.pairs.push((column, register));
         register
     }
 
     /// The loads of a slot, the one that is the hardest to select first: it is there without a selection.
-    fn in_order(&mut self, slot: &Slot) -> Vec<Load> {
+    fn in_order(&mut self, slot: &MultiplicationSlot) -> Vec<SlotLoad> {
         let mut loads = slot.loads.to_vec();
         self.work.add(loads.len(), ORDERED);
         self.work.sorted(loads.len(), 2);
@@ -199,6 +199,6 @@ impl Maker<'_> {
 
 /// Pairs of the vector that a multiplication has loaded, in order, and their registers.
 #[derive(Debug, Default)]
-struct Loaded {
+struct LoadedPairs {
     pairs: SmallVec<[(u32, u8); 16]>,
 }

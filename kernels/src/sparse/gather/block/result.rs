@@ -1,19 +1,20 @@
 //! The result of a block: sums of lanes, added and stored a while later.
 
-use super::address::at;
-use super::{Block, Lanes, Maker, access, inst};
-use crate::sparse::gather::quads::Quad;
+use super::address::split_address;
+use super::{BlockBuilder, ColumnLanes, RowBlock, access, inst};
+use crate::sparse::gather::group_pairs::GroupPair;
 use cp2_asm::isa::Op;
 
-impl Maker<'_> {
+impl BlockBuilder<'_> {
     /// Adds the lanes of sums and stores them, later.
-    pub(super) fn result(&mut self, block: &Block, order: &[usize], quads: &[Quad]) {
+    pub(super) fn result(&mut self, block: &RowBlock, order: &[usize], quads: &[GroupPair]) {
         let number = self.blocks;
         let result = self.registers.result(number);
         let [madd, add, load] = self.latency;
         let old = block.adds.then(|| {
             let old = self.registers.old(number);
-            self.ops.push(access(Op::LdQ, old, at(block.result)));
+            self.ops
+                .push(access(Op::LdQ, old, split_address(block.result)));
             old
         });
         // Sums of slots apart come to those of the group.
@@ -23,7 +24,7 @@ impl Maker<'_> {
                 self.registers.accumulator(number, q),
                 self.registers.extra(q),
             );
-            if self.lanes == Lanes::Both || quad.extra == 0 {
+            if self.lanes == ColumnLanes::Both || quad.extra == 0 {
                 continue;
             }
             let both = inst(Op::AddP, &[2 * extra, 2 * extra, 2 * extra + 1]);
@@ -40,7 +41,7 @@ impl Maker<'_> {
             let (quad, own) = (&quads[at / 2], self.registers.accumulator(number, at / 2));
             match block.groups[group].is_empty() {
                 true => 2 * self.registers.zero(),
-                false if quad.paired == 0 && self.lanes != Lanes::Both => {
+                false if quad.paired == 0 && self.lanes != ColumnLanes::Both => {
                     2 * self.registers.extra(at / 2)
                 }
                 false => 2 * own + (at % 2) as u8,
@@ -48,7 +49,7 @@ impl Maker<'_> {
         };
         let sums: Vec<u8> = (0..block.groups.len()).map(sum).collect();
         let mut ops = Vec::new();
-        if self.lanes == Lanes::Both {
+        if self.lanes == ColumnLanes::Both {
             for (i, &sum) in sums.iter().enumerate() {
                 ops.push(inst(Op::MovP, &[2 * result + i as u8, sum]));
             }
@@ -70,7 +71,7 @@ impl Maker<'_> {
             wait += add;
             self.put_off(vec![inst(Op::AddQ, &[result, result, old])], 0, wait);
         }
-        let store = access(Op::StQ, result, at(block.result));
+        let store = access(Op::StQ, result, split_address(block.result));
         self.put_off(vec![store], 1, wait + add + load + 4);
     }
 }

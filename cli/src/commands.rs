@@ -1,0 +1,281 @@
+//! The commands, one per file: arguments, what they do, what they print.
+
+mod asm;
+mod bench;
+mod channels;
+mod conv;
+mod demo;
+mod disasm;
+mod dump;
+mod fft;
+mod filtering;
+mod fir;
+mod job;
+mod machines;
+mod map;
+mod model;
+mod npb;
+mod pipeline;
+mod run;
+mod signal;
+mod solve;
+mod spmv;
+mod stencil;
+mod tune;
+mod ways;
+
+use crate::io::{FileError, read_small};
+use crate::memory;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use cp2_asm::Program;
+use cp2_machine::Machine;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A command and its arguments.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum CliCommand {
+    /// Assemble a source file into an ELF object
+    Asm(asm::Args),
+    /// Turn an ELF object back into assembly text
+    Disasm(disasm::Args),
+    /// Run an object file, or repeat an emitted run
+    Run(run::Args),
+    /// Send arrays of one to three dimensions through a kernel
+    Map(map::Args),
+    /// Carry out passes of kernels over arrays, as a file says
+    Job(job::Args),
+    /// Transform an array, a recording or random numbers, and measure
+    Fft(fft::Args),
+    /// Convolve or correlate channels with taps, and measure
+    Conv(conv::Args),
+    /// Filter channels, also decimating or interpolating, and measure
+    Fir(fir::Args),
+    /// Solve a system of equations with a sparse matrix by an iterative method, and measure
+    Solve(solve::Args),
+    /// Carry out steps of a stencil over an array, and measure
+    Stencil(stencil::Args),
+    /// Multiply a sparse matrix with vectors, and measure
+    Spmv(spmv::Args),
+    /// Find targets in the echoes of a chirp radar
+    Demo(demo::Args),
+    /// Run a whole receiver, radar or sonar, and compare with real time
+    Pipeline(pipeline::Args),
+    /// Run a NAS benchmark, and compare with its official value
+    Npb(npb::Args),
+    /// Find the fastest passes and blocks of a benchmark by trying all of them
+    Tune(tune::Args),
+    /// Say what a kernel should cost, and compare with the emulator
+    Model(model::Args),
+    /// List the machines, or show one with the source of every number
+    Machines(machines::Args),
+    /// Measure this emulator on this computer
+    Bench(bench::Args),
+}
+
+impl CliCommand {
+    /// Does what the command says.
+    pub(crate) fn run(self, json: bool) -> Result<CommandOutcome, CommandFailure> {
+        match self {
+            Self::Asm(args) => asm::run(&args),
+            Self::Disasm(args) => disasm::run(&args),
+            Self::Run(args) => run::run(&args, json),
+            Self::Map(args) => map::run(&args, json),
+            Self::Job(args) => job::run(&args, json),
+            Self::Fft(args) => fft::run(&args, json),
+            Self::Conv(args) => conv::run(&args, json),
+            Self::Fir(args) => fir::run(&args, json),
+            Self::Solve(args) => solve::run(&args, json),
+            Self::Stencil(args) => stencil::run(&args, json),
+            Self::Spmv(args) => spmv::run(&args, json),
+            Self::Demo(args) => demo::run(&args, json),
+            Self::Pipeline(args) => pipeline::run(&args, json),
+            Self::Npb(args) => npb::run(&args, json),
+            Self::Tune(args) => tune::run(&args, json),
+            Self::Model(args) => model::run(&args, json),
+            Self::Machines(args) => machines::run(&args, json),
+            Self::Bench(args) => bench::run(&args),
+        }
+    }
+}
+
+/// Largest object file accepted: program memory, DMEM and debug data of any machine fit.
+const OBJECT_LIMIT: u64 = 64 << 20;
+/// Largest source file accepted.
+const SOURCE_LIMIT: u64 = 16 << 20;
+
+/// Bytes that a byte of a text takes while it is read at most: lines of instructions do.
+const READ: u64 = 56;
+/// The same of an object: sections, symbols and lines of its source.
+const OBJECT: u64 = 8;
+
+/// The `--machine` option.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MachineArg {
+    /// Machine: a name (see `cp2 machines`) or the path of a machine file
+    #[arg(long, value_name = "NAME|FILE", default_value = "vm7")]
+    machine: String,
+}
+
+impl MachineArg {
+    /// The machine.
+    pub(crate) fn load(&self) -> Result<Machine, CommandFailure> {
+        Ok(Machine::load(&self.machine)?)
+    }
+
+    /// Its file, which no output may replace.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        machine_file(&self.machine)
+    }
+}
+
+/// The `--machine` option of commands that compare machines.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MachinesArg {
+    /// Machine, by name or file; give it again for each more [default: every built-in machine]
+    #[arg(long = "machine", value_name = "NAME|FILE")]
+    machines: Vec<String>,
+}
+
+impl MachinesArg {
+    /// The machines, at least one.
+    pub(crate) fn load(&self) -> Result<Vec<Arc<Machine>>, CommandFailure> {
+        if self.machines.is_empty() {
+            let builtin = Machine::names().into_iter().filter_map(Machine::builtin);
+            return Ok(builtin.map(Arc::new).collect());
+        }
+        let load = |name: &String| Ok(Arc::new(Machine::load(name)?));
+        self.machines.iter().map(load).collect()
+    }
+
+    /// Whether some were named.
+    pub(crate) fn are_named(&self) -> bool {
+        !self.machines.is_empty()
+    }
+
+    /// Their files, which no output may replace.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.machines.iter().filter_map(|m| machine_file(m))
+    }
+}
+
+/// The file of a machine that is not built in.
+fn machine_file(machine: &str) -> Option<&Path> {
+    (!Machine::names().contains(&machine)).then(|| Path::new(machine))
+}
+
+/// Reads a text file.
+fn read_text(path: &Path) -> Result<String, CommandFailure> {
+    text(path, read_small(path, SOURCE_LIMIT)?)
+}
+
+/// The text of a source file that a line table names: a kernel of this tool, a
+/// file, or one that comes with the assembler.
+fn source_text(file: &str) -> Option<String> {
+    cp2_kernels::fft::source(file)
+        .map(str::to_owned)
+        .or_else(|| read_again(Path::new(file)))
+        .or_else(|| cp2_asm::shipped(file).map(str::to_owned))
+}
+
+/// The text of a file that was read before. A pipe has no more to say, and would be waited for.
+fn read_again(path: &Path) -> Option<String> {
+    path.is_file().then(|| read_text(path).ok())?
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String, CommandFailure> {
+    memory::admit(path.display().to_string(), READ * bytes.len() as u64)?;
+    let path = path.to_owned();
+    cp2_machine::decode_text(bytes).map_err(|source| FileError::Text { path, source }.into())
+}
+
+/// Reads an object file.
+fn read_object(path: &Path) -> Result<Program, CommandFailure> {
+    object(path, &read_small(path, OBJECT_LIMIT)?)
+}
+
+fn object(path: &Path, bytes: &[u8]) -> Result<Program, CommandFailure> {
+    memory::admit(path.display().to_string(), OBJECT * bytes.len() as u64)?;
+    Program::from_elf(bytes).map_err(|e| CommandFailure::in_file(path, e))
+}
+
+/// The assembler's front end, shared by `asm` and `map`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AssemblerArgs {
+    /// Define a constant, or override an `.equ` of the source [default: none]
+    #[arg(short = 'D', value_name = "NAME=EXPR")]
+    define: Vec<String>,
+    /// Look for included files here too [default: the directory of the including file only]
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<std::path::PathBuf>,
+}
+
+impl AssemblerArgs {
+    /// Whether an option was given.
+    fn is_given(&self) -> bool {
+        !self.define.is_empty() || !self.include.is_empty()
+    }
+
+    /// A kernel from its source or, if the file begins as ELF does, from an
+    /// object; and how many warnings the assembler had, which `cp2 asm` prints.
+    fn kernel(&self, path: &Path, machine: &Machine) -> Result<(Program, String), CommandFailure> {
+        // Read once: it may be a pipe.
+        let bytes = read_small(path, OBJECT_LIMIT)?;
+        if !bytes.starts_with(b"\x7fELF") {
+            let assembly = self.assemble_text(path, text(path, bytes)?, machine)?;
+            let (count, path) = (assembly.warnings.len(), path.display());
+            let note = match count {
+                0 => String::new(),
+                1 => format!("note: 1 warning of the assembler; `cp2 asm {path}` prints it\n"),
+                _ => format!(
+                    "note: {count} warnings of the assembler; `cp2 asm {path}` prints them\n"
+                ),
+            };
+            return Ok((assembly.program, note));
+        }
+        if self.is_given() {
+            let message = "is assembled already, -D and -I come too late; give the source instead";
+            return Err(CommandFailure::in_file(path, message));
+        }
+        Ok((object(path, &bytes)?, String::new()))
+    }
+
+    /// Assembles a file for a machine.
+    fn assemble(
+        &self,
+        path: &Path,
+        machine: &Machine,
+    ) -> Result<cp2_asm::Assembly, CommandFailure> {
+        self.assemble_text(path, read_text(path)?, machine)
+    }
+
+    fn assemble_text(
+        &self,
+        path: &Path,
+        text: String,
+        machine: &Machine,
+    ) -> Result<cp2_asm::Assembly, CommandFailure> {
+        let include = cp2_asm::IncludeFiles {
+            directories: self.include.clone(),
+        };
+        let defines = self
+            .define
+            .iter()
+            .map(|d| cp2_asm::parse_define(d))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (i, (name, _)) in defines.iter().enumerate() {
+            if defines.iter().take(i).any(|(before, _)| before == name) {
+                return Err(CommandFailure::input(format!(
+                    "-D {name}: defined twice; expected one value for a name"
+                )));
+            }
+        }
+        let source = cp2_asm::Source::new(path.display().to_string(), text);
+        let options = cp2_asm::Options {
+            defines,
+            machine: Some(machine),
+            include: Some(&include),
+        };
+        Ok(cp2_asm::assemble(&source, &options)?)
+    }
+}

@@ -1,0 +1,64 @@
+//! Program words decoded once, with everything the engine asks per issue.
+
+use crate::account::work::Amount;
+use crate::core::fault::FaultKind;
+use crate::semantics::action::{Action, action};
+use crate::timing::WordTiming;
+use cp2_asm::isa::{Kind, Op, RegSet, Word};
+use cp2_machine::Machine;
+
+/// A program word ready to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decoded {
+    pub word: Word,
+    /// What the memory slot asks for.
+    pub action: Action,
+    pub timing: WordTiming,
+    pub reads: RegSet,
+    pub writes: RegSet,
+    /// Whether the arithmetic slot does something.
+    pub computes: bool,
+    /// What one issue amounts to.
+    pub amount: Amount,
+    /// Of a branch that a block goes on behind: whether it is then taken. Where
+    /// it goes the other way, no tier runs the word, and the engine does.
+    pub expect: Option<bool>,
+}
+
+/// Decodes a word for a machine.
+///
+/// # Errors
+/// The word is invalid or asks for what the machine lacks.
+pub(crate) fn decode(bits: u64, machine: &Machine) -> Result<Decoded, FaultKind> {
+    let word = Word::decode(bits)?;
+    let missing = word.requires() - machine.cp2.extensions;
+    if !missing.is_empty() {
+        return Err(FaultKind::Extension {
+            missing: missing.names().collect::<Vec<_>>().join(", "),
+        });
+    }
+    let insts = [&word.arith, &word.mem];
+    let reads = insts.iter().fold(RegSet::EMPTY, |set, i| set | i.reads());
+    let writes = insts
+        .iter()
+        .fold(RegSet::EMPTY, |set, i| set | i.writes() | i.address_write());
+    let registers = machine.cp2.registers;
+    let section =
+        |r: &cp2_asm::isa::Reg| r.0 < Kind::Pair.registers() && usize::from(r.0) >= registers;
+    if let Some(reg) = (reads | writes).iter().find(section) {
+        return Err(FaultKind::Register {
+            register: reg.to_string(),
+            registers,
+        });
+    }
+    Ok(Decoded {
+        action: action(&word.mem).unwrap_or(Action::Nop),
+        timing: WordTiming::new(&word, &machine.cp2),
+        reads,
+        writes,
+        computes: word.arith.op != Op::Nop,
+        amount: Amount::count_word(&word, machine.cp2.sections),
+        expect: None,
+        word,
+    })
+}

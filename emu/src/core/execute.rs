@@ -1,0 +1,286 @@
+//! Executes one decoded word on a core: the glue between semantics and state.
+
+use crate::alu::PlainAlu;
+use crate::core::decoded::Decoded;
+use crate::core::fault::FaultKind;
+use crate::core::layout::PAIR;
+use crate::core::loops::{advance, set_up_loop};
+use crate::core::{Call, Core};
+use crate::processor::observer::{CoreAccess, Observer};
+use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, Source};
+use crate::semantics::arith::{self, Registers};
+use crate::semantics::scalar::{self, Scalars};
+use crate::timing::IssueOutcome;
+use cp2_asm::isa::Scalar;
+use cp2_machine::{LANE_BYTES, Machine};
+
+/// A fault and the section it concerns.
+pub(crate) type SectionFault = (Option<usize>, FaultKind);
+
+/// One section's registers as the semantics sees them.
+struct SectionRegisters<'a> {
+    core: &'a mut Core,
+    section: usize,
+}
+
+impl Registers<u32> for SectionRegisters<'_> {
+    fn read(&self, reg: u8, lane: u8) -> u32 {
+        self.core
+            .lane(self.section, usize::from(reg), usize::from(lane))
+    }
+
+    fn write(&mut self, reg: u8, lane: u8, value: u32) {
+        *self
+            .core
+            .lane_mut(self.section, usize::from(reg), usize::from(lane)) = value;
+    }
+}
+
+impl Scalars<u32> for Core {
+    fn read(&self, register: Scalar) -> u32 {
+        self.scalar(register)
+    }
+
+    fn write(&mut self, register: Scalar, value: u32) {
+        self.set_scalar(register, value);
+    }
+}
+
+/// Executes both slots of the word at the program counter and moves it on.
+///
+/// Both slots read the state the word found: stores leave before the
+/// arithmetic writes, loads arrive after it. A word that faults changes nothing.
+pub(crate) fn word<O: Observer>(
+    core: &mut Core,
+    machine: &Machine,
+    decoded: &Decoded,
+    cycle: u64,
+    observer: &mut O,
+) -> Result<IssueOutcome, SectionFault> {
+    let pc = core.pc;
+    observer.act(decoded.action);
+    let access = match decoded.action {
+        Action::Memory(op) => Some((op, check(core, op, pc, cycle, observer)?)),
+        _ => None,
+    };
+    if let Action::Control(op) = decoded.action {
+        check_control(core, machine, op).map_err(|kind| (None, kind))?;
+    }
+    if let Some((op, access)) = &access
+        && op.data.is_store()
+    {
+        store(core, op, access);
+    }
+    if decoded.computes {
+        for section in 0..core.sections() {
+            arith::execute(
+                &mut PlainAlu,
+                &decoded.word.arith,
+                &mut SectionRegisters { core, section },
+            );
+        }
+    }
+    match decoded.action {
+        Action::Memory(op) => {
+            if let Some((_, access)) = &access {
+                load(core, &op, access);
+                if let Some(next) = access.next {
+                    core.set_scalar(Scalar::address(op.address.base), next);
+                }
+            }
+        }
+        Action::Scalar(op) => scalar::execute(&mut PlainAlu, op, core),
+        Action::Control(op) => return control(core, machine, op).map_err(|kind| (None, kind)),
+        Action::Nop => {}
+    }
+    Ok(advance(core, pc))
+}
+
+/// A memory operation whose addresses were found good.
+struct CheckedAccess {
+    addresses: crate::core::Addresses,
+    next: Option<u32>,
+}
+
+/// Sections a memory operation touches.
+fn sections(core: &Core, op: MemoryOp) -> std::ops::Range<usize> {
+    match op.data {
+        Data::LoadScalars { .. } => 0..1,
+        _ => 0..core.sections(),
+    }
+}
+
+fn check<O: Observer>(
+    core: &Core,
+    op: MemoryOp,
+    pc: u32,
+    cycle: u64,
+    observer: &mut O,
+) -> Result<CheckedAccess, SectionFault> {
+    let (addresses, next) = core.addresses(op);
+    for section in sections(core, op) {
+        core.dmem_index(addresses.of(section), op.bytes)
+            .map_err(|kind| (Some(section), kind))?;
+    }
+    for section in sections(core, op) {
+        let (address, bytes, write) = (addresses.of(section), op.bytes, op.data.is_store());
+        observer.dmem(CoreAccess {
+            pc,
+            cycle,
+            section,
+            address,
+            bytes,
+            write,
+        });
+    }
+    if let Data::LoadScalars { first, count } = op.data {
+        let address = addresses.of(0);
+        let at = core.dmem_index(address, op.bytes);
+        let at = at.map_err(|kind| (Some(0), kind))?;
+        for i in 0..count {
+            let value = core.dmem_word(0, at + usize::from(i));
+            let address = address + u32::from(i) * LANE_BYTES as u32;
+            observer.scalar(Scalar(first.0 + i), address, value);
+        }
+    }
+    Ok(CheckedAccess { addresses, next })
+}
+
+fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
+    if let Data::Store { first, count } = op.data {
+        for section in 0..core.sections() {
+            if let Ok(at) = core.dmem_index(access.addresses.of(section), op.bytes) {
+                for i in 0..usize::from(count) * PAIR {
+                    let value = core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
+                    *core.dmem_word_mut(section, at + i) = value;
+                }
+            }
+        }
+    }
+}
+
+fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
+    for section in sections(core, *op) {
+        let Ok(at) = core.dmem_index(access.addresses.of(section), op.bytes) else {
+            continue;
+        };
+        match op.data {
+            Data::Load { first, count } => {
+                for i in 0..usize::from(count) * PAIR {
+                    *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
+                        core.dmem_word(section, at + i);
+                }
+            }
+            Data::LoadDuplicate { first } => {
+                for i in 0..2 * PAIR {
+                    *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
+                        core.dmem_word(section, at + i % PAIR);
+                }
+            }
+            Data::LoadScalars { first, count } => {
+                for i in 0..count {
+                    core.set_scalar(
+                        Scalar(first.0 + i),
+                        core.dmem_word(section, at + usize::from(i)),
+                    );
+                }
+            }
+            Data::Store { .. } => {}
+        }
+    }
+}
+
+/// Finds what would fault before anything of the word takes effect.
+pub(crate) fn check_control(
+    core: &Core,
+    machine: &Machine,
+    op: ControlOp,
+) -> Result<(), FaultKind> {
+    match op {
+        ControlOp::Return if core.calls.is_empty() => Err(FaultKind::NoCall),
+        ControlOp::Call { .. } if core.calls.len() >= machine.cp2.call_depth => {
+            Err(FaultKind::CallDepth {
+                depth: machine.cp2.call_depth,
+            })
+        }
+        ControlOp::Loop { count, .. }
+            if value(core, count) > 0 && core.loops.len() >= machine.cp2.loop_depth =>
+        {
+            Err(FaultKind::LoopDepth {
+                depth: machine.cp2.loop_depth,
+            })
+        }
+        ControlOp::Wait { event } | ControlOp::Signal { event }
+            if event as usize >= core.events.len() =>
+        {
+            Err(FaultKind::Event {
+                event,
+                events: core.events.len(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[inline(always)]
+fn value(core: &Core, source: Source) -> u32 {
+    match source {
+        Source::Register(register) => core.scalar(register),
+        Source::Constant(value) => value,
+    }
+}
+
+/// Carries out a control operation that [`check_control`] found good, and moves on.
+#[inline(always)]
+pub(crate) fn control(
+    core: &mut Core,
+    machine: &Machine,
+    op: ControlOp,
+) -> Result<IssueOutcome, FaultKind> {
+    let pc = core.pc;
+    match op {
+        // Ends the kernel, at the end of a loop's body too.
+        ControlOp::Stop => Ok(IssueOutcome::Next),
+        ControlOp::Wait { .. } | ControlOp::Signal { .. } => Ok(advance(core, pc)),
+        ControlOp::Return => {
+            let call = core.calls.pop().ok_or(FaultKind::NoCall)?;
+            core.loops.truncate(call.loops);
+            core.pc = call.back;
+            Ok(IssueOutcome::Taken)
+        }
+        ControlOp::Call { target } => {
+            let (back, loops) = (pc + 1, core.loops.len());
+            core.calls.push(Call { back, loops });
+            core.pc = target;
+            Ok(IssueOutcome::Taken)
+        }
+        ControlOp::Jump { target } => Ok(jump(core, target)),
+        ControlOp::Branch {
+            condition,
+            x,
+            target,
+        } => {
+            if condition.holds(core.scalar(x)) {
+                Ok(jump(core, target))
+            } else {
+                Ok(advance(core, pc))
+            }
+        }
+        ControlOp::Loop { count, words } => set_up_loop(core, machine, value(core, count), words),
+    }
+}
+
+/// A jump leaves the hardware loops whose body does not hold its target, but
+/// never those of a caller.
+#[inline(always)]
+pub(crate) fn jump(core: &mut Core, target: u32) -> IssueOutcome {
+    let outer = core.callers_loops();
+    while core.loops[outer..]
+        .last()
+        .is_some_and(|top| !(top.start..=top.end).contains(&target))
+    {
+        core.loops.pop();
+    }
+    core.pc = target;
+    IssueOutcome::Taken
+}

@@ -1,0 +1,134 @@
+//! How registers and DMEM lie in host memory: lanes outermost, sections innermost.
+//!
+//! One lane of four sections is 16 bytes, a host vector. A pair register is 32
+//! consecutive bytes, a quad and 16 bytes of four sections' DMEM are 64: a host
+//! cache line. Loads and stores therefore copy whole vectors, and arithmetic
+//! needs no shuffles, whatever the operation does with the lanes.
+
+use crate::semantics::scalar::Scalars;
+use cp2_asm::isa::{SCALARS, Scalar};
+use serde::{Deserialize, Serialize};
+
+/// Sections that lie side by side.
+pub(crate) const COLUMNS: usize = 4;
+
+/// One 32-bit lane of [`COLUMNS`] sections.
+pub(crate) type Lane = [u32; COLUMNS];
+
+/// Lanes of a line.
+pub(crate) const LINE_LANES: usize = 4;
+
+/// Bytes of one section's DMEM in a line.
+pub(crate) const LINE_BYTES: usize = 16;
+
+/// Whether a core is one group of full columns and whole lines: what the fast engines work on.
+pub(crate) const fn one_group(sections: usize, dmem_bytes: usize) -> bool {
+    sections == COLUMNS && dmem_bytes.is_multiple_of(LINE_BYTES)
+}
+
+/// Sixteen bytes of DMEM of each of four sections: `[word][section]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C, align(64))]
+pub(crate) struct DmemLine(pub [Lane; LINE_LANES]);
+
+/// Lanes of a register.
+pub(crate) const PAIR: usize = 2;
+
+/// Lanes of the largest register file: 64 registers of two lanes.
+pub(crate) const FILE_LANES: usize = 128;
+
+/// Lanes that a register file has room for: what begins at any of the places that a
+/// byte can name, half a lane from each other, and is a quad at most, is inside.
+pub(crate) const FILE_ROOM: usize = FILE_LANES + LINE_LANES;
+
+/// The registers of four sections: `[register][lane][section]`, and room that nobody uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Lane>", into = "Vec<Lane>")]
+#[repr(C, align(64))]
+pub(crate) struct RegisterFile(pub [Lane; FILE_ROOM]);
+
+impl Default for RegisterFile {
+    fn default() -> Self {
+        Self([Lane::default(); FILE_ROOM])
+    }
+}
+
+impl From<Vec<Lane>> for RegisterFile {
+    fn from(lanes: Vec<Lane>) -> Self {
+        let mut file = Self::default();
+        for (mine, lane) in file.0.iter_mut().zip(lanes).take(FILE_LANES) {
+            *mine = lane;
+        }
+        file
+    }
+}
+
+impl From<RegisterFile> for Vec<Lane> {
+    fn from(file: RegisterFile) -> Self {
+        file.0[..FILE_LANES].to_vec()
+    }
+}
+
+/// The scalars that the sections share, and room that nobody uses: whatever byte names a
+/// scalar, it is inside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<u32>", into = "Vec<u32>")]
+#[repr(C)]
+pub(crate) struct Shared(pub [u32; u8::MAX as usize + 1]);
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self([0; u8::MAX as usize + 1])
+    }
+}
+
+impl From<Vec<u32>> for Shared {
+    fn from(scalars: Vec<u32>) -> Self {
+        let mut shared = Self::default();
+        for (mine, scalar) in shared.0.iter_mut().zip(scalars).take(SCALARS) {
+            *mine = scalar;
+        }
+        shared
+    }
+}
+
+impl From<Shared> for Vec<u32> {
+    fn from(shared: Shared) -> Self {
+        shared.0[..SCALARS].to_vec()
+    }
+}
+
+impl Scalars<u32> for Shared {
+    fn read(&self, register: Scalar) -> u32 {
+        self.0[usize::from(register.0)]
+    }
+
+    fn write(&mut self, register: Scalar, value: u32) {
+        self.0[usize::from(register.0)] = value;
+    }
+}
+
+/// All registers, behind one reference: the first group's scalars are the core's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub(crate) struct RegisterBanks {
+    pub file: RegisterFile,
+    pub scalars: Shared,
+}
+
+/// Four sections' state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SectionGroup {
+    pub registers: Box<RegisterBanks>,
+    pub dmem: Vec<DmemLine>,
+}
+
+impl SectionGroup {
+    /// State of zeros with `bytes` bytes of DMEM per section.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            registers: Box::default(),
+            dmem: vec![DmemLine::default(); bytes.div_ceil(LINE_BYTES)],
+        }
+    }
+}

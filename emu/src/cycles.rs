@@ -1,0 +1,264 @@
+//! The cycles of a kernel between its events, without running it on data.
+//!
+//! A [`Counter`] follows a kernel's words by its control flow ([`cp2_asm::flow`]) and the issue rule of a machine.
+//! Shared scalars and what is known of DMEM at launch (arguments, the program's data) it computes with the
+//! semantics that the engine has; section registers, and what the DMA or the kernel puts into DMEM, are unknown.
+//! Where the way depends on what is unknown there is no count, but an [`Uncounted`] that says where.
+//!
+//! It is as if every awaited event had been posted: no `wait` waits, and no transfer takes a port of DMEM. For
+//! that the counts are exact. Three things make it fast, and change nothing: what of the arguments decided the way is
+//! known, so that arguments which differ in anything else are not followed again; the time of a block is a function of what
+//! is pending when it begins, and is computed once for each; and when a kernel's state at a `wait` comes again, but for
+//! counters that nothing but branches see, the turns that must be the same are not followed.
+
+mod code;
+mod decided;
+mod partial;
+mod repeat;
+mod state;
+
+use crate::core::fault::FaultKind;
+use code::CountedCode;
+use cp2_asm::flow::{Flow, FlowError};
+use cp2_asm::isa::{DecodeError, Scalar, Word};
+use cp2_machine::Machine;
+use decided::CountsByAnswer;
+use repeat::Repeats;
+use state::{Kind, KnownState};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Blocks that are followed at most: some seconds of host time.
+const MOST_BLOCKS: u64 = 50_000_000;
+
+/// Counts that a counter keeps.
+const MOST_KEPT: usize = 4096;
+
+/// Where a kernel meets the outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// `wait` for an event.
+    Wait(u32),
+    /// `signal` of an event.
+    Signal(u32),
+    /// The last result has landed.
+    Stop,
+}
+
+/// What lies between a mark and the one before it, or the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KernelInterval {
+    /// Cycles between the two: from the first cycle behind the word of the mark before, or the first in which a word of the kernel may issue, to the cycle in which the word of this one issues; for [`Mark::Stop`] to the first in which all results have landed.
+    pub cycles: u64,
+    /// Words among them that use CP2's port of DMEM.
+    pub accesses: u64,
+    /// What ends it.
+    pub mark: Mark,
+}
+
+/// Steps that come so often, one turn behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepeatedSteps {
+    /// The steps of a turn.
+    pub steps: Vec<KernelInterval>,
+    /// Turns.
+    pub times: u64,
+}
+
+/// The steps of a kernel from its launch to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// One behind the other.
+    pub stretches: Vec<RepeatedSteps>,
+}
+
+impl Counted {
+    /// All steps, those of every turn.
+    pub fn steps(&self) -> impl Iterator<Item = KernelInterval> + '_ {
+        let turns = |stretch: &RepeatedSteps| 0..stretch.times;
+        let all = self.stretches.iter();
+        all.flat_map(move |s| turns(s).flat_map(|_| s.steps.iter().copied()))
+    }
+
+    /// Cycles of the whole kernel where nothing is waited for.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        // The word of a mark takes a cycle, too; that of `stop` is among the cycles of its step.
+        let own = |step: &KernelInterval| step.cycles + u64::from(step.mark != Mark::Stop);
+        let all = self.stretches.iter();
+        all.map(|s| s.steps.iter().map(own).sum::<u64>() * s.times)
+            .sum()
+    }
+}
+
+/// Why the cycles of a kernel cannot be counted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Uncounted {
+    /// The words have no control flow.
+    #[error(transparent)]
+    Flow(#[from] FlowError),
+    /// Where a branch leads, or how often a loop runs, depends on data that is not known.
+    #[error(
+        "the way from word {pc:#06x} on depends on {register}, whose value is not known before the kernel runs"
+    )]
+    Data {
+        /// Word address of the branch or loop.
+        pc: u32,
+        /// The register that it asks.
+        register: Scalar,
+    },
+    /// The kernel would fault.
+    #[error("word {pc:#06x}: {kind}")]
+    Fault {
+        /// Word address.
+        pc: u32,
+        /// Why.
+        kind: FaultKind,
+    },
+    /// The kernel goes on for too long to be followed.
+    #[error("after {blocks} blocks the kernel is at word {pc:#06x} and has not stopped")]
+    Long {
+        /// Word address.
+        pc: u32,
+        /// Blocks that were followed.
+        blocks: u64,
+    },
+}
+
+/// Counts the cycles of a kernel of a program on a machine, for any arguments.
+#[derive(Debug)]
+pub struct Counter {
+    code: CountedCode,
+    entry: u32,
+    /// Known words of DMEM but for arguments: runs of them from a byte address on.
+    data: Vec<(u32, Vec<u32>)>,
+    /// By the addresses of the block and of the argument words, and how many they are.
+    ways: HashMap<(u32, u32, usize), CountsByAnswer>,
+    kept: usize,
+}
+
+/// The runs of known words.
+fn memory<'a>(
+    data: &'a [(u32, Vec<u32>)],
+    block: (u32, &'a [u32]),
+) -> impl Iterator<Item = (u32, &'a [u32])> {
+    let runs = data.iter().map(|(address, words)| (*address, &words[..]));
+    runs.chain([block])
+}
+
+impl Counter {
+    /// A counter for the kernel that begins at `entry`, where DMEM holds `data` at launch: words, each run from a byte
+    /// address on, the same in every section.
+    ///
+    /// # Errors
+    /// A word is none, or none of the machine, or the flow is not what it should be.
+    pub fn new(
+        words: &[u64],
+        entry: u32,
+        data: Vec<(u32, Vec<u32>)>,
+        machine: &Machine,
+    ) -> Result<Self, Uncounted> {
+        let decode = |(pc, &bits): (usize, &u64)| {
+            Word::decode(bits).map_err(|source: DecodeError| FlowError::Word { pc, source })
+        };
+        let decoded = words.iter().enumerate().map(decode);
+        let decoded: Vec<Word> = decoded.collect::<Result<_, _>>()?;
+        let flow = Flow::of(&decoded, &[entry as usize])?;
+        let code = CountedCode::new(words, &flow, machine)?;
+        Ok(Self {
+            code,
+            entry,
+            data,
+            ways: HashMap::new(),
+            kept: 0,
+        })
+    }
+
+    /// The steps of the kernel on the machine of the counter, launched with the argument block at `arguments`, where DMEM
+    /// holds known words from a byte address on besides its data, the same in every section.
+    ///
+    /// # Errors
+    /// The kernel's way depends on data, or it faults or does not end.
+    pub fn count(
+        &mut self,
+        machine: &Machine,
+        arguments: u32,
+        block: (u32, &[u32]),
+    ) -> Result<Arc<Counted>, Uncounted> {
+        let key = (arguments, block.0, block.1.len());
+        if let Some(counted) = self.ways.get(&key).and_then(|w| w.find(&self.data, block)) {
+            return counted.clone();
+        }
+        let mut state = KnownState::new(machine, self.entry, &self.data, arguments, block);
+        let counted = self.follow(machine, &mut state).map(Arc::new);
+        if self.kept == MOST_KEPT {
+            self.ways.clear();
+            self.kept = 0;
+        }
+        self.kept += 1;
+        let ways = self.ways.entry(key).or_default();
+        ways.keep(std::mem::take(&mut state.alu.decided), counted.clone());
+        counted
+    }
+
+    /// Follows the kernel to its end.
+    fn follow(&mut self, machine: &Machine, state: &mut KnownState) -> Result<Counted, Uncounted> {
+        let mut repeats = Repeats::default();
+        let mut counted = Counted::default();
+        let mut steps: Vec<KernelInterval> = Vec::new();
+        // The first cycle in which the next word may issue, and that behind the last mark.
+        let (mut now, mut since, mut accesses) = (0u64, 0u64, 0u64);
+        let mut pending = self.code.nothing();
+        for blocks in 1..=MOST_BLOCKS {
+            let block = self.code.find_block(state.pc())?;
+            let went = state.run(self.code.block(block), machine)?;
+            let time = self.code.time(block, pending, went.lost);
+            pending = time.pending;
+            accesses += time.accesses;
+            let at = now + time.issued;
+            now = at + 1 + went.lost;
+            let (mark, at) = match went.kind {
+                Kind::Plain => continue,
+                Kind::Wait(event) => (Mark::Wait(event), at),
+                Kind::Signal(event) => (Mark::Signal(event), at),
+                Kind::Stop => (Mark::Stop, at + 1 + time.drain),
+            };
+            steps.push(KernelInterval {
+                cycles: at - since,
+                accesses,
+                mark,
+            });
+            (since, accesses) = (at + 1, 0);
+            match mark {
+                Mark::Stop => {
+                    counted.add(steps, 1);
+                    return Ok(counted);
+                }
+                Mark::Wait(_) => {
+                    if let Some(turn) = repeats.wait(state, pending, steps.len()) {
+                        if turn.times == repeat::ENDLESS {
+                            let pc = state.pc();
+                            return Err(Uncounted::Long { pc, blocks });
+                        }
+                        let period = steps[turn.from..].to_vec();
+                        counted.add(std::mem::take(&mut steps), 1);
+                        counted.add(period, turn.times);
+                    }
+                }
+                Mark::Signal(_) => {}
+            }
+        }
+        Err(Uncounted::Long {
+            pc: state.pc(),
+            blocks: MOST_BLOCKS,
+        })
+    }
+}
+
+impl Counted {
+    fn add(&mut self, steps: Vec<KernelInterval>, times: u64) {
+        if times > 0 && !steps.is_empty() {
+            self.stretches.push(RepeatedSteps { steps, times });
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The blocks of a program: what each does to the scalars, and how long it takes.
+
+use super::Uncounted;
+use crate::core::decoded::decode;
+use crate::core::fault::FaultKind;
+use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp};
+use crate::timing::{Pending, Scoreboard, WordTiming};
+use cp2_asm::flow::Flow;
+use cp2_machine::Machine;
+use std::collections::HashMap;
+
+/// What a word does that concerns the scalars or known DMEM.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Effect {
+    /// Computes.
+    Scalar(ScalarOp),
+    /// Loads scalars, stores, or changes an address register.
+    Memory(MemoryOp),
+}
+
+/// Words that are executed one behind the other.
+#[derive(Debug)]
+pub(super) struct BasicBlock {
+    /// The last word.
+    pub last: u32,
+    pub effects: Vec<Effect>,
+    /// What the last word does to the flow.
+    pub control: Option<ControlOp>,
+    timings: Vec<WordTiming>,
+    accesses: u64,
+}
+
+/// What a block takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Time {
+    /// Cycles until its last word issues.
+    pub issued: u64,
+    /// Cycles behind it until all results have landed.
+    pub drain: u64,
+    pub accesses: u64,
+    /// What is pending behind it.
+    pub pending: u32,
+}
+
+/// The blocks of a program, and the times that are known of them.
+#[derive(Debug)]
+pub(super) struct CountedCode {
+    blocks: Vec<BasicBlock>,
+    starts: HashMap<u32, u32>,
+    /// Scoreboards that were met, seen from the next word.
+    pendings: Vec<Pending>,
+    numbers: HashMap<Pending, u32>,
+    /// By block, what is pending, and cycles lost behind the last word.
+    times: HashMap<(u32, u32, u64), Time>,
+    board: Scoreboard,
+}
+
+impl CountedCode {
+    pub(super) fn new(words: &[u64], flow: &Flow, machine: &Machine) -> Result<Self, Uncounted> {
+        let mut code = Self {
+            blocks: Vec::with_capacity(flow.blocks().len()),
+            starts: HashMap::with_capacity(flow.blocks().len()),
+            pendings: Vec::new(),
+            numbers: HashMap::new(),
+            times: HashMap::new(),
+            board: Scoreboard::default(),
+        };
+        for (number, block) in flow.blocks().iter().enumerate() {
+            let mut made = BasicBlock {
+                last: block.words.end as u32 - 1,
+                effects: Vec::new(),
+                control: None,
+                timings: Vec::with_capacity(block.words.len()),
+                accesses: 0,
+            };
+            for pc in block.words.clone() {
+                let bits = words.get(pc).copied().unwrap_or_default();
+                let decoded = decode(bits, machine);
+                let decoded = decoded.map_err(|kind| Uncounted::Fault {
+                    pc: pc as u32,
+                    kind,
+                })?;
+                made.timings.push(decoded.timing);
+                made.accesses += u64::from(decoded.timing.uses_dmem);
+                match decoded.action {
+                    Action::Nop => {}
+                    Action::Scalar(op) => made.effects.push(Effect::Scalar(op)),
+                    Action::Memory(op) => {
+                        let moves = op.address.mode.updates();
+                        if moves
+                            || !matches!(op.data, Data::Load { .. } | Data::LoadDuplicate { .. })
+                        {
+                            made.effects.push(Effect::Memory(op));
+                        }
+                    }
+                    Action::Control(op) => made.control = Some(op),
+                }
+            }
+            code.starts.insert(block.words.start as u32, number as u32);
+            code.blocks.push(made);
+        }
+        Ok(code)
+    }
+
+    /// The block that begins with the word at `pc`.
+    pub(super) fn find_block(&self, pc: u32) -> Result<u32, Uncounted> {
+        let found = self.starts.get(&pc).copied();
+        found.ok_or(Uncounted::Fault {
+            pc,
+            kind: FaultKind::NoProgram,
+        })
+    }
+
+    pub(super) fn block(&self, number: u32) -> &BasicBlock {
+        &self.blocks[number as usize]
+    }
+
+    /// Nothing pending.
+    pub(super) fn nothing(&mut self) -> u32 {
+        let nothing = Scoreboard::default().relative(0);
+        self.number(nothing)
+    }
+
+    fn number(&mut self, pending: Pending) -> u32 {
+        if let Some(&number) = self.numbers.get(&pending) {
+            return number;
+        }
+        let number = self.pendings.len() as u32;
+        self.pendings.push(pending.clone());
+        self.numbers.insert(pending, number);
+        number
+    }
+
+    /// What a block takes that begins while so much is pending, and behind whose last word so many cycles are lost.
+    pub(super) fn time(&mut self, block: u32, pending: u32, lost: u64) -> Time {
+        let key = (block, pending, lost);
+        if let Some(&time) = self.times.get(&key) {
+            return time;
+        }
+        self.board.resume(&self.pendings[pending as usize], 0);
+        let words = &self.blocks[block as usize];
+        let mut now = 0;
+        for timing in &words.timings {
+            let (at, _) = self.board.earliest(timing, now);
+            self.board.issue(timing, at);
+            now = at + 1;
+        }
+        let accesses = words.accesses;
+        let behind = self.board.relative(now + lost);
+        let time = Time {
+            issued: now.saturating_sub(1),
+            drain: self.board.settled().saturating_sub(now),
+            accesses,
+            pending: self.number(behind),
+        };
+        self.times.insert(key, time);
+        time
+    }
+}

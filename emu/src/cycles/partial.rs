@@ -1,0 +1,121 @@
+//! Numbers of which some are not known, some move from turn to turn, and some come from arguments.
+
+use super::decided::ArgumentDecisions;
+use crate::alu::{Alu, PlainAlu};
+use crate::semantics::elementary::Function;
+
+/// A number that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KnownNumber {
+    pub bits: u32,
+    /// The register whose value when the turn began it differs from by a constant, if that moves from turn to turn.
+    pub moves: Option<u8>,
+    /// The argument word that it differs from by a constant. Without one it is the same for all arguments that give the
+    /// same answers to what was asked of them so far.
+    pub word: Option<u16>,
+}
+
+/// A number, if it is known.
+pub(super) type PartialLane = Option<KnownNumber>;
+
+/// A number that is the same in every turn and for all arguments.
+pub(super) const fn fixed(bits: u32) -> PartialLane {
+    Some(KnownNumber {
+        bits,
+        moves: None,
+        word: None,
+    })
+}
+
+/// Computes with what is known, and notes whether something that moves, or comes from arguments, is used for anything but a sum.
+#[derive(Debug, Default)]
+pub(super) struct Partial {
+    /// So that turns need not be alike.
+    pub odd: bool,
+    /// What of the arguments decides the way.
+    pub decided: ArgumentDecisions,
+}
+
+impl Partial {
+    fn both(
+        &mut self,
+        a: PartialLane,
+        b: PartialLane,
+        f: impl FnOnce(u32, u32) -> u32,
+    ) -> PartialLane {
+        let (a, b) = (a?, b?);
+        self.odd |= a.moves.is_some() || b.moves.is_some();
+        self.decided.exactly(a);
+        self.decided.exactly(b);
+        fixed(f(a.bits, b.bits))
+    }
+}
+
+/// Those of two numbers that are known bit by bit.
+macro_rules! plain {
+    ($($name:ident)*) => {$(
+        fn $name(&mut self, a: PartialLane, b: PartialLane) -> PartialLane {
+            self.both(a, b, |a, b| PlainAlu.$name(a, b))
+        }
+    )*};
+}
+
+impl Alu for Partial {
+    type L = PartialLane;
+
+    fn constant(&mut self, bits: u32) -> PartialLane {
+        fixed(bits)
+    }
+
+    fn iadd(&mut self, a: PartialLane, b: PartialLane) -> PartialLane {
+        let (a, b) = (a?, b?);
+        self.odd |= a.moves.is_some() && b.moves.is_some();
+        if a.word.is_some() {
+            self.decided.exactly(b);
+        }
+        Some(KnownNumber {
+            bits: a.bits.wrapping_add(b.bits),
+            moves: a.moves.or(b.moves),
+            word: a.word.or(b.word),
+        })
+    }
+
+    fn isub(&mut self, a: PartialLane, b: PartialLane) -> PartialLane {
+        let (a, b) = (a?, b?);
+        self.odd |= b.moves.is_some();
+        let word = match (a.word, b.word) {
+            (Some(from), Some(to)) => {
+                self.decided.distance(from, to);
+                None
+            }
+            (word, None) => word,
+            (None, Some(word)) => {
+                self.decided.word(word);
+                None
+            }
+        };
+        Some(KnownNumber {
+            bits: a.bits.wrapping_sub(b.bits),
+            moves: a.moves,
+            word,
+        })
+    }
+
+    plain! { fadd fsub fmul fmin fmax feq flt fle imul imin imax ieq ilt and or xor shl shr sar }
+
+    fn ftoi(&mut self, a: PartialLane) -> PartialLane {
+        self.both(a, a, |a, _| PlainAlu.ftoi(a))
+    }
+
+    fn ftoin(&mut self, a: PartialLane) -> PartialLane {
+        self.both(a, a, |a, _| PlainAlu.ftoin(a))
+    }
+
+    fn itof(&mut self, a: PartialLane) -> PartialLane {
+        self.both(a, a, |a, _| PlainAlu.itof(a))
+    }
+
+    fn elementary(&mut self, function: Function, a: PartialLane) -> PartialLane {
+        self.both(a, a, |a, _| PlainAlu.elementary(function, a))
+    }
+}

@@ -1,0 +1,288 @@
+//! What is known of a kernel while it is followed.
+
+use super::Uncounted;
+use super::code::{BasicBlock, Effect};
+use super::decided::ArgumentDecisions;
+use super::partial::{KnownNumber, Partial, PartialLane, fixed};
+use crate::core::execute::{check_control, control};
+use crate::core::fault::FaultKind;
+use crate::core::loops::advance;
+use crate::core::{ARGUMENTS, Call, Core, HardwareLoop};
+use crate::semantics::action::{Condition, ControlOp, Data, MemoryOp, Source};
+use crate::semantics::address::{Generated, generate};
+use crate::semantics::scalar;
+use crate::timing::penalty;
+use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};
+use cp2_machine::{LANE_BYTES, Machine};
+use std::ops::Range;
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Wait(u32),
+    Signal(u32),
+    Stop,
+}
+
+/// A block that was followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FollowedBlock {
+    pub kind: Kind,
+    /// Cycles lost behind its last word.
+    pub lost: u64,
+}
+
+/// A branch that asked for a number that moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BranchQuestion {
+    pub condition: Condition,
+    pub number: KnownNumber,
+}
+
+/// Registers and DMEM as far as they are known, and the program counter with its stacks.
+#[derive(Debug)]
+pub(super) struct KnownState {
+    core: Core,
+    /// Where the argument words begin in `dmem`.
+    first: usize,
+    pub lanes: [PartialLane; SCALARS],
+    dmem: Vec<Option<u32>>,
+    /// Words of DMEM that are known at first.
+    known: u64,
+    /// How often something known of DMEM was lost: it is never won again.
+    pub lost: u64,
+    pub alu: Partial,
+    pub asked: Vec<BranchQuestion>,
+}
+
+impl KnownState {
+    pub(super) fn new(
+        machine: &Machine,
+        entry: u32,
+        data: &[(u32, Vec<u32>)],
+        arguments: u32,
+        (address, words): (u32, &[u32]),
+    ) -> Self {
+        let mut core = Core::without_dmem(machine);
+        core.launch(entry, arguments);
+        let mut lanes = [None; SCALARS];
+        if let Some(lane) = lanes.get_mut(usize::from(ARGUMENTS.0)) {
+            *lane = fixed(arguments);
+        }
+        let mut dmem = vec![None; machine.cp2.dmem.0 as usize / LANE_BYTES];
+        let data = data.iter().map(|(address, words)| (*address, &words[..]));
+        for (address, words) in data.chain([(address, words)]) {
+            let first = address as usize / LANE_BYTES;
+            for (place, word) in dmem.iter_mut().skip(first).zip(words.iter()) {
+                *place = Some(*word);
+            }
+        }
+        Self {
+            core,
+            first: address as usize / LANE_BYTES,
+            lanes,
+            known: dmem.iter().flatten().count() as u64,
+            dmem,
+            lost: 0,
+            alu: Partial {
+                decided: ArgumentDecisions::new(words),
+                ..Partial::default()
+            },
+            asked: Vec::new(),
+        }
+    }
+
+    pub(super) fn pc(&self) -> u32 {
+        self.core.pc
+    }
+
+    pub(super) fn loops(&self) -> &[HardwareLoop] {
+        &self.core.loops
+    }
+
+    pub(super) fn calls(&self) -> &[Call] {
+        &self.core.calls
+    }
+
+    /// Passes that are left of the outermost loop.
+    pub(super) fn left(&mut self) -> Option<&mut u32> {
+        self.core.loops.first_mut().map(|outer| &mut outer.left)
+    }
+
+    /// Follows a block.
+    pub(super) fn run(
+        &mut self,
+        block: &BasicBlock,
+        machine: &Machine,
+    ) -> Result<FollowedBlock, Uncounted> {
+        for effect in &block.effects {
+            match effect {
+                Effect::Scalar(op) => scalar::execute(&mut self.alu, *op, &mut self.lanes),
+                Effect::Memory(op) => self.access(op),
+            }
+        }
+        self.core.pc = block.last;
+        let Some(op) = block.control else {
+            let outcome = advance(&mut self.core, block.last);
+            return Ok(FollowedBlock {
+                kind: Kind::Plain,
+                lost: penalty(outcome, &machine.cp2).cycles,
+            });
+        };
+        self.ask(op, block.last)?;
+        let fault = |kind: FaultKind| Uncounted::Fault {
+            pc: block.last,
+            kind,
+        };
+        check_control(&self.core, machine, op).map_err(fault)?;
+        let outcome = control(&mut self.core, machine, op).map_err(fault)?;
+        let kind = match op {
+            ControlOp::Wait { event } => Kind::Wait(event),
+            ControlOp::Signal { event } => Kind::Signal(event),
+            ControlOp::Stop => Kind::Stop,
+            ControlOp::Return
+            | ControlOp::Call { .. }
+            | ControlOp::Jump { .. }
+            | ControlOp::Branch { .. }
+            | ControlOp::Loop { .. } => Kind::Plain,
+        };
+        Ok(FollowedBlock {
+            kind,
+            lost: penalty(outcome, &machine.cp2).cycles,
+        })
+    }
+
+    /// Makes sure that the core has what the operation asks for.
+    fn ask(&mut self, op: ControlOp, pc: u32) -> Result<(), Uncounted> {
+        let (register, condition) = match op {
+            ControlOp::Branch { condition, x, .. } => (x, Some(condition)),
+            ControlOp::Loop {
+                count: Source::Register(x),
+                ..
+            } => (x, None),
+            _ => return Ok(()),
+        };
+        let number = self.lane(register);
+        let number = number.ok_or(Uncounted::Data { pc, register })?;
+        if number.moves.is_some() {
+            match condition {
+                Some(condition) => self.asked.push(BranchQuestion { condition, number }),
+                None => self.alu.odd = true,
+            }
+        }
+        self.alu.decided.exactly(number);
+        self.core.set_scalar(register, number.bits);
+        Ok(())
+    }
+
+    fn lane(&self, register: Scalar) -> PartialLane {
+        self.lanes[usize::from(register.0) % SCALARS]
+    }
+
+    fn set(&mut self, register: Scalar, lane: PartialLane) {
+        self.lanes[usize::from(register.0) % SCALARS] = lane;
+    }
+
+    /// An access to DMEM: what it changes of scalars and of what is known.
+    fn access(&mut self, op: &MemoryOp) {
+        let base = Scalar::address(op.address.base);
+        let found = self.address(op);
+        if op.address.mode.updates() {
+            let next = found.and_then(|(generated, own)| {
+                let bits = generated.next?;
+                Some(KnownNumber { bits, ..own })
+            });
+            self.set(base, next);
+        }
+        match op.data {
+            Data::Load { .. } | Data::LoadDuplicate { .. } => {}
+            Data::Store { .. } => {
+                let words = match found {
+                    Some((generated, own)) => {
+                        self.alu.odd |= own.moves.is_some();
+                        let first = generated.address as usize / LANE_BYTES;
+                        let words = first..first + op.bytes as usize / LANE_BYTES;
+                        self.stores(own, generated.address, &words);
+                        words
+                    }
+                    // It may be anywhere; where nothing is known any more there is nothing to lose.
+                    None if self.lost == self.known => 0..0,
+                    None => 0..self.dmem.len(),
+                };
+                let end = words.end.min(self.dmem.len());
+                for place in self.dmem.get_mut(words.start..end).into_iter().flatten() {
+                    self.lost += u64::from(place.take().is_some());
+                }
+            }
+            Data::LoadScalars { first, count } => {
+                for i in 0..count {
+                    let number = found.and_then(|(generated, own)| {
+                        self.alu.odd |= own.moves.is_some();
+                        self.alu.decided.exactly(own);
+                        let at = generated.address as usize / LANE_BYTES + usize::from(i);
+                        let bits = self.dmem.get(at).copied().flatten()?;
+                        let word = at.checked_sub(self.first);
+                        Some(KnownNumber {
+                            bits,
+                            moves: None,
+                            word: word.and_then(|word| self.alu.decided.named(word)),
+                        })
+                    });
+                    self.set(Scalar(first.0 + i), number);
+                }
+            }
+        }
+    }
+
+    /// Something is stored to some words of DMEM: for other arguments to others, where the address comes from them.
+    fn stores(&mut self, own: KnownNumber, address: u32, words: &Range<usize>) {
+        let end = words.end.min(self.dmem.len());
+        let found = self.dmem.get(words.start..end).unwrap_or_default();
+        if found.iter().any(Option::is_some) {
+            self.alu.decided.exactly(own);
+        } else if let Some(word) = own.word {
+            self.alu
+                .decided
+                .stores(word, address, words.len() * LANE_BYTES);
+        }
+    }
+
+    /// The address of an access and of the next, if they are known, and what the address register held.
+    fn address(&mut self, op: &MemoryOp) -> Option<(Generated, KnownNumber)> {
+        let own = Scalar::address(op.address.base);
+        let number = self.lane(own)?;
+        let moves = number.moves;
+        let linear = matches!(
+            op.address.mode,
+            Mode::Offset(_) | Mode::Post(_) | Mode::Step(_)
+        );
+        self.alu.odd |= moves.is_some() && !linear;
+        for reg in op.address.reads().iter() {
+            let scalar = Scalar(reg.0 % SCALARS as u8);
+            if scalar != own {
+                let other = self.lane(scalar)?;
+                self.alu.odd |= other.moves.is_some();
+                let begins = matches!(op.address.mode, Mode::Modulo(_))
+                    && scalar == Scalar::base(op.address.base % Address::MODULO_REGISTERS);
+                match (number.word, other.word) {
+                    // How far from a ring's begin an address is decides whether it comes round.
+                    (Some(at), Some(begin)) if begins => {
+                        self.alu.decided.distance(at, begin);
+                    }
+                    _ => {
+                        self.alu.decided.exactly(other);
+                        if begins {
+                            self.alu.decided.exactly(number);
+                        }
+                    }
+                }
+            }
+        }
+        if matches!(op.address.mode, Mode::Reverse(_)) {
+            self.alu.decided.exactly(number);
+        }
+        let bits = |scalar| self.lane(scalar).map_or(0, |number| number.bits);
+        Some((generate(op.address, op.bytes, bits), number))
+    }
+}

@@ -1,0 +1,326 @@
+//! The fast engine: the reference engine's results, block by block.
+//!
+//! The machine has no cache, so the cycles of a straight-line block are a
+//! function of the block and of what is pending when it is entered. Both are
+//! numbered; a [`TimedBlock`] is a pair of them with everything about time worked out
+//! once. Running a block then is: run its words, add a constant to the clock,
+//! add one to a counter, follow an edge. Counters by word and cause are
+//! expanded from the nodes' counters when somebody asks.
+//!
+//! Whatever is rare is left to the reference engine's step: stops, words that
+//! fault, machines or moments where DMA delays CP2; and waits and signals ([`gates`]),
+//! of which it is known here when they issue.
+//! `docs/engine.md` has the reasons and the measurements.
+
+mod avx;
+mod block;
+mod bodies;
+mod gates;
+mod habits;
+pub(crate) mod portable;
+mod rows;
+mod tally;
+mod text;
+mod timed;
+mod trace;
+mod ways;
+mod wide;
+
+use crate::account::coverage::{Account, EngineTier};
+use crate::core::Core;
+use crate::core::decoded::Decoded;
+use crate::core::execute;
+use crate::core::loops::advance;
+use crate::core::simd::Simd;
+use crate::engines::jit::CodeFrame;
+use crate::timing::{IssueOutcome, Pending, Scoreboard};
+use block::{BlockEnd, TranslatedBlock};
+use cp2_machine::Machine;
+use gates::Gate;
+use std::collections::HashMap;
+use text::LoopEndMap;
+pub(crate) use text::sets_up;
+use timed::{States, TimedBlock, UNKNOWN};
+use trace::WARM;
+
+/// Words below which entering emitted code costs more than it gains.
+const ENTRY: u64 = 8;
+
+/// Words of all nodes kept; programs that need more start afresh now and then.
+const WORDS: usize = 1 << 22;
+
+/// Why [`Fast::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The next word issues beyond the limit.
+    Limit,
+    /// The next word is for the reference engine.
+    Step,
+}
+
+/// Translated blocks and their times.
+#[derive(Debug, Default)]
+pub(crate) struct Fast {
+    ends: Option<LoopEndMap>,
+    blocks: Vec<TranslatedBlock>,
+    /// Whether anything was counted since all counts were zero.
+    counted: bool,
+    /// Counts of a tally: one for each word of every text, and one behind each text.
+    counts: usize,
+    /// Block at a word address.
+    block_at: HashMap<u32, u32>,
+    nodes: Vec<TimedBlock>,
+    /// Words of all nodes, and one for each node.
+    words: usize,
+    /// Node of a word address and an issue state.
+    node_at: HashMap<(u32, u32), u32>,
+    states: States,
+    /// The node the core stands at: it knows the issue state, the scoreboard is stale.
+    at: Option<u32>,
+    scratch: Scoreboard,
+    /// What emitted code works with.
+    frame: Box<CodeFrame>,
+    /// Who ran which words.
+    pub(crate) ran: Account,
+}
+
+impl Fast {
+    /// Whether it is time to start afresh.
+    pub(crate) fn full(&self) -> bool {
+        self.words >= WORDS
+    }
+
+    /// Words that were translated, each as often as it was, and one for each of their blocks.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Blocks that became host code.
+    pub(crate) fn compiled(&self) -> usize {
+        self.frame.compiled()
+    }
+
+    /// Whether nothing was translated.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Forgets where the core stands and what ran, but not what was translated.
+    pub(crate) fn uncount(&mut self) {
+        self.at = None;
+        if !std::mem::take(&mut self.counted) {
+            return;
+        }
+        self.nodes.iter_mut().for_each(TimedBlock::uncount);
+    }
+
+    /// Makes `board` the scoreboard again, for others to work with.
+    pub(crate) fn leave(&mut self, board: &mut Scoreboard, now: u64) {
+        if let Some(pending) = self.pending() {
+            board.resume(pending, now);
+            self.at = None;
+        }
+    }
+
+    /// Others have run a word, inside so many loops.
+    pub(crate) fn stepped(&mut self, word: &Decoded, loops: usize) {
+        self.ran.word(word, EngineTier::Step, loops);
+    }
+
+    /// The issue state, where the scoreboard is stale.
+    pub(crate) fn pending(&self) -> Option<&Pending> {
+        let at = self.at?;
+        Some(self.states.pending(self.nodes[at as usize].state))
+    }
+
+    /// Runs words whose issue cycle is at most `limit`, as far as it can.
+    /// Nothing but words may delay a word meanwhile. Blocks that run often become
+    /// host code where `simd` allows it.
+    pub(crate) fn run(
+        &mut self,
+        core: &mut Core,
+        machine: &Machine,
+        board: &Scoreboard,
+        now: &mut u64,
+        limit: u64,
+        simd: Simd,
+    ) -> Pause {
+        self.frame.simd = simd;
+        self.counted = true;
+        let emit = simd != Simd::None;
+        let mut at = match self.at {
+            Some(at) => at,
+            None => {
+                let state = self.states.number(board.relative(*now));
+                self.node(core, machine, state, None)
+            }
+        };
+        let pause = loop {
+            let node = &mut self.nodes[at as usize];
+            let in_time = limit.checked_sub(*now + node.last);
+            let Some(slack) = in_time.filter(|_| node.runs(core, machine)) else {
+                let (next, pause) = self.part(core, machine, now, at, limit);
+                at = next;
+                match pause {
+                    Some(pause) => break pause,
+                    None => continue,
+                }
+            };
+            let (backs, ends) = passes(core, node, at, slack);
+            let times = backs + u64::from(ends);
+            let Some(mut guest) = core.guest() else {
+                break Pause::Step;
+            };
+            let emitted = if emit && times.saturating_mul(node.len.into()) >= ENTRY {
+                let block = &mut self.blocks[node.block as usize];
+                block.emitted(&mut guest, &mut self.frame, times, &mut self.ran)
+            } else {
+                None
+            };
+            let by = emitted.map_or(EngineTier::Portable, |_| EngineTier::Emitted);
+            let (whole, done) = match emitted {
+                Some(ran) => ran,
+                None => portable::run(node.steps(), &mut guest, times),
+            };
+            if Account::KEPT {
+                let block = &self.blocks[node.block as usize];
+                let rest = if whole < times {
+                    block.words_before(done)
+                } else {
+                    0
+                };
+                let loops = core.loops.len();
+                self.ran.block(block.words(), whole, rest, by, loops);
+            }
+            if backs > 0 {
+                let backs = whole.min(backs);
+                let back = &mut node.edges[IssueOutcome::LoopBack as usize];
+                back.count += backs;
+                *now += backs * back.cycles;
+                if let Some(top) = core.loops.last_mut() {
+                    top.left -= backs as u32;
+                }
+            }
+            if whole < times {
+                let (next, aside) = self.stop(core, machine, now, at, done);
+                at = next;
+                if aside {
+                    continue;
+                }
+                break Pause::Step;
+            }
+            if !ends {
+                continue;
+            }
+            core.pc = node.end;
+            let outcome = match node.needs.end {
+                BlockEnd::Falls => {
+                    core.pc += 1;
+                    IssueOutcome::Next
+                }
+                BlockEnd::Body => advance(core, core.pc),
+                // What could fault has been asked before.
+                BlockEnd::Control(op) => {
+                    execute::control(core, machine, op).unwrap_or(IssueOutcome::Next)
+                }
+            };
+            let edge = &mut node.edges[outcome as usize];
+            edge.count += 1;
+            *now += edge.cycles;
+            let warm = edge.count == WARM && !node.settled;
+            let from = at;
+            // Asked for first, and apart from the edges: where to go on then hangs on a
+            // branch that the host predicts, not on what the block has computed.
+            at = if node.usual.outcome == outcome && node.usual.pc == core.pc {
+                node.usual.next
+            } else if edge.pc == core.pc && edge.next != UNKNOWN {
+                edge.next
+            } else {
+                self.follow(core, machine, at, outcome)
+            };
+            if warm {
+                self.extend(core, machine, from);
+            }
+        };
+        self.at = Some(at);
+        pause
+    }
+
+    /// The node where the core is, in an issue state. `inside`: a block this is
+    /// in, and after how many of its words.
+    fn node(
+        &mut self,
+        core: &Core,
+        machine: &Machine,
+        state: u32,
+        inside: Option<(u32, usize)>,
+    ) -> u32 {
+        let pc = core.pc;
+        if let Some(node) = self.node_at.get(&(pc, state)) {
+            return *node;
+        }
+        let block = match self.block_at.get(&pc) {
+            Some(block) => *block,
+            None => {
+                let ends = self.ends.get_or_insert_with(|| LoopEndMap::find(core));
+                let suffix =
+                    inside.and_then(|(block, words)| self.blocks[block as usize].suffix(words));
+                let block = suffix
+                    .unwrap_or_else(|| TranslatedBlock::translate(core, machine, ends, None, pc));
+                self.keep(pc, block)
+            }
+        };
+        let number = self.nodes.len() as u32;
+        let mut node = self.make((pc, state), block, machine);
+        if node.len == 0 {
+            node.gate = Gate::find(core, machine, state, &self.states, &mut self.scratch);
+        }
+        self.nodes.push(node);
+        self.node_at.insert((pc, state), number);
+        number
+    }
+
+    /// The number of a new block, the one at `pc` from now on.
+    fn keep(&mut self, pc: u32, mut block: TranslatedBlock) -> u32 {
+        if block.is_whole() {
+            block.counts = self.counts;
+            self.counts += block.words().len() + 1;
+        }
+        let number = self.blocks.len() as u32;
+        self.blocks.push(block);
+        self.block_at.insert(pc, number);
+        number
+    }
+
+    /// A block entered at a word in a state; it counts as room taken.
+    fn make(&mut self, entry: (u32, u32), block: u32, machine: &Machine) -> TimedBlock {
+        let block = (block, &self.blocks[block as usize]);
+        let node = TimedBlock::new(entry, block, &self.states, &mut self.scratch, machine);
+        self.words += 1 + node.len as usize;
+        node
+    }
+}
+
+/// How often the block runs and comes back to its start in the same state, and
+/// whether it runs once more and leads on, as long as each pass's last word issues
+/// within `slack` cycles of the first pass's. Where nobody knows yet it leads on at once.
+#[inline]
+fn passes(core: &Core, node: &TimedBlock, at: u32, slack: u64) -> (u64, bool) {
+    let back = &node.edges[IssueOutcome::LoopBack as usize];
+    if node.needs.end != BlockEnd::Body || back.next != at {
+        return (0, true);
+    }
+    let outer = core.callers_loops();
+    match core.loops[outer..].last() {
+        Some(top) if top.end == node.end && top.start == node.pc && top.left > 1 => {
+            let most = u64::from(top.left - 1);
+            // The division is not free, and seldom needed.
+            if most.saturating_mul(back.cycles) <= slack {
+                (most, true)
+            } else {
+                (most.min(slack / back.cycles + 1), false)
+            }
+        }
+        _ => (0, true),
+    }
+}

@@ -1,0 +1,356 @@
+//! What runs a word, by what its memory slot asks for.
+
+use super::avx::{Avx, LaneHost, WordBody, WordFunction};
+use super::portable::WordCall;
+use super::rows::Operands;
+use super::wide::Wide;
+use crate::alu::PlainAlu;
+use crate::core::Guest;
+use crate::core::layout::{DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared};
+use crate::semantics::action::{Data, ScalarOp, Source};
+use crate::semantics::scalar::Binary;
+use crate::semantics::{arith, scalar};
+use cp2_asm::isa::{Mode, Op, SCALARS, Scalar};
+use std::marker::PhantomData;
+
+// Addressing modes, as parameters of the functions below.
+pub(super) const OFFSET: u8 = 0;
+pub(super) const POST: u8 = 1;
+pub(super) const STEP: u8 = 2;
+pub(super) const MODULO: u8 = 3;
+pub(super) const REVERSE: u8 = 4;
+
+/// A word with a memory operation.
+#[derive(Clone, Copy)]
+pub(super) struct MemoryWord {
+    pub mode: Mode,
+    pub data: Data,
+    /// Whether what is loaded may arrive before the arithmetic.
+    pub early: bool,
+    pub host: Option<Avx>,
+}
+
+impl MemoryWord {
+    /// What runs it.
+    pub(super) fn run(self) -> WordFunction {
+        match self.mode {
+            Mode::Offset(_) => self.by::<OFFSET>(),
+            Mode::Post(_) => self.by::<POST>(),
+            Mode::Step(_) => self.by::<STEP>(),
+            Mode::Modulo(_) => self.by::<MODULO>(),
+            Mode::Reverse(_) => self.by::<REVERSE>(),
+        }
+    }
+
+    fn by<const MODE: u8>(self) -> WordFunction {
+        const QUAD: usize = LINE_LANES;
+        match (self.data, self.early) {
+            (Data::Load { count: 1, .. }, true) => {
+                self.select_body::<IndependentLoad<MODE, PAIR, PAIR>>()
+            }
+            (Data::Load { .. }, true) => self.select_body::<IndependentLoad<MODE, QUAD, QUAD>>(),
+            (Data::LoadDuplicate { .. }, true) => {
+                self.select_body::<IndependentLoad<MODE, PAIR, QUAD>>()
+            }
+            (Data::Load { count: 1, .. }, false) => {
+                self.select_body::<OperandLoad<MODE, PAIR, PAIR>>()
+            }
+            (Data::Load { .. }, false) => self.select_body::<OperandLoad<MODE, QUAD, QUAD>>(),
+            (Data::LoadDuplicate { .. }, false) => {
+                self.select_body::<OperandLoad<MODE, PAIR, QUAD>>()
+            }
+            (Data::Store { count: 1, .. }, _) => self.select_body::<Store<MODE, PAIR>>(),
+            (Data::Store { .. }, _) => self.select_body::<Store<MODE, QUAD>>(),
+            (Data::LoadScalars { .. }, _) => {
+                WordFunction::select_host::<LoadScalars<MODE>>(self.host)
+            }
+        }
+    }
+
+    fn select_body<B: PairedMemoryOperation>(self) -> WordFunction {
+        WordFunction::select_host::<SingleMemoryOperation<B>>(self.host)
+    }
+}
+
+/// A memory operation beside arithmetic.
+trait PairedMemoryOperation {
+    /// Whether the arithmetic may come after all of it.
+    const BEFORE: bool;
+
+    /// Runs it, and `compute` where arithmetic belongs; false, and nothing done,
+    /// where it would fault.
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool;
+}
+
+/// A memory operation and whatever arithmetic.
+struct SingleMemoryOperation<B>(PhantomData<B>);
+
+impl<B: PairedMemoryOperation> WordBody for SingleMemoryOperation<B> {
+    const THEN_COMPUTES: bool = B::BEFORE;
+
+    #[inline(always)]
+    fn run<H: LaneHost>(host: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
+        B::run(step, guest, |guest| {
+            if !B::BEFORE {
+                step.compute_on(host, guest);
+            }
+        })
+    }
+}
+
+/// `WORDS` words of every section's DMEM at `address`, where there are such.
+#[inline(always)]
+fn words<const WORDS: usize>(dmem: &mut [DmemLine], address: u32) -> Option<&mut [Lane; WORDS]> {
+    // Rotated, an unaligned address is a large number.
+    let index = address.rotate_right((WORDS * 4).trailing_zeros()) as usize;
+    let line = dmem.get_mut(index / (LINE_LANES / WORDS))?;
+    let first = index % (LINE_LANES / WORDS) * WORDS;
+    line.0[first..].first_chunk_mut()
+}
+
+/// Writes `WORDS` words to `LANES` lanes, again and again.
+#[inline(always)]
+fn arrive<const WORDS: usize, const LANES: usize>(
+    step: &WordCall,
+    file: &mut RegisterFile,
+    words: &[Lane; WORDS],
+) {
+    for part in step.row.lanes_mut::<LANES>(file).chunks_exact_mut(WORDS) {
+        part.copy_from_slice(words);
+    }
+}
+
+/// What a load finds, where there is such DMEM; the address register moves on.
+#[inline(always)]
+fn fetch<'a, const MODE: u8, const WORDS: usize>(
+    step: &WordCall,
+    dmem: &'a mut [DmemLine],
+    scalars: &mut Shared,
+) -> Option<&'a [Lane; WORDS]> {
+    let at = step.generate::<MODE>(scalars, WORDS as u32 * 4);
+    let value = words::<WORDS>(dmem, at.address)?;
+    step.update(scalars, at.next);
+    Some(value)
+}
+
+/// A load of registers that the arithmetic does not touch.
+struct IndependentLoad<const MODE: u8, const WORDS: usize, const LANES: usize>;
+
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperation
+    for IndependentLoad<MODE, WORDS, LANES>
+{
+    const BEFORE: bool = true;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, &mut guest.registers.scalars)
+        else {
+            return false;
+        };
+        arrive::<WORDS, LANES>(step, &mut guest.registers.file, value);
+        compute(guest);
+        true
+    }
+}
+
+/// A load of registers that the arithmetic reads.
+struct OperandLoad<const MODE: u8, const WORDS: usize, const LANES: usize>;
+
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperation
+    for OperandLoad<MODE, WORDS, LANES>
+{
+    const BEFORE: bool = false;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, &mut guest.registers.scalars)
+        else {
+            return false;
+        };
+        let value = *value;
+        compute(guest);
+        arrive::<WORDS, LANES>(step, &mut guest.registers.file, &value);
+        true
+    }
+}
+
+/// A store of `WORDS` lanes.
+struct Store<const MODE: u8, const WORDS: usize>;
+
+impl<const MODE: u8, const WORDS: usize> PairedMemoryOperation for Store<MODE, WORDS> {
+    const BEFORE: bool = true;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let at = step.generate::<MODE>(&guest.registers.scalars, WORDS as u32 * 4);
+        let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
+            return false;
+        };
+        words.copy_from_slice(step.row.lanes::<WORDS>(&guest.registers.file));
+        step.update(&mut guest.registers.scalars, at.next);
+        compute(guest);
+        true
+    }
+}
+
+/// A load of shared scalars from section 0.
+struct LoadScalars<const MODE: u8>;
+
+impl<const MODE: u8> WordBody for LoadScalars<MODE> {
+    const THEN_COMPUTES: bool = true;
+
+    #[inline(always)]
+    fn run<H: LaneHost>(_: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
+        let at = step.generate::<MODE>(&guest.registers.scalars, step.bytes);
+        let address = at.address as usize;
+        let Some(line) = guest.dmem.get(address / 16) else {
+            return false;
+        };
+        // A power of two.
+        if at.address & (step.bytes - 1) != 0 {
+            return false;
+        }
+        for i in 0..usize::from(step.count) {
+            let word = line.0[(address / 4 + i) % LINE_LANES][0];
+            guest.registers.scalars.0[(usize::from(step.first) + i) % SCALARS] = word;
+        }
+        step.update(&mut guest.registers.scalars, at.next);
+        true
+    }
+}
+
+/// What runs a word with an operation on scalars that `step` describes, and
+/// arithmetic where it computes.
+pub(super) fn scalar(op: ScalarOp, computes: bool, host: Option<Avx>) -> WordFunction {
+    if computes {
+        function::<true>(op, host)
+    } else {
+        function::<false>(op, host)
+    }
+}
+
+fn function<const COMPUTES: bool>(op: ScalarOp, host: Option<Avx>) -> WordFunction {
+    let constant = |source| matches!(source, Source::Constant(_));
+    macro_rules! functions {
+        ($($name:ident)*) => {
+            match op {
+                ScalarOp::Move { y, .. } if constant(y) => WordFunction::select_host::<Set<COMPUTES>>(host),
+                ScalarOp::Move { .. } => WordFunction::select_host::<Copy<COMPUTES>>(host),
+                ScalarOp::High { .. } => WordFunction::select_host::<High<COMPUTES>>(host),
+                $(ScalarOp::Binary { function: Binary::$name, z, .. } => {
+                    if constant(z) {
+                        WordFunction::select_host::<functions::$name<true, COMPUTES>>(host)
+                    } else {
+                        WordFunction::select_host::<functions::$name<false, COMPUTES>>(host)
+                    }
+                })*
+            }
+        };
+    }
+    functions!(Add Sub Mul And Or Shl Shr Sar)
+}
+
+/// One body for an operation on scalars: its operands are those of the step.
+macro_rules! operates {
+    ($name:ident<$($parameter:ident),*>, |$step:ident| $op:expr) => {
+        pub(super) struct $name<$(const $parameter: bool),*>;
+
+        impl<$(const $parameter: bool),*> WordBody for $name<$($parameter),*> {
+            const THEN_COMPUTES: bool = COMPUTES;
+
+            #[inline(always)]
+            fn run<H: LaneHost>(_: H, $step: &WordCall, guest: &mut Guest<'_>) -> bool {
+                scalar::execute(&mut PlainAlu, $op, &mut guest.registers.scalars);
+                true
+            }
+        }
+    };
+}
+
+operates!(Set<COMPUTES>, |step| ScalarOp::Move {
+    x: Scalar(step.first),
+    y: Source::Constant(step.amount as u32),
+});
+operates!(Copy<COMPUTES>, |step| ScalarOp::Move {
+    x: Scalar(step.first),
+    y: Source::Register(Scalar(step.base)),
+});
+operates!(High<COMPUTES>, |step| ScalarOp::High {
+    x: Scalar(step.first),
+    value: step.amount as u32,
+});
+
+mod functions {
+    use super::*;
+
+    macro_rules! binary {
+        ($($name:ident)*) => {
+            $(operates!($name<CONSTANT, COMPUTES>, |step| ScalarOp::Binary {
+                function: Binary::$name,
+                x: Scalar(step.first),
+                y: Source::Register(Scalar(step.base)),
+                z: if CONSTANT {
+                    Source::Constant(step.amount as u32)
+                } else {
+                    Source::Register(Scalar(step.step))
+                },
+            });)*
+        };
+    }
+    binary!(Add Sub Mul And Or Shl Shr Sar);
+}
+
+/// What runs a branch that a block goes on behind.
+pub(super) fn guard(computes: bool, host: Option<Avx>) -> WordFunction {
+    if computes {
+        WordFunction::select_host::<Guard<true>>(host)
+    } else {
+        WordFunction::select_host::<Guard<false>>(host)
+    }
+}
+
+struct Guard<const COMPUTES: bool>;
+
+impl<const COMPUTES: bool> WordBody for Guard<COMPUTES> {
+    const THEN_COMPUTES: bool = COMPUTES;
+
+    #[inline(always)]
+    fn run<H: LaneHost>(_: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
+        let value = guest.registers.scalars.0[usize::from(step.tested().0)];
+        step.goes_on(value)
+    }
+}
+
+/// One body for every operation of the arithmetic slot.
+macro_rules! computes {
+    ($($op:ident)*) => {
+        mod ops {
+            $(pub(super) struct $op;)*
+        }
+
+        $(impl WordBody for ops::$op {
+            const THEN_COMPUTES: bool = false;
+
+            #[inline(always)]
+            fn run<H: LaneHost>(host: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
+                let operands = &mut Operands {
+                    file: &mut guest.registers.file,
+                    rows: &step.rows,
+                    second: step.second,
+                    host,
+                };
+                arith::perform(&mut Wide(host), Op::$op, &step.inst, operands);
+                true
+            }
+        })*
+
+        /// What runs the arithmetic of a word.
+        pub(super) fn compute(op: Op, host: Option<Avx>) -> WordFunction {
+            match op {
+                $(Op::$op => WordFunction::select_host::<ops::$op>(host),)*
+            }
+        }
+    };
+}
+
+cp2_asm::for_each_op!(computes);

@@ -1,0 +1,327 @@
+//! The portable tier: one function per word, chosen when the word is translated.
+//!
+//! Nothing is decoded at run time. Vectors of four sections are the `wide`
+//! crate's, with a fallback where there are none; each function is compiled a
+//! second time for hosts with AVX2.
+
+use super::avx::{self, Avx, LaneHost, WordFunction};
+use super::bodies::{self, MODULO, OFFSET, POST, STEP};
+use super::rows::RegisterRow;
+use crate::core::Guest;
+use crate::core::decoded::Decoded;
+use crate::core::layout::Shared;
+use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
+use crate::semantics::address::{Generated, generate};
+use cp2_asm::isa::{Address, Inst, Kind, Mode, Scalar};
+
+/// A word ready to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WordCall {
+    run: WordFunction,
+    /// Runs the word's arithmetic, which never faults, and goes on.
+    compute: WordFunction,
+    /// The host that both are for.
+    host: Option<Avx>,
+    pub(super) inst: Inst,
+    /// Where the operands of the arithmetic begin.
+    pub(super) rows: [RegisterRow; 5],
+    /// Where the second of them does, apart from the others: compilers would find
+    /// the places of two results together, as vectors, which takes longer.
+    pub(super) second: RegisterRow,
+    /// Constant of the addressing mode, an offset or an increment, or of an
+    /// operation on scalars.
+    pub(super) amount: i32,
+    /// Bytes accessed per section; bits that a guard tests.
+    pub(super) bytes: u32,
+    /// Address register, the scalar tested, or the first operand of an operation on scalars.
+    pub(super) base: u8,
+    /// The scalar that is the step, or the second operand of an operation on scalars.
+    pub(super) step: u8,
+    /// The register loaded or stored.
+    pub(super) row: RegisterRow,
+    /// First scalar written.
+    pub(super) first: u8,
+    /// Scalars loaded.
+    pub(super) count: u8,
+    /// Whether it is a branch that a block goes on behind.
+    pub guard: bool,
+    /// Whether the bits that a guard tests are zero where the block goes on.
+    zero: bool,
+    /// Which word of its text it is.
+    pub word: u32,
+    /// Guards before it in its text.
+    pub guards: u32,
+}
+
+/// Runs `steps` so many times, up to the first that does not; returns how many
+/// times all of them ran, and how many did after that.
+pub(crate) fn run(steps: &[WordCall], guest: &mut Guest<'_>, times: u64) -> (u64, usize) {
+    for whole in 0..times {
+        let done = once(steps, guest);
+        if done < steps.len() {
+            return (whole, done);
+        }
+    }
+    (times, 0)
+}
+
+const FIRST_ADDRESS: Scalar = Scalar::address(0);
+const FIRST_STEP: Scalar = Scalar::step(0);
+
+/// Steps that may call one another, should a compiler not make that jumps.
+const DEPTH: usize = 128;
+
+/// Runs `steps` up to the first that does not; returns how many ran.
+#[inline]
+pub(crate) fn once(steps: &[WordCall], guest: &mut Guest<'_>) -> usize {
+    let mut done = 0;
+    for some in steps.chunks(DEPTH) {
+        let left = some
+            .first()
+            .map_or(0, |step| avx::start(step.run, step.host, some, guest));
+        done += some.len() - left;
+        if left > 0 {
+            break;
+        }
+    }
+    done
+}
+
+impl WordCall {
+    /// Chooses what runs a word, for this host. It is a text's word `at`, behind
+    /// so many guards.
+    pub(crate) fn new(word: &Decoded, at: usize, guards: usize) -> Self {
+        Self {
+            word: at as u32,
+            guards: guards as u32,
+            ..Self::on(word, Avx::find())
+        }
+    }
+
+    fn on(word: &Decoded, host: Option<Avx>) -> Self {
+        let compute = bodies::compute(word.word.arith.op, host);
+        let rows = rows(&word.word.arith);
+        let mut step = Self {
+            run: compute,
+            compute,
+            host,
+            inst: word.word.arith,
+            second: rows[1],
+            rows,
+            amount: 0,
+            bytes: 1,
+            base: 0,
+            step: 0,
+            row: RegisterRow::default(),
+            first: 0,
+            count: 0,
+            guard: word.expect.is_some(),
+            zero: false,
+            word: 0,
+            guards: 0,
+        };
+        match word.action {
+            Action::Memory(op) => {
+                let (arith, mem) = (&word.word.arith, &word.word.mem);
+                let early = ((arith.reads() | arith.writes()) & mem.writes()).is_empty();
+                step.access(op);
+                let access = bodies::MemoryWord {
+                    mode: op.address.mode,
+                    data: op.data,
+                    early,
+                    host,
+                };
+                step.run = access.run();
+            }
+            Action::Scalar(op) => {
+                step.operate(op);
+                step.run = bodies::scalar(op, word.computes, host);
+            }
+            Action::Control(op) => {
+                // What else a control operation decides is the engine's business.
+                if let (Some(taken), ControlOp::Branch { condition, x, .. }) = (word.expect, op) {
+                    let (bits, zero) = condition.bits();
+                    (step.base, step.bytes, step.zero) = (x.0, bits, zero == taken);
+                    step.run = bodies::guard(word.computes, host);
+                }
+            }
+            Action::Nop => {}
+        }
+        step
+    }
+
+    fn access(&mut self, op: MemoryOp) {
+        let Address { base, mode } = op.address;
+        (self.base, self.bytes) = (base, op.bytes);
+        match op.data {
+            Data::Load { first, .. }
+            | Data::LoadDuplicate { first }
+            | Data::Store { first, .. } => self.row = RegisterRow::from_pair(first),
+            Data::LoadScalars { first, count } => (self.first, self.count) = (first.0, count),
+        }
+        match mode {
+            Mode::Offset(amount) | Mode::Post(amount) => self.amount = amount,
+            Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => {
+                self.step = Scalar::step(step).0;
+            }
+        }
+    }
+
+    fn operate(&mut self, op: ScalarOp) {
+        let mut operand = |place: fn(&mut Self) -> &mut u8, source| match source {
+            Source::Register(register) => *place(self) = register.0,
+            Source::Constant(value) => self.amount = value as i32,
+        };
+        let x = match op {
+            ScalarOp::Move { x, y } => {
+                operand(|step| &mut step.base, y);
+                x
+            }
+            ScalarOp::High { x, value } => {
+                operand(|step| &mut step.base, Source::Constant(value));
+                x
+            }
+            ScalarOp::Binary { x, y, z, .. } => {
+                operand(|step| &mut step.base, y);
+                operand(|step| &mut step.step, z);
+                x
+            }
+        };
+        self.first = x.0;
+    }
+
+    /// Runs the word's arithmetic alone.
+    #[inline(always)]
+    pub(crate) fn compute(&self, guest: &mut Guest<'_>) {
+        avx::start(self.compute, self.host, std::slice::from_ref(self), guest);
+    }
+
+    /// The same, on the host that it is for.
+    #[inline(always)]
+    pub(super) fn compute_on(&self, host: impl LaneHost, guest: &mut Guest<'_>) {
+        let host = host.avx().map(avx::Lanes::host);
+        avx::start(self.compute, host, std::slice::from_ref(self), guest);
+    }
+
+    /// What runs the word, and all after it.
+    #[inline(always)]
+    pub(super) fn runs(&self) -> WordFunction {
+        self.run
+    }
+
+    /// What runs the word's arithmetic, and all words after it.
+    #[inline(always)]
+    pub(super) fn computes(&self) -> WordFunction {
+        self.compute
+    }
+
+    /// The scalar that a guard tests.
+    #[inline(always)]
+    pub(crate) fn tested(&self) -> Scalar {
+        Scalar(self.base)
+    }
+
+    /// Whether a guard lets the block go on where the scalar has this value.
+    #[inline(always)]
+    pub(crate) fn goes_on(&self, value: u32) -> bool {
+        (value & self.bytes == 0) == self.zero
+    }
+
+    /// Gives the address register its next value.
+    #[inline(always)]
+    pub(super) fn update(&self, scalars: &mut Shared, next: Option<u32>) {
+        if let Some(next) = next {
+            scalars.0[usize::from(self.base)] = next;
+        }
+    }
+
+    /// Address of the access and next value of the address register.
+    #[inline(always)]
+    pub(super) fn generate<const MODE: u8>(&self, scalars: &Shared, bytes: u32) -> Generated {
+        let mode = match MODE {
+            OFFSET => Mode::Offset(self.amount),
+            POST => Mode::Post(self.amount),
+            STEP => Mode::Step(0),
+            MODULO => Mode::Modulo(0),
+            _ => Mode::Reverse(0),
+        };
+        // The first registers of their kinds stand for those of the word, so that
+        // which is which is known when this is compiled.
+        let read = |scalar: Scalar| {
+            let base = usize::from(self.base);
+            let place = match scalar {
+                FIRST_ADDRESS => base,
+                FIRST_STEP => usize::from(self.step),
+                other => usize::from(other.0) + base % usize::from(Address::MODULO_REGISTERS),
+            };
+            scalars.0[place % scalars.0.len()]
+        };
+        generate(Address { base: 0, mode }, bytes, read)
+    }
+}
+
+/// Where the operands of an arithmetic operation begin.
+fn rows(inst: &Inst) -> [RegisterRow; 5] {
+    let mut rows = [RegisterRow::default(); 5];
+    let operands = inst.row().form.operands().iter();
+    let registers = operands.filter_map(|operand| match operand.kind {
+        Kind::Pair => Some(RegisterRow::from_pair as fn(u8) -> RegisterRow),
+        Kind::Quad => Some(RegisterRow::from_quad as fn(u8) -> RegisterRow),
+        _ => None,
+    });
+    for ((row, of), register) in rows.iter_mut().zip(registers).zip(inst.r) {
+        *row = of(register);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::decoded::decode;
+    use crate::core::layout::{DmemLine, RegisterBanks, RegisterFile};
+    use cp2_asm::testing::any_word_on;
+    use cp2_machine::Machine;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// The functions for hosts with AVX2 and those for others, on bits of every
+        /// kind: NaNs, infinities, zeros.
+        #[test]
+        fn both_forms_of_a_word_do_the_same(
+            word in any_word_on(Machine::builtin("vm7").unwrap().cp2.extensions),
+            values in prop::collection::vec(
+                prop_oneof![
+                    any::<u32>(),
+                    (0u32..8).prop_map(|i| (i << 30) | [0, 0x3f80_0000, 0x7f80_0000, 0x7fa0_1234][i as usize % 4]),
+                    any::<f32>().prop_map(f32::to_bits),
+                ],
+                16,
+            ),
+            step in 0u32..64,
+        ) {
+            let machine = Machine::builtin("vm7").unwrap();
+            let (Ok(word), Some(avx)) = (decode(word.encode(), &machine), Avx::find()) else {
+                return Ok(());
+            };
+            let some = |i: usize| values[(i * 7 + i / 16) % values.len()];
+            let run = |host| {
+                let lane = |i| std::array::from_fn(|s| some(4 * i + s));
+                let mut registers = RegisterBanks {
+                    file: RegisterFile(std::array::from_fn(lane)),
+                    scalars: Shared(std::array::from_fn(|i| 8 * step + 8 * (i as u32 % 4))),
+                };
+                let mut dmem = vec![DmemLine([[some(3), some(5), some(8), some(2)]; 4]); 64];
+                let done = {
+                    let mut guest = Guest { registers: &mut registers, dmem: &mut dmem };
+                    let step = WordCall::on(&word, host);
+                    once(&[step], &mut guest)
+                };
+                (done, registers, dmem)
+            };
+            prop_assert_eq!(run(None), run(Some(avx)));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The register file, as the operands of a word see it.
+
+use super::avx::LaneHost;
+use super::wide::{Four, floats};
+use crate::core::layout::{COLUMNS, FILE_LANES, Lane, PAIR, RegisterFile};
+use crate::semantics::arith::Registers;
+use bytemuck::{cast_slice, cast_slice_mut};
+use cp2_asm::isa::Inst;
+
+/// The register file, as a word's operands see it, on a host.
+pub(super) struct Operands<'a, H> {
+    pub file: &'a mut RegisterFile,
+    /// Where each operand begins.
+    pub rows: &'a [RegisterRow; 5],
+    pub second: RegisterRow,
+    pub host: H,
+}
+
+impl<H> Operands<'_, H> {
+    /// The lanes of an operand.
+    #[inline(always)]
+    fn lanes<const N: usize>(&self, operand: usize) -> &[Lane] {
+        if operand == 1 {
+            self.second.lanes::<N>(self.file)
+        } else {
+            self.rows[operand].lanes::<N>(self.file)
+        }
+    }
+}
+
+impl<H: LaneHost> Registers<Four> for Operands<'_, H> {
+    #[inline(always)]
+    fn read(&self, reg: u8, lane: u8) -> Four {
+        let lanes = RegisterRow::from_pair(reg).lanes::<PAIR>(self.file);
+        Four::new(lanes[usize::from(lane) % PAIR])
+    }
+
+    #[inline(always)]
+    fn write(&mut self, reg: u8, lane: u8, value: Four) {
+        let lanes = RegisterRow::from_pair(reg).lanes_mut::<PAIR>(self.file);
+        lanes[usize::from(lane) % PAIR] = value.lane();
+    }
+
+    #[inline(always)]
+    fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
+        let lanes = self.lanes::<N>(operand);
+        // A butterfly's last factor is wanted with its lanes exchanged, too: a host exchanges the
+        // halves of what it has loaded at once in less time than it loads them again.
+        match (self.host.avx(), lanes.first_chunk()) {
+            (Some(avx), Some(two)) if operand == 4 && N == PAIR => {
+                let two = avx.load(two);
+                return std::array::from_fn(|i| Four::new(two[i % PAIR]));
+            }
+            _ => {}
+        }
+        std::array::from_fn(|i| Four::new(lanes[i]))
+    }
+
+    #[inline(always)]
+    fn replace<const N: usize>(&mut self, _: &Inst, operand: usize, value: [Four; N]) {
+        let lanes = if operand == 1 {
+            self.second.lanes_mut::<N>(self.file)
+        } else {
+            self.rows[operand].lanes_mut::<N>(self.file)
+        };
+        for (to, i) in lanes.chunks_exact_mut(PAIR).zip((0..N).step_by(PAIR)) {
+            let two = [value[i], value[(i + 1) % N]];
+            match (self.host.avx(), to.first_chunk_mut()) {
+                (Some(avx), Some(to)) => avx.store(to, floats(two)),
+                _ => to.copy_from_slice(&two.map(Four::lane)),
+            }
+        }
+    }
+}
+
+/// A row of the register file, where a register's lanes begin: twice its number,
+/// which a host multiplies by eight as it forms an address. Whatever the byte, a
+/// quad from there on is inside a [`RegisterFile`], and compilers know it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RegisterRow(u8);
+
+impl RegisterRow {
+    /// Of a pair register.
+    pub(super) fn from_pair(register: u8) -> Self {
+        Self((usize::from(register) * PAIR % FILE_LANES * 2) as u8)
+    }
+
+    /// Of a quad register.
+    pub(super) fn from_quad(register: u8) -> Self {
+        Self::from_pair(register.wrapping_mul(2))
+    }
+
+    /// The first word of the row.
+    #[inline(always)]
+    fn word(self) -> usize {
+        usize::from(self.0) * (COLUMNS / 2)
+    }
+
+    /// So many lanes from there on.
+    #[inline(always)]
+    pub(super) fn lanes<const N: usize>(self, file: &RegisterFile) -> &[Lane] {
+        lanes::<N>(file, self.word())
+    }
+
+    /// The same, to be replaced.
+    #[inline(always)]
+    pub(super) fn lanes_mut<const N: usize>(self, file: &mut RegisterFile) -> &mut [Lane] {
+        lanes_mut::<N>(file, self.word())
+    }
+}
+
+#[inline(always)]
+fn lanes<const N: usize>(file: &RegisterFile, word: usize) -> &[Lane] {
+    cast_slice(&file.0.as_flattened()[word..word + N * COLUMNS])
+}
+
+#[inline(always)]
+fn lanes_mut<const N: usize>(file: &mut RegisterFile, word: usize) -> &mut [Lane] {
+    cast_slice_mut(&mut file.0.as_flattened_mut()[word..word + N * COLUMNS])
+}

@@ -1,0 +1,303 @@
+//! What a block consists of: words in the order in which they usually run.
+
+use super::block::BlockEnd;
+use super::habits::{Certainty, Habits};
+use super::portable::WordCall;
+use crate::account::work::Work;
+use crate::core::decoded::{Decoded, decode};
+use crate::core::{Core, HardwareLoop};
+use crate::semantics::action::{Action, ControlOp};
+use cp2_asm::isa::{Inst, Op, Slot, Word};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// Words of the longest block.
+const LONGEST: usize = 1024;
+
+/// Words of the longest block outside loops. It runs once at a time whatever its length, and each moment at
+/// which something else interrupts it makes another block of what is left of it.
+const STRAIGHT: usize = 128;
+
+/// Sums of work are kept of every so many words.
+const SUMMED: usize = 32;
+
+/// Words of a block that goes on behind one more branch, or repeats itself.
+const TRACE: usize = 96;
+
+/// The words of a block; none where the first one is not for a block.
+#[derive(Debug, Default)]
+pub(super) struct TraceWords {
+    pub words: Vec<Decoded>,
+    /// Those of them that do something, ready to run.
+    pub steps: Arc<[WordCall]>,
+    /// Where they are.
+    pub places: Vec<WordPosition>,
+    /// What the words before every [`SUMMED`]th do, once each.
+    sums: Vec<Work>,
+    /// The turns that words before the last one take, in order.
+    pub turns: Vec<TakenJump>,
+    /// First and last target of the jumps outside calls.
+    pub targets: Option<(u32, u32)>,
+}
+
+/// Where a word is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordPosition {
+    pub pc: u32,
+    /// Whether the block turns behind it.
+    pub turns: bool,
+    /// Steps before it.
+    pub steps: u32,
+    /// Where the function that it belongs to comes back to, where a word before
+    /// it calls that.
+    pub back: Option<u32>,
+}
+
+/// A jump, call or return inside a block, or a branch that is usually taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenJump {
+    pub word: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Jump,
+    /// To a function that comes back to this address.
+    Call(u32),
+    /// From the function that this word called.
+    Return(usize),
+}
+
+/// Program memory as the translator sees it.
+#[derive(Debug, Default)]
+pub(crate) struct LoopEndMap {
+    /// The words at which a hardware loop's body may end.
+    ends: Vec<bool>,
+    /// First and last word of the bodies of the loops in program memory.
+    bodies: Vec<(u32, u32)>,
+}
+
+impl LoopEndMap {
+    /// Finds the words at which a hardware loop's body may end: those of the
+    /// loops in program memory, and of the loops that run.
+    pub(crate) fn find(core: &Core) -> Self {
+        let mut found = Self {
+            ends: vec![false; core.program.len()],
+            bodies: Vec::new(),
+        };
+        for (pc, bits) in core.loaded.loaded_prefix(&core.program).iter().enumerate() {
+            // Few words begin loops: the others are not decoded.
+            let may = Op::of(Slot::Mem, Slot::Mem.bits_of(*bits)).is_some_and(loops);
+            if may
+                && core.loaded.is(pc)
+                && let Ok(word) = Word::decode(*bits)
+                && let Some(words) = body(&word.mem)
+            {
+                found.mark(pc + words);
+                found.bodies.push((pc as u32 + 1, (pc + words) as u32));
+            }
+        }
+        for running in &core.loops {
+            found.mark(running.end as usize);
+        }
+        found
+    }
+
+    fn mark(&mut self, pc: usize) {
+        if let Some(end) = self.ends.get_mut(pc) {
+            *end = true;
+        }
+    }
+
+    /// Words of the longest block that begins at `pc`.
+    fn longest(&self, pc: u32) -> usize {
+        let holds = |(first, last): &(u32, u32)| (*first..=*last).contains(&pc);
+        match self.bodies.iter().any(holds) {
+            true => LONGEST,
+            false => STRAIGHT,
+        }
+    }
+
+    /// Whether the word at `target` is in every loop's body that holds the one at `pc`.
+    fn stays(&self, pc: u32, target: u32) -> bool {
+        let leaves = |(first, last): &(u32, u32)| {
+            let holds = |word: u32| (*first..=*last).contains(&word);
+            holds(pc) && !holds(target)
+        };
+        !self.bodies.iter().any(leaves)
+    }
+}
+
+/// Whether a running loop is one that program memory sets up as it is.
+pub(crate) fn sets_up(core: &Core, running: &HardwareLoop) -> bool {
+    let pc = running.start.wrapping_sub(1) as usize;
+    let word = core.program.get(pc).filter(|_| core.loaded.is(pc));
+    let word = word.and_then(|bits| Word::decode(*bits).ok());
+    word.and_then(|word| body(&word.mem))
+        .is_some_and(|words| pc + words == running.end as usize)
+}
+
+/// Whether an operation begins a hardware loop.
+fn loops(op: Op) -> bool {
+    matches!(op, Op::LoopI | Op::LoopX)
+}
+
+/// Length of the loop body that follows.
+fn body(inst: &Inst) -> Option<usize> {
+    loops(inst.op).then_some(usize::from(inst.target))
+}
+
+impl TraceWords {
+    /// Follows the words from `pc` on, behind branches the way that is their
+    /// habit; also what comes behind them.
+    pub(super) fn follow(
+        core: &Core,
+        machine: &Machine,
+        ends: &LoopEndMap,
+        habits: Option<&Habits>,
+        mut pc: u32,
+    ) -> (Self, BlockEnd) {
+        let mut text = Self::default();
+        let longest = ends.longest(pc);
+        let mut certainty = Certainty::default();
+        let mut open = None;
+        let end = loop {
+            let at = pc as usize;
+            if text.words.len() == longest || !core.loaded.is(at) {
+                break BlockEnd::Falls;
+            }
+            let Ok(word) = decode(core.program[at], machine) else {
+                break BlockEnd::Falls;
+            };
+            let control = match word.action {
+                Action::Control(op) => Some(op),
+                _ => None,
+            };
+            use ControlOp as C;
+            if matches!(control, Some(C::Stop | C::Wait { .. } | C::Signal { .. })) {
+                break BlockEnd::Falls;
+            }
+            let index = text.words.len();
+            let more = habits.is_some() && index < TRACE;
+            let new = |target| !text.places.iter().any(|place| place.pc == target);
+            let goes = match control {
+                Some(C::Jump { target }) => more || target != pc && new(target),
+                _ => false,
+            };
+            text.words.push(word);
+            text.places.push(WordPosition {
+                pc,
+                turns: false,
+                steps: 0,
+                back: open.map(|(_, back)| back),
+            });
+            let mut turn = |kind| text.turns.push(TakenJump { word: index, kind });
+            match (control, open) {
+                (Some(C::Jump { target }), _) if goes => {
+                    turn(Kind::Jump);
+                    pc = target;
+                }
+                (Some(C::Call { target }), None) => {
+                    turn(Kind::Call(pc + 1));
+                    open = Some((index, pc + 1));
+                    pc = target;
+                }
+                (Some(C::Return), Some((call, back))) => {
+                    turn(Kind::Return(call));
+                    open = None;
+                    pc = back;
+                }
+                (Some(op @ C::Branch { target, .. }), _) if more && !ends.ends[at] => {
+                    let usual = habits.and_then(|habits| habits.usual(pc));
+                    let usual = usual.filter(|usual| certainty.after(usual));
+                    let Some(usual) = usual else {
+                        break BlockEnd::Control(op);
+                    };
+                    if usual.taken && open.is_none() && !ends.stays(pc, target) {
+                        break BlockEnd::Control(op);
+                    }
+                    text.words[index].expect = Some(usual.taken);
+                    if usual.taken {
+                        turn(Kind::Jump);
+                    }
+                    pc = if usual.taken { target } else { pc + 1 };
+                }
+                (Some(op), _) => break BlockEnd::Control(op),
+                (None, _) if ends.ends[at] => break BlockEnd::Body,
+                (None, _) => pc += 1,
+            }
+        };
+        let end = text.cut(open.map(|(call, _)| call)).unwrap_or(end);
+        text.settle();
+        (text, end)
+    }
+
+    /// Gives to the engine what is not followed to a word behind it: a call that
+    /// does not come back here (`open`), or whatever turn or guard is last.
+    fn cut(&mut self, open: Option<usize>) -> Option<BlockEnd> {
+        let last = self.words.len().checked_sub(1)?;
+        let turn = self.turns.last().filter(|turn| turn.word == last);
+        let cut = match (open, turn.map(|turn| turn.kind)) {
+            (Some(call), _) | (None, Some(Kind::Return(call))) => call,
+            (None, Some(_)) => last,
+            (None, None) if self.words[last].expect.is_some() => last,
+            (None, None) => return None,
+        };
+        self.words.truncate(cut + 1);
+        self.places.truncate(cut + 1);
+        self.turns.retain(|turn| turn.word < cut);
+        let word = self.words.last_mut()?;
+        word.expect = None;
+        match word.action {
+            Action::Control(op) => Some(BlockEnd::Control(op)),
+            _ => None,
+        }
+    }
+
+    /// What the words before one do, once each.
+    pub(super) fn work(&self, word: usize) -> Work {
+        let whole = word / SUMMED;
+        let mut sum = self.sums.get(whole).copied().unwrap_or_default();
+        let rest = &self.words[whole * SUMMED..word];
+        rest.iter().for_each(|word| sum.issued(&word.amount));
+        sum
+    }
+
+    /// Works out what running the block needs to know of its turns and guards.
+    fn settle(&mut self) {
+        let mut sum = Work::default();
+        for some in self.words.chunks(SUMMED) {
+            self.sums.push(sum);
+            some.iter().for_each(|word| sum.issued(&word.amount));
+        }
+        self.sums.push(sum);
+        for turn in &self.turns {
+            self.places[turn.word].turns = true;
+            let word = &mut self.words[turn.word];
+            if word.expect.is_none() {
+                // Nothing is left to do.
+                word.action = Action::Nop;
+            }
+            if turn.kind == Kind::Jump && self.places[turn.word].back.is_none() {
+                let target = self.places[turn.word + 1].pc;
+                let (first, last) = self.targets.unwrap_or((target, target));
+                self.targets = Some((first.min(target), last.max(target)));
+            }
+        }
+        let (mut steps, mut guards) = (Vec::new(), 0);
+        for (i, (place, word)) in self.places.iter_mut().zip(&self.words).enumerate() {
+            place.steps = steps.len() as u32;
+            let acts = match word.action {
+                Action::Memory(_) | Action::Scalar(_) => true,
+                // What a branch decides at the end is the engine's business.
+                Action::Control(_) | Action::Nop => word.expect.is_some(),
+            };
+            if acts || word.computes {
+                steps.push(WordCall::new(word, i, guards));
+            }
+            guards += usize::from(word.expect.is_some());
+        }
+        self.steps = steps.into();
+    }
+}

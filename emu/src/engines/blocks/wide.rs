@@ -1,0 +1,306 @@
+//! One lane of four sections as one value, for the portable tier.
+
+use super::avx::LaneHost;
+use crate::alu::{Alu, NAN, PlainAlu};
+use crate::core::layout::Lane;
+use crate::semantics::elementary::Function;
+use bytemuck::cast;
+use wide::{CmpEq, CmpLe, CmpLt, f32x4, i32x4, u32x4};
+
+/// A lane of four sections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Four {
+    bits: u32x4,
+    /// Whether a NaN may still have other bits than [`NAN`]. Known when the
+    /// operation is compiled: the result of float arithmetic, and nothing else.
+    raw: bool,
+}
+
+impl Four {
+    #[inline(always)]
+    pub(super) fn new(bits: impl bytemuck::Pod) -> Self {
+        Self {
+            bits: cast_lane(bits),
+            raw: false,
+        }
+    }
+
+    /// As they are stored.
+    #[inline(always)]
+    pub(super) fn lane(self) -> Lane {
+        self.bits.to_array()
+    }
+
+    #[inline(always)]
+    fn raw(value: f32x4) -> Self {
+        Self {
+            bits: cast(value),
+            raw: true,
+        }
+    }
+
+    #[inline(always)]
+    fn float(self) -> f32x4 {
+        cast(self.bits)
+    }
+
+    /// The bits, every NaN made the canonical one.
+    #[inline(always)]
+    fn bits(self) -> u32x4 {
+        if self.raw {
+            choose(cast(self.float().is_nan()), u32x4::new([NAN; 4]), self.bits)
+        } else {
+            self.bits
+        }
+    }
+
+    #[inline(always)]
+    fn signed(self) -> i32x4 {
+        cast(self.bits())
+    }
+
+    /// Lane by lane, as [`PlainAlu`] does it.
+    #[inline(always)]
+    fn map(self, f: impl Fn(u32) -> u32) -> Self {
+        Self::new(self.bits().to_array().map(f))
+    }
+
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(u32, u32) -> u32) -> Self {
+        let (a, b) = (self.bits().to_array(), other.bits().to_array());
+        Self::new(std::array::from_fn::<u32, 4, _>(|i| f(a[i], b[i])))
+    }
+}
+
+#[inline(always)]
+fn cast_lane(bits: impl bytemuck::Pod) -> u32x4 {
+    cast(bits)
+}
+
+/// `a` where `mask` has ones, else `b`.
+#[inline(always)]
+fn choose(mask: u32x4, a: u32x4, b: u32x4) -> u32x4 {
+    b ^ ((a ^ b) & mask)
+}
+
+/// Lanes of four sections at once.
+///
+/// Float arithmetic leaves NaNs as the host makes them: whatever consumes such
+/// a result either only asks whether it is a NaN (arithmetic, comparisons,
+/// conversions) or goes through [`Four::bits`] first, and what is written goes
+/// through [`Alu::finish`].
+pub(super) struct Wide<H>(pub H);
+
+/// Two lanes as floats.
+#[inline(always)]
+pub(super) fn floats([a, b]: [Four; 2]) -> [f32x4; 2] {
+    [a.float(), b.float()]
+}
+
+impl<H: LaneHost> Alu for Wide<H> {
+    type L = Four;
+
+    #[inline(always)]
+    fn constant(&mut self, bits: u32) -> Four {
+        Four::new([bits; 4])
+    }
+
+    /// One test for all lanes: NaNs are rare.
+    #[inline(always)]
+    fn finish<const N: usize>(&mut self, lanes: [Four; N]) -> [Four; N] {
+        // Below, two and two lanes are all there are.
+        const { assert!(N <= 4) };
+        if !lanes.iter().any(|lane| lane.raw) {
+            return lanes;
+        }
+        if let (Some(avx), true) = (self.0.avx(), lanes.iter().all(|lane| lane.raw)) {
+            let two = |i: usize| floats([lanes[i % N], lanes[(i + 1) % N]]);
+            let (mut low, mut high) = (two(0), two(2));
+            if avx.any_nan(low, high) {
+                let nan = cast([NAN; 4]);
+                (low, high) = (avx.canonical(low, nan), avx.canonical(high, nan));
+            }
+            let finished = [low[0], low[1], high[0], high[1]];
+            return std::array::from_fn(|i| Four::new(finished[i % 4]));
+        }
+        let raw = lanes.iter().filter(|lane| lane.raw);
+        let sum = raw.map(|lane| lane.float()).reduce(|a, b| a + b);
+        // Any NaN makes the sum one; infinities may, which costs time only.
+        let some = sum.is_some_and(|sum| sum.is_nan().any());
+        if some {
+            lanes.map(|lane| Four::new(lane.bits()))
+        } else {
+            lanes
+        }
+    }
+
+    #[inline(always)]
+    fn fadd(&mut self, a: Four, b: Four) -> Four {
+        Four::raw(a.float() + b.float())
+    }
+
+    #[inline(always)]
+    fn fsub(&mut self, a: Four, b: Four) -> Four {
+        Four::raw(a.float() - b.float())
+    }
+
+    #[inline(always)]
+    fn fmul(&mut self, a: Four, b: Four) -> Four {
+        Four::raw(a.float() * b.float())
+    }
+
+    #[inline(always)]
+    fn add_two(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx.add(floats(a), floats(b)).map(Four::raw),
+            None => [self.fadd(a[0], b[0]), self.fadd(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn sub_two(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx.sub(floats(a), floats(b)).map(Four::raw),
+            None => [self.fsub(a[0], b[0]), self.fsub(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn mul_two(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx.mul(floats(a), floats(b)).map(Four::raw),
+            None => [self.fmul(a[0], b[0]), self.fmul(a[1], b[1])],
+        }
+    }
+
+    /// The sum of `a` and `-b` is the difference.
+    #[inline(always)]
+    fn add_sub(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx
+                .add(floats(a), avx.negate(floats(b), true))
+                .map(Four::raw),
+            None => [self.fadd(a[0], b[0]), self.fsub(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn sub_add(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx
+                .add(floats(a), avx.negate(floats(b), false))
+                .map(Four::raw),
+            None => [self.fsub(a[0], b[0]), self.fadd(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn fmin(&mut self, a: Four, b: Four) -> Four {
+        a.zip(b, |a, b| PlainAlu.fmin(a, b))
+    }
+
+    #[inline(always)]
+    fn fmax(&mut self, a: Four, b: Four) -> Four {
+        a.zip(b, |a, b| PlainAlu.fmax(a, b))
+    }
+
+    #[inline(always)]
+    fn feq(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.float().cmp_eq(b.float()))
+    }
+
+    #[inline(always)]
+    fn flt(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.float().cmp_lt(b.float()))
+    }
+
+    #[inline(always)]
+    fn fle(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.float().cmp_le(b.float()))
+    }
+
+    #[inline(always)]
+    fn ftoi(&mut self, a: Four) -> Four {
+        a.map(|a| PlainAlu.ftoi(a))
+    }
+
+    #[inline(always)]
+    fn ftoin(&mut self, a: Four) -> Four {
+        a.map(|a| PlainAlu.ftoin(a))
+    }
+
+    #[inline(always)]
+    fn itof(&mut self, a: Four) -> Four {
+        Four::new(f32x4::from_i32x4(a.signed()))
+    }
+
+    #[inline(always)]
+    fn iadd(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits() + b.bits())
+    }
+
+    #[inline(always)]
+    fn isub(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits() - b.bits())
+    }
+
+    #[inline(always)]
+    fn imul(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits() * b.bits())
+    }
+
+    #[inline(always)]
+    fn imin(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.signed().min(b.signed()))
+    }
+
+    #[inline(always)]
+    fn imax(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.signed().max(b.signed()))
+    }
+
+    #[inline(always)]
+    fn ieq(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits().cmp_eq(b.bits()))
+    }
+
+    #[inline(always)]
+    fn ilt(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.signed().cmp_lt(b.signed()))
+    }
+
+    #[inline(always)]
+    fn and(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits() & b.bits())
+    }
+
+    #[inline(always)]
+    fn or(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits() | b.bits())
+    }
+
+    #[inline(always)]
+    fn xor(&mut self, a: Four, b: Four) -> Four {
+        Four::new(a.bits() ^ b.bits())
+    }
+
+    #[inline(always)]
+    fn shl(&mut self, a: Four, b: Four) -> Four {
+        a.zip(b, |a, b| PlainAlu.shl(a, b))
+    }
+
+    #[inline(always)]
+    fn shr(&mut self, a: Four, b: Four) -> Four {
+        a.zip(b, |a, b| PlainAlu.shr(a, b))
+    }
+
+    #[inline(always)]
+    fn sar(&mut self, a: Four, b: Four) -> Four {
+        a.zip(b, |a, b| PlainAlu.sar(a, b))
+    }
+
+    #[inline(always)]
+    fn elementary(&mut self, function: Function, a: Four) -> Four {
+        a.map(|a| PlainAlu.elementary(function, a))
+    }
+}

@@ -1,0 +1,330 @@
+//! The hot tier: blocks of guest words as host code (x86-64 with AVX-512, or AVX2 and FMA).
+//!
+//! ```text
+//! words -> steps   registers become values, addresses a root and an offset
+//!       -> build   values become vector instructions, operations on pairs two at a time
+//!       -> lower   instructions become code, values are given host registers
+//! ```
+//!
+//! All address checks of a segment stand before its first word. Where one fails
+//! nothing of the segment has happened, and the caller runs its words one by one
+//! until the word that faults.
+
+mod asm;
+mod build;
+mod candidates;
+mod carry;
+mod cost;
+mod executable;
+mod form;
+mod frame;
+mod function;
+mod ir;
+mod lower;
+mod pairs;
+mod partners;
+mod places;
+mod registers;
+mod retime;
+mod rounds;
+mod rows;
+mod scalars;
+mod select;
+mod sequences;
+mod steps;
+mod sums;
+mod vectors;
+#[cfg(any(test, feature = "testing"))]
+mod verify;
+mod walks;
+
+pub(crate) use frame::CodeFrame;
+
+use crate::core::Guest;
+use crate::core::decoded::Decoded;
+use crate::core::layout::{LINE_BYTES, Shared};
+use crate::core::simd::Simd;
+use crate::semantics::action::{Action, ControlOp};
+use asm::Asm;
+use executable::Executable;
+use form::CodeForm;
+use function::Link;
+
+/// Parts a block may have: more are not worth the code.
+const PARTS: usize = 64;
+
+/// Words of the shortest chain that is worth a call.
+const SHORTEST: u64 = 3;
+
+/// A stretch of a block.
+#[derive(Clone, Copy, Debug)]
+enum BlockPart {
+    /// Entry and words of a function.
+    Code(usize, u64),
+    /// A word that another tier runs.
+    Word(usize),
+}
+
+/// Runs word `i` of a block by other means; false where it would fault.
+pub(crate) type FallbackRunner<'a> = &'a mut dyn FnMut(usize, &mut Guest<'_>) -> bool;
+
+/// The code of a block.
+#[derive(Debug)]
+pub(crate) struct BlockCode {
+    executable: Executable,
+    parts: Vec<BlockPart>,
+    looping: bool,
+    /// Whether it was compiled for ordinary circular buffers: where it does
+    /// nothing, code that assumes nothing may still run.
+    assumes: bool,
+    dmem_bytes: usize,
+    /// How often it did nothing.
+    misses: u32,
+    /// Passes at a time that it was made for.
+    passes: u64,
+}
+
+/// The forms to choose from.
+fn forms(simd: Simd) -> &'static [CodeForm] {
+    match simd {
+        Simd::None => &[],
+        Simd::Avx2 => &[CodeForm::Avx2],
+        Simd::Avx512 => &[CodeForm::Wide, CodeForm::Narrow],
+    }
+}
+
+/// Passes after which a block is worth compiling: a word costs about as much as
+/// so many of its executions by the portable tier. Tests want both tiers soon.
+const WORTH: u64 = if cfg!(test) { 2 } else { 256 };
+
+/// Blocks of one processor that are compiled: each has pages of its own, and a
+/// system gives a process so many mappings only.
+const BLOCKS: usize = 2048;
+
+/// After doing nothing so often, a block goes elsewhere for good.
+const MISSES: u32 = 16;
+
+/// What this tier knows of a block.
+#[derive(Debug, Default)]
+pub(crate) enum Tier {
+    /// It has not run.
+    #[default]
+    Cold,
+    /// It has run so many passes elsewhere, and so many of them at a time.
+    Warm {
+        all: u64,
+        most: u64,
+    },
+    Hot(Box<BlockCode>),
+    /// It is not for this tier.
+    Refused,
+}
+
+impl Tier {
+    /// Runs the block of `words` as [`BlockCode::run`] does; `None` and nothing done
+    /// where that is not for this tier, or not yet, or where a word will fault.
+    pub(crate) fn run(
+        &mut self,
+        words: &[Decoded],
+        looping: bool,
+        guest: &mut Guest<'_>,
+        frame: &mut CodeFrame,
+        passes: u64,
+        elsewhere: FallbackRunner<'_>,
+    ) -> Option<u64> {
+        let bytes = u32::try_from(guest.dmem.len() * LINE_BYTES).ok()?;
+        let before = match self {
+            Self::Hot(code) => {
+                let done = code.run(guest, frame, passes, elsewhere);
+                if done > 0 {
+                    return Some(done);
+                }
+                if words[0].expect.is_some() {
+                    // The block is left at once.
+                    return None;
+                }
+                // A fault, or a buffer that is out of the ordinary.
+                code.misses += 1;
+                if code.assumes {
+                    **code = compile(words, looping, bytes, None, forms(frame.simd), code.passes)?;
+                } else if code.misses > MISSES {
+                    *self = Self::Refused;
+                }
+                return None;
+            }
+            Self::Refused => return None,
+            Self::Cold => (0, 0),
+            Self::Warm { all, most } => (*all, *most),
+        };
+        let all = before.0.saturating_add(passes);
+        let most = before.1.max(passes);
+        if all < WORTH || frame.compiled >= BLOCKS {
+            *self = Self::Warm { all, most };
+            return None;
+        }
+        let code = compile(
+            words,
+            looping,
+            bytes,
+            Some(&guest.registers.scalars),
+            forms(frame.simd),
+            most,
+        );
+        frame.compiled += usize::from(code.is_some());
+        *self = code.map_or(Self::Refused, |code| Self::Hot(Box::new(code)));
+        match self {
+            Self::Hot(code) => Some(code.run(guest, frame, passes, elsewhere)).filter(|n| *n > 0),
+            _ => None,
+        }
+    }
+}
+
+/// Compiles a block, each segment in the cheapest of `forms`, all of which the
+/// host must have; `looping` where it is the whole body of a loop. `None` where
+/// a word is not for this tier. It will run `passes` at a time, more or less.
+///
+/// With the scalars that it is about to run with, the code of a loop may do
+/// nothing at all where circular buffers are less ordinary: [`BlockCode::assumes`].
+fn compile(
+    words: &[Decoded],
+    looping: bool,
+    dmem_bytes: u32,
+    assume: Option<&Shared>,
+    forms: &[CodeForm],
+    passes: u64,
+) -> Option<BlockCode> {
+    let mut asm = Asm::new();
+    let mut assumes = false;
+    let mut parts = Vec::new();
+    let (mut chain, mut first, mut at) = (Vec::new(), 0, 0);
+    let mut whole = false;
+    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
+        let alone = looping && at == 0 && words[0].expect.is_none();
+        let assume = assume.filter(|_| alone);
+        let Some(steps) = steps::steps(rest, dmem_bytes, assume) else {
+            parts.extend(call(&mut asm, &chain, first, at)?);
+            chain.clear();
+            parts.push(BlockPart::Word(at));
+            at += 1;
+            first = at;
+            let elsewhere = parts.iter().filter(|p| matches!(p, BlockPart::Word(_)));
+            if parts.len() > PARTS || 4 * elsewhere.count() > 2 + words.len() {
+                return None;
+            }
+            continue;
+        };
+        let taken = steps.steps.len();
+        whole = alone && taken == words.len();
+        chain.extend(guard(&words[at]));
+        assumes |= !steps.enter.is_empty();
+        let candidates = candidates::candidates(&steps, whole, forms);
+        let segment = candidates
+            .into_iter()
+            .min_by_key(|segment| cost::total(segment, passes))?;
+        chain.push(Link::Segment(Box::new(segment), taken as u32));
+        at += taken;
+    }
+    match chain.as_slice() {
+        [Link::Segment(segment, words)] if whole => {
+            let entry = function::repeated(&mut asm, segment).ok()?;
+            parts.push(BlockPart::Code(entry, u64::from(*words)));
+        }
+        _ => parts.extend(call(&mut asm, &chain, first, at)?),
+    }
+    let code = asm.finish().ok()?;
+    #[cfg(any(test, feature = "testing"))]
+    verify::assert(&code, &entries(&parts), dmem_bytes);
+    // SAFETY: these are the bytes that `function` has emitted, whole.
+    #[allow(
+        unsafe_code,
+        reason = "the emitter keeps the contract; tests prove it of every block"
+    )]
+    let executable = unsafe { Executable::new(&code) }?;
+    Some(BlockCode {
+        executable,
+        looping: whole,
+        parts,
+        assumes,
+        dmem_bytes: dmem_bytes as usize,
+        misses: 0,
+        passes,
+    })
+}
+
+/// Where the functions of the parts begin.
+#[cfg(any(test, feature = "testing"))]
+fn entries(parts: &[BlockPart]) -> Vec<usize> {
+    let entry = |part: &BlockPart| match part {
+        BlockPart::Code(entry, _) => Some(*entry),
+        BlockPart::Word(_) => None,
+    };
+    parts.iter().filter_map(entry).collect()
+}
+
+/// What tests the branch of a word that a block goes on behind.
+fn guard(word: &Decoded) -> Option<Link> {
+    let (Some(taken), Action::Control(ControlOp::Branch { condition, x, .. })) =
+        (word.expect, word.action)
+    else {
+        return None;
+    };
+    let (bits, zero) = condition.bits();
+    Some(Link::Guard {
+        scalar: x.0,
+        bits,
+        zero: zero == taken,
+    })
+}
+
+/// A call of the links as one function; calls of the words from `first` to
+/// `end`, which they consist of, where that is not worth it.
+fn call(asm: &mut Asm, links: &[Link], first: usize, end: usize) -> Option<Vec<BlockPart>> {
+    let words = (end - first) as u64;
+    if words < SHORTEST {
+        return Some((first..end).map(BlockPart::Word).collect());
+    }
+    let entry = function::chain(asm, links).ok()?;
+    Some(vec![BlockPart::Code(entry, words)])
+}
+
+impl BlockCode {
+    /// Runs the block `passes` times; returns how many words were completed:
+    /// fewer than all where one of the next part's words will fault.
+    pub(crate) fn run(
+        &self,
+        guest: &mut Guest<'_>,
+        frame: &mut CodeFrame,
+        passes: u64,
+        elsewhere: FallbackRunner<'_>,
+    ) -> u64 {
+        #[allow(unsafe_code, reason = "see the contract")]
+        let call = |guest: &mut Guest<'_>, frame: &mut CodeFrame, entry, passes| {
+            // SAFETY: parts name entries of functions in their own code, compiled for so much DMEM,
+            // in a form that `compile` was given because the host has it.
+            unsafe {
+                self.executable
+                    .run(entry, self.dmem_bytes, guest, frame, passes)
+            }
+        };
+        if let ([BlockPart::Code(entry, words)], true) = (self.parts.as_slice(), self.looping) {
+            return words * call(guest, frame, *entry, passes);
+        }
+        let mut done = 0;
+        for _ in 0..passes {
+            for part in &self.parts {
+                let (words, all) = match *part {
+                    BlockPart::Code(entry, words) => (call(guest, frame, entry, 1), words),
+                    BlockPart::Word(i) => (u64::from(elsewhere(i, guest)), 1),
+                };
+                done += words;
+                if words < all {
+                    return done;
+                }
+            }
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,364 @@
+//! Second pass: words become vector instructions, two operations on pairs in one where that is legal.
+//!
+//! Registers are values by now, so that a later operation may stand beside an
+//! earlier one as soon as its operands exist: nothing that is overwritten in
+//! between is lost, and within a segment nothing can fault any more.
+
+use super::form::CodeForm;
+use super::ir::{DmemAddress, Id, IrInstruction, VectorHalves};
+use super::rounds::{CarriedVector, LoopRegisters};
+use super::rows::OperandPacking;
+use super::steps::{Arith, DmemAccess, PairValue, PairValues, REGISTERS, SegmentSteps};
+use super::sums::Sum;
+use super::vectors::{PairOperand, SegmentVectors};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Bytes of a pair in a section's DMEM.
+const PAIR_BYTES: i32 = 8;
+
+/// A segment ready for registers.
+#[derive(Debug)]
+pub(super) struct BuiltSegment {
+    pub vectors: SegmentVectors,
+    /// Scalars and checks; has no effect before it is complete.
+    pub top: Vec<Id>,
+    pub body: Vec<Id>,
+    /// What is asked once, before the first pass.
+    pub enter: Vec<Id>,
+    /// What follows the last pass.
+    pub exit: Vec<Id>,
+    pub carried: Vec<CarriedVector>,
+    /// What a loop whose passes overlap does before and after.
+    pub ends: Option<Box<LoopEnds>>,
+}
+
+/// See [`super::retime`].
+#[derive(Debug)]
+pub(super) struct LoopEnds {
+    pub first: BuiltSegment,
+    pub last: BuiltSegment,
+}
+
+pub(super) struct SegmentBuilder {
+    pub s: SegmentVectors,
+    pub values: Vec<Option<VectorHalves>>,
+    /// The operations by step, and which of them have been built.
+    pub ops: Rc<[Option<Arith>]>,
+    pub done: Vec<bool>,
+    /// The step that makes a value.
+    makers: Vec<Option<usize>>,
+    /// Those that wait until their partners can be built.
+    pub waiting: Vec<usize>,
+    /// Steps whose operations stand beside each other.
+    pub partners: Vec<Option<usize>>,
+    /// Whether a pair register's value at the beginning is seen bit by bit.
+    pub observed: [bool; REGISTERS],
+    pub used: [bool; REGISTERS],
+}
+
+/// Makes a segment of the steps, with the partners that are known. `layout`: where they are a loop's whole body, how
+/// the loop carries its registers; and the layout in which a pass leaves them.
+pub(super) fn build(
+    mut steps: SegmentSteps,
+    partners: &[Option<usize>],
+    layout: Option<&LoopRegisters>,
+    form: CodeForm,
+) -> (BuiltSegment, LoopRegisters) {
+    let looping = layout.is_some();
+    let ops: Rc<[Option<Arith>]> = steps.steps.iter_mut().map(|s| s.arith.take()).collect();
+    let mut makers = vec![None; steps.values];
+    for (i, op) in ops.iter().enumerate() {
+        for out in op.iter().flat_map(|op| op.outs.iter().flatten()) {
+            makers[*out as usize] = Some(i);
+        }
+    }
+    let mut b = SegmentBuilder {
+        s: SegmentVectors::new(form, std::mem::take(&mut steps.arena)),
+        values: vec![None; steps.values],
+        done: vec![false; ops.len()],
+        ops,
+        makers,
+        waiting: Vec::new(),
+        partners: partners.to_vec(),
+        observed: [false; REGISTERS],
+        used: [false; REGISTERS],
+    };
+    if let Some(layout) = layout {
+        b.begin_loop(layout);
+    }
+    for (i, step) in steps.steps.iter().enumerate() {
+        if let Some(access @ (DmemAccess::StoreQuad(..) | DmemAccess::StorePair(..))) = step.access
+        {
+            b.access(access);
+            if let (DmemAccess::StoreQuad(_, at), true) = (access, looping) {
+                b.ask(&steps.next, at);
+            }
+        }
+        if !b.may_wait(i) {
+            b.operation(i);
+        }
+        if let Some(
+            access @ (DmemAccess::LoadQuad(..)
+            | DmemAccess::LoadPair(..)
+            | DmemAccess::LoadDuplicate(..)),
+        ) = step.access
+        {
+            b.access(access);
+        }
+        b.s.body.extend(&step.late);
+        b.meet();
+    }
+    for i in std::mem::take(&mut b.waiting) {
+        b.operation(i);
+    }
+    let mut left = LoopRegisters::default();
+    let (exit, carried) = if let Some(layout) = layout {
+        left = b.left(&steps.last, layout);
+        b.end_of_loop(&steps.last, layout)
+    } else {
+        let homes = b.homes(&steps.last, |_| true);
+        b.s.body.extend(homes);
+        (Vec::new(), Vec::new())
+    };
+    b.s.body.extend(&steps.scalars);
+    let segment = BuiltSegment {
+        body: std::mem::take(&mut b.s.body),
+        vectors: b.s,
+        top: steps.top,
+        enter: steps.enter,
+        exit,
+        carried,
+        ends: None,
+    };
+    (segment, left)
+}
+
+impl SegmentBuilder {
+    pub(super) fn half(&mut self, value: PairValue) -> VectorHalves {
+        let i = value as usize;
+        if let Some(half) = self.values[i] {
+            return half;
+        }
+        self.make(value);
+        if let Some(half) = self.values[i] {
+            return half;
+        }
+        // What the segment finds.
+        let pairs = self.s.form.pairs();
+        let v = self.s.emit(IrInstruction::Home((i / pairs) as u8));
+        let hi = i % pairs == 1;
+        let half = VectorHalves { v, hi };
+        self.values[i] = Some(half);
+        half
+    }
+
+    /// Builds the operation that makes a value, if that waits still.
+    pub(super) fn make(&mut self, value: PairValue) {
+        if let Some(maker) = self.makers[value as usize] {
+            self.operation(maker);
+        }
+    }
+
+    pub(super) fn note(&mut self, value: PairValue, observed: bool) {
+        if let Some(used) = self.used.get_mut(value as usize) {
+            *used = true;
+            self.observed[value as usize] |= observed;
+        }
+    }
+
+    pub(super) fn set(&mut self, value: PairValue, v: Id, hi: bool) {
+        self.values[value as usize] = Some(VectorHalves { v, hi });
+    }
+
+    fn access(&mut self, access: DmemAccess) {
+        let narrow = self.s.form.narrow();
+        // The second pair of a quad in DMEM.
+        let second = |at: DmemAddress| DmemAddress {
+            offset: at.offset + PAIR_BYTES,
+            ..at
+        };
+        match access {
+            DmemAccess::LoadQuad([lo, hi], at) if narrow => {
+                self.access(DmemAccess::LoadPair(lo, at));
+                self.access(DmemAccess::LoadPair(hi, second(at)));
+            }
+            DmemAccess::StoreQuad([lo, hi], at) if narrow => {
+                self.access(DmemAccess::StorePair(lo, at));
+                self.access(DmemAccess::StorePair(hi, second(at)));
+            }
+            DmemAccess::LoadQuad([lo, hi], at) => {
+                let v = self.s.emit(IrInstruction::LoadQuad(at));
+                self.set(lo, v, false);
+                self.set(hi, v, true);
+            }
+            DmemAccess::LoadPair(value, at) => {
+                let v = self.s.emit(IrInstruction::LoadPair(at));
+                self.set(value, v, false);
+            }
+            DmemAccess::LoadDuplicate([lo, hi], at) => {
+                let v = self.s.emit(IrInstruction::LoadPair(at));
+                self.set(lo, v, false);
+                self.set(hi, v, !narrow);
+            }
+            DmemAccess::StoreQuad(values, at) => {
+                let [lo, hi] = values.map(|value| {
+                    self.note(value, true);
+                    let half = self.half(value);
+                    self.s.observed(half)
+                });
+                if lo.v == hi.v && !lo.hi && hi.hi {
+                    self.s.emit(IrInstruction::StoreQuad(lo.v, at));
+                } else {
+                    // Two stores of halves spare a move of lanes.
+                    self.s.emit(IrInstruction::StorePair(lo, at));
+                    self.s.emit(IrInstruction::StorePair(hi, second(at)));
+                }
+            }
+            DmemAccess::StorePair(value, at) => {
+                self.note(value, true);
+                let half = self.half(value);
+                let half = self.s.observed(half);
+                self.s.emit(IrInstruction::StorePair(half, at));
+            }
+        }
+    }
+
+    /// The next pass will store to another quad: where that is known already, its
+    /// cache line is asked for now. A store that has to fetch it would make all
+    /// stores behind it wait.
+    fn ask(&mut self, next: &HashMap<Id, Sum>, at: DmemAddress) {
+        if let Some(sum) = next.get(&at.base) {
+            let offset = at.offset + sum.add;
+            self.s.emit(IrInstruction::Prefetch(DmemAddress {
+                base: sum.root,
+                offset,
+            }));
+        }
+    }
+
+    /// Both halves side by side, as the guest sees them.
+    pub(super) fn packed(&mut self, values: [PairValue; 2]) -> Id {
+        let [lo, hi] = values.map(|value| {
+            self.note(value, true);
+            self.half(value)
+        });
+        let operand = self.s.observe(PairOperand::Two(lo, hi));
+        self.s.value(operand)
+    }
+
+    /// Builds the operation of a step, unless that has been done.
+    pub(super) fn operation(&mut self, i: usize) {
+        let ops = self.ops.clone();
+        let (Some(arith), false) = (&ops[i], self.done[i]) else {
+            return;
+        };
+        self.done[i] = true;
+        if self.s.form.narrow() {
+            self.each(arith);
+        } else if arith.quad {
+            self.quad(arith);
+        } else {
+            self.pair(i, arith);
+        }
+    }
+
+    fn quad(&mut self, arith: &Arith) {
+        let operands: Vec<PairOperand> = arith
+            .ins
+            .iter()
+            .map(|&[lo, hi]| {
+                self.note(lo, arith.row.observes());
+                self.note(hi, arith.row.observes());
+                let lo = self.half(lo);
+                PairOperand::Two(lo, self.half(hi))
+            })
+            .collect();
+        let results = arith.row.emit(&mut self.s, &arith.inst, &operands);
+        for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
+            self.set(outs[0], v, false);
+            self.set(outs[1], v, true);
+        }
+    }
+
+    /// An operation pair by pair, where a vector holds one.
+    fn each(&mut self, arith: &Arith) {
+        for half in 0..1 + usize::from(arith.quad) {
+            let results = match arith.row {
+                OperandPacking::Permute | OperandPacking::Extract => {
+                    [Some(self.moved(arith, half)), None]
+                }
+                row => {
+                    let operands: Vec<PairOperand> = arith
+                        .ins
+                        .iter()
+                        .map(|values| {
+                            self.note(values[half], row.observes());
+                            PairOperand::One(self.half(values[half]), false)
+                        })
+                        .collect();
+                    row.emit(&mut self.s, &arith.inst, &operands)
+                }
+            };
+            for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
+                self.set(outs[half], v, false);
+            }
+        }
+    }
+
+    /// A half of what moves lanes between the pairs of quads.
+    fn moved(&mut self, arith: &Arith, half: usize) -> Id {
+        let imm = arith.inst.imm as usize;
+        let lanes = [2 * half, 2 * half + 1].map(|lane| match arith.row {
+            OperandPacking::Permute => imm >> (2 * lane) & 3,
+            _ => imm % 4 + lane,
+        });
+        let [a, b] = lanes.map(|lane| {
+            let value = arith.ins[lane / 4][lane / 2 % 2];
+            self.note(value, true);
+            let found = self.half(value);
+            self.s.observed(found).v
+        });
+        self.s.pick(a, b, lanes.map(|lane| (lane % 2) as u8))
+    }
+
+    /// What a vector of the register file ends as.
+    pub(super) fn at_home(&mut self, last: &PairValues, home: usize) -> Id {
+        match ends(self.s.form, last, home) {
+            &[lo, hi] => self.packed([lo, hi]),
+            values => {
+                let value = values.first().copied().unwrap_or_default();
+                self.note(value, true);
+                let half = self.half(value);
+                self.s.observed(half).v
+            }
+        }
+    }
+
+    /// Writes back the vectors of the register file that changed and that `which` names.
+    pub(super) fn homes(&mut self, last: &PairValues, which: impl Fn(u8) -> bool) -> Vec<Id> {
+        let form = self.s.form;
+        let mut all = Vec::new();
+        for home in (0..form.homes()).filter(|home| which(*home as u8)) {
+            if changed(form, last, home) {
+                let v = self.at_home(last, home);
+                all.push(self.s.arena.add(IrInstruction::SetHome(home as u8, v)).0);
+            }
+        }
+        all
+    }
+}
+
+/// The values that a vector of the register file ends with.
+pub(super) fn ends(form: CodeForm, last: &PairValues, home: usize) -> &[PairValue] {
+    let pairs = form.pairs();
+    &last[pairs * home..pairs * (home + 1)]
+}
+
+/// Whether these are others than those it began with.
+pub(super) fn changed(form: CodeForm, last: &PairValues, home: usize) -> bool {
+    let values = (form.pairs() * home..).zip(ends(form, last, home));
+    values
+        .into_iter()
+        .any(|(first, value)| *value as usize != first)
+}

@@ -1,0 +1,224 @@
+//! The host instructions of scalars, addresses and checks.
+
+use super::asm::{self, Asm, DMEM, FRAME, Hole, TEMP, TEMP2, mem};
+use super::frame;
+use super::ir::{DmemAddress, IrInstruction};
+use super::lower::SCALAR_REGISTERS;
+use super::select::EncodedInstruction;
+use crate::semantics::scalar::Binary;
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
+
+fn scalar(register: u8) -> Register {
+    SCALAR_REGISTERS[usize::from(register) % SCALAR_REGISTERS.len()]
+}
+
+/// The 64-bit name of a 32-bit register.
+fn wide(register: Register) -> Register {
+    Register::RAX + (register as u32 - Register::EAX as u32)
+}
+
+/// DMEM at a checked address: four sections' words stand side by side.
+pub(super) fn dmem(at: DmemAddress, base: u8) -> MemoryOperand {
+    let displacement = 4 * i64::from(at.offset);
+    MemoryOperand::with_base_index_scale_displ_size(DMEM, wide(scalar(base)), 4, displacement, 1)
+}
+
+/// Encodes an instruction on scalars; the holes are the branches of checks that fail.
+pub(super) fn encode(
+    asm: &mut Asm,
+    inst: &IrInstruction,
+    d: u8,
+    r: [u8; 4],
+    failed: &mut Vec<Hole>,
+) {
+    let [a, b, ..] = r;
+    let x = scalar;
+    match *inst {
+        IrInstruction::Scalar(i) => asm.put(Instruction::with2(
+            Code::Mov_r32_rm32,
+            x(d),
+            mem(asm::SCALARS, 4 * i64::from(i)),
+        )),
+        IrInstruction::SetScalar(i, _) => asm.put(Instruction::with2(
+            Code::Mov_rm32_r32,
+            mem(asm::SCALARS, 4 * i64::from(i)),
+            x(a),
+        )),
+        IrInstruction::Immediate(bits) => {
+            asm.put(Instruction::with2(Code::Mov_r32_imm32, x(d), bits));
+        }
+        IrInstruction::Offset(_, add) => asm.put(sum(x(d), x(a), add)),
+        IrInstruction::LoadWord(at) => {
+            asm.put(Instruction::with2(Code::Mov_r32_rm32, x(d), dmem(at, a)))
+        }
+        IrInstruction::Compute(function, ..) => {
+            let code = match function {
+                Binary::Add => Code::Add_r32_rm32,
+                Binary::Sub => Code::Sub_r32_rm32,
+                Binary::Mul => Code::Imul_r32_rm32,
+                Binary::And => Code::And_r32_rm32,
+                Binary::Or => Code::Or_r32_rm32,
+                // The guest shifts by constants only.
+                Binary::Shl | Binary::Shr | Binary::Sar => Code::INVALID,
+            };
+            asm.put(move_scalar(x(d), x(a)));
+            asm.put(Instruction::with2(code, x(d), x(b)));
+        }
+        IrInstruction::ComputeWith(function, _, bits) => {
+            let code = match function {
+                Binary::Add => Code::Add_rm32_imm32,
+                Binary::Sub => Code::Sub_rm32_imm32,
+                Binary::And => Code::And_rm32_imm32,
+                Binary::Or => Code::Or_rm32_imm32,
+                Binary::Mul => Code::Imul_r32_rm32_imm32,
+                Binary::Shl => Code::Shl_rm32_imm8,
+                Binary::Shr => Code::Shr_rm32_imm8,
+                Binary::Sar => Code::Sar_rm32_imm8,
+            };
+            if function == Binary::Mul {
+                asm.put(Instruction::with3(code, x(d), x(a), bits));
+            } else {
+                asm.put(move_scalar(x(d), x(a)));
+                asm.put(Instruction::with2(code, x(d), bits));
+            }
+        }
+        IrInstruction::Modulo(..) => modulo(asm, d, r),
+        IrInstruction::Reverse(_, _, bytes) => reverse(asm, d, a, b, bytes),
+        IrInstruction::Check {
+            low, align, last, ..
+        } => {
+            // Rotated, an unaligned address is a large number.
+            let log = align.trailing_zeros();
+            if low == 0 {
+                let rotate = Code::VEX_Rorx_r32_rm32_imm8;
+                asm.put(Instruction::with3(rotate, TEMP, x(a), log));
+            } else {
+                asm.put(sum(TEMP, x(a), low));
+                asm.put(Instruction::with2(Code::Ror_rm32_imm8, TEMP, log));
+            }
+            asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last >> log));
+            failed.push(asm.branch_later(Code::Ja_rel32_64));
+        }
+        IrInstruction::Enter {
+            low,
+            align,
+            size,
+            last,
+            ..
+        } => enter(asm, r, (low, align), (size, last), failed),
+        IrInstruction::Walk(..) => walk(asm, d, r),
+        // Vectors are encoded above.
+        _ => asm.put(Ok(Instruction::default())),
+    }
+}
+
+fn move_scalar(d: Register, a: Register) -> EncodedInstruction {
+    Instruction::with2(Code::Mov_r32_rm32, d, a)
+}
+
+fn sum(d: Register, a: Register, add: i32) -> EncodedInstruction {
+    Instruction::with2(Code::Lea_r32_m, d, mem(wide(a), i64::from(add)))
+}
+
+/// [`crate::semantics::address::modulo`]: the case without a wrap first.
+fn modulo(asm: &mut Asm, d: u8, [a, s, b, l]: [u8; 4]) {
+    let x = scalar;
+    let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
+    asm.put(Instruction::with2(Code::Lea_r32_m, x(d), both));
+    asm.put(move_scalar(TEMP, x(d)));
+    asm.put(Instruction::with2(Code::Sub_r32_rm32, TEMP, x(b)));
+    asm.put(Instruction::with2(Code::Cmp_r32_rm32, TEMP, x(l)));
+    let beyond = asm.branch_later(Code::Jae_rel32_64);
+    asm.put(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
+    let inside = asm.branch_later(Code::Jns_rel32_64);
+    asm.land(beyond);
+    asm.put(move_scalar(TEMP2, x(l)));
+    asm.put(Instruction::with1(Code::Neg_rm32, TEMP2));
+    asm.put(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
+    asm.put(Instruction::with2(Code::Cmovs_r32_rm32, TEMP2, x(l)));
+    asm.put(Instruction::with2(Code::Add_r32_rm32, x(d), TEMP2));
+    asm.land(inside);
+}
+
+/// `a + s`, less `l` from the buffer's end on.
+fn walk(asm: &mut Asm, d: u8, [a, s, end, l]: [u8; 4]) {
+    let x = scalar;
+    let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
+    asm.put(Instruction::with2(Code::Lea_r32_m, x(d), both));
+    asm.put(Instruction::with2(Code::Cmp_r32_rm32, x(d), x(end)));
+    let inside = asm.branch_later(Code::Jb_rel32_64);
+    asm.put(Instruction::with2(Code::Sub_r32_rm32, x(d), x(l)));
+    asm.land(inside);
+}
+
+/// [`Inst::Enter`].
+fn enter(
+    asm: &mut Asm,
+    [a, s, b, l]: [u8; 4],
+    (low, align): (i32, u32),
+    (size, last): (u32, u32),
+    failed: &mut Vec<Hole>,
+) {
+    let x = scalar;
+    let put = |asm: &mut Asm, code, r, other| asm.put(Instruction::with2(code, r, other));
+    // a - b < l
+    put(asm, Code::Mov_r32_rm32, TEMP, x(a));
+    put(asm, Code::Sub_r32_rm32, TEMP, x(b));
+    put(asm, Code::Cmp_r32_rm32, TEMP, x(l));
+    failed.push(asm.branch_later(Code::Jae_rel32_64));
+    // s <= l
+    put(asm, Code::Cmp_r32_rm32, x(s), x(l));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+    // All aligned.
+    put(asm, Code::Mov_r32_rm32, TEMP, x(a));
+    for other in [s, b, l] {
+        put(asm, Code::Or_r32_rm32, TEMP, x(other));
+    }
+    asm.put(Instruction::with2(Code::Test_rm32_imm32, TEMP, align - 1));
+    failed.push(asm.branch_later(Code::Jne_rel32_64));
+    // Nothing below wraps around.
+    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, x(l), size));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+    asm.put(sum(TEMP, x(b), low));
+    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, size));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+    // The buffer's end.
+    put(asm, Code::Add_r32_rm32, TEMP, x(l));
+    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+}
+
+/// [`crate::semantics::address::reverse`].
+fn reverse(asm: &mut Asm, d: u8, a: u8, s: u8, bytes: u32) {
+    let index = !bytes.wrapping_sub(1);
+    let and = |asm: &mut Asm, r: Register, bits: u32| {
+        asm.put(Instruction::with2(Code::And_rm32_imm32, r, bits));
+    };
+    for (temp, source) in [(TEMP, a), (TEMP2, s)] {
+        asm.put(move_scalar(temp, scalar(source)));
+        and(asm, temp, index);
+        reverse_bits(asm, temp, scalar(d));
+    }
+    asm.put(Instruction::with2(Code::Add_r32_rm32, TEMP, TEMP2));
+    reverse_bits(asm, TEMP, scalar(d));
+    and(asm, TEMP, index);
+    asm.put(move_scalar(scalar(d), scalar(a)));
+    and(asm, scalar(d), !index);
+    asm.put(Instruction::with2(Code::Or_r32_rm32, scalar(d), TEMP));
+}
+
+/// Reverses the bits of `r`.
+fn reverse_bits(asm: &mut Asm, r: Register, scratch: Register) {
+    asm.put(Instruction::with1(Code::Bswap_r32, r));
+    for (i, mask) in frame::BIT_REVERSAL.into_iter().enumerate() {
+        let n = 1u32 << i;
+        let mask = mem(FRAME, mask);
+        // ((r >> n) & mask) + ((r & mask) << n)
+        asm.put(move_scalar(scratch, r));
+        asm.put(Instruction::with2(Code::Shr_rm32_imm8, scratch, n));
+        asm.put(Instruction::with2(Code::And_r32_rm32, scratch, mask));
+        asm.put(Instruction::with2(Code::And_r32_rm32, r, mask));
+        asm.put(Instruction::with2(Code::Shl_rm32_imm8, r, n));
+        asm.put(Instruction::with2(Code::Or_r32_rm32, r, scratch));
+    }
+}

@@ -1,0 +1,254 @@
+//! Operations that some form of the code needs several host instructions for.
+
+use super::asm::{self, Asm, FRAME, TEMP, every, mem};
+use super::form::{CodeForm, SCRATCH};
+use super::frame;
+use super::ir::{Compare, Convert, LaneOperation};
+use super::select::{EncodedInstruction, copy};
+use iced_x86::{Code, Instruction, Register};
+
+pub(super) fn splat(asm: &mut Asm, d: u8, bits: u32) {
+    let form = asm.form;
+    asm.put(Instruction::with2(Code::Mov_r32_imm32, TEMP, bits));
+    if form == CodeForm::Avx2 {
+        let low = Register::XMM0 + u32::from(d);
+        asm.put(Instruction::with2(Code::VEX_Vmovd_xmm_rm32, low, TEMP));
+        let code = Code::VEX_Vpbroadcastd_ymm_xmmm32;
+        asm.put(Instruction::with2(code, form.vector(d), low));
+        return;
+    }
+    let code = form.code([
+        Code::EVEX_Vpbroadcastd_zmm_k1z_r32,
+        Code::EVEX_Vpbroadcastd_ymm_k1z_r32,
+        Code::INVALID,
+    ]);
+    asm.put(Instruction::with2(code, form.vector(d), TEMP));
+}
+
+/// A constant of the frame, for the forms with masks.
+fn splat_constant(form: CodeForm, d: u8, displacement: i64) -> EncodedInstruction {
+    let code = form.code([
+        Code::EVEX_Vbroadcastss_zmm_k1z_xmmm32,
+        Code::EVEX_Vbroadcastss_ymm_k1z_xmmm32,
+        Code::INVALID,
+    ]);
+    Instruction::with2(code, form.vector(d), mem(FRAME, displacement))
+}
+
+/// An instruction of AVX2 on three registers.
+fn three(asm: &mut Asm, op: LaneOperation, d: Register, a: Register, b: Register) {
+    let code = asm::lanes(CodeForm::Avx2, op);
+    asm.put(Instruction::with3(code, d, a, b));
+}
+
+/// A comparison of AVX2.
+fn floats(asm: &mut Asm, d: Register, a: Register, b: Register, predicate: u32) {
+    let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
+    asm.put(Instruction::with4(code, d, a, b, predicate));
+}
+
+/// Predicates of comparisons.
+const UNORDERED: u32 = 3;
+const ORDERED: u32 = 7;
+const AT_LEAST: u32 = 0x1d;
+
+pub(super) fn canonical(asm: &mut Asm, d: u8, a: u8) {
+    let form = asm.form;
+    let (to, from) = (form.vector(d), form.vector(a));
+    if form == CodeForm::Avx2 {
+        floats(asm, SCRATCH, from, from, UNORDERED);
+        let code = Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
+        let nan = every(form, frame::NAN_BITS);
+        asm.put(Instruction::with4(code, to, from, nan, SCRATCH));
+        return;
+    }
+    asm.put(splat_constant(form, d, frame::NAN_BITS));
+    let code = form.code([
+        Code::EVEX_Vfixupimmps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
+        Code::EVEX_Vfixupimmps_ymm_k1z_ymm_ymmm256b32_imm8,
+        Code::INVALID,
+    ]);
+    let table = every(form, frame::FIXUP);
+    asm.put(Instruction::with4(code, to, from, table, 0u32));
+}
+
+/// `b` where `a` has ones, else `c`.
+pub(super) fn select(asm: &mut Asm, r: [u8; 4]) {
+    let form = asm.form;
+    let [d, a, b, c] = r.map(|r| form.vector(r));
+    if form == CodeForm::Avx2 {
+        three(asm, LaneOperation::And, SCRATCH, a, b);
+        three(asm, LaneOperation::AndNot, d, a, c);
+        three(asm, LaneOperation::Or, d, d, SCRATCH);
+        return;
+    }
+    asm.put(Instruction::with2(form.load(), d, a));
+    let code = form.code([
+        Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8,
+        Code::EVEX_Vpternlogd_ymm_k1z_ymm_ymmm256b32_imm8,
+        Code::INVALID,
+    ]);
+    // 0xca: the second where the first has ones, else the third.
+    asm.put(Instruction::with4(code, d, b, c, 0xcau32));
+}
+
+/// `a -+ b` lane by lane: a multiply-add whose product, `b` times one or minus
+/// one, is exact, so that it rounds once as the sum does.
+pub(super) fn alternate(asm: &mut Asm, [d, a, b]: [u8; 3], into_a: [Code; 3], into_b: [Code; 3]) {
+    let form = asm.form;
+    let (into_a, into_b) = (form.code(into_a), form.code(into_b));
+    let signs = mem(FRAME, frame::ALTERNATE);
+    let v = |register| form.vector(register);
+    if d == a && a != b {
+        asm.put(Instruction::with3(into_a, v(d), v(b), signs));
+    } else {
+        if d != b {
+            asm.put(copy(form, d, b));
+        }
+        asm.put(Instruction::with3(into_b, v(d), v(a), signs));
+    }
+}
+
+pub(super) fn compare(asm: &mut Asm, how: Compare, d: u8, a: u8, b: u8) {
+    let form = asm.form;
+    let [d, a, b] = [d, a, b].map(|r| form.vector(r));
+    let predicate = match how {
+        Compare::Eq | Compare::IEq => 0u32,
+        Compare::Lt => 0x11,
+        Compare::Le => 0x12,
+        Compare::ILt => 1,
+    };
+    let integers = matches!(how, Compare::IEq | Compare::ILt);
+    if form == CodeForm::Avx2 {
+        match how {
+            Compare::IEq => {
+                let code = Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256;
+                asm.put(Instruction::with3(code, d, a, b));
+            }
+            Compare::ILt => {
+                let code = Code::VEX_Vpcmpgtd_ymm_ymm_ymmm256;
+                asm.put(Instruction::with3(code, d, b, a));
+            }
+            _ => floats(asm, d, a, b, predicate),
+        }
+        return;
+    }
+    let code = form.code(if integers {
+        [
+            Code::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8,
+            Code::EVEX_Vpcmpd_kr_k1_ymm_ymmm256b32_imm8,
+            Code::INVALID,
+        ]
+    } else {
+        MASKS
+    });
+    asm.put(Instruction::with4(code, Register::K1, a, b, predicate));
+    let code = form.code([
+        Code::EVEX_Vpmovm2d_zmm_kr,
+        Code::EVEX_Vpmovm2d_ymm_kr,
+        Code::INVALID,
+    ]);
+    asm.put(Instruction::with2(code, d, Register::K1));
+}
+
+/// Comparisons of floats to a mask register.
+const MASKS: [Code; 3] = [
+    Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,
+    Code::EVEX_Vcmpps_kr_k1_ymm_ymmm256b32_imm8,
+    Code::INVALID,
+];
+
+/// Minimum or maximum that orders zeros; NaN where an operand is.
+pub(super) fn extreme(asm: &mut Asm, to: u8, a: u8, b: u8, largest: bool) {
+    let form = asm.form;
+    let [d, a, b] = [to, a, b].map(|r| form.vector(r));
+    if form == CodeForm::Avx2 {
+        // Of equal operands, or where one is a NaN, the host gives the second.
+        let (code, both) = if largest {
+            (Code::VEX_Vmaxps_ymm_ymm_ymmm256, LaneOperation::And)
+        } else {
+            (Code::VEX_Vminps_ymm_ymm_ymmm256, LaneOperation::Or)
+        };
+        asm.put(Instruction::with3(code, SCRATCH, a, b));
+        asm.put(Instruction::with3(code, d, b, a));
+        three(asm, both, d, d, SCRATCH);
+        floats(asm, SCRATCH, a, b, UNORDERED);
+        let blend = Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
+        let nan = every(form, frame::NAN_BITS);
+        asm.put(Instruction::with4(blend, d, d, nan, SCRATCH));
+        return;
+    }
+    let unordered = form.code(MASKS);
+    asm.put(Instruction::with4(unordered, Register::K1, a, b, UNORDERED));
+    let code = form.code([
+        Code::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
+        Code::EVEX_Vrangeps_ymm_k1z_ymm_ymmm256b32_imm8,
+        Code::INVALID,
+    ]);
+    let how = if largest { 0b0101u32 } else { 0b0100 };
+    asm.put(Instruction::with4(code, d, a, b, how));
+    asm.put_masked(splat_constant(form, to, frame::NAN_BITS), false);
+}
+
+pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
+    let form = asm.form;
+    let number = d;
+    let (d, a) = (form.vector(d), form.vector(a));
+    let code = form.code(match to {
+        Convert::Truncate => [
+            Code::EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae,
+            Code::EVEX_Vcvttps2dq_ymm_k1z_ymmm256b32,
+            Code::VEX_Vcvttps2dq_ymm_ymmm256,
+        ],
+        Convert::Nearest => [
+            Code::EVEX_Vcvtps2dq_zmm_k1z_zmmm512b32_er,
+            Code::EVEX_Vcvtps2dq_ymm_k1z_ymmm256b32,
+            Code::VEX_Vcvtps2dq_ymm_ymmm256,
+        ],
+        Convert::Float => [
+            Code::EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er,
+            Code::EVEX_Vcvtdq2ps_ymm_k1z_ymmm256b32,
+            Code::VEX_Vcvtdq2ps_ymm_ymmm256,
+        ],
+    });
+    asm.put(Instruction::with2(code, d, a));
+    if to == Convert::Float {
+        return;
+    }
+    // The host gives the smallest integer for all it cannot represent.
+    let large = every(form, frame::TWO_31);
+    if form == CodeForm::Avx2 {
+        let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
+        asm.put(Instruction::with4(code, SCRATCH, a, large, AT_LEAST));
+        // Its complement is the largest one.
+        three(asm, LaneOperation::Xor, d, d, SCRATCH);
+        floats(asm, SCRATCH, a, a, ORDERED);
+        three(asm, LaneOperation::And, d, d, SCRATCH);
+        return;
+    }
+    let compare = form.code(MASKS);
+    asm.put(Instruction::with4(
+        compare,
+        Register::K1,
+        a,
+        large,
+        AT_LEAST,
+    ));
+    let spread = form.code([
+        Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+        Code::EVEX_Vpbroadcastd_ymm_k1z_xmmm32,
+        Code::INVALID,
+    ]);
+    let largest = mem(FRAME, frame::MAX);
+    asm.put_masked(
+        Instruction::with2(spread, form.vector(number), largest),
+        false,
+    );
+    asm.put(Instruction::with4(compare, Register::K1, a, a, ORDERED));
+    let code = form.code([
+        Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
+        Code::EVEX_Vmovdqa32_ymm_k1z_ymmm256,
+        Code::INVALID,
+    ]);
+    asm.put_masked(Instruction::with2(code, d, d), true);
+}

@@ -1,0 +1,212 @@
+//! Pointers that walk round a buffer: the two sequences that make them safe.
+//!
+//! The first judges pointer `a`, step `s`, buffer `b` and length `l`: with `a - b < l`,
+//! `s <= l`, all of them multiples of `align`, `l <= size`, `b + low <= size` and
+//! `b + low + l <= last`, where `low` is not above 0, the pointer is inside the buffer.
+//! The second takes it a step on, `a + s`, less `l` from `b + l` on: it is inside
+//! again. With `size` at most [`super::LARGEST`] no sum in this wraps around.
+
+use super::AccessibleMemory;
+use super::LARGEST;
+use super::ReachableCode;
+use super::state::{AbstractState, AbstractValue, StorageLocation, SymbolicWord, ValueName};
+use iced_x86::{Code, Instruction, OpKind, Register};
+
+/// A buffer that has been judged for a walk in steps of `step`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct JudgedBuffer {
+    step: SymbolicWord,
+    base: SymbolicWord,
+    length: SymbolicWord,
+    low: i32,
+    align: u32,
+    last: u32,
+}
+
+impl JudgedBuffer {
+    pub(super) fn names(&self) -> [ValueName; 3] {
+        [self.step.name, self.base.name, self.length.name]
+    }
+
+    /// Where a pointer inside can be.
+    pub(super) fn range(&self) -> Option<(u64, u64)> {
+        let first = u64::from(self.low.unsigned_abs());
+        // The buffer's end is at most `last - low`, and the pointer an alignment before it.
+        let end = u64::from(self.last) + first;
+        Some((first, end.checked_sub(u64::from(self.align))?))
+    }
+}
+
+/// A sequence that has been recognised.
+pub(super) struct Walked {
+    /// Where it leaves to.
+    pub left: Vec<u64>,
+    /// What follows it.
+    pub next: u64,
+    pub fact: Option<(SymbolicWord, JudgedBuffer)>,
+}
+
+/// The sequence at `at`, if there is one.
+pub(super) fn pattern(
+    function: &ReachableCode,
+    at: u64,
+    state: &mut AbstractState,
+    memory: AccessibleMemory,
+) -> Option<Walked> {
+    judge(function, at, state, memory).or_else(|| walk(function, at, state))
+}
+
+/// Reads instructions one after the other.
+struct InstructionReader<'a, I: Iterator<Item = &'a Instruction>> {
+    rest: I,
+    next: u64,
+    left: Vec<u64>,
+}
+
+impl<'a, I: Iterator<Item = &'a Instruction>> InstructionReader<'a, I> {
+    fn take(&mut self, code: Code) -> Option<&'a Instruction> {
+        let instruction = self.rest.next()?;
+        let follows = instruction.ip() == self.next && instruction.code() == code;
+        self.next = instruction.next_ip();
+        follows.then_some(instruction)
+    }
+
+    /// An instruction on the scratch register and another one; that one.
+    fn scratch(&mut self, code: Code) -> Option<Register> {
+        let instruction = self.take(code)?;
+        (instruction.op0_register() == Register::EAX).then(|| instruction.op1_register())
+    }
+
+    /// An instruction with a constant; the constant, where the register is the one expected.
+    fn constant(&mut self, code: Code, register: Register) -> Option<u32> {
+        let instruction = self.take(code)?;
+        (instruction.op0_register() == register).then(|| instruction.immediate32())
+    }
+
+    fn leave(&mut self, code: Code) -> Option<()> {
+        let target = self.take(code)?.near_branch_target();
+        self.left.push(target);
+        Some(())
+    }
+}
+
+fn word(state: &AbstractState, register: Register) -> Option<SymbolicWord> {
+    state
+        .get(StorageLocation::Register(register.number() as u8))
+        .word()
+}
+
+fn judge(
+    function: &ReachableCode,
+    at: u64,
+    state: &AbstractState,
+    memory: AccessibleMemory,
+) -> Option<Walked> {
+    use Code::{
+        Add_r32_rm32, Cmp_r32_rm32, Cmp_rm32_imm32, Ja_rel32_64, Jae_rel32_64, Jne_rel32_64,
+        Lea_r32_m, Mov_r32_rm32, Or_r32_rm32, Sub_r32_rm32, Test_rm32_imm32,
+    };
+    let mut r = InstructionReader {
+        rest: function.from(at),
+        next: at,
+        left: Vec::new(),
+    };
+    let a = r.scratch(Mov_r32_rm32)?;
+    let b = r.scratch(Sub_r32_rm32)?;
+    let l = r.scratch(Cmp_r32_rm32)?;
+    r.leave(Jae_rel32_64)?;
+    let limit = r.take(Cmp_r32_rm32)?;
+    let s = limit.op0_register();
+    (limit.op1_register() == l).then_some(())?;
+    r.leave(Ja_rel32_64)?;
+    let all = [
+        r.scratch(Mov_r32_rm32)?,
+        r.scratch(Or_r32_rm32)?,
+        r.scratch(Or_r32_rm32)?,
+        r.scratch(Or_r32_rm32)?,
+    ];
+    (all == [a, s, b, l]).then_some(())?;
+    let align = r.constant(Test_rm32_imm32, Register::EAX)?.checked_add(1)?;
+    r.leave(Jne_rel32_64)?;
+    let size = r.constant(Cmp_rm32_imm32, l)?;
+    r.leave(Ja_rel32_64)?;
+    let lea = r.take(Lea_r32_m)?;
+    let plain = lea.op0_register() == Register::EAX
+        && lea.memory_base().number() == b.number()
+        && lea.memory_index() == Register::None;
+    plain.then_some(())?;
+    let low = lea.memory_displacement64() as i32;
+    (r.constant(Cmp_rm32_imm32, Register::EAX)? == size).then_some(())?;
+    r.leave(Ja_rel32_64)?;
+    (r.scratch(Add_r32_rm32)? == l).then_some(())?;
+    let last = r.constant(Cmp_rm32_imm32, Register::EAX)?;
+    r.leave(Ja_rel32_64)?;
+    let sound = align.is_power_of_two()
+        && size <= LARGEST
+        && size <= memory.dmem
+        && (-(LARGEST as i32)..=0).contains(&low)
+        && last <= LARGEST;
+    sound.then_some(())?;
+    let walk = JudgedBuffer {
+        step: word(state, s)?,
+        base: word(state, b)?,
+        length: word(state, l)?,
+        low,
+        align,
+        last,
+    };
+    Some(Walked {
+        left: r.left,
+        next: r.next,
+        fact: Some((word(state, a)?, walk)),
+    })
+}
+
+fn walk(function: &ReachableCode, at: u64, state: &mut AbstractState) -> Option<Walked> {
+    let mut r = InstructionReader {
+        rest: function.from(at),
+        next: at,
+        left: Vec::new(),
+    };
+    let lea = r.take(Code::Lea_r32_m)?;
+    let d = lea.op0_register();
+    (lea.memory_index_scale() == 1 && lea.memory_displacement64() == 0).then_some(())?;
+    let (a, s) = (lea.memory_base(), lea.memory_index());
+    (s != Register::None).then_some(())?;
+    let end = r.take(Code::Cmp_r32_rm32)?;
+    (end.op0_register() == d && end.op1_kind() == OpKind::Register).then_some(())?;
+    let inside = r.take(Code::Jb_rel32_64)?.near_branch_target();
+    let back = r.take(Code::Sub_r32_rm32)?;
+    (back.op0_register() == d && inside == r.next).then_some(())?;
+    // What is overwritten first is no operand of what follows.
+    let (e, l) = (end.op1_register(), back.op1_register());
+    (d != e && d != l).then_some(())?;
+    let (pointer, step) = (
+        word(state, a.full_register32())?,
+        word(state, s.full_register32())?,
+    );
+    let (end, length) = (word(state, e)?, word(state, l)?);
+    let walks: Vec<JudgedBuffer> = state
+        .walks(pointer)
+        .into_iter()
+        .filter(|w| w.step == step && w.length == length)
+        .filter(|w| state.is_sum(end, (w.base, w.length)))
+        .collect();
+    (!walks.is_empty()).then_some(())?;
+    let made = state.make(lea.ip());
+    // What the name stood for before may have been part of a walk.
+    let same = |walk: &JudgedBuffer| walk.names().into_iter().all(|name| name != made.name);
+    for walk in walks.into_iter().filter(same) {
+        state.judged((made, walk));
+    }
+    state.set(
+        StorageLocation::Register(d.number() as u8),
+        AbstractValue::Word(made),
+    );
+    state.compare(None);
+    Some(Walked {
+        left: Vec::new(),
+        next: r.next,
+        fact: None,
+    })
+}

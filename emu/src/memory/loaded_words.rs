@@ -1,0 +1,83 @@
+//! Which words of program memory were ever loaded.
+
+use serde::{Deserialize, Serialize};
+
+/// A flag for each word of program memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<bool>", into = "Vec<bool>")]
+pub(crate) struct LoadedWords {
+    words: Vec<bool>,
+    /// No word from here on was loaded: most programs are far shorter than their memory.
+    end: usize,
+}
+
+impl From<Vec<bool>> for LoadedWords {
+    fn from(words: Vec<bool>) -> Self {
+        let end = words.iter().rposition(|loaded| *loaded);
+        Self {
+            end: end.map_or(0, |last| last + 1),
+            words,
+        }
+    }
+}
+
+impl From<LoadedWords> for Vec<bool> {
+    fn from(loaded: LoadedWords) -> Self {
+        loaded.words
+    }
+}
+
+impl LoadedWords {
+    /// None of `words` words.
+    pub(crate) fn none(words: usize) -> Self {
+        vec![false; words].into()
+    }
+
+    /// Whether a word was loaded.
+    #[inline]
+    pub(crate) fn is(&self, word: usize) -> bool {
+        self.words.get(word).is_some_and(|loaded| *loaded)
+    }
+
+    /// The flags of all words up to the last that was loaded.
+    pub(crate) fn all(&self) -> &[bool] {
+        &self.words[..self.end]
+    }
+
+    /// `program` up to the last word that was loaded.
+    pub(crate) fn loaded_prefix<'a>(&self, program: &'a [u64]) -> &'a [u64] {
+        program.get(..self.end).unwrap_or(program)
+    }
+
+    /// The words from `first` to `end` are loaded; there are that many.
+    pub(crate) fn load(&mut self, first: usize, end: usize) {
+        self.words[first..end].fill(true);
+        if first < end {
+            self.end = self.end.max(end);
+        }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.words[..self.end].fill(false);
+        self.end = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_flags_are_equal_however_they_came() {
+        let mut loaded = LoadedWords::none(8);
+        loaded.load(2, 5);
+        loaded.load(1, 1);
+        assert_eq!(loaded.all().len(), 5);
+        assert_eq!(loaded.loaded_prefix(&[7; 8]).len(), 5);
+        assert!(!loaded.is(1) && loaded.is(4) && !loaded.is(9));
+        assert_eq!(LoadedWords::from(Vec::from(loaded.clone())), loaded);
+        loaded.clear();
+        assert_eq!(loaded, LoadedWords::none(8));
+    }
+}

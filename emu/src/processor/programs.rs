@@ -1,0 +1,199 @@
+//! What was made of programs that may come back: a job that is repeated loads
+//! the same words again, a job of several passes its programs in turn, and a packed
+//! matrix whose words are its pattern comes page by page in every product.
+
+use crate::account::coverage::Account;
+use crate::core::Core;
+use crate::core::decoded::{Decoded, decode};
+use crate::core::fault::FaultKind;
+use crate::engines::blocks::{Fast, sets_up};
+use cp2_machine::Machine;
+use std::collections::BTreeMap;
+
+/// Programs remembered besides the one in program memory, words of their translations, and blocks of them that became host code.
+const MOST: usize = 4096;
+const WORDS: usize = 1 << 22;
+const BLOCKS: usize = 1 << 14;
+
+/// Every so many words one is looked at to tell programs apart at a glance.
+const APART: usize = 16;
+
+/// 2^64 over the golden ratio: its multiples are spread evenly.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A program, and what was made of it.
+#[derive(Debug, Default)]
+struct CachedProgram {
+    /// Program memory, up to the last word that was loaded.
+    words: Vec<u64>,
+    loaded: Vec<bool>,
+    /// See [`glance`].
+    glance: u64,
+    fast: Fast,
+}
+
+impl CachedProgram {
+    fn from_core(core: &Core) -> Self {
+        Self {
+            words: core.loaded.loaded_prefix(&core.program).to_vec(),
+            loaded: core.loaded.all().to_vec(),
+            glance: glance(core),
+            fast: Fast::default(),
+        }
+    }
+
+    fn is_of(&self, core: &Core, glance: u64) -> bool {
+        self.glance == glance
+            && self.words == core.loaded.loaded_prefix(&core.program)
+            && self.loaded == core.loaded.all()
+    }
+}
+
+/// A number that programs which differ hardly ever share.
+fn glance(core: &Core) -> u64 {
+    let words = core
+        .loaded
+        .loaded_prefix(&core.program)
+        .iter()
+        .step_by(APART);
+    words.fold(0, |sum: u64, word| {
+        (sum.rotate_left(5) ^ word).wrapping_mul(STRIDE)
+    })
+}
+
+/// The translation of the program in program memory, and of others before it.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    /// Of what program memory held when it was last looked at.
+    now: CachedProgram,
+    /// Program memory was not written since then.
+    settled: bool,
+    /// By [`glance`].
+    kept: BTreeMap<u64, CachedProgram>,
+    /// The one that was forgotten last had this glance, or was the first with a larger one.
+    forget: u64,
+    /// Words of their translations, and compiled blocks.
+    kept_words: usize,
+    kept_blocks: usize,
+    /// Words of program memory that have been decoded, each with the bits that it was decoded from: what a load replaces is decoded anew.
+    decoded: Vec<Option<(u64, Decoded)>>,
+    /// Who ran the words of programs before this one.
+    ran: Account,
+}
+
+impl Programs {
+    /// The translation in use.
+    pub(crate) fn fast(&self) -> &Fast {
+        &self.now.fast
+    }
+
+    /// The translation in use, which [`Programs::follow`] has brought up to date.
+    pub(crate) fn fast_mut(&mut self) -> &mut Fast {
+        &mut self.now.fast
+    }
+
+    /// Program memory was written. First [`Fast::leave`], [`Fast::tally`] and [`Fast::uncount`].
+    pub(crate) fn changed(&mut self) {
+        self.settled = false;
+    }
+
+    /// Finds what was made of the program that program memory holds.
+    #[inline]
+    pub(crate) fn follow(&mut self, core: &Core) {
+        if !self.settled {
+            self.find(core);
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, core: &Core) {
+        self.settled = true;
+        if !core.loops.iter().all(|running| sets_up(core, running)) {
+            // Others may end at words where the loops of the program do not.
+            return self.put(CachedProgram::from_core(core));
+        }
+        let glance = glance(core);
+        if self.now.is_of(core, glance) {
+            return;
+        }
+        let known = self.kept.remove(&glance);
+        if let Some(made) = &known {
+            self.uncount(made);
+        }
+        let known = known.filter(|made| made.is_of(core, glance));
+        self.put(known.unwrap_or_else(|| CachedProgram::from_core(core)));
+    }
+
+    fn put(&mut self, made: CachedProgram) {
+        let mut before = std::mem::replace(&mut self.now, made);
+        self.ran.take(&mut before.fast.ran);
+        if before.fast.is_empty() {
+            return;
+        }
+        self.kept_words += before.fast.words();
+        self.kept_blocks += before.fast.compiled();
+        if let Some(other) = self.kept.insert(before.glance, before) {
+            self.uncount(&other);
+        }
+        while self.kept.len() > MOST || self.kept_words > WORDS || self.kept_blocks > BLOCKS {
+            // Any of them: of programs that come in turn, the oldest is what comes next.
+            self.forget = self.forget.wrapping_add(STRIDE);
+            let next = self.kept.range(self.forget..).chain(&self.kept).next();
+            let Some(made) = next
+                .map(|(glance, _)| *glance)
+                .and_then(|glance| self.kept.remove(&glance))
+            else {
+                return;
+            };
+            self.uncount(&made);
+        }
+    }
+
+    /// A program is not kept any longer.
+    fn uncount(&mut self, made: &CachedProgram) {
+        self.kept_words -= made.fast.words();
+        self.kept_blocks -= made.fast.compiled();
+    }
+
+    /// The decoded word at the program counter.
+    ///
+    /// # Errors
+    /// It was never loaded, or the machine lacks what it asks for.
+    pub(crate) fn fetch(&mut self, core: &Core, machine: &Machine) -> Result<Decoded, FaultKind> {
+        let pc = core.pc as usize;
+        if !core.loaded.is(pc) {
+            return Err(FaultKind::NoProgram);
+        }
+        let bits = core.program[pc];
+        // As far as programs reach: most are far shorter than program memory.
+        if self.decoded.len() <= pc {
+            self.decoded.resize(core.loaded.all().len(), None);
+        }
+        if let Some((of, decoded)) = self.decoded[pc]
+            && of == bits
+        {
+            return Ok(decoded);
+        }
+        let word = decode(bits, machine)?;
+        self.decoded[pc] = Some((bits, word));
+        Ok(word)
+    }
+
+    /// Forgets all translations.
+    pub(crate) fn clear(&mut self) {
+        let mut ran = std::mem::take(&mut self.ran);
+        ran.take(&mut self.now.fast.ran);
+        *self = Self {
+            ran,
+            ..Self::default()
+        };
+    }
+
+    /// Who ran which words, of all programs.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn ran(&self) -> Account {
+        let mut ran = self.ran.clone();
+        ran.merge(&self.now.fast.ran);
+        ran
+    }
+}

@@ -1,0 +1,127 @@
+//! Sources of commands that repeat themselves in turns, and how their turns are
+//! shared among host threads.
+//!
+//! Nothing is assumed about kernels. A pass that has been seen to repeat itself
+//! is cut into segments. For each but the first a thread guesses what the
+//! device will be like a few turns before its segment: as it is now, moved on by so
+//! many turns ([`Engine::moved`]). It goes on from there with the source's own commands,
+//! which replace what was wrong about the guess, notes down the state with which it
+//! begins its segment, and runs that. Where the segment before ends in exactly
+//! the state that was noted, both are one run: two runs in equal states go on alike. Where it
+//! does not, the segment is thrown away. So results never hang on the guess, but time does.
+//!
+//! States are compared as a whole and with absolute times: registers, memories,
+//! issue state, transfers, events, the CPU's commands and what they wait for. Sums
+//! (counters, bytes, cycles by cause) begin anew with a segment and are added up.
+//! Stores are kept apart and carried out in order afterwards; a segment that loads
+//! what it or one before it stores is thrown away as well.
+
+mod repetition;
+mod repetition_shift;
+mod segment;
+mod wave;
+
+pub(super) use segment::Helper;
+
+use super::command::{Command, HostAction};
+use super::engine::DeviceEngine;
+use super::error::HostError;
+use super::report::RunEnd;
+use repetition::TurnPace;
+use wave::Wave;
+
+/// Turns after which segments are tried again, where one was thrown away; twice
+/// as many each time.
+const REST: u64 = 64;
+
+/// Commands in turns that repeat themselves, but for the places in system memory.
+///
+/// A turn is usually a page: the wait for its end, its store, the load of the page
+/// that takes its buffer. The first turn may have commands before it. What a source says about
+/// itself decides how fast it runs on several threads, and nothing else.
+pub trait Turns: Iterator<Item = Command> + Clone + PartialEq + Send {
+    /// How many turns there are.
+    fn turns(&self) -> u64;
+    /// The turn that begins with the next command, if one does.
+    fn turn(&self) -> Option<u64>;
+    /// Turns after which they repeat themselves, at least 1: a number of buffers.
+    fn period(&self) -> u64;
+    /// At the beginning of a turn: leaves out `turns` turns, which have `commands` commands.
+    fn leave_out(&mut self, turns: u64, commands: u64);
+}
+
+/// The commands before a turn.
+struct TurnPrefix<'a, S> {
+    source: &'a mut S,
+    turn: u64,
+    /// Whether there was a launch among them.
+    launched: bool,
+}
+
+impl<'a, S> TurnPrefix<'a, S> {
+    fn new(source: &'a mut S, turn: u64) -> Self {
+        Self {
+            source,
+            turn,
+            launched: false,
+        }
+    }
+}
+
+impl<S: Turns> Iterator for TurnPrefix<'_, S> {
+    type Item = Command;
+
+    fn next(&mut self) -> Option<Command> {
+        if self.source.turn().is_some_and(|turn| turn >= self.turn) {
+            return None;
+        }
+        let command = self.source.next()?;
+        self.launched |= matches!(command.action, HostAction::Launch { .. });
+        Some(command)
+    }
+}
+
+/// Gives `queued` and then all of `source`, on as many threads as the options allow.
+pub(super) fn run<S: Turns>(
+    engine: &mut DeviceEngine,
+    helpers: &mut Vec<Helper>,
+    queued: Vec<Command>,
+    source: &mut S,
+) -> Result<Option<RunEnd>, HostError> {
+    let mut threads = engine.options.threads;
+    let mut queued = queued.into_iter();
+    if threads < 2 || engine.options.check || !Wave::may_fit(source, threads) {
+        return engine.run(&mut queued.chain(source), false);
+    }
+    let mut pace = TurnPace::new(source.period());
+    let (mut care, mut rest, mut until) = (1, REST, 0);
+    engine.wake();
+    loop {
+        let next = source.turn().map_or(0, |turn| turn + 1);
+        let mut part = queued.by_ref().chain(TurnPrefix::new(source, next));
+        if let Some(end) = engine.go_on(&mut part, false)? {
+            return Ok(Some(end));
+        }
+        let Some(at) = source.turn().filter(|turn| *turn < source.turns()) else {
+            return Ok(None);
+        };
+        pace.note(engine);
+        while let Some(wave) = pace.rate().and_then(|rate| {
+            let at = source.turn().filter(|turn| *turn >= until && threads > 1)?;
+            let care = (source.period() * care, engine.state.under_way());
+            Wave::new((at, source.turns()), care, threads, rate)
+        }) {
+            let (taken, started) = wave.run(engine, helpers, source)?;
+            if started < threads {
+                // This computer starts no more of them.
+                threads = started;
+            }
+            if taken < threads {
+                // What it is like here is for the next turns to show.
+                pace.forget();
+                until = source.turn().unwrap_or(at) + rest;
+                (care, rest) = (care * 2, rest * 2);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The argument words of a page (`docs/abi.md`).
+
+use cp2_asm::Program;
+use cp2_asm::isa::{Mode, Op, Role};
+use serde::{Deserialize, Serialize};
+
+/// Bytes from an argument block's address to what its words say of the page, as `page.s` names them.
+pub(super) const NEXT: i64 = -16;
+pub(super) const OPENS: i64 = -12;
+pub(super) const PAGES: i64 = -8;
+pub(super) const MARCHED: i64 = -4;
+pub(super) const INDEX: i64 = -32;
+pub(super) const FLAGS: i64 = -28;
+pub(super) const QUADS: i64 = -24;
+pub(super) const COLUMNS: i64 = -20;
+pub(super) const ROWS: i64 = -48;
+pub(super) const PLANES: i64 = -44;
+pub(super) const SECTION_FILLED: i64 = -64;
+pub(super) const SECTION_ORIGIN: i64 = -80;
+pub(super) const PITCH: i64 = -96;
+/// Bytes of what the arguments say of a line: its address, and the next one's.
+pub(super) const LINE: u64 = 8;
+
+/// Flags of a page.
+pub(super) const FIRST: u32 = 1;
+pub(super) const LAST: u32 = 2;
+
+/// Where the words of argument blocks lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgumentLayout {
+    /// Bytes before the address that the kernel gets.
+    pub before: u32,
+    /// Bytes from it on.
+    pub behind: u32,
+}
+
+impl ArgumentLayout {
+    /// That of so many inputs and outputs, `lines` of windows that slide and so many words from the kernel's address on, in whole `quad`s.
+    pub(super) fn new([inputs, outputs]: [usize; 2], lines: u64, words: usize, quad: u64) -> Self {
+        let before = Self::pitched(inputs, outputs) + LINE * lines;
+        let bytes = |n: u64| u32::try_from(n.next_multiple_of(quad)).unwrap_or(u32::MAX);
+        Self {
+            before: bytes(before),
+            behind: bytes(4 * words as u64),
+        }
+    }
+
+    /// Bytes of a block.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        self.before.saturating_add(self.behind)
+    }
+
+    /// Index of the word so many bytes from the kernel's address.
+    pub(super) fn word(self, at: i64) -> usize {
+        ((i64::from(self.before) + at) / 4) as usize
+    }
+
+    /// Bytes before the kernel's address that end with the last pitches.
+    fn pitched(inputs: usize, outputs: usize) -> u64 {
+        let further = inputs.saturating_sub(1) + outputs.saturating_sub(1);
+        -PITCH as u64 + 8 * further as u64
+    }
+
+    /// Bytes from the kernel's address to what it says of line `line` of the windows that slide, those of all inputs counted: downwards below the pitches.
+    pub(super) fn line([inputs, outputs]: [usize; 2], line: u64) -> i64 {
+        -((Self::pitched(inputs, outputs) + LINE * (line + 1)) as i64)
+    }
+
+    /// Bytes from the kernel's address to the pitches of stream `index` of so many inputs, the outputs counted behind them.
+    pub(super) fn pitch(index: usize, inputs: usize) -> i64 {
+        // Input 0, output 0, further inputs, further outputs; upwards two by two, as all of it.
+        let order = match index {
+            0 if inputs > 0 => 0,
+            i if i == inputs => 1,
+            i if i < inputs => i + 1,
+            i => i + usize::from(inputs == 0),
+        };
+        match order {
+            0 => PITCH,
+            1 => PITCH + 8,
+            n => PITCH - 8 * (n as i64 - 1),
+        }
+    }
+}
+
+/// Which argument words a kernel reads, as far as its text shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reads {
+    /// Ranges of bytes from the arguments' address on; all, if there are none to tell.
+    ranges: Option<Vec<(i64, i64)>>,
+}
+
+impl Reads {
+    /// Any of them.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { ranges: None }
+    }
+
+    /// Those of a program: what its words load from `a15` with an offset. Where `a15` is used in any other way but to store, all.
+    #[must_use]
+    pub fn from_program(program: &Program) -> Self {
+        let Ok(words) = program.decode() else {
+            return Self::all();
+        };
+        let a15 = cp2_asm::isa::Scalar::address(15).reg();
+        let mut ranges = Vec::new();
+        for word in words {
+            let inst = word.mem;
+            if !inst.reads().iter().any(|reg| reg == a15) {
+                continue;
+            }
+            let mut operands = inst.row().form.operands().iter();
+            let bytes = operands.find_map(|operand| match operand.kind {
+                cp2_asm::isa::Kind::Mem { bytes } => Some(bytes),
+                _ => None,
+            });
+            // One scalar takes the first word of the pair that is accessed.
+            let bytes = match inst.op {
+                Op::LdX => Some(4),
+                _ => bytes,
+            };
+            let mut registers = inst.row().form.operands().iter();
+            let stored = registers.any(|o| o.kind.is_register() && o.role != Role::Out);
+            match (bytes, inst.addr.mode) {
+                // A store reads none.
+                (Some(_), Mode::Offset(_)) if inst.addr.base == 15 && stored => {}
+                (Some(bytes), Mode::Offset(offset)) if inst.addr.base == 15 => {
+                    ranges.push((i64::from(offset), i64::from(offset) + i64::from(bytes)));
+                }
+                _ => return Self::all(),
+            }
+        }
+        Self {
+            ranges: Some(ranges),
+        }
+    }
+
+    /// Whether the word so many bytes from the arguments' address is among them.
+    pub(super) fn has(&self, at: i64) -> bool {
+        match &self.ranges {
+            None => true,
+            Some(ranges) => ranges.iter().any(|&(from, to)| (from..to).contains(&at)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_asm::{Options, Source, assemble};
+
+    /// Words before the arguments' address are read like those behind it.
+    #[test]
+    fn a_kernel_reads_what_its_words_load() {
+        let text =
+            ".program\n ldx2 c0, [a15 + 8]\n ldx c2, [a15 - 104]\n ldq q0, [a15 - 64]\n stop\n";
+        let assembly = assemble(&Source::new("reads", text), &Options::default()).unwrap();
+        let reads = Reads::from_program(&assembly.program);
+        let read = [-104, -64, -52, 8, 12];
+        let all = (-120..32).step_by(4).filter(|&at| reads.has(at));
+        let all: Vec<i64> = all.collect();
+        for at in read {
+            assert!(all.contains(&at), "{at}: {all:?}");
+        }
+        for at in [-120, -112, -100, -92, -48, -16, 0, 4, 16] {
+            assert!(!all.contains(&at), "{at}: {all:?}");
+        }
+        // Whatever uses the address otherwise may read everything.
+        let moved = assemble(
+            &Source::new("moved", ".program\n mov a0, a15\n stop\n"),
+            &Options::default(),
+        )
+        .unwrap();
+        assert!(Reads::from_program(&moved.program).has(-120));
+    }
+}

@@ -1,0 +1,77 @@
+//! The paging engine: what moves the pages of a pass through DMEM while its kernel works on them.
+//!
+//! A pass is pages, buffers and a kernel that is launched once. Whatever describes them, blocks in a row ([`StreamPlan`]), blocks of arrays
+//! ([`GridPlan`]), any [`RingPages`] around a [`Ring`] of buffers or pages that are listed one by one ([`ListedPass`]), the engine sees a [`PageSource`]: how many pages there are, what each loads and
+//! stores, and which page is loaded when another is stored. That is the buffers' policy:
+//!
+//! | buffers | loaded before the first page is stored | loaded behind the stores of page *k* |
+//! |---|---|---|
+//! | *n* inputs and *n* outputs of their own, or in place | 0 .. *n* | *k* + *n* |
+//! | a ring of *n*, a result in the buffer of the page before | 0 .. *n* - 1 | *k* + *n* - 1 |
+//! | pieces of a page, each a page of the pass | as many pieces | the piece that takes its place |
+//!
+//! [`Commands`] makes of it what the device is to do, one command at a time:
+//!
+//! ```text
+//! load .. load   launch   | page 0 is done   its stores   loads of the pages that take their places
+//!                         | page 1 is done   ...
+//! ```
+//!
+//! A load's last transfer posts the event for which the kernel waits; the kernel signals that a page is done, and the control CPU, which
+//! waits for that, has it stored. A load waits for the last store before it: the DMA works in order, so a page that is there has
+//! a place for its result, and the kernel waits for nothing but loads.
+//!
+//! What a pass should take is simulated in the same order, with kernels that are counted from their programs: [`RingPass::expect`],
+//! [`StreamPlan::estimate`].
+//!
+//! [`StreamPlan`]: crate::StreamPlan
+//! [`StreamPlan::estimate`]: crate::StreamPlan::estimate
+//! [`GridPlan`]: crate::nest::GridPlan
+
+mod commands;
+mod kernel_cycles;
+mod listed;
+pub(crate) mod price;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+pub use commands::{CommandSink, Commands, Launch, PageSource, ReductionEnd};
+pub use kernel_cycles::{KernelEntryPoint, data_end, priced};
+pub use listed::{ListedPage, ListedPass};
+pub use ring::{
+    OverlapBound, PassEstimate, QUAD, Ring, RingPages, RingPass, SectionBlocks, aligned,
+    deals_quads, expect_all, overlap_pair, overlap_passes,
+};
+
+use crate::device::Event;
+
+/// The event by which a loaded page is announced to a page kernel, and the signal
+/// by which it gives the page back (`page.s`).
+pub const PAGE_EVENT: u32 = 0;
+
+/// What a paged run calls its kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageKernel {
+    /// Name on the timeline.
+    pub name: String,
+    /// Word address of its first word.
+    pub entry: u32,
+}
+
+/// Pages that a device has been given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paged {
+    /// The last store.
+    pub stored: Event,
+    /// The end of the kernel.
+    pub stopped: Event,
+}
+
+impl Paged {
+    /// What a command waits for that needs memory and CP2 as the pages leave them.
+    #[must_use]
+    pub fn events(self) -> [Event; 2] {
+        [self.stored, self.stopped]
+    }
+}

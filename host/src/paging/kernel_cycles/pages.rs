@@ -1,0 +1,296 @@
+//! What page kernels (`docs/abi.md`) take for their pages.
+
+use super::{KernelEntryPoint, data_end};
+use crate::nest::{GridPlan, PageCycles};
+use crate::{BlocksPerSection, Paging, Stream, StreamPlan};
+use cp2_emu::cycles::{KernelInterval, Mark, Uncounted};
+use cp2_machine::Machine;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Blocks of a page that is counted, at most.
+const MOST_BLOCKS: u64 = 16;
+
+/// Bytes before an argument block, of which the first word is the address of the next and the third the number of pages.
+const HEAD: u32 = 16;
+
+/// Pages of a counted run, of which all but the first and the last are alike.
+const PAGES: u32 = 6;
+
+/// A job for the scheduler with the cycles that its page kernel takes by its program; as it is where that cannot be counted.
+pub fn priced(paging: Paging, kernel: &KernelEntryPoint, machine: &Machine) -> Paging {
+    // About as many blocks as a page has, and half of them: what a block takes more, and a page beside its blocks.
+    let pitch = |streams: &[Stream]| streams.iter().map(|stream| stream.pitch).sum::<u64>();
+    let each = pitch(&paging.inputs) + pitch(&paging.outputs);
+    let fit = machine.cp2.dmem.0 / (2 * each).max(1);
+    let (few, more) = match paging.size {
+        BlocksPerSection::Fixed(blocks) => (0, blocks.max(1)),
+        BlocksPerSection::Range { .. } => {
+            let more = fit.clamp(2, MOST_BLOCKS) as u32;
+            (more / 2, more)
+        }
+    };
+    let streams = paging.inputs.len() + paging.outputs.len();
+    let page = |blocks: u32| {
+        let steps = kernel.page_steps(blocks, (streams, &paging.args.words), machine);
+        steps.map(|steps| steps.cycles())
+    };
+    let least = if few > 0 { page(few) } else { Ok(0) };
+    let (Ok(least), Ok(most)) = (least, page(more)) else {
+        return paging;
+    };
+    let block = most.saturating_sub(least) / u64::from(more - few);
+    Paging {
+        cycles_per_block: Some(block),
+        cycles_per_page: most.saturating_sub(block * u64::from(more)),
+        ..paging
+    }
+}
+
+/// The steps of a page kernel whose pages are alike: of the first, of one behind others, and of the last to the end.
+#[derive(Clone, Debug, Default)]
+struct PageSteps {
+    first: Vec<KernelInterval>,
+    page: Vec<KernelInterval>,
+    last: Vec<KernelInterval>,
+}
+
+impl PageSteps {
+    /// Those of a run of so many pages.
+    fn from_steps(steps: impl Iterator<Item = KernelInterval>, count: u32) -> Self {
+        let mut pages: Vec<Vec<KernelInterval>> = vec![Vec::new()];
+        for step in steps {
+            let begins = pages.len() < count as usize;
+            if let Some(page) = pages.last_mut() {
+                page.push(step);
+            }
+            // What follows the last page is its end.
+            if begins && matches!(step.mark, Mark::Signal(_)) {
+                pages.push(Vec::new());
+            }
+        }
+        let mut pages = pages.into_iter();
+        let first = pages.next().unwrap_or_default();
+        let last = pages.next_back().unwrap_or_default();
+        let page = pages.next_back().unwrap_or_default();
+        Self { first, page, last }
+    }
+
+    /// Cycles from the end of a page to the end of the next, which is there.
+    fn cycles(&self) -> u64 {
+        self.page.iter().map(|step| step.cycles + 1).sum()
+    }
+
+    /// Those of a page that is the first and the last.
+    fn alone(&self) -> Vec<KernelInterval> {
+        let ends = self.last.get(signalled(&self.last)..).unwrap_or_default();
+        self.first.iter().chain(ends).copied().collect()
+    }
+}
+
+/// How many steps there are to the first signal.
+fn signalled(steps: &[KernelInterval]) -> usize {
+    let signal = |step: &KernelInterval| matches!(step.mark, Mark::Signal(_));
+    steps.iter().position(signal).map_or(0, |at| at + 1)
+}
+
+impl KernelEntryPoint {
+    /// The first byte of DMEM behind its data where argument blocks of a counted run lie.
+    fn free(&self) -> u32 {
+        let end = data_end(&self.program).next_multiple_of(64);
+        u32::try_from(end).unwrap_or(u32::MAX / 2)
+    }
+
+    /// The steps of pages of so many blocks, of so many streams and with so many words of their own.
+    fn page_steps(
+        &self,
+        blocks: u32,
+        (streams, own): (usize, &[u32]),
+        machine: &Machine,
+    ) -> Result<PageSteps, Uncounted> {
+        /// Argument blocks in turn.
+        const TURNS: u32 = 3;
+        let further = streams.saturating_sub(2) + own.len();
+        let bytes = (HEAD + 16 + 4 * further as u32).next_multiple_of(64);
+        let first = self.free();
+        let at = |turn: u32| first + turn % TURNS * bytes;
+        // Behind them are the pages, wherever they end.
+        let page = at(TURNS - 1) + bytes;
+        let mut words: Vec<u32> = Vec::new();
+        for turn in 0..TURNS {
+            words.extend([at(turn + 1) + HEAD, 0, PAGES, 0, page, page, blocks, page]);
+            words.extend((2..streams).map(|_| page));
+            words.extend(own);
+            words.resize((turn + 1) as usize * bytes as usize / 4, 0);
+        }
+        let counted = self.count_at(machine, first + HEAD, (first, &words))?;
+        Ok(PageSteps::from_steps(counted.steps(), PAGES))
+    }
+
+    /// The steps of a kernel whose pages the scheduler moves.
+    ///
+    /// # Errors
+    /// The kernel's way depends on data.
+    pub fn paged(
+        &self,
+        plan: &StreamPlan,
+        machine: &Machine,
+    ) -> Result<impl Iterator<Item = KernelInterval> + Send + use<>, Uncounted> {
+        let job = plan.job();
+        let streams = (job.inputs.len() + job.outputs.len(), &job.args.words[..]);
+        let mut known = CountedPages::default();
+        for k in 0..plan.pages().len() {
+            let blocks = plan.pages().get(k).map_or(0, |page| page.per_section);
+            known.page(blocks, || self.page_steps(blocks, streams, machine))?;
+        }
+        Ok(known.steps())
+    }
+
+    /// The steps of a kernel whose pages are those of a nest.
+    ///
+    /// # Errors
+    /// The kernel's way depends on data.
+    pub fn nested(
+        &self,
+        nest: &GridPlan,
+        machine: &Machine,
+    ) -> Result<impl Iterator<Item = KernelInterval> + Send + use<>, Uncounted> {
+        let mut known = CountedPages::default();
+        for k in 0..nest.len() {
+            let words = nest.counted_arguments(k, 0, 0);
+            known.page(words, || {
+                let steps = self.nest_steps(nest, [k, k], PAGES, machine)?;
+                Ok(PageSteps::from_steps(steps.into_iter(), PAGES))
+            })?;
+        }
+        // What follows the last page finds the arguments of the end.
+        let last = nest.len().saturating_sub(1);
+        let ending = self.nest_steps(nest, [last, nest.len()], 1, machine)?;
+        known.ending = Some(ending[signalled(&ending)..].to_vec());
+        Ok(known.steps())
+    }
+
+    /// The steps of a run of so many pages whose arguments are those of two pages of a nest by turns.
+    fn nest_steps(
+        &self,
+        nest: &GridPlan,
+        of: [u64; 2],
+        pages: u32,
+        machine: &Machine,
+    ) -> Result<Vec<KernelInterval>, Uncounted> {
+        let layout = nest.layout();
+        // Where they lie in a run: elsewhere the kernel may store.
+        let (first, blocks) = match nest.argument_blocks() {
+            // One block serves all pages, where they are alike.
+            Some((first, 1)) if of[0] == of[1] => (first, 1),
+            Some((first, 2)) => (first, 2),
+            _ => (self.free(), 2),
+        };
+        let at = [0, 1].map(|slot| first + slot % blocks * layout.bytes() + layout.before);
+        let mut words = nest.counted_arguments(of[0], pages, at[1]);
+        if blocks > 1 {
+            words.extend(nest.counted_arguments(of[1], pages, at[0]));
+        }
+        let counted = self.count_at(machine, at[0], (first, &words))?;
+        Ok(counted.steps().collect())
+    }
+
+    /// The cycles of a kernel for blocks and pages, from those of the pages of two nests of different sizes.
+    pub fn nest_cycles(
+        &self,
+        nests: [&GridPlan; 2],
+        machine: &Machine,
+    ) -> Result<PageCycles, Uncounted> {
+        // One in the middle of those that are alike: what is done in the first alone is none of it.
+        let largest = |nest: &GridPlan| {
+            let kinds = nest.kinds().iter();
+            let all = kinds.map(|kind| (kind.blocks, kind.when.clone()));
+            let most = all.max_by_key(|(blocks, _)| *blocks);
+            let (blocks, when) = most.unwrap_or_default();
+            let middle = when.map(|range| range.start + (range.end - range.start) / 2);
+            (blocks, nest.number(middle))
+        };
+        let count = |nest: &GridPlan| {
+            let (blocks, page) = largest(nest);
+            let steps = self.nest_steps(nest, [page, page], PAGES, machine)?;
+            let cycles = PageSteps::from_steps(steps.into_iter(), PAGES).cycles();
+            Ok::<_, Uncounted>((u64::from(blocks), cycles))
+        };
+        let [(few, least), (more, most)] = [count(nests[0])?, count(nests[1])?];
+        let block = match more.checked_sub(few) {
+            None | Some(0) => most / more.max(1),
+            Some(more) => most.saturating_sub(least) / more,
+        };
+        Ok(PageCycles {
+            block,
+            page: most.saturating_sub(block * more),
+        })
+    }
+}
+
+/// The pages of a run, of which those of equal arguments take the same steps.
+struct CountedPages<K> {
+    kinds: HashMap<K, usize>,
+    steps: Vec<PageSteps>,
+    pages: Vec<usize>,
+    /// What follows the last page, if not what does in a run of pages that are all alike.
+    ending: Option<Vec<KernelInterval>>,
+}
+
+impl<K> Default for CountedPages<K> {
+    fn default() -> Self {
+        Self {
+            kinds: HashMap::new(),
+            steps: Vec::new(),
+            pages: Vec::new(),
+            ending: None,
+        }
+    }
+}
+
+impl<K: std::hash::Hash + Eq> CountedPages<K> {
+    /// Another page, whose steps are counted if they are not known.
+    fn page(
+        &mut self,
+        key: K,
+        count: impl FnOnce() -> Result<PageSteps, Uncounted>,
+    ) -> Result<(), Uncounted> {
+        let kind = match self.kinds.get(&key) {
+            Some(&kind) => kind,
+            None => {
+                self.steps.push(count()?);
+                self.kinds.insert(key, self.steps.len() - 1);
+                self.steps.len() - 1
+            }
+        };
+        self.pages.push(kind);
+        Ok(())
+    }
+
+    /// The steps of all pages, one behind the other.
+    fn steps(self) -> impl Iterator<Item = KernelInterval> + Send {
+        let Self {
+            steps,
+            pages,
+            ending,
+            ..
+        } = self;
+        let (steps, count) = (Arc::new(steps), pages.len());
+        pages.into_iter().enumerate().flat_map(move |(k, kind)| {
+            let Some(steps) = steps.get(kind) else {
+                return Vec::new();
+            };
+            let mut own = match k {
+                0 if count == 1 => steps.alone(),
+                0 => steps.first.clone(),
+                k if k + 1 == count => steps.last.clone(),
+                _ => steps.page.clone(),
+            };
+            if let Some(ending) = ending.as_ref().filter(|_| k + 1 == count) {
+                own.truncate(signalled(&own));
+                own.extend(ending);
+            }
+            own
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! A passive sonar: a line of hydrophones, beams, spectra.
+//!
+//! The hydrophones deliver complex samples around a centre frequency. The
+//! beams are steered by phase, which holds where the bandwidth is small
+//! against the inverse of the time sound takes along the array. A sound from
+//! bearing b comes to hydrophone e with the phase +pi e sin b: positive bearings
+//! are on the side of the higher hydrophones, which hear it first.
+
+mod spec;
+
+pub use spec::{SonarSpec, SoundSource};
+
+use super::ExactSpectra;
+use super::exact::{HANN, LOBE, autocorrelation, norm, transform, window};
+use super::peaks::{LobeRule, margin, peaks};
+use super::problem::{self, ReceiverProblem};
+use crate::case::Case;
+use crate::data::{DataError, NamedArrays};
+use crate::error::ProblemError;
+use crate::problem::{ArrayForm, Problem};
+use crate::reference::Reference;
+use crate::size::Size;
+use crate::verdict::Verdict;
+use crate::widen;
+use num_complex::{Complex32, Complex64};
+use serde::Serialize;
+
+/// Highest sidelobe of the Hamming window over the array, and room for noise, in
+/// dB below the peak.
+const HAMMING: f32 = 40.0 - 3.0;
+/// Where the filter lets less noise pass than so many dB below the most, there may
+/// be nothing but sidelobes of what is elsewhere.
+const STOPBAND: f64 = 20.0;
+
+/// A cell of the bearing picture that stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Contact {
+    /// Bearing from broadside in degrees.
+    pub bearing_deg: f64,
+    /// Frequency from the centre in Hz.
+    pub frequency_hz: f64,
+    /// Decibels above the median, the filter's response taken out.
+    pub above_db: f32,
+}
+
+/// Spectra of beams: of every hydrophone a low pass and decimation, beams that are steered by phase, over their frames a Hann window and
+/// a transform, decibels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SonarProblem {
+    spec: SonarSpec,
+}
+
+impl SonarProblem {
+    /// What `spec` says.
+    ///
+    /// # Errors
+    /// A specification that makes no sense.
+    pub fn new(spec: SonarSpec) -> Result<Self, ProblemError> {
+        spec.check()?;
+        Ok(Self { spec })
+    }
+
+    /// Of a size with `hydrophones`, `beams`, `samples`, `decimate`, `taps` and `points`, at the usual rate.
+    ///
+    /// # Errors
+    /// See [`SonarProblem::new`]; another size.
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
+        let [hydrophones, beams, samples] =
+            size.all_positive(["hydrophones", "beams", "samples"])?;
+        let [decimate, taps, points] = size.all_positive(["decimate", "taps", "points"])?;
+        Self::new(SonarSpec {
+            hydrophones,
+            beams,
+            samples,
+            decimate,
+            taps,
+            points,
+            ..SonarSpec::default()
+        })
+    }
+
+    /// What the array is and how it is processed.
+    #[must_use]
+    pub fn spec(&self) -> &SonarSpec {
+        &self.spec
+    }
+
+    /// Power of white noise at each point of [`SonarSpec::by_frequency`] behind
+    /// filter and window in dB, at most [`STOPBAND`] below the highest: the
+    /// transform of the products of their autocorrelations.
+    fn noise_db(&self) -> Vec<f32> {
+        let (points, decimate) = (self.spec.points, self.spec.decimate);
+        let taps: Vec<Complex64> = self.spec.low_pass().iter().map(|&h| widen(h)).collect();
+        let noise = autocorrelation(&taps);
+        let window = autocorrelation(&window(points));
+        let mut power = vec![Complex64::default(); points];
+        for (lag, (w, n)) in window
+            .iter()
+            .zip(noise.iter().step_by(decimate))
+            .enumerate()
+        {
+            power[lag] += w * n;
+            // Both are real: the negative lag has the same product.
+            if lag > 0 {
+                power[points - lag] += w * n;
+            }
+        }
+        transform(&mut power, points);
+        let decibels = |bin: usize| 10.0 * libm::log10(power[bin].re);
+        let decibels: Vec<f64> = self.spec.list_by_frequency().map(decibels).collect();
+        let highest = decibels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let above = decibels.iter().map(|x| x.max(highest - STOPBAND) as f32);
+        above.collect()
+    }
+
+    /// Mean power over the frames in dB, `beams` rows of `points`, frequency
+    /// rising from the lowest.
+    #[must_use]
+    pub fn bearings(&self, spectra: &[Complex32]) -> Vec<f32> {
+        let (points, frames) = (self.spec.points, self.spec.frames());
+        let mut map = Vec::with_capacity(self.spec.beams * points);
+        for beam in spectra.chunks(frames * points) {
+            for bin in self.spec.list_by_frequency() {
+                let power = |f: usize| widen(beam[f * points + bin]).norm_sqr();
+                let mean = (0..frames).map(power).sum::<f64>() / frames as f64;
+                map.push((10.0 * libm::log10(mean)) as f32);
+            }
+        }
+        map
+    }
+
+    /// The cells of the bearing picture that stand out, strongest first.
+    #[must_use]
+    pub fn contacts(&self, spectra: &[Complex32]) -> Vec<Contact> {
+        let (spec, points) = (&self.spec, self.spec.points);
+        let noise = self.noise_db();
+        let mut map = self.bearings(spectra);
+        for (x, noise) in map.iter_mut().zip(noise.iter().cycle()) {
+            *x -= noise;
+        }
+        let across = LobeRule {
+            wraps: true,
+            lobe: spec.beam_lobe(),
+            reach: spec.beams,
+            below: HAMMING,
+        };
+        let along = LobeRule {
+            wraps: true,
+            lobe: LOBE,
+            reach: points,
+            below: HANN,
+        };
+        peaks(
+            &map,
+            points,
+            margin(map.len(), spec.frames()),
+            [across, along],
+        )
+        .into_iter()
+        .map(|peak| Contact {
+            bearing_deg: libm::asin(spec.sine(peak.row)).to_degrees(),
+            frequency_hz: spec.frequency(peak.column),
+            above_db: peak.above,
+        })
+        .collect()
+    }
+    /// What contacts have wrong about the scene, in words: every source has one within a beam and two points, and there are no others.
+    #[must_use]
+    pub fn faults(&self, contacts: &[Contact]) -> Vec<String> {
+        let spec = &self.spec;
+        let place =
+            |bearing: f64, frequency: f64| format!("{bearing:+.1} degrees, {frequency:+.1} Hz");
+        let sources = spec.sources();
+        let missed = sources
+            .iter()
+            .filter(|s| !contacts.iter().any(|c| spec.is_near(s, c)))
+            .map(|s| {
+                let place = place(s.bearing_deg, s.frequency_hz);
+                format!("the source at {place} was not found")
+            });
+        let ghosts = contacts
+            .iter()
+            .filter(|c| !sources.iter().any(|s| spec.is_near(s, c)))
+            .map(|c| format!("nothing is at {}", place(c.bearing_deg, c.frequency_hz)));
+        missed.chain(ghosts).collect()
+    }
+}
+
+impl ReceiverProblem for SonarProblem {
+    /// Hydrophones, and the samples of each.
+    fn block(&self) -> [usize; 2] {
+        [self.spec.hydrophones, self.spec.samples]
+    }
+
+    fn spectra(&self) -> Vec<usize> {
+        vec![self.spec.beams, self.spec.frames(), self.spec.points]
+    }
+
+    fn scene(&self, seed: u64) -> Vec<Complex32> {
+        self.spec.sound(seed)
+    }
+
+    fn exact(&self, sound: &[Complex32]) -> ExactSpectra {
+        let spec = &self.spec;
+        let taps: Vec<f64> = spec.low_pass().iter().map(|h| h.re.into()).collect();
+        let weights: Vec<Complex64> = spec.weights().iter().map(|&w| widen(w)).collect();
+        let sound: Vec<Complex64> = sound.iter().map(|&x| widen(x)).collect();
+        let time = spec.filtered();
+        let filtered: Vec<Vec<Complex64>> = sound
+            .chunks(spec.samples)
+            .map(|row| {
+                let output = |t: usize| -> Complex64 {
+                    let past = taps.iter().enumerate();
+                    past.filter_map(|(k, h)| Some(row.get(t.checked_sub(k)?)? * h))
+                        .sum()
+                };
+                (0..time).map(|t| output(t * spec.decimate)).collect()
+            })
+            .collect();
+        let mut beams = Vec::with_capacity(spec.beams * time);
+        for row in weights.chunks(spec.hydrophones) {
+            let at =
+                |t: usize| -> Complex64 { row.iter().zip(&filtered).map(|(w, x)| w * x[t]).sum() };
+            beams.extend((0..time).map(at));
+        }
+        // An output is a sum over taps and hydrophones, and of all samples there are so many outputs.
+        let passed = taps.iter().map(|h| h * h).sum::<f64>().sqrt();
+        let share = time as f64 / (spec.hydrophones * spec.samples) as f64;
+        let noise = norm(&sound) * passed * norm(&weights) * share.sqrt();
+        ExactSpectra::from_rows(beams, spec.points, noise)
+    }
+}
+
+impl Problem for SonarProblem {
+    fn name(&self) -> &'static str {
+        "sonar"
+    }
+
+    fn title(&self) -> String {
+        let spec = &self.spec;
+        format!(
+            "sonar of {} hydrophones of {} samples, {} beams of {} spectra of {} points",
+            spec.hydrophones,
+            spec.samples,
+            spec.beams,
+            spec.frames(),
+            spec.points
+        )
+    }
+
+    fn size(&self) -> Size {
+        let spec = &self.spec;
+        Size::new(&[
+            ("hydrophones", spec.hydrophones),
+            ("beams", spec.beams),
+            ("samples", spec.samples),
+            ("decimate", spec.decimate),
+            ("taps", spec.taps),
+            ("points", spec.points),
+        ])
+    }
+
+    fn inputs(&self) -> Vec<ArrayForm> {
+        problem::inputs(self)
+    }
+
+    fn outputs(&self) -> Vec<ArrayForm> {
+        problem::outputs(self)
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &Case::NORMAL
+    }
+
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
+        // Filter and weights are at most 2 and 1 in sum.
+        let gain = 2.0 * self.spec.points as f64;
+        let length = self.spec.samples + self.spec.taps;
+        problem::input(self, (case, seed), problem::most(gain, length))
+    }
+
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        problem::reference(self, input)
+    }
+
+    fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
+        problem::judge(self, input, output)
+    }
+
+    fn agree(&self, input: &NamedArrays, one: &NamedArrays, other: &NamedArrays) -> Verdict {
+        problem::agree(self, input, [one, other])
+    }
+}

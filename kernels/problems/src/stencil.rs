@@ -1,0 +1,243 @@
+//! Stencils: every element becomes a sum of its neighbours times coefficients, again and again.
+
+mod exact;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use shape::{Edge, StencilPoint, StencilShape};
+
+use crate::case::Case;
+use crate::data::{DataError, Kind, NamedArrays};
+use crate::error::{ProblemError, elements};
+use crate::problem::{ArrayForm, Problem};
+use crate::random::Random;
+use crate::reference::{Exact, ExpectedArray, Reference};
+use crate::size::Size;
+
+/// Most steps: what takes longer than anyone waits.
+const STEPS: usize = 1 << 20;
+
+/// So many steps of a stencil over an array of two or three axes.
+///
+/// A step makes of the array u the array v(i) = sum over the points p of c(p) u(i + p), where u goes on beyond its edges as [`Edge`] says. With
+/// coefficients of its own every element has c(i, p): the input `c` holds them row by row, of planes x rows x points x columns (rows x points x
+/// columns of two axes), so that the row of one point's coefficients lies together; the points are in the stencil's order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StencilProblem {
+    shape: Vec<usize>,
+    stencil: StencilShape,
+    per_element: bool,
+    edge: Edge,
+    steps: usize,
+}
+
+impl StencilProblem {
+    /// `steps` of a stencil over arrays of this shape, slowest axis first, with coefficients that are the same everywhere.
+    ///
+    /// # Errors
+    /// Another number of axes than the stencil's, an extent or number of steps of 0, or more than an address has.
+    pub fn new(
+        shape: &[usize],
+        stencil: StencilShape,
+        edge: Edge,
+        steps: usize,
+    ) -> Result<Self, ProblemError> {
+        let axes = stencil.axes();
+        if shape.len() != axes {
+            return Err(ProblemError::odd(
+                "the axes of the array",
+                shape.len(),
+                format!("{axes}, as many as the stencil has"),
+            ));
+        }
+        let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
+        let what = || format!("a stencil over {}", lengths.join("x"));
+        let names = ["planes", "rows", "columns"];
+        let mut sides: Vec<_> = names[3 - axes..]
+            .iter()
+            .copied()
+            .zip(shape.iter().copied())
+            .collect();
+        sides.push(("points", stencil.points().len()));
+        elements(&what, &sides)?;
+        if !(1..=STEPS).contains(&steps) {
+            let expected = format!("1 to {STEPS}");
+            return Err(ProblemError::odd("the number of steps", steps, expected));
+        }
+        Ok(Self {
+            shape: shape.to_vec(),
+            stencil,
+            per_element: false,
+            edge,
+            steps,
+        })
+    }
+
+    /// The same where every element has coefficients of its own.
+    #[must_use]
+    pub fn per_element(mut self) -> Self {
+        self.per_element = true;
+        self
+    }
+
+    /// Of a size with `planes` (1 of two axes), `rows`, `columns`, `points`, `steps`, `edge` and `coefficients` (`class` or `element`).
+    ///
+    /// # Errors
+    /// See [`StencilProblem::new`]; another size.
+    pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
+        let [planes, rows, columns, points, steps] =
+            size.all_positive(["planes", "rows", "columns", "points", "steps"])?;
+        let stencil = StencilShape::from_classes(points, None)?;
+        let edge = Edge::find(size.word("edge")?);
+        let edge = edge.ok_or_else(|| size.wrong("edge", "zero, fixed, mirrored or periodic"))?;
+        let shape: &[usize] = match stencil.axes() {
+            2 if planes != 1 => {
+                return Err(size.wrong("planes", "1 for 5 or 9 points").into());
+            }
+            2 => &[rows, columns],
+            _ => &[planes, rows, columns],
+        };
+        let made = Self::new(shape, stencil, edge, steps)?;
+        match size.word("coefficients")? {
+            "class" => Ok(made),
+            "element" => Ok(made.per_element()),
+            _ => Err(size.wrong("coefficients", "class or element").into()),
+        }
+    }
+
+    /// The array's extents, slowest first.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The same of three axes: one plane of an array of two.
+    #[must_use]
+    pub fn extents(&self) -> [usize; 3] {
+        match *self.shape {
+            [planes, rows, columns] => [planes, rows, columns],
+            [rows, columns] => [1, rows, columns],
+            _ => [1; 3],
+        }
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The points.
+    #[must_use]
+    pub fn stencil(&self) -> &StencilShape {
+        &self.stencil
+    }
+
+    /// Whether every element has coefficients of its own.
+    #[must_use]
+    pub fn is_per_element(&self) -> bool {
+        self.per_element
+    }
+
+    /// How arrays go on.
+    #[must_use]
+    pub fn edge(&self) -> Edge {
+        self.edge
+    }
+
+    /// The number of steps.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The shape of the coefficients of every element.
+    fn coefficients(&self) -> Vec<usize> {
+        let mut shape = self.shape.clone();
+        shape.insert(shape.len() - 1, self.stencil.points().len());
+        shape
+    }
+}
+
+impl Problem for StencilProblem {
+    fn name(&self) -> &'static str {
+        "stencil"
+    }
+
+    fn title(&self) -> String {
+        let lengths: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        let plural = if self.steps == 1 { "" } else { "s" };
+        format!(
+            "{} step{plural} of a stencil of {} points{} over {}, edges {}",
+            self.steps,
+            self.stencil.points().len(),
+            if self.per_element {
+                " with coefficients for every element"
+            } else {
+                ""
+            },
+            lengths.join("x"),
+            self.edge
+        )
+    }
+
+    fn size(&self) -> Size {
+        let [planes, rows, columns] = self.extents();
+        Size::new(&[("planes", planes), ("rows", rows), ("columns", columns)])
+            .add_value("points", self.stencil.points().len())
+            .add_value("steps", self.steps)
+            .add_value("edge", self.edge.name())
+            .add_value(
+                "coefficients",
+                if self.per_element { "element" } else { "class" },
+            )
+    }
+
+    fn inputs(&self) -> Vec<ArrayForm> {
+        let mut forms = vec![ArrayForm::new("u", Kind::F32, &self.shape)];
+        if self.per_element {
+            forms.push(ArrayForm::new("c", Kind::F32, &self.coefficients()));
+        }
+        forms
+    }
+
+    fn outputs(&self) -> Vec<ArrayForm> {
+        vec![ArrayForm::new("v", Kind::F32, &self.shape)]
+    }
+
+    fn input(&self, case: Case, seed: u64) -> NamedArrays {
+        let row = self.shape.last().copied().unwrap_or(1);
+        let mut random = Random::new(seed);
+        let u = case.floats(&mut random, self.elements(), row, 100);
+        let data = NamedArrays::from_array("u", &self.shape, u);
+        if !self.per_element {
+            return data;
+        }
+        // Sums stay as large as the elements are.
+        let shape = self.coefficients();
+        let points = self.stencil.points().len() as f32;
+        let numbers = random.uniforms(shape.iter().product());
+        let c = numbers.into_iter().map(|c| c / points).collect();
+        data.add_array("c", &shape, c)
+    }
+
+    fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
+        let u = input.get_sized::<f32>("u", self.elements())?;
+        let c = match self.per_element {
+            true => {
+                let count = self.elements() * self.stencil.points().len();
+                Some(input.get_sized::<f32>("c", count)?)
+            }
+            false => None,
+        };
+        let (exact, allowed) = self.exact(u, c);
+        Ok(Reference::from_array(ExpectedArray {
+            name: "v",
+            shape: self.shape.clone(),
+            exact: Exact::Real(exact),
+            part: 1,
+            allowed,
+        }))
+    }
+}

@@ -1,0 +1,210 @@
+//! A direct filter by a loop along the block with all taps in its words, or where program memory has no room for them, by
+//! several that go over the whole block in turn, each with a part of the taps: each adds to the sums of those before.
+
+use super::block_filter::COMPLEX;
+use super::direct::{SOME, has_room, most_tiles, room};
+use super::direct_tile::{TileSchedule, TileShape};
+use crate::pipeline::Operations;
+use cp2_machine::Machine;
+use num_complex::Complex32;
+
+/// Numbers of parts that are tried, from the fewest that program memory allows on.
+const TRIES: usize = 3;
+/// The same of parts of two lengths, which share program memory.
+const MORE_TRIES: usize = 64;
+
+/// The parts of a filter's taps.
+#[derive(Clone, Debug)]
+pub(super) struct TiledFilter {
+    /// Samples before an output's own that are read.
+    pub(super) lead: usize,
+    /// The taps in the order of their use.
+    pub(super) table: Vec<Complex32>,
+    /// Whether some of them are zeros that the user has not given.
+    pub(super) fills: bool,
+    /// Those of a tile, for the model.
+    pub(super) operations: Operations,
+    shape: TileShape,
+    /// A part, and how many there are of it.
+    part: TapPart,
+    parts: usize,
+    /// A shorter one behind these.
+    rest: Option<TapPart>,
+}
+
+/// A tile with so many of the taps.
+#[derive(Clone, Debug)]
+struct TapPart {
+    shape: TileShape,
+    tiles: Box<TileSchedule>,
+}
+
+impl TapPart {
+    /// A tile of `taps` of the filter's, the first of several parts or not.
+    fn new(taps: usize, shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
+        let part = TileShape { taps, ..shape };
+        part.alternatives().find_map(|shape| {
+            let tiles = Box::new(TileSchedule::new(shape, adds, machine)?);
+            Some(Self { shape, tiles })
+        })
+    }
+}
+
+/// Taps of each part, how many such parts there are, and taps of a part behind them.
+#[derive(Clone, Copy, Debug)]
+struct TapDivision {
+    each: usize,
+    parts: usize,
+    rest: usize,
+}
+
+impl TapDivision {
+    /// Parts of one length, the last one filled up with zeros.
+    fn pad_last_part(shape: TileShape, parts: usize) -> Self {
+        let all = shape.taps.max(shape.interpolate);
+        let each = match parts {
+            1 => shape.taps,
+            _ => all.div_ceil(parts).next_multiple_of(shape.interpolate),
+        };
+        let parts = all.div_ceil(each.max(shape.interpolate));
+        Self {
+            each,
+            parts,
+            rest: 0,
+        }
+    }
+
+    /// Parts that are the taps and nothing else. Of every phase they have an even number, so that what precedes an output's own sample
+    /// by whole parts is at an even place too.
+    fn exact(shape: TileShape, parts: usize) -> Option<Self> {
+        let (all, unit) = (shape.taps, 2 * shape.interpolate);
+        if parts == 1 {
+            return (all >= shape.interpolate).then(|| Self::pad_last_part(shape, 1));
+        }
+        let each = all.div_ceil(parts).next_multiple_of(unit);
+        let (parts, rest) = (all / each, all % each);
+        // A phase without a tap would be a product with zero.
+        (parts > 0 && (rest == 0 || rest >= shape.interpolate)).then_some(Self {
+            each,
+            parts,
+            rest,
+        })
+    }
+}
+
+impl TiledFilter {
+    /// The taps in as few parts as there is room for. With `exact` no zeros are among them that a NaN in a sample would make a NaN of.
+    pub(super) fn new(
+        taps: &[Complex32],
+        shape: TileShape,
+        exact: bool,
+        machine: &Machine,
+    ) -> Option<Self> {
+        let all = taps.len().max(shape.interpolate);
+        let least = all.div_ceil((room(machine) / shape.width()).max(1));
+        let of = |division| Self::divided(taps, shape, division, machine);
+        if exact {
+            let mut tried = least..least + MORE_TRIES;
+            return tried.find_map(|parts| of(TapDivision::exact(shape, parts)?));
+        }
+        (least..least + TRIES).find_map(|parts| of(TapDivision::pad_last_part(shape, parts)))
+    }
+
+    fn divided(
+        taps: &[Complex32],
+        shape: TileShape,
+        division: TapDivision,
+        machine: &Machine,
+    ) -> Option<Self> {
+        let TapDivision { each, parts, rest } = division;
+        let words = shape.moves(each) + if rest > 0 { shape.moves(rest) } else { 0 };
+        if words > room(machine) {
+            return None;
+        }
+        let adds = parts > 1 || rest > 0;
+        let whole = each.max(shape.interpolate);
+        let filled = if adds { whole * parts + rest } else { each };
+        let lead = TileShape {
+            taps: filled,
+            ..shape
+        }
+        .lead();
+        if most_tiles([whole * parts + rest, lead, shape.numbers()], machine) == 0 {
+            return None;
+        }
+        let part = TapPart::new(each, shape, adds, machine)?;
+        let rest = match rest {
+            0 => None,
+            taps => Some(TapPart::new(taps, shape, adds, machine)?),
+        };
+        let programs = [Some(&part), rest.as_ref()].into_iter().flatten();
+        let text: String = programs.map(|part| part.tiles.words(SOME).text).collect();
+        if !has_room(&text, machine) {
+            return None;
+        }
+        let order = |part: &TapPart, first: usize| -> Vec<usize> {
+            let order = part.shape.order().into_iter();
+            order.map(|m| first + m).collect()
+        };
+        let mut all: Vec<usize> = (0..parts).flat_map(|i| order(&part, i * each)).collect();
+        all.extend(rest.iter().flat_map(|rest| order(rest, parts * each)));
+        let fills = all.iter().any(|&m| m >= taps.len());
+        let at = |m: usize| taps.get(m).copied().unwrap_or_default();
+        let table = all.into_iter().map(at);
+        let table = if shape.real {
+            table.map(|h| Complex32::new(h.re, h.re)).collect()
+        } else {
+            table.collect()
+        };
+        let mut operations = Operations::default();
+        operations.join(&part.tiles.operations, parts as u64);
+        if let Some(rest) = &rest {
+            operations.join(&rest.tiles.operations, 1);
+        }
+        Some(Self {
+            lead,
+            table,
+            fills,
+            operations,
+            shape,
+            part,
+            parts,
+            rest,
+        })
+    }
+
+    /// The words of a block of `tiles` tiles, and their cycles.
+    pub(super) fn words(&self, tiles: usize) -> (String, u64) {
+        let (part, parts) = (&self.part.shape, self.parts);
+        let made = self.part.tiles.words(tiles);
+        if parts == 1 && self.rest.is_none() {
+            return (made.text, made.cycles);
+        }
+        let shape = self.shape;
+        let quads = shape.width() * shape.lanes() * shape.interpolate / 2;
+        let bytes = |numbers: usize| numbers as u64 * COMPLEX;
+        let [first, back, taps] = [
+            self.lead - part.lead(),
+            part.taps / part.interpolate,
+            part.taps,
+        ]
+        .map(bytes);
+        let mut text = format!(
+            "    movi a11, zero\n    ldq q0, [a11]\n    mov a10, a9\n    loop {tiles} {{\n    \
+             loop {quads} {{\n    stq q0, [a10]+16\n    }}\n    nop\n    }}\n    \
+             movi s15, {first}\n    add a8, a8, s15\n    movi a11, taps\n    movi s14, -{back}\n    \
+             movi s15, {taps}\n    loop {parts} {{\n{}    add a8, a8, s14\n    add a11, a11, s15\n    }}\n",
+            made.text
+        );
+        let zeros = (tiles * (quads + 4)) as u64;
+        let mut cycles = zeros + parts as u64 * (made.cycles + 2) + 16;
+        if let Some(rest) = &self.rest {
+            // Its samples begin where its own lead asks for.
+            let later = bytes(part.lead()) as i64 - bytes(rest.shape.lead()) as i64;
+            let made = rest.tiles.words(tiles);
+            text += &format!("    movi s14, {later}\n    add a8, a8, s14\n{}", made.text);
+            cycles += made.cycles + 2;
+        }
+        (text, cycles)
+    }
+}

@@ -1,0 +1,317 @@
+//! The inner loop of a direct filter: an iteration is a *tile*, a few outputs
+//! side by side, each a chain of multiply-adds; every tap and every sample of
+//! it is loaded once. A tile of a part of the taps goes on with the sums of the parts before. `pipeline` makes the words: one multiply-add each where
+//! the memory slot suffices for loads and stores.
+
+use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::collections::BTreeMap;
+
+/// Taps of a phase up to which loads and stores of a tile outnumber its multiply-adds.
+const FEW: usize = 7;
+
+/// What is filtered, and how often there is an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TileShape {
+    /// Taps.
+    pub(super) taps: usize,
+    /// Real taps: an issue multiplies two complex samples by one.
+    pub(super) real: bool,
+    /// Samples for an output.
+    pub(super) decimate: usize,
+    /// Outputs for a sample.
+    pub(super) interpolate: usize,
+    /// Phases that are made side by side, with the same samples.
+    pub(super) together: usize,
+}
+
+impl TileShape {
+    /// The shape of a filter with `taps`.
+    pub(super) fn new(taps: &[Complex32], decimate: usize, interpolate: usize) -> Self {
+        Self {
+            taps: taps.len(),
+            real: taps.iter().all(|h| h.im == 0.0),
+            decimate,
+            interpolate,
+            together: 1,
+        }
+    }
+
+    /// Samples before an output's own that it needs, made even.
+    pub(super) fn lead(&self) -> usize {
+        ((self.taps - 1) / self.interpolate).next_multiple_of(2)
+    }
+
+    /// Outputs (of each phase) side by side; as many as a multiply-add takes
+    /// cycles, so that none waits for the one before.
+    pub(super) fn width(&self) -> usize {
+        if self.real { 6 } else { 8 }
+    }
+
+    /// Outputs of a phase that one accumulator holds: two complex numbers where taps are real.
+    pub(super) fn lanes(&self) -> usize {
+        if self.real { 2 } else { 1 }
+    }
+
+    /// Samples and outputs of a tile.
+    pub(super) fn numbers(&self) -> usize {
+        self.width() * self.lanes() * (self.decimate + self.interpolate)
+    }
+
+    /// Samples that a tile of so many taps loads.
+    pub(super) fn moves(&self, taps: usize) -> usize {
+        let (taps, width) = (taps.div_ceil(self.interpolate).max(1), self.width());
+        // Those of outputs side by side overlap.
+        let apart = (width - 1).saturating_mul(self.decimate.min(taps));
+        let samples = self.interpolate.saturating_mul(taps.saturating_add(apart));
+        samples.saturating_mul(self.lanes())
+    }
+
+    /// The taps of phases that are made side by side, in the order in which they are applied,
+    /// each with the sample of output 0 it applies to, and its phase: through the samples of one
+    /// residue, so that an output's sample is the next tap's of its neighbour.
+    fn groups(&self) -> Vec<Vec<(usize, usize, usize)>> {
+        let taps = self.taps.max(self.interpolate);
+        let of = |phase: usize| {
+            let taps = (phase..taps).step_by(self.interpolate);
+            taps.map(move |m| (self.lead() - m / self.interpolate, phase, m))
+        };
+        let phases: Vec<usize> = (0..self.interpolate).collect();
+        let groups = phases.chunks(self.together.max(1)).map(|group| {
+            let mut taps: Vec<_> = group.iter().flat_map(|&phase| of(phase)).collect();
+            taps.sort_by_key(|&(at, phase, _)| (at % self.decimate, at, phase));
+            taps
+        });
+        groups.collect()
+    }
+
+    /// The order in which a tile applies the taps.
+    pub(super) fn order(&self) -> Vec<usize> {
+        self.groups()
+            .into_iter()
+            .flatten()
+            .map(|tap| tap.2)
+            .collect()
+    }
+
+    /// The same with so many phases side by side as may be worth it, the better first.
+    pub(super) fn alternatives(self) -> impl Iterator<Item = Self> {
+        let few = self.interpolate > 1 && self.taps.div_ceil(self.interpolate) <= FEW;
+        let all = [2, 1]
+            .into_iter()
+            .filter(move |&together| few || together == 1);
+        all.map(move |together| Self { together, ..self })
+    }
+}
+
+/// A pointer into a block, and which half of the block it walks through.
+#[derive(Clone, Copy, Debug)]
+struct HalfPointer {
+    pointer: Pointer,
+    half: usize,
+}
+
+/// The body of a tile and its pointers.
+struct TileBody {
+    shape: TileShape,
+    body: Body,
+    taps: Pointer,
+    /// Two for the samples of each half: an iteration's accesses through a
+    /// pointer lie within an interval, those to all samples are further apart.
+    samples: Vec<[HalfPointer; 2]>,
+    outputs: Vec<HalfPointer>,
+    /// To the sums that a tile goes on with, if it does.
+    sums: Vec<HalfPointer>,
+}
+
+impl TileBody {
+    fn new(shape: TileShape, adds: bool) -> Self {
+        let mut body = Body::in_order();
+        let forward = |numbers: usize| Step::Bytes((8 * shape.width() * numbers) as i64);
+        let taps = body.pointer(2, Step::Bytes(0));
+        let mut half = |register, half, step| HalfPointer {
+            pointer: body.pointer(register, step),
+            half,
+        };
+        let registers = [([0, 5], 1, 7), ([3, 6], 4, 10)];
+        let (mut samples, mut outputs, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+        for (lane, (from, to, sum)) in registers.into_iter().take(shape.lanes()).enumerate() {
+            samples.push(from.map(|a| half(a, lane, forward(shape.decimate))));
+            outputs.push(half(to, lane, forward(shape.interpolate)));
+            if adds {
+                sums.push(half(sum, lane, forward(shape.interpolate)));
+            }
+        }
+        let mut tile = Self {
+            shape,
+            body,
+            taps,
+            samples,
+            outputs,
+            sums,
+        };
+        let count = shape.width() * shape.order().len();
+        let (mut tap, mut done) = (0, 0);
+        for group in shape.groups() {
+            let mut known: BTreeMap<usize, Value> = BTreeMap::new();
+            let mut sums: BTreeMap<(usize, usize), Option<Value>> = BTreeMap::new();
+            for (at, phase, _) in group {
+                let h = tile.tap(tap);
+                for output in 0..shape.width() {
+                    let at = at + output * shape.decimate;
+                    let late = usize::from(2 * done >= count);
+                    let place = output * shape.interpolate + phase;
+                    let sum = sums.entry((phase, output));
+                    let sum = sum.or_insert_with(|| adds.then(|| tile.previous_sum(place)));
+                    let x = *known.entry(at).or_insert_with(|| tile.sample(at, late));
+                    *sum = Some(tile.multiply_add(x, h, *sum));
+                    done += 1;
+                }
+                tap += 1;
+            }
+            for ((phase, output), sum) in sums {
+                if let Some(sum) = sum {
+                    tile.store(sum, output * shape.interpolate + phase);
+                }
+            }
+        }
+        tile
+    }
+
+    /// A pair, or a quad of two halves.
+    fn value(&mut self) -> Value {
+        if self.shape.real {
+            self.body.quad()
+        } else {
+            self.body.pair()
+        }
+    }
+
+    fn tap(&mut self, index: usize) -> Value {
+        let (h, at) = (self.value(), 8 * index as i64);
+        if self.shape.real {
+            self.body.load_twice(Reg::Whole(h), self.taps, at);
+        } else {
+            self.body.load(Reg::Whole(h), self.taps, at);
+        }
+        h
+    }
+
+    fn sample(&mut self, at: usize, late: usize) -> Value {
+        let x = self.value();
+        let parts = parts(self.shape, x);
+        for (part, pointers) in parts.into_iter().zip(&self.samples) {
+            self.body.load(part, pointers[late].pointer, 8 * at as i64);
+        }
+        x
+    }
+
+    /// The sum so far of an output.
+    fn previous_sum(&mut self, place: usize) -> Value {
+        let sum = self.value();
+        let parts = parts(self.shape, sum);
+        for (part, from) in parts.into_iter().zip(&self.sums) {
+            self.body.load(part, from.pointer, 8 * place as i64);
+        }
+        sum
+    }
+
+    fn multiply_add(&mut self, x: Value, h: Value, sum: Option<Value>) -> Value {
+        let to = self.value();
+        let [to_reg, x, h] = [to, x, h].map(Reg::Whole);
+        let real = self.shape.real;
+        match sum {
+            None => self
+                .body
+                .op(if real { "mul" } else { "cmul" }, &[to_reg], &[x, h]),
+            Some(sum) => self.body.op(
+                if real { "madd" } else { "cmadd" },
+                &[to_reg],
+                &[x, h, Reg::Whole(sum)],
+            ),
+        }
+        to
+    }
+
+    fn store(&mut self, sum: Value, place: usize) {
+        let parts = parts(self.shape, sum);
+        for (part, to) in parts.into_iter().zip(&self.outputs) {
+            self.body.store(part, to.pointer, 8 * place as i64);
+        }
+    }
+}
+
+/// What of a value belongs to each half of a block.
+fn parts(shape: TileShape, value: Value) -> Vec<Reg> {
+    if shape.real {
+        vec![Reg::Lo(value), Reg::Hi(value)]
+    } else {
+        vec![Reg::Whole(value)]
+    }
+}
+
+/// The schedule of a tile on a machine.
+#[derive(Clone, Debug)]
+pub(super) struct TileSchedule {
+    schedule: Schedule,
+    /// Address register, the one it begins at, and bytes of a half from there.
+    halves: Vec<(Pointer, u8, usize)>,
+    /// To the taps, where they are all and so always the same.
+    taps: Option<Pointer>,
+    shape: TileShape,
+    /// Those of a tile, for the model.
+    pub(super) operations: Operations,
+}
+
+/// Pair registers.
+const PAIRS: u8 = 64;
+impl TileSchedule {
+    /// None where registers do not suffice. Tiles that go on with sums find their taps through
+    /// a11, else through their label.
+    pub(super) fn new(shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
+        let tile = TileBody::new(shape, adds);
+        let schedule = tile.body.schedule(machine, PAIRS).ok()?;
+        let mut operations = Operations::default();
+        operations.add(&tile.body, 1, machine);
+        let samples = tile.samples.iter().flatten();
+        let samples = samples.map(|h| (h.pointer, 8, h.half * shape.decimate));
+        let outputs = tile.outputs.iter().chain(&tile.sums);
+        let outputs = outputs.map(|h| (h.pointer, 9, h.half * shape.interpolate));
+        let taps = adds.then_some((tile.taps, 11, 0));
+        Some(Self {
+            halves: samples.chain(outputs).chain(taps).collect(),
+            schedule,
+            taps: (!adds).then_some(tile.taps),
+            shape,
+            operations,
+        })
+    }
+
+    /// The words of `tiles` tiles, from the addresses of input and output in
+    /// a8 and a9 on.
+    pub(super) fn words(&self, tiles: usize) -> Emitted {
+        let s = &self.schedule;
+        let half = 8 * self.shape.width() * tiles;
+        let set_up = |(step, &(pointer, from, halves)): (usize, &(Pointer, u8, usize))| {
+            let at = (halves * half) as i64 + s.bias(pointer);
+            let register = s.register_of(pointer);
+            Setup {
+                words: vec![
+                    format!("movi s{step}, {at}"),
+                    format!("add a{register}, a{from}, s{step}"),
+                ],
+                registers: vec![register],
+            }
+        };
+        let taps = self.taps.map(|taps| {
+            let (taps, bias) = (s.register_of(taps), s.bias(taps));
+            Setup {
+                words: vec![format!("movi a{taps}, taps + {bias}")],
+                registers: vec![taps],
+            }
+        });
+        let setups = self.halves.iter().enumerate().map(set_up);
+        s.emit(tiles as u64).set_up(setups.chain(taps).collect())
+    }
+}

@@ -1,0 +1,369 @@
+//! Kernels that can filter, and what each should take.
+
+use super::block_filter::{BlockFilter, COMPLEX, FilterSample};
+use super::candidates::{ConvCandidate, ConvChoice};
+use super::choice::FoundFilters;
+use super::direct;
+use super::error::ConvError;
+use super::mixed_block_lengths;
+use super::overlap_save::{self, BlockCover, LENGTHS, issues, lead};
+use super::overlap_save_long;
+use super::overlap_save_ring;
+use super::request::{AllowedMethods, FilterRequest};
+use super::tail;
+use super::transposed_form;
+use crate::job::{by_price, relayout_cycles};
+use cp2_asm::Program;
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Taps beyond which blocks beyond local memory are considered.
+const LONG: usize = 256;
+
+/// Taps beyond which blocks of the longest in local memory are.
+const SHORT_BLOCK_TAPS: usize = 128;
+
+/// Kernels and the times that they should take.
+pub(super) struct FilterSearch<'a> {
+    wanted: FilterRequest<'a>,
+    ways: AllowedMethods,
+    machine: &'a Arc<Machine>,
+    /// Those that can be taken, and about their times.
+    made: Vec<(f64, BlockFilter)>,
+    candidates: Vec<ConvCandidate>,
+    /// Why a kernel was refused, where none is taken.
+    refused: Option<ConvError>,
+}
+
+impl<'a> FilterSearch<'a> {
+    pub(super) fn new(
+        wanted: FilterRequest<'a>,
+        ways: AllowedMethods,
+        machine: &'a Arc<Machine>,
+    ) -> Self {
+        Self {
+            wanted,
+            ways,
+            machine,
+            made: Vec::new(),
+            candidates: Vec::new(),
+            refused: None,
+        }
+    }
+
+    /// Whether no kernel can be taken so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.made.is_empty()
+    }
+
+    /// A kernel, one of whose outputs is kept of each `keep`, unless its program or data are too large for the machine.
+    fn enter<T: FilterSample>(
+        &mut self,
+        kernel: &str,
+        filter: Result<BlockFilter, ConvError>,
+        keep: usize,
+    ) -> Result<(), ConvError> {
+        let filter = match filter {
+            Ok(filter) => filter.keep_one_of(keep),
+            Err(ConvError::Unfit(unfit)) if unfit.is_refusal() => {
+                self.candidates.push(ConvCandidate {
+                    kernel: kernel.to_owned(),
+                    cycles: None,
+                    made: true,
+                });
+                self.refused.get_or_insert(ConvError::Unfit(unfit));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let layout = filter.layout::<T>(self.wanted.channels, self.wanted.samples);
+        let fits = filter.check_room::<T>(&self.wanted.extent::<T>(), self.machine);
+        let cycles = match fits.and_then(|()| filter.estimate(layout.total)) {
+            Ok(cycles) => cycles.map(|cycles| cycles + self.selection(&filter, layout.total)),
+            // What may have been said of memory is nearer to what can be changed.
+            Err(error) => {
+                let memory = matches!(error, ConvError::OutOfMemory { .. });
+                if memory || self.refused.is_none() {
+                    self.refused = Some(error);
+                }
+                None
+            }
+        };
+        self.candidates.push(ConvCandidate {
+            kernel: filter.name(),
+            cycles,
+            made: true,
+        });
+        self.made.extend(cycles.map(|cycles| (cycles, filter)));
+        Ok(())
+    }
+
+    /// Blocks of `n` where they lie as `cover` says, unless even their arithmetic takes as long
+    /// as what has been found: to make a kernel takes longer than to choose one.
+    fn enter_blocks<T: FilterSample>(
+        &mut self,
+        (n, cover): (usize, BlockCover),
+        machine: &Arc<Machine>,
+    ) -> Result<(), ConvError> {
+        let name = format!("overlap-save {n}");
+        let least = self.least::<T>(n, &cover, machine, usize::div_ceil);
+        // The longest can be without the last blocks, which are then left to a shorter kernel.
+        let whole = self.least::<T>(n, &cover, machine, std::ops::Div::div);
+        let bar = if n == overlap_save_ring::N && whole > 0.0 {
+            whole
+        } else {
+            least
+        };
+        let keep = self.wanted.rate.decimate();
+        if self.made.iter().any(|made| made.0 <= bar) {
+            let blocks = cover.filter(n, &name, Program::default(), machine);
+            self.candidates.push(ConvCandidate {
+                kernel: blocks.keep_one_of(keep).name(),
+                cycles: Some(least),
+                made: false,
+            });
+            return Ok(());
+        }
+        let filter = overlap_save::filter(self.wanted.taps, n, cover, &name, machine);
+        self.enter::<T>(&name, filter, keep)
+    }
+
+    /// About the time to take the outputs that are kept out of all.
+    fn selection(&self, filter: &BlockFilter, blocks: usize) -> f64 {
+        if filter.keep == 1 {
+            return 0.0;
+        }
+        let all = blocks.saturating_mul(filter.out);
+        let kept = self.wanted.channels * self.wanted.outputs().len();
+        relayout_cycles(all.saturating_add(kept) as u64 * COMPLEX, self.machine)
+    }
+
+    /// Overlap-save with blocks of all lengths that may be the fastest.
+    pub(super) fn enter_transforms<T: FilterSample>(&mut self) -> Result<(), ConvError> {
+        let machine = self.machine;
+        // Outputs at another rate are some of those at the samples' own.
+        let wanted = self.wanted.full();
+        let (taps, samples, keep) = (wanted.taps, wanted.samples, self.wanted.rate.decimate());
+        let lengths = || LENGTHS.map(|b| 1usize << b);
+        let lead = lead(taps.len(), machine);
+        // The longest are the fastest of many taps only.
+        let useful =
+            |n: usize| lead < n && (n < overlap_save_ring::N || taps.len() > SHORT_BLOCK_TAPS);
+        let blocks = lengths().filter(|&n| useful(n));
+        let mut blocks: Vec<_> = blocks
+            .map(|n| (n, BlockCover::new_overlapping(lead, n)))
+            .collect();
+        let least =
+            |(n, cover): &(usize, BlockCover)| self.least::<T>(*n, cover, machine, usize::div_ceil);
+        blocks.sort_by(|a, b| least(a).total_cmp(&least(b)));
+        for (n, cover) in blocks {
+            self.enter_blocks::<T>((n, cover), machine)?;
+        }
+        // Blocks that go over memory three times pay where those of one are mostly overlap.
+        let cuts = || overlap_save_long::CUTS.into_iter();
+        for cut in cuts().filter(|cut| taps.len() > LONG && cut.suits_taps(taps.len())) {
+            let name = overlap_save_long::title(cut);
+            if keep > 1
+                && self
+                    .made
+                    .iter()
+                    .any(|made| made.0 <= arithmetic::<T>(&wanted, cut.numbers(), machine))
+            {
+                continue;
+            }
+            match overlap_save_long::filters(taps, cut, machine) {
+                Ok(filters) => {
+                    let suited = |f: &BlockFilter| f.suits::<T>(wanted.channels, samples);
+                    for filter in filters.into_iter().filter(suited) {
+                        self.enter::<T>(&name, Ok(filter), keep)?;
+                    }
+                }
+                Err(error) => self.enter::<T>(&name, Err(error), keep)?,
+            }
+        }
+        let whole = wanted.pair_real_samples::<T>(machine).unwrap_or(wanted);
+        let (outputs, length) = (whole.outputs(), whole.samples);
+        if let Some(n) = lengths().find(|&n| overlap_save::holds(n, length, taps.len(), &outputs)) {
+            let name = format!("one block of {n} a channel");
+            let cover = BlockCover::new_single_block(n, outputs, lead, machine);
+            let filter = overlap_save::filter(taps, n, cover, &name, machine);
+            self.enter::<T>(&name, filter, keep)?;
+        }
+        Ok(())
+    }
+
+    /// Direct filters: those that keep places alone, or where none fits all, if those are to go before.
+    pub(super) fn enter_direct<T: FilterSample>(&mut self) -> Result<(), ConvError> {
+        let every = self.wanted.rate.decimate();
+        if self.ways.exact() {
+            self.enter_schedules::<T>(true, every)?;
+            // Outputs at another rate are some of those at one that divides it; at that of the samples taps need no filling up.
+            for divisor in direct::divisors(every) {
+                if !self.made.is_empty() {
+                    break;
+                }
+                self.enter_schedules::<T>(true, divisor)?;
+            }
+        }
+        if self.ways == AllowedMethods::Exact || (self.ways.exact() && !self.made.is_empty()) {
+            return Ok(());
+        }
+        self.enter_schedules::<T>(false, every)?;
+        // Parts that are filled up may have no room where exact ones do.
+        if self.made.is_empty() && !self.ways.exact() {
+            self.enter_schedules::<T>(true, every)?;
+        }
+        Ok(())
+    }
+
+    /// Direct filters with an output every so many samples, of which those that are wanted are kept.
+    fn enter_schedules<T: FilterSample>(
+        &mut self,
+        exact: bool,
+        every: usize,
+    ) -> Result<(), ConvError> {
+        let FilterRequest { taps, rate, .. } = self.wanted;
+        let (machine, keep) = (self.machine, rate.decimate() / every.max(1));
+        for direct in direct::schedules(taps, (every, rate.interpolate()), exact, machine) {
+            for tiles in direct.sizes(machine) {
+                self.enter::<T>("direct", direct.filter(tiles, machine), keep)?;
+            }
+        }
+        let suited = |f: &Result<BlockFilter, _>| !exact || f.as_ref().is_ok_and(|f| f.exact);
+        for filter in transposed_form::filters(taps, every, machine) {
+            if suited(&filter) {
+                self.enter::<T>("direct", filter, keep)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The fastest of two kernels behind each other, and of a few blocks of several lengths for each
+    /// channel, if they are faster than all of one.
+    pub(super) fn join<T: FilterSample>(&mut self) -> Result<(), ConvError> {
+        let (machine, wanted) = (self.machine, self.wanted.full());
+        let joint = tail::faster::<T>(&wanted, &self.made, machine)?;
+        let best = self.made.iter().map(|made| made.0);
+        let best = best.fold(f64::INFINITY, f64::min);
+        let lines = match wanted.pair_real_samples::<T>(machine) {
+            Some(folded) => mixed_block_lengths::faster::<Complex32>(&folded, best, machine)?,
+            None => mixed_block_lengths::faster::<T>(&wanted, best, machine)?,
+        };
+        for (cycles, filter) in joint.into_iter().chain(lines) {
+            let filter = filter.keep_one_of(self.wanted.rate.decimate());
+            let blocks = filter.layout::<T>(wanted.channels, wanted.samples).total;
+            let cycles = cycles + self.selection(&filter, blocks);
+            self.candidates.push(ConvCandidate {
+                kernel: filter.name(),
+                cycles: Some(cycles),
+                made: true,
+            });
+            self.made.push((cycles, filter));
+        }
+        Ok(())
+    }
+
+    /// Cycles that the arithmetic of blocks of `n` takes at least; `dealt` says how many of all a section has.
+    fn least<T: FilterSample>(
+        &self,
+        n: usize,
+        cover: &BlockCover,
+        machine: &Arc<Machine>,
+        dealt: fn(usize, usize) -> usize,
+    ) -> f64 {
+        let blocks = cover.filter(n, "", Program::default(), machine);
+        let layout = blocks.layout::<T>(self.wanted.channels, self.wanted.samples);
+        let longest = dealt(layout.total, machine.cp2.sections.max(1));
+        longest as f64 * blocks.cycles_per_block as f64
+    }
+
+    /// Puts the price of a filter's job in the place of what it was estimated to take.
+    fn reprice<T: FilterSample>(&mut self) {
+        let wanted = self.wanted;
+        let of = |made: &(f64, BlockFilter)| made.1.price::<T>(&wanted).map(|price| price.0);
+        self.made.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let priced = by_price(&mut self.made, |(cycles, _)| *cycles, of);
+        for ((cycles, filter), price) in self.made.iter_mut().zip(priced) {
+            let estimate = std::mem::replace(cycles, price);
+            let of =
+                |c: &&mut ConvCandidate| c.kernel == filter.name() && c.cycles == Some(estimate);
+            if let Some(candidate) = self.candidates.iter_mut().find(of) {
+                candidate.cycles = Some(price);
+            }
+        }
+    }
+
+    /// The fastest, the others, and why.
+    pub(super) fn decide<T: FilterSample>(
+        mut self,
+    ) -> Result<(FoundFilters, ConvChoice), ConvError> {
+        self.reprice::<T>();
+        let machine = self.machine;
+        let refused = self.refused.take();
+        let mut filters = self.made.into_iter();
+        let (taken, first) = filters
+            .next()
+            .ok_or_else(|| none(&self.wanted, self.ways, refused, machine))?;
+        let of = |c: &ConvCandidate| c.cycles.unwrap_or(f64::INFINITY);
+        // What was not made is known by less than a price, and may seem to take less than what is taken.
+        let name = first.name();
+        let behind = |c: &ConvCandidate| !c.made || c.kernel != name || c.cycles != Some(taken);
+        let order = |a: &ConvCandidate, b: &ConvCandidate| {
+            behind(a).cmp(&behind(b)).then(of(a).total_cmp(&of(b)))
+        };
+        self.candidates.sort_by(order);
+        let choice = ConvChoice {
+            channels: self.wanted.channels,
+            samples: self.wanted.samples,
+            candidates: self.candidates,
+        };
+        let found = FoundFilters {
+            first: first.with_full_title(),
+            others: filters
+                .map(|(_, filter)| filter.with_full_title())
+                .collect(),
+        };
+        Ok((found, choice))
+    }
+}
+
+/// Cycles that the arithmetic of all outputs at the samples' own rate takes at least by blocks of `n`.
+fn arithmetic<T: FilterSample>(wanted: &FilterRequest<'_>, n: usize, machine: &Machine) -> f64 {
+    // Two real numbers are one.
+    let parts = if T::REAL { 2.0 } else { 1.0 };
+    let outputs = (wanted.channels * wanted.outputs().len()) as f64 / parts;
+    let each = (n + 1).saturating_sub(wanted.taps.len()).max(1) as f64;
+    outputs / each * issues(n) as f64 / machine.cp2.sections.max(1) as f64
+}
+
+/// Why there is no filter.
+fn none(
+    wanted: &FilterRequest<'_>,
+    ways: AllowedMethods,
+    refused: Option<ConvError>,
+    machine: &Arc<Machine>,
+) -> ConvError {
+    let (taps, rate) = (wanted.taps.len(), wanted.rate);
+    match refused {
+        Some(memory @ ConvError::OutOfMemory { .. }) => memory,
+        _ if ways == AllowedMethods::Exact => ConvError::NotExact { taps, rate },
+        _ if ways == AllowedMethods::OverlapSave && rate.interpolate() > 1 => {
+            ConvError::NoTransforms { rate }
+        }
+        _ if !ways.transforms() || rate.interpolate() > 1 => ConvError::NoSchedule {
+            taps,
+            most: direct::most_taps(wanted.taps, rate.decimate(), rate.interpolate(), machine),
+            rate,
+        },
+        _ if taps > overlap_save_long::MOST_TAPS => ConvError::TooManyTaps {
+            taps,
+            most: overlap_save_long::MOST_TAPS,
+        },
+        why => ConvError::NoKernel {
+            taps,
+            machine: machine.name.clone(),
+            why: why.map_or_else(|| overlap_save_long::needs(machine), |why| why.to_string()),
+        },
+    }
+}

@@ -1,0 +1,254 @@
+//! The overlap-save kernel: which lengths there are and what its data is.
+
+use super::block_filter::{BlockFilter, COMPLEX};
+use super::error::ConvError;
+use super::overlap_save_ring;
+use super::program::{fill, program};
+use cp2_asm::Program;
+use cp2_machine::{Class, Machine};
+use cp2_rustfft::FftDirection;
+use num_complex::{Complex32, Complex64};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Lengths of a block in local memory; the longest goes through it part by part.
+pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=12;
+
+/// Digits of a length: N = 8^outer middle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Digits {
+    pub(super) outer: u32,
+    pub(super) middle: usize,
+}
+
+pub(super) fn digits(n: usize) -> Digits {
+    // The middle pass does 2, 3 or 4 levels of each transform.
+    let levels = n.ilog2();
+    let outer = (levels - 2) / 3;
+    Digits {
+        outer,
+        middle: n >> (3 * outer),
+    }
+}
+
+/// Where the forward passes leave frequency by frequency: the frequency of number `place`.
+pub(super) fn frequency(place: usize, n: usize) -> usize {
+    let Digits { outer, middle } = digits(n);
+    let (mut rest, mut frequency, mut weight) = (place, 0, 1);
+    let mut row = n;
+    for _ in 0..outer {
+        row /= 8;
+        frequency += rest / row * weight;
+        rest %= row;
+        weight *= 8;
+    }
+    let bits = middle.ilog2();
+    let group = rest.reverse_bits() >> (usize::BITS - bits);
+    frequency + weight * group
+}
+
+/// The taps' transform of length `n`, divided by `n`.
+pub(super) fn response(taps: &[Complex32], n: usize) -> Vec<Complex32> {
+    let mut h = vec![Complex64::default(); n];
+    for (h, tap) in h.iter_mut().zip(taps) {
+        *h = Complex64::new(tap.re.into(), tap.im.into()) / n as f64;
+    }
+    cp2_rustfft::scalar_double(n, FftDirection::Forward).process(&mut h);
+    h.iter()
+        .map(|z| Complex32::new(z.re as f32, z.im as f32))
+        .collect()
+}
+
+/// Samples before an output that it needs, made whole granules: blocks begin at those.
+pub(super) fn lead(taps: usize, machine: &Machine) -> usize {
+    (taps - 1).next_multiple_of(unit(machine))
+}
+
+/// Numbers of a granule of the DMA; pages begin at quads.
+pub(super) fn unit(machine: &Machine) -> usize {
+    usize::try_from(machine.dma.granule.0 / COMPLEX)
+        .unwrap_or(1)
+        .max(2)
+}
+
+/// Arithmetic issues of a block: N/2 log2 N butterflies each way, and N/2
+/// products; the others ride in the first butterflies back.
+pub(super) fn issues(n: usize) -> u64 {
+    n as u64 * u64::from(n.ilog2()) + n as u64 / 2
+}
+
+/// Whether one block of `n` holds a channel with all outputs wanted: the
+/// convolution goes round in it, but nothing comes round to one of these.
+pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize>) -> bool {
+    let full = samples.saturating_add(taps).saturating_sub(1);
+    n >= taps && n >= samples && n >= outputs.end && n >= full - outputs.start.min(full)
+}
+
+/// How blocks of `n` lie over channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BlockCover {
+    /// Samples before the first one of a channel.
+    pub(super) lead: usize,
+    /// Samples from a block to the next.
+    pub(super) hop: usize,
+    /// The numbers of a block that are outputs.
+    pub(super) outputs: Range<usize>,
+    /// What a channel's first output is in the full convolution.
+    pub(super) first: usize,
+    /// Samples before an output that it needs, made whole granules.
+    pub(super) before: usize,
+}
+
+impl BlockCover {
+    /// Blocks that overlap, all of which but `lead` are outputs.
+    pub(super) fn new_overlapping(lead: usize, n: usize) -> Self {
+        Self {
+            lead,
+            hop: n - lead,
+            outputs: lead..n,
+            first: 0,
+            before: lead,
+        }
+    }
+
+    /// A block for every channel, of which `outputs` are wanted, which need `before` other samples.
+    pub(super) fn new_single_block(
+        n: usize,
+        outputs: Range<usize>,
+        before: usize,
+        machine: &Machine,
+    ) -> Self {
+        let unit = unit(machine);
+        let first = outputs.start / unit * unit;
+        Self {
+            lead: 0,
+            hop: n,
+            outputs: first..first + (outputs.end - first).next_multiple_of(unit),
+            first,
+            before,
+        }
+    }
+
+    /// The filter whose kernel treats blocks of `n` so; it is none yet.
+    pub(super) fn filter(
+        &self,
+        n: usize,
+        title: &str,
+        program: Program,
+        machine: &Arc<Machine>,
+    ) -> BlockFilter {
+        BlockFilter {
+            title: title.to_owned(),
+            program: Arc::new(program),
+            machine: machine.clone(),
+            lead: self.lead,
+            window: n,
+            rows: None,
+            hop: self.hop,
+            out: self.outputs.len(),
+            apart: self.outputs.len(),
+            skip: self.outputs.start,
+            first: self.first,
+            in_place: true,
+            fixed: false,
+            deal: 1,
+            operations: vec![
+                (Class::Butterfly, n as u64 * u64::from(n.ilog2())),
+                (Class::Madd, n as u64 / 2),
+            ],
+            cycles_per_block: issues(n),
+            passes: None,
+            mixes: Some(self.before),
+            exact: false,
+            keep: 1,
+        }
+    }
+}
+
+/// The program for blocks of `n` with these taps: pages of blocks, or, with its data from a byte of DMEM on, a ring of them.
+fn kernel_of(
+    taps: &[Complex32],
+    n: usize,
+    ring: Option<i64>,
+    machine: &Machine,
+) -> Result<Program, ConvError> {
+    let Digits { outer, middle } = digits(n);
+    let defines = [
+        ("N", n as i64),
+        ("A", outer.into()),
+        ("M", middle as i64),
+        ("RING", i64::from(ring.is_some())),
+        ("AT", ring.unwrap_or(0)),
+    ];
+    let title = format!("overlap-save {n}");
+    let mut program = program(("overlap.s", &title), &defines, "", machine)?;
+    let response = response(taps, n);
+    let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
+    fill(&mut program, "taps", &taps);
+    Ok(program)
+}
+
+/// The program whose pages are blocks of a ring, with its data from a byte of DMEM on.
+pub(super) fn ring_program(
+    taps: &[Complex32],
+    n: usize,
+    at: i64,
+    machine: &Machine,
+) -> Result<Program, ConvError> {
+    kernel_of(taps, n, Some(at), machine)
+}
+
+/// The filter with blocks of `n`, known as `title`, that lie as `cover` says.
+pub(super) fn filter(
+    taps: &[Complex32],
+    n: usize,
+    cover: BlockCover,
+    title: &str,
+    machine: &Arc<Machine>,
+) -> Result<BlockFilter, ConvError> {
+    if n == overlap_save_ring::N {
+        return overlap_save_ring::filter(taps, cover, title, machine);
+    }
+    let program = kernel_of(taps, n, None, machine)?;
+    Ok(cover.filter(n, title, program, machine))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_has_its_digits() {
+        let all: Vec<_> = LENGTHS
+            .map(|b| digits(1 << b))
+            .map(|d| (d.outer, d.middle))
+            .collect();
+        assert_eq!(
+            all,
+            [
+                (1, 4),
+                (1, 8),
+                (1, 16),
+                (2, 4),
+                (2, 8),
+                (2, 16),
+                (3, 4),
+                (3, 8)
+            ]
+        );
+    }
+
+    #[test]
+    fn places_and_frequencies_are_one_to_one() {
+        for b in LENGTHS {
+            let n = 1 << b;
+            let mut seen = vec![false; n];
+            for place in 0..n {
+                let k = frequency(place, n);
+                assert!(!std::mem::replace(&mut seen[k], true), "{n} {place}");
+            }
+        }
+        // 64 = 8 x 8: number 8 p + g holds p + 8 bitrev(g).
+        assert_eq!(frequency(8 * 3 + 1, 64), 3 + 8 * 4);
+    }
+}

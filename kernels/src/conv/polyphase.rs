@@ -1,0 +1,356 @@
+//! Direct filters at rates at which a block has few outputs, or a sample many: the inner loop goes
+//! through the phases of the taps, the outer one along the block.
+//!
+//! An output every M samples: taps and samples whose distance is a multiple of M are a phase. A turn of the
+//! loop applies a phase to all outputs of a tile, whose sums stay in registers. I outputs a sample: a turn makes
+//! one or two phases of the outputs of a tile, from the same samples.
+//!
+//! An issue multiplies two complex samples by real taps: two neighbours of one output, whose sums are added at
+//! the end, or one sample for two neighbouring outputs. Quads begin at even numbers: where M or I is odd, every other
+//! output or sample is one pass of two over the block.
+
+use super::polyphase_loop::{OperandForm, PhaseTapCounts, PolyphaseLoop, TileSums};
+use crate::pipeline::Operations;
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::fmt::Write as _;
+
+/// Taps of a phase up to which two phases share their samples.
+const FEW: usize = 7;
+
+/// Outputs of a tile side by side, of complex and of real taps, the best first: none less than
+/// what a multiply-add takes, if local memory has room.
+const WIDTHS: [[usize; 2]; 3] = [[8, 6], [4, 4], [2, 2]];
+
+/// The loops of a filter.
+#[derive(Clone, Debug)]
+pub(super) struct PolyphaseFilter {
+    /// Outputs (interpolating: samples) of a tile.
+    pub(super) points: usize,
+    /// Samples before an output's own that are read.
+    pub(super) lead: usize,
+    /// Numbers of a block from an output's samples to the next one's.
+    pub(super) row: usize,
+    /// The taps in the order of their use.
+    pub(super) table: Vec<Complex32>,
+    /// Whether some that are used are none of the user's: 0.
+    pub(super) fills: bool,
+    passes: Vec<PolyphasePass>,
+    /// Those of a tile, for the model.
+    pub(super) operations: Operations,
+}
+
+/// A walk over the block.
+#[derive(Clone, Debug)]
+struct PolyphasePass {
+    loops: Vec<PolyphaseLoop>,
+    sums: Option<TileSums>,
+    /// Bytes of samples and outputs from a tile to the next.
+    steps: [i64; 2],
+}
+
+/// What is to be filtered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PolyphaseSpec<'a> {
+    pub(super) taps: &'a [Complex32],
+    pub(super) real: bool,
+    pub(super) decimate: usize,
+    pub(super) interpolate: usize,
+    /// Of the samples of an output those alone are in local memory that meet a tap.
+    pub(super) gathered: bool,
+}
+
+impl PolyphaseFilter {
+    /// Of the widths for which `fits` says so the greatest; none where a turn takes more than `words`, or more registers
+    /// than there are.
+    pub(super) fn new(
+        rates: PolyphaseSpec<'_>,
+        words: usize,
+        machine: &Machine,
+        fits: impl Fn(&PolyphaseLayout) -> bool,
+    ) -> Option<Self> {
+        let widths = WIDTHS.into_iter().map(|w| w[usize::from(rates.real)]);
+        let layout = widths
+            .map(|width| PolyphaseLayout::new(rates, width))
+            .find(fits)?;
+        layout.phases(words, machine)
+    }
+
+    /// The words of a block of `tiles` tiles, and their cycles.
+    pub(super) fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+        let set_up = 1 + machine.cp2.loop_setup.0;
+        let (mut text, mut cycles) = (String::new(), 0);
+        for (number, pass) in self.passes.iter().enumerate() {
+            if number > 0 {
+                text += "    ldx2 a8, [a15]\n";
+            }
+            let [samples, outputs] = pass.steps;
+            let _ = write!(
+                text,
+                "    movi s14, {samples}\n    movi s15, {outputs}\n    movi a11, zero\n    loop {tiles} {{\n"
+            );
+            let mut tile = 0;
+            if let Some(sums) = &pass.sums {
+                text += &sums.zeros();
+                tile += sums.cycles_of_zeros();
+            }
+            for each in &pass.loops {
+                let made = each.words();
+                text += &made.text;
+                tile += made.cycles;
+            }
+            let latency = machine.cp2.latency[cp2_machine::Class::Madd].0;
+            match &pass.sums {
+                Some(sums) => {
+                    text += &sums.stores();
+                    tile += latency + sums.cycles_of_stores();
+                }
+                None => {
+                    text += "    add a8, a8, s14\n    add a9, a9, s15\n";
+                    tile += 2;
+                }
+            }
+            text += "    }\n";
+            cycles += tiles as u64 * tile + set_up + 8;
+        }
+        (text, cycles)
+    }
+}
+
+/// Where the numbers of a tile are, before there is a schedule.
+#[derive(Clone, Debug)]
+pub(super) struct PolyphaseLayout {
+    pub(super) points: usize,
+    pub(super) lead: usize,
+    pub(super) row: usize,
+    pub(super) table: Vec<Complex32>,
+    fills: bool,
+    passes: Vec<PolyphasePassLayout>,
+}
+
+/// A pass and the turns of its loops.
+#[derive(Clone, Debug)]
+struct PolyphasePassLayout {
+    width: usize,
+    sums: Option<TileSums>,
+    steps: [i64; 2],
+    turns: Vec<PolyphaseTurns>,
+}
+
+/// Turns that are alike.
+#[derive(Clone, Debug)]
+pub(super) struct PolyphaseTurns {
+    pub(super) unit: OperandForm,
+    /// Taps of each of the phases that share their samples.
+    pub(super) counts: PhaseTapCounts,
+    pub(super) turns: usize,
+    /// Bytes of the first sample, output and tap of the first turn.
+    pub(super) at: [i64; 3],
+    /// Bytes from a point of the tile to the next: samples and outputs.
+    pub(super) apart: [i64; 2],
+}
+
+impl PolyphaseLayout {
+    fn new(rates: PolyphaseSpec<'_>, width: usize) -> Self {
+        if rates.interpolate > 1 {
+            Self::interpolating(rates, width)
+        } else {
+            Self::decimating(rates, width)
+        }
+    }
+
+    fn decimating(rates: PolyphaseSpec<'_>, width: usize) -> Self {
+        let (taps, every) = (rates.taps, rates.decimate);
+        let mut fills = false;
+        let mut at = |m: Option<usize>| {
+            let tap = m.and_then(|m| taps.get(m)).copied();
+            fills |= tap.is_none();
+            tap.unwrap_or_default()
+        };
+        let odd = every % 2 == 1 && (rates.real || rates.gathered);
+        // Of a quad that holds one sample too many it is one before all that are needed: an odd place
+        // ends a quad. Where places are even too, a channel has a sample more before the next.
+        let lead = match (rates.real, odd) {
+            (_, true) if rates.gathered => taps.len() | 1,
+            (false, _) if !rates.gathered => (taps.len() - 1).next_multiple_of(2),
+            (true, true) => taps.len().next_multiple_of(2),
+            _ => (taps.len() - 1) | 1,
+        };
+        // Runs begin at even numbers, those of every other output of an odd rate one later.
+        let (row, step) = match (rates.gathered, odd) {
+            (true, odd) => (lead + 1, lead + 1 - usize::from(odd)),
+            (false, _) => (every, every),
+        };
+        let unit = if rates.real {
+            OperandForm::Real
+        } else {
+            OperandForm::Complex
+        };
+        let size = unit.bytes();
+        let numbers = (size / 8) as usize;
+        let passes = if odd { 2 } else { 1 };
+        // From an output of a pass to its next in units.
+        let apart = row * passes / numbers;
+        let mut table = Vec::new();
+        let walks = (0..passes).map(|pass| {
+            let own = lead + pass * step;
+            let last = own / numbers;
+            let units = last - (own + 1 - taps.len()) / numbers + 1;
+            let mut turns: Vec<PolyphaseTurns> = Vec::new();
+            for phase in 0..apart.min(units) {
+                let of = (phase..units).step_by(apart);
+                let (count, tap) = (of.clone().count(), 8 * table.len() as i64);
+                for unit in of {
+                    let first = numbers * (last - unit);
+                    for place in first..first + numbers {
+                        let h = at(own.checked_sub(place));
+                        let twice = Complex32::new(h.re, h.re);
+                        table.push(if rates.real { twice } else { h });
+                    }
+                }
+                match turns.last_mut().filter(|t| t.counts == [count, 0]) {
+                    Some(turns) => turns.turns += 1,
+                    None => turns.push(PolyphaseTurns {
+                        unit,
+                        counts: [count, 0],
+                        turns: 1,
+                        at: [(last as i64 - phase as i64) * size, 0, tap],
+                        apart: [apart as i64 * size, 0],
+                    }),
+                }
+            }
+            let points = (width * passes) as i64;
+            PolyphasePassLayout {
+                width,
+                sums: Some(TileSums {
+                    real: rates.real,
+                    width,
+                    first: pass,
+                    stride: passes,
+                }),
+                steps: [points * row as i64 * 8, points * 8],
+                turns,
+            }
+        });
+        let passes: Vec<_> = walks.collect();
+        Self {
+            points: width * passes.len(),
+            lead,
+            row,
+            table,
+            fills,
+            passes,
+        }
+    }
+
+    fn interpolating(rates: PolyphaseSpec<'_>, width: usize) -> Self {
+        let (taps, phases) = (rates.taps, rates.interpolate);
+        let all = taps.len().max(phases);
+        let mut fills = false;
+        let mut at = |m: usize| {
+            let tap = taps.get(m).copied();
+            fills |= tap.is_none();
+            tap.unwrap_or_default()
+        };
+        let lead = ((taps.len() - 1) / phases).next_multiple_of(2);
+        let count = |phase: usize| (all - phase).div_ceil(phases);
+        let passes = if rates.real { 1 + phases % 2 } else { 1 };
+        let together = if count(0) <= FEW { 2 } else { 1 };
+        let mut table: Vec<Complex32> = Vec::new();
+        let walks = (0..passes).map(|pass| {
+            let mut turns: Vec<PolyphaseTurns> = Vec::new();
+            let mut phase = 0;
+            while phase < phases {
+                // An output at an odd place has no right neighbour in its quad.
+                let alone = phase + 1 == phases || (pass * phases + phase) % 2 == 1;
+                let (unit, units) = match (rates.real, alone) {
+                    (false, _) => (OperandForm::Complex, together.min(phases - phase)),
+                    (true, true) => (OperandForm::Single, 1),
+                    (true, false) => (OperandForm::Real, 1),
+                };
+                if unit == OperandForm::Real && table.len() % 2 == 1 {
+                    table.push(Complex32::default());
+                }
+                let tap = 8 * table.len() as i64;
+                let mut counts = [0, 0];
+                counts
+                    .iter_mut()
+                    .zip(phase..phase + units)
+                    .for_each(|(c, p)| *c = count(p));
+                for i in 0..counts[0] {
+                    for (unit_phase, _) in (phase..).zip(counts).filter(|&(_, c)| i < c) {
+                        let lanes = unit_phase..unit_phase + (unit.bytes() / 8) as usize;
+                        for p in lanes {
+                            let h = at(p + i * phases);
+                            let twice = Complex32::new(h.re, h.re);
+                            table.push(if rates.real { twice } else { h });
+                        }
+                    }
+                }
+                let alike = |t: &&mut PolyphaseTurns| (t.unit, t.counts) == (unit, counts);
+                match turns.last_mut().filter(alike) {
+                    Some(turns) => turns.turns += 1,
+                    None => turns.push(PolyphaseTurns {
+                        unit,
+                        counts,
+                        turns: 1,
+                        at: [
+                            8 * (lead + pass) as i64,
+                            8 * (pass * phases + phase) as i64,
+                            tap,
+                        ],
+                        apart: [8 * passes as i64, 8 * (passes * phases) as i64],
+                    }),
+                }
+                phase += units * (unit.bytes() / 8) as usize;
+            }
+            let points = (width * passes) as i64;
+            PolyphasePassLayout {
+                width,
+                sums: None,
+                steps: [8 * points, 8 * points * phases as i64],
+                turns,
+            }
+        });
+        let passes: Vec<_> = walks.collect();
+        Self {
+            points: width * passes.len(),
+            lead,
+            row: 1,
+            table,
+            fills,
+            passes,
+        }
+    }
+
+    fn phases(self, words: usize, machine: &Machine) -> Option<PolyphaseFilter> {
+        let mut operations = Operations::default();
+        let mut passes = Vec::new();
+        for walk in self.passes {
+            let mut loops = Vec::new();
+            for turns in &walk.turns {
+                let taps: usize = turns.counts.iter().sum();
+                if walk.width * taps > words {
+                    return None;
+                }
+                let made = PolyphaseLoop::new(turns, walk.width, walk.sums.as_ref(), machine)?;
+                operations.join(&made.operations, 1);
+                loops.push(made);
+            }
+            passes.push(PolyphasePass {
+                loops,
+                sums: walk.sums,
+                steps: walk.steps,
+            });
+        }
+        Some(PolyphaseFilter {
+            points: self.points,
+            lead: self.lead,
+            row: self.row,
+            table: self.table,
+            fills: self.fills,
+            passes,
+            operations,
+        })
+    }
+}

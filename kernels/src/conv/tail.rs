@@ -1,0 +1,347 @@
+//! One kernel behind another: most of a signal by long blocks, a few of a time, and what these would
+//! compute for nothing at its end by shorter ones.
+//!
+//! The last outputs of all have no samples behind them: k outputs before the end need the last k taps only, so that blocks
+//! for few of them can be short whatever the taps.
+
+use super::block_filter::{BlockFilter, COMPLEX, FilterPasses, FilterSample};
+use super::error::ConvError;
+use super::lead_in::{LeadIn, LeadInPlan};
+use super::overlap_save::{self, BlockCover, LENGTHS, issues, lead, unit};
+use super::overlap_save_ring;
+use super::request::FilterRequest;
+use crate::job::{Job, JobError, image, load};
+use cp2_host::Buffer;
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// How much longer than the fastest alone a kernel may take that others are tried behind.
+const NEAR: f64 = 1.2;
+/// The same of blocks in local memory, of which the last group of a few may be almost empty.
+const NEAR_IN_MEMORY: f64 = 2.0;
+/// Most that are made only for this, those first whose arithmetic takes the least.
+const TRIED: usize = 6;
+
+/// What can take the end of a signal.
+#[derive(Clone, Copy)]
+enum TailFilter<'a> {
+    /// A filter that there is.
+    Made(&'a BlockFilter),
+    /// Blocks of so many numbers in local memory.
+    Blocks(usize),
+    /// The same with so many of the last taps alone: for the outputs that need no others.
+    Last(usize, usize),
+}
+
+impl TailFilter<'_> {
+    /// Outputs of a block, with `before` samples before the first.
+    fn hop(self, before: usize, machine: &Machine) -> usize {
+        match self {
+            Self::Made(filter) => filter.hop,
+            Self::Blocks(n) => n - before,
+            Self::Last(n, taps) => n - lead(taps, machine),
+        }
+    }
+
+    /// How many samples before the outputs' own what their taps see begins: as many as there are taps before these.
+    fn back(self, taps: usize) -> usize {
+        match self {
+            Self::Last(_, last) => taps - last,
+            Self::Made(_) | Self::Blocks(_) => 0,
+        }
+    }
+
+    /// Whether this can follow `main`, `there` samples behind the first: with shorter blocks, before which
+    /// there are samples enough.
+    fn follows(self, main: &BlockFilter, there: usize) -> bool {
+        match self {
+            Self::Made(filter) => filter.window < main.window && filter.lead <= there,
+            Self::Blocks(_) | Self::Last(..) => true,
+        }
+    }
+
+    /// The least that the arithmetic of `few` blocks takes: each in one of the sections, or dealt to all.
+    fn least(self, few: usize, sections: usize) -> f64 {
+        match self {
+            Self::Made(filter) => (few as u64 * issues(filter.window)) as f64 / sections as f64,
+            Self::Blocks(n) | Self::Last(n, _) => few.div_ceil(sections) as f64 * issues(n) as f64,
+        }
+    }
+
+    /// Blocks in local memory before those of 4096 of `main`, if they are such and both fit the machine.
+    fn opening(
+        self,
+        taps: &[Complex32],
+        before: usize,
+        (main, many, few): (&BlockFilter, usize, usize),
+        machine: &Arc<Machine>,
+    ) -> Result<Option<LeadIn>, ConvError> {
+        let (n, own, lead) = match self {
+            Self::Blocks(n) => (n, taps, before),
+            Self::Last(n, last) => (n, &taps[taps.len() - last..], lead(last, machine)),
+            Self::Made(_) => return Ok(None),
+        };
+        if main.window != overlap_save_ring::N || n >= overlap_save_ring::N {
+            return Ok(None);
+        }
+        let parts = LeadInPlan {
+            main: main.clone(),
+            many,
+            n,
+            cover: BlockCover::new_overlapping(lead, n),
+            few,
+            taps: own.to_vec(),
+            back: self.back(taps.len()),
+        };
+        match LeadIn::new(parts, taps, machine) {
+            Err(ConvError::Unfit(_)) => Ok(None),
+            made => made,
+        }
+    }
+
+    /// The filter, known as what it is alone; none that does not fit the machine.
+    fn filter(
+        self,
+        taps: &[Complex32],
+        before: usize,
+        machine: &Arc<Machine>,
+    ) -> Result<Option<BlockFilter>, ConvError> {
+        let (n, taps, before) = match self {
+            Self::Made(filter) => return Ok(Some(filter.clone())),
+            Self::Blocks(n) => (n, taps, before),
+            Self::Last(n, last) => (n, &taps[taps.len() - last..], lead(last, machine)),
+        };
+        let (cover, title) = (
+            BlockCover::new_overlapping(before, n),
+            format!("overlap-save {n}"),
+        );
+        match overlap_save::filter(taps, n, cover, &title, machine) {
+            Ok(filter) => Ok(Some(filter)),
+            Err(ConvError::Unfit(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A signal by two kernels, each with its blocks of it.
+#[derive(Debug)]
+struct MainAndTail {
+    parts: [(BlockFilter, usize); 2],
+    /// How many samples earlier than its outputs what the second sees ends.
+    back: usize,
+}
+
+/// Numbers of a buffer from one on.
+pub(super) fn skip_numbers(buffer: Buffer<Complex32>, first: usize) -> Buffer<Complex32> {
+    let first = first as u64;
+    Buffer::from_address(
+        buffer.address() + first * COMPLEX,
+        buffer.len().saturating_sub(first),
+    )
+}
+
+impl MainAndTail {
+    /// Outputs of a signal.
+    fn outputs(&self) -> usize {
+        self.parts.iter().map(|(f, blocks)| f.hop * blocks).sum()
+    }
+
+    /// Expected cycles of a signal.
+    fn cycles(&self) -> Result<Option<f64>, ConvError> {
+        let [(main, many), (rest, few)] = &self.parts;
+        let (first, then) = (main.estimate(*many)?, rest.estimate(*few)?);
+        let between = load(image(&rest.program), &rest.machine);
+        Ok(first.zip(then).map(|(first, then)| first + between + then))
+    }
+
+    /// As a filter, whose blocks are whole signals.
+    fn filter(self) -> BlockFilter {
+        let [(main, many), (rest, few)] = &self.parts;
+        let hop = self.outputs();
+        let filter = BlockFilter {
+            title: format!("{many} blocks by {}, {few} by {}", main.title, rest.title),
+            window: main.lead + hop,
+            rows: None,
+            hop,
+            out: hop,
+            apart: hop,
+            skip: 0,
+            fixed: true,
+            deal: 1,
+            operations: Vec::new(),
+            cycles_per_block: 0,
+            ..main.clone()
+        };
+        filter.with_passes(self)
+    }
+}
+
+impl FilterPasses for MainAndTail {
+    fn append(
+        &self,
+        job: &mut Job,
+        x: Buffer<Complex32>,
+        y: Buffer<Complex32>,
+        signals: usize,
+    ) -> Result<(), JobError> {
+        let (all, lead) = (self.outputs(), self.parts[0].0.lead);
+        let mut first = 0;
+        for ((filter, blocks), back) in self.parts.iter().zip([0, self.back]) {
+            for signal in 0..signals {
+                let at = signal * all + first;
+                let x = skip_numbers(x, at + lead - filter.lead - back);
+                filter.append(job, x, skip_numbers(y, at), *blocks)?;
+            }
+            first += filter.hop * blocks;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, signals: usize) -> u64 {
+        let parts = self.parts.iter();
+        let each = parts.map(|(f, blocks)| f.intermediate_bytes(*blocks) + image(&f.program));
+        each.sum::<u64>().saturating_mul(signals as u64)
+    }
+
+    fn estimate(&self, signals: usize) -> Option<f64> {
+        let one = self.cycles().ok().flatten()?;
+        Some(one * signals as f64)
+    }
+
+    fn operations(&self, signals: usize) -> Vec<Vec<(Class, u64)>> {
+        let parts = self.parts.iter();
+        parts
+            .flat_map(|(f, blocks)| vec![f.operations(*blocks); signals])
+            .flatten()
+            .collect()
+    }
+}
+
+/// Numbers that kernels have to go over for all outputs, where they go over one signal: of
+/// a real one two at a time.
+fn signal<T: FilterSample>(wanted: &FilterRequest<'_>, lead: usize) -> Option<usize> {
+    let all = wanted.samples.checked_add(lead)?;
+    let numbers = if T::REAL { all.div_ceil(2) } else { all };
+    (wanted.channels == 1).then_some(numbers)
+}
+
+/// Blocks of the last taps alone for the outputs from `first` on, where these need no others and samples are not two
+/// at a time, of which the first do not end where the signal does.
+fn last<'a, T: FilterSample>(
+    wanted: &FilterRequest<'_>,
+    first: usize,
+    machine: &Machine,
+) -> Vec<TailFilter<'a>> {
+    let taps = wanted.taps.len();
+    let outputs = (wanted.samples + taps - 1).saturating_sub(first);
+    // What they see begins at a granule.
+    let before = taps.saturating_sub(outputs) / unit(machine) * unit(machine);
+    if T::REAL || outputs == 0 || before == 0 {
+        return Vec::new();
+    }
+    let of = |n: usize| TailFilter::Last(n, taps - before);
+    let blocks = LENGTHS.map(|b| 1usize << b);
+    let longer = blocks.filter(|&n| n > lead(taps - before, machine));
+    longer.map(of).collect()
+}
+
+/// The fastest of two kernels behind each other, the first one of `made`, whose times are known; none
+/// where one of these alone is.
+pub(super) fn faster<T: FilterSample>(
+    wanted: &FilterRequest<'_>,
+    made: &[(f64, BlockFilter)],
+    machine: &Arc<Machine>,
+) -> Result<Option<(f64, BlockFilter)>, ConvError> {
+    let sections = machine.cp2.sections;
+    let before = lead(wanted.taps.len(), machine);
+    let mut best = made.iter().map(|m| m.0).fold(f64::INFINITY, f64::min);
+    let near = |f: &BlockFilter| {
+        let in_memory = f.window <= overlap_save_ring::N;
+        best * if in_memory { NEAR_IN_MEMORY } else { NEAR }
+    };
+    let overlapping =
+        |f: &BlockFilter| f.in_place && f.lead >= before && f.window == f.lead + f.hop;
+    // Blocks that are dealt to the sections are there; of those of one each the longest pay alone.
+    let dealt = made.iter().map(|m| &m.1);
+    let dealt = dealt.filter(|f| overlapping(f) && f.fixed && f.window > overlap_save_ring::N);
+    let blocks = LENGTHS.map(|b| 1usize << b).filter(|&n| n > before);
+    let rests: Vec<TailFilter<'_>> = dealt
+        .map(TailFilter::Made)
+        .chain(blocks.map(TailFilter::Blocks))
+        .collect();
+    // What is left, by what, and the least that both take.
+    let mut ways = Vec::new();
+    for (_, main) in made
+        .iter()
+        .filter(|m| m.0 < near(&m.1) && overlapping(&m.1))
+    {
+        let Some(numbers) = signal::<T>(wanted, main.lead) else {
+            return Ok(None);
+        };
+        // Kernels of blocks in local memory compute one in every section.
+        let group = if main.fixed { 1 } else { sections };
+        let most = numbers / main.hop / group * group;
+        for many in [most, most.saturating_sub(group)] {
+            let rest = numbers - many * main.hop;
+            if many == 0 || rest == 0 {
+                continue;
+            }
+            let Some(cycles) = main.estimate(many)? else {
+                continue;
+            };
+            let there = main.lead + many * main.hop;
+            let last = last::<T>(wanted, many * main.hop, machine);
+            let all = rests.iter().copied().chain(last);
+            for by in all.filter(|by| by.follows(main, there)) {
+                let few = rest.div_ceil(by.hop(before, machine));
+                let least = cycles + by.least(few, sections);
+                if least < best {
+                    ways.push((least, main, many, by, few));
+                }
+            }
+        }
+    }
+    ways.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut found, mut tried) = (None, 0);
+    for (least, main, many, by, few) in ways {
+        if least >= best {
+            break;
+        }
+        let to_be_made = !matches!(by, TailFilter::Made(_));
+        tried += usize::from(to_be_made);
+        if tried > TRIED && to_be_made {
+            continue;
+        }
+        let opening = by.opening(wanted.taps, before, (main, many, few), machine)?;
+        let opening = opening.map(|opening| (opening.cycles(), opening));
+        if let Some((cycles, opening)) = opening.filter(|opening| opening.0 < best) {
+            let filter = opening.filter();
+            if filter
+                .check_room::<T>(&wanted.extent::<T>(), machine)
+                .is_ok()
+            {
+                best = cycles;
+                found = Some((cycles, filter));
+            }
+        }
+        let Some(rest) = by.filter(wanted.taps, before, machine)? else {
+            continue;
+        };
+        let joint = MainAndTail {
+            parts: [(main.clone(), many), (rest, few)],
+            back: by.back(wanted.taps.len()),
+        };
+        if let Some(cycles) = joint.cycles()?.filter(|&cycles| cycles < best) {
+            let filter = joint.filter();
+            if filter
+                .check_room::<T>(&wanted.extent::<T>(), machine)
+                .is_ok()
+            {
+                best = cycles;
+                found = Some((cycles, filter));
+            }
+        }
+    }
+    Ok(found)
+}

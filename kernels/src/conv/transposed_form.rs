@@ -1,0 +1,315 @@
+//! Direct filters with an output every M samples whose blocks follow each other in a section: no sample is loaded twice.
+//!
+//! The samples of a block are rows of M, one for each output, which all of its taps but those of its own row reach from rows
+//! before. A turn of the inner loop takes a number of every row of a tile and the taps that it meets, and adds to the sums of the rows'
+//! outputs and of those that come later. These sums are carried on, from a tile to the next and from a block to the next, so that
+//! a block has no samples before its own. Real taps of odd M are rows of 2 M, of two outputs; see `polyphase`.
+
+mod pages;
+
+use super::block_filter::{BlockFilter, COMPLEX};
+use super::error::ConvError;
+use super::polyphase_loop::{OperandForm, PolyphaseLoop, TileSums, TransposedFormTurns};
+use super::program::{fill, program};
+use crate::assembly::moves;
+use crate::pipeline::Operations;
+use cp2_host::paging::Ring;
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
+use pages::TransposedFormPass;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Samples for an output from which on it is worth it.
+const LEAST: usize = 9;
+/// Rows of a tile that are tried, the best first.
+const ROWS: [usize; 4] = [8, 6, 4, 2];
+/// Filters with as many rows a tile as there is room for, and fewer.
+const TRIES: usize = 2;
+/// Blocks in local memory.
+const BUFFERS: usize = 2;
+/// Pair registers that a turn needs beside its sums, at least.
+const BESIDE: usize = 12;
+/// Pair registers.
+const PAIRS: usize = 64;
+
+/// Tiles on a machine.
+#[derive(Clone, Debug)]
+struct TransposedForm {
+    decimate: usize,
+    real: bool,
+    /// Numbers of a row, and outputs of one.
+    row: usize,
+    passes: usize,
+    /// Rows of a tile.
+    rows: usize,
+    /// Rows whose samples an output has, its own among them.
+    reach: usize,
+    table: Vec<Complex32>,
+    /// Whether some of them are zeros that the user has not given.
+    fills: bool,
+    /// The loops of each output of a row.
+    loops: Vec<Vec<PolyphaseLoop>>,
+    operations: Operations,
+}
+
+/// All such filters that the machine has room for; none of few taps, whose outputs have samples of their own.
+pub(super) fn filters(
+    taps: &[Complex32],
+    decimate: usize,
+    machine: &Arc<Machine>,
+) -> Vec<Result<BlockFilter, ConvError>> {
+    tiles(taps, decimate, machine)
+        .take(TRIES)
+        .flat_map(|(carried, most)| {
+            let fewer = |&tiles: &usize| (tiles > 1).then_some(tiles / 2);
+            let sizes = std::iter::successors(Some(most), fewer);
+            sizes.map(move |tiles| carried.filter(tiles, machine))
+        })
+        .collect()
+}
+
+/// Whether there is one.
+pub(super) fn fits(taps: &[Complex32], decimate: usize, machine: &Arc<Machine>) -> bool {
+    let mut all = tiles(taps, decimate, machine).take(TRIES);
+    all.any(|(carried, _)| carried.filter(1, machine).is_ok())
+}
+
+/// Tiles for which there is room, and how many of each.
+fn tiles(
+    taps: &[Complex32],
+    decimate: usize,
+    machine: &Machine,
+) -> impl Iterator<Item = (TransposedForm, usize)> {
+    let tried = ROWS.into_iter().filter(move |_| decimate >= LEAST);
+    tried.filter_map(move |rows| {
+        let carried = TransposedForm::new(taps, decimate, rows, machine)?;
+        let most = carried.most_tiles(machine);
+        (most > 0).then_some((carried, most))
+    })
+}
+
+impl TransposedForm {
+    fn new(taps: &[Complex32], decimate: usize, rows: usize, machine: &Machine) -> Option<Self> {
+        let real = taps.iter().all(|h| h.im == 0.0);
+        let (unit, numbers, pairs) = if real {
+            (OperandForm::Real, 2, 2)
+        } else {
+            (OperandForm::Complex, 1, 1)
+        };
+        let passes = if real { 1 + decimate % 2 } else { 1 };
+        let row = decimate * passes;
+        let most = taps.len() / row + 2;
+        if taps.len() <= decimate || pairs * (rows + most) > PAIRS - BESIDE {
+            return None;
+        }
+        let (mut table, mut fills) = (Vec::new(), false);
+        let mut all: Vec<Vec<TransposedFormTurns>> = Vec::new();
+        for pass in 0..passes {
+            // The place of an output's own sample in its row.
+            let own = pass * decimate + Self::own_sample_index(decimate);
+            let mut turns: Vec<TransposedFormTurns> = Vec::new();
+            for turn in 0..row / numbers {
+                let first = row - numbers * (turn + 1);
+                let at = |place: usize, back: usize| {
+                    let tap = (own + back * row).checked_sub(place)?;
+                    taps.get(tap).copied()
+                };
+                let meets = |back: &usize| (first..first + numbers).any(|p| at(p, *back).is_some());
+                let mut backs = (0..most).filter(meets);
+                let (Some(from), Some(last)) = (backs.clone().next(), backs.next_back()) else {
+                    continue;
+                };
+                let tap = COMPLEX as i64 * table.len() as i64;
+                for back in from..=last {
+                    for place in first..first + numbers {
+                        let tap = at(place, back);
+                        fills |= tap.is_none();
+                        let h = tap.unwrap_or_default();
+                        let twice = Complex32::new(h.re, h.re);
+                        table.push(if real { twice } else { h });
+                    }
+                }
+                let reached = from..last + 1;
+                match turns.last_mut().filter(|t| t.taps == reached) {
+                    Some(turns) => turns.turns += 1,
+                    None => turns.push(TransposedFormTurns {
+                        unit,
+                        taps: reached,
+                        turns: 1,
+                        at: [(COMPLEX as usize * first) as i64, tap],
+                    }),
+                }
+            }
+            all.push(turns);
+        }
+        let reach = all.iter().flatten().map(|turns| turns.taps.end).max()?;
+        let mut operations = Operations::default();
+        let sums = Self::sums(real, rows, reach);
+        let apart = (COMPLEX as usize * row) as i64;
+        let of = |turns: &Vec<TransposedFormTurns>| -> Option<Vec<PolyphaseLoop>> {
+            let loops = turns.iter();
+            loops
+                .map(|turns| PolyphaseLoop::rows(turns, (rows, apart), &sums, machine))
+                .collect()
+        };
+        let loops: Vec<Vec<PolyphaseLoop>> = all.iter().map(of).collect::<Option<_>>()?;
+        for made in loops.iter().flatten() {
+            operations.join(&made.operations, 1);
+        }
+        Some(Self {
+            decimate,
+            real,
+            row,
+            passes,
+            rows,
+            reach,
+            table,
+            fills,
+            loops,
+            operations,
+        })
+    }
+
+    /// The place of an output's own sample among those of its own: the last, or the one before, so that signals begin at granules.
+    fn own_sample_index(decimate: usize) -> usize {
+        (decimate - 1) / 2 * 2
+    }
+
+    /// The outputs of a tile's rows and of those that follow, whose sums are begun.
+    fn sums(real: bool, rows: usize, reach: usize) -> TileSums {
+        TileSums {
+            real,
+            width: rows + reach - 1,
+            first: 0,
+            stride: 1,
+        }
+    }
+
+    /// Quads of the sums that an output of a row carries on.
+    fn quads(&self) -> usize {
+        let sums = self.reach - 1;
+        if self.real { sums } else { sums.div_ceil(2) }
+    }
+
+    /// Numbers of a block and of its outputs.
+    fn block(&self, tiles: usize) -> [usize; 2] {
+        let rows = tiles * self.rows;
+        [rows * self.row, rows * self.passes]
+    }
+
+    fn most_tiles(&self, machine: &Machine) -> usize {
+        let data = 16 + 16 * self.passes * self.quads() + COMPLEX as usize * self.table.len();
+        let taken = data as u64 + Ring::argument_bytes(BUFFERS) + 32;
+        let each = BUFFERS * self.block(1).iter().sum::<usize>();
+        let room = machine.cp2.dmem.0.saturating_sub(taken);
+        usize::try_from(room / (each as u64 * COMPLEX).max(1)).unwrap_or(0)
+    }
+
+    /// The words of a block of `tiles` tiles, and their cycles.
+    fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+        let sums = Self::sums(self.real, self.rows, self.reach);
+        let [numbers, outputs] = self.block(1).map(|n| n as u64 * COMPLEX);
+        let (carried, bytes) = (self.reach - 1, if self.real { 16 } else { 8 });
+        let name = |o: usize| match self.real {
+            true => format!("q q{}", sums.register(o) / 2),
+            false => format!("p r{}", sums.register(o)),
+        };
+        let (mut text, mut cycles) = (String::new(), 0);
+        for (pass, loops) in self.loops.iter().enumerate() {
+            let place = 16 * pass * self.quads();
+            let _ = write!(
+                text,
+                "    mov a8, a12\n    mov a9, a10\n    movi s14, {numbers}\n    movi s15, {outputs}\n    movi a11, zero\n    loop {tiles} {{\n"
+            );
+            for o in 0..carried {
+                let _ = writeln!(
+                    text,
+                    "    ld{}, [a11 + {}]",
+                    name(o),
+                    16 + place + bytes * o
+                );
+            }
+            for o in carried..sums.width {
+                let _ = writeln!(text, "    ld{}, [a11]", name(o));
+            }
+            let mut tile = sums.width as u64;
+            for each in loops {
+                let made = each.words();
+                text += &made.text;
+                tile += made.cycles;
+            }
+            for o in 0..carried {
+                let at = 16 + place + bytes * o;
+                let _ = writeln!(text, "    st{}, [a11 + {at}]", name(self.rows + o));
+            }
+            for o in 0..self.rows {
+                let r = sums.register(o);
+                if self.real {
+                    let _ = writeln!(text, "    add r{r}, r{r}, r{}", r + 1);
+                }
+                tile += u64::from(self.real);
+            }
+            for o in 0..self.rows {
+                let (r, at) = (sums.register(o), 8 * (pass + o * self.passes));
+                let _ = writeln!(text, "    stp r{r}, [a9 + {at}]");
+            }
+            text += "    add a8, a8, s14\n    add a9, a9, s15\n    }\n";
+            let latency = machine.cp2.latency[Class::Madd].0;
+            tile += (carried + self.rows) as u64 + 2 + latency;
+            cycles += tiles as u64 * tile + 6 + machine.cp2.loop_setup.0;
+        }
+        (text, cycles)
+    }
+
+    fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<BlockFilter, ConvError> {
+        let title = format!(
+            "direct, sums carried on, an output every {} samples",
+            self.decimate
+        );
+        let [hop, out] = self.block(tiles);
+        let (text, cycles) = self.words(tiles, machine);
+        let defines = [
+            ("TAPS", self.table.len() as i64),
+            ("SUMS", (self.passes * self.quads()).max(1) as i64),
+        ];
+        let mut program = program(("carried.s", "direct filter"), &defines, &text, machine)?;
+        fill(&mut program, "taps", &self.table);
+        let program = Arc::new(program);
+        // Blocks whose outputs have not all of their samples yet.
+        let before = ((self.reach - 1) * self.row).div_ceil(hop);
+        let blocks = TransposedFormPass {
+            title: title.clone(),
+            machine: machine.clone(),
+            program: program.clone(),
+            hop: hop as u64 * COMPLEX,
+            out: out as u64 * COMPLEX,
+            before: before as u64,
+            operations: self.operations.times(tiles as u64),
+        };
+        moves(&title, &blocks.pass(1, [0; 2]), machine)?;
+        let filter = BlockFilter {
+            title,
+            program,
+            machine: machine.clone(),
+            lead: before * hop + Self::own_sample_index(self.decimate),
+            window: (before + 1) * hop,
+            rows: None,
+            hop,
+            out,
+            apart: out,
+            skip: 0,
+            first: 0,
+            in_place: false,
+            fixed: true,
+            deal: machine.cp2.sections,
+            operations: Vec::new(),
+            cycles_per_block: cycles,
+            passes: None,
+            mixes: None,
+            exact: !self.fills,
+            keep: 1,
+        };
+        Ok(filter.with_passes(blocks))
+    }
+}

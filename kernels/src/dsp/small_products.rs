@@ -1,0 +1,206 @@
+//! Products of many pairs of small complex matrices, m x k by k x n.
+//!
+//! An iteration is one product, or two where one would not end where a quad
+//! does: m k n complex products, all but the first of a sum with its addition.
+
+use super::error::DspError;
+use super::kernel::{VectorPageKernel, VectorRecipe, pointer};
+use super::plan::{KernelOperand, OutputArray, VectorPlan};
+use super::tile::{self, COMPLEX, Factor, SUMS, parts};
+use crate::job::{Job, KernelRun};
+use crate::pipeline::Body;
+use crate::pipeline::Ops;
+use cp2_host::{Buffer, DeviceOptions, Paging, Stream};
+use cp2_machine::{Class, Machine};
+use cp2_reference::{Figures, MatrixProducts};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Complex products of a block, about: it takes little of that to fill the pipeline.
+const BLOCK: usize = 1024;
+/// Most elements of a matrix: then m k n is at most 512.
+const MOST: usize = 64;
+
+/// Planned products of matrices of one shape.
+pub type SmallProducts = VectorPlan<Sides>;
+
+/// m, k, n.
+#[derive(Debug)]
+pub struct Sides([usize; 3]);
+
+impl SmallProducts {
+    /// Plans products of `m` x `k` by `k` x `n` matrices, stored row by row.
+    ///
+    /// # Errors
+    /// Sides whose matrices are empty or do not fit the registers.
+    pub fn new(m: usize, k: usize, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        let sizes = [(m, k), (k, n), (m, n)].map(|(a, b)| a.checked_mul(b));
+        let possible = |s: &Option<usize>| s.is_some_and(|s| s > 0 && s <= MOST);
+        if !sizes.iter().all(possible) {
+            let found = sizes.into_iter().map(|s| s.unwrap_or(usize::MAX)).max();
+            return Err(DspError::Size {
+                what: "the number of elements of a matrix",
+                found: found.unwrap_or_default(),
+                expected: format!("1 to {MOST} elements of each"),
+            });
+        }
+        let kernel = build([m, k, n], &machine)?;
+        let shape = Sides([m, k, n]);
+        Ok(Self::from_kernels(
+            "small products",
+            shape,
+            machine,
+            vec![kernel],
+        ))
+    }
+
+    /// What any program and the best known one take for `count` products.
+    #[must_use]
+    pub fn figures(&self, count: usize) -> Figures {
+        MatrixProducts::new(self.shape.0, count).figures(self.machine())
+    }
+
+    /// The products of the matrices in `a` with those in `b`, one behind the other.
+    ///
+    /// # Errors
+    /// Another number of matrices in `b`, no whole number, or too many for the machine.
+    pub fn process(
+        &self,
+        a: &[Complex32],
+        b: &[Complex32],
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        self.process_with(a, b, DeviceOptions::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`SmallProducts::process`].
+    pub fn process_with(
+        &self,
+        a: &[Complex32],
+        b: &[Complex32],
+        options: DeviceOptions,
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        let (job, c) = self.job(a, b, options)?;
+        let [m, k, _] = self.shape.0;
+        let count = a.len() / (m * k);
+        Ok(job.run(self.figures(count), |run| run.read(c))?)
+    }
+
+    pub(super) fn job(
+        &self,
+        a: &[Complex32],
+        b: &[Complex32],
+        options: DeviceOptions,
+    ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        let [m, k, n] = self.shape.0;
+        let count = a.len() / (m * k);
+        if count == 0 || a.len() != count * m * k || b.len() != count * k * n {
+            return Err(DspError::Length {
+                what: "the second factor",
+                found: b.len(),
+                expected: format!("as many {k} x {n} matrices as there are {m} x {k} ones"),
+            });
+        }
+        self.check(count)?;
+        let block = block([m, k, n]);
+        let blocks = count.div_ceil(block);
+        let bytes = |size: usize| (block * size * COMPLEX) as u64;
+        // Behind the last product there is room for those that fill a block up.
+        let room = |size: usize| blocks * block * size;
+        let inputs = [
+            KernelOperand::new("a", a.into(), &[count, m, k], room(m * k)),
+            KernelOperand::new("b", b.into(), &[count, k, n], room(k * n)),
+        ];
+        let output = OutputArray::new(&[count, m, n], room(m * n));
+        let paging = |_, x: &[u64], y| {
+            let a = Stream::contiguous("a", x[0], bytes(m * k));
+            let b = Stream::contiguous("b", x[1], bytes(k * n));
+            let c = Stream::contiguous("c", y, bytes(m * n));
+            Paging::new(blocks as u64, vec![a, b], vec![c])
+        };
+        self.own_job(options, |job| {
+            self.passes(job, (&inputs, &output), &[0], paging)
+        })
+    }
+
+    /// Refuses arrays that do not fit system memory.
+    pub(super) fn check(&self, count: usize) -> Result<(), DspError> {
+        let whole = (count + block(self.shape.0)) as u128;
+        let [m, k, n] = self.shape.0.map(|s| s as u128);
+        let bytes = whole * COMPLEX as u128 * (m * k + k * n + m * n);
+        self.fits(bytes)
+    }
+
+    /// What the pass issues, for the model.
+    pub(super) fn operations(&self, count: usize) -> Vec<Vec<(Class, u64)>> {
+        vec![self.issued(0, count.div_ceil(block(self.shape.0)))]
+    }
+}
+
+/// Products of a block: a whole number of iterations.
+fn block([m, k, n]: [usize; 3]) -> usize {
+    (BLOCK / (m * k * n)).clamp(4, 32).next_multiple_of(2)
+}
+
+fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspError> {
+    // In order they need the fewest registers; where sums are few and latencies
+    // long, the longest chains have to go first, or be several that are added up.
+    let [m, k, n] = sides;
+    let chains = (SUMS / (m * n).max(1)).max(1);
+    let ways = [
+        (Body::in_order(), 1),
+        (Body::default(), 1),
+        (Body::in_order(), chains),
+        (Body::default(), chains),
+    ];
+    let mut refused = None;
+    let tried = if chains > 1 { 4 } else { 2 };
+    for (body, chains) in ways.into_iter().take(tried) {
+        match recipe(sides, body, chains).build(machine) {
+            Err(DspError::Schedule(why)) => refused = refused.or(Some(why)),
+            done => return done,
+        }
+    }
+    let why = refused.map(|why| format!(": {why}")).unwrap_or_default();
+    Err(DspError::Size {
+        what: "the number of multiplications of a product",
+        found: m * k * n,
+        expected: format!("fewer, which have a schedule on {}{why}", machine.name),
+    })
+}
+
+fn recipe([m, k, n]: [usize; 3], body: Body, chains: usize) -> VectorRecipe<'static> {
+    let mut ops = Ops::of(body, &[]);
+    let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
+        1
+    } else {
+        2
+    };
+    let bytes = |size: usize| (tile * size * COMPLEX) as i64;
+    let from_a = pointer(&mut ops.body, 0, bytes(m * k));
+    let from_b = pointer(&mut ops.body, 2, bytes(k * n));
+    let to = pointer(&mut ops.body, 1, bytes(m * n));
+    // Blocks of about as many sums as there are cycles until one is there again.
+    let (tall, wide) = match m {
+        1 => (1, SUMS),
+        2 => (2, 6),
+        _ => (3.max(SUMS / n), SUMS / 2),
+    };
+    for product in 0..tile {
+        let factor = |pointer, rows: usize, columns: usize| Factor {
+            pointer,
+            place: move |i: usize, j: usize| (product * rows + i) * columns + j,
+        };
+        let (a, b, c) = (factor(from_a, m, k), factor(from_b, k, n), factor(to, m, n));
+        for rows in parts(m, tall) {
+            for columns in parts(n, wide) {
+                let sides = (rows.clone(), columns, k);
+                tile::block(&mut ops.body, (&a, &b, &c), sides, (true, chains));
+            }
+        }
+    }
+    let pages = (vec![(from_a, 0, 0), (from_b, 1, 0)], vec![(to, 0, 0)]);
+    VectorRecipe::streaming("small-product", ops, pages, block([m, k, n]) / tile)
+}

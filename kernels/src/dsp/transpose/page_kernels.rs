@@ -1,0 +1,122 @@
+//! The page kernels of transpositions.
+
+use super::super::error::DspError;
+use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
+use super::{COMPLEX, TransposeBlock};
+use crate::pipeline::Ops;
+use crate::pipeline::Reg;
+use cp2_machine::Machine;
+use std::fmt::Write as _;
+
+/// Cycles of two columns of a block beside those of their numbers: a pipeline that
+/// fills and drains, four pointers.
+const COLUMN_PAIR: usize = 20;
+/// Cycles of a matrix beside its numbers: a loop and a pointer.
+const MATRIX: usize = 6;
+/// Pair registers.
+const PAIRS: usize = 64;
+/// Loads of a turn at least, so that none is waited for.
+const LOADS: usize = 6;
+
+/// Cycles of a block.
+pub(super) fn cycles(block: &TransposeBlock) -> u64 {
+    by_quads(block).map_or(by_pairs(block), |cycles| cycles.min(by_pairs(block))) as u64
+}
+
+/// Those of two rows of two columns in an iteration, where sides are even.
+fn by_quads(block: &TransposeBlock) -> Option<usize> {
+    let even = block.band.is_multiple_of(2) && block.strip.is_multiple_of(2) && block.each == 1;
+    even.then(|| block.strip / 2 * (block.band + COLUMN_PAIR))
+}
+
+/// Those of a load and a store for each number.
+fn by_pairs(block: &TransposeBlock) -> usize {
+    block.each * (2 * block.band * block.strip + MATRIX)
+}
+
+pub(super) fn kernel(
+    block: &TransposeBlock,
+    machine: &Machine,
+) -> Result<VectorPageKernel, DspError> {
+    match by_quads(block) {
+        Some(cycles) if cycles < by_pairs(block) => quads(block.band, block.strip, machine),
+        _ => pairs(block, machine),
+    }
+}
+
+/// Number by number, down a column, column by column: for what is small or odd.
+fn pairs(block: &TransposeBlock, machine: &Machine) -> Result<VectorPageKernel, DspError> {
+    let TransposeBlock { band, strip, each } = *block;
+    let row = strip as u64 * COMPLEX;
+    let (down, back) = (
+        row as i64,
+        COMPLEX as i64 - (band as u64 - 1) as i64 * row as i64,
+    );
+    let behind = (band as u64 - 1) * row;
+    let mut text = format!(
+        "; transpose: generated.\n.include \"page.s\"\n.macro body\n    ldx2 c4, [a15]\n    \
+         ldx2 c6, [a15 + 8]\n    mov a0, c4\n    mov a1, c5\n    movi s0, {down}\n    \
+         movi s1, {back}\n    movi s2, {behind}\n    loop c6 {{\n"
+    );
+    if each > 1 {
+        let _ = writeln!(text, "    loop {each} {{");
+    }
+    let columns = (1..=LOADS.div_ceil(band)).rev();
+    let columns = columns.into_iter().find(|n| strip % n == 0).unwrap_or(1);
+    let _ = writeln!(text, "    loop {} {{", strip / columns);
+    let places: Vec<usize> = (0..columns * band).collect();
+    for part in places.chunks(PAIRS) {
+        for place in part {
+            // Behind the last number of a column the next one's first.
+            let step = u8::from(place % band + 1 == band);
+            let _ = writeln!(text, "    ldp r{}, [a0]+s{step}", place % PAIRS);
+        }
+        for place in part {
+            let _ = writeln!(text, "    stp r{}, [a1]+{COMPLEX}", place % PAIRS);
+        }
+    }
+    text += "    }\n    add a0, a0, s2\n";
+    if each > 1 {
+        text += "    }\n    nop\n";
+    }
+    text += "    }\n.endm\n.program\n.entry start\nstart:\n    page_begin\n    body\n    page_end\n    stop\n";
+    VectorPageKernel::assemble("transpose", text, by_pairs(block) as u64, machine)
+}
+
+/// Two rows and two columns in an iteration, down the columns.
+fn quads(band: usize, strip: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
+    let mut ops = Ops::new(&[]);
+    let row = (strip as u64 * COMPLEX) as i64;
+    let column = (band as u64 * COMPLEX) as i64;
+    let from = [0, 2].map(|register| pointer(&mut ops.body, register, 2 * row));
+    let to = [1, 3].map(|register| pointer(&mut ops.body, register, 16));
+    let rows = from.map(|from| {
+        let value = ops.body.quad();
+        ops.body.load(Reg::Whole(value), from, 0);
+        Reg::Whole(value)
+    });
+    for (name, to) in ["trnlo", "trnhi"].into_iter().zip(to) {
+        let moved = ops.q(name, &rows);
+        ops.body.store(moved, to, 0);
+    }
+    // Behind a pair of columns: back to the first row two columns on, and
+    // over the second of the two columns that were written. Behind the block:
+    // from the end of its first row to that of its last.
+    let back = 16 - (band as i64) * row;
+    let after = format!(
+        "    movi s0, {back}\n    add a0, a0, s0\n    add a2, a2, s0\n    \
+         movi s1, {column}\n    add a1, a1, s1\n    add a3, a3, s1\n"
+    );
+    let down = (band as i64 - 1) * row;
+    let pages = (
+        vec![(from[0], 0, 0), (from[1], 0, row)],
+        vec![(to[0], 0, 0), (to[1], 0, column)],
+    );
+    VectorRecipe {
+        turns: strip as u64 / 2,
+        after,
+        next: format!("    movi s2, {down}\n    add a0, a0, s2\n    add a2, a2, s2\n"),
+        ..VectorRecipe::streaming("transpose", ops, pages, band / 2)
+    }
+    .build(machine)
+}

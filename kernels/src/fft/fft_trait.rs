@@ -1,0 +1,335 @@
+//! What every FFT of the library can do, whatever its recipe.
+
+use super::error::FftError;
+use super::power_of_two::{FftRun, batch_of};
+use crate::fft::TransformDirection;
+use crate::job::{self, Job, JobError, KernelInput, KernelRun, PreparedJob, count, load};
+use cp2_asm::Program;
+use cp2_host::{Buffer, DeviceOptions, MemoryElement, Paging, Reserved, ValueSource};
+use cp2_machine::{Class, Cycles, Machine};
+use cp2_reference::Figures;
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+/// Distances from a row of a batch to the next, in complex numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowStrides {
+    /// In the input.
+    pub input: usize,
+    /// In the output.
+    pub output: usize,
+}
+
+impl RowStrides {
+    /// Rows of `n` numbers that follow each other.
+    #[must_use]
+    pub fn contiguous(n: usize) -> Self {
+        Self {
+            input: n,
+            output: n,
+        }
+    }
+
+    /// Refuses rows that overlap.
+    fn check(self, n: usize) -> Result<(), FftError> {
+        let least = self.input.min(self.output);
+        if least < n {
+            return Err(FftError::Overlap { n, distance: least });
+        }
+        Ok(())
+    }
+
+    /// The number of rows of `n` numbers in `found` numbers, at most `most`:
+    /// behind the last row nothing need follow.
+    pub(super) fn batch_of(
+        self,
+        found: usize,
+        n: usize,
+        most: usize,
+        machine: &Machine,
+    ) -> Result<usize, FftError> {
+        if self.input == n {
+            return batch_of(found, n, most, machine);
+        }
+        let whole = found.saturating_add(self.input.saturating_sub(n));
+        batch_of(
+            whole - whole % self.input.max(1),
+            self.input.max(1),
+            most,
+            machine,
+        )
+    }
+}
+
+/// A planned FFT: made once by a planner, used for any batch.
+pub trait Fft: fmt::Debug + Send + Sync {
+    /// Length of the transform.
+    fn len(&self) -> usize;
+
+    /// Never: a transform has at least one number.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Direction.
+    fn direction(&self) -> TransformDirection;
+
+    /// What the planner has decided, in words: `fft 360 forward: mixed 8 x 5 x 3 x 3`.
+    fn recipe(&self) -> String;
+
+    /// The machine.
+    fn machine(&self) -> &Arc<Machine>;
+
+    /// The page kernel that a batch is transformed by, and how its source is
+    /// called in line tables; none where a job has several.
+    ///
+    /// # Errors
+    /// It does not assemble for the machine.
+    fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError>;
+
+    /// The source of a kernel by the name that line tables call it.
+    fn source(&self, file: &str) -> Option<String>;
+
+    /// The largest batch whose input and output fit the machine's system memory.
+    fn max_batch(&self) -> usize;
+
+    /// What any program and the best known one take for `batch` transforms, whatever the recipe.
+    fn figures(&self, batch: usize) -> Figures {
+        cp2_reference::Fft::new(self.len(), batch).figures(self.machine())
+    }
+
+    /// The least time that the recipe itself can take, where it costs by design what
+    /// others do not: in cycles, and the formula in words.
+    fn recipe_floor(&self, _batch: usize) -> Option<(f64, &'static str)> {
+        None
+    }
+
+    /// About what a batch takes, quickly: by it planners leave out what is far from the cheapest.
+    ///
+    /// # Errors
+    /// The batch cannot be paged on the machine.
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError>;
+
+    /// What a batch takes whose rows follow each other, in and out: the price of its job ([`Job::expected`]).
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        let mut job = Job::new(self.machine().clone(), DeviceOptions::default());
+        let numbers = batch.saturating_mul(self.len()) as u64;
+        let x = job.temporary::<Complex32>(numbers)?;
+        self.append_rows(
+            &mut job,
+            x.into(),
+            batch,
+            RowStrides::contiguous(self.len()),
+        )?;
+        priced(&job, || self.estimate(batch))
+    }
+
+    /// What [`Fft::append`] reads and writes for a batch: rows, of which those that
+    /// fill it up to what the recipe takes at a time come last, and numbers from a row to the next.
+    ///
+    /// # Errors
+    /// The batch cannot be paged on the machine.
+    fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {
+        Ok([batch, self.len()])
+    }
+
+    /// Adds the passes over a batch from address to address in system memory to a
+    /// job, both of them [`Fft::arrays`].
+    ///
+    /// # Errors
+    /// The batch cannot be paged on the machine.
+    fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError>;
+
+    /// For each pass of [`Fft::append`] the least arithmetic it has to issue:
+    /// class, and number of operations of one section, all sections together.
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>>;
+
+    /// The number of transforms in an input of so many numbers.
+    ///
+    /// # Errors
+    /// It is empty, no whole number of transforms, or too large for the machine.
+    fn batch_of(&self, found: usize) -> Result<usize, FftError> {
+        batch_of(found, self.len(), self.max_batch(), self.machine())
+    }
+
+    /// The lengths of an array's axes.
+    fn axes(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    /// The job that transforms `input`, and the array that its output will be.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn job(
+        &self,
+        input: &[Complex32],
+        options: DeviceOptions,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())?;
+        let mut job = Job::new(self.machine().clone(), options);
+        let y = self.append_rows(
+            &mut job,
+            input.into(),
+            batch,
+            RowStrides::contiguous(self.len()),
+        )?;
+        Ok((job, y))
+    }
+
+    /// The shape of an array of `numbers` whose rows lie so far apart, as a recording has it.
+    fn shape_of(&self, batch: usize, apart: usize, numbers: usize) -> Vec<u64> {
+        match apart == self.len() {
+            true => std::iter::once(batch)
+                .chain(self.axes())
+                .map(|d| d as u64)
+                .collect(),
+            false => vec![numbers as u64],
+        }
+    }
+
+    /// Adds the transforms of rows that may lie apart to a job, see [`Fft::process_rows`], from an array as it lies to one that is made.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn append_rows(
+        &self,
+        job: &mut Job,
+        input: KernelInput<'_, Complex32>,
+        batch: usize,
+        rows: RowStrides,
+    ) -> Result<Buffer<Complex32>, FftError> {
+        let n = self.len();
+        let [filled, pitch] = self.arrays(batch)?;
+        let kernel = self::rows(batch, [n, pitch], filled);
+        let shape = |apart, numbers| self.shape_of(batch, apart, numbers);
+        let own = cp2_host::ViewRows {
+            total: (input.len() * Complex32::BYTES) as u64,
+            ..self::rows(batch, [n, rows.input], batch)
+        };
+        let x = ("x", input, &shape(rows.input, input.len())[..]);
+        let x = job.rows_in(x, own, kernel)?;
+        let own = self::rows(batch, [n, rows.output], batch);
+        let y = shape(rows.output, batch.saturating_mul(rows.output));
+        let y = job.rows_out(("y", &y), own, kernel)?;
+        self.append(job, batch, x, y.address)?;
+        Ok(job.deliver(y)?)
+    }
+
+    /// A job that transforms batches as large as `input` again and again;
+    /// `input` is the first, and called `x`, the output `y`. Rows follow each other, in and out.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn prepare(
+        &self,
+        input: &[Complex32],
+        options: DeviceOptions,
+    ) -> Result<PreparedJob, FftError> {
+        Ok(self.job(input, options)?.0.prepare())
+    }
+
+    /// Transforms `input`, a whole number of transforms, each `len` consecutive
+    /// numbers, on a device with options; the output has the same shape.
+    ///
+    /// # Errors
+    /// An input of the wrong shape or too large for the machine. A run that
+    /// does not finish is no error: it has no output and a report that says why.
+    fn process_with(
+        &self,
+        input: &[Complex32],
+        options: DeviceOptions,
+    ) -> Result<FftRun, FftError> {
+        self.process_rows(input, RowStrides::contiguous(self.len()), options)
+    }
+
+    /// Transforms the rows of a batch that lie apart: what is between the rows
+    /// of the input is not looked at, and between those of the output there is 0.
+    /// Numbers of one row follow each other: the DMA moves two at least.
+    ///
+    /// Where rows are whole granules of the DMA, its transfers step over what is between; others are put one
+    /// behind the other by a pass of their own, and the results apart by another.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`]; distances shorter than a row.
+    fn process_rows(
+        &self,
+        mut input: &[Complex32],
+        rows: RowStrides,
+        options: DeviceOptions,
+    ) -> Result<FftRun, FftError> {
+        let done = self.process_from(&mut input, rows, options)?;
+        Ok(done.read().map_err(JobError::from)?)
+    }
+
+    /// The same of numbers that are made or read as they are put into system memory, where the output stays.
+    ///
+    /// # Errors
+    /// See [`Fft::process_rows`], and those of the source.
+    fn process_from(
+        &self,
+        input: &mut dyn ValueSource<Complex32>,
+        rows: RowStrides,
+        options: DeviceOptions,
+    ) -> Result<KernelRun<Buffer<Complex32>>, FftError> {
+        let n = self.len();
+        rows.check(n)?;
+        let found = count(input);
+        let rows = RowStrides {
+            // Behind a single row there is no other that would lie so far away.
+            input: rows.input.min(found.max(n)),
+            ..rows
+        };
+        let longest = rows.input.max(rows.output);
+        let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
+        let batch = rows.batch_of(found, n, most, self.machine())?;
+        let mut job = Job::new(self.machine().clone(), options);
+        let x = job.input_of("x", input, &self.shape_of(batch, rows.input, found))?;
+        let y = self.append_rows(&mut job, x.into(), batch, rows)?;
+        Ok(job.run(self.figures(batch), |_| Ok(y))?)
+    }
+
+    /// The same on a device with default options.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn process(&self, input: &[Complex32]) -> Result<FftRun, FftError> {
+        self.process_with(input, DeviceOptions::default())
+    }
+}
+
+/// The price of a job whose kernels can be counted, as those of transforms can; of others the estimate.
+pub(super) fn priced(
+    job: &Job,
+    estimate: impl FnOnce() -> Result<Cycles, FftError>,
+) -> Result<Cycles, FftError> {
+    job.expected().map_or_else(estimate, Ok)
+}
+
+/// `batch` rows of so many complex numbers, and so many apart, in an array of `filled` rows.
+pub(super) fn rows(batch: usize, [n, pitch]: [usize; 2], filled: usize) -> cp2_host::ViewRows {
+    let bytes = |numbers: usize| (numbers * Complex32::BYTES) as u64;
+    job::rows(batch, bytes(n), (filled, bytes(pitch)))
+}
+
+/// About the time of one pass: the scheduler's estimate with `tables` bytes
+/// of DMEM taken, and the load of a program of `words`.
+pub(super) fn pass_estimate(
+    mut paging: Paging,
+    words: u64,
+    tables: u64,
+    machine: &Machine,
+) -> Result<Cycles, FftError> {
+    paging.reserved.push(Reserved {
+        name: "tables".to_owned(),
+        address: 0,
+        bytes: tables,
+    });
+    let plan = cp2_host::StreamPlan::new(paging, machine).map_err(crate::job::JobError::from)?;
+    let load = load(8 * words + tables, machine);
+    Ok(Cycles((plan.estimate().cycles + load).ceil() as u64))
+}

@@ -1,0 +1,332 @@
+//! A pass of transforms of two and more dimensions: along an axis, or of both axes of arrays
+//! that fit a section's DMEM.
+
+use super::array_pages::ArrayPages;
+use super::column_and_row_pages::ColumnPages;
+use super::column_and_row_ring::{self, ColumnRingPages};
+use super::line_batch::{COMPLEX, LAST, LineBatch};
+use super::program_prefetch;
+use super::recipe::RUN;
+use crate::assembly::moves;
+use crate::fft::TransformDirection;
+use crate::fft::error::FftError;
+use crate::fft::power_of_two_recipe::PowerOfTwoRecipe;
+use crate::fft::program::{array_program, large_program, large_program_at, parts_program};
+use crate::job::{Job, data_end, image, load};
+use cp2_asm::Program;
+use cp2_host::paging::{OverlapBound, PassEstimate, QUAD, Ring, RingPass, deals_quads};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// How many pieces an array as a whole may come in: more hide more of the first load and the last
+/// store, but fill and drain their passes more often.
+const PIECES: [usize; 4] = [1, 2, 4, 8];
+
+/// A pass over memory: along an axis but the last, or of arrays as wholes.
+#[derive(Clone, Debug)]
+pub(super) struct AxisPass {
+    /// Matrices of one array whose columns lie along the axis.
+    matrices: u64,
+    /// Numbers from an element of a column to the next.
+    width: u64,
+    sections: u64,
+    direction: TransformDirection,
+    lines: LineBatch,
+    ring: Ring,
+    program: Arc<Program>,
+    /// Where a page is an array, whose rows are transformed as well, the pieces that it comes in, and how
+    /// many have rows that lie in turn.
+    arrays: Option<[u64; 2]>,
+}
+
+impl AxisPass {
+    /// The fastest way through the columns of `matrices` matrices of `width` columns; none that fits.
+    pub(super) fn new(
+        length: usize,
+        (matrices, width): (u64, u64),
+        direction: TransformDirection,
+        machine: &Machine,
+    ) -> Result<Option<Self>, FftError> {
+        let sections = machine.cp2.sections as u64;
+        if !deals_quads(machine) {
+            return Ok(None);
+        }
+        let dmem = machine.cp2.dmem.0;
+        let whole = [2, 4, 8, 16].map(|per| LineBatch::new(length, per));
+        let parts = LineBatch::new_ring_page(length).filter(|_| sections.is_power_of_two());
+        let mut found = Vec::new();
+        // What their passes take at a time.
+        let short = [8, 16, 32, 64].map(|per| LineBatch::new_short(length, per));
+        for lines in whole.into_iter().chain(short).flatten().chain(parts) {
+            let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
+            if width % (lines.per_section() as u64 * sections) != 0 || !fits {
+                continue;
+            }
+            let assembly = match lines.in_parts() {
+                true => parts_program(&lines, false, direction, machine),
+                false => large_program(Some(&lines), None, false, direction, machine),
+            };
+            let program = match assembly {
+                Ok(assembly) => Arc::new(assembly.program),
+                // Smaller pages may do.
+                Err(FftError::Unfit(e)) if e.is_size() => continue,
+                Err(e) => return Err(e),
+            };
+            for ring in rings(&lines, 0, data_end(&program).next_multiple_of(QUAD), dmem) {
+                let axis = Self {
+                    matrices,
+                    width,
+                    sections,
+                    direction,
+                    lines: lines.clone(),
+                    ring,
+                    program: program.clone(),
+                    arrays: None,
+                };
+                let pass = axis.pass(1, [0; 2]);
+                if moves(&axis.name(), &pass, machine).is_ok() {
+                    found.push((pass.expect(machine).cycles, axis));
+                }
+            }
+        }
+        // Where pages with long runs are fewer than go through DMEM at a time, time alone decides.
+        let many = matrices * width * COMPLEX / RUN > 3;
+        found.sort_by(|(a, one), (b, other)| {
+            let short = |axis: &Self| many && axis.run() < RUN;
+            short(one).cmp(&short(other)).then(a.total_cmp(b))
+        });
+        Ok(found.into_iter().next().map(|(_, axis)| axis))
+    }
+
+    /// The ways to transform both axes of arrays of `length` rows of `width` numbers, each in a section's
+    /// DMEM, of `matrices` times `inner` of which the rows lie in turn; none if there is no such kernel or no room for three pages.
+    pub(super) fn whole_array_options(
+        (length, width): (usize, usize),
+        (matrices, inner): (u64, u64),
+        direction: TransformDirection,
+        machine: &Machine,
+    ) -> Result<Vec<Self>, FftError> {
+        // Two passes of the rows begin and end in the page; three end in the output page.
+        let rows = PowerOfTwoRecipe::new(width, direction).ok();
+        let lines = match rows.as_ref().map(|rows| rows.passes().len()) {
+            Some(2) => LineBatch::new(length, width)
+                .or(LineBatch::new_short(length, width).filter(|_| length > 4)),
+            Some(3) => LineBatch::new_short_then_rows(length, width),
+            _ => None,
+        };
+        let (Some(lines), Some(rows)) = (lines, rows) else {
+            return Ok(Vec::new());
+        };
+        let (dmem, page) = (machine.cp2.dmem.0, lines.page_bytes());
+        let sections = machine.cp2.sections as u64;
+        let dealt = inner == 1 || inner % sections == 0;
+        if !deals_quads(machine) || 3 * page > dmem || !dealt {
+            return Ok(Vec::new());
+        }
+        let mut ways = Vec::new();
+        for pieces in PIECES {
+            if pieces > 1
+                && (lines.leaves_out_of_order() || !(length / LAST).is_multiple_of(pieces))
+            {
+                continue;
+            }
+            let program = match array_program(&lines, &rows, pieces as u64, machine) {
+                Ok(assembly) => Arc::new(assembly.program),
+                Err(FftError::Unfit(e)) if e.is_size() => continue,
+                Err(e) => return Err(e),
+            };
+            let first = data_end(&program).next_multiple_of(QUAD);
+            let ring = |buffers: usize| {
+                let pages = first + Ring::argument_bytes(buffers * pieces);
+                let end = pages + buffers as u64 * page;
+                // In place, rows leave what is between their passes behind the buffers.
+                let beside = if lines.in_place() { page } else { 0 };
+                (end + beside <= dmem).then(|| match lines.in_place() {
+                    true => Ring::new_in_place(first, pages, buffers, page).with_extra_address(end),
+                    false => Ring::new_in_pieces((first, pages), (buffers, pieces), page),
+                })
+            };
+            ways.extend([4, 3].into_iter().find_map(ring).map(|ring| Self {
+                matrices,
+                width: width as u64,
+                sections,
+                direction,
+                lines: lines.clone(),
+                ring,
+                program,
+                arrays: Some([pieces as u64, inner]),
+            }));
+        }
+        ways.retain(|way| moves(&way.name(), &way.pass(1, [0; 2]), machine).is_ok());
+        Ok(ways)
+    }
+
+    /// Columns, and how many are in a section's page.
+    pub(super) fn lines(&self) -> &LineBatch {
+        &self.lines
+    }
+
+    /// Bytes of a run in system memory.
+    fn run(&self) -> u64 {
+        self.lines.per_section() as u64 * self.sections * COMPLEX
+    }
+
+    /// The name of the pass on a timeline.
+    fn name(&self) -> String {
+        match self.arrays {
+            Some(_) => format!("{} x {}", self.lines.len(), self.width),
+            None => format!("columns of {}", self.lines.len()),
+        }
+    }
+
+    /// Bytes of the program and its tables.
+    pub(super) fn image(&self) -> u64 {
+        image(&self.program)
+    }
+
+    /// What the pass should take, the load of its program included.
+    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> PassEstimate {
+        let image = load(self.image(), machine);
+        let pass = self.pass(batch, [0; 2]).expect(machine);
+        PassEstimate {
+            cycles: pass.cycles + image,
+            least: pass.least + image,
+        }
+    }
+
+    /// What it cannot do with less; `late` if its program may have come before.
+    pub(super) fn floor(&self, machine: &Machine, batch: u64, late: bool) -> OverlapBound {
+        self.pass(batch, [0; 2]).floor(machine, late)
+    }
+
+    /// The label of its kernel.
+    fn entry(&self) -> &'static str {
+        match self.arrays {
+            Some(_) => "arrays",
+            None => "columns",
+        }
+    }
+
+    /// Adds the pass over `batch` arrays to a job.
+    pub(super) fn add(
+        &self,
+        job: &mut Job,
+        batch: u64,
+        addresses: [u64; 2],
+    ) -> Result<(), FftError> {
+        let program = job.program(&self.name(), &self.program)?;
+        let pass = self.pass(batch, addresses);
+        Ok(job.ring(&program, self.entry(), pass)?)
+    }
+
+    /// Where the tables of columns that follow arrays as wholes are if their program comes while these are transformed, and what both
+    /// passes should take; none where DMEM has no room for that.
+    pub(super) fn price_prefetch(
+        &self,
+        next: &Self,
+        machine: &Machine,
+        batch: u64,
+    ) -> Option<(u64, PassEstimate)> {
+        if self.arrays.is_none() || next.arrays.is_some() {
+            return None;
+        }
+        let passes = |behind| {
+            [
+                self.pass(batch, [0, 1 << 40]),
+                next.pass_with_dmem_offset(batch, [1 << 40; 2], behind),
+            ]
+        };
+        let programs = [(&self.program, "arrays"), (&next.program, "columns")];
+        program_prefetch::price_prefetch(passes, programs, machine)
+    }
+
+    /// Adds both passes to a job, with the second one's tables there.
+    pub(super) fn add_prefetched(
+        &self,
+        next: &Self,
+        tables: u64,
+        job: &mut Job,
+        batch: u64,
+        [from, to]: [u64; 2],
+    ) -> Result<(), FftError> {
+        let (lines, direction, machine) = (&next.lines, next.direction, job.machine().clone());
+        let other = large_program_at(tables, Some(lines), None, false, direction, &machine)?;
+        let (program, second) =
+            program_prefetch::link_programs(&self.program, &other.program, tables)?;
+        let name = format!("{} and {}", self.name(), next.name());
+        let program = job.program(&name, &program)?;
+        let passes = [
+            self.pass(batch, [from, to]),
+            next.pass_with_dmem_offset(batch, [to; 2], tables),
+        ];
+        Ok(job.followed(&program, ["arrays", "columns"], passes, second)?)
+    }
+
+    /// The pass over `batch` arrays from one address to another, or in place.
+    fn pass(&self, batch: u64, addresses: [u64; 2]) -> RingPass {
+        self.pass_with_dmem_offset(batch, addresses, 0)
+    }
+
+    /// The same with its local memory so many bytes on.
+    fn pass_with_dmem_offset(&self, batch: u64, [from, to]: [u64; 2], behind: u64) -> RingPass {
+        let ring = self.ring.clone().shift_addresses(behind);
+        if let Some([pieces, inner]) = self.arrays {
+            let work = ArrayPages {
+                lines: self.lines.clone(),
+                sections: self.sections,
+                batch: batch * self.matrices,
+                inner,
+                pieces,
+                from,
+                to,
+            };
+            return RingPass::new(ring, work).price_by_kernel(&self.program, self.entry());
+        }
+        let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
+        if lines.in_parts() {
+            let work = ColumnRingPages {
+                lines,
+                sections: self.sections,
+                matrices,
+                width,
+                from,
+                to,
+                tiled: false,
+            };
+            return RingPass::new(ring, work).price_by_kernel(&self.program, self.entry());
+        }
+        let work = ColumnPages {
+            lines,
+            sections: self.sections,
+            matrices,
+            width,
+            from,
+            to,
+            tiled: None,
+            factors: None,
+        };
+        RingPass::new(ring, work).price_by_kernel(&self.program, self.entry())
+    }
+}
+
+/// The ways to have buffers for pages of `lines` and their factors behind tables that end at `first` in DMEM.
+pub(super) fn rings(lines: &LineBatch, factors: u64, first: u64, dmem: u64) -> Vec<Ring> {
+    if lines.in_parts() {
+        // The ring lies before the tables.
+        let fits = first + Ring::argument_bytes(column_and_row_ring::RING) <= dmem;
+        return fits
+            .then(|| column_and_row_ring::ring(first))
+            .into_iter()
+            .collect();
+    }
+    let ring = |buffers: usize| {
+        let pages = first + Ring::argument_bytes(buffers);
+        let page = lines.page_bytes();
+        let fits = pages + buffers as u64 * (page + factors) <= dmem;
+        fits.then(|| match lines.in_place() {
+            true => Ring::new(first, pages, buffers, page, factors).store_in_place(),
+            false => Ring::new(first, pages, buffers, page, factors),
+        })
+    };
+    [3, 4].into_iter().filter_map(ring).collect()
+}

@@ -1,0 +1,308 @@
+//! The dataflow of one column of radix r: two transforms (or two columns), one
+//! in the lower and one in the upper pair of every quad.
+//!
+//! A column of r numbers x and a factor w becomes
+//! `y[m'] = sum over m of x[m] (w W_r^m')^m`, `W_r = exp(-2 pi i/r)`.
+//! Radix 2 is a butterfly, 4 two levels of two, 8 three of four, 6 two columns of radix 3 and three butterflies.
+//!
+//! An odd radix with h = (r - 1)/2: h products and h butterflies give
+//! `a[k], b[k] = w^k x[k] +- w^(r-k) x[r-k]`; h/2 issues (quad additions serve two
+//! columns) y[0]; h^2/2 `m[j] = x[0] + sum of cos(2 pi jk/r) a[k]`; h (h-1)/2
+//! `n[j] = sum of sin(2 pi jk/r) b[k]`, divided by its largest sine; and h
+//! butterflies `m[j] -+ i n[j]` multiply by that sine. Without factors the h
+//! products are not there.
+
+use super::assembly_text::ConstantRegisters;
+use super::last_level::LastButterflyLevel;
+use super::radix_constants::{RadixConstant, angle, root, sines};
+use crate::fft::TransformDirection;
+use crate::pipeline::{Body, Reg, Value};
+
+/// The lanes of a quad.
+pub(super) const LANES: [fn(Value) -> Reg; 2] = [Reg::Lo, Reg::Hi];
+
+/// c + k a, k negative or not; the register holds |k|.
+pub(super) fn multiply_add(body: &mut Body, (k, factor): (f64, Reg), a: Value, c: Value) -> Value {
+    let name = if k < 0.0 { "nmsub" } else { "madd" };
+    body.quad_op(name, &[Reg::Whole(a), factor, Reg::Whole(c)])
+}
+
+/// x + conj(y) and x - conj(y).
+pub(super) fn mirror(body: &mut Body, (x, y): (Value, Value), one: Reg) -> (Value, Value) {
+    let (d, e) = (body.quad(), body.quad());
+    for lane in LANES {
+        body.op("bflyy", &[lane(d), lane(e)], &[lane(x), lane(y), one]);
+    }
+    (d, e)
+}
+
+/// What a column is computed with.
+pub(super) struct ColumnDft<'a> {
+    /// Direction: the inverse conjugates all factors.
+    pub(super) direction: TransformDirection,
+    /// The powers of w of [`powers`] for both lanes; empty: w = 1.
+    pub(super) factors: &'a [[Reg; 2]],
+    /// Registers of the radix's [`constants`].
+    pub(super) constants: &'a ConstantRegisters,
+    /// The upper half of the rows of a power of two are conjugates; w = 1.
+    pub(super) mirrored: bool,
+    /// The factors are not those of this column, L - c, but of column c; forward, a power of two.
+    pub(super) opposite: bool,
+    /// Results 2j and 2j + 1 of a lane are a quad, those of the lower lane first; w = 1, radix 2, 4, 8.
+    pub(super) across: bool,
+    /// What the results are multiplied by, 1 or, where w = 1, 1/2. Only row 0 takes a
+    /// product for it: all others meet a factor on their way.
+    pub(super) scale: f64,
+}
+
+impl<'a> ColumnDft<'a> {
+    /// Without factors.
+    pub(super) fn plain(direction: TransformDirection, constants: &'a ConstantRegisters) -> Self {
+        Self {
+            direction,
+            factors: &[],
+            constants,
+            mirrored: false,
+            opposite: false,
+            across: false,
+            scale: 1.0,
+        }
+    }
+
+    fn name(&self, forward: &'static str, inverse: &'static str) -> &'static str {
+        match self.direction {
+            TransformDirection::Forward => forward,
+            TransformDirection::Inverse => inverse,
+        }
+    }
+
+    /// x + yw and x - yw; with `turned`, x - i yw and x + i yw (conjugated in the inverse).
+    pub(super) fn butterfly(
+        &self,
+        body: &mut Body,
+        (x, y): (Value, Value),
+        w: [Reg; 2],
+        turned: bool,
+    ) -> (Value, Value) {
+        let (d, e) = (body.quad(), body.quad());
+        let to = [d, e].map(|z| LANES.map(|lane| lane(z)));
+        self.butterfly_to(body, (x, y), w, turned, to);
+        (d, e)
+    }
+
+    /// The same with results to pairs of registers, those of both lanes for each.
+    pub(super) fn butterfly_to(
+        &self,
+        body: &mut Body,
+        (x, y): (Value, Value),
+        w: [Reg; 2],
+        turned: bool,
+        to: [[Reg; 2]; 2],
+    ) {
+        let name = if turned {
+            self.name("bflyn", "bflyci")
+        } else {
+            self.name("bfly", "bflyc")
+        };
+        for (i, lane) in LANES.iter().enumerate() {
+            body.op(name, &[to[0][i], to[1][i]], &[lane(x), lane(y), w[i]]);
+        }
+    }
+
+    /// x * w.
+    pub(super) fn product(&self, body: &mut Body, x: Value, w: [Reg; 2]) -> Value {
+        let y = body.quad();
+        for (lane, w) in LANES.iter().zip(w) {
+            body.op(self.name("cmul", "cmulc"), &[lane(y)], &[lane(x), w]);
+        }
+        y
+    }
+
+    /// x + y and x - y.
+    pub(super) fn sum(body: &mut Body, (x, y): (Value, Value)) -> (Value, Value) {
+        let operands = [Reg::Whole(x), Reg::Whole(y)];
+        (
+            body.quad_op("add", &operands),
+            body.quad_op("sub", &operands),
+        )
+    }
+
+    /// c + k a, k negative or not; the register holds |k|.
+    fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
+        let factor = self.constants.register(RadixConstant::Real(k.abs()));
+        multiply_add(body, (k, factor), a, c)
+    }
+
+    /// The transform of column `x`.
+    pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        if x.len().is_multiple_of(2) && !x.len().is_power_of_two() {
+            return self.halves(body, x);
+        }
+        let mut rows = x.to_vec();
+        if self.scale != 1.0 {
+            let scale = self.constants.register(RadixConstant::Real(self.scale));
+            rows[0] = body.quad_op("mul", &[Reg::Whole(x[0]), scale]);
+        }
+        // Whose first operand has been scaled.
+        let scaled = self.scale;
+        let mut last = LastButterflyLevel::new(self, body, rows.len());
+        match *rows {
+            [a, b] => last.level(body, (a, b), (0, false), [0, 1]),
+            [a, b, c, d] => {
+                let (a, c) = self.level(body, (a, c), 0, false, scaled);
+                let (b, d) = self.level(body, (b, d), 0, false, 1.0);
+                last.level(body, (a, b), (1, false), [0, 2]);
+                last.level(body, (c, d), (1, true), [1, 3]);
+            }
+            [x0, x1, x2, x3, x4, x5, x6, x7] => {
+                let (s0, d0) = self.level(body, (x0, x4), 0, false, scaled);
+                let (s2, d2) = self.level(body, (x2, x6), 0, false, 1.0);
+                let (s1, d1) = self.level(body, (x1, x5), 0, false, 1.0);
+                let (s3, d3) = self.level(body, (x3, x7), 0, false, 1.0);
+                let (e0, e2) = self.level(body, (s0, s2), 1, false, scaled);
+                let (o0, o2) = self.level(body, (s1, s3), 1, false, 1.0);
+                let (e1, e3) = self.level(body, (d0, d2), 1, true, scaled);
+                let (o1, o3) = self.level(body, (d1, d3), 1, true, 1.0);
+                last.level(body, (e0, o0), (2, false), [0, 4]);
+                last.level(body, (e2, o2), (2, true), [2, 6]);
+                last.level(body, (e1, o1), (3, false), [1, 5]);
+                last.level(body, (e3, o3), (3, true), [3, 7]);
+            }
+            _ => return self.odd(body, &rows),
+        }
+        last.results
+    }
+
+    /// Radix 2 r, r odd: those of the even and of the odd rows by radix r with w^2, and butterflies with
+    /// `w W_2r^k`.
+    fn halves(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        let half = x.len() / 2;
+        let part = ColumnDft {
+            factors: self.factors.get(..half - 1).unwrap_or_default(),
+            across: false,
+            ..*self
+        };
+        let mut rows = |first: usize| {
+            let rows: Vec<Value> = x.iter().copied().skip(first).step_by(2).collect();
+            part.transform(body, &rows)
+        };
+        let (even, odd) = (rows(0), rows(1));
+        let mut last = LastButterflyLevel::new(self, body, x.len());
+        for (k, pair) in even.into_iter().zip(odd).enumerate() {
+            let root = RadixConstant::Root(k as u32, x.len() as u32);
+            let own = match self.factors.get(half - 1 + k) {
+                Some(&w) => Some(w),
+                None => (k > 0).then(|| [self.constants.register(root); 2]),
+            };
+            last.butterfly(body, pair, own, [k, k + half]);
+        }
+        last.results
+    }
+
+    /// A butterfly with the power of w at `index` of [`powers`], its first operand scaled.
+    pub(super) fn level(
+        &self,
+        body: &mut Body,
+        pair: (Value, Value),
+        index: usize,
+        turned: bool,
+        scale: f64,
+    ) -> (Value, Value) {
+        if self.mirrored && index == 0 {
+            let one = self.constants.register(RadixConstant::Complex(1.0));
+            return mirror(body, pair, one);
+        }
+        if self.opposite {
+            return self.opposite(body, pair, index, turned);
+        }
+        match (self.factors.get(index), index, turned) {
+            (None, 0..=2, false) if scale == 1.0 => Self::sum(body, pair),
+            _ => self.butterfly(body, pair, self.factor(index, scale), turned),
+        }
+    }
+
+    /// The power of w at `index` of [`powers`], scaled where it is 1 or an eighth of a turn.
+    pub(super) fn factor(&self, index: usize, scale: f64) -> [Reg; 2] {
+        let constant = match index {
+            3 => root(scale),
+            _ => RadixConstant::Complex(scale),
+        };
+        let own = || [self.constants.register(constant); 2];
+        self.factors.get(index).copied().unwrap_or_else(own)
+    }
+
+    /// The same with the factor of column c, whose angle is that of a turn less than
+    /// the factor's here, column L - c: w of the first level becomes `-conj w`, the others
+    /// `-i conj w`, where of the last level of radix 8 one becomes the other.
+    fn opposite(
+        &self,
+        body: &mut Body,
+        (x, y): (Value, Value),
+        index: usize,
+        turned: bool,
+    ) -> (Value, Value) {
+        let (name, index) = match (index, turned) {
+            (0, _) => ("bflyc", 0),
+            (1, false) => ("bflyci", 1),
+            (1, true) => ("bflyc", 1),
+            (i, false) => ("bflyci", 5 - i),
+            (i, true) => ("bflyc", 5 - i),
+        };
+        // A factor too few would be a bug that the assembler finds.
+        let missing = [Reg::Pair(u8::MAX); 2];
+        let w = self.factors.get(index).copied().unwrap_or(missing);
+        let (d, e) = (body.quad(), body.quad());
+        for (lane, w) in LANES.iter().zip(w) {
+            body.op(name, &[lane(e), lane(d)], &[lane(x), lane(y), w]);
+        }
+        (d, e)
+    }
+
+    /// `w^k x[k] +- w^(r-k) x[r-k]` of an odd radix, k = 1 .. h.
+    pub(super) fn pairs(&self, body: &mut Body, x: &[Value]) -> Vec<(Value, Value)> {
+        let (r, h) = (x.len(), (x.len() - 1) / 2);
+        let pair = |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {
+            (Some(&near), Some(&far)) => {
+                let near = self.product(body, x[k], near);
+                self.butterfly(body, (near, x[r - k]), far, false)
+            }
+            _ => Self::sum(body, (x[k], x[r - k])),
+        };
+        (1..=h).map(pair).collect()
+    }
+
+    fn odd(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        let (r, h) = (x.len(), (x.len() - 1) / 2);
+        let pairs = self.pairs(body, x);
+        let mut zero = x[0];
+        for &(a, _) in &pairs {
+            zero = if self.scale == 1.0 {
+                body.quad_op("add", &[Reg::Whole(zero), Reg::Whole(a)])
+            } else {
+                self.multiply_add(body, self.scale, a, zero)
+            };
+        }
+        let mut y = vec![zero; r];
+        for j in 1..=h {
+            let mut m = x[0];
+            for (k, &(a, _)) in (1..).zip(&pairs) {
+                m = self.multiply_add(body, self.scale * angle(r, j * k).0, a, m);
+            }
+            let (pivot, sine, negative, others) = sines(r, j);
+            let mut n = pairs[pivot - 1].1;
+            for (k, ratio) in others {
+                n = self.multiply_add(body, ratio, pairs[k - 1].1, n);
+            }
+            let sine = self
+                .constants
+                .register(RadixConstant::Complex(self.scale * sine));
+            let (minus, plus) = self.butterfly(body, (m, n), [sine; 2], true);
+            (y[j], y[r - j]) = if negative {
+                (plus, minus)
+            } else {
+                (minus, plus)
+            };
+        }
+        y
+    }
+}

@@ -1,0 +1,120 @@
+//! The ends of a Bluestein kernel: products with the chirp.
+
+use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::butterflies::ColumnDft;
+use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
+use super::radix_constants::RadixConstant;
+use crate::fft::TransformDirection;
+use crate::pipeline::{Pointer, Reg, Unschedulable};
+use cp2_machine::Machine;
+
+/// Products of 2V transforms of N numbers with the N numbers of the chirp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chirp<'a> {
+    pub(super) n: usize,
+    /// Numbers of the convolution.
+    pub(super) m: usize,
+    pub(super) pairs: usize,
+    pub(super) direction: TransformDirection,
+    /// The chirp as directives.
+    pub(super) factors: &'a [String],
+    /// Address register of the block it reads.
+    pub(super) from: u8,
+    /// Address register of the block it writes.
+    pub(super) to: u8,
+}
+
+impl Chirp<'_> {
+    fn column<'a>(&self, constants: &'a ConstantRegisters) -> ColumnDft<'a> {
+        ColumnDft::plain(self.direction, constants)
+    }
+
+    fn twins(&self, looped: &mut ColumnLoop, block: u8) -> [Pointer; 2] {
+        [0, COMPLEX * self.n as i64].map(|behind| {
+            let walk = PointerWalk::step_consecutive(self.n, (self.pairs, 1), COMPLEX);
+            looped.stream(PointerBase::Register(block, behind), walk)
+        })
+    }
+
+    fn factor(&self, text: &mut AssemblyText, looped: &mut ColumnLoop, name: &str) -> [Reg; 2] {
+        let lines = self.factors.iter().map(|f| vec![f.clone()]).collect();
+        let (label, bytes) = text.pairs(&format!("chirp{name}"), lines);
+        let pointer = looped.stream(
+            PointerBase::Table(label),
+            PointerWalk::step_shared(self.pairs, bytes, None),
+        );
+        let pair = looped.body.pair();
+        looped.body.load(Reg::Whole(pair), pointer, 0);
+        [Reg::Whole(pair); 2]
+    }
+
+    /// From transforms one behind the other to quads, times the chirp.
+    pub(super) fn begin(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("begin{name}"));
+        let (constants, mut looped) = (ConstantRegisters::default(), ColumnLoop::new());
+        let [a, b] = self.twins(&mut looped, self.from);
+        let x = looped.body.quad();
+        looped.body.load(Reg::Lo(x), a, 0);
+        looped.body.load(Reg::Hi(x), b, 0);
+        let factor = self.factor(text, &mut looped, name);
+        let y = self.column(&constants).product(&mut looped.body, x, factor);
+        let to = looped.stream(PointerBase::Register(self.to, 0), PointerWalk::Bytes(QUAD));
+        looped.body.store(Reg::Whole(y), to, 0);
+        looped.write(text, machine, &constants, self.n * self.pairs, name)
+    }
+
+    /// Zeros behind the N numbers, up to M.
+    pub(super) fn fill(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("fill{name}"));
+        let constants = text.constants(name, vec![RadixConstant::Real(0.0)]);
+        let mut looped = ColumnLoop::new();
+        let behind = QUAD * (self.n * self.pairs) as i64;
+        let to = looped.stream(
+            PointerBase::Register(self.to, behind),
+            PointerWalk::Bytes(QUAD),
+        );
+        looped
+            .body
+            .store(constants.register(RadixConstant::Real(0.0)), to, 0);
+        looped.write(
+            text,
+            machine,
+            &constants,
+            (self.m - self.n) * self.pairs,
+            name,
+        )
+    }
+
+    /// From quads to transforms one behind the other, times the chirp.
+    pub(super) fn end(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("end{name}"));
+        let (constants, mut looped) = (ConstantRegisters::default(), ColumnLoop::new());
+        let from = looped.stream(
+            PointerBase::Register(self.from, 0),
+            PointerWalk::Bytes(QUAD),
+        );
+        let x = looped.body.quad();
+        looped.body.load(Reg::Whole(x), from, 0);
+        let factor = self.factor(text, &mut looped, name);
+        let y = self.column(&constants).product(&mut looped.body, x, factor);
+        let [a, b] = self.twins(&mut looped, self.to);
+        looped.body.store(Reg::Lo(y), a, 0);
+        looped.body.store(Reg::Hi(y), b, 0);
+        looped.write(text, machine, &constants, self.n * self.pairs, name)
+    }
+}

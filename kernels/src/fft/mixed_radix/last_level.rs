@@ -1,0 +1,73 @@
+//! The results of a column of an even radix.
+
+use super::butterflies::{ColumnDft, LANES};
+use super::radix_constants::RadixConstant;
+use crate::pipeline::{Body, Reg, Value};
+
+/// The last level of an even radix.
+pub(super) struct LastButterflyLevel<'a> {
+    column: &'a ColumnDft<'a>,
+    pub(super) results: Vec<Value>,
+}
+
+impl<'a> LastButterflyLevel<'a> {
+    pub(super) fn new(column: &'a ColumnDft<'a>, body: &mut Body, radix: usize) -> Self {
+        // Each of its own, where they are not across the lanes, is known when it is computed.
+        let count = if column.across { radix } else { 0 };
+        let results = (0..count).map(|_| body.quad()).collect();
+        Self { column, results }
+    }
+
+    /// A butterfly, whose results are those of two rows.
+    pub(super) fn level(
+        &mut self,
+        body: &mut Body,
+        pair: (Value, Value),
+        (index, turned): (usize, bool),
+        rows: [usize; 2],
+    ) {
+        let (column, scale) = (self.column, self.column.scale);
+        if column.across {
+            let to = self.row_result_registers(rows);
+            return column.butterfly_to(body, pair, column.factor(index, scale), turned, to);
+        }
+        let results = column.level(body, pair, index, turned, scale);
+        self.keep(results, rows);
+    }
+
+    /// A butterfly with a factor, or none.
+    pub(super) fn butterfly(
+        &mut self,
+        body: &mut Body,
+        pair: (Value, Value),
+        factor: Option<[Reg; 2]>,
+        rows: [usize; 2],
+    ) {
+        let column = self.column;
+        if column.across {
+            let one = || [column.constants.register(RadixConstant::Complex(1.0)); 2];
+            let to = self.row_result_registers(rows);
+            return column.butterfly_to(body, pair, factor.unwrap_or_else(one), false, to);
+        }
+        let results = match factor {
+            Some(w) => column.butterfly(body, pair, w, false),
+            None => ColumnDft::sum(body, pair),
+        };
+        self.keep(results, rows);
+    }
+
+    /// Where results of both lanes for two rows are, two rows of a lane in a quad.
+    fn row_result_registers(&self, rows: [usize; 2]) -> [[Reg; 2]; 2] {
+        let half = self.results.len() / 2;
+        let at = |lane: usize, m: usize| LANES[m % 2](self.results[lane * half + m / 2]);
+        rows.map(|m| [at(0, m), at(1, m)])
+    }
+
+    fn keep(&mut self, (x, y): (Value, Value), rows: [usize; 2]) {
+        let last = rows[1].max(rows[0]) + 1;
+        if self.results.len() < last {
+            self.results.resize(last, x);
+        }
+        (self.results[rows[0]], self.results[rows[1]]) = (x, y);
+    }
+}

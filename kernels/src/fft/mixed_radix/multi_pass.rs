@@ -1,0 +1,20 @@
+//! Transforms of any length in several passes over system memory: Bluestein's
+//! algorithm around long transforms of powers of two, and real transforms
+//! around complex ones.
+//!
+//! Everything is done on the device: what the passes between the transforms do
+//! are persistent page kernels (`persistent_kernel`), their pages `slices` of rows. See
+//! `docs/fft-mixed.md`.
+
+mod bluestein;
+mod elementwise;
+mod matrix_lines;
+mod persistent_kernel;
+mod real;
+mod real_split_merge;
+mod slices;
+mod two_pass;
+
+pub use bluestein::LongBluestein;
+pub(in crate::fft) use real::LongReal;
+pub use two_pass::TwoPassFft;

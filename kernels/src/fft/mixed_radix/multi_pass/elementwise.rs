@@ -1,0 +1,195 @@
+//! Passes that work element by element: products with factors, and zeros.
+
+use super::persistent_kernel::{
+    FACTORS, INPUT, OUTPUT, PersistentKernel, PersistentKernelBuffers, SHORT, short_page,
+};
+use super::slices::{SliceDivision, SlicePages, StridedRows};
+use crate::fft::TransformDirection;
+use crate::fft::error::FftError;
+use crate::fft::mixed_radix::assembly_text::{AssemblyText, ConstantRegisters};
+use crate::fft::mixed_radix::block_fft::COMPLEX;
+use crate::fft::mixed_radix::butterflies::{ColumnDft, LANES};
+use crate::fft::mixed_radix::column_loop::{ColumnLoop, PointerBase, PointerWalk, QUAD};
+use crate::fft::mixed_radix::radix_constants::RadixConstant;
+use crate::job::Job;
+use crate::pipeline::{Reg, Unschedulable};
+use cp2_machine::{Class, Machine};
+
+/// What is done with every element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ElementOperation {
+    /// Times a factor, which the inverse conjugates.
+    Product(TransformDirection),
+    /// 0, whatever was there; a page waits for a granule that is not looked at.
+    Zero,
+}
+
+/// A pass over rows of a length.
+#[derive(Debug)]
+pub(super) struct Elementwise {
+    element: ElementOperation,
+    cut: SliceDivision,
+    stage: PersistentKernel,
+}
+
+impl Elementwise {
+    /// The pass over `rows` rows of `length` elements.
+    pub(super) fn new(
+        element: ElementOperation,
+        (rows, length): (usize, usize),
+        machine: &Machine,
+    ) -> Result<Self, FftError> {
+        let cut = SliceDivision::new(
+            machine.cp2.sections,
+            rows as u64,
+            length as u64,
+            short_page(machine),
+        );
+        let buffers = PersistentKernelBuffers {
+            page: cut.numbers() * COMPLEX,
+            factors: element.factor_bytes() * cut.slice,
+            scratch: 0,
+            count: SHORT,
+            in_place: true,
+        };
+        let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);
+        let stage = PersistentKernel::new(name, machine, buffers, |text| {
+            element.write(&cut, text, machine)
+        })?;
+        Ok(Self {
+            element,
+            cut,
+            stage,
+        })
+    }
+
+    /// Elements of a row that the pass reads and writes: its length and what fills up the slices.
+    pub(super) fn reach(&self) -> usize {
+        self.cut.reach() as usize
+    }
+
+    /// Rows that the pass reads and writes.
+    pub(super) fn rows(&self) -> usize {
+        self.cut.rows as usize
+    }
+
+    fn slices(&self, [from, to]: [StridedRows; 2], factors: u64) -> SlicePages {
+        let (read, written) = self.element.bytes();
+        let issues = self.element.issues(self.cut.numbers());
+        SlicePages {
+            cut: self.cut,
+            from: (from, read),
+            to: (to, written),
+            factors: (self.element.factor_bytes() > 0).then_some(factors),
+            issues,
+        }
+    }
+
+    /// Adds the pass to a job; `factors` is their address, if there are any.
+    pub(super) fn append(
+        &self,
+        job: &mut Job,
+        places: [StridedRows; 2],
+        factors: u64,
+    ) -> Result<(), FftError> {
+        self.stage.append(job, self.slices(places, factors))
+    }
+
+    /// What the pass issues at least.
+    pub(super) fn operations(&self) -> Vec<(Class, u64)> {
+        self.stage.operations(self.cut.count())
+    }
+
+    /// Expected cycles.
+    pub(super) fn estimate(&self, machine: &Machine) -> f64 {
+        let place = StridedRows {
+            address: 0,
+            pitch: self.cut.reach() * COMPLEX,
+        };
+        self.stage.estimate(self.slices([place; 2], 0), machine)
+    }
+}
+
+impl ElementOperation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Product(TransformDirection::Forward) => "product",
+            Self::Product(TransformDirection::Inverse) => "product with the conjugate",
+            Self::Zero => "zeros",
+        }
+    }
+
+    /// Bytes of an element where it is read and where it is written.
+    fn bytes(self) -> (u64, u64) {
+        match self {
+            Self::Product(_) => (COMPLEX, COMPLEX),
+            Self::Zero => (0, COMPLEX),
+        }
+    }
+
+    fn factor_bytes(self) -> u64 {
+        match self {
+            Self::Product(_) => COMPLEX,
+            Self::Zero => 0,
+        }
+    }
+
+    /// Arithmetic issues for `numbers` elements.
+    fn issues(self, numbers: u64) -> u64 {
+        match self {
+            Self::Product(_) => numbers,
+            Self::Zero => 0,
+        }
+    }
+
+    /// The words of a page.
+    fn write(
+        self,
+        cut: &SliceDivision,
+        text: &mut AssemblyText,
+        machine: &Machine,
+    ) -> Result<(), Unschedulable> {
+        match self {
+            Self::Product(direction) => product(direction, cut, text, machine),
+            Self::Zero => zero(cut, text, machine),
+        }
+    }
+}
+
+fn product(
+    direction: TransformDirection,
+    cut: &SliceDivision,
+    text: &mut AssemblyText,
+    machine: &Machine,
+) -> Result<(), Unschedulable> {
+    let (constants, mut looped) = (ConstantRegisters::default(), ColumnLoop::new());
+    let from = looped.stream(PointerBase::Register(INPUT, 0), PointerWalk::Bytes(QUAD));
+    let round = match cut.group {
+        1 => PointerWalk::Bytes(QUAD),
+        _ => PointerWalk::Modulo(QUAD, (cut.slice * COMPLEX) as i64),
+    };
+    let factors = looped.stream(PointerBase::Register(FACTORS, 0), round);
+    let (x, w) = (looped.body.quad(), looped.body.quad());
+    looped.body.load(Reg::Whole(x), from, 0);
+    looped.body.load(Reg::Whole(w), factors, 0);
+    let column = ColumnDft::plain(direction, &constants);
+    let y = column.product(&mut looped.body, x, LANES.map(|lane| lane(w)));
+    let to = looped.stream(PointerBase::Register(OUTPUT, 0), PointerWalk::Bytes(QUAD));
+    looped.body.store(Reg::Whole(y), to, 0);
+    let iterations = cut.numbers() as usize / 2;
+    looped.write(text, machine, &constants, iterations, "")
+}
+
+fn zero(
+    cut: &SliceDivision,
+    text: &mut AssemblyText,
+    machine: &Machine,
+) -> Result<(), Unschedulable> {
+    let constants = text.constants("", vec![RadixConstant::Real(0.0)]);
+    let mut looped = ColumnLoop::new();
+    let to = looped.stream(PointerBase::Register(OUTPUT, 0), PointerWalk::Bytes(QUAD));
+    looped
+        .body
+        .store(constants.register(RadixConstant::Real(0.0)), to, 0);
+    looped.write(text, machine, &constants, cut.numbers() as usize / 2, "")
+}

@@ -1,0 +1,172 @@
+//! Persistent page kernels: for every page of a ring they wait for its load,
+//! work on it, and signal.
+
+use crate::assembly::assembly;
+use crate::fft::error::FftError;
+use crate::fft::mixed_radix::assembly_text::AssemblyText;
+use crate::job::load;
+use crate::job::{Job, data_end};
+use crate::pipeline::Unschedulable;
+use cp2_asm::{Program, Source};
+use cp2_host::paging::{QUAD, Ring, RingPages, RingPass, deals_quads};
+use cp2_machine::{Class, Machine};
+use std::sync::Arc;
+
+/// Address registers of a page's input, its output and its factors.
+pub(super) const INPUT: u8 = 8;
+pub(super) const OUTPUT: u8 = 9;
+pub(super) const FACTORS: u8 = 10;
+
+/// A page kernel, assembled, and the buffers it works in.
+#[derive(Debug)]
+pub(super) struct PersistentKernel {
+    name: String,
+    program: Arc<Program>,
+    /// What all sections issue for a page at least.
+    operations: Vec<(Class, u64)>,
+    ring: Ring,
+}
+
+/// The buffers of a stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PersistentKernelBuffers {
+    /// Bytes of a page and of its factors in DMEM.
+    pub(super) page: u64,
+    pub(super) factors: u64,
+    /// Bytes of working space, at the end of DMEM.
+    pub(super) scratch: u64,
+    /// Page buffers.
+    pub(super) count: usize,
+    /// Whether the output takes the place of the input.
+    pub(super) in_place: bool,
+}
+
+impl PersistentKernelBuffers {
+    /// The ring of them behind the argument block.
+    pub(super) fn ring(&self, arguments: u64) -> Ring {
+        let behind = usize::from(!self.in_place);
+        let first = arguments + Ring::argument_bytes(self.count);
+        Ring {
+            behind,
+            ahead: self.count - behind,
+            ..Ring::new(arguments, first, self.count, self.page, self.factors)
+        }
+    }
+}
+
+/// Address register of the working space.
+const SCRATCH: u8 = 11;
+
+/// Bytes of DMEM that are used, however many there are: addresses are immediates of 18 bits.
+pub(super) const REACH: u64 = (1 << 17) - 16;
+
+/// Numbers of the short pages of a section, factors included.
+pub(super) fn short_page(machine: &Machine) -> u64 {
+    // Of so much of DMEM four of them, and a table, fit.
+    (machine.cp2.dmem.0 / 64).min(1024)
+}
+
+/// Page buffers of short pages: one computes, one is stored, two are loaded.
+pub(super) const SHORT: usize = 4;
+
+impl PersistentKernel {
+    /// The kernel whose pages are worked on by what `write` writes.
+    pub(super) fn new(
+        name: String,
+        machine: &Machine,
+        buffers: PersistentKernelBuffers,
+        write: impl FnOnce(&mut AssemblyText) -> Result<(), Unschedulable>,
+    ) -> Result<Self, FftError> {
+        let mut made = AssemblyText::default();
+        let scratch = machine
+            .cp2
+            .dmem
+            .0
+            .min(REACH)
+            .saturating_sub(buffers.scratch);
+        write(&mut made)?;
+        let text = format!(
+            "; {name}: generated, see docs/fft-mixed.md.\n\
+             .program\n\
+             .entry start\n\
+             start:\n    \
+             ldx2 c14, [a15]\n    \
+             addi a7, a15, 16\n    \
+             mov b7, a7\n    \
+             movi s7, 8\n    \
+             movi s{}, 8\n    \
+             nop\n    nop\n    \
+             mov l7, c15\n\
+             page:\n    \
+             ldx2 a{INPUT}, [a7]+s7%\n    \
+             ldx2 a{FACTORS}, [a7]+s7%\n    \
+             wait 0\n    \
+             movi a{SCRATCH}, {scratch}\n\
+             {}    \
+             addi c14, c14, -1\n    \
+             signal 1\n    \
+             bnz c14, page\n    \
+             stop\n\
+             .dmem 0\n{}",
+            AssemblyText::EIGHT,
+            made.words,
+            made.data
+        );
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(format!("{name}.s"), text);
+        let program = Arc::new(assembly(&name, (&source, ""), &options)?.program);
+        let arguments = data_end(&program).next_multiple_of(QUAD);
+        let count = buffers.count as u64;
+        let end = arguments
+            + Ring::argument_bytes(buffers.count)
+            + count * (buffers.page + buffers.factors);
+        if end > scratch || !deals_quads(machine) {
+            return Err(FftError::NoRoom {
+                transform: name,
+                machine: machine.name.clone(),
+            });
+        }
+        Ok(Self {
+            name,
+            program,
+            operations: made.operations.times(machine.cp2.sections as u64),
+            ring: buffers.ring(arguments),
+        })
+    }
+
+    /// What so many pages issue at least, all sections together.
+    pub(super) fn operations(&self, pages: u64) -> Vec<(Class, u64)> {
+        let all = self.operations.iter();
+        all.map(|&(class, count)| (class, count.saturating_mul(pages)))
+            .collect()
+    }
+
+    fn pass(&self, pages: impl RingPages + 'static) -> RingPass {
+        RingPass::new(self.ring.clone(), pages).price_by_kernel(&self.program, "start")
+    }
+
+    /// Adds a pass to a job.
+    pub(super) fn append(
+        &self,
+        job: &mut Job,
+        pages: impl RingPages + 'static,
+    ) -> Result<(), FftError> {
+        let program = job.program(&self.name, &self.program)?;
+        let pass = self.pass(pages);
+        Ok(job.ring(&program, "start", pass)?)
+    }
+
+    /// Bytes of the program and its tables.
+    pub(super) fn image(&self) -> u64 {
+        8 * self.program.words.len() as u64 + data_end(&self.program)
+    }
+
+    /// Expected cycles of a pass, the load of its program included.
+    pub(super) fn estimate(&self, pages: impl RingPages + 'static, machine: &Machine) -> f64 {
+        let pass = self.pass(pages);
+        load(self.image(), machine) + pass.expect(machine).cycles
+    }
+}

@@ -1,0 +1,169 @@
+//! From half spectra to the first pass of the inverse transform; see `real_split`.
+
+use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::butterflies::ColumnDft;
+use super::column_loop::{COMPLEX, ColumnLoop, QUAD};
+use super::lanes::{LaneNumber, both, join};
+use super::radix_constants::{RadixConstant, constants};
+use super::real_split::RealPass;
+use crate::fft::TransformDirection;
+use crate::pipeline::{Body, Reg, Unschedulable, Value};
+use cp2_machine::Machine;
+
+impl RealPass {
+    /// Complex to real: the merge and the first pass of the inverse transform,
+    /// of radix 1 or even.
+    pub(super) fn merge(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("merge{name}"));
+        let mut wanted = constants(self.radix, true, 1.0);
+        if self.radix == 1 {
+            wanted.push(RadixConstant::Complex(1.0));
+        }
+        let constants = text.constants(name, wanted);
+        if self.iterations() > 0 {
+            self.merge_couples(text, machine, &constants, name)?;
+        }
+        self.merge_alone(text, machine, &constants, &format!("{name}a"))
+    }
+
+    /// The columns of the transform's first pass, the upper half of whose rows are conjugates.
+    fn first_pass<'a>(&self, constants: &'a ConstantRegisters) -> ColumnDft<'a> {
+        ColumnDft {
+            mirrored: true,
+            ..ColumnDft::plain(TransformDirection::Inverse, constants)
+        }
+    }
+
+    fn merge_couples(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        constants: &ConstantRegisters,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        let (r, half) = (self.radix, self.half());
+        let one = constants.register(RadixConstant::Complex(1.0));
+        let mut looped = ColumnLoop::new();
+        let up = self.spectra(&mut looped, self.from, false);
+        let down = self.spectra(&mut looped, self.from, true);
+        let turns = self.table(text, &mut looped, name, self.lines(|c| self.turns(c)));
+        // Column c becomes the numbers c r .., column L - c those from (L - c) r on.
+        let to = [false, true].map(|down| self.results(&mut looped, down));
+
+        let body = &mut looped.body;
+        for pair in 0..self.couples_per_iteration() as i64 {
+            // X[c + m L] and X[M - c - m L].
+            let behind = 2 * pair * self.row();
+            let mut load = |m: usize| {
+                let offset = self.spectrum_round() * m as i64;
+                let x = up.load(body, behind + offset);
+                (both(x), both(down.load(body, behind - offset)))
+            };
+            let (ups, downs): (Vec<_>, Vec<_>) = (0..r).map(&mut load).unzip();
+
+            // The rows of columns c and L - c of Z: the lower half as they are, the
+            // upper half conjugated. Row m of L - c is number M - c - (r - 1 - m) L.
+            let [rows, mirrored] = [(); 2].map(|()| rows(body, r));
+            for m in 0..half {
+                let across = r - 1 - m;
+                let (z, y) = (both(rows[m]), both(mirrored[across]));
+                let spectra = (&ups[m][..], &downs[m][..]);
+                join(body, [&z, &y], spectra, (&turns[m][..], false), one);
+                if r > 1 {
+                    let (z, y) = (both(mirrored[m]), both(rows[across]));
+                    let spectra = (&downs[across][..], &ups[across][..]);
+                    join(
+                        body,
+                        [&z, &y],
+                        spectra,
+                        (&turns[half - 1 - m][..], true),
+                        one,
+                    );
+                }
+            }
+            let column = self.first_pass(constants);
+            let y = if r == 1 {
+                let below = body.quad_op("conj", &[Reg::Whole(mirrored[0])]);
+                [rows, vec![below]]
+            } else {
+                [rows, mirrored].map(|rows| column.transform(body, &rows))
+            };
+            for (y, to) in y.iter().zip(to) {
+                for (m, &y) in (0..).zip(y) {
+                    to.add_offset(pair * QUAD).store(body, y, m * self.quads());
+                }
+            }
+        }
+        looped.write(text, machine, constants, self.iterations(), name)
+    }
+
+    fn merge_alone(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        constants: &ConstantRegisters,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        let (r, alone) = (self.radix, self.alone());
+        let one = constants.register(RadixConstant::Complex(1.0));
+        let mut looped = ColumnLoop::new();
+        let from = self.beginnings(&mut looped, self.from);
+        let to = self.block(&mut looped, self.to);
+        let numbers = self.alone_numbers();
+        let line = numbers.iter().map(|&k| self.turn(k)).collect();
+        let turns = self.pairs_of(text, &mut looped, name, vec![line]);
+        let body = &mut looped.body;
+        let rows: Vec<Vec<Value>> = alone.iter().map(|_| rows(body, r)).collect();
+        for (&k, turn) in numbers.iter().zip(turns) {
+            let partner = self.m - k;
+            let [x, y] = [k, partner].map(|k| {
+                let lanes = LaneNumber::new(body, from.len()).lanes;
+                for (&lane, &pointer) in lanes.iter().zip(&from) {
+                    body.load(lane, pointer, COMPLEX * k as i64);
+                }
+                lanes
+            });
+            // The upper half of the rows conjugated; what is no row of these is not needed.
+            let [(z, low), (conjugate, high)] = [k, partner % self.m].map(|k| {
+                let upper = k / self.columns() >= r.div_ceil(2);
+                (self.lanes_of(&alone, &rows, k), upper)
+            });
+            if r == 1 && partner % self.m != k {
+                // All rows as they are.
+                let mirrored = LaneNumber::new(body, from.len()).lanes;
+                join(body, [&z, &mirrored], (&x, &y), (&turn[..], false), one);
+                for (to, from) in conjugate.into_iter().zip(mirrored) {
+                    body.op("conj", &[to], &[from]);
+                }
+                continue;
+            }
+            let mut spare = |keep: bool, lanes: Vec<Reg>| match keep {
+                true => lanes,
+                false => LaneNumber::new(body, from.len()).lanes,
+            };
+            let (z, conjugate) = (spare(!low, z), spare(high, conjugate));
+            join(body, [&z, &conjugate], (&x, &y), (&turn[..], false), one);
+        }
+        for (columns, rows) in alone.iter().zip(&rows) {
+            let y = match r {
+                1 => rows.clone(),
+                _ => self.first_pass(constants).transform(body, rows),
+            };
+            let to = self.columns_in(to, columns, r);
+            for (m, &y) in (0..).zip(&y) {
+                to.store(body, y, m * self.quads());
+            }
+        }
+        looped.write(text, machine, constants, self.pairs, name)
+    }
+}
+
+/// Rows of a column that are not yet computed.
+fn rows(body: &mut Body, r: usize) -> Vec<Value> {
+    (0..r).map(|_| body.quad()).collect()
+}

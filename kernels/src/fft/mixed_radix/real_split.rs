@@ -1,0 +1,439 @@
+//! Between the transform of M complex numbers and that of N = 2M real ones.
+//!
+//! `z[j] = x[2j] + i x[2j+1]` is the real input as it lies in memory, Z its
+//! transform, and with `w = exp(-2 pi i k/N)`, P = Z[k], Q = Z[M-k] (Z[M] = Z[0]):
+//!
+//! * real to complex, from Z/2, which the first pass of the transform makes:
+//!   `S, D = P +- conj Q`, `X[k], conj X[M-k] = S -+ i w D`: 2 butterflies for two
+//!   numbers, and a conjugation, which as a quad operation serves two transforms;
+//! * complex to real: `S, D = P +- conj Q`, `Z[k], conj Z[M-k] = S +- i conj(w) D`
+//!   with P = X[k], Q = X[M-k]: 2 butterflies for two numbers. It gives N times the input.
+//!
+//! Either is done together with a pass of the transform, of radix r: columns c
+//! and L - c of the last (or, with L = M/r, the first) pass have all the partners of
+//! their numbers, number c + m L being that of (L - c) + (r - 1 - m) L. Columns 0 and
+//! L/2, whose numbers are partners of each other, make a loop of their own.
+//!
+//! The halves of a quad are two transforms, or columns c and c + 1 of one, c even: then their
+//! partners, columns L - c and L - c - 1, are single numbers, and columns 1 and L - 1, or where L/2 is
+//! odd its neighbours, are in the loop of their own.
+
+use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::butterflies::{ColumnDft, LANES};
+use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
+use super::lanes::{LaneAddress, LaneNumber, both, separate};
+use super::radix_constants::{RadixConstant, constants, powers};
+use super::stockham_pass::LaneAssignment;
+use crate::fft::TransformDirection;
+use crate::pipeline::{Pointer, Reg, Unschedulable, Value};
+use cp2_machine::Machine;
+
+/// The pass at the side of the real numbers' spectrum, over a block of 2V transforms, or of one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RealPass {
+    /// Complex numbers of a transform, M.
+    pub(super) m: usize,
+    pub(super) pairs: usize,
+    /// What the halves of a quad are; columns: `pairs` is 1, L even and at least 6.
+    pub(super) lanes: LaneAssignment,
+    /// The radix of the pass of the transform that it does as well; 1: none.
+    pub(super) radix: usize,
+    /// Address register of the block it reads.
+    pub(super) from: u8,
+    /// Address register of the block it writes.
+    pub(super) to: u8,
+}
+
+impl RealPass {
+    /// Columns of the transform's pass, L.
+    pub(super) fn columns(&self) -> usize {
+        self.m / self.radix
+    }
+
+    /// Columns of a quad.
+    fn width(&self) -> usize {
+        self.lanes.width()
+    }
+
+    /// Columns up to which c and L - c are not the same.
+    fn couples(&self) -> usize {
+        (self.columns() - 1) / 2
+    }
+
+    /// The columns of the loop over couples, one of each quad.
+    fn coupled(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.width()..=self.couples() + 1 - self.width()).step_by(self.width())
+    }
+
+    /// Iterations over couples of columns.
+    pub(super) fn iterations(&self) -> usize {
+        self.coupled().count() * self.pairs / self.couples_per_iteration()
+    }
+
+    /// The columns by themselves, by quads.
+    pub(super) fn alone(&self) -> Vec<Vec<usize>> {
+        let columns = self.columns();
+        match self.lanes {
+            LaneAssignment::Columns => {
+                let mut alone = vec![vec![0, columns / 2], vec![1, columns - 1]];
+                if !columns.is_multiple_of(4) {
+                    // L/2 is odd: the column before it has no other beside it.
+                    alone.push(vec![columns / 2 - 1, columns / 2 + 1]);
+                }
+                alone
+            }
+            LaneAssignment::Transforms if columns.is_multiple_of(2) => {
+                vec![vec![0], vec![columns / 2]]
+            }
+            LaneAssignment::Transforms => vec![vec![0]],
+        }
+    }
+
+    /// The numbers k <= M/2 of columns by themselves; their partners are M - k.
+    pub(super) fn alone_numbers(&self) -> Vec<usize> {
+        let alone = self.alone().concat();
+        let own = |k: &usize| alone.contains(&(k % self.columns()));
+        (0..=self.m / 2).filter(own).collect()
+    }
+
+    /// The lanes of number k among rows of columns by themselves.
+    pub(super) fn lanes_of(&self, alone: &[Vec<usize>], rows: &[Vec<Value>], k: usize) -> Vec<Reg> {
+        let (c, m) = (k % self.columns(), k / self.columns());
+        for (columns, rows) in alone.iter().zip(rows) {
+            if let Some(lane) = columns.iter().position(|&column| column == c) {
+                return match self.lanes {
+                    LaneAssignment::Transforms => both(rows[m]),
+                    LaneAssignment::Columns => vec![LANES[lane](rows[m])],
+                };
+            }
+        }
+        Vec::new()
+    }
+
+    /// Bytes of one number of all transforms.
+    pub(super) fn quads(&self) -> i64 {
+        COMPLEX * (LANES.len() / self.width() * self.pairs) as i64
+    }
+
+    /// Bytes from a row of the pass to the next.
+    fn round(&self) -> i64 {
+        self.quads() * self.columns() as i64
+    }
+
+    /// Bytes of a spectrum.
+    pub(super) fn row(&self) -> i64 {
+        COMPLEX * (self.m as i64 + 1)
+    }
+
+    /// Bytes of a spectrum from a row of the pass to the next.
+    pub(super) fn spectrum_round(&self) -> i64 {
+        COMPLEX * self.columns() as i64
+    }
+
+    /// Couples of transforms that an iteration over couples of columns takes: in radix 1
+    /// and 2 steps and factors, which they share, are more than the memory slot has room for.
+    pub(super) fn couples_per_iteration(&self) -> usize {
+        let even = |&count: &usize| self.pairs.is_multiple_of(count);
+        match self.radix {
+            1 | 2 => [4, 2].into_iter().find(even).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// Different factors of a couple of columns beside the powers: those of the rows
+    /// r/2 .. are -i times those of the rows below, and those of column L - c conjugates.
+    pub(super) fn half(&self) -> usize {
+        (self.radix / 2).max(1)
+    }
+
+    /// The spectra, upwards from the first coupled column or downwards from its partner.
+    pub(super) fn spectra(&self, looped: &mut ColumnLoop, block: u8, down: bool) -> LaneAddress {
+        let (first, pairs) = (
+            self.width() as i64,
+            (self.pairs, self.couples_per_iteration()),
+        );
+        let step = if down { -COMPLEX } else { COMPLEX } * first;
+        let start = if down {
+            self.row() - COMPLEX * (first + 1)
+        } else {
+            COMPLEX * first
+        };
+        if self.lanes == LaneAssignment::Columns {
+            let pointer = looped.stream(
+                PointerBase::Register(block, start),
+                PointerWalk::Bytes(step),
+            );
+            return match down {
+                false => LaneAddress::Quad(pointer, 0),
+                true => LaneAddress::Apart([(pointer, 0), (pointer, -COMPLEX)]),
+            };
+        }
+        let inside = if down {
+            COMPLEX * (self.couples() as i64 + 1)
+        } else {
+            0
+        };
+        LaneAddress::Apart([0, self.row()].map(|behind| {
+            let walk = PointerWalk::step_consecutive(self.m + 1, pairs, step);
+            let base = PointerBase::Register(block, behind + start);
+            (looped.stream_inside(base, walk, inside), 0)
+        }))
+    }
+
+    /// Pointers to the beginnings of the spectra of a pair, or to that of the spectrum.
+    pub(super) fn beginnings(&self, looped: &mut ColumnLoop, block: u8) -> Vec<Pointer> {
+        if self.lanes == LaneAssignment::Columns {
+            return vec![looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))];
+        }
+        // Too far for an immediate step where transforms are long.
+        let (pair, pairs) = (2 * self.row(), self.pairs as i64);
+        let pointers = [0, self.row()].map(|behind| {
+            let walk = PointerWalk::Modulo(pair, pair * pairs);
+            looped.stream(PointerBase::Register(block, behind), walk)
+        });
+        pointers.to_vec()
+    }
+
+    /// A pointer to a block, which goes from pair to pair.
+    pub(super) fn block(&self, looped: &mut ColumnLoop, block: u8) -> Pointer {
+        looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))
+    }
+
+    /// Columns of a quad, which begin `numbers` numbers from each other, in a block.
+    pub(super) fn columns_in(
+        &self,
+        block: Pointer,
+        columns: &[usize],
+        numbers: usize,
+    ) -> LaneAddress {
+        let at = |c: usize| (block, (c * numbers) as i64 * self.quads());
+        match columns {
+            &[c, d] => LaneAddress::Apart([at(c), at(d)]),
+            columns => LaneAddress::Quad(block, columns.iter().map(|&c| at(c).1).sum()),
+        }
+    }
+
+    /// The quads or single numbers of a column and the next, or of its partner and the one before.
+    fn side(&self, pointer: Pointer, apart: i64) -> LaneAddress {
+        match self.lanes {
+            LaneAssignment::Columns if apart != COMPLEX => {
+                LaneAddress::Apart([(pointer, 0), (pointer, apart)])
+            }
+            // Of radix 1 columns are neighbours in the results too.
+            LaneAssignment::Transforms | LaneAssignment::Columns => LaneAddress::Quad(pointer, 0),
+        }
+    }
+
+    /// Where the results of the first pass for coupled columns, or their partners, go.
+    pub(super) fn results(&self, looped: &mut ColumnLoop, down: bool) -> LaneAddress {
+        let (numbers, step) = (self.radix as i64, self.quads() * self.radix as i64);
+        let first = step * self.width() as i64;
+        let (start, numbers, apart) = if down {
+            (self.quads() * self.m as i64 - first, -numbers, -step)
+        } else {
+            (first, numbers, step)
+        };
+        let walk = match self.lanes {
+            LaneAssignment::Transforms => {
+                PointerWalk::step_interleaved((self.pairs, self.couples_per_iteration()), numbers)
+            }
+            LaneAssignment::Columns if down => PointerWalk::Bytes(-first),
+            LaneAssignment::Columns => PointerWalk::Bytes(first),
+        };
+        let pointer = looped.stream(PointerBase::Register(self.to, start), walk);
+        self.side(pointer, apart)
+    }
+
+    /// The lines of a table for the loop over coupled columns.
+    pub(super) fn lines(&self, of: impl Fn(usize) -> Vec<String>) -> Vec<Vec<String>> {
+        self.coupled()
+            .map(|c| self.line(&[c, c + 1][..self.width()], &of))
+            .collect()
+    }
+
+    /// The factors of columns of a quad, the first of each, the second of each ...
+    fn line(&self, columns: &[usize], of: impl Fn(usize) -> Vec<String>) -> Vec<String> {
+        let all: Vec<Vec<String>> = columns.iter().map(|&c| of(c)).collect();
+        let count = all.first().map_or(0, Vec::len);
+        let turn = |i: usize| all.iter().map(move |own| own[i].clone());
+        (0..count).flat_map(turn).collect()
+    }
+
+    /// A table that all pairs share: pairs of registers.
+    pub(super) fn pairs_of(
+        &self,
+        text: &mut AssemblyText,
+        looped: &mut ColumnLoop,
+        name: &str,
+        lines: Vec<Vec<String>>,
+    ) -> Vec<[Reg; 2]> {
+        let (count, length) = (lines.len(), lines.first().map_or(0, Vec::len));
+        let (label, bytes) = text.pairs(&format!("factors{name}"), lines);
+        let walk = match count {
+            1 => PointerWalk::Bytes(0),
+            _ => PointerWalk::step_shared(self.pairs / self.couples_per_iteration(), bytes, None),
+        };
+        let pointer = looped.stream(PointerBase::Table(label), walk);
+        looped.body.load_pairs(pointer, length)
+    }
+
+    /// The same with a factor for each column of a quad.
+    pub(super) fn table(
+        &self,
+        text: &mut AssemblyText,
+        looped: &mut ColumnLoop,
+        name: &str,
+        lines: Vec<Vec<String>>,
+    ) -> Vec<[Reg; 2]> {
+        let pairs = self.pairs_of(text, looped, name, lines);
+        self.lanes.factors(&pairs)
+    }
+
+    /// exp(-2 pi i k/N) as a directive.
+    pub(super) fn turn(&self, k: usize) -> String {
+        format!(".cis -{k}, {}", 2 * self.m)
+    }
+
+    /// The different ones of a column's rows.
+    pub(super) fn turns(&self, c: usize) -> Vec<String> {
+        let turn = |m: usize| self.turn(c + m * self.columns());
+        (0..self.half()).map(turn).collect()
+    }
+
+    /// The factors of a column of the transform's pass.
+    fn powers(&self, c: usize) -> Vec<String> {
+        let factor = |&(power, eighths): &(usize, usize)| {
+            format!(".cis -{}, {}", c * power + eighths * self.m / 8, self.m)
+        };
+        powers(self.radix).iter().map(factor).collect()
+    }
+
+    /// The transform of a column whose rows lie at a place.
+    fn column(
+        &self,
+        looped: &mut ColumnLoop,
+        rows: LaneAddress,
+        (factors, opposite): (&[[Reg; 2]], bool),
+        constants: &ConstantRegisters,
+    ) -> Vec<Value> {
+        let body = &mut looped.body;
+        let load = |m: usize| rows.load(body, m as i64 * self.round());
+        let x: Vec<Value> = (0..self.radix).map(load).collect();
+        let column = ColumnDft {
+            opposite,
+            factors,
+            ..ColumnDft::plain(TransformDirection::Forward, constants)
+        };
+        column.transform(body, &x)
+    }
+
+    /// Real to complex: the last pass of the transform and the split.
+    pub(super) fn split(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("split{name}"));
+        let mut wanted = constants(self.radix, false, 1.0);
+        wanted.push(RadixConstant::Complex(1.0));
+        let constants = text.constants(name, wanted);
+        if self.iterations() > 0 {
+            self.split_couples(text, machine, &constants, name)?;
+        }
+        self.split_alone(text, machine, &constants, &format!("{name}a"))
+    }
+
+    fn split_couples(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        constants: &ConstantRegisters,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        let (r, at_once) = (self.radix, self.couples_per_iteration());
+        let one = constants.register(RadixConstant::Complex(1.0));
+        let mut looped = ColumnLoop::new();
+        // Column c upwards, column L - c downwards.
+        let first = self.quads() * self.width() as i64;
+        let up = PointerBase::Register(self.from, first);
+        let up = LaneAddress::Quad(
+            looped.stream(up, PointerWalk::Bytes(QUAD * at_once as i64)),
+            0,
+        );
+        let down = PointerBase::Register(self.from, self.round() - first);
+        let down = looped.stream(
+            down,
+            PointerWalk::step_interleaved((self.pairs, at_once), -1),
+        );
+        let down = self.side(down, -COMPLEX);
+
+        let lines = self.lines(|c| [self.powers(c), self.turns(c)].concat());
+        let factors = self.table(text, &mut looped, name, lines);
+        let (powers, turns) = factors.split_at(powers(r).len());
+        let to_up = self.spectra(&mut looped, self.to, false);
+        let to_down = self.spectra(&mut looped, self.to, true);
+        for pair in 0..at_once as i64 {
+            let [above, below] = [(up, false), (down, true)].map(|(rows, opposite)| {
+                let rows = rows.add_offset(pair * QUAD);
+                self.column(&mut looped, rows, (powers, opposite), constants)
+            });
+            let body = &mut looped.body;
+            for m in 0..r {
+                let turn = (&turns[m % self.half()][..], m >= self.half());
+                let (x, y) = (both(above[m]), both(below[r - 1 - m]));
+                let [x, partner] = separate(body, (&x, &y), turn, one);
+                let (behind, offset) = (2 * pair * self.row(), self.spectrum_round() * m as i64);
+                to_up.store(body, x.whole, behind + offset);
+                to_down.store(body, partner.whole, behind - offset);
+            }
+        }
+        looped.write(text, machine, constants, self.iterations(), name)
+    }
+
+    fn split_alone(
+        &self,
+        text: &mut AssemblyText,
+        machine: &Machine,
+        constants: &ConstantRegisters,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        let (alone, numbers) = (self.alone(), self.alone_numbers());
+        let one = constants.register(RadixConstant::Complex(1.0));
+        let mut looped = ColumnLoop::new();
+        let from = self.block(&mut looped, self.from);
+        let own = alone
+            .iter()
+            .flat_map(|columns| self.line(columns, |c| self.powers(c)));
+        let line = own.chain(numbers.iter().map(|&k| self.turn(k))).collect();
+        let factors = self.pairs_of(text, &mut looped, name, vec![line]);
+        let count = powers(self.radix).len() * self.width();
+        let (own, turns) = factors.split_at(count * alone.len());
+        let to = self.beginnings(&mut looped, self.to);
+        let mut column = |(i, columns): (usize, &Vec<usize>)| {
+            let rows = self.columns_in(from, columns, 1);
+            let factors = self.lanes.factors(&own[i * count..(i + 1) * count]);
+            self.column(&mut looped, rows, (&factors, false), constants)
+        };
+        let z: Vec<Vec<Value>> = alone.iter().enumerate().map(&mut column).collect();
+        let body = &mut looped.body;
+        for (&k, turn) in numbers.iter().zip(turns) {
+            let [x, y] = [k, (self.m - k) % self.m].map(|k| self.lanes_of(&alone, &z, k));
+            let [x, partner] = separate(body, (&x, &y), (&turn[..], false), one);
+            let mut store = |number: &LaneNumber, k: usize| {
+                for (lane, &to) in number.lanes.iter().zip(&to) {
+                    body.store(*lane, to, COMPLEX * k as i64);
+                }
+            };
+            store(&x, k);
+            if 2 * k != self.m {
+                store(&partner, self.m - k);
+            }
+            if k == 0 && self.lanes == LaneAssignment::Columns {
+                // The DMA moves whole granules: what lies behind number M must be something.
+                store(&partner, self.m + 1);
+            }
+        }
+        looped.write(text, machine, constants, self.pairs, name)
+    }
+}

@@ -1,0 +1,310 @@
+//! The first pass of `fft4096.s` back to real numbers, which joins half a spectrum: radix 8 in place.
+//!
+//! Column c = 64 n1 + 8 n2 + n3 and its partner 512 - c have all numbers that joining needs (see
+//! `real_merge`). An iteration takes columns c and c + 1, c even, which are a quad, and 512 - c and
+//! 511 - c, one number each of two quads, from c = 254 down: the blocks 4, 5, 6, 7, for which the
+//! transform waits, are then needed in the order in which they come.
+//!
+//! Results go in quads of two numbers p0 of a column to where it was read: even columns to the even rows of the
+//! quads of columns c and c + 1, odd ones to the odd rows. Column 512 - c shares its quads with
+//! 513 - c, which is read in the next iteration: its results are stored after that. Columns 0, 1, 256 and 511
+//! come at the end; 256 and 511 are read from copies, as results of 257 and 510 take their place.
+//!
+//! Factors are `v = exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3: for even c in the table of pass 4,
+//! `powers` of v v, the upper two as `-i conj` of the powers 1024 - c and 512 - c; for c + 1 times v.
+
+use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::butterflies::ColumnDft;
+use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
+use super::lanes::{LaneAddress, LaneNumber, both, join};
+use super::radix_constants::RadixConstant;
+use super::ring4096_split::{COLUMNS, FIRST, M, ONE, SplitMergeInclude, factor};
+use crate::fft::TransformDirection;
+use crate::pipeline::{Body, Pointer, Reg, Schedule, Step, Unschedulable, Value};
+use cp2_machine::Machine;
+use std::fmt::Write as _;
+
+/// v: `fft4096.s` has it behind 1 and W8.
+const TURN: Reg = Reg::Pair(FIRST + 2);
+/// Iterations: columns c = 254 .. 2.
+const ITERATIONS: usize = COLUMNS / 4 - 1;
+/// Intervals after which the steps repeat.
+const GROUP: usize = 4;
+/// Groups from one block to the next.
+const GROUPS: usize = 8;
+
+/// Step registers: to the next quad of a row and from its last to the next row, which `fft4096.s` has set; and
+/// the same downwards.
+const UP: u8 = 0;
+const NEXT: u8 = 1;
+const DOWN: u8 = 8;
+const BACK: u8 = 9;
+const STEPS: [&[u8]; 3] = [
+    &[DOWN, DOWN, DOWN, BACK],
+    &[UP, UP, NEXT, UP],
+    &[UP, UP, UP, NEXT],
+];
+
+/// Bytes from row to row, and from a pair of results to the next.
+const ROW: i64 = 64;
+const PAIR: i64 = 2 * ROW;
+
+/// Where a column begins, in bytes from where the transform does.
+fn place(column: usize) -> i64 {
+    COMPLEX * (64 * (column / 8) + column % 8) as i64
+}
+
+/// Where the results of a column begin.
+fn results(column: usize) -> i64 {
+    place(column - column % 2) + ROW * (column % 2) as i64
+}
+
+/// The numbers of two columns, joined, to their transforms.
+fn transform(body: &mut Body, rows: &[Value]) -> Vec<Value> {
+    let constants = ConstantRegisters::with_pairs(
+        FIRST,
+        vec![RadixConstant::Complex(1.0), RadixConstant::Root(1, 8)],
+    );
+    let column = ColumnDft {
+        mirrored: true,
+        across: true,
+        ..ColumnDft::plain(TransformDirection::Inverse, &constants)
+    };
+    column.transform(body, rows)
+}
+
+/// Stores the results of two columns, each from a pointer and an offset on.
+fn store(body: &mut Body, y: &[Value], to: [(Pointer, i64); 2]) {
+    for (y, (pointer, offset)) in y.chunks(y.len() / 2).zip(to) {
+        for (j, &y) in (0..).zip(y) {
+            body.store(Reg::Whole(y), pointer, offset + PAIR * j);
+        }
+    }
+}
+
+/// Pointers of an iteration that read and, behind the same columns, write: columns c, 512 - c, 511 - c;
+/// and those of the powers of c and of 512 - c.
+struct MergePointers {
+    from: [Pointer; 3],
+    to: [Pointer; 3],
+    powers: [Pointer; 2],
+}
+
+/// Four columns.
+fn couples() -> (Body, MergePointers) {
+    let mut body = Body::default();
+    let mut columns = |first: u8| {
+        let mut register = first;
+        STEPS.map(|steps| {
+            let pointer = body.pointer(register, Step::Turns(steps));
+            register += 2;
+            pointer
+        })
+    };
+    let (from, to) = (columns(0), columns(1));
+    let powers =
+        [(10, -COMPLEX), (11, COMPLEX)].map(|(a, step)| body.pointer(a, Step::Bytes(step)));
+    // A quarter of the table further on, the power is 512 more.
+    let quarter = COMPLEX * (COLUMNS / 2) as i64;
+    let turns: Vec<[Reg; 2]> = [(0, 0), (0, 1), (1, 1), (1, 0)]
+        .iter()
+        .map(|&(side, further)| {
+            let turn = body.quad();
+            let [even, odd] = [Reg::Lo(turn), Reg::Hi(turn)];
+            body.load(even, powers[side], quarter * further);
+            let name = if side == 0 { "cmul" } else { "cmulc" };
+            body.op(name, &[odd], &[even, TURN]);
+            [even, odd]
+        })
+        .collect();
+    let above = LaneAddress::Quad(from[0], 0);
+    let below = LaneAddress::Apart([(from[1], 0), (from[2], 0)]);
+    let rows = |body: &mut Body| (0..8).map(|_| body.quad()).collect::<Vec<_>>();
+    let (z, partners) = (rows(&mut body), rows(&mut body));
+    let load =
+        |body: &mut Body, place: LaneAddress, m: usize| both(place.load(body, ROW * m as i64));
+    for m in 0..4 {
+        let across = 7 - m;
+        // Of the upper two powers the tables have others (see above).
+        let [turn, opposite] = [m, 3 - m].map(|m| (&turns[m][..], m >= 2));
+        let x = [load(&mut body, above, m), load(&mut body, below, across)];
+        let to = [both(z[m]), both(partners[across])];
+        join(&mut body, [&to[0], &to[1]], (&x[0], &x[1]), turn, ONE);
+        let x = [load(&mut body, below, m), load(&mut body, above, across)];
+        let to = [both(partners[m]), both(z[across])];
+        let opposite = (opposite.0, !opposite.1);
+        join(&mut body, [&to[0], &to[1]], (&x[0], &x[1]), opposite, ONE);
+    }
+    let y = transform(&mut body, &z);
+    store(&mut body, &y, [(to[0], 0), (to[0], ROW)]);
+    let y = transform(&mut body, &partners);
+    store(&mut body, &y, [(to[1], 0), (to[2], ROW - COMPLEX)]);
+    body.behind_next(to[1], from[2]);
+    (body, MergePointers { from, to, powers })
+}
+
+/// Columns 0, 1, 256 and 511: what lies in block 0 is found from `a8`, in block 4 and behind it from `a9`; copies
+/// of the quads of 256 and 511 and number 4096 of the spectrum are at `ends`.
+fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
+    let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
+    let all = alone.concat();
+    let numbers: Vec<usize> = (0..=M / 2)
+        .filter(|k| all.contains(&(k % COLUMNS)))
+        .collect();
+    let line = numbers.iter().map(|&k| factor(k, 2 * M)).collect();
+    let (label, _) = text.pairs("turns_alone", vec![line]);
+
+    let mut looped = ColumnLoop::new();
+    let mut fixed = |base: PointerBase| looped.stream(base, PointerWalk::Bytes(0));
+    let table = fixed(PointerBase::Table(label));
+    let first = fixed(PointerBase::Register(8, 0));
+    let copies = fixed(PointerBase::Table("ends".to_owned()));
+    let middle = results(COLUMNS / 2);
+    let to = [0, COLUMNS / 2, 1, COLUMNS - 1].map(|c| match c {
+        0 | 1 => (fixed(PointerBase::Register(8, 0)), results(c)),
+        _ => (fixed(PointerBase::Register(9, results(c) - middle)), 0),
+    });
+    let body = &mut looped.body;
+    let table = body.load_pairs(table, numbers.len());
+    let number = |body: &mut Body, k: usize| {
+        let (c, m) = (k % COLUMNS, (k / COLUMNS) as i64);
+        let (pointer, offset) = match c {
+            _ if k == M => (copies, 0),
+            0 | 1 => (first, COMPLEX * c as i64 + ROW * m),
+            _ if c == COLUMNS / 2 => (copies, QUAD * (1 + m)),
+            _ => (copies, QUAD * (9 + m) + COMPLEX),
+        };
+        let x = body.pair();
+        body.load(Reg::Whole(x), pointer, offset);
+        vec![Reg::Whole(x)]
+    };
+    let rows = alone.map(|_| (0..8).map(|_| body.quad()).collect::<Vec<Value>>());
+    let lane = |k: usize| {
+        let (m, c) = (k / COLUMNS, k % COLUMNS);
+        let i = usize::from(!alone[0].contains(&c));
+        let lanes = both(rows[i][m]);
+        vec![if c == alone[i][0] { lanes[0] } else { lanes[1] }]
+    };
+    for (&k, turn) in numbers.iter().zip(table) {
+        let [x, y] = [k, M - k].map(|k| number(body, k));
+        // The upper half of the rows conjugated; what is no row of these is not needed.
+        let upper = |k: usize| k / COLUMNS >= 4;
+        let mut place = |kept: bool, k: usize| match kept {
+            true => lane(k),
+            false => LaneNumber::new(body, 1).lanes,
+        };
+        let z = place(!upper(k), k);
+        let conjugate = place(upper((M - k) % M), (M - k) % M);
+        join(body, [&z, &conjugate], (&x, &y), (&turn[..1], false), ONE);
+    }
+    for (rows, to) in rows.iter().zip(to.chunks(2)) {
+        let y = transform(body, rows);
+        store(body, &y, [to[0], to[1]]);
+    }
+    looped.write(
+        text,
+        machine,
+        &ConstantRegisters::with_limit(FIRST),
+        1,
+        "alone",
+    )
+}
+
+/// The words of a group of intervals, with the wait for another block before its last.
+fn group(text: &mut AssemblyText, schedule: &Schedule, group: usize, wait: bool) {
+    let end = if group == GROUP * GROUPS - 1 {
+        // With what comes behind the last.
+        usize::MAX
+    } else {
+        GROUP * (group + 1)
+    };
+    for interval in GROUP * group..end.min(ITERATIONS + GROUP) {
+        if wait && interval + 1 == end {
+            text.word("wait LOADED");
+        }
+        let words = schedule.intervals(interval as u64..interval as u64 + 1, ITERATIONS as u64);
+        text.cycles += words.lines().count() as u64;
+        text.words += &words;
+    }
+}
+
+/// What `body` writes, `times` times.
+fn repeat(
+    text: &mut AssemblyText,
+    machine: &Machine,
+    times: usize,
+    body: impl FnOnce(&mut AssemblyText),
+) {
+    let _ = writeln!(text.words, "    loop {times} {{");
+    let before = text.cycles;
+    body(text);
+    text.words += "    }\n";
+    let turn = text.cycles - before;
+    text.cycles = before + times as u64 * turn + 1 + machine.cp2.loop_setup.0;
+}
+
+/// Generates the pass.
+pub(in crate::fft) fn generate_merge(
+    machine: &Machine,
+) -> Result<SplitMergeInclude, Unschedulable> {
+    let mut text = AssemblyText::default();
+    let middle = results(COLUMNS / 2);
+    for word in [
+        "mov a8, c5",
+        &format!("movi s15, {middle}"),
+        "add a9, c5, s15",
+        "sub a9, a9, c6",
+    ] {
+        text.word(word);
+    }
+    // Number 4096, with the one behind it; the quads of columns 256 and 510.
+    text.table("ends", 17 * QUAD as u64);
+    text.line(&format!(".space {}", 17 * QUAD));
+
+    let (body, pointers) = couples();
+    let schedule = body.schedule(machine, FIRST)?;
+    let (stages, repeats) = schedule.overlap();
+    if !(2..=GROUP as u64).contains(&stages) || !(GROUP as u64).is_multiple_of(repeats) {
+        return Err(schedule.refused());
+    }
+    text.operations.add(&body, ITERATIONS as u64, machine);
+    let c = COLUMNS / 2 - 2;
+    let starts = [
+        (8, place(c)),
+        (9, place(COLUMNS - c) - middle),
+        (9, place(COLUMNS - 1 - c) - middle),
+    ];
+    for side in [pointers.from, pointers.to] {
+        for (pointer, (base, offset)) in side.into_iter().zip(starts) {
+            let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+            text.address(register, base, offset + bias);
+            text.word(&format!("movi b{register}, {bias}"));
+        }
+    }
+    for (pointer, power) in pointers.powers.into_iter().zip([c, COLUMNS - c]) {
+        let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+        let at = COMPLEX * (power / 2) as i64 + bias;
+        text.word(&format!("movi a{register}, powers + {at}"));
+    }
+    for (step, bytes) in [(DOWN, -QUAD), (BACK, place(6) - place(8))] {
+        text.word(&format!("movi s{step}, {bytes}"));
+    }
+
+    // The next block is needed from columns 192, 128 and 64 on.
+    let turn = |text: &mut AssemblyText, first: usize, count: usize| {
+        repeat(text, machine, count, |text| {
+            group(text, &schedule, first, false)
+        });
+        group(text, &schedule, first + count, true);
+    };
+    group(&mut text, &schedule, 0, false);
+    turn(&mut text, 1, GROUPS - 2);
+    repeat(&mut text, machine, 2, |text| turn(text, GROUPS, GROUPS - 1));
+    let last = 3 * GROUPS;
+    repeat(&mut text, machine, GROUPS - 1, |text| {
+        group(text, &schedule, last, false)
+    });
+    group(&mut text, &schedule, 4 * GROUPS - 1, false);
+    alone(&mut text, machine)?;
+    Ok(text.into_include("first", "back to real numbers"))
+}

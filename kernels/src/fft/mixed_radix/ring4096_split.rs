@@ -1,0 +1,393 @@
+//! The last pass of `fft4096.s` for real numbers: radix 8 in place, which separates as well.
+//!
+//! Column c = p0 + 8 p1 + 64 p2 and its partner 512 - c have all numbers whose conjugates they need
+//! (see `real_split`). An iteration takes columns c and c + 1, c even, which are a quad, and columns 512 - c
+//! and 511 - c, each in a quad of its own; where it has read a column it writes its results. Columns
+//! 0 and 256 are their own partners; they, 1 and 511 come before.
+//!
+//! Twelve factors do for four columns: w^4 and w^2 of c and c + 1, `w = exp(-2 pi i/4096)^c`, and
+//! `exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3. Those of m = 0 and 1 are the roots of
+//! w and w W8: their squares take 2 KiB less each than tables, and there is no room for these.
+//!
+//! Blocks in the order 0 7 1 6 2 5 3 4: block p1 has partners in 7 - p1 and, for p0 = 0, in 8 - p1.
+//! What changes from block to block are three steps, which a table has.
+
+use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::butterflies::ColumnDft;
+use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
+use super::lanes::{LaneAddress, both, separate};
+use super::radix_constants::powers;
+use crate::fft::TransformDirection;
+use crate::pipeline::{Body, Operations, Pointer, Reg, Schedule, Step, Unschedulable, Value};
+use cp2_machine::Machine;
+use std::fmt::Write as _;
+
+/// Complex numbers of a transform.
+pub(super) const M: usize = 4096;
+/// Columns of the pass.
+pub(super) const COLUMNS: usize = M / 8;
+/// The blocks in the order in which they are complete.
+pub(in crate::fft) const ORDER: [usize; 8] = [0, 7, 1, 6, 2, 5, 3, 4];
+/// Couples of columns from block to block.
+const COUPLES: usize = 16;
+/// Iterations: all couples but that of columns 0 and 1.
+const ITERATIONS: usize = COLUMNS / 4 - 1;
+/// Registers from here on are `fft4096.s`'s constants, the first of them 1.
+pub(super) const FIRST: u8 = 60;
+pub(super) const ONE: Reg = Reg::Pair(FIRST);
+/// The event that a block is complete.
+const COMPLETE: &str = "signal COMPLETE";
+
+/// Step registers: 128 (which `fft4096.s` has set), the end of a block for columns c and 511 - c,
+/// for 512 - c; 512 - c from p0 = 0 to 2 and from 6 to 0; and -128.
+const UP: u8 = 3;
+const END: [u8; 3] = [8, 9, 10];
+const FIRST_STEP: u8 = 11;
+const LAST_STEP: u8 = 12;
+const DOWN: u8 = 13;
+
+/// The steps of the iterations of a block, from its second couple of columns on.
+const ABOVE: [u8; COUPLES] = {
+    let mut steps = [UP; COUPLES];
+    steps[COUPLES - 2] = END[0];
+    steps
+};
+const BELOW: [u8; COUPLES] = {
+    let mut steps = [DOWN; COUPLES];
+    steps[COUPLES - 2] = END[1];
+    steps
+};
+const EVEN_BELOW: [u8; COUPLES] = {
+    let mut steps = [DOWN; COUPLES];
+    let mut p2 = 0;
+    while p2 < 4 {
+        steps[(4 * p2 + COUPLES - 1) % COUPLES] = FIRST_STEP;
+        steps[4 * p2 + 2] = LAST_STEP;
+        p2 += 1;
+    }
+    steps[COUPLES - 2] = END[2];
+    steps
+};
+
+/// A pass that separates, or joins (`ring4096_merge`), as assembly that `fft4096.s` includes.
+#[derive(Clone, Debug)]
+pub(in crate::fft) struct SplitMergeInclude {
+    pub(in crate::fft) text: String,
+    /// Cycles of a transform.
+    pub(in crate::fft) cycles: u64,
+    /// What it issues at least.
+    pub(in crate::fft) operations: Operations,
+}
+
+/// Column c of the couple at a place in the order, c even.
+fn column(couple: usize) -> usize {
+    let (p1, inside) = (ORDER[couple / COUPLES], couple % COUPLES);
+    2 * (inside % 4) + 8 * p1 + 64 * (inside / 4)
+}
+
+/// Where a column begins, in bytes from where the transform does.
+fn place(column: usize) -> i64 {
+    let (p0, p1, p2) = (column % 8, column / 8 % 8, column / 64);
+    (4096 * p1 + 512 * p2 + 128 * (p0 / 2) + 8 * (p0 % 2)) as i64
+}
+
+/// Bytes of row m of a column, and of result m.
+fn row(m: usize) -> i64 {
+    (64 * (m % 2) + 16 * (m / 2)) as i64
+}
+fn result(m: usize) -> i64 {
+    QUAD * m as i64
+}
+
+/// From the address of one couple's column to that of the next one's.
+fn step(of: impl Fn(usize) -> usize, couple: usize) -> i64 {
+    place(of(column(couple + 1))) - place(of(column(couple)))
+}
+fn same(c: usize) -> usize {
+    c
+}
+fn even(c: usize) -> usize {
+    COLUMNS - c
+}
+fn odd(c: usize) -> usize {
+    COLUMNS - 1 - c
+}
+
+pub(super) fn factor(num: usize, den: usize) -> String {
+    format!(".cis -{num}, {den}")
+}
+
+/// The transforms of two columns whose numbers lie at a place.
+fn transform(
+    body: &mut Body,
+    rows: LaneAddress,
+    factors: &[[Reg; 2]],
+    opposite: bool,
+) -> Vec<Value> {
+    let x: Vec<Value> = (0..8).map(|m| rows.load(body, row(m))).collect();
+    let constants = ConstantRegisters::with_limit(FIRST);
+    let column = ColumnDft {
+        opposite,
+        factors,
+        ..ColumnDft::plain(TransformDirection::Forward, &constants)
+    };
+    column.transform(body, &x)
+}
+
+/// w w in both lanes.
+fn square(body: &mut Body, w: [Reg; 2]) -> [Reg; 2] {
+    let square = body.quad();
+    let lanes = [Reg::Lo(square), Reg::Hi(square)];
+    for (to, w) in lanes.into_iter().zip(w) {
+        body.op("cmul", &[to], &[w, w]);
+    }
+    lanes
+}
+
+/// Pointers of an iteration that read and, behind the same columns, write: columns c, 512 - c, 511 - c; and
+/// that of the factors.
+struct SplitPointers {
+    from: [Pointer; 3],
+    to: [Pointer; 3],
+    factors: Pointer,
+}
+
+/// Bytes of factors of an iteration.
+const FACTORS: i64 = 6 * QUAD;
+
+/// Four columns.
+fn couples() -> (Body, SplitPointers) {
+    let mut body = Body::default();
+    let steps = [&ABOVE, &EVEN_BELOW, &BELOW];
+    let mut pointers = |first: u8| {
+        let mut register = first;
+        steps.map(|steps| {
+            let pointer = body.pointer(register, Step::Turns(steps));
+            register += 2;
+            pointer
+        })
+    };
+    let (from, to) = (pointers(0), pointers(1));
+    let [above, below] = [from, to].map(|[a, b, c]| {
+        let below = LaneAddress::Apart([(b, 0), (c, 0)]);
+        (LaneAddress::Quad(a, 0), below)
+    });
+    let factors = body.pointer(10, Step::Bytes(FACTORS));
+    let table: Vec<[Reg; 2]> = (0..FACTORS / QUAD)
+        .map(|i| {
+            let quad = body.quad();
+            body.load(Reg::Whole(quad), factors, QUAD * i);
+            [Reg::Lo(quad), Reg::Hi(quad)]
+        })
+        .collect();
+    let (own, turns) = table.split_at(2);
+    let roots = [turns[0], turns[1]].map(|root| square(&mut body, root));
+    let own = [own, &roots].concat();
+    let x = transform(&mut body, above.0, &own, false);
+    let y = transform(&mut body, above.1, &own, true);
+    for m in 0..8 {
+        let turn = (&turns[m % 4][..], m >= 4);
+        let pair = (&both(x[m])[..], &both(y[7 - m])[..]);
+        let [number, partner] = separate(&mut body, pair, turn, ONE);
+        below.0.store(&mut body, number.whole, result(m));
+        below.1.store(&mut body, partner.whole, result(7 - m));
+    }
+    let pointers = SplitPointers { from, to, factors };
+    (body, pointers)
+}
+
+/// Columns 0, 1, 256 and 511, the first at `a8`, the last at `a9`, and number 4096 of the spectrum.
+fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
+    let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
+    let mut numbers: Vec<usize> = Vec::new();
+    for k in 0..=M / 2 {
+        if alone.concat().contains(&(k % COLUMNS)) {
+            numbers.push(k);
+        }
+    }
+    let own = |&c: &usize| {
+        let power = |&(power, eighths): &(usize, usize)| factor(c * power + eighths * M / 8, M);
+        powers(8).iter().map(power).collect::<Vec<_>>()
+    };
+    let own: Vec<String> = alone.iter().flatten().flat_map(own).collect();
+    let turns = numbers.iter().map(|&k| factor(k, 2 * M));
+    let line: Vec<String> = own.into_iter().chain(turns).collect();
+
+    let mut looped = ColumnLoop::new();
+    let count = line.len();
+    let (label, _) = text.pairs("own_factors", vec![line]);
+    let table = looped.stream(PointerBase::Table(label), PointerWalk::Bytes(0));
+    let table = looped.body.load_pairs(table, count);
+    let mut blocks =
+        || [8, 9].map(|a| looped.stream(PointerBase::Register(a, 0), PointerWalk::Bytes(0)));
+    let (from, to) = (blocks(), blocks());
+    let ends = looped.stream(PointerBase::Table("ends".to_owned()), PointerWalk::Bytes(0));
+    // What lies in the block of column 511 is found from there, all else from column 0.
+    let at = |[first, last]: [Pointer; 2], c: usize| match c == COLUMNS - 1 {
+        true => (last, 0),
+        false => (first, place(c)),
+    };
+    let body = &mut looped.body;
+    let lanes = powers(8).len();
+    let z: Vec<Value> = alone
+        .iter()
+        .enumerate()
+        .flat_map(|(i, columns)| {
+            let factors: Vec<[Reg; 2]> = (0..lanes)
+                .map(|j| [0, lanes].map(|lane| table[2 * lanes * i + lane + j][0]))
+                .collect();
+            let rows = LaneAddress::Apart(columns.map(|c| at(from, c)));
+            transform(body, rows, &factors, false)
+        })
+        .collect();
+    let lane = |k: usize| {
+        let (m, c) = (k / COLUMNS, k % COLUMNS);
+        let i = usize::from(!alone[0].contains(&c));
+        let lanes = both(z[8 * i + m]);
+        if c == alone[i][0] { lanes[0] } else { lanes[1] }
+    };
+    for (&k, turn) in numbers.iter().zip(&table[4 * lanes..]) {
+        let pair = (&[lane(k)][..], &[lane((M - k) % M)][..]);
+        let [number, partner] = separate(body, pair, (&turn[..], false), ONE);
+        let mut store = |value: Value, k: usize| {
+            let (pointer, offset) = at(to, k % COLUMNS);
+            body.store(Reg::Whole(value), pointer, offset + result(k / COLUMNS));
+        };
+        store(number.whole, k);
+        if k == 0 {
+            // The DMA moves whole granules: what lies behind number M must be something.
+            for offset in [0, COMPLEX] {
+                body.store(Reg::Whole(partner.whole), ends, offset);
+            }
+        } else if 2 * k != M {
+            store(partner.whole, M - k);
+        }
+    }
+    looped.write(
+        text,
+        machine,
+        &ConstantRegisters::with_limit(FIRST),
+        1,
+        "alone",
+    )
+}
+
+/// The words of the intervals and, between them, those that change steps.
+fn intervals(text: &mut AssemblyText, schedule: &Schedule, which: std::ops::Range<usize>) {
+    for interval in which {
+        let words = schedule.intervals(interval as u64..interval as u64 + 1, ITERATIONS as u64);
+        text.cycles += words.lines().count() as u64;
+        text.words += &words;
+        if interval % COUPLES == COUPLES / 2 {
+            // The steps at the end of this block.
+            text.word(&format!("ldx2 s{}, [a11]+8", END[0]));
+            text.word(&format!("ldx s{}, [a11]+8", END[2]));
+        }
+        if interval == COUPLES - 3 {
+            // Those inside are others in block 0.
+            let second = COUPLES;
+            text.word(&format!("movi s{FIRST_STEP}, {}", step(even, second)));
+            text.word(&format!("movi s{LAST_STEP}, {}", step(even, second + 3)));
+        }
+    }
+}
+
+/// Generates the pass.
+pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude, Unschedulable> {
+    let mut text = AssemblyText::default();
+    let last = place(COLUMNS - 1);
+    for word in [
+        "mov a8, c5",
+        &format!("movi s15, {last}"),
+        "add a9, c5, s15",
+        "sub a9, a9, c6",
+    ] {
+        text.word(word);
+    }
+    text.table("ends", QUAD as u64);
+    text.line(".complex 0, 0");
+    text.line(".complex 0, 0");
+    alone(&mut text, machine)?;
+
+    let (body, pointers) = couples();
+    let schedule = body.schedule(machine, FIRST)?;
+    let (stages, repeats) = schedule.overlap();
+    if stages != 2 || !(COUPLES as u64).is_multiple_of(repeats) {
+        // Steps are exchanged where one iteration runs into the next, not further.
+        return Err(schedule.refused());
+    }
+    text.operations.add(&body, ITERATIONS as u64, machine);
+    // Where the second couple is.
+    let c = column(1);
+    let starts = [
+        (8, place(c)),
+        (9, place(even(c)) - last),
+        (9, place(odd(c)) - last),
+    ];
+    for side in [pointers.from, pointers.to] {
+        for (pointer, (base, offset)) in side.into_iter().zip(starts) {
+            let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+            text.address(register, base, offset + bias);
+            text.word(&format!("movi b{register}, {bias}"));
+        }
+    }
+    let couples: Vec<usize> = (1..=ITERATIONS).map(column).collect();
+    let line = |&c: &usize| {
+        let powers = [4, 2]
+            .into_iter()
+            .flat_map(|power| [c, c + 1].map(|c| factor(c * power, M)));
+        let turns = (0..4).flat_map(|m| [c, c + 1].map(|c| factor(c + m * COLUMNS, 2 * M)));
+        powers.chain(turns).collect::<Vec<_>>()
+    };
+    let (label, _) = text.pairs("factors_of_couples", couples.iter().map(line).collect());
+    let bias = schedule.bias(pointers.factors);
+    text.word(&format!("movi a10, {label} + {bias}"));
+    text.table("ends_of_blocks", QUAD as u64 * ORDER.len() as u64);
+    for block in 1..=ORDER.len() {
+        // Behind the last nothing comes.
+        let couple = (COUPLES * block).min(ITERATIONS) - 1;
+        let [a, b, c] = [step(same, couple), step(odd, couple), step(even, couple)];
+        text.line(&format!(".int {a}, {b}, {c}, 0"));
+    }
+    text.word("movi a11, ends_of_blocks");
+    for (register, bytes) in [
+        (DOWN, step(odd, 1)),
+        (FIRST_STEP, step(even, 4)),
+        (LAST_STEP, step(even, 3)),
+    ] {
+        text.word(&format!("movi s{register}, {bytes}"));
+    }
+
+    // Iteration 0 is the second couple: a block has passed with the first words of an interval of the next.
+    intervals(&mut text, &schedule, 0..COUPLES);
+    let blocks = ORDER.len() - 2;
+    let once = text.cycles;
+    let _ = writeln!(text.words, "    loop {blocks} {{");
+    intervals(&mut text, &schedule, COUPLES..2 * COUPLES);
+    text.word(COMPLETE);
+    text.words += "    }\n";
+    let turn = text.cycles - once;
+    text.cycles += (blocks as u64 - 1) * turn + 1 + machine.cp2.loop_setup.0;
+    intervals(
+        &mut text,
+        &schedule,
+        ITERATIONS + 1 - COUPLES..ITERATIONS + 1,
+    );
+    text.word(COMPLETE);
+    text.word(COMPLETE);
+    Ok(text.into_include("last", "for real numbers"))
+}
+
+impl AssemblyText {
+    /// The pass of `fft4096.s` that it is.
+    pub(super) fn into_include(self, which: &str, what: &str) -> SplitMergeInclude {
+        let (words, data) = (self.words, self.data);
+        SplitMergeInclude {
+            text: format!(
+                "; The {which} pass of fft4096.s {what}: generated, see docs/fft.md.\n{words}.dmem RING\n{data}.program\n"
+            ),
+            cycles: self.cycles,
+            operations: self.operations,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The NAS Parallel Benchmarks on CP2. What they compute, their classes and official values are in [`cp2_problems::npb`].
+
+mod cg;
+mod ft;
+pub mod mg;
+
+use crate::catalogue::KernelFolder;
+pub use cg::InverseIterations;
+pub(crate) use cg::cg;
+pub use ft::FT_OPERATORS;
+pub(crate) use ft::ft;
+
+use crate::registry::{Entry, SizeParameter};
+use cp2_problems::npb::FtProblem;
+use cp2_problems::npb::cg::CgProblem;
+use cp2_problems::npb::mg::MgProblem;
+use std::sync::Arc;
+
+/// What the folder plans, and its kernels.
+pub(crate) const ENTRIES: KernelFolder = KernelFolder {
+    planners: &[mg::solve, ft, cg],
+    entries: &KERNELS,
+};
+
+/// The benchmarks in the registry of kernels.
+const KERNELS: [Entry; 3] = [
+    Entry {
+        name: "npb-cg",
+        summary: "NAS benchmark CG: the eigenvalue of a sparse matrix by inverse iterations of conjugate gradients",
+        sources: &["sparse/vectors.s", "sparse/gather/resident.s"],
+        parameters: &CgProblem::PARAMETERS,
+        sizes: &["1400 7 1 10", "2800 8 1 10"],
+        below: Some(
+            "94 % of the time of class S on vm7 are products by generated code: a load and a selection for nearly every entry, since no section has addresses of its own, and words and all values that cross the channel again for every product, while the reference has one triangle of the values, once where local memory holds them",
+        ),
+        problem: |_, size| Ok(Arc::new(CgProblem::from_size(size)?)),
+        plan: cg,
+    },
+    Entry {
+        name: "npb-ft",
+        summary: "NAS benchmark FT: diffusion by transforms over three axes, a checksum each step",
+        sources: &["fft/large.s", "fft/weigh.s"],
+        parameters: &[
+            SizeParameter::new("planes", 64, "length of the axis z, a power of two"),
+            SizeParameter::new("rows", 64, "length of the axis y"),
+            SizeParameter::new("columns", 64, "length of the axis x, the contiguous one"),
+            SizeParameter::new("steps", 6, "steps, each with a checksum"),
+        ],
+        sizes: &["32 64 64 2", "64 64 64 6"],
+        below: None,
+        problem: |_, size| Ok(Arc::new(FtProblem::from_size(size)?)),
+        plan: ft,
+    },
+    Entry {
+        name: "npb-mg",
+        summary: "NAS benchmark MG: V-cycles of multigrid on a periodic cube, and the norm of the residual",
+        sources: &[],
+        parameters: &[
+            SizeParameter::new("n", 32, "points along each axis: a power of two"),
+            SizeParameter::new("cycles", 4, "V-cycles"),
+        ],
+        sizes: &["64 2", "128 2"],
+        below: None,
+        problem: |_, size| Ok(Arc::new(MgProblem::from_size(size)?)),
+        plan: mg::solve,
+    },
+];

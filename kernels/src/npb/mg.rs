@@ -1,0 +1,101 @@
+//! Multigrid on a periodic cube: the benchmark MG.
+//!
+//! Every operator of a level is a pass over arrays in system memory, whose rows are lifted (`rows.rs`): pages march through the planes of a
+//! level and load each of them once, blocks are rows of a plane that are dealt to the sections. The user's right-hand side is put into lifted
+//! rows first, and the result back into rows as the user has them.
+//!
+//! Where their price is lower, the operators of a level are done together by kernels that keep what the next plane needs (`planes.rs`).
+//!
+//! The norm is a pass that leaves a quad of partial sums for each page, in single precision; the control CPU adds them up in double precision.
+
+mod job;
+mod kernel_choice;
+mod kernels;
+mod method;
+mod page;
+mod plan;
+mod planes;
+mod rows;
+mod steps;
+mod tune;
+
+pub(crate) use method::solve;
+pub use plan::MultigridPlan;
+pub use tune::{PassPrice, PassShape, Trial, TuningError};
+
+use crate::assembly::Unfit;
+use crate::job::JobError;
+use crate::pipeline::Unschedulable;
+use cp2_host::HostError;
+use cp2_host::nest::NestError;
+use cp2_machine::Machine;
+
+/// Why a machine does not do V-cycles.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MultigridError {
+    /// No schedule for the machine.
+    #[error(transparent)]
+    Schedule(#[from] Unschedulable),
+    /// The machine has too little of something for a kernel.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// A page does not fit, or the DMA does not move it.
+    #[error(transparent)]
+    Nest(#[from] NestError),
+    /// The DMA moves more than a quad at a time.
+    #[error(
+        "multigrid on {machine}: rows are kept in quads of 16 bytes, and the DMA moves whole granules of {granule} bytes; take a machine with a granule of at most 16 bytes"
+    )]
+    Granule {
+        /// The machine.
+        machine: String,
+        /// Bytes of a granule.
+        granule: u64,
+    },
+    /// Local memory does not hold the least page of an operator.
+    #[error(
+        "multigrid on {machine}: the smallest page of {needed} bytes does not fit {dmem} bytes of DMEM; take a machine with more, or a smaller cube"
+    )]
+    NoRoom {
+        /// The machine.
+        machine: String,
+        /// Bytes of the page in a section.
+        needed: u64,
+        /// Bytes of a section's local memory.
+        dmem: u64,
+    },
+    /// The job cannot be carried out.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The device refused an array or a command.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// Another right-hand side than the problem's.
+    #[error("the right-hand side holds {found} numbers; expected {expected}")]
+    Length {
+        /// Numbers found.
+        found: usize,
+        /// Those of the cube.
+        expected: usize,
+    },
+}
+
+impl MultigridError {
+    /// The same for who asks for a cube: pages and layouts are not his to choose.
+    fn of(self, machine: &Machine) -> Self {
+        let name = || machine.name.clone();
+        match self {
+            Self::Nest(NestError::Unaligned { granule, .. }) => Self::Granule {
+                machine: name(),
+                granule,
+            },
+            Self::Nest(NestError::DoesNotFit { needed, dmem, .. }) => Self::NoRoom {
+                machine: name(),
+                needed,
+                dmem,
+            },
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Which kernels, and which of them in one pass, by price.
+
+use super::MultigridError;
+use super::kernels::{OperatorBlock, opening, parts};
+use super::page::MultigridPageKernel;
+use super::plan::{OperatorPages, PlannedOperator, points};
+use super::rows::MultigridOperator;
+use super::steps::FusedOperators;
+use crate::job::data_end;
+use cp2_host::nest::{GridPass, GridPlan};
+use cp2_host::{Reserved, paging};
+use cp2_machine::Machine;
+use cp2_problems::npb::mg::MgProblem;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The kernels of operators on levels that have been planned so far.
+pub(super) type PlannedKernels = HashMap<(MultigridOperator, u32), Arc<PlannedOperator>>;
+
+/// The kernel of an operator on a level, planned if it is not yet.
+pub(super) fn kernel(
+    problem: &MgProblem,
+    key: (MultigridOperator, u32),
+    known: &mut PlannedKernels,
+    machine: &Arc<Machine>,
+) -> Result<Arc<PlannedOperator>, MultigridError> {
+    if let Some(kernel) = known.get(&key) {
+        return Ok(kernel.clone());
+    }
+    let planned = Arc::new(planned(problem, key, machine)?);
+    known.insert(key, planned.clone());
+    Ok(planned)
+}
+
+/// Which operators are faster in one pass.
+pub(super) fn fused(
+    problem: &MgProblem,
+    known: &mut PlannedKernels,
+    machine: &Arc<Machine>,
+) -> FusedOperators {
+    let finest = problem.n().trailing_zeros();
+    // What cannot be done is dearer than what can.
+    let mut cost = |operators: &[MultigridOperator], level: u32| {
+        let costs = operators.iter().map(|&operator| {
+            let planned = kernel(problem, (operator, level), known, machine).ok()?;
+            planned.price(machine).ok()
+        });
+        costs.sum::<Option<u64>>().unwrap_or(u64::MAX)
+    };
+    let passes = (LEAST..=finest).map(|level| (level, false));
+    let again = (problem.cycles() > 1).then_some((finest, true));
+    let ascents = passes.chain(again).filter(|&(level, add)| {
+        let one = [MultigridOperator::Expand, MultigridOperator::Ascend { add }];
+        let smooth = MultigridOperator::Smooth { add: true };
+        let several = [
+            MultigridOperator::Interpolate { add },
+            MultigridOperator::Residual,
+            smooth,
+        ];
+        cost(&one, level) < cost(&several, level)
+    });
+    let ascents = ascents.collect();
+    let several = [MultigridOperator::Residual, MultigridOperator::Project];
+    let descent = problem.cycles() > 1
+        && cost(&[MultigridOperator::Descend], finest) < cost(&several, finest);
+    let first = [MultigridOperator::Lift, MultigridOperator::Project];
+    let first = cost(&[MultigridOperator::Begin], finest) < cost(&first, finest);
+    let last = [MultigridOperator::ResidualSquares, MultigridOperator::Lower];
+    let last = cost(&[MultigridOperator::Finish], finest) < cost(&last, finest);
+    FusedOperators {
+        ascents,
+        descent,
+        first,
+        last,
+    }
+}
+
+/// The least level whose operators may be done in one pass.
+pub(super) const LEAST: u32 = 3;
+
+/// Blocks that are tried of a pass that keeps planes, those with the fewest rows in all first: larger ones may leave no room for a second buffer.
+const TRIED: u64 = 5;
+
+/// The level whose rows a block has: that of the result, the coarser one where there are two of them.
+fn result(operator: MultigridOperator, level: u32) -> u32 {
+    match operator {
+        MultigridOperator::Project
+        | MultigridOperator::Interpolate { .. }
+        | MultigridOperator::Expand => level - 1,
+        _ => level,
+    }
+}
+
+/// Blocks that may be the fastest, those that hand rows over or those that do not.
+pub(super) fn blocks(
+    (operator, level): (MultigridOperator, u32),
+    handed: bool,
+    machine: &Machine,
+) -> Vec<OperatorBlock> {
+    let n = points(result(operator, level));
+    let sections = machine.cp2.sections.max(1) as u64;
+    let block = |rows: u64| OperatorBlock { rows, handed };
+    if handed && operator.hands() == 0 {
+        return Vec::new();
+    }
+    if !operator.keeps() {
+        let most = (n / sections).max(1);
+        return (0..=most.ilog2()).map(|shift| block(1 << shift)).collect();
+    }
+    let share = |h: u64| n.div_ceil(h).div_ceil(sections);
+    // Rows of a plane that all sections have to compute, those that neighbours compute too included.
+    let rows = |h: u64| match handed {
+        true => share(h) * h + operator.hands(),
+        false => share(h) * (h + 2),
+    };
+    let most = n.div_ceil(sections).next_multiple_of(2).min(n);
+    let mut all: Vec<u64> = (1..=most / 2).map(|half| 2 * half).collect();
+    if operator.sums() {
+        // Rows beyond the last are those of the other side again, and would be summed up twice.
+        all.retain(|&h| n.is_multiple_of(h));
+    }
+    if handed {
+        // A block that is alone in its section finds nothing.
+        all.retain(|&h| share(h) > 1);
+    }
+    // The fewest rows in the fewest pages.
+    all.sort_by_key(|&h| (rows(h), std::cmp::Reverse(h)));
+    all.into_iter().map(block).collect()
+}
+
+/// The kernel of an operator on a level with such blocks.
+pub(super) fn attempt(
+    problem: &MgProblem,
+    (operator, level): (MultigridOperator, u32),
+    block: OperatorBlock,
+    machine: &Machine,
+) -> Result<PlannedOperator, MultigridError> {
+    let sections = machine.cp2.sections.max(1) as u64;
+    let shape = OperatorPages {
+        operator,
+        level,
+        block,
+    };
+    // What has no room needs no schedule.
+    GridPlan::new(shape.anywhere(), machine)?;
+    let (parts, frame) = parts(problem, (operator, level), block);
+    let opening = opening((operator, level), block);
+    let kernel = MultigridPageKernel::new(&shape.name(), &parts, &opening, frame, machine)?;
+    let sweep = GridPass {
+        reserved: vec![Reserved {
+            name: "constants".to_owned(),
+            address: 0,
+            bytes: data_end(&kernel.program),
+        }],
+        ..shape.anywhere()
+    };
+    let nest = GridPlan::new(sweep.clone(), machine)?;
+    let page = paging::KernelEntryPoint::new(&kernel.program, kernel.program.entry.into());
+    let cycles = page.nest_cycles([&nest, &nest], machine);
+    let cycles = cycles.ok();
+    let nest = GridPlan::new(GridPass { cycles, ..sweep }, machine)?;
+    let openings = match block.handed {
+        true => nest.digits()[0],
+        false => 0,
+    };
+    Ok(PlannedOperator {
+        expected: nest.expected() + (openings * kernel.opening.1) as f64,
+        pages: nest.len() * sections,
+        openings: openings * sections,
+        kernel,
+        shape,
+    })
+}
+
+/// The kernel of an operator on a level, by the block with the lowest price.
+fn planned(
+    problem: &MgProblem,
+    (operator, level): (MultigridOperator, u32),
+    machine: &Arc<Machine>,
+) -> Result<PlannedOperator, MultigridError> {
+    let attempt = |block: OperatorBlock| attempt(problem, (operator, level), block, machine);
+    let (mut fit, mut refused) = (Vec::new(), None);
+    for handed in [false, true] {
+        let mut fits = 0;
+        for block in blocks((operator, level), handed, machine) {
+            if operator.keeps() && fits == TRIED {
+                break;
+            }
+            match attempt(block) {
+                Ok(planned) => {
+                    fits += 1;
+                    fit.push(planned);
+                }
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
+            }
+        }
+    }
+    // Of equal prices the first.
+    let price = |planned: &PlannedOperator| planned.price(machine).unwrap_or(u64::MAX);
+    if let Some(best) = fit.into_iter().min_by_key(price) {
+        return Ok(best);
+    }
+    let one = OperatorBlock {
+        rows: 1,
+        handed: false,
+    };
+    refused.map_or_else(|| attempt(one), Err)
+}

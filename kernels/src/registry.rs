@@ -1,0 +1,264 @@
+//! Every kernel of the library, as the performance model and the tables see
+//! it: sizes, its problem, what it must compute and move at least, and a job that measures it.
+//!
+//! Every run is judged by the kernel's problem: there are no cycles of a wrong result.
+//!
+//! A kernel that is not in [`all`] fails a test, and so does one whose
+//! measured cycles the model does not explain.
+
+mod entry;
+mod prepared;
+mod procedure;
+
+pub use cp2_problems::{Size, SizeError, SizeParameter, SizeValue};
+pub use entry::Entry;
+pub use prepared::{Computed, PreparedRow};
+pub use procedure::procedure;
+
+use crate::backend::Method;
+use crate::catalogue::CATALOGUE;
+use crate::job::JobError;
+use cp2_emu::Engine;
+use cp2_host::DeviceOptions;
+use cp2_machine::Machine;
+use cp2_model::{ModelError, System};
+use cp2_problems::{Case, Problem, Verdict};
+use cp2_reference::Figures;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Every kernel, in the order of the tables.
+#[must_use]
+pub fn all() -> Vec<&'static dyn Kernel> {
+    entries().map(|k| k as &dyn Kernel).collect()
+}
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    CATALOGUE.iter().flat_map(|folder| folder.entries)
+}
+
+/// The kernel of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Kernel> {
+    all().into_iter().find(|k| k.name() == name)
+}
+
+/// The efficiency below which a row of the tables says why.
+pub const LOW: f64 = 0.3;
+
+/// A kernel of the library.
+pub trait Kernel: Sync {
+    /// Its name on the command line and in tables.
+    fn name(&self) -> &'static str;
+
+    /// What it computes, in one line.
+    fn summary(&self) -> &'static str;
+
+    /// Its assembly files, relative to `kernels/src`.
+    fn sources(&self) -> &'static [&'static str];
+
+    /// What a size of it consists of.
+    fn parameters(&self) -> &'static [SizeParameter];
+
+    /// The sizes of the tables.
+    fn sizes(&self) -> Vec<Size>;
+
+    /// Why rows of its table have an efficiency below [`LOW`]; none of a kernel that has no such row.
+    fn explain_low_efficiency(&self) -> Option<&'static str>;
+
+    /// What it computes at a size.
+    ///
+    /// # Errors
+    /// A size the kernel does not have.
+    fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError>;
+
+    /// How it computes a problem on a machine; no input is made yet.
+    ///
+    /// # Errors
+    /// Another problem than the kernel's, or one that does not fit the machine.
+    fn method(&self, problem: &dyn Problem, machine: &Arc<Machine>) -> Result<Method, KernelError>;
+
+    /// Puts a job of that size together, on a random input; nothing runs.
+    ///
+    /// # Errors
+    /// A size the kernel does not have, or that does not fit the machine.
+    fn prepare(
+        &self,
+        size: &Size,
+        machine: &Arc<Machine>,
+        options: DeviceOptions,
+    ) -> Result<PreparedRow, KernelError> {
+        self.prepare_input(size, machine, options, (Case::Random, 1))
+    }
+
+    /// The same on the input of a case and seed.
+    ///
+    /// # Errors
+    /// See [`Kernel::prepare`].
+    fn prepare_input(
+        &self,
+        size: &Size,
+        machine: &Arc<Machine>,
+        options: DeviceOptions,
+        (case, seed): (Case, u64),
+    ) -> Result<PreparedRow, KernelError> {
+        let problem = self.problem(size)?;
+        let method = self.method(&*problem, machine)?;
+        let input = problem.input(case, seed);
+        let task = method.task(&input, options);
+        let task = task.map_err(|e| KernelError::wrap_error(self.name(), e))?;
+        Ok(PreparedRow {
+            kernel: self.name(),
+            task,
+            problem,
+            input,
+            recipe: method.recipe,
+            figures: method.figures,
+            operations: method.operations,
+        })
+    }
+}
+
+/// Why a kernel of the registry could not be prepared or measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// The size is not one of the kernel's.
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    /// The kernel's own refusal.
+    #[error("{kernel}: {source}")]
+    Kernel {
+        /// The kernel.
+        kernel: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The job could not be carried out.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The model does not know something that the kernel asks for.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The kernel computes other problems.
+    #[error("{kernel} computes no `{problem}`")]
+    OtherProblem {
+        /// The kernel.
+        kernel: &'static str,
+        /// The kind of problem it was given.
+        problem: &'static str,
+    },
+    /// The result is wrong.
+    #[error(
+        "{kernel}, {problem}{}: the result is wrong: its error is {} times what is allowed, relative RMS {:.2e}",
+        recipe.as_ref().map_or_else(String::new, |recipe| format!(", by {recipe}")), verdict.worst, verdict.rms
+    )]
+    Wrong {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it computed.
+        problem: String,
+        /// By which of its ways.
+        recipe: Option<String>,
+        /// How far off it is.
+        verdict: Verdict,
+    },
+    /// The run did not finish.
+    #[error("{kernel}, {size}: {end}")]
+    Unfinished {
+        /// The kernel.
+        kernel: &'static str,
+        /// The size.
+        size: String,
+        /// How it ended.
+        end: String,
+    },
+}
+
+impl KernelError {
+    /// Wraps a kernel's own error.
+    pub fn wrap_error(
+        kernel: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Kernel {
+            kernel,
+            source: source.into(),
+        }
+    }
+}
+
+/// A row of the performance table.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PerformanceRow {
+    /// Kernel.
+    pub kernel: &'static str,
+    /// Size.
+    pub size: String,
+    /// The same as values by name.
+    pub parameters: BTreeMap<&'static str, SizeValue>,
+    /// Machine.
+    pub machine: String,
+    /// Hash of its parameters.
+    pub machine_hash: String,
+    /// Engine that emulated it.
+    pub engine: Engine,
+    /// Passes among those of the job that put the user's arrays into the kernels' layout, or results into his.
+    pub relayouts: usize,
+    /// What the job should take: the price of its plan, in cycles.
+    pub expected_cycles: Option<u64>,
+    /// What the model expects by formula, in cycles.
+    pub model_cycles: f64,
+    /// What the emulator measures, in cycles.
+    pub emulated_cycles: u64,
+    /// The model's / emulated: at most 1.
+    pub ratio: f64,
+    /// The term that limits the expected time.
+    pub limit: String,
+    /// The proved limit and the best known algorithm's time, in cycles: `bound_cycles`, `reference_cycles` and whose it is.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Reference / emulated: at most 1.
+    pub efficiency: f64,
+}
+
+/// Expects and measures one size of a kernel, and judges its result.
+///
+/// # Errors
+/// The kernel does not have the size, the run does not finish, or its result is wrong.
+pub fn measure(
+    kernel: &dyn Kernel,
+    size: &Size,
+    machine: &Arc<Machine>,
+    options: DeviceOptions,
+) -> Result<PerformanceRow, KernelError> {
+    let engine = options.engine.resolve_engine(machine);
+    let prepared = kernel.prepare(size, machine, options)?;
+    let expected = prepared.estimate(kernel.name())?;
+    let run = prepared.run()?;
+    let report = &run.run.report;
+    if run.output.is_none() {
+        return Err(KernelError::Unfinished {
+            kernel: kernel.name(),
+            size: size.to_string(),
+            end: report.end.to_string(),
+        });
+    }
+    let model_cycles = System::from_machine(machine).cycles(expected.seconds);
+    Ok(PerformanceRow {
+        kernel: kernel.name(),
+        size: size.to_string(),
+        parameters: size.iter().map(|(n, v)| (n, v.clone())).collect(),
+        machine: machine.name.clone(),
+        machine_hash: machine.hash.clone(),
+        engine,
+        relayouts: run.passes.iter().filter(|pass| pass.is_relayout()).count(),
+        expected_cycles: run.expected.map(|price| price.0),
+        model_cycles,
+        emulated_cycles: report.cycles,
+        ratio: model_cycles / report.cycles.max(1) as f64,
+        limit: expected.limit,
+        efficiency: run.efficiency(),
+        figures: run.figures,
+    })
+}

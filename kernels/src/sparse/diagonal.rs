@@ -1,0 +1,198 @@
+//! A product by diagonal cells: sixteen places, four rows of each section times as many neighbouring columns of each, with one address.
+//!
+//! A section has a part of the rows, and the part of the vector that goes with them. Four rows that lie one behind the other are the lanes
+//! of a quad; where one row has an entry in some column, the next one often has one in the next column, in all sections alike. Such
+//! entries are a *cell*: a quad of values, and one address of four numbers of the vector, the same in all sections. Four groups of rows are summed up at
+//! a time, so that neither the latency of a multiplication nor that of an address is waited for.
+//!
+//! | what | bytes |
+//! |---|---|
+//! | values | 16 for each cell in every section, entries or not |
+//! | addresses | 4 for each cell, 8 more for four groups of rows; where all groups of a page have the same diagonals 8 for each of them |
+//! | vector | what the cells of a section need, once to each |
+//!
+//! Columns that no cell needs are not in a section's segment of the vector, so that a few columns far away take little. A vector that local memory does
+//! not hold is multiplied chunk by chunk of the rows, whose segments overlap by what the diagonals reach.
+//!
+//! Where a place has no entry the vector may be infinite or no number, which must not reach the result: such places are +0, entries
+//! that are +0 become -0, and the kernel masks the vector where values are +0 by their bits.
+
+mod cells;
+mod describe;
+mod layout;
+mod pages;
+mod pass;
+#[cfg(test)]
+mod tests;
+
+use super::{PackingWork, SparseError};
+use crate::assembly::{Unfit, assembly};
+use crate::job::Job;
+use cells::DiagonalShape;
+use cp2_asm::{Options, Program, Source, Value};
+use cp2_emu::cycles::KernelInterval;
+use cp2_host::{Buffer, PlacedProgram};
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+use layout::{ChunkPart, DiagonalLayout};
+use pages::{DiagonalPage, Kind};
+use std::sync::Arc;
+
+/// Its name in messages and on the timeline.
+const NAME: &str = "diagonals";
+
+/// The most sections, and bytes of a granule of the DMA, that there are places for.
+const MOST_SECTIONS: usize = 8;
+const MOST_GRANULE: u64 = 64;
+
+/// A matrix packed by diagonal cells.
+#[derive(Debug)]
+pub struct Diagonals {
+    grid: DiagonalShape,
+    layout: DiagonalLayout,
+    parts: Vec<ChunkPart>,
+    pages: Vec<DiagonalPage>,
+    resident: Arc<Program>,
+    steps: Arc<Vec<KernelInterval>>,
+}
+
+/// A packed matrix, and where it lies in the system memory of a job.
+#[derive(Clone, Debug)]
+pub struct PlacedDiagonals {
+    diagonals: Arc<Diagonals>,
+    program: PlacedProgram,
+    index: Buffer<u32>,
+    values: Buffer<f32>,
+    zeros: Buffer<f32>,
+}
+
+impl Diagonals {
+    /// Packs a matrix for a machine, and counts what that takes.
+    ///
+    /// # Errors
+    /// The matrix is complex or far from any diagonal, or the machine has too little of something.
+    pub fn new(
+        matrix: &SparseMatrix,
+        machine: &Machine,
+        work: &PackingWork,
+    ) -> Result<Self, SparseError> {
+        let sections = machine.cp2.sections;
+        if sections > MOST_SECTIONS {
+            return Err(SparseError::Sections {
+                machine: machine.name.clone(),
+                sections,
+                most: MOST_SECTIONS,
+            });
+        }
+        let granule = machine.dma.granule.0;
+        if granule > MOST_GRANULE {
+            return Err(SparseError::Granule {
+                machine: machine.name.clone(),
+                granule,
+                most: MOST_GRANULE,
+            });
+        }
+        if matrix.is_complex() {
+            return Err(SparseError::Complex);
+        }
+        let grid = DiagonalShape::new(matrix, machine);
+        let (layout, parts) = layout::divide(matrix, grid, machine, work)?;
+        let pages = pages::pages(matrix, grid, (&layout, &parts), work);
+        let resident = resident(&layout, &pages, machine)?;
+        let steps = pages::steps(&resident, (&layout, &pages), (machine, work))?;
+        Ok(Self {
+            grid,
+            layout,
+            parts,
+            pages,
+            resident: Arc::new(resident),
+            steps: Arc::new(steps),
+        })
+    }
+
+    /// Bytes of the packed matrix.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let page = |page: &DiagonalPage| 4 * (page.index.len() + page.values.len());
+        self.pages.iter().map(page).sum::<usize>() as u64
+    }
+
+    /// Values that the packed matrix has, those of places without an entry among them: numbers of 4 bytes.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.pages.iter().map(|page| page.values.len()).sum()
+    }
+
+    /// Steps of the kernel for a product.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Pages.
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// How often a segment of the vector is loaded.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Integer operations of all sections for a product: two mask each cell. (Its product is a multiplication or a multiply-add, by its place in a page.)
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        2 * (self.places() / cells::QUAD) as u64
+    }
+
+    /// Puts the packed matrix into the system memory of a job, before time begins.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn place(self: &Arc<Self>, job: &mut Job) -> Result<PlacedDiagonals, SparseError> {
+        let index: Vec<u32> = self
+            .pages
+            .iter()
+            .flat_map(|page| &page.index)
+            .copied()
+            .collect();
+        let values: Vec<f32> = self
+            .pages
+            .iter()
+            .flat_map(|page| &page.values)
+            .copied()
+            .collect();
+        let zeros = vec![0.0; self.zeros().max(self.grid.granule)];
+        Ok(PlacedDiagonals {
+            diagonals: self.clone(),
+            program: job.program(NAME, &self.resident)?,
+            index: job.table(&index)?,
+            values: job.table(&values)?,
+            zeros: job.table(&zeros)?,
+        })
+    }
+}
+
+/// The kernel, with what the pages need of it: its load takes time.
+fn resident(
+    layout: &DiagonalLayout,
+    pages: &[DiagonalPage],
+    machine: &Machine,
+) -> Result<Program, Unfit> {
+    let some = |kind: Kind| i64::from(pages.iter().any(|page| page.kind == kind));
+    let symbols = [
+        ("SHIFTED", layout.shifted.into()),
+        ("APART", some(Kind::Apart)),
+        ("ALIKE", some(Kind::Alike)),
+    ];
+    let options = Options {
+        defines: symbols
+            .map(|(name, value)| (name.to_owned(), Value::Int(value)))
+            .into(),
+        machine: Some(machine),
+        ..Options::default()
+    };
+    let source = Source::new("diagonals.s", include_str!("diagonal/resident.s"));
+    Ok(assembly(NAME, (&source, ""), &options)?.program)
+}

@@ -1,0 +1,307 @@
+//! A product as code made for the matrix: the program itself is the packed matrix.
+//!
+//! No section can load from an address of its own. But an address can be a constant of a word that loads for one multiplication
+//! alone, and then every place of the multiplication takes what it needs of what was loaded: a selection under a mask of sections and
+//! lanes. So the pattern of the matrix becomes words, one or two for each entry where columns have nothing in common and far fewer where
+//! rows are alike, and only the entries themselves are values. Words come page by page into
+//! program memory while others run (that the DMA may do so is the assumption D11 of `docs/machine.md`).
+//!
+//! | what | bytes |
+//! |---|---|
+//! | values | 4 for each place: as many as the longest row of each group of rows has, in every section |
+//! | words | 8 for each distinct address of a multiplication, and for the load of values |
+//! | vector | once to every section, segment by segment where local memory does not hold it |
+
+mod block;
+mod cost_sample;
+mod describe;
+mod group_pairs;
+mod lane_masks;
+mod layout;
+mod packing;
+mod page_growth;
+mod page_values;
+mod pages;
+mod pass;
+mod registers;
+mod resident_words;
+mod slot_assignment;
+mod word_packing;
+
+pub(super) use describe::ASSUMED;
+pub use slot_assignment::{ColumnLanes, ColumnValues};
+
+use super::{PackingWork, SparseError};
+use crate::assembly::{Lack, Unfit};
+use crate::job::Job;
+use cost_sample::BlockSample;
+use cp2_asm::{Diagnostics, Program};
+use cp2_emu::cycles::KernelInterval;
+use cp2_host::{Buffer, PlacedProgram};
+use cp2_machine::{Class, ClassMap, Machine};
+use cp2_problems::sparse::SparseMatrix;
+use layout::{BlockGrid, LayoutOption};
+use pages::{BUFFERS, GatherLayout, GatherPage, MatrixTile, mask_table};
+use registers::GatherRegisters;
+use slot_assignment::{LaneMask, MOST_SECTIONS};
+use std::sync::Arc;
+
+/// Its name in messages and on the timeline.
+const NAME: &str = "gather";
+
+/// Words of a page at least, for that many are needed before and behind.
+const LEAST_WORDS: usize = 512;
+
+/// A matrix packed as code.
+#[derive(Debug)]
+pub struct Gather {
+    grid: BlockGrid,
+    numbers: ColumnValues,
+    lanes: ColumnLanes,
+    layout: GatherLayout,
+    tiles: Vec<MatrixTile>,
+    resident: Arc<Program>,
+    sets: Vec<LaneMask>,
+    pages: Vec<GatherPage>,
+    steps: Arc<Vec<KernelInterval>>,
+    /// Places of values, filled or not.
+    places: usize,
+    /// What a section issues.
+    operations: ClassMap<u64>,
+}
+
+/// A packed matrix, and where it lies in the system memory of a job.
+#[derive(Clone, Debug)]
+pub struct PlacedGather {
+    gather: Arc<Gather>,
+    program: PlacedProgram,
+    masks: Buffer<u32>,
+    words: Buffer<u64>,
+    values: Buffer<f32>,
+    zeros: Buffer<f32>,
+}
+
+impl Gather {
+    /// Packs a matrix for a machine and products with one vector, and counts what that takes.
+    ///
+    /// # Errors
+    /// The machine has too little of something.
+    pub fn new(
+        matrix: &SparseMatrix,
+        machine: &Machine,
+        work: &PackingWork,
+    ) -> Result<Self, SparseError> {
+        let numbers = match matrix.is_complex() {
+            true => ColumnValues::Complex,
+            false => ColumnValues::Real,
+        };
+        Self::of(matrix, numbers, machine, work)
+    }
+
+    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2. It
+    /// counts what that takes.
+    ///
+    /// # Errors
+    /// A complex matrix; the machine has too little of something.
+    pub fn pack_for_two(
+        matrix: &SparseMatrix,
+        machine: &Machine,
+        work: &PackingWork,
+    ) -> Result<Self, SparseError> {
+        match matrix.is_complex() {
+            true => Err(SparseError::ComplexVectors),
+            false => Self::of(matrix, ColumnValues::Two, machine, work),
+        }
+    }
+
+    fn of(
+        matrix: &SparseMatrix,
+        numbers: ColumnValues,
+        machine: &Machine,
+        work: &PackingWork,
+    ) -> Result<Self, SparseError> {
+        let lanes = numbers.lanes();
+        let sections = machine.cp2.sections;
+        if sections > MOST_SECTIONS {
+            return Err(SparseError::Sections {
+                machine: machine.name.clone(),
+                sections,
+                most: MOST_SECTIONS,
+            });
+        }
+        let number = if numbers == ColumnValues::Real { 4 } else { 8 };
+        let dealt = machine.dma.dealt();
+        if dealt < number as u64 {
+            return Err(SparseError::Dealt {
+                machine: machine.name.clone(),
+                dealt,
+            });
+        }
+        // Two rows, one beside the other in a section, make a quad of sums of real numbers; the rows of a quad of the result are in groups.
+        let quads = (16usize / number).div_ceil(2);
+        let needed = lanes
+            .iter()
+            .map(|&lanes| lane_masks::Masks::needed(sections, lanes).len());
+        let needed = needed.max().unwrap_or(0);
+        let room =
+            GatherRegisters::room(machine.cp2.registers, quads).filter(|&room| room >= needed);
+        let Some(room) = room else {
+            return Err(short(
+                machine,
+                Lack::Registers(GatherRegisters::least(needed, quads), machine.cp2.registers),
+            )
+            .into());
+        };
+        let room = room.min(needed + MOST_MASKS);
+        let divisions = layout::divisions(matrix, lanes, room, (machine, work))?;
+        let priced = divisions.into_iter().map(|division| {
+            let sample = BlockSample::new(matrix, numbers, &division, machine, work);
+            (sample, division)
+        });
+        let best = priced.min_by(|(a, _), (b, _)| a.cycles.total_cmp(&b.cycles));
+        let Some((sample, division)) = best else {
+            let dmem = machine.cp2.dmem.0;
+            return Err(SparseError::NoRoom { columns: 0, dmem });
+        };
+        let LayoutOption {
+            lanes,
+            mut layout,
+            tiles,
+        } = division;
+        let grid = BlockGrid::new(matrix.rows(), lanes, machine);
+        let chosen = sample.masks(lanes, [sections, room], work);
+        let sets = chosen.sets().to_vec();
+        let registers = GatherRegisters::new(machine.cp2.registers, quads, sets.len());
+        let resident = resident_words::resident(&layout, &registers, (sets.len(), lanes), machine)?;
+        let begin = resident.words.len().saturating_sub(1);
+        let granule = (machine.dma.granule.0 as usize / 8).max(1);
+        let limit = (machine.cp2.program.0 as usize / 8).min(usize::from(u16::MAX));
+        let most = limit.saturating_sub(begin) / BUFFERS / granule * granule;
+        if most < LEAST_WORDS {
+            return Err(SparseError::NoProgramRoom {
+                words: most,
+                least: LEAST_WORDS,
+            });
+        }
+        layout.alone = layout::alone(matrix, &layout, machine, work);
+        layout.code = std::array::from_fn(|i| u16::try_from(begin + i * most).unwrap_or(u16::MAX));
+        layout.most_words = most;
+        let made = packing::pages(
+            matrix,
+            (numbers, lanes, sample.balance()),
+            (grid, &layout, &tiles),
+            (&registers, chosen, &resident),
+            (machine, work),
+        )?;
+        Ok(Self {
+            grid,
+            numbers,
+            lanes,
+            layout,
+            resident: Arc::new(resident),
+            sets,
+            places: made.pages.iter().map(GatherPage::values).sum(),
+            pages: made.pages,
+            steps: Arc::new(made.steps),
+            operations: made.operations,
+            tiles,
+        })
+    }
+
+    /// Bytes of the packed matrix.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let page = |page: &GatherPage| 8 * page.words.len() + 4 * page.values();
+        self.pages.iter().map(page).sum::<usize>() as u64
+    }
+
+    /// Words of generated code.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.pages.iter().map(|page| page.words.len()).sum()
+    }
+
+    /// Values that the packed matrix has, zeros that fill places among them: numbers of 4 bytes.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.places
+    }
+
+    /// How columns come to the lanes of a section.
+    #[must_use]
+    pub fn lanes(&self) -> ColumnLanes {
+        self.lanes
+    }
+
+    /// How often a segment of the vector is loaded: 1 where local memory holds all of it.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.tiles.iter().filter(|tile| !tile.loaded).count()
+    }
+
+    /// Steps of the kernel for a product.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Pages.
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// What all sections issue for a product: arithmetic by class, and accesses of local memory that no arithmetic goes along with.
+    #[must_use]
+    pub fn operations(&self) -> Vec<(Class, u64)> {
+        let all = Class::ALL
+            .into_iter()
+            .map(|class| (class, self.operations[class] * self.grid.sections as u64));
+        all.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Puts the packed matrix into the system memory of a job, before time begins.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn place(self: &Arc<Self>, job: &mut Job) -> Result<PlacedGather, SparseError> {
+        let masks = mask_table(&self.sets, self.grid.sections, self.mask_bytes());
+        let words: Vec<u64> = self
+            .pages
+            .iter()
+            .flat_map(|page| &page.words)
+            .copied()
+            .collect();
+        let values = self
+            .pages
+            .iter()
+            .flat_map(|page| page.alone.iter().flatten().chain(&page.values));
+        let values: Vec<f32> = values.copied().collect();
+        // What sections find where others alone have values is finite: their own earlier ones, or zeros.
+        let zeros = vec![0.0f32; self.layout.alone / 4];
+        Ok(PlacedGather {
+            gather: self.clone(),
+            program: job.program(NAME, &self.resident)?,
+            masks: job.table(&masks)?,
+            words: job.table(&words)?,
+            values: job.table(&values)?,
+            zeros: job.table(&zeros)?,
+        })
+    }
+
+    /// Bytes of a section's masks.
+    fn mask_bytes(&self) -> usize {
+        self.layout.values[0] as usize
+    }
+}
+
+/// Masks beside those that every matrix needs, at most.
+const MOST_MASKS: usize = 12;
+
+fn short(machine: &Machine, lack: Lack) -> Unfit {
+    Unfit {
+        kernel: NAME.to_owned(),
+        machine: machine.name.clone(),
+        lacks: vec![lack],
+        diagnostics: Diagnostics::default(),
+    }
+}

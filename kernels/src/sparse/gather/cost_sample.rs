@@ -1,0 +1,174 @@
+//! What a division of a product costs, by some of its blocks.
+
+use super::group_pairs::{self, GroupPair};
+use super::lane_masks::Masks;
+use super::layout::{self, BlockGrid, LayoutOption};
+use super::packing::block;
+use super::slot_assignment::{ColumnLanes, ColumnValues, LaneMask, MultiplicationSlot};
+use crate::sparse::work::PackingWork;
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// Entries that are looked at, about.
+const ENTRIES: usize = 200_000;
+
+/// Cycles that a page between two segments takes beside the load: the way to the control CPU and back, and its words.
+const TURN: f64 = 120.0;
+
+/// A load of a slot: its places joined twice to those of the others, and counted as asked for.
+const LOAD: u64 = 7;
+/// A slot: what is filled is compared with all places, and with those of one section.
+const SLOT: u64 = 8;
+/// A column of a multiplication: put into a list, and compared with the one before.
+const COLUMN: u64 = 5;
+
+/// Some blocks of a product.
+#[derive(Debug)]
+pub(super) struct BlockSample {
+    /// How often each set of places was asked for.
+    asked: HashMap<LaneMask, u64>,
+    /// Cycles that all should take.
+    pub(super) cycles: f64,
+    /// Operations of both slots of the blocks, and bytes of values.
+    operations: [f64; 2],
+    bytes: f64,
+    /// Bytes that the channel moves in a cycle.
+    bandwidth: f64,
+}
+
+impl BlockSample {
+    /// Blocks of a division, evenly.
+    pub(super) fn new(
+        matrix: &SparseMatrix,
+        numbers: ColumnValues,
+        division: &LayoutOption,
+        machine: &Machine,
+        work: &PackingWork,
+    ) -> Self {
+        let LayoutOption {
+            lanes,
+            tiles,
+            layout,
+        } = division;
+        let apart = layout::alone(matrix, layout, machine, work) > 0;
+        let grid = BlockGrid::new(matrix.rows(), *lanes, machine);
+        let step = matrix.nnz().div_ceil(ENTRIES).max(1);
+        let mut sample = Self {
+            asked: HashMap::new(),
+            cycles: 0.0,
+            operations: [0.0; 2],
+            bytes: 0.0,
+            bandwidth: machine.dma.bandwidth.as_f64(),
+        };
+        let blocks = tiles
+            .iter()
+            .flat_map(|tile| tile.blocks.clone().map(move |number| (tile, number)));
+        let bandwidth = machine.dma.bandwidth.as_f64();
+        for (tile, number) in blocks.step_by(step) {
+            let (groups, _) = block(matrix, *lanes, (grid, tile, number), work);
+            let shape = (grid.sections, apart, !tile.first);
+            let cost = sample.block(&groups, numbers, shape, work);
+            let [arithmetic, memory, bytes] = cost;
+            let words = arithmetic.max(memory);
+            let moved = (8.0 * words + bytes) / bandwidth;
+            sample.operations[0] += arithmetic;
+            sample.operations[1] += memory;
+            sample.bytes += bytes;
+            sample.cycles += words.max(moved) * step as f64;
+        }
+        for tile in tiles.iter().filter(|tile| !tile.loaded) {
+            let bytes = grid.bytes(tile.columns.len()) as f64;
+            sample.cycles += bytes / bandwidth + TURN;
+            if *lanes == ColumnLanes::Either {
+                sample.cycles += bytes / 8.0;
+            }
+        }
+        sample
+    }
+
+    /// Arithmetic operations, those of the memory slot, and bytes of values of a block.
+    fn block(
+        &mut self,
+        groups: &[Vec<MultiplicationSlot>],
+        numbers: ColumnValues,
+        (sections, apart, adds): (usize, bool, bool),
+        work: &PackingWork,
+    ) -> [f64; 3] {
+        let all: LaneMask = match 2 * sections {
+            64.. => LaneMask::MAX,
+            places => (1 << places) - 1,
+        };
+        let (mut arithmetic, mut memory) = (0, 0);
+        for slot in groups.iter().flatten() {
+            work.add(1, SLOT);
+            work.add(slot.loads.len(), LOAD);
+            work.looked_up(slot.loads.len());
+            for load in &slot.loads {
+                *self.asked.entry(load.places).or_default() += 1;
+            }
+            arithmetic += slot.loads.len() - usize::from(slot.filled() == all);
+        }
+        let order = group_pairs::order(groups, work);
+        let quads = order
+            .chunks(2)
+            .map(|own| GroupPair::new(own, |group| groups[group].len()));
+        let mut steps = 0;
+        for quad in quads {
+            steps += quad.steps();
+            for (sides, _) in (0..quad.steps()).filter_map(|step| quad.step(step)) {
+                // What both sides take is loaded once.
+                let slots = sides.into_iter().flatten();
+                let slots = slots.filter_map(|(group, slot)| groups[group].get(slot));
+                let mut columns: SmallVec<[u32; 16]> = slots
+                    .flat_map(|slot| slot.loads.iter().map(|load| load.column))
+                    .collect();
+                work.add(columns.len(), COLUMN);
+                work.sorted(columns.len(), 1);
+                columns.sort_unstable();
+                columns.dedup();
+                memory += columns.len();
+            }
+        }
+        // What one section alone needs is not loaded for the others, where it lies apart.
+        let alone = |slot: &&MultiplicationSlot| {
+            let places = slot.filled();
+            places & !(0b11 << (places.trailing_zeros() / 2 * 2)) == 0
+        };
+        let slots = groups.iter().flatten();
+        let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
+        let alone = if apart { alone } else { 0.0 };
+        let multiplications = if numbers == ColumnValues::Complex {
+            groups.iter().map(Vec::len).sum()
+        } else {
+            steps
+        };
+        arithmetic += multiplications;
+        memory += steps;
+        if steps > 0 {
+            arithmetic += groups.len() * 3 / 2 + usize::from(adds);
+            memory += 1 + usize::from(adds);
+        }
+        let each = alone + (1.0 - alone) * sections as f64;
+        [arithmetic as f64, memory as f64, 16.0 * steps as f64 * each]
+    }
+
+    /// Cycles that words take, to those of what they need over the channel.
+    pub(super) fn balance(&self) -> f64 {
+        let [arithmetic, memory] = self.operations;
+        let words = arithmetic.max(memory);
+        let moved = (8.0 * words + self.bytes) / self.bandwidth;
+        words / moved.max(1.0)
+    }
+
+    /// The masks by which these blocks are best selected.
+    pub(super) fn masks(
+        &self,
+        lanes: ColumnLanes,
+        [sections, room]: [usize; 2],
+        work: &PackingWork,
+    ) -> Masks {
+        Masks::chosen(sections, lanes, (&self.asked, work), room)
+    }
+}

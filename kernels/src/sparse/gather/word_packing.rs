@@ -1,0 +1,174 @@
+//! Operations in order, joined to words.
+//!
+//! Operations of each slot keep their order; an operation joins the next word in which what it reads is there and what it
+//! replaces has been read. The times are those of the machine's issue rule, so that a word that waits for something
+//! leaves no hole behind it that another word could have filled.
+
+use crate::sparse::work::PackingWork;
+use cp2_asm::isa::{Inst, Op, Reg, Slot, Word};
+use cp2_machine::Cp2;
+
+/// Registers that the issue rule knows: of a section and shared.
+const REGISTERS: usize = 128;
+
+/// An operation that is made and put into its queue: eight fields of it and of what it waits for, written; for each of
+/// up to four operands, what it is, which registers it has, and whether it is read or written.
+const PUSHED: u64 = 8 + 4 * 6;
+/// A register that it reads: found in the set, three; what is known of it, loaded and compared; and stored.
+const READ: u64 = 6;
+/// A register that it writes: two things are known of it.
+const WRITTEN: u64 = 8;
+/// The next operation of a slot that is looked at for a word: what comes before it and beside it, loaded and compared.
+const LOOKED_AT: u64 = 4;
+/// Where nothing has to come before it, the sets of what it reads and writes: of each of up to four operands as above.
+const SETS: u64 = 4 * 6;
+/// A register of such an operation: found in the set, three; when it is there, loaded and compared.
+const ASKED: u64 = 5;
+/// An operation that joins a word: six words of it moved.
+const JOINED: u64 = 12;
+/// A register that it writes: found in the set, three; when it is there, added up and stored.
+const LANDS: u64 = 5;
+
+/// An operation that waits for its word.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    inst: Inst,
+    /// How many operations of the other slot come in earlier words.
+    behind: usize,
+    /// How many of them come no later than its own.
+    beside: usize,
+}
+
+/// What is known of a register: operations of each slot, counted from 1 on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    written: [usize; 2],
+    read: [usize; 2],
+}
+
+/// Operations that become words.
+#[derive(Clone, Debug)]
+pub(super) struct WordOperations {
+    queues: [Vec<Waiting>; 2],
+    used: Vec<Used>,
+    /// What has been done to put them there.
+    work: u64,
+}
+
+impl Default for WordOperations {
+    fn default() -> Self {
+        Self {
+            queues: [Vec::new(), Vec::new()],
+            used: vec![Used::default(); REGISTERS],
+            work: 0,
+        }
+    }
+}
+
+impl WordOperations {
+    /// Another operation, behind all so far.
+    pub(super) fn push(&mut self, inst: Inst) {
+        let own = usize::from(inst.row().slot() == Slot::Mem);
+        let other = 1 - own;
+        let (mut behind, mut beside) = (0, 0);
+        let (reads, writes) = (inst.reads(), inst.writes() | inst.address_write());
+        self.work += PUSHED + READ * reads.len() as u64 + WRITTEN * writes.len() as u64;
+        for reg in reads.iter() {
+            behind = behind.max(self.used[usize::from(reg.0)].written[other]);
+        }
+        for reg in writes.iter() {
+            let used = &self.used[usize::from(reg.0)];
+            behind = behind.max(used.written[other]);
+            beside = beside.max(used.read[other]);
+        }
+        self.queues[own].push(Waiting {
+            inst,
+            behind,
+            beside,
+        });
+        let number = self.queues[own].len();
+        for reg in reads.iter() {
+            self.used[usize::from(reg.0)].read[own] = number;
+        }
+        for reg in writes.iter() {
+            self.used[usize::from(reg.0)].written[own] = number;
+        }
+    }
+
+    /// How many words they make at least.
+    pub(super) fn len(&self) -> usize {
+        let [arithmetic, memory] = &self.queues;
+        arithmetic.len().max(memory.len())
+    }
+
+    /// How many operations the arithmetic slot and the memory slot have so far.
+    pub(super) fn counts(&self) -> [usize; 2] {
+        [0, 1].map(|slot: usize| self.queues[slot].len())
+    }
+
+    /// The words, and behind them as many empty ones as the last results need to land.
+    pub(super) fn words(self, cp2: &Cp2, work: &PackingWork) -> Vec<Word> {
+        work.add(1, self.work);
+        let mut ready = [0u64; REGISTERS];
+        let mut words = Vec::with_capacity(self.len());
+        let (mut next, mut now) = ([0usize; 2], 0u64);
+        let latency = |inst: &Inst| cp2.latency[inst.row().class].0.max(1);
+        let is_ready = |inst: &Inst, ready: &[u64; REGISTERS], now: u64| {
+            work.add(1, SETS);
+            let at = |reg: Reg| {
+                work.add(1, ASKED);
+                ready[usize::from(reg.0)]
+            };
+            inst.reads().iter().all(|reg| at(reg) <= now)
+                && (inst.writes().iter()).all(|reg| at(reg) < now + latency(inst))
+        };
+        let [arithmetic, memory] = &self.queues;
+        while next[0] < arithmetic.len() || next[1] < memory.len() {
+            let of = |slot: usize| {
+                let op = self.queues[slot].get(next[slot])?;
+                work.add(1, LOOKED_AT);
+                let ready = op.behind <= next[1 - slot] && is_ready(&op.inst, &ready, now);
+                ready.then_some(op)
+            };
+            let (mut a, mut m) = (of(0), of(1));
+            // What must not come before the other's comes with it or not at all.
+            let joins = |op: &Waiting, slot: usize, other: bool| {
+                op.beside <= next[1 - slot] + usize::from(other)
+            };
+            if a.is_some_and(|op| !joins(op, 0, m.is_some())) {
+                a = None;
+            }
+            if m.is_some_and(|op| !joins(op, 1, a.is_some())) {
+                m = None;
+                a = a.filter(|op| joins(op, 0, false));
+            }
+            let none = |op: Op| Inst::new(op);
+            if a.is_some() || m.is_some() {
+                words.push(Word {
+                    arith: a.map_or(none(Op::Nop), |op| op.inst),
+                    mem: m.map_or(none(Op::MemNop), |op| op.inst),
+                });
+                for (slot, op) in [a, m].into_iter().enumerate() {
+                    let Some(op) = op else { continue };
+                    work.add(1, JOINED);
+                    work.add(op.inst.writes().len(), LANDS);
+                    for reg in op.inst.writes().iter() {
+                        ready[usize::from(reg.0)] = now + latency(&op.inst);
+                    }
+                    for reg in op.inst.address_write().iter() {
+                        ready[usize::from(reg.0)] = now + 1;
+                    }
+                    next[slot] += 1;
+                }
+            }
+            now += 1;
+        }
+        let landed = ready.iter().copied().max().unwrap_or(0);
+        let empty = Word {
+            arith: Inst::new(Op::Nop),
+            mem: Inst::new(Op::MemNop),
+        };
+        words.extend((now..landed).map(|_| empty));
+        words
+    }
+}

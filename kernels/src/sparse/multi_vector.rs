@@ -1,0 +1,237 @@
+//! Several vectors whose numbers lie by turns: taken apart for products, and put together behind them.
+//!
+//! Rows of the user's arrays have a word of each vector, or two of complex ones. Products want the words of a *group* of vectors, an array of each. Groups go
+//! panel by panel: the arrays of one panel are taken out of x, multiplied, and written into their columns of y, before the next panel's come, so that they
+//! take the same memory and the same programs. Columns of y are whole granules where a row of it is; other rows are made as long as
+//! whole granules first, and then closed up.
+
+use super::SparseError;
+use crate::job::{Job, JobError};
+use crate::relayout::{PlacedRelayout, Relayout, RowOrigin, SourceOfWord};
+use cp2_host::paging::aligned;
+use std::ops::Range;
+
+/// Bytes of a word.
+const WORD: u64 = 4;
+
+/// How several vectors are multiplied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MultiVectorMethod {
+    /// Whether two at a time.
+    pub(super) paired: bool,
+    /// Words of a row that are taken apart at a time.
+    pub(super) panel: u64,
+    /// Vectors.
+    pub(super) vectors: usize,
+}
+
+/// Words of a panel of vectors, as tried. Those of the last are the most that are put together at a time: longer rows have several panels.
+pub(super) const PANELS: [u64; 3] = [16, 64, 128];
+
+/// Words of panels that are tried for rows of so many: of those that hold all of a row the smallest.
+pub(super) fn panels(row: u64) -> impl Iterator<Item = u64> {
+    let whole = PANELS.iter().position(|&panel| panel >= row);
+    let tried = whole.map_or(PANELS.len(), |at| at + 1);
+    PANELS.into_iter().take(tried)
+}
+
+/// An array of several vectors: its address, and its rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VectorSet {
+    pub(super) address: u64,
+    pub(super) rows: u64,
+}
+
+/// Vectors that lie by turns, and how they are multiplied.
+#[derive(Debug)]
+pub(super) struct InterleavedVectors {
+    /// Words of a row, and of a panel.
+    row: u64,
+    panel: u64,
+    /// Words of what transfers move whole.
+    unit: u64,
+    /// Groups of the same words apart have the same programs: these, and the words.
+    apart: Vec<(Range<u64>, PlacedRelayout)>,
+    /// The same of panels of the same groups.
+    together: Vec<(Vec<Range<u64>>, PlacedRelayout)>,
+    /// Arrays of the groups of a panel: of columns, and of rows.
+    from: Vec<u64>,
+    to: Vec<u64>,
+    /// Rows of the result as long as whole granules, if the user's are not, where there are several panels.
+    wide: Option<u64>,
+}
+
+impl InterleavedVectors {
+    /// For rows of so many words in panels of so many: whole granules, unless there is one panel.
+    pub(super) fn new(job: &Job, row: u64, panel: u64) -> Self {
+        let unit = aligned(job.machine()) / WORD;
+        Self {
+            row,
+            panel: panel.next_multiple_of(unit).max(unit),
+            unit,
+            apart: Vec::new(),
+            together: Vec::new(),
+            from: Vec::new(),
+            to: Vec::new(),
+            wide: None,
+        }
+    }
+
+    /// Adds all products of groups, which have these words of a row each in order: `multiply` adds those of one.
+    ///
+    /// # Errors
+    /// System memory is used up, or the machine is too small for what takes vectors apart.
+    pub(super) fn pass(
+        &mut self,
+        job: &mut Job,
+        (x, y): (VectorSet, VectorSet),
+        groups: &[Range<u64>],
+        multiply: impl Fn(&mut Job, usize, [u64; 2]),
+    ) -> Result<(), SparseError> {
+        let panels: Vec<&[Range<u64>]> = groups
+            .chunk_by(|a, b| a.start / self.panel == b.start / self.panel)
+            .collect();
+        let is_one = panels.len() == 1;
+        let whole = self.row.next_multiple_of(self.unit);
+        let (to, pitch) = match is_one || whole == self.row {
+            true => (y, self.row),
+            false => {
+                let address = job.temporary::<f32>(whole * y.rows)?.address();
+                self.wide = Some(address);
+                (VectorSet { address, ..y }, whole)
+            }
+        };
+        let mut number = 0;
+        for panel in panels {
+            let first = panel.first().map_or(0, |group| group.start);
+            let own: Vec<Range<u64>> = panel
+                .iter()
+                .map(|group| group.start - first..group.end - first)
+                .collect();
+            self.arrays(job, &own, [x.rows, y.rows])?;
+            self.apart(job, x, (first, &own))?;
+            for group in 0..own.len() {
+                multiply(job, number, [self.from[group], self.to[group]]);
+                number += 1;
+            }
+            let to = VectorSet {
+                address: to.address + WORD * first,
+                ..to
+            };
+            self.together(job, &own, (to, pitch))?;
+        }
+        match self.wide {
+            Some(from) => closed_up(job, (from, whole), (y, self.row)),
+            None => Ok(()),
+        }
+    }
+
+    /// Arrays of a panel's groups: the first panel has the most.
+    fn arrays(
+        &mut self,
+        job: &mut Job,
+        groups: &[Range<u64>],
+        rows: [u64; 2],
+    ) -> Result<(), JobError> {
+        for group in groups.iter().skip(self.from.len()) {
+            let [from, to] = rows.map(|rows| rows * (group.end - group.start));
+            self.from.push(job.temporary::<f32>(from)?.address());
+            self.to.push(job.temporary::<f32>(to)?.address());
+        }
+        Ok(())
+    }
+
+    /// Takes the groups of a panel out of x; those that one program serves follow each other.
+    fn apart(
+        &mut self,
+        job: &mut Job,
+        x: VectorSet,
+        (first, groups): (u64, &[Range<u64>]),
+    ) -> Result<(), SparseError> {
+        let within = |group: &Range<u64>| {
+            let start = group.start % self.unit;
+            start..start + group.end - group.start
+        };
+        let mut order: Vec<(Range<u64>, usize)> = groups.iter().map(within).zip(0..).collect();
+        order.sort_by_key(|(words, number)| (words.start, words.end, *number));
+        for (words, number) in order {
+            let from = x.address + WORD * (first + groups[number].start - words.start);
+            let to = self.from[number];
+            let known = self.apart.iter().position(|(own, _)| *own == words);
+            let at = match known {
+                Some(at) => at,
+                None => {
+                    let own = words.end - words.start;
+                    let relayout = Relayout {
+                        name: "vectors of several",
+                        from: &[RowOrigin::new(from, WORD * self.row)],
+                        to: RowOrigin::new(to, WORD * own),
+                        words: own * x.rows,
+                        word: &|at| SourceOfWord::Of(0, words.start + at),
+                    };
+                    let placed = relayout.make(job.machine())?.place(job)?;
+                    self.apart.push((words, placed));
+                    self.apart.len() - 1
+                }
+            };
+            self.apart[at].1.pass(job, Some((&[from], to)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the results of the groups of a panel into its columns of rows that are `pitch` words apart.
+    fn together(
+        &mut self,
+        job: &mut Job,
+        groups: &[Range<u64>],
+        (to, pitch): (VectorSet, u64),
+    ) -> Result<(), SparseError> {
+        let from = &self.to[..groups.len()];
+        let known = self.together.iter().position(|(own, _)| own == groups);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let places = groups.iter().zip(from);
+                let places: Vec<RowOrigin> = places
+                    .map(|(group, &from)| RowOrigin::new(from, WORD * (group.end - group.start)))
+                    .collect();
+                let word = |at: u64| {
+                    let group = groups.iter().position(|words| words.contains(&at));
+                    // Places are as many as a byte counts: a panel has few groups.
+                    match group.and_then(|group| Some((u8::try_from(group).ok()?, group))) {
+                        Some((array, group)) => SourceOfWord::Of(array, at - groups[group].start),
+                        None => SourceOfWord::Any,
+                    }
+                };
+                let relayout = Relayout {
+                    name: "several vectors as one array",
+                    from: &places,
+                    to: RowOrigin::new(to.address, WORD * pitch),
+                    words: pitch * to.rows,
+                    word: &word,
+                };
+                let placed = relayout.make(job.machine())?.place(job)?;
+                self.together.push((groups.to_vec(), placed));
+                self.together.len() - 1
+            }
+        };
+        self.together[at].1.pass(job, Some((from, to.address)))?;
+        Ok(())
+    }
+}
+
+/// Rows without what they were filled up with.
+fn closed_up(
+    job: &mut Job,
+    (from, whole): (u64, u64),
+    (y, row): (VectorSet, u64),
+) -> Result<(), SparseError> {
+    job.relayouted(&Relayout {
+        name: "rows of several vectors",
+        from: &[RowOrigin::new(from, WORD * whole)],
+        to: RowOrigin::new(y.address, WORD * row),
+        words: row * y.rows,
+        word: &|at| SourceOfWord::Of(0, at),
+    })?;
+    Ok(())
+}

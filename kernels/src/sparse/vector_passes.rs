@@ -1,0 +1,381 @@
+//! Passes over vectors between products: what iterative methods are made of beside them.
+//!
+//! Vectors lie in system memory filled up with zeros to whole blocks. A pass leaves zeros there, and products write no further than the granule in which
+//! a vector ends, so sums count nothing twice. Sums of products are made block by block in single precision and added up by the control CPU in double precision.
+
+use crate::assembly::{Unfit, assembly};
+use crate::job::{Job, JobError};
+use cp2_asm::{Options, Program, Source, Value};
+use cp2_host::{
+    Buffer, DeviceOptions as Device, HostError, HostStep, Paging, PlacedProgram, StepScalar,
+    Stream, ViewRows,
+};
+use cp2_machine::{Class, Machine};
+use std::sync::Arc;
+
+/// Its name in messages and on the timeline.
+const NAME: &str = "vectors";
+
+/// Floats of a quad, and its bytes.
+const QUAD: u64 = 4;
+const QUAD_BYTES: u64 = 16;
+
+/// Quads of a block: no sum of a lane has more terms than half of them.
+const QUADS: [u64; 5] = [16, 32, 64, 96, 128];
+
+/// Blocks whose sums one step of the control CPU adds up.
+const TERMS: u64 = 512;
+
+/// A kernel: a label of `vectors.s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VectorKernel {
+    label: &'static str,
+    /// Vectors that are read and written.
+    vectors: [usize; 2],
+    /// Sums of products.
+    sums: usize,
+    scalars: bool,
+    /// Arithmetic of a quad: multiply-adds, and sums or products.
+    arithmetic: [u64; 2],
+}
+
+const fn kernel(
+    label: &'static str,
+    vectors: [usize; 2],
+    sums: usize,
+    scalars: bool,
+    arithmetic: [u64; 2],
+) -> VectorKernel {
+    VectorKernel {
+        label,
+        vectors,
+        sums,
+        scalars,
+        arithmetic,
+    }
+}
+
+impl VectorKernel {
+    pub(crate) const DOT: Self = kernel("dot", [2, 0], 1, false, [1, 0]);
+    pub(crate) const SCALED: Self = kernel("scaled", [1, 1], 1, true, [1, 1]);
+    pub(crate) const RESIDUAL: Self = kernel("residual", [2, 1], 1, true, [2, 0]);
+    pub(crate) const RESIDUAL_BY: Self = kernel("residual_by", [3, 1], 2, true, [3, 1]);
+    pub(crate) const FIRST_STEP: Self = kernel("first_step", [2, 2], 0, true, [1, 1]);
+    pub(crate) const STEP: Self = kernel("step", [3, 2], 0, true, [2, 0]);
+    pub(crate) const STEP_BY: Self = kernel("step_by", [4, 2], 0, true, [2, 1]);
+    pub(crate) const ERRORS: Self = kernel("errors", [3, 0], 3, false, [3, 1]);
+    pub(crate) const BEGIN: Self = kernel("begin", [2, 2], 2, false, [2, 1]);
+    pub(crate) const DIRECTION: Self = kernel("direction", [4, 2], 0, true, [2, 1]);
+    pub(crate) const HALF: Self = kernel("half", [3, 2], 0, true, [1, 1]);
+    pub(crate) const TWO_DOTS: Self = kernel("two_dots", [2, 0], 2, false, [2, 0]);
+    pub(crate) const FINISH: Self = kernel("finish", [6, 2], 2, true, [5, 0]);
+}
+
+/// The passes over vectors of a length, for a machine.
+#[derive(Clone, Debug)]
+pub(crate) struct VectorPasses {
+    program: Arc<Program>,
+    n: u64,
+    /// Bytes of a block, of its sums, and of the scalars.
+    block: u64,
+    sums: u64,
+    scalars: u64,
+}
+
+/// These in a job: their program, the scalars that they take, and room for their sums.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedVectors<'a> {
+    vectors: &'a VectorPasses,
+    program: PlacedProgram,
+    scalars: Buffer<f32>,
+    sums: Buffer<f32>,
+    partial: Buffer<f64>,
+}
+
+impl VectorPasses {
+    /// For vectors of `n` numbers: in blocks with which a round of such passes takes the least time.
+    ///
+    /// # Errors
+    /// The machine has too little of something.
+    pub(crate) fn new(
+        n: usize,
+        kernels: &[VectorKernel],
+        machine: &Arc<Machine>,
+    ) -> Result<Self, Unfit> {
+        let n = n as u64;
+        let sections = machine.cp2.sections.max(1) as u64;
+        let granule = machine.dma.granule.0.max(QUAD_BYTES);
+        // Whole granules, and two quads in an iteration.
+        let unit = granule.max(2 * QUAD_BYTES) / QUAD_BYTES;
+        let share = n.div_ceil(QUAD).div_ceil(sections);
+        let shares = [share, share.div_ceil(2), share.div_ceil(3)];
+        let most = QUADS.last().copied().unwrap_or(unit);
+        let mut lengths: Vec<u64> = QUADS.iter().copied().chain(shares).collect();
+        lengths.retain(|&quads| quads <= most && quads < share + unit);
+        let mut lengths: Vec<u64> = lengths.iter().map(|q| q.next_multiple_of(unit)).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        let mut best: Option<(u64, Self)> = None;
+        let mut refused = None;
+        for quads in lengths.into_iter().rev() {
+            let vectors = match Self::of(n, quads, granule, machine) {
+                Ok(vectors) => vectors,
+                Err(unfit) => {
+                    refused = Some(unfit);
+                    continue;
+                }
+            };
+            let price = vectors.price(kernels, machine).unwrap_or(u64::MAX);
+            if best.as_ref().is_none_or(|(least, _)| price < *least) {
+                best = Some((price, vectors));
+            }
+        }
+        match (best, refused) {
+            (Some((_, vectors)), _) => Ok(vectors),
+            (None, Some(unfit)) => Err(unfit),
+            (None, None) => Self::of(n, unit, granule, machine),
+        }
+    }
+
+    fn of(n: u64, quads: u64, granule: u64, machine: &Machine) -> Result<Self, Unfit> {
+        let scalars = (2 * QUAD_BYTES).next_multiple_of(granule);
+        let symbols = [("QUADS", quads), ("SUMS", granule), ("SCALARS", scalars)];
+        let symbols = symbols.map(|(name, value)| {
+            let value = i64::try_from(value).unwrap_or(i64::MAX);
+            (name.to_owned(), Value::Int(value))
+        });
+        let options = Options {
+            defines: symbols.into(),
+            machine: Some(machine),
+            ..Options::default()
+        };
+        let source = Source::new("vectors.s", include_str!("vectors.s"));
+        Ok(Self {
+            program: Arc::new(assembly(NAME, (&source, ""), &options)?.program),
+            n,
+            block: QUAD_BYTES * quads,
+            sums: granule,
+            scalars,
+        })
+    }
+
+    fn blocks(&self) -> u64 {
+        (4 * self.n).div_ceil(self.block)
+    }
+
+    /// Bytes of a vector with what it is filled up with.
+    fn bytes(&self) -> u64 {
+        self.blocks() * self.block
+    }
+
+    /// Numbers of a vector with what it is filled up with.
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.bytes() / 4).unwrap_or(usize::MAX)
+    }
+
+    /// What passes by these kernels take, one behind the other.
+    pub(crate) fn price(&self, kernels: &[VectorKernel], machine: &Arc<Machine>) -> Option<u64> {
+        let mut job = Job::new(machine.clone(), Device::default());
+        let placed = self.place(&mut job).ok()?;
+        let vector = self.vector(&mut job).ok()?;
+        for &kernel in kernels {
+            let [reads, writes] = kernel.vectors.map(|count| vec![vector; count]);
+            placed.pass(&mut job, kernel, &reads, &writes).ok()?;
+            placed.step(&mut job, NAME, kernel, |_, _| Ok(())).ok()?;
+        }
+        job.expected().map(|cycles| cycles.0)
+    }
+
+    /// Puts the program into a job.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn place(&self, job: &mut Job) -> Result<PlacedVectors<'_>, JobError> {
+        Ok(PlacedVectors {
+            vectors: self,
+            program: job.program(NAME, &self.program)?,
+            scalars: job.temporary(self.scalars / 4)?,
+            sums: job.temporary(self.blocks() * self.sums / 4)?,
+            partial: job.temporary(LANES * self.blocks().div_ceil(TERMS))?,
+        })
+    }
+
+    /// A vector of zeros, which the host prepares: products write over its numbers and leave the zeros behind them.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn vector(&self, job: &mut Job) -> Result<u64, JobError> {
+        Ok(job.table(&vec![0.0f32; self.len()])?.address())
+    }
+
+    /// The user's rows, and the passes'.
+    pub(crate) fn rows(&self) -> [ViewRows; 2] {
+        let own = ViewRows::contiguous(1, 4 * self.n);
+        let wide = ViewRows {
+            pitch: self.bytes(),
+            total: self.bytes(),
+            ..own
+        };
+        [own, wide]
+    }
+
+    /// The least that a pass has to issue.
+    pub(crate) fn operations(&self, kernel: VectorKernel) -> Vec<(Class, u64)> {
+        let quads = self.bytes() / QUAD_BYTES;
+        let [madds, others] = kernel.arithmetic;
+        let both = [(Class::Madd, madds), (Class::Add, others)];
+        let both = both.into_iter().filter(|&(_, count)| count > 0);
+        both.map(|(class, count)| (class, count * quads)).collect()
+    }
+}
+
+/// Lanes of a block's sums.
+const LANES: u64 = QUAD;
+
+impl PlacedVectors<'_> {
+    /// Scalar `number` of those that kernels take, in all lanes.
+    fn scalar(&self, number: u64) -> Buffer<f32> {
+        Buffer::from_address(self.scalars.address() + QUAD_BYTES * number, QUAD)
+    }
+
+    /// Lets a step leave scalars for the kernels that come.
+    ///
+    /// # Errors
+    /// More than two of them.
+    pub(crate) fn fill(
+        &self,
+        step: &mut HostStep,
+        scalars: &[StepScalar],
+    ) -> Result<(), HostError> {
+        (0..)
+            .zip(scalars)
+            .try_for_each(|(number, &scalar)| step.fill(self.scalar(number), scalar))
+    }
+
+    /// Adds a pass over vectors at these addresses.
+    ///
+    /// # Errors
+    /// It does not fit the machine.
+    pub(crate) fn pass(
+        &self,
+        job: &mut Job,
+        kernel: VectorKernel,
+        reads: &[u64],
+        writes: &[u64],
+    ) -> Result<(), JobError> {
+        let own = self.vectors;
+        let vector = |&address: &u64| Stream::contiguous("vector", address, own.block);
+        let inputs = reads.iter().map(vector).collect();
+        let mut outputs: Vec<Stream> = writes.iter().map(vector).collect();
+        if kernel.sums > 0 {
+            let sums = self.sums.address();
+            outputs.push(Stream::contiguous("sums", sums, own.sums));
+        }
+        let entry = own.program.symbol(kernel.label);
+        let entry = entry.and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+        let paging = Paging::new(own.blocks(), inputs, outputs);
+        job.pass(&self.program, entry, paging)?;
+        match kernel.scalars {
+            true => job.fill("scalars", self.scalars),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds a step of the control CPU that has the sums of the pass before it, all blocks' together, and computes with them.
+    ///
+    /// # Errors
+    /// Those of `compute`.
+    pub(crate) fn step(
+        &self,
+        job: &mut Job,
+        name: &str,
+        kernel: VectorKernel,
+        compute: impl FnOnce(&mut HostStep, [StepScalar; 3]) -> Result<(), HostError>,
+    ) -> Result<(), JobError> {
+        let blocks = self.vectors.blocks();
+        let lanes = kernel.sums as u64;
+        let mut step = HostStep::new();
+        let none = step.constant(0.0);
+        let mut totals = [none; 3];
+        if blocks <= TERMS {
+            for (lane, total) in (0..lanes).zip(&mut totals) {
+                *total = self.sum(&mut step, lane, 0..blocks)?;
+            }
+        } else {
+            // As many as a step takes, each sum by itself, and then the sums of these.
+            let parts = blocks.div_ceil(TERMS);
+            for part in 0..parts {
+                let mut some = HostStep::new();
+                let range = part * TERMS..((part + 1) * TERMS).min(blocks);
+                for lane in 0..lanes {
+                    let sum = self.sum(&mut some, lane, range.clone())?;
+                    some.store(self.partial, LANES * part + lane, sum)?;
+                }
+                job.host_step(name, some);
+            }
+            for (lane, total) in (0..lanes).zip(&mut totals) {
+                *total = step.load(self.partial, lane)?;
+                for part in 1..parts {
+                    let next = step.load(self.partial, LANES * part + lane)?;
+                    *total = step.add(*total, next);
+                }
+            }
+        }
+        compute(&mut step, totals)?;
+        job.host_step(name, step);
+        Ok(())
+    }
+
+    /// The sum of a lane of some blocks' sums.
+    fn sum(
+        &self,
+        step: &mut HostStep,
+        lane: u64,
+        blocks: std::ops::Range<u64>,
+    ) -> Result<StepScalar, HostError> {
+        let pitch = self.vectors.sums / 4;
+        let mut sum = step.load(self.sums, blocks.start * pitch + lane)?;
+        for block in blocks.skip(1) {
+            let next = step.load(self.sums, block * pitch + lane)?;
+            sum = step.add(sum, next);
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use cp2_reference::Figures;
+
+    /// A step of the control CPU adds up 512 blocks' sums: of more, each block counts once, whichever part it is in.
+    #[test]
+    fn sums_in_parts_have_every_block_once() {
+        let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+        // Blocks of eight numbers, in three parts of which the last is not full.
+        let n = 8 * 2 * TERMS + 8 * 100;
+        let vectors = VectorPasses::of(n, 2, QUAD_BYTES, &vm7).unwrap();
+        assert_eq!(vectors.blocks().div_ceil(TERMS), 3);
+        let mut job = Job::new(vm7, Device::default());
+        // Parts have different sums, all of them small whole numbers.
+        let x: Vec<f32> = (0..n).map(|i| (i % 7 + i / 4096) as f32).collect();
+        let y: Vec<f32> = (0..n).map(|i| (i % 3) as f32).collect();
+        let addresses = [&x, &y].map(|values| job.table(values).unwrap().address());
+        let placed = vectors.place(&mut job).unwrap();
+        let found = job.output::<f64>("sum", &[2]).unwrap();
+        let kernel = VectorKernel::TWO_DOTS;
+        placed.pass(&mut job, kernel, &addresses, &[]).unwrap();
+        let kept = |step: &mut HostStep, [first, second, _]: [StepScalar; 3]| {
+            step.store(found, 0, first)?;
+            step.store(found, 1, second)
+        };
+        placed.step(&mut job, NAME, kernel, kept).unwrap();
+        let done = job.run(Figures::default(), |run| run.read(found)).unwrap();
+        let dot = |a: &[f32], b: &[f32]| -> f64 {
+            let products = a.iter().zip(b).map(|(a, b)| f64::from(a * b));
+            products.sum()
+        };
+        assert_eq!(done.output.unwrap(), [dot(&x, &y), dot(&x, &x)]);
+    }
+}

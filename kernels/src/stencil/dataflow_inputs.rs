@@ -1,0 +1,353 @@
+//! A row's dataflow in the making: what is read, and sums of it.
+
+use super::row_dataflow::{
+    BlockRow, Classes, NeighbourRows, NeighbourSide, PointerWalkKind, QUAD, RowVariant,
+    ScheduledRow, TABLE, THROUGH,
+};
+use crate::pipeline::{Body, Pointer, Reg, Step};
+use cp2_problems::stencil::Edge;
+use std::collections::BTreeMap;
+
+/// Rows that blocks of which something is kept are expected to have.
+const TURNS: u64 = 16;
+
+/// The row's dataflow in the making.
+pub(super) struct DataflowBuilder<'a> {
+    pub(super) row: &'a BlockRow<'a>,
+    pub(super) pitch: [i64; 2],
+    pub(super) made: ScheduledRow,
+    /// The row of the iteration that is made.
+    pub(super) at: i8,
+    /// The later half of the iteration is made.
+    pub(super) late: bool,
+    pub(super) loaded: BTreeMap<(i8, i8, i64), Reg>,
+    /// Of the planes before and behind, by row.
+    pub(super) planes: BTreeMap<(i8, i64), Reg>,
+    pub(super) summed: BTreeMap<(NeighbourRows, i8, i64), Reg>,
+    pub(super) weighed: BTreeMap<(NeighbourSide, i8, i64), Reg>,
+    /// The stores of such sums, by their places.
+    pub(super) stored: BTreeMap<(i8, i64), usize>,
+    pub(super) doubled: BTreeMap<(i8, i64), Reg>,
+    /// Where sums of planes are stored that the next iteration loads, by row.
+    pub(super) keeping: BTreeMap<(i8, i64), usize>,
+    /// Loads of what the iteration before has kept, by where that was its row.
+    pub(super) awaited: Vec<((i8, i64), usize)>,
+}
+
+impl<'a> DataflowBuilder<'a> {
+    /// Nothing of a row's dataflow yet.
+    pub(super) fn new(row: &'a BlockRow<'a>, way: RowVariant) -> Self {
+        Self {
+            row,
+            pitch: row.pitch(),
+            made: ScheduledRow {
+                body: Body::in_order(),
+                pointers: BTreeMap::new(),
+                table: None,
+                constants: Vec::new(),
+                kept: None,
+                sums: 0,
+                through: None,
+                way,
+            },
+            at: 0,
+            late: false,
+            loaded: BTreeMap::new(),
+            planes: BTreeMap::new(),
+            summed: BTreeMap::new(),
+            weighed: BTreeMap::new(),
+            stored: BTreeMap::new(),
+            doubled: BTreeMap::new(),
+            keeping: BTreeMap::new(),
+            awaited: Vec::new(),
+        }
+    }
+
+    /// All of it.
+    pub(super) fn made(mut self) -> ScheduledRow {
+        self.all();
+        // What is kept leaves hardly a memory slot free.
+        self.made.body.turns = self.made.way.kept.then_some(TURNS);
+        for (place, load) in self.awaited {
+            if let Some(&store) = self.keeping.get(&place) {
+                self.made.body.reads_what_is_kept(store, load);
+            }
+        }
+        self.made
+    }
+}
+
+impl DataflowBuilder<'_> {
+    /// All quads, the first one last where the row's ends meet.
+    pub(super) fn all(&mut self) {
+        let quads = self.row.quads();
+        let outermost = self.outermost();
+        let ends_meet = self.row.whole && self.row.edge == Edge::Periodic;
+        let order = match ends_meet {
+            true => (1..quads).chain(0..1),
+            false => (0..quads).chain(0..0),
+        };
+        let rows = 0..self.made.way.together as i8;
+        let sides = self.row.sides();
+        for (place, k) in (0..).zip(order) {
+            self.late = 2 * place >= quads && quads > 1;
+            if ends_meet && k == 0 {
+                // What they were made of would stay in registers all along.
+                self.loaded.clear();
+                self.planes.clear();
+                self.summed.clear();
+            }
+            let ahead = self.made.way.through.map(|ahead| (ahead, rows.clone()));
+            for (ahead, row) in ahead
+                .into_iter()
+                .flat_map(|(ahead, rows)| rows.map(move |row| (ahead, row)))
+            {
+                self.at = row;
+                for (side, classes) in sides.iter().filter(|(_, classes)| classes.len() > 1) {
+                    self.weigh(*side, classes, (k + ahead).min(quads - 1));
+                }
+            }
+            for row in rows.clone() {
+                self.at = row;
+                let sum = match self.row.per_element {
+                    true => self.sum_own_coefficients(k),
+                    false => self.common(k),
+                };
+                let sum = match outermost {
+                    Some(mask) => self.kept(k, sum, mask),
+                    None => sum,
+                };
+                let at = i64::from(row) * self.pitch[1] + QUAD * k;
+                let result = self.pointer(PointerWalkKind::Result);
+                self.made.body.store(sum, result, at);
+            }
+        }
+    }
+
+    /// A constant, four times the same or not.
+    pub(super) fn constant(&mut self, words: [u32; 4]) -> Reg {
+        let known = self.made.constants.iter().position(|own| *own == words);
+        let index = known.unwrap_or_else(|| {
+            self.made.constants.push(words);
+            self.made.constants.len() - 1
+        });
+        if index < self.made.way.count_held_constants() {
+            return Reg::Quad(self.made.first_constant() - index as u8);
+        }
+        let body = &mut self.made.body;
+        let table = *self
+            .made
+            .table
+            .get_or_insert_with(|| body.pointer(TABLE, Step::Bytes(0)));
+        let value = Reg::Whole(body.quad());
+        body.load(value, table, QUAD * index as i64);
+        value
+    }
+
+    pub(super) fn number(&mut self, x: f32) -> Reg {
+        self.constant([x.to_bits(); 4])
+    }
+
+    pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
+        Reg::Whole(self.made.body.quad_op(name, uses))
+    }
+
+    pub(super) fn lanes(&mut self, of: Reg, lanes: [usize; 4]) -> Reg {
+        let code = lanes
+            .iter()
+            .rev()
+            .fold(0, |code, &lane| 4 * code + lane as i64);
+        Reg::Whole(self.made.body.quad_immediate("perm", &[of], code))
+    }
+
+    pub(super) fn shift(&mut self, a: Reg, b: Reg, lanes: i64) -> Reg {
+        Reg::Whole(self.made.body.quad_immediate("ext", &[a, b], lanes))
+    }
+
+    pub(super) fn pointer(&mut self, stream: PointerWalkKind) -> Pointer {
+        let points = self.row.stencil.points().len() as i64;
+        let row = match stream {
+            PointerWalkKind::Plane(_) => self.pitch[0],
+            PointerWalkKind::Result | PointerWalkKind::Kept | PointerWalkKind::Keeping => {
+                self.pitch[1]
+            }
+            PointerWalkKind::Own => points * self.pitch[1],
+        };
+        let step = Step::Bytes(self.made.way.together as i64 * row);
+        let register = stream.registers()[usize::from(self.late)];
+        let body = &mut self.made.body;
+        let made = self.made.pointers.entry((stream, self.late));
+        *made.or_insert_with(|| body.pointer(register, step))
+    }
+
+    /// A quad of a row of neighbours.
+    pub(super) fn load(&mut self, (plane, row): (i8, i8), k: i64) -> Reg {
+        let row = row + self.at;
+        if let Some(known) = self.loaded.get(&(plane, row, k)) {
+            return *known;
+        }
+        let pointer = self.pointer(PointerWalkKind::Plane(plane));
+        let value = Reg::Whole(self.made.body.quad());
+        let at = i64::from(row) * self.pitch[0] + QUAD * k;
+        self.made.body.load(value, pointer, at);
+        if self.made.way.once {
+            self.loaded.insert((plane, row, k), value);
+        }
+        value
+    }
+
+    /// T(k) = x(k) + x(k + 2) of a row of neighbours.
+    pub(super) fn double(&mut self, row: (i8, i8), k: i64) -> Reg {
+        if let Some(known) = self.doubled.get(&(self.at, k)) {
+            return *known;
+        }
+        let own = self.load(row, k);
+        let later = if k.checked_rem(self.made.way.shifted) == Some(0) {
+            let next = self.load(row, k + 1);
+            self.shift(own, next, 2)
+        } else {
+            let pointer = self.pointer(PointerWalkKind::Plane(row.0));
+            let at = i64::from(row.1 + self.at) * self.pitch[0] + QUAD * k;
+            let later = self.made.body.quad();
+            self.made.body.load(Reg::Lo(later), pointer, at + 8);
+            self.made.body.load(Reg::Hi(later), pointer, at + 16);
+            Reg::Whole(later)
+        };
+        let sum = self.q("add", &[own, later]);
+        self.doubled.insert((self.at, k), sum);
+        sum
+    }
+
+    /// The same of sums of rows that have been stored.
+    pub(super) fn double_sum(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> Reg {
+        if let Some(known) = self.doubled.get(&(self.at, k)) {
+            return *known;
+        }
+        let [own, _] = [k, k + 1].map(|k| self.weigh(side, classes, k));
+        let later = self.made.body.quad();
+        for (half, k, offset) in [(Reg::Lo(later), k, 8), (Reg::Hi(later), k + 1, 0)] {
+            let at = self.sums_at(k) + offset;
+            let stored = self.stored.get(&(self.at, k)).copied();
+            if let (Some(through), Some(stored)) = (self.made.through, stored) {
+                self.made.body.load(half, through, at);
+                self.made.body.reads_what_is_stored(stored);
+            }
+        }
+        let sum = self.q("add", &[own, Reg::Whole(later)]);
+        self.doubled.insert((self.at, k), sum);
+        sum
+    }
+
+    /// Where a quad of sums goes through memory.
+    pub(super) fn sums_at(&self, k: i64) -> i64 {
+        // One more on either side.
+        let row = self.row.quads() + 2;
+        QUAD * (i64::from(self.at) * row + k + 1)
+    }
+
+    /// The sum of the planes before and behind.
+    pub(super) fn plane_pair(&mut self, row: i8, k: i64) -> Reg {
+        let key = (row + self.at, k);
+        if let Some(known) = self.planes.get(&key) {
+            return *known;
+        }
+        if self.made.way.kept && key.0 < 1 {
+            return self.kept_pair(key.0, k);
+        }
+        let both = [-1, 1].map(|plane| self.load((plane, row), k));
+        let sum = self.q("add", &both);
+        self.planes.insert(key, sum);
+        if self.made.way.kept && !self.keeping.contains_key(&key) {
+            let keeping = self.pointer(PointerWalkKind::Keeping);
+            let at = i64::from(key.0 + 1) * self.pitch[1] + QUAD * k;
+            self.made.body.store(sum, keeping, at);
+            self.keeping.insert(key, self.made.body.last());
+        }
+        sum
+    }
+
+    /// The same of a row of an iteration before: they lie from that before the block's first on.
+    fn kept_pair(&mut self, row: i8, k: i64) -> Reg {
+        let kept = self.pointer(PointerWalkKind::Kept);
+        let value = Reg::Whole(self.made.body.quad());
+        let at = i64::from(row + 1) * self.pitch[1] + QUAD * k;
+        self.made.body.load(value, kept, at);
+        self.planes.insert((row, k), value);
+        let stored = row + self.made.way.together as i8;
+        self.awaited.push(((stored, k), self.made.body.last()));
+        value
+    }
+
+    /// The sum of some rows' quads.
+    pub(super) fn sum(&mut self, rows: &NeighbourRows, k: i64) -> Reg {
+        let key = (rows.clone(), self.at, k);
+        if let Some(known) = self.summed.get(&key) {
+            return *known;
+        }
+        let has = |plane: i8, row: i8| rows.contains(&(plane, row));
+        let mut values = Vec::new();
+        for &(plane, row) in rows {
+            match plane {
+                -1 if has(1, row) => values.push(self.plane_pair(row, k)),
+                1 if has(-1, row) => {}
+                _ => values.push(self.load((plane, row), k)),
+            }
+        }
+        let sum = self.tree(values);
+        if rows.len() > 1 || self.made.way.once {
+            self.summed.insert(key, sum);
+        }
+        sum
+    }
+
+    /// A sum, two by two.
+    pub(super) fn tree(&mut self, mut values: Vec<Reg>) -> Reg {
+        while values.len() > 1 {
+            let pairs: Vec<Vec<Reg>> = values.chunks(2).map(<[Reg]>::to_vec).collect();
+            let sums = pairs.into_iter().map(|pair| match pair[..] {
+                [a, b] => self.q("add", &[a, b]),
+                _ => pair[0],
+            });
+            values = sums.collect();
+        }
+        values.first().copied().unwrap_or(Reg::Quad(0))
+    }
+
+    /// What is shifted of a side: its one class's sum, or the sum of all, each times its coefficient.
+    pub(super) fn weigh(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> Reg {
+        if let [(_, rows)] = &classes[..] {
+            return self.sum(rows, k);
+        }
+        if let Some(known) = self.weighed.get(&(side, self.at, k)) {
+            return *known;
+        }
+        let mut all = None;
+        // What counts once is what the others are added to.
+        let (once, others): (Vec<_>, Vec<_>) =
+            classes.iter().partition(|(weight, _)| *weight == 1.0);
+        for (weight, rows) in once.into_iter().chain(others) {
+            let sum = self.sum(rows, k);
+            let weight = (*weight != 1.0).then(|| self.number(*weight));
+            all = Some(match (all, weight) {
+                (None, None) => sum,
+                (None, Some(weight)) => self.q("mul", &[sum, weight]),
+                (Some(before), Some(weight)) => self.q("madd", &[sum, weight, before]),
+                (Some(before), None) => self.q("add", &[sum, before]),
+            });
+        }
+        let all = all.unwrap_or(Reg::Quad(0));
+        self.weighed.insert((side, self.at, k), all);
+        if self.made.way.through.is_some() && side == NeighbourSide::Both {
+            let at = self.sums_at(k);
+            let body = &mut self.made.body;
+            let through = *self
+                .made
+                .through
+                .get_or_insert_with(|| body.pointer(THROUGH, Step::Bytes(0)));
+            body.store(all, through, at);
+            self.stored.insert((self.at, k), body.last());
+            self.made.sums = self.made.sums.max((at + QUAD) as u64);
+        }
+        all
+    }
+}

@@ -1,0 +1,254 @@
+//! Pages of two steps: a plane of the first step, of which a ring of planes is kept, and of the second the plane before it.
+//!
+//! The second step needs a row of the first on either side of its block. Sections have shares of the rows, block by block: the first step makes the
+//! block's rows but the first, and the row behind it; the row before the block and its first one are handed over by the block before, through system memory. In the first block of a
+//! share the first step makes these two rows too.
+//!
+//! What lies beyond the array is not what the first step would make of
+//! what lies beyond: zeros and mirrored rows are put in its place, planes beyond are zeros or the outermost plane again. Where the array goes
+//! round it is right as it is, and what is next to fixed elements is not looked at.
+
+use super::error::StencilError;
+use super::page_kernel::{FIRST, StencilPageKernel, argument, head, line, scalar_base};
+use super::row_dataflow::{PointerWalkKind, QUAD};
+use super::row_loop::{RowLoop, RowPointerBase};
+use crate::pipeline::{Body, Reg, Step};
+use cp2_machine::Machine;
+use cp2_problems::stencil::Edge;
+use std::fmt::Write as _;
+
+/// Rows of the first step that the second needs on either side of a block.
+const BESIDE: usize = 1;
+/// Rows of the first step that a block hands over to the next: those on either side of where it begins.
+pub(super) const HANDED: usize = 2 * BESIDE;
+/// Planes of a window.
+const WINDOW: usize = 3;
+/// Quad registers of the mask of what is mended, and of what a section's place is compared with.
+const MASK: u8 = 31;
+const WANTED: u8 = 30;
+
+/// A page of two steps.
+#[derive(Debug)]
+pub(super) struct Fused<'a> {
+    /// Sections have several blocks, so that rows are handed over.
+    pub(super) hands: bool,
+    /// Of the first step, and of the second.
+    pub(super) loops: [RowLoop<'a>; 2],
+    /// Of the first step for the rows that other blocks are handed.
+    pub(super) opening: RowLoop<'a>,
+}
+
+/// Pages that a march has more than planes, and how many planes its first page lies before the array. The second step begins a page later.
+pub(super) fn beyond(edge: Edge) -> [u64; 2] {
+    match edge {
+        // What lies beyond is computed too.
+        Edge::Periodic => [2, 1],
+        Edge::Zero | Edge::Fixed | Edge::Mirrored => [1, 0],
+    }
+}
+
+/// Whether a march has a page behind the array whose plane of the first step is not computed.
+pub(super) fn skips(edge: Edge) -> bool {
+    matches!(edge, Edge::Zero | Edge::Mirrored)
+}
+
+impl Fused<'_> {
+    /// Assembles it for a machine.
+    pub(super) fn kernel(&self, machine: &Machine) -> Result<StencilPageKernel, StencilError> {
+        let [first, second] = &self.loops;
+        let mut text = head(second, "two steps, ");
+        text += "    ldx2 c6, [a15 + 8]\n    page_begin\n";
+        for (register, plane) in [("c0", 1), ("c1", 0), ("c2", -1)] {
+            let _ = writeln!(
+                text,
+                "    ldx {register}, [a15 + {}]",
+                line(plane, self.further() + WINDOW)
+            );
+        }
+        text += "    ldx2 c4, [a15 + PAGE_ROWS]\n    ldx2 c8, [a15 - 8]\n";
+        text += &self.first(machine)?;
+        let planes = self.beyond(&mut text);
+        text += "    loop c10 {\n";
+        text += &second.constants();
+        text += &second.place();
+        let _ = writeln!(text, "    ldx2 a{FIRST}, [a15]");
+        let row = self.pitch() * BESIDE as i64;
+        text += &second.words(&|stream| match stream {
+            PointerWalkKind::Plane(plane) => scalar_base(planes[(plane + 1) as usize], row),
+            PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),
+            PointerWalkKind::Result | PointerWalkKind::Own => {
+                scalar_base(&format!("a{}", FIRST + 1), 0)
+            }
+        });
+        // A hardware loop may not end where another does.
+        text += "    nop\n    }\n    page_end\n    stop\n";
+        text += "opening:\n";
+        text += &self.rows(&self.opening, -1);
+        text += "    ret\n.dmem 0\n";
+        for one in self.all() {
+            text += &one.data();
+        }
+        StencilPageKernel::assembled(text, (&[first, second], &[&self.opening]), machine)
+    }
+
+    /// All its loops.
+    fn all(&self) -> [&RowLoop<'_>; 3] {
+        let [first, second] = &self.loops;
+        [first, second, &self.opening]
+    }
+
+    /// Rows of the first step from one of the block's on.
+    fn rows(&self, rows: &RowLoop<'_>, from: i64) -> String {
+        let bytes = |row: i64| row * self.pitch();
+        let mut text = rows.constants() + &rows.place();
+        text += &rows.words(&|stream| match stream {
+            PointerWalkKind::Plane(plane) => RowPointerBase {
+                bytes: bytes(from),
+                ..argument(stream, &line(plane, self.further()))
+            },
+            PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),
+            PointerWalkKind::Result | PointerWalkKind::Own => {
+                scalar_base("c0", bytes(from + BESIDE as i64))
+            }
+        });
+        text
+    }
+
+    /// Streams beside the first input and output: rows that are handed over to the block, and by it.
+    fn further(&self) -> usize {
+        1 + usize::from(self.hands)
+    }
+
+    fn edge(&self) -> Edge {
+        self.loops[1].row.edge
+    }
+
+    fn skips(&self) -> bool {
+        skips(self.edge())
+    }
+
+    /// Bytes of a row.
+    fn pitch(&self) -> i64 {
+        self.loops[1].row.pitch()[1]
+    }
+
+    /// Bytes of a plane of the first step.
+    fn plane(&self) -> i64 {
+        (self.loops[1].rows + HANDED) as i64 * self.pitch()
+    }
+
+    /// The first step. The planes of this page and the two before are at c0, c1 and c2.
+    fn first(&self, machine: &Machine) -> Result<String, StencilError> {
+        let first = &self.loops[0];
+        let mut text = String::new();
+        if self.skips() {
+            // c5 is 1 but in the page behind the array.
+            text += "    loop c5 {\n";
+        }
+        text += "    ldx2 c10, [a15 - 16]\n    bz c11, further\n    call opening\nfurther:\n";
+        text += &self.rows(first, BESIDE as i64);
+        if self.skips() {
+            let [rows, height] = [first.row.rows, self.loops[1].rows].map(|n| n as i64);
+            let last = (rows - 1) / height * height;
+            // The first march has a block at the array's first row, and one has the block at the last: section 0's row, in c13, tells.
+            let share = share(first.row.rows, self.loops[1].rows, machine) as i64;
+            let from = last / height % share * height;
+            text += "    ldx2 c12, [a15 + SECTION_ORIGIN]\n    addi c12, c13, -1\n    shr c12, c12, 31\n    loop c12 {\n";
+            text += &self.mended(-1, 0, machine)?;
+            let _ = write!(
+                text,
+                "    nop\n    }}\n    movi s1, {}\n    sub c12, s1, c13\n    shr c12, c12, 31\n",
+                from - 1
+            );
+            if from + height < share * height {
+                let _ = write!(
+                    text,
+                    "    movi s1, {}\n    sub c13, c13, s1\n    shr c13, c13, 31\n    mul c12, c12, c13\n",
+                    from + 1
+                );
+            }
+            text += "    loop c12 {\n";
+            text += &self.mended(rows - last, last, machine)?;
+            // A hardware loop may not end where another does.
+            text += "    nop\n    }\n    nop\n    }\n";
+        }
+        Ok(text)
+    }
+
+    /// A row beyond the array, counted from the block's first, of the block that begins with row `block` of the array: zeros, or its neighbour again.
+    fn mended(&self, row: i64, block: i64, machine: &Machine) -> Result<String, StencilError> {
+        let mut body = Body::default();
+        let pointer = |body: &mut Body, register| body.pointer(register, Step::Bytes(QUAD));
+        let [from, to] = [0, 1].map(|register| pointer(&mut body, register));
+        let own = Reg::Whole(body.quad());
+        body.load(own, from, 0);
+        let mask = Reg::Quad(MASK);
+        let (value, beside) = match self.edge() {
+            Edge::Mirrored => {
+                let other = Reg::Whole(body.quad());
+                let beside = pointer(&mut body, 2);
+                body.load(other, beside, 0);
+                (body.quad_op("sel", &[other, own, mask]), true)
+            }
+            _ => (body.quad_op("andn", &[own, mask]), false),
+        };
+        body.store(Reg::Whole(value), to, 0);
+        let schedule = body.schedule(machine, 2 * WANTED)?;
+        let bytes = |row: i64| (row + BESIDE as i64) * self.pitch();
+        let inner = if row < 0 { 0 } else { row - 1 };
+        let mut text = format!(
+            "    ldp r0, [a15 + SECTION_ORIGIN]\n    lii r{low}, {block}\n    lii r{high}, {block}\n    dup1 r2, r0\n    dup1 r3, r0\n\
+             \x20   icmpeq q{MASK}, q1, q{WANTED}\n    movi s0, {at}\n    add a0, c0, s0\n    mov a1, a0\n",
+            low = 2 * WANTED,
+            high = 2 * WANTED + 1,
+            at = bytes(row),
+        );
+        if beside {
+            let _ = writeln!(text, "    movi s0, {}\n    add a2, c0, s0", bytes(inner));
+        }
+        let quads = self.pitch() / QUAD;
+        Ok(text + &schedule.emit(quads.unsigned_abs()).text)
+    }
+
+    /// What the planes beyond the array are. Where the planes before, at and behind the second step's are then; c10 is 0 in a march's first pages, whose second
+    /// step would be before the array. c9 says how many pages of the march are before this one.
+    fn beyond(&self, text: &mut String) -> [&'static str; 3] {
+        let [_, more] = beyond(self.edge());
+        let _ = write!(
+            text,
+            "    addi c8, c9, -{}\n    shr c8, c8, 31\n    movi c10, 1\n    sub c6, c10, c5\n    sub c10, c10, c8\n",
+            1 + more
+        );
+        let before = "    addi c8, c9, -2\n    shr c8, c8, 31\n    sub c9, c1, c2\n    mul c9, c9, c8\n    add c9, c2, c9\n";
+        match self.edge() {
+            // Zeros: behind the last, and in the first page before the first.
+            Edge::Zero => {
+                let _ = write!(
+                    text,
+                    "    sub c9, c1, c0\n    mul c9, c9, c8\n    add a0, c0, c9\n    add c6, c6, c8\n\
+                     \x20   movi s1, {}\n    mul c6, c6, s1\n    lif r0, 0.0\n    lif r1, 0.0\n    loop c6 {{\n    stq q0, [a0]+16\n    }}\n",
+                    self.plane() / QUAD,
+                );
+                ["c2", "c1", "c0"]
+            }
+            // Where there is none, the outermost one.
+            Edge::Mirrored => {
+                *text += before;
+                *text += "    sub c11, c1, c0\n    mul c11, c11, c6\n    add c11, c0, c11\n";
+                ["c9", "c1", "c11"]
+            }
+            // What the outermost plane makes of one before it is replaced.
+            Edge::Fixed => {
+                *text += before;
+                ["c9", "c1", "c0"]
+            }
+            Edge::Periodic => ["c2", "c1", "c0"],
+        }
+    }
+}
+
+/// Blocks of a section's share of so many rows, in blocks of so many.
+pub(super) fn share(rows: usize, height: usize, machine: &Machine) -> usize {
+    let blocks = rows.div_ceil(height.max(1));
+    blocks.div_ceil(machine.cp2.sections.max(1))
+}
