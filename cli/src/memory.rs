@@ -4,6 +4,7 @@
 //! is together, by sizes that it knows then; more than it will be, so that what follows finds room.
 
 use crate::outcome::CommandFailure;
+use cp2_kernels::fft::has_small_factors;
 use cp2_kernels::sparse::{PackedFormat, PackedMatrix};
 use thiserror::Error;
 
@@ -52,25 +53,14 @@ pub(crate) fn of_transforms(axes: &[usize], numbers: usize) -> u64 {
         .iter()
         .fold(1u64, |n, &axis| n.saturating_mul(axis as u64));
     // A length with a large prime factor is a convolution of at least twice that length.
-    let each = match axes.iter().any(|&axis| has_large_factor(axis)) {
-        true => PADDED,
-        false => TRANSFORMED,
+    let each = match axes.iter().all(|&axis| has_small_factors(axis)) {
+        true => TRANSFORMED,
+        false => PADDED,
     };
     let data = (numbers as u64).saturating_mul(TRANSFORM_DATA);
     length.saturating_mul(each).saturating_add(data)
 }
 
-/// Whether a prime factor is larger than those that transforms have radices for.
-fn has_large_factor(mut length: usize) -> bool {
-    for radix in 2..=LARGEST_RADIX {
-        while length > radix && length.is_multiple_of(radix) {
-            length /= radix;
-        }
-    }
-    length > LARGEST_RADIX
-}
-
-const LARGEST_RADIX: usize = 31;
 /// Bytes of a number of a transform's length, plain and as a convolution, and of a number of all transforms, as they were measured
 /// and a little more.
 const TRANSFORMED: u64 = 100;

@@ -139,7 +139,7 @@ impl Checker {
         self.areas = areas;
     }
 
-    /// What is somebody's of system memory, see [`Self::own`].
+    /// What is somebody's of system memory, see [`Self::restrict_stores`].
     pub(crate) fn areas(&self) -> &[(u64, u64)] {
         &self.areas
     }

@@ -1,4 +1,4 @@
-//! The issue model: when a word issues, and what held it back.
+//! The times of an issue that depend on values, beside the issue rule of the assembler.
 //!
 //! Registers and units follow the rule the assembler's warnings share
 //! ([`cp2_asm::issue`]); what depends on values enters as [`IssueOutcome`].

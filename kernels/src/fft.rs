@@ -31,7 +31,7 @@ pub(crate) use four_step::FieldFft;
 pub use four_step::{FftNd, FourStepFft, FourStepRecipe, LineBatch};
 pub use mixed_radix::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,
-    MixedRecipe, RealRecipe, RealRun, RealToComplex, TwoPassFft,
+    MixedRecipe, RealRecipe, RealRun, RealToComplex, TwoPassFft, has_small_factors,
 };
 pub use planner::{FftCandidate, FftPlanner, RecipeKind, RefusedRecipe, TYPICAL_BATCH};
 pub use power_of_two::{FftRun, LocalFft};

@@ -60,6 +60,38 @@ fn links_lead_to_files() {
     );
 }
 
+/// Rust files of a folder and of its folders, without tests.
+fn rooms(folder: &Path, deeper: bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let entries = entries.map(|entry| entry.unwrap().path());
+    let found = entries.flat_map(|path| match path.is_dir() {
+        true if deeper && !path.ends_with("tests") => rooms(&path, false),
+        false if path.extension().is_some_and(|e| e == "rs") => vec![path],
+        _ => Vec::new(),
+    });
+    found.filter(|path| !path.ends_with("tests.rs")).collect()
+}
+
+/// ARCHITECTURE has a row for every file of the folders that it goes through, and for every folder of the emulator.
+#[test]
+fn every_room_is_in_the_architecture() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let listed: BTreeSet<String> = links(&text).into_iter().collect();
+    let folders = ["fft", "conv", "sparse", "stencil"];
+    let folders = folders.map(|folder| root().join("kernels/src").join(folder));
+    let files = folders.iter().flat_map(|folder| rooms(folder, true));
+    let emulator = std::fs::read_dir(root().join("emu/src")).unwrap();
+    let emulator = emulator.map(|entry| entry.unwrap().path());
+    let emulator = emulator.filter(|path| path.is_dir());
+    let all: Vec<String> = files
+        .chain(emulator)
+        .map(|path| path.strip_prefix(root()).unwrap().display().to_string())
+        .collect();
+    assert!(all.len() > 150, "only {} were found", all.len());
+    let lacking: Vec<_> = all.iter().filter(|path| !listed.contains(*path)).collect();
+    assert!(lacking.is_empty(), "no row for {lacking:?}");
+}
+
 #[test]
 fn every_page_of_docs_is_in_its_index() {
     let index = root().join("docs/README.md");

@@ -21,7 +21,7 @@ use cp2_kernels::sparse::{PackedFormat, Solver};
 use cp2_machine::Machine;
 use cp2_problems::NamedArrays;
 use cp2_problems::Problem as _;
-use cp2_problems::sparse::{SolveOutcome, SolveProblem, SolverMethod};
+use cp2_problems::sparse::{MethodEnd, SolveOutcome, SolveProblem, SolverMethod};
 use ends::SolvedRun;
 use serde_json::json;
 use std::path::PathBuf;
@@ -205,11 +205,16 @@ fn report(
     let source = super::source_text;
     conclude(&args.simulation, &run.run, &title, source, &mut outcome)?;
     outcome.inputs(run.keeps_inputs().map_err(CommandFailure::input)?);
+    let outcome_of = solved.as_ref().map(SolvedRun::outcome);
     if let Some(advice) = solved.and_then(|solved| solved.advice(problem)) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
-        let format = other_format(solver.product().format());
-        outcome.notes +=
-            &format!("error: not solved: {advice}; or this is a fault of cp2 ({format})\n");
+        outcome.notes += &format!("error: not solved: {advice}");
+        // What only lacks iterations needs no other cause.
+        if outcome_of != Some(SolveOutcome::Unsolved(MethodEnd::Limit)) {
+            let format = other_format(solver.product().format());
+            outcome.notes += &format!("; or this is a fault of cp2 ({format})");
+        }
+        outcome.notes.push('\n');
     }
     Ok(outcome)
 }

@@ -194,6 +194,11 @@ fn refusals_of_job_files_are_in_their_writers_terms() {
         ),
         (
             "block = [4]",
+            "block = [4]\npage = 0",
+            &["`page`: 0 is too small"],
+        ),
+        (
+            "block = [4]",
             "block = [4]\nmarch = \"up\"",
             &["`march`", "expected planes or rows"],
         ),

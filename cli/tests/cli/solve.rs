@@ -84,7 +84,10 @@ fn x_has_the_shape_of_b() {
         let x = String::from_utf8_lossy(&bench.read("x.npy")).into_owned();
         assert!(x.contains(shape), "{x}");
     }
-    let line = "solve --matrix a.mtx --rhs b.npy --method cg --iterations 1";
+    let symmetric = "%%MatrixMarket matrix coordinate real symmetric";
+    bench.write("saddle.mtx", format!("{symmetric}\n2 2 2\n1 1 1\n2 2 -1\n"));
+    bench.write("both.npy", vector(&[1.0, 1.0]));
+    let line = "solve --matrix saddle.mtx --rhs both.npy --method cg";
     for (format, other) in [("gather", "diagonal"), ("diagonal", "gather")] {
         let packed = format!("packed as `{format}`");
         let compare = format!("compare with --format {other}");
@@ -203,9 +206,29 @@ fn advice_fits_the_end() {
         "huge.mtx",
         format!("{symmetric}\n2 2 2\n1 1 3e38\n2 2 2e38\n"),
     );
+    bench.write(
+        "tiny.mtx",
+        format!("{symmetric}\n2 2 2\n1 1 1e-50\n2 2 1e-50\n"),
+    );
+    // What single precision holds for its solution is more than the tolerance, and nowhere near after an iteration.
+    bench.write("long.mtx", chain(50, "2"));
+    bench.write("ones.npy", vector(&[1.0; 50]));
     bench.write("one.npy", vector(&[1.0, 0.0]));
     bench.write("both.npy", vector(&[1.0, 1.0]));
-    let cases: [(&str, &[&str], &[&str]); 5] = [
+    let cases: [(&str, &[&str], &[&str]); 7] = [
+        (
+            "long.mtx --rhs ones.npy --method cg --iterations 1",
+            &["allow more --iterations"],
+            &["a --tolerance of", "fault of cp2"],
+        ),
+        (
+            "tiny.mtx --rhs both.npy --method bicgstab",
+            &[
+                "2 of its numbers are too small for single precision",
+                "every number of the matrix is 0",
+            ],
+            &["order the rows"],
+        ),
         (
             "turn.mtx --rhs one.npy --method bicgstab",
             &["broke down", "order the rows"],

@@ -36,15 +36,18 @@ impl fmt::Display for GridPlan {
                 None => String::new(),
             },
         )?;
-        writeln!(
-            f,
-            "expected: {:.0} cycles{}",
-            self.expected,
-            match self.sweep.cycles {
-                Some(_) => "",
-                None => " with a kernel as fast as the DMA",
-            }
-        )?;
+        // Where another figure of the time stands beside it, the pages are shown alone.
+        if !f.alternate() {
+            writeln!(
+                f,
+                "expected: {:.0} cycles{}",
+                self.expected,
+                match self.sweep.cycles {
+                    Some(_) => "",
+                    None => " with a kernel as fast as the DMA",
+                }
+            )?;
+        }
         writeln!(
             f,
             "\nDMEM of each section, {} of {} B:",

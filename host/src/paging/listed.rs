@@ -231,55 +231,18 @@ mod tests {
         assert_eq!(early, [3, 4, 6, 7, 8]);
     }
 
-    /// A kernel waits for its next page in words of the page before. These are in place until the next page is there, also
-    /// where several pages in a row replace what is in use.
-    #[test]
-    fn words_in_which_the_kernel_waits_are_kept() {
+    /// The loads of pages that each have one early load, 10 times their number, and another, one more, in the order in which
+    /// they are given, and whether each posts an event.
+    fn given(pages: u64, replaces: fn(u64) -> bool) -> Vec<(u64, bool)> {
         let load = |number: u64| Descriptor::load(cp2_dma::Target::Broadcast, 16 * number, 0, 16);
         let page = |number: u64| ListedPage {
             early: vec![load(10 * number)],
             loads: vec![load(10 * number + 1)],
-            replaces: number > 0,
+            replaces: replaces(number),
             ..ListedPage::default()
         };
         let pass = ListedPass {
-            pages: (0..8).map(page).collect(),
-            buffers: 3,
-            address: 0,
-            steps: Arc::default(),
-            protection: None,
-        };
-        let kernel = PageKernel {
-            name: "test".to_owned(),
-            entry: 0,
-        };
-        let work = ListedWork {
-            pass: &pass,
-            names: ["load", "store"].map(Arc::from),
-        };
-        let commands = super::super::Commands::new(work, &kernel, Event(1), &[]);
-        let given: Vec<u64> = commands
-            .filter_map(|command| match command.action {
-                crate::HostAction::Dma(transfer) => Some(transfer.system / 16),
-                _ => None,
-            })
-            .collect();
-        let expected = [0, 1, 10, 11, 30, 20, 21, 40, 31, 50, 41, 60, 51, 70, 61, 71];
-        assert_eq!(given, expected);
-    }
-
-    /// What does not wait for what is in use is loaded when the buffer is free, and once.
-    #[test]
-    fn buffers_are_filled_while_pages_wait_for_their_turn() {
-        let load = |number: u64| Descriptor::load(cp2_dma::Target::Broadcast, 16 * number, 0, 16);
-        let page = |number: u64| ListedPage {
-            early: vec![load(10 * number)],
-            loads: vec![load(10 * number + 1)],
-            replaces: number == 3,
-            ..ListedPage::default()
-        };
-        let pass = ListedPass {
-            pages: (0..7).map(page).collect(),
+            pages: (0..pages).map(page).collect(),
             buffers: 3,
             address: 0,
             steps: Arc::default(),
@@ -300,11 +263,26 @@ mod tests {
             }
             _ => None,
         });
-        let given: Vec<(u64, bool)> = given.collect();
+        given.collect()
+    }
+
+    /// A kernel waits for its next page in words of the page before. These are in place until the next page is there, also
+    /// where several pages in a row replace what is in use.
+    #[test]
+    fn words_in_which_the_kernel_waits_are_kept() {
+        let given = given(8, |page| page > 0);
+        let given: Vec<u64> = given.into_iter().map(|(load, _)| load).collect();
+        let expected = [0, 1, 10, 11, 30, 20, 21, 40, 31, 50, 41, 60, 51, 70, 61, 71];
+        assert_eq!(given, expected);
+    }
+
+    /// What does not wait for what is in use is loaded when the buffer is free, and once.
+    #[test]
+    fn buffers_are_filled_while_pages_wait_for_their_turn() {
         let both = |page: u64| [(10 * page, false), (10 * page + 1, true)];
         let mut expected = [0, 1, 2].map(both).concat();
         expected.extend([(30, false), (40, false), (31, true), (41, true)]);
         expected.extend([5, 6].map(both).concat());
-        assert_eq!(given, expected);
+        assert_eq!(given(7, |page| page == 3), expected);
     }
 }

@@ -36,6 +36,7 @@ pub(super) use bluestein::least_issues_of;
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
 pub(super) use multi_pass::LongReal;
 pub use multi_pass::{LongBluestein, TwoPassFft};
+pub use radix::has_small_factors;
 pub use real_fft::{ComplexToReal, RealRun, RealToComplex};
 pub(super) use real_plans::RealFftPlan;
 pub use real_recipe::RealRecipe;

@@ -85,17 +85,13 @@ impl<'a> Passes<'a> {
                 continue;
             };
             shown.push(program);
-            // What it expects of its pages is an estimate: the price of the pass is in the table.
-            let nest = nest.to_string();
-            let lines = nest.trim_end().lines();
-            let lines: Vec<_> = lines
-                .filter(|line| !line.starts_with("expected: "))
-                .collect();
+            // The price of the pass is in the table.
+            let nest = format!("{nest:#}");
             text += &format!(
                 "\npages of pass {}, {}: {}\n",
                 number + 1,
                 planned.what(),
-                lines.join("\n")
+                nest.trim_end()
             );
         }
         text

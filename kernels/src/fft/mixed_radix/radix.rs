@@ -54,6 +54,12 @@ pub(super) fn least_issues(radices: &[usize]) -> u64 {
     all - saved.max().unwrap_or(0)
 }
 
+/// Whether passes of these radices make a transform of `n` numbers; other lengths are convolutions of at least twice the length.
+#[must_use]
+pub fn has_small_factors(n: usize) -> bool {
+    factors_of(n).is_some()
+}
+
 /// The radices whose product is `n`, in no order; 1 for 1.
 pub(super) fn factors_of(n: usize) -> Option<Vec<usize>> {
     if n <= 1 {
