@@ -1,5 +1,5 @@
 //! A field of decibels as a picture with axes, units and a colour scale, as
-//! PNG and as SVG. Both draw the same [`Layout`].
+//! PNG and as SVG. Both draw the same [`PictureLayout`].
 
 mod axis;
 mod colour;

@@ -1,7 +1,7 @@
 //! Arrays put into another layout on the machine: rows spread out or closed up, real numbers two by two
 //! or taken apart, spectra completed.
 //!
-//! What a word of the new array is, a function says ([`Word`]); the rest follows from it. Words are cut into
+//! What a word of the new array is, a function says ([`SourceOfWord`]); the rest follows from it. Words are cut into
 //! *blocks* of a page each ([`block`]); blocks that are made alike, but for where they lie, are a pass of one
 //! kernel ([`kernel`]), which moves lanes between quads: the DMA moves whole granules, and rows that
 //! are no multiple of 16 bytes begin inside one. Nothing is computed but signs. A pass moves every byte once

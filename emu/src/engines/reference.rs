@@ -1,6 +1,6 @@
 //! The reference engine: one word at a time, nothing clever.
 //!
-//! [`Cp2`] is the coprocessor as a component of the processor's event queue:
+//! [`Coprocessor`] is the coprocessor as a component of the processor's event queue:
 //! it advances to a given cycle and reports what stopped it.
 
 mod moved;
@@ -44,7 +44,7 @@ pub enum Status {
     Faulted,
 }
 
-/// Why [`Cp2::run`] returned.
+/// Why [`Coprocessor::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The next issue lies beyond the limit, or nothing runs, or it waits.

@@ -313,7 +313,7 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         self.write::<N>(0, d);
     }
 
-    /// [`ComputeUnit::zip`] for a function of two lanes at once.
+    /// [`Unit::zip`] for a function of two lanes at once.
     #[inline(always)]
     fn zip_two<const N: usize>(
         &mut self,
@@ -322,7 +322,7 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         self.merge::<N>(|alu, a, b| by_two(|i| f(alu, two(&a, i), two(&b, i))));
     }
 
-    /// [`ComputeUnit::zip3`] for a function of two lanes at once.
+    /// [`Unit::zip3`] for a function of two lanes at once.
     #[inline(always)]
     fn zip3_two<const N: usize>(
         &mut self,

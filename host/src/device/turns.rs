@@ -4,7 +4,7 @@
 //! Nothing is assumed about kernels. A pass that has been seen to repeat itself
 //! is cut into segments. For each but the first a thread guesses what the
 //! device will be like a few turns before its segment: as it is now, moved on by so
-//! many turns ([`Engine::moved`]). It goes on from there with the source's own commands,
+//! many turns ([`DeviceEngine::moved`]). It goes on from there with the source's own commands,
 //! which replace what was wrong about the guess, notes down the state with which it
 //! begins its segment, and runs that. Where the segment before ends in exactly
 //! the state that was noted, both are one run: two runs in equal states go on alike. Where it

@@ -55,7 +55,7 @@ pub(super) fn order(march: Option<March>) -> [usize; AXES] {
 ///
 /// A page is loaded while the kernel may still be at work on the one that is `degree - 1` pages before it: the ring has as many lines as there are
 /// positions from the begin of that page's window to the end of this one's, so what a load overwrites is in no window that is still needed.
-/// Where marches are apart ([`Sweep::marches_apart`]) nothing of the next one is loaded before this one is done, and the steps are those of one march.
+/// Where marches are apart ([`GridPass::marches_apart`]) nothing of the next one is loaded before this one is done, and the steps are those of one march.
 /// What a page loads may end in the first slots again: it is moved in two parts then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LineRing {

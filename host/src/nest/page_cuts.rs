@@ -25,7 +25,7 @@ pub(super) struct Cuts {
     /// The axis that is dealt to the sections.
     pub(super) deal: usize,
     pub(super) sections: u64,
-    /// Whether each section has a share of its own ([`Sweep::shares`]): a block a page then.
+    /// Whether each section has a share of its own ([`GridPass::shares`]): a block a page then.
     pub(super) shares: bool,
     pub(super) cuts: Vec<PageCut>,
 }

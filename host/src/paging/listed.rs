@@ -1,6 +1,6 @@
 //! A pass whose pages are listed, each with transfers of its own.
 //!
-//! Where pages have nothing in common, a [`Ring`](super::Ring) or a [`GridPlan`](crate::nest::Nest) has nothing to say of them: pages of a packed
+//! Where pages have nothing in common, a [`Ring`](super::Ring) or a [`GridPlan`](crate::nest::GridPlan) has nothing to say of them: pages of a packed
 //! matrix differ in size, in what they load and in what they store, and some of them bring words of the program that is running.
 
 use super::{CommandSink, Launch, PageSource};

@@ -23,7 +23,7 @@ pub struct ProblemKind {
     pub name: &'static str,
     /// What a size of it consists of.
     pub parameters: &'static [SizeParameter],
-    /// Sizes that take no time, those of several algorithms among them, see [`Size::of_row`].
+    /// Sizes that take no time, those of several algorithms among them, see [`Size::from_row`].
     small: &'static [&'static str],
     make: MakeProblem,
 }

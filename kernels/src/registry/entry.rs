@@ -14,9 +14,9 @@ pub struct Entry {
     /// See [`Kernel::sources`].
     pub(crate) sources: &'static [&'static str],
     pub(crate) parameters: &'static [SizeParameter],
-    /// The sizes of the tables, numbers and words, see [`Size::of_row`].
+    /// The sizes of the tables, numbers and words, see [`Size::from_row`].
     pub(crate) sizes: &'static [&'static str],
-    /// See [`Kernel::below`].
+    /// See [`Kernel::explain_low_efficiency`].
     pub(crate) below: Option<&'static str>,
     /// The problem of a size, given the kernel's name.
     pub(crate) problem: MakeProblem,

@@ -16,7 +16,7 @@ pub(super) struct StencilPages {
     /// Steps that the pass makes: one or two.
     pub(super) steps: usize,
     pub(super) buffering: Buffering,
-    /// See [`Sweep::marches_apart`].
+    /// See [`cp2_host::nest::GridPass::marches_apart`].
     pub(super) apart: bool,
     /// Bytes of what rows keep for the next.
     pub(super) kept: u64,

@@ -104,7 +104,7 @@ impl Scheduled {
         heights
     }
 
-    /// Cycles of so many rows, a multiple of those [together](Self::together).
+    /// Cycles of so many rows, a multiple of those [together](Self::rows_per_iteration).
     pub(super) fn cycles(&self, rows: usize) -> u64 {
         let iterations = rows / self.rows_per_iteration();
         let first = self

@@ -4,11 +4,11 @@
 //!
 //! An [`Avx`] exists only where [`Avx::find`] saw the host's AVX2: its field is
 //! private to this module, and here it is made in two places, in `find` and in
-//! `wide`, which nothing outside can name and which is reached only through a [`Run`] that
-//! was made from an [`Avx`]. A [`LaneOperation`] holds one. Whoever has one may therefore execute such instructions.
+//! `wide`, which nothing outside can name and which is reached only through a [`WordFunction`] that
+//! was made from an [`Avx`]. A [`Lanes`] holds one. Whoever has one may therefore execute such instructions.
 //!
-//! A [`Run`] is one of two functions, and its step knows which: both were made from the same
-//! `Option<Avx>`. All steps of a text are for the host that this is ([`Step::new`]), and so is
+//! A [`WordFunction`] is one of two functions, and its step knows which: both were made from the same
+//! `Option<Avx>`. All steps of a text are for the host that this is ([`WordCall::new`]), and so is
 //! the step that follows another. Nothing
 //! here reads or writes memory but through references, and no more than they
 //! refer to.
@@ -181,8 +181,8 @@ mod x86 {
     #[derive(Clone, Copy, Debug)]
     pub(in crate::engines::blocks) struct Avx(());
 
-    /// The same as [`super::Function`] for hosts with AVX2. It is handed the vectors of a
-    /// [`LaneOperation`] and hands them on: so they stay in registers, and a compiler sees no
+    /// The same as [`super::WordCallFn`] for hosts with AVX2. It is handed the vectors of a
+    /// [`Lanes`] and hands them on: so they stay in registers, and a compiler sees no
     /// need to clear the upper halves of these from word to word.
     pub(super) type WideWordCallFn = unsafe extern "sysv64" fn(
         WordCalls<'_>,

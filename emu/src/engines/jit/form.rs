@@ -15,7 +15,7 @@ pub(super) enum CodeForm {
     Avx2,
 }
 
-/// The register that [`Form::Avx2`] needs for itself: it has no masks.
+/// The register that [`CodeForm::Avx2`] needs for itself: it has no masks.
 pub(super) const SCRATCH: Register = Register::YMM15;
 
 impl CodeForm {

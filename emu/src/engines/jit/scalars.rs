@@ -151,7 +151,7 @@ fn walk(asm: &mut Asm, d: u8, [a, s, end, l]: [u8; 4]) {
     asm.land(inside);
 }
 
-/// [`Inst::Enter`].
+/// [`IrInstruction::Enter`].
 fn enter(
     asm: &mut Asm,
     [a, s, b, l]: [u8; 4],

@@ -3,7 +3,7 @@
 //! Accesses through one root at constant offsets share one check. A loop whose
 //! pointer only walks a circular buffer, by a step and in bounds that the loop
 //! leaves alone, stays where it is found: the buffer is judged once, before the
-//! first pass ([`Inst::Enter`]), and the walk needs neither checks nor a general
+//! first pass ([`IrInstruction::Enter`]), and the walk needs neither checks nor a general
 //! `modulo` any more.
 //!
 //! With `b <= a < b + l` and `s <= l`, `a + s` is below `b + 2 l`; where it is
@@ -38,7 +38,7 @@ pub(super) struct CircularWalk {
     pub length: Id,
 }
 
-/// Whether an [`Inst::Enter`] lets these scalars pass.
+/// Whether an [`IrInstruction::Enter`] lets these scalars pass.
 fn lets_pass(arena: &Arena, enter: &IrInstruction, scalars: &Shared) -> bool {
     let IrInstruction::Enter {
         values,

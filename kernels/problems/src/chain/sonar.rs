@@ -85,7 +85,7 @@ impl SonarProblem {
         &self.spec
     }
 
-    /// Power of white noise at each point of [`SonarSpec::by_frequency`] behind
+    /// Power of white noise at each point of [`SonarSpec::list_by_frequency`] behind
     /// filter and window in dB, at most [`STOPBAND`] below the highest: the
     /// transform of the products of their autocorrelations.
     fn noise_db(&self) -> Vec<f32> {
