@@ -60,6 +60,38 @@ fn links_lead_to_files() {
     );
 }
 
+/// All Rust files below a folder, from the root on.
+fn rust_files(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with('.') && !name.starts_with("target") {
+            rust_files(&path, found);
+        } else if name.ends_with(".rs") {
+            found.push(format!("/{}", path.strip_prefix(root()).unwrap().display()));
+        }
+    }
+}
+
+/// A Rust file that a document names, by its name or by the end of its path, is there. (`foo.rs` stands for any.)
+#[test]
+fn files_that_are_named_exist() {
+    let mut all = Vec::new();
+    rust_files(&root(), &mut all);
+    let mut checked = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let named = text.split('`').skip(1).step_by(2);
+        for name in named.filter(|name| name.ends_with(".rs") && !name.contains(' ')) {
+            let end = format!("/{name}");
+            let exists = name == "foo.rs" || all.iter().any(|path| path.ends_with(&end));
+            assert!(exists, "{}: there is no {name}", page.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "only {checked} names were found");
+}
+
 /// Rust files of a folder and of its folders, without tests.
 fn rooms(folder: &Path, deeper: bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
