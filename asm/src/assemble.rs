@@ -1,14 +1,13 @@
 //! The assembler: text to [`Program`](crate::Program).
 //!
-//! Lines are expanded and read in one pass that fixes every address, since each
-//! word takes one address; expressions that use later names are evaluated at
-//! the end. Every step is bounded ([`limits`]), every flaw has a place.
+//! Lines are expanded and read in one pass that fixes every address, since each word takes one address.
+//! Expressions that use later names are evaluated at the end. Every step is bounded ([`limits`]); every error
+//! carries its place in the source.
 //!
-//! Macros are text with arguments in it. A source is read first with values in the
-//! place of arguments that have one, which the expressions of a macro's body keep by
-//! the numbers that its parameters stand for; where that gives errors, or a value
-//! would stand where text may mean something else ([`arguments`]), it is read again
-//! as it is written.
+//! Macros are text with arguments. A first reading folds: an argument that has a value is replaced by that
+//! value, and expressions in a macro's body remember their values by the numbers that the parameters stand
+//! for. If the folded reading gives errors, or if a value would stand where the text may mean something else
+//! ([`arguments`]), the source is read again as written.
 
 mod arguments;
 mod call;
@@ -42,18 +41,19 @@ use crate::syntax::{self, Parser};
 use cp2_machine::Machine;
 use state::Assembler;
 
-/// What the caller of the assembler decides.
+/// Options that the caller passes to the assembler.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Constants defined before the source is read; an `.equ` of the same name
     /// is a default that gives way.
     pub defines: Vec<(String, Value)>,
-    /// The machine the program is for: it is checked against its limits, and
-    /// warnings tell of stalls.
+    /// Machine that the program is for. The program is checked against its limits, and warnings report
+    /// stalls.
     pub machine: Option<&'a Machine>,
-    /// Where `.include` finds files beside those that come with the assembler ([`shipped`]); without it,
-    /// only these. A file found here goes before a shipped one of the same name. [`IncludeFiles`] reads the
-    /// file system, and a closure from the name and the asking file to a [`Source`] is one as well.
+    /// Finder of the files that `.include` names, besides those shipped with the assembler ([`shipped`]);
+    /// without a finder, only shipped files are found. A file found here takes precedence over a shipped one
+    /// of the same name. [`IncludeFiles`] reads the file system; a closure from the name and the asking file
+    /// to a [`Source`] works as well.
     ///
     /// ```
     /// use cp2_asm::{Include, Options, Source, assemble};
@@ -78,12 +78,12 @@ pub struct Options<'a> {
 /// # Errors
 /// All errors of the source, in its order.
 pub fn assemble(source: &Source, options: &Options<'_>) -> Result<Assembly, Diagnostics> {
-    // Messages quote names and arguments as they are written.
+    // The second reading is not folded, so that messages quote names and arguments as they are written.
     attempt(source, options, true).or_else(|_| attempt(source, options, false))
 }
 
-/// Assembles a source. If it `folds`, values take the place of arguments and names: the same
-/// program in half of the time, or errors, which need not be those of the source.
+/// Assembles a source. With `folds`, values take the place of arguments and names: about twice as fast, and
+/// the result is either the same program or errors, which need not be those of the source.
 fn attempt(source: &Source, options: &Options<'_>, folds: bool) -> Result<Assembly, Diagnostics> {
     let mut assembler = Assembler::new(options);
     assembler.names.folds = folds;
@@ -91,11 +91,11 @@ fn attempt(source: &Source, options: &Options<'_>, folds: bool) -> Result<Assemb
     assembler.finish()
 }
 
-/// Assembles one instruction word that stands at word address `pc`, without
-/// labels and without a look at the program around it.
+/// Assembles one instruction word at word address `pc`, without labels and without checks against a
+/// surrounding program.
 ///
 /// # Errors
-/// What is wrong with it.
+/// All errors of the word.
 pub fn assemble_word(text: &str, pc: u16) -> Result<Word, Diagnostics> {
     let options = Options::default();
     let mut assembler = Assembler::new(&options);
@@ -112,7 +112,7 @@ pub fn assemble_word(text: &str, pc: u16) -> Result<Word, Diagnostics> {
 /// Reads a definition as given on a command line: `NAME=expression`, or `NAME` for 1.
 ///
 /// # Errors
-/// What is wrong with it.
+/// All errors of the definition.
 pub fn parse_define(text: &str) -> Result<(String, Value), Diagnostics> {
     let options = Options::default();
     let mut assembler = Assembler::new(&options);
@@ -123,14 +123,14 @@ pub fn parse_define(text: &str) -> Result<(String, Value), Diagnostics> {
             None
         }
     };
-    // Flaws of single characters have been reported already.
+    // Errors in single characters have been reported already.
     found
         .filter(|_| !assembler.sink.has_errors())
         .ok_or_else(|| assembler.sink.finish(&assembler.map).0)
 }
 
 impl Assembler<'_> {
-    /// The tokens of a text that is one line.
+    /// Returns the tokens of a text of one line.
     fn one_line(&mut self, name: &str, text: &str) -> Vec<syntax::Lexeme> {
         let file = self.map.add(&Source::new(name, text));
         let mut flaws = Vec::new();

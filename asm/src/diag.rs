@@ -1,4 +1,4 @@
-//! Diagnostics: what is wrong, where, how it came to be there, what to do.
+//! Diagnostics: problem, place, expansion that led to it, advice.
 
 mod near;
 mod problem;
@@ -18,7 +18,7 @@ use crate::source::Span;
 pub(crate) struct Flaw {
     pub(crate) problem: Problem,
     pub(crate) at: Span,
-    /// Other places that matter, and why.
+    /// Related places, each with the reason why it matters.
     pub(crate) related: Vec<(Span, String)>,
 }
 

@@ -19,10 +19,10 @@ pub use text::word_at;
 use crate::Program;
 use crate::isa::{DecodeError, Word};
 
-/// Disassembles a program; see [`Listing`] for what the text may show besides.
+/// Disassembles a program. [`Listing`] has options for addresses and source lines.
 ///
 /// # Errors
-/// The address of the first word that is no instruction, and what is wrong.
+/// The address of the first invalid word, and why it is invalid.
 pub fn disassemble(program: &Program) -> Result<Listing<'_>, (usize, DecodeError)> {
     let words: Vec<Word> = program.decode()?;
     Ok(Listing::new(program, words))

@@ -18,16 +18,16 @@ use crate::program::SymbolKind;
 use crate::source::Span;
 use std::rc::Rc;
 
-/// An expression whose scoped names are already values; what is left are
-/// global names, which may be defined later in the source.
+/// Expression whose scoped names are already values. Names that are left are global, and may be defined later
+/// in the source.
 #[derive(Clone, Debug)]
 pub(crate) enum Expr {
-    /// Most are values as soon as they are read.
+    /// Value of an expression that is known: most are known as soon as they are read.
     Value(Value),
     Open(Box<Open>),
 }
 
-/// An expression that has no value yet.
+/// Expression that has no value yet.
 #[derive(Clone, Debug)]
 pub(crate) enum Open {
     Symbol(Rc<str>, Span),
@@ -43,17 +43,18 @@ impl From<Open> for Expr {
     }
 }
 
-/// Where global names get their values.
+/// Values of global names, by key.
 pub(crate) trait Symbols {
-    /// The value of `key`, used at `at`.
+    /// Returns the value of `key`, used at `at`.
     fn value(&self, key: &str, at: Span) -> Result<Value, Fail>;
 
-    /// What the value of `key`, which has one, is an address of: of nothing where it is a plain number.
+    /// Returns the address space of `key`, which must have a value: [`SymbolKind::Absolute`] for a plain
+    /// number.
     fn kind(&self, key: &str) -> SymbolKind;
 }
 
 impl Expr {
-    /// The name, where it is nothing else, and its place.
+    /// Returns the name and its position, if the expression is a single name.
     pub(crate) fn symbol(&self) -> Option<(&Rc<str>, Span)> {
         match self {
             Self::Open(open) => match &**open {
@@ -64,7 +65,7 @@ impl Expr {
         }
     }
 
-    /// The value, given those of the names.
+    /// Evaluates the expression with the values of its names.
     pub(crate) fn eval(&self, symbols: &dyn Symbols) -> Result<Value, Fail> {
         match self {
             Self::Value(v) => Ok(*v),
@@ -80,7 +81,7 @@ impl Open {
             Self::Unary(op, a, at) => unary(*op, a.eval(symbols)?).map_err(|p| Fail::new(p, *at)),
             Self::Binary(op, a, b, at) => {
                 let a = a.eval(symbols)?;
-                // The short-circuit operators leave their right side alone.
+                // The short-circuit operators `&&` and `||` may leave their right side unevaluated.
                 if let Some(v) = op.decided(a) {
                     return Ok(v);
                 }

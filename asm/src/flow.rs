@@ -1,10 +1,9 @@
-//! What a program's words do with the program counter: basic blocks, the edges
-//! between them, the nest of hardware loops, and calls.
+//! Control flow of a program: basic blocks, edges, hardware loops, calls.
 //!
-//! Nothing here knows time or data. [`Flow::of`] follows every way that the words
-//! allow from the entries; what cannot be reached is in no block. A block ends at
-//! what changes the flow, at the last word of a hardware loop, at an event (so that
-//! what lies between events is whole blocks), and before what something leads to.
+//! Nothing here knows time or data. [`Flow::of`] follows every path that the words allow from the entries;
+//! unreachable words are in no block. A block ends at a word that changes the flow, at the last word of a
+//! hardware loop, at an event (so that the words between two events are whole blocks), and before the target
+//! of a branch.
 //!
 //! ```
 //! use cp2_asm::flow::{Flow, Trips};
@@ -30,15 +29,15 @@ use crate::structure::{Structure, StructureError, is_loop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Why there is no flow of a program.
+/// Reasons why a program has no control flow graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlowError {
-    /// A word is none.
+    /// A word is no instruction.
     #[error("word {pc:#06x}: {source}")]
     Word {
-        /// Its address.
+        /// Word address.
         pc: usize,
-        /// What is wrong with it.
+        /// Reason why the word is invalid.
         source: DecodeError,
     },
     /// Branches or hardware loops do not fit together.
@@ -47,55 +46,57 @@ pub enum FlowError {
     /// An entry lies behind the last word.
     #[error("the entry {entry:#06x} lies behind the last of {words} words")]
     Entry {
-        /// The entry.
+        /// Word address of the entry.
         entry: usize,
-        /// Words of the program.
+        /// Number of words of the program.
         words: usize,
     },
     /// Execution runs off the end of the program.
     #[error("behind word {pc:#06x} execution runs off the end of the program: end it with `stop`")]
     End {
-        /// The last word.
+        /// Word address of the last word.
         pc: usize,
     },
 }
 
-/// How execution comes from a block to another.
+/// Kind of an edge between two blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
-    /// The next word follows.
+    /// Execution continues with the next word.
     Next,
     /// A branch or jump is taken.
     Taken,
     /// The body of a hardware loop starts again.
     Back,
-    /// A hardware loop is skipped, for its count is zero.
+    /// A hardware loop is skipped, since its count is zero.
     Skip,
-    /// A function is called; the block behind follows when it returns.
+    /// A function is called; the edge leads to the word after the call, where execution continues on return.
     Call,
 }
 
-/// Words that are executed one behind the other, always all of them.
+/// Basic block: words that are executed in sequence, always all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its words.
+    /// Range of word addresses.
     pub words: Range<usize>,
-    /// Where execution goes from here: first word of another block, and how. None behind `stop`, nor behind `ret`, which leads to where its function was called.
+    /// Edges to the blocks that may follow: kind of edge, and first word of the block. Empty after `stop`,
+    /// and after `ret`, which continues behind the call.
     pub next: Vec<(Way, usize)>,
-    /// The loop that it is in, the innermost: an index into [`Flow::loops`].
+    /// Innermost loop around the block: an index into [`Flow::loops`].
     pub inside: Option<usize>,
 }
 
-/// How often a hardware loop runs.
+/// Number of iterations of a hardware loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trips {
-    /// So often.
+    /// A constant count.
     Constant(u32),
-    /// As often as a register says when the loop is set up.
+    /// The value of a register when the loop is set up.
     Register {
-        /// The register.
+        /// The register that holds the count.
         register: Scalar,
-        /// The words that may have written it last; none where it is as it was at launch.
+        /// Words that may have written the register last; `None` where it may still have its value from
+        /// launch.
         set_by: Vec<Option<usize>>,
     },
 }
@@ -103,30 +104,30 @@ pub enum Trips {
 /// A hardware loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The word that sets it up.
+    /// Word that sets the loop up.
     pub setup: usize,
     /// First word of the body.
     pub first: usize,
     /// Last word of the body.
     pub last: usize,
-    /// How often the body runs.
+    /// Number of iterations.
     pub trips: Trips,
-    /// The loop around it, in the same function: an index into [`Flow::loops`].
+    /// Innermost loop around it in the same function: an index into [`Flow::loops`].
     pub outer: Option<usize>,
-    /// Loops that are open with it, itself among them; those of callers do not count.
+    /// Number of open loops in the same function, this one included; loops of callers do not count.
     pub depth: usize,
 }
 
-/// A function: what calls lead to.
+/// A function: a sequence of words that calls lead to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its first word.
+    /// First word.
     pub entry: usize,
     /// Words that call it.
     pub callers: Vec<usize>,
 }
 
-/// The control flow of a program from its entries on.
+/// Control flow of a program from its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     words: usize,
@@ -135,12 +136,12 @@ pub struct Flow {
     loops: Vec<Loop>,
     functions: Vec<Function>,
     labels: BTreeMap<usize, Vec<String>>,
-    /// Mnemonics of words, for what is printed.
+    /// Mnemonics of the words that are shown in the printed text.
     said: BTreeMap<usize, &'static str>,
 }
 
 impl Flow {
-    /// The flow of words from `entries` on.
+    /// Builds the control flow of `words` from `entries`.
     ///
     /// # Errors
     /// The words do not fit together, or execution runs off their end.
@@ -183,7 +184,7 @@ impl Flow {
         Ok(flow)
     }
 
-    /// The flow of a program from its entry on; what is printed names its labels.
+    /// Builds the control flow of a program from its entry. The printed text shows its labels.
     ///
     /// # Errors
     /// See [`Flow::of`].
@@ -191,7 +192,7 @@ impl Flow {
         Self::of_entries(program, &[program.entry.into()])
     }
 
-    /// The same from several entries, those of the passes of a job for example.
+    /// Builds the control flow of a program from several entries, for example those of the passes of a job.
     ///
     /// # Errors
     /// See [`Flow::of`].
@@ -208,13 +209,13 @@ impl Flow {
         Ok(flow)
     }
 
-    /// The blocks that can be reached, in the order of their words.
+    /// Returns the reachable blocks in the order of their words.
     #[must_use]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The block that a word is in, if it can be reached: an index into [`Flow::blocks`].
+    /// Returns the block of the word at `pc`, if the word is reachable: an index into [`Flow::blocks`].
     #[must_use]
     pub fn block_of(&self, pc: usize) -> Option<usize> {
         let behind = self.blocks.partition_point(|block| block.words.start <= pc);
@@ -225,31 +226,31 @@ impl Flow {
             .map(|_| at)
     }
 
-    /// The hardware loops that can be reached, in the order of their words: outer ones before those inside.
+    /// Returns the reachable hardware loops in the order of their words: outer loops before inner ones.
     #[must_use]
     pub fn loops(&self) -> &[Loop] {
         &self.loops
     }
 
-    /// What is called, in the order of the words.
+    /// Returns the functions that are called, in the order of their words.
     #[must_use]
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }
 
-    /// Where execution begins.
+    /// Returns the words where execution begins.
     #[must_use]
     pub fn entries(&self) -> &[usize] {
         &self.entries
     }
 
-    /// Words of the program, those that are not reached among them.
+    /// Returns the number of words of the program, unreachable ones included.
     #[must_use]
     pub fn words(&self) -> usize {
         self.words
     }
 
-    /// The depth and the outer loop of each, and the loop of each block.
+    /// Computes the depth and the outer loop of each loop, and the innermost loop of each block.
     fn nest(&mut self) {
         let spans: Vec<_> = self.loops.iter().map(|l| (l.first, l.last)).collect();
         let innermost = |pc: usize, before: usize| {
@@ -268,7 +269,7 @@ impl Flow {
     }
 }
 
-/// Whether a block ends with the operation.
+/// True for operations that end a block.
 fn ends_block(inst: &Inst) -> bool {
     matches!(
         inst.op,
@@ -287,21 +288,22 @@ fn ends_block(inst: &Inst) -> bool {
     )
 }
 
-/// What is found on the ways from the entries.
+/// State of the traversal from the entries.
 struct Walk<'a> {
     words: &'a [Word],
-    /// Words that are reached, and where each leads.
+    /// Edges of each word that was reached.
     next: BTreeMap<usize, Vec<(Way, usize)>>,
     leaders: BTreeSet<usize>,
     loops: Vec<Loop>,
-    /// First word of the body by the last one.
+    /// First word of each loop body, by the body's last word.
     ends: BTreeMap<usize, usize>,
     calls: BTreeMap<usize, Vec<usize>>,
 }
 
 impl<'a> Walk<'a> {
     fn new(words: &'a [Word]) -> Self {
-        // Whether a loop is open at its last word is a matter of data: where one leads into a body from outside it is not.
+        // All loops of the program count, reached or not: a branch from outside into a body also comes to its
+        // last word. Whether the loop is active there depends on data.
         let bodies = words
             .iter()
             .enumerate()
@@ -317,7 +319,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Follows every way from a word on.
+    /// Follows every path from a word.
     fn reach(&mut self, entry: usize) -> Result<(), FlowError> {
         let mut open = vec![entry];
         while let Some(pc) = open.pop() {
@@ -334,7 +336,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Where a word leads.
+    /// Returns the edges of a word.
     fn leads(&mut self, pc: usize, inst: &Inst) -> Result<Vec<(Way, usize)>, FlowError> {
         let (behind, target) = (pc + 1, usize::from(inst.target));
         let mut next = Vec::new();

@@ -1,4 +1,4 @@
-//! The instruction set: one table, and what derives from it.
+//! The instruction set: one table, and everything that derives from it.
 //!
 //! A 64-bit word issues one arithmetic and one memory-or-control operation:
 //!
@@ -46,7 +46,7 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// The operation without operands.
+    /// Makes the operation with all operands zero.
     #[must_use]
     pub const fn new(op: Op) -> Self {
         Self {
@@ -58,20 +58,20 @@ impl Inst {
         }
     }
 
-    /// The table row.
+    /// Returns the table row.
     #[must_use]
     pub fn row(&self) -> &'static Row {
         self.op.row()
     }
 
-    /// Registers read, the address operand's included.
+    /// Returns the registers that are read, including those of the address operand.
     #[must_use]
     pub fn reads(&self) -> RegSet {
         self.regs(Role::reads)
     }
 
-    /// Registers written by the operation's unit, with the row's latency class.
-    /// The address update is apart: see [`Inst::address_write`].
+    /// Returns the registers written by the operation's unit, with the row's latency class. The address
+    /// update is separate: see [`Inst::address_write`].
     #[must_use]
     pub fn writes(&self) -> RegSet {
         let mut set = RegSet::EMPTY;
@@ -87,7 +87,7 @@ impl Inst {
         set
     }
 
-    /// The address register a post-update writes (class `scalar`).
+    /// Returns the address register that a post-update writes (class `scalar`).
     #[must_use]
     pub fn address_write(&self) -> RegSet {
         if self.has_address() && self.addr.mode.updates() {
@@ -97,7 +97,7 @@ impl Inst {
         }
     }
 
-    /// Whether the operation addresses DMEM.
+    /// True if the operation addresses DMEM.
     #[must_use]
     pub fn has_address(&self) -> bool {
         self.row()

@@ -1,64 +1,62 @@
 //! The issue rule: when a word may issue, and what it waits for.
 //!
-//! Pure: [`Scoreboard::earliest`] depends on the differences between the
-//! scoreboard's cycles and the candidate cycle only, so that a whole block's
-//! timing can be computed once per entry state (see [`Scoreboard::relative`]).
-//! The emulator's clock and the assembler's warnings both follow it.
+//! The rule is a pure function: [`Scoreboard::earliest`] depends only on the differences between the
+//! scoreboard's cycles and the candidate cycle, so that a block's timing can be computed once per entry state
+//! (see [`Scoreboard::relative`]). The emulator's clock and the assembler's warnings both follow it.
 
 use crate::isa::{Inst, Op, Reg, RegSet, Word};
 use cp2_machine::{Class, ClassMap, Cp2};
 use serde::{Deserialize, Serialize};
 
-/// Registers the scoreboard tracks: section registers, then shared scalars.
+/// Number of registers that the scoreboard tracks: section registers, then shared scalars.
 const REGISTERS: usize = 128;
 
-/// Producers in one word: the arithmetic result, the memory slot's result, the
-/// address update.
+/// Number of producers in one word: the arithmetic result, the memory slot's result, the address update.
 const WRITES: usize = 3;
 
-/// A word as the issue rule sees it: sets and prices, no semantics.
+/// Timing of a word: its register sets, latencies and intervals, without semantics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordTiming {
     reads: RegSet,
-    /// Registers written, with the class and latency of the producer.
+    /// Registers written, with the class and the latency in cycles of each producer.
     writes: [(RegSet, Class, u64); WRITES],
-    /// The unit of each slot, where it accepts an operation only every so many cycles.
+    /// Class and interval of each slot's unit, where the interval is longer than one cycle.
     intervals: [Option<(Class, u64)>; 2],
-    /// Whether the word uses the CP2 port of DMEM.
+    /// True if the word uses the CP2 port of DMEM.
     pub uses_dmem: bool,
 }
 
-/// How long a word waits, and for what.
+/// Duration and cause of a word's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Cycles, possibly zero.
+    /// Number of cycles, possibly zero.
     pub cycles: u64,
-    /// What lets go last; `None` when nothing is waited for.
+    /// Cause that is resolved last; `None` if the word does not wait.
     pub on: Option<WaitOn>,
 }
 
-/// What a word waits for.
+/// Cause of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitOn {
     /// The result of an earlier word.
     Operand {
-        /// The register it is written to.
+        /// Register that the result is written to.
         reg: Reg,
-        /// The unit that produces it.
+        /// Unit that produces the result.
         producer: Class,
     },
-    /// A unit that accepts an operation only every so many cycles.
+    /// A unit that is busy, since it accepts an operation only every few cycles.
     Unit(Class),
 }
 
-/// When each register's last result is ready, in absolute cycles.
+/// Cycles in which results become ready and units become free, absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scoreboard {
     ready: Vec<u64>,
     producer: Vec<Class>,
-    /// First cycle in which each unit takes an operation.
+    /// First cycle in which each unit accepts an operation.
     free: ClassMap<u64>,
-    /// No register is pending at or after this cycle.
+    /// First cycle in which no result is pending.
     settled: u64,
 }
 
@@ -74,7 +72,7 @@ impl Default for Scoreboard {
 }
 
 impl WordTiming {
-    /// Prices a word for a machine.
+    /// Computes the timing of a word on a machine.
     #[must_use]
     pub fn new(word: &Word, cp2: &Cp2) -> Self {
         let mut writes = [(RegSet::EMPTY, Class::Control, 0); WRITES];
@@ -104,13 +102,14 @@ impl WordTiming {
 }
 
 impl Scoreboard {
-    /// The first cycle at or after `now` in which the word may issue as far as
-    /// registers and units are concerned, and what it waits for.
+    /// Returns the first cycle at or after `now` in which registers and units let the word issue, and what it
+    /// waits for.
     #[must_use]
     pub fn earliest(&self, word: &WordTiming, now: u64) -> (u64, Wait) {
         let mut at = now;
         let mut operand: Option<(Reg, Class)> = None;
-        // The last to let go counts; of several at once the first class.
+        // The register that becomes ready last determines the wait; of several in one cycle, the one with the
+        // lowest producer class.
         let mut wait = |reg: Reg, cycle: u64| {
             let producer = self.producer[usize::from(reg.0)];
             let first = operand.is_some_and(|(_, other)| producer < other);
@@ -162,15 +161,14 @@ impl Scoreboard {
         }
     }
 
-    /// The first cycle in which every result has landed.
+    /// Returns the first cycle in which every result has landed.
     #[must_use]
     pub fn settled(&self) -> u64 {
         self.settled
     }
 
-    /// What is still pending at `now`, in cycles from `now`: the key under
-    /// which a block's timing may be remembered. Two scoreboards with equal
-    /// keys time every following word alike.
+    /// Returns what is still pending at `now`, in cycles from `now`: the key under which a block's timing may
+    /// be remembered. Two scoreboards with equal keys give equal timings for all words that follow.
     #[must_use]
     pub fn relative(&self, now: u64) -> Pending {
         let ready = self.ready.iter().zip(&self.producer).enumerate();
@@ -185,7 +183,7 @@ impl Scoreboard {
 }
 
 impl Scoreboard {
-    /// Becomes the scoreboard that [`Scoreboard::relative`] describes, seen from `now`.
+    /// Sets the scoreboard to the state `pending`, as seen from cycle `now`.
     pub fn resume(&mut self, pending: &Pending, now: u64) {
         self.ready.fill(0);
         self.producer.fill(Class::Control);
@@ -199,11 +197,11 @@ impl Scoreboard {
     }
 }
 
-/// A scoreboard seen from one cycle: only what lies ahead.
+/// State of a scoreboard relative to one cycle: pending results and busy units only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pending {
     /// Register, cycles until its result is ready, producing class.
     pub registers: Vec<(u8, u64, Class)>,
-    /// Cycles until each unit takes an operation.
+    /// Cycles until each unit accepts an operation.
     pub units: ClassMap<u64>,
 }

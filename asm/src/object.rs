@@ -52,14 +52,14 @@ const TEXT: &[u8] = b".text";
 const NOTE: &[u8] = b".note.cp2";
 
 impl Program {
-    /// The program as an ELF file. Equal programs give equal bytes.
+    /// Writes the program as an ELF file. Equal programs give equal bytes.
     ///
     /// Names are cut at a NUL character, which ELF cannot hold.
     #[must_use]
     pub fn to_elf(&self) -> Vec<u8> {
         let bytes = write::write(self);
         debug_assert!(bytes.is_ok(), "{bytes:?}");
-        // Only string tables beyond 4 GiB fail; an empty file is refused by every reader.
+        // Only string tables beyond 4 GiB fail. The result is then an empty file, which every reader refuses.
         bytes.unwrap_or_default()
     }
 

@@ -1,5 +1,6 @@
-//! An assembled program: what the assembler produces, an ELF file carries and
-//! a device loads.
+//! Assembled programs with data, symbols and line table.
+//!
+//! The assembler produces a program, an ELF file carries it, and a device loads it.
 
 use crate::isa::{DecodeError, Kind, Word};
 use cp2_machine::Extensions;
@@ -12,15 +13,15 @@ pub const ABI_VERSION: u32 = 3;
 pub struct Program {
     /// Program memory from word address 0.
     pub words: Vec<u64>,
-    /// Initial DMEM contents, the same in every section; disjoint, ascending.
+    /// Initial DMEM contents, identical in every section; disjoint, ascending.
     pub dmem: Vec<Segment>,
-    /// Symbols.
+    /// Labels and constants.
     pub symbols: Vec<Symbol>,
     /// Source files that [`Program::lines`] refers to.
     pub files: Vec<String>,
     /// Source position of each word; parallel to [`Program::words`].
     pub lines: Vec<Line>,
-    /// Word address where a launch begins unless told otherwise.
+    /// Word address where a launch begins by default.
     pub entry: u16,
     /// Extensions the machine must have.
     pub requires: Extensions,
@@ -35,7 +36,7 @@ pub struct Segment {
     pub bytes: Vec<u8>,
 }
 
-/// What a symbol's value means.
+/// Meaning of a symbol's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     /// Word address in program memory.
@@ -51,13 +52,13 @@ pub enum SymbolKind {
 pub struct Symbol {
     /// Name as written.
     pub name: String,
-    /// What the value means.
+    /// Meaning of the value.
     pub kind: SymbolKind,
     /// The value.
     pub value: i64,
 }
 
-/// Where a word came from.
+/// Source position of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// Index into [`Program::files`].
@@ -67,7 +68,7 @@ pub struct Line {
 }
 
 impl Program {
-    /// The value of a symbol.
+    /// Returns the value of the symbol called `name`.
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<i64> {
         self.symbols
@@ -76,7 +77,7 @@ impl Program {
             .map(|s| s.value)
     }
 
-    /// `file:line` of the word at `pc`, where known.
+    /// Returns `file:line` of the word at `pc`, if known.
     #[must_use]
     pub fn location(&self, pc: usize) -> Option<String> {
         let line = self.lines.get(pc).filter(|l| l.line > 0)?;
@@ -87,10 +88,10 @@ impl Program {
         ))
     }
 
-    /// All words decoded.
+    /// Decodes all words.
     ///
     /// # Errors
-    /// The address of the first invalid word, and what is wrong with it.
+    /// The address of the first invalid word, and why it is invalid.
     pub fn decode(&self) -> Result<Vec<Word>, (usize, DecodeError)> {
         self.words
             .iter()
@@ -99,12 +100,13 @@ impl Program {
             .collect()
     }
 
-    /// This program and another as one that holds both: the words of `other` behind its own, from the next multiple of
-    /// `align` on, and the data of each where it was. Labels of `other` move with its words; of symbols with the same name
-    /// those of this program stay. A launch begins where this program does.
+    /// Links this program and another into one that holds both. The words of `other` come after this
+    /// program's, from the next multiple of `align` on; the data of both keep their addresses. Labels of
+    /// `other` move with its words; of two symbols with one name, this program's stays. A launch begins where
+    /// this program does.
     ///
     /// # Errors
-    /// The data of the two overlap, or a word of `other` is none.
+    /// The data of the two overlap, or a word of `other` is invalid.
     pub fn linked(&self, other: &Self, align: usize) -> Result<Self, LinkError> {
         let mut all = self.clone();
         let origin = self.words.len().next_multiple_of(align.max(1));
@@ -147,35 +149,35 @@ impl Program {
     }
 }
 
-/// A word of a program that begins `origin` words later.
+/// Moves a word by `origin` words: adjusts its branch target.
 fn moved(bits: u64, origin: usize) -> Result<u64, DecodeError> {
     let mut word = Word::decode(bits)?;
     let mut operands = word.mem.row().form.operands().iter();
     if operands.any(|operand| matches!(operand.kind, Kind::Target)) {
-        // A program that is too long is refused by the machine that loads it.
+        // The target saturates: a program that is too long is refused by the machine that loads it.
         let target = usize::from(word.mem.target).saturating_add(origin);
         word.mem.target = u16::try_from(target).unwrap_or(u16::MAX);
     }
     Ok(word.encode())
 }
 
-/// Why two programs do not become one.
+/// Reasons why two programs cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// Their data overlap.
+    /// Data of the two programs overlap.
     #[error(
         "both programs have data at DMEM address {address:#x}: assemble one with its data elsewhere"
     )]
     Data {
-        /// Where.
+        /// First DMEM address that both have data at.
         address: u32,
     },
-    /// A word of the second is none.
+    /// A word of the second program is invalid.
     #[error("word {pc} of the second program: {source}")]
     Word {
-        /// Its address there.
+        /// Word address in the second program.
         pc: usize,
-        /// What is wrong with it.
+        /// Reason why the word is invalid.
         source: DecodeError,
     },
 }
@@ -191,7 +193,8 @@ mod tests {
             .program
     }
 
-    /// Branches of the second go to its own words, loops and data stay as they are, and what both call the same is the first's.
+    /// Branches of the second program go to its own words; loops and data stay as they are; a symbol that
+    /// both define has the first program's value.
     #[test]
     fn two_programs_become_one() {
         let first = program(".program\none: jmp both\nnop\nboth: stop\n.dmem 0\n.int 1, 2\n");

@@ -12,8 +12,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source of that name and text. A byte order mark before the text is
-    /// left out, as some editors put one.
+    /// Makes a source of that name and text. A byte order mark before the text, which some editors write, is
+    /// left out.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let mut text = text.into();
@@ -27,18 +27,18 @@ impl Source {
     }
 }
 
-/// A stretch of a source file, in bytes.
+/// Range of bytes of a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) file: u32,
-    /// Line of `start`, from 1.
+    /// Line of `start`, counted from 1.
     pub(crate) line: u32,
     pub(crate) start: u32,
     pub(crate) end: u32,
 }
 
 impl Span {
-    /// The start of the first file: where problems of the whole assembly are shown.
+    /// Start of the first file: the place of problems that concern the whole assembly.
     pub(crate) const START: Self = Self {
         file: 0,
         line: 1,
@@ -46,7 +46,8 @@ impl Span {
         end: 0,
     };
 
-    /// From the start of `self` to the end of `other`, where both are on one line.
+    /// Joins two spans from the start of `self` to the end of `other`, if both are on one line; otherwise
+    /// returns `self`.
     pub(crate) fn to(self, other: Self) -> Self {
         if self.file == other.file && self.line == other.line && other.end >= self.start {
             Self {
@@ -58,7 +59,7 @@ impl Span {
         }
     }
 
-    /// The empty span right behind.
+    /// Returns the empty span right after this one.
     pub(crate) fn after(self) -> Self {
         Self {
             start: self.end,
@@ -110,12 +111,12 @@ impl SourceMap {
 }
 
 impl File {
-    /// Line (from 1) that holds byte `at`.
+    /// Returns the line, counted from 1, that holds byte `at`.
     pub(crate) fn line(&self, at: u32) -> u32 {
         self.starts.partition_point(|&s| s <= at) as u32
     }
 
-    /// Line and column, both from 1; the column counts characters.
+    /// Returns line and column of byte `at`, both counted from 1; columns count characters.
     pub(crate) fn position(&self, at: u32) -> (u32, u32) {
         let line = self.line(at);
         let start = self.starts.get(line as usize - 1).copied().unwrap_or(0);
@@ -123,12 +124,12 @@ impl File {
         (line, before.chars().count() as u32 + 1)
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub(crate) fn lines(&self) -> usize {
         self.starts.len()
     }
 
-    /// Bytes of a line (from 0), its end included.
+    /// Returns the bytes of a line, counted from 0, with its line end.
     pub(crate) fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
         let start = *self.starts.get(line)? as usize;
         Some(
@@ -140,7 +141,7 @@ impl File {
         )
     }
 
-    /// The text of a line (from 1), without its end.
+    /// Returns the text of a line, counted from 1, without its line end.
     pub(crate) fn line_text(&self, line: u32) -> &str {
         let start = self
             .starts

@@ -1,23 +1,24 @@
-//! What holds for the words of a program together: targets lie inside, hardware
-//! loops end with a plain word, nest and do not share ends. The assembler and
-//! the loader ask here.
+//! Checks that the words of a program fit together.
+//!
+//! Branch targets lie inside the program; hardware loops end with a plain word, nest, and do not share their
+//! last words. The assembler and the loader both use these checks.
 
 use crate::isa::{Inst, Kind, Op, Word};
 
-/// How the words of a program do not fit together.
+/// Reasons why the words of a program do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StructureError {
-    /// A branch or loop leads beyond the program.
+    /// A branch or loop leads beyond the end of the program.
     #[error("word {pc:#06x} leads to word {target:#06x}, but the program has only {words}")]
     Target {
         /// Word address of the branch or loop.
         pc: usize,
-        /// Where it leads.
+        /// Word address of the target, or of the loop's last word.
         target: usize,
-        /// Words of the program.
+        /// Number of words of the program.
         words: usize,
     },
-    /// The last word of a loop changes the flow itself.
+    /// The last word of a loop changes the flow or waits for an event.
     #[error(
         "the loop at word {pc:#06x} ends at word {end:#06x} with `{mnemonic}`, which cannot end a loop"
     )]
@@ -26,7 +27,7 @@ pub enum StructureError {
         pc: usize,
         /// Word address of its last word.
         end: usize,
-        /// What stands there.
+        /// Mnemonic of the last word.
         mnemonic: &'static str,
     },
     /// Two loops end at one word.
@@ -48,13 +49,13 @@ pub enum StructureError {
         end: usize,
         /// Word address of the outer loop.
         outer: usize,
-        /// Word address of that one's last word.
+        /// Word address of the outer loop's last word.
         outer_end: usize,
     },
 }
 
 impl StructureError {
-    /// Word address of the branch or loop that is wrong.
+    /// Returns the word address of the branch or loop that is wrong.
     #[must_use]
     pub fn pc(&self) -> usize {
         match *self {
@@ -66,12 +67,12 @@ impl StructureError {
     }
 }
 
-/// Whether execution does not go on behind the operation.
+/// True if execution never continues with the next word.
 pub(crate) fn ends_flow(inst: &Inst) -> bool {
     matches!(inst.op, Op::Stop | Op::Ret | Op::Jmp)
 }
 
-/// Whether the operation may not be the last of a loop.
+/// True for operations that may not stand in the last word of a loop.
 fn no_last(inst: &Inst) -> bool {
     matches!(
         inst.op,
@@ -89,12 +90,12 @@ fn no_last(inst: &Inst) -> bool {
     )
 }
 
-/// Whether the operation begins a loop.
+/// True if the operation begins a hardware loop.
 pub(crate) fn is_loop(inst: &Inst) -> bool {
     matches!(inst.op, Op::LoopI | Op::LoopX)
 }
 
-/// Where the operation branches to.
+/// Returns the word address that the operation branches to.
 fn target(inst: &Inst) -> Option<usize> {
     let mut operands = inst.row().form.operands().iter();
     operands
@@ -102,19 +103,19 @@ fn target(inst: &Inst) -> Option<usize> {
         .then_some(usize::from(inst.target))
 }
 
-/// What is known of all words together.
+/// Loops of a program and violations of its structure.
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
     pub(crate) errors: Vec<StructureError>,
-    /// Every loop's word address and how many are open with it.
+    /// Word address of every loop, and how many loops are open there, itself included.
     pub(crate) depths: Vec<(usize, usize)>,
 }
 
 impl Structure {
-    /// Looks at all words in order; `None` stands for a word that is not known.
+    /// Checks all words in order; `None` stands for a word that is not known.
     pub(crate) fn of(all: &[Option<Word>]) -> Self {
         let mut found = Self::default();
-        // First and last word of the loops that are open, outermost first.
+        // First and last word of each open loop, outermost first.
         let mut open: Vec<(usize, usize)> = Vec::new();
         for (pc, word) in all.iter().enumerate() {
             open.retain(|&(_, end)| end >= pc);

@@ -1,4 +1,4 @@
-//! From characters to tokens, lines and blocks; operands and expressions.
+//! Reads source text: characters to tokens, lines, blocks, and expressions.
 
 mod block;
 mod expression;

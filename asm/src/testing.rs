@@ -1,5 +1,6 @@
-//! Strategies for property tests of this and other crates: valid operations
-//! and words, derived from the table (feature `testing`).
+//! Strategies for property tests: valid operations, words and programs.
+//!
+//! They are derived from the table, and other crates use them too (feature `testing`).
 
 use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, Slot, Word};
 use crate::structure::Structure;
@@ -9,12 +10,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-/// Any valid operation of a slot: every row equally often, all operand values.
+/// Returns a strategy for valid operations of a slot: every row equally often, all operand values.
 pub fn any_inst(slot: Slot) -> BoxedStrategy<Inst> {
     any_inst_on(slot, Extensions::all())
 }
 
-/// The same of the rows that a machine with these extensions has.
+/// Returns a strategy for operations of the rows that a machine with these extensions has.
 pub fn any_inst_on(slot: Slot, extensions: Extensions) -> BoxedStrategy<Inst> {
     let rows = Op::ALL
         .iter()
@@ -23,11 +24,11 @@ pub fn any_inst_on(slot: Slot, extensions: Extensions) -> BoxedStrategy<Inst> {
     Union::new(rows).boxed()
 }
 
-/// Any valid operands of a row.
+/// Returns a strategy for valid operands of a row.
 pub fn any_operands(op: Op) -> BoxedStrategy<Inst> {
     let mut inst = Just(Inst::new(op)).boxed();
     for (place, operand) in op.row().form.operands().iter().enumerate() {
-        // Register operands come first or skip over others: count them.
+        // Register operands may be preceded by other kinds: only registers are counted.
         let register = op.row().form.operands()[..place]
             .iter()
             .filter(|o| o.kind.is_register())
@@ -52,12 +53,13 @@ pub fn any_operands(op: Op) -> BoxedStrategy<Inst> {
     .boxed()
 }
 
-/// Any valid word.
+/// Returns a strategy for valid words.
 pub fn any_word() -> BoxedStrategy<Word> {
     any_word_on(Extensions::all())
 }
 
-/// The same of what a machine with these extensions has: a program of others ends at its first one.
+/// Returns a strategy for valid words of a machine with these extensions. Programs with other words end at
+/// the first of them.
 pub fn any_word_on(extensions: Extensions) -> BoxedStrategy<Word> {
     let [arith, mem] = [Slot::Arith, Slot::Mem].map(|slot| any_inst_on(slot, extensions));
     (arith, mem)
@@ -68,7 +70,7 @@ pub fn any_word_on(extensions: Extensions) -> BoxedStrategy<Word> {
         .boxed()
 }
 
-/// The value of one operand.
+/// Value of one operand.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Register(u8),
@@ -122,7 +124,7 @@ fn unsigned_max(field: Field) -> i32 {
     ((1u64 << field.bits) - 1) as i32
 }
 
-/// The range with its ends and their neighbours drawn often.
+/// Returns a strategy for a range that draws its ends and their neighbours often.
 fn corners(low: i32, high: i32) -> BoxedStrategy<i32> {
     let near = [
         low,
@@ -156,7 +158,7 @@ fn any_address(bytes: u32) -> impl Strategy<Value = Address> {
     })
 }
 
-/// The words as a program: targets inside it, and no loop that is none.
+/// Repairs random words to a valid program: targets inside it, and no loop with an invalid structure.
 fn sound(mut words: Vec<Word>) -> Vec<Word> {
     let count = words.len();
     for (pc, word) in words.iter_mut().enumerate() {
@@ -178,9 +180,9 @@ fn sound(mut words: Vec<Word>) -> Vec<Word> {
     }
 }
 
-/// A well-formed program of up to `words` words: data, symbols of every kind,
-/// lines in several files, entry and extensions that hold. Branch targets and
-/// loop ends are any the word can hold, not only those of the program.
+/// Returns a strategy for well-formed programs of up to `words` words: data, symbols of every kind, lines in
+/// several files, valid entry and extensions. Branch targets and loop ends are any that a word can hold, not
+/// only those inside the program.
 pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
     let files = proptest::collection::btree_set("[a-z/]{1,8}\\.s", 1..4).prop_map(Vec::from_iter);
     let word = (any_word(), 0u32..4, 0u32..100_000);
@@ -208,7 +210,7 @@ pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
                     .into_iter()
                     .map(|(name, kind, value)| any_symbol(name, kind, value, count))
                     .collect(),
-                // Without words there is no line table to hold the files.
+                // Without words there is no line table to hold the file names.
                 files: if count == 0 { Vec::new() } else { files },
                 lines,
                 entry: if count == 0 { 0 } else { entry % count as u16 },
@@ -219,7 +221,7 @@ pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
         })
 }
 
-/// Segments from gaps and contents.
+/// Places segments from pairs of a gap and contents.
 fn place(segments: Vec<(u32, Vec<[u8; 4]>)>) -> Vec<Segment> {
     let mut end = 0;
     let mut next = |(gap, lanes): (u32, Vec<[u8; 4]>)| {

@@ -1,5 +1,8 @@
-//! Makes the tables of `docs/npb.md`: `cargo run --release -p cp2 --example npb_tables [NAME]`, all of them or those with NAME in their names. Runs every
-//! class of every benchmark on both machines, which takes some minutes and 2 GB; nothing is written before the last run of a table is verified.
+//! Makes the tables of `docs/npb.md`.
+//!
+//! `cargo run --release -p cp2 --example npb_tables [NAME]` makes all tables, or those with NAME in their
+//! names. It runs every class of every benchmark on both machines, which takes some minutes and 2 GB. Nothing
+//! is written before the last run of a table is verified.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,7 +17,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Points of the finest level of MG's class W, sixteen at a time.
+/// Points of the finest level of MG's class W, in units of sixteen.
 const POINTS: f64 = (128 * 128 * 128 / 16) as f64;
 
 fn main() {
@@ -75,8 +78,9 @@ fn main() {
     }
 }
 
-/// The operators of runs on the machines, those whose names end so: how often, and on each machine cycles, cycles for so many things that an operator works
-/// through each time, if that is asked, and efficiency.
+/// Makes a table of the operators whose names end with `end`: number of occurrences and, for each machine,
+/// cycles, efficiency and, if `of` is given, the cycles per unit of work, of which an operator does `of` each
+/// time.
 fn operators(runs: &[Value], end: &str, of: Option<f64>) -> String {
     let mut text = "| operator | times |".to_owned();
     let mut rule = "|---|--:|".to_owned();
@@ -120,7 +124,7 @@ fn operators(runs: &[Value], end: &str, of: Option<f64>) -> String {
     text
 }
 
-/// The report of a run.
+/// Runs a command line on a machine and returns its JSON report.
 fn run(cp2: &Path, line: &str, machine: &str) -> Value {
     println!("cp2 npb {line} --machine {machine}");
     let mut command = Command::new(cp2);

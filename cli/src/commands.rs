@@ -74,7 +74,7 @@ pub(crate) enum CliCommand {
 }
 
 impl CliCommand {
-    /// Does what the command says.
+    /// Runs the command with its arguments.
     pub(crate) fn run(self, json: bool) -> Result<CommandOutcome, CommandFailure> {
         match self {
             Self::Asm(args) => asm::run(&args),
@@ -104,9 +104,9 @@ const OBJECT_LIMIT: u64 = 64 << 20;
 /// Largest source file accepted.
 const SOURCE_LIMIT: u64 = 16 << 20;
 
-/// Bytes that a byte of a text takes while it is read at most: lines of instructions do.
+/// Most bytes of memory per byte of a source text while it is read; lines of instructions take that much.
 const READ: u64 = 56;
-/// The same of an object: sections, symbols and lines of its source.
+/// Most bytes of memory per byte of an object file while it is read: sections, symbols and source lines.
 const OBJECT: u64 = 8;
 
 /// The `--machine` option.
@@ -118,12 +118,12 @@ pub(crate) struct MachineArg {
 }
 
 impl MachineArg {
-    /// The machine.
+    /// Loads the machine.
     pub(crate) fn load(&self) -> Result<Machine, CommandFailure> {
         Ok(Machine::load(&self.machine)?)
     }
 
-    /// Its file, which no output may replace.
+    /// Returns the machine's file, which no output may replace.
     pub(crate) fn file(&self) -> Option<&Path> {
         machine_file(&self.machine)
     }
@@ -138,7 +138,7 @@ pub(crate) struct MachinesArg {
 }
 
 impl MachinesArg {
-    /// The machines, at least one.
+    /// Loads the machines: at least one.
     pub(crate) fn load(&self) -> Result<Vec<Arc<Machine>>, CommandFailure> {
         if self.machines.is_empty() {
             let builtin = Machine::names().into_iter().filter_map(Machine::builtin);
@@ -148,18 +148,18 @@ impl MachinesArg {
         self.machines.iter().map(load).collect()
     }
 
-    /// Whether some were named.
+    /// True if the command line names a machine.
     pub(crate) fn are_named(&self) -> bool {
         !self.machines.is_empty()
     }
 
-    /// Their files, which no output may replace.
+    /// Iterates over the machines' files, which no output may replace.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.machines.iter().filter_map(|m| machine_file(m))
     }
 }
 
-/// The file of a machine that is not built in.
+/// Returns the file of a machine, unless it is built in.
 fn machine_file(machine: &str) -> Option<&Path> {
     (!Machine::names().contains(&machine)).then(|| Path::new(machine))
 }
@@ -169,8 +169,8 @@ fn read_text(path: &Path) -> Result<String, CommandFailure> {
     text(path, read_small(path, SOURCE_LIMIT)?)
 }
 
-/// The text of a source file that a line table names: a kernel of this tool, a
-/// file, or one that comes with the assembler.
+/// Returns the text of a source file that a line table names: a kernel of this tool, a file, or one shipped
+/// with the assembler.
 fn source_text(file: &str) -> Option<String> {
     cp2_kernels::fft::source(file)
         .map(str::to_owned)
@@ -178,7 +178,8 @@ fn source_text(file: &str) -> Option<String> {
         .or_else(|| cp2_asm::shipped(file).map(str::to_owned))
 }
 
-/// The text of a file that was read before. A pipe has no more to say, and would be waited for.
+/// Returns the text of a file that was read before. A pipe is left out, since it has no more data and reading
+/// it would wait.
 fn read_again(path: &Path) -> Option<String> {
     path.is_file().then(|| read_text(path).ok())?
 }
@@ -199,7 +200,7 @@ fn object(path: &Path, bytes: &[u8]) -> Result<Program, CommandFailure> {
     Program::from_elf(bytes).map_err(|e| CommandFailure::in_file(path, e))
 }
 
-/// The assembler's front end, shared by `asm` and `map`.
+/// Options of the assembler, shared by the commands that assemble.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AssemblerArgs {
     /// Define a constant, or override an `.equ` of the source [default: none]
@@ -211,15 +212,16 @@ pub(crate) struct AssemblerArgs {
 }
 
 impl AssemblerArgs {
-    /// Whether an option was given.
+    /// True if the command line has an option of the assembler.
     fn is_given(&self) -> bool {
         !self.define.is_empty() || !self.include.is_empty()
     }
 
-    /// A kernel from its source or, if the file begins as ELF does, from an
-    /// object; and how many warnings the assembler had, which `cp2 asm` prints.
+    /// Returns a kernel, assembled from its source or, if the file begins as ELF does, read from an object;
+    /// and the number of warnings of the assembler as text, since only `cp2 asm` prints the warnings
+    /// themselves.
     fn kernel(&self, path: &Path, machine: &Machine) -> Result<(Program, String), CommandFailure> {
-        // Read once: it may be a pipe.
+        // The file is read once, since it may be a pipe.
         let bytes = read_small(path, OBJECT_LIMIT)?;
         if !bytes.starts_with(b"\x7fELF") {
             let assembly = self.assemble_text(path, text(path, bytes)?, machine)?;

@@ -1,16 +1,18 @@
-//! Figures beside limits: rounded, but never to the other side of the limit, where they would contradict what is said of them.
+//! Rounds figures without moving them across a limit.
+//!
+//! A rounded figure on the other side of the limit would contradict the verdict beside it.
 
-/// A figure with at least so many digits behind the point of its mantissa.
+/// Formats a figure with an exponent and at least `least` digits after the decimal point.
 pub(crate) fn scientific(figure: f64, least: usize, limit: f64) -> String {
     beside(figure, least, limit, |digits| format!("{figure:.digits$e}"))
 }
 
-/// A figure with at least so many decimals.
+/// Formats a figure with at least `least` decimals.
 pub(crate) fn decimal(figure: f64, least: usize, limit: f64) -> String {
     beside(figure, least, limit, |digits| format!("{figure:.digits$}"))
 }
 
-/// As many digits as tell every number near 1 from every other.
+/// Number of digits that distinguishes all doubles near 1.
 const MOST: usize = 17;
 
 fn beside(figure: f64, least: usize, limit: f64, text: impl Fn(usize) -> String) -> String {
@@ -26,7 +28,7 @@ fn beside(figure: f64, least: usize, limit: f64, text: impl Fn(usize) -> String)
 mod tests {
     use super::*;
 
-    /// What is printed is on the side of the limit on which the figure is.
+    /// The printed figure is on the same side of the limit as the exact one.
     #[test]
     fn a_figure_stays_on_its_side_of_the_limit() {
         assert_eq!(scientific(2.0e-5, 1, 1e-5), "2.0e-5");

@@ -8,20 +8,22 @@ use std::sync::{Arc, LazyLock};
 
 static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
-/// Whether somebody has begun to print the one object or the text of this process.
+/// True once the JSON object or the text of this process is being printed.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the caller is the first to print: standard output gets one object.
+/// Returns true for the first caller: standard output gets one object only.
 pub(crate) fn first_to_print() -> bool {
     !PRINTED.swap(true, Ordering::SeqCst)
 }
 
-/// Whether an interrupt finds nothing that could end cleanly: it ends the process then, like a second one.
+/// True while the host works without a simulation, which could end cleanly: an interrupt then ends the
+/// process, as a second one does.
 static ALONE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
-/// Starts to listen; `abort` says that the process ends without its result.
+/// Starts to listen for interrupts; `abort` reports that the process ends without its result.
 ///
-/// Where no thread can be started that would say so, the process ends by the same rules with the same exit code, silently.
+/// If no thread can be started for that report, the process ends silently, by the same rules and with the
+/// same exit code.
 pub(crate) fn install(abort: impl Fn(&CommandFailure) + Send + 'static) {
     #[cfg(unix)]
     if listen(abort).is_ok() {
@@ -29,21 +31,22 @@ pub(crate) fn install(abort: impl Fn(&CommandFailure) + Send + 'static) {
     }
     #[cfg(not(unix))]
     drop(abort);
-    // In this order: the first interrupt is asked about before it is noted.
+    // The handler that ends the process is registered before the one that sets the flag, so that a first
+    // interrupt only sets the flag.
     for ends in [&*RAISED, &*ALONE] {
-        // Without a handler Ctrl-C ends the process, which is as good as it gets then.
+        // Without a handler Ctrl-C ends the process, which is acceptable.
         let _ = flag::register_conditional_shutdown(SIGINT, GUEST_FAULT.into(), ends.clone());
     }
     let _ = flag::register(SIGINT, RAISED.clone());
 }
 
-/// Has a thread wait for interrupts.
+/// Starts a thread that waits for interrupts.
 #[cfg(unix)]
 fn listen(abort: impl Fn(&CommandFailure) + Send + 'static) -> std::io::Result<()> {
     use std::io::Read as _;
     let (mut interrupts, raised) = std::os::unix::net::UnixStream::pair()?;
     let work = move || {
-        // One byte for each interrupt; no more come where the handler could not be registered.
+        // Each interrupt writes one byte. Without a registered handler the stream ends.
         while interrupts.read_exact(&mut [0]).is_ok() {
             let again = RAISED.swap(true, Ordering::SeqCst);
             if let Some(message) = ends(again, ALONE.load(Ordering::SeqCst)) {
@@ -57,7 +60,8 @@ fn listen(abort: impl Fn(&CommandFailure) + Send + 'static) -> std::io::Result<(
     Ok(())
 }
 
-/// What an interrupt says that ends the process: one that comes again, or while nothing runs that could be asked to end.
+/// Returns the message of an interrupt that ends the process: a second one, or one while the host works
+/// alone.
 fn ends(again: bool, alone: bool) -> Option<&'static str> {
     match (again, alone) {
         (_, true) => Some("interrupted while the result was judged; the run had finished"),
@@ -66,10 +70,11 @@ fn ends(again: bool, alone: bool) -> Option<&'static str> {
     }
 }
 
-/// Does work of the host alone, as the comparison of a result with double precision, which an interrupt ends at once.
+/// Runs work of the host alone, such as the comparison of a result with double precision, which an interrupt
+/// ends at once.
 pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
     ALONE.store(true, Ordering::SeqCst);
-    // One that came between the run and this is not lost.
+    // An interrupt between the run and this work is not lost.
     let done = check().map(|()| work());
     ALONE.store(false, Ordering::SeqCst);
     done
@@ -83,19 +88,19 @@ fn interrupted(message: &str) -> CommandFailure {
     }
 }
 
-/// Has a write beyond the user's limit for files (`ulimit -f`) fail as one to a full disk does, so that what was begun is
-/// removed. Without a handler the signal that comes first ends the process.
+/// Makes a write beyond the user's file size limit (`ulimit -f`) fail like a write to a full disk, so that
+/// incomplete files are removed. Without a handler, the signal that comes first would end the process.
 pub(crate) fn outlive_large_files() {
     #[cfg(unix)]
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// The flag that devices watch.
+/// Returns the flag that devices watch.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     RAISED.clone()
 }
 
-/// Ends a command between two steps if Ctrl-C was pressed.
+/// Fails if Ctrl-C was pressed: ends a command between two steps.
 pub(crate) fn check() -> Result<(), CommandFailure> {
     if RAISED.load(Ordering::SeqCst) {
         return Err(interrupted("interrupted"));

@@ -1,4 +1,4 @@
-//! Files: arrays and sound in, arrays and pictures out.
+//! Files: reads arrays and recordings, writes arrays and pictures.
 
 mod error;
 mod matrix;
@@ -21,7 +21,7 @@ pub(crate) use window::{FramedRecording, WindowArg};
 use std::fs::File;
 use std::path::Path;
 
-/// Opens a file for reading; a directory is an error of its own.
+/// Opens a file for reading; a directory is a distinct error.
 pub(crate) fn open(path: &Path) -> Result<File, FileError> {
     let file = File::open(path).map_err(|e| FileError::system(path, "open", e))?;
     let meta = file
@@ -35,15 +35,16 @@ pub(crate) fn open(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
-/// Bytes of a file that has so many; of a pipe or a device nobody knows.
+/// Returns the length in bytes of a regular file; that of a pipe or device is unknown.
 pub(crate) fn regular_length(file: &File) -> Option<u64> {
     let meta = file.metadata().ok().filter(std::fs::Metadata::is_file);
     meta.map(|meta| meta.len())
 }
 
-/// Whether an output may be called after an input: not after a pipe, nor after what a process has open, which lies among devices.
+/// True if an output may be named after an input. Pipes, and open files of a process, which lie among
+/// devices, are excluded.
 pub(crate) fn lends_its_name(path: &Path) -> bool {
-    // What is not there, or is a directory, is an error of its own.
+    // A missing file or a directory is reported elsewhere.
     let Ok(meta) = path.metadata() else {
         return true;
     };
@@ -52,7 +53,7 @@ pub(crate) fn lends_its_name(path: &Path) -> bool {
     meta.is_dir() || meta.is_file() && !folder.is_some_and(|folder| of_devices(&folder))
 }
 
-/// Reads at most `limit` bytes of a file that should be small: a source, an object, a machine.
+/// Reads a file of at most `limit` bytes: a source, an object, a machine.
 pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
@@ -70,12 +71,12 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> 
     Ok(bytes)
 }
 
-/// A path in a report; what is no Unicode in it shows as U+FFFD.
+/// Returns a path for a report; invalid Unicode shows as U+FFFD.
 pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The lower-case ending of a file name, without the dot.
+/// Returns the ending of a file name in lower case, without the dot.
 pub(crate) fn extension(path: &Path) -> String {
     path.extension()
         .map(|e| e.to_string_lossy().to_lowercase())

@@ -25,7 +25,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use terminal::visible;
 
-/// What every invocation may say.
+/// Arguments of the program, with options of every command.
 #[derive(Debug, Parser)]
 #[command(
     name = "cp2",
@@ -45,7 +45,7 @@ struct Cli {
     json: bool,
 }
 
-/// Runs the command that the arguments of this process name, and prints what comes of it.
+/// Runs the command that the arguments of this process name, and prints its result.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut command = numeric(Cli::command());
@@ -70,7 +70,8 @@ pub fn main() -> ExitCode {
     }))
 }
 
-/// A command whose options take -1 for a number, not for another option: what it may be is the option's to say.
+/// Changes all options to take -1 as a number and not as another option; each option itself decides which
+/// numbers it accepts.
 fn numeric(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| match arg.get_action().takes_values() {
@@ -80,11 +81,11 @@ fn numeric(command: clap::Command) -> clap::Command {
         .mut_subcommands(numeric)
 }
 
-/// Help and version, or arguments that cannot be understood.
+/// Prints help and version, or the error about arguments that cannot be parsed.
 fn usage(e: &clap::Error) -> ExitCode {
     let asked_for = !e.use_stderr();
     if asked_for || !std::env::args_os().any(|arg| arg == "--json") {
-        // With colours, unless the arguments have something that a terminal obeys.
+        // Clap prints in colour, unless the arguments contain control characters.
         let message = e.render().to_string();
         let printed = match visible(&message) {
             Cow::Borrowed(_) => e.print(),
@@ -107,7 +108,7 @@ fn unwritable(e: &std::io::Error) -> String {
     format!("cannot write to standard output: {e}")
 }
 
-/// Prints the result; notes (checker findings, warnings) go to stderr.
+/// Prints the result; notes (checker findings, warnings) go to standard error.
 fn finish(outcome: &CommandOutcome, json: bool) -> Result<(), CommandFailure> {
     if !outcome.notes.is_empty() {
         say(outcome.notes.trim_end());
@@ -119,7 +120,7 @@ fn finish(outcome: &CommandOutcome, json: bool) -> Result<(), CommandFailure> {
     }
 }
 
-/// Prints a failure where people look, and with `--json` where programs look.
+/// Prints a failure to standard error and, with `--json`, as an object to standard output.
 fn complain(failure: &CommandFailure, json: bool) {
     let message = failure.message.trim_end();
     let prefix = if message.starts_with("error") || message.starts_with("warning") {
@@ -133,12 +134,12 @@ fn complain(failure: &CommandFailure, json: bool) {
     }
 }
 
-/// Says something on standard error: at once, or when a command has ended.
+/// Prints a text to standard error.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }
 
-/// Writes to standard output what is the only thing there; a reader that has gone away is a quiet end.
+/// Prints the only text of standard output. A reader that has closed its end is no error.
 fn print(text: &str) -> Result<(), CommandFailure> {
     if !interrupt::first_to_print() {
         return Ok(());
@@ -164,14 +165,14 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// What only plans refuses every option of a simulation, of whichever command.
+    /// A command that only plans refuses every option of a simulation.
     #[test]
     fn a_plan_takes_no_option_of_a_run() {
         let mut found = 0;
         let tree = Cli::command();
         for command in tree.get_subcommands() {
             let mut plans = command.get_arguments().filter(|arg| arg.get_id() == "plan");
-            // `map` prints its plan and runs.
+            // `map` prints its plan and runs as well.
             let only = |arg: &&clap::Arg| {
                 arg.get_help()
                     .is_some_and(|help| help.to_string().contains("nothing"))

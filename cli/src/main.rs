@@ -1,5 +1,7 @@
-//! The `cp2` program. All of it is the library beside it, which compiles while the crates that it
-//! calls are still optimised; a program would wait for them.
+//! The `cp2` program.
+//!
+//! All of it is in the library crate, which compiles while the crates that it calls are still being
+//! optimised; a program would wait for them.
 
 use std::process::ExitCode;
 

@@ -1,17 +1,18 @@
-//! Memory of this computer, asked for before it is needed.
+//! Checks that this computer has the memory that a command will need.
 //!
-//! What a command allocates while it works cannot be refused piece by piece. So it says before it begins how much all of that
-//! is together, by sizes that it knows then; more than it will be, so that what follows finds room.
+//! Allocations during the work cannot be refused one by one. Before it begins, a command therefore requests
+//! an upper estimate of all its memory, from the sizes that are known by then.
 
 use crate::outcome::CommandFailure;
 use cp2_kernels::fft::has_small_factors;
 use cp2_kernels::sparse::{PackedFormat, PackedMatrix};
 use thiserror::Error;
 
-/// What a command takes besides, whatever its input: plans, translated words, reports, stacks of threads.
+/// Bytes that a command takes in addition, whatever its input: plans, translated words, reports, stacks of
+/// threads.
 const BESIDE: u64 = 40 << 20;
 
-/// This computer has not so much.
+/// Error for memory that this computer does not have.
 #[derive(Debug, Error)]
 #[error(
     "this computer has not the memory for {what}: about {} MB were asked for; use a smaller problem, \
@@ -19,9 +20,9 @@ const BESIDE: u64 = 40 << 20;
     bytes.div_ceil(1_000_000)
 )]
 pub(crate) struct NoMemory {
-    /// What it was for.
+    /// Purpose of the memory.
     what: String,
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     bytes: u64,
 }
 
@@ -31,15 +32,16 @@ impl From<NoMemory> for CommandFailure {
     }
 }
 
-/// Asks for `bytes` bytes for `what` and for what a command takes besides, and gives them back: for what comes now.
+/// Requests `bytes` bytes for `what`, and those that every command takes in addition, and frees them again
+/// for the work that follows.
 ///
 /// # Errors
-/// This computer has not so much.
+/// This computer does not have that much memory.
 pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory> {
     let bytes = bytes.saturating_add(BESIDE);
     let mut room = Vec::<u8>::new();
     let taken = room.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
-    // A compiler may leave out what nobody looks at.
+    // A compiler may remove an allocation that is not used.
     std::hint::black_box(&mut room);
     taken.map_err(|_| NoMemory {
         what: what.into(),
@@ -47,12 +49,12 @@ pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory>
     })
 }
 
-/// Bytes for transforms of so many numbers, the lengths of whose axes are these, and of so many numbers together.
+/// Returns the bytes for transforms with axes of these lengths and `numbers` numbers in all.
 pub(crate) fn of_transforms(axes: &[usize], numbers: usize) -> u64 {
     let length = axes
         .iter()
         .fold(1u64, |n, &axis| n.saturating_mul(axis as u64));
-    // A length with a large prime factor is a convolution of at least twice that length.
+    // A length with a large prime factor is computed as a convolution of at least twice that length.
     let each = match axes.iter().all(|&axis| has_small_factors(axis)) {
         true => TRANSFORMED,
         false => PADDED,
@@ -61,24 +63,24 @@ pub(crate) fn of_transforms(axes: &[usize], numbers: usize) -> u64 {
     length.saturating_mul(each).saturating_add(data)
 }
 
-/// Bytes of a number of a transform's length, plain and as a convolution, and of a number of all transforms, as they were measured
-/// and a little more.
+/// Bytes per number of a transform's length, directly and as a convolution, and bytes per number of all
+/// transforms: measured, with a margin.
 const TRANSFORMED: u64 = 100;
 const PADDED: u64 = 340;
 const TRANSFORM_DATA: u64 = 30;
 
-/// Bytes for filters: of samples and outputs together, which have so many bytes each.
+/// Returns the bytes for filters with these numbers of samples and outputs of `element` bytes each.
 pub(crate) fn of_filter(samples: u64, outputs: u64, element: u64) -> u64 {
     samples
         .saturating_add(outputs)
         .saturating_mul(element.saturating_mul(FILTERED))
 }
 
-/// Bytes for a byte of a sample or of an output, as they were measured and a little more.
+/// Bytes per byte of a sample or output: measured, with a margin.
 const FILTERED: u64 = 3;
 
-/// Bytes for planning products with a matrix of so many entries and rows plus columns, and for so many vectors in single and
-/// double precision: formats are tried one after the other.
+/// Returns the bytes for planning products with a matrix of `entries` entries and `sides` rows plus columns,
+/// and for `vectors` vectors in single and double precision. Formats are tried one after the other.
 pub(crate) fn matrix_bytes(entries: usize, sides: usize, vectors: usize) -> u64 {
     let [entries, sides, vectors] = [entries, sides, vectors].map(|n| n as u64);
     let numbers = sides.saturating_mul(vectors);
@@ -89,12 +91,13 @@ pub(crate) fn matrix_bytes(entries: usize, sides: usize, vectors: usize) -> u64 
         })
 }
 
-/// Bytes of an entry, of a row or column, and of a number of a vector, as they were measured and a little more.
+/// Bytes per entry, per row or column, and per number of a vector: measured, with a margin.
 const ENTRY: u64 = 48;
 const SIDE: u64 = 60;
 const NUMBER: u64 = 40;
 
-/// Bytes for products with packed matrices: they are in system memory, and the engine translates what of them is code.
+/// Returns the bytes for products with packed matrices: the matrices lie in system memory, and the engine
+/// translates those that are code.
 pub(crate) fn products_bytes<'a>(products: impl IntoIterator<Item = &'a PackedMatrix>) -> u64 {
     let bytes = products.into_iter().map(|product| {
         let times = match product.format() {
@@ -106,8 +109,8 @@ pub(crate) fn products_bytes<'a>(products: impl IntoIterator<Item = &'a PackedMa
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Bytes for iterations with a product and vectors of so many rows plus columns. Each of `passes` products has commands of its own; those
-/// that are turns of a loop have none.
+/// Returns the bytes for iterations with a product and `vectors` vectors of `sides` rows plus columns. Each
+/// of `passes` products has its own commands; products in turns of a loop have none.
 pub(crate) fn iterations_bytes(
     product: &PackedMatrix,
     passes: usize,
@@ -119,10 +122,12 @@ pub(crate) fn iterations_bytes(
         .saturating_add(matrix_bytes(0, sides, vectors))
 }
 
-/// Bytes of a packed matrix for a byte of the commands of its pass, at least: 0.1 to 0.16 of them were measured.
+/// Bytes of a packed matrix per byte of its pass's commands, a low estimate: commands of 0.1 to 0.16 of the
+/// matrix were measured.
 const COMMANDS: u64 = 4;
 
-/// How many times the bytes of a packed matrix an engine takes for it at most: a word of 8 bytes becomes some 500.
+/// Most bytes of an engine's translation per byte of a packed matrix: a word of 8 bytes becomes about 500
+/// bytes.
 const TRANSLATED: u64 = 45;
 const PACKED: u64 = 3;
 

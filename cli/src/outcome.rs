@@ -1,46 +1,46 @@
-//! How a command ends.
+//! Outcomes and failures of commands, with their exit codes.
 
 use crate::digits::decimal;
 use crate::io::FileError;
 use cp2_kernels::Verdict;
 use serde_json::{Value, json};
 
-/// A verification or a checker failed.
+/// Exit code: a verification or a checker failed.
 pub(crate) const UNVERIFIED: u8 = 1;
-/// The input is not usable.
+/// Exit code: the input is not usable.
 pub(crate) const BAD_INPUT: u8 = 2;
-/// The guest faulted, deadlocked, or was stopped before its end.
+/// Exit code: the guest faulted, deadlocked, or was stopped before its end.
 pub(crate) const GUEST_FAULT: u8 = 3;
 
-/// What is said of a run that wrote over what its result is judged by.
+/// Message about a run that changed the input that its result is judged by.
 const CHANGED: &str = "error: the run changed its input in system memory, so that nothing is left to judge the result by; this is a fault of cp2\n";
 
-/// What is said of a result that is wrong.
+/// Phrases of the message about a wrong result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrongResult<'a> {
-    /// What has the error.
+    /// Name of the result with the error.
     pub(crate) whose: &'static str,
-    /// What it may be.
+    /// Name of the tolerance.
     pub(crate) tolerance: &'static str,
-    /// What the user may have done for it to be so large.
+    /// Possible cause of the error on the user's side.
     pub(crate) cause: &'a str,
 }
 
-/// A command that did its work. Its figures may still say that something failed.
+/// Result of a command that did its work. The figures may still report a failure.
 #[derive(Debug, Default)]
 pub(crate) struct CommandOutcome {
-    /// For people.
+    /// Report as text.
     pub(crate) text: String,
-    /// For programs: one object.
+    /// Report as one JSON object.
     pub(crate) json: Value,
-    /// For standard error: warnings, checker findings, state dumps.
+    /// Text for standard error: warnings, checker findings, state dumps.
     pub(crate) notes: String,
     /// Exit code.
     pub(crate) exit: u8,
 }
 
 impl CommandOutcome {
-    /// Says that the run changed its input, if it has not `kept` it.
+    /// Reports that the run changed its input, unless it has `kept` it.
     pub(crate) fn inputs(&mut self, kept: bool) {
         if !kept {
             self.exit = self.exit.max(UNVERIFIED);
@@ -48,7 +48,7 @@ impl CommandOutcome {
         }
     }
 
-    /// The same, and that the result is wrong, if that is the verdict.
+    /// Reports a changed input, and a wrong result if the verdict says so.
     pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: WrongResult<'_>) {
         self.inputs(kept);
         if let Some(v) = verdict.filter(|v| !v.is_within_tolerance()) {
@@ -65,26 +65,26 @@ impl CommandOutcome {
         }
     }
 
-    /// Says that nobody has compared the result with what it should be.
+    /// Reports that the result was not compared with anything.
     pub(crate) fn not_judged(&mut self) {
         self.text += "result  not judged\n";
         self.json["judged"] = json!(false);
     }
 }
 
-/// A command that could not.
+/// Failure of a command that could not do its work.
 #[derive(Debug)]
 pub(crate) struct CommandFailure {
     /// Exit code.
     pub(crate) exit: u8,
-    /// Where, what was expected, what to do.
+    /// Message: place, what was expected, what to do.
     pub(crate) message: String,
-    /// The same in parts, where there are parts.
+    /// The message divided into JSON fields, if it has parts.
     pub(crate) details: Option<Value>,
 }
 
 impl CommandFailure {
-    /// Bad input.
+    /// Makes a failure about bad input.
     pub(crate) fn input(message: impl std::fmt::Display) -> Self {
         Self {
             exit: BAD_INPUT,
@@ -93,12 +93,12 @@ impl CommandFailure {
         }
     }
 
-    /// Bad input in a file whose own error does not name it.
+    /// Makes a failure about bad input in a file, for an error that does not name the file.
     pub(crate) fn in_file(path: &std::path::Path, message: impl std::fmt::Display) -> Self {
         Self::input(format!("{}: {message}", path.display()))
     }
 
-    /// What `--json` prints.
+    /// Returns the object that `--json` prints.
     pub(crate) fn json(&self) -> Value {
         let mut object = json!({
             "schema": "cp2-error/1",

@@ -1,22 +1,22 @@
-//! What it costs to pack a matrix: every command that packs one says the same of it.
+//! The cost of packing a matrix, reported alike by all commands.
 
 use crate::table::seconds;
 use cp2_kernels::sparse::Packing;
 use cp2_machine::Machine;
 use serde_json::{Value, json};
 
-/// The packing of a matrix.
+/// Cost of packing a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PackingCost {
-    /// Seconds: of this computer, and of the control CPU.
+    /// Seconds of host time, and seconds on the simulated control CPU.
     host: f64,
     simulated: f64,
-    /// Products after which it pays, if it does.
+    /// Number of products after which packing pays off, if it ever does.
     pays_after: Option<u64>,
 }
 
 impl PackingCost {
-    /// One that took so many seconds of this computer, where a product takes so many cycles.
+    /// Computes the cost from a packing that took `host` seconds, where a product takes `product` cycles.
     pub(crate) fn new(packing: Packing, host: f64, product: f64, machine: &Machine) -> Self {
         Self {
             host,
@@ -25,7 +25,7 @@ impl PackingCost {
         }
     }
 
-    /// The figures in words.
+    /// Returns the figures as text.
     pub(crate) fn text(&self) -> String {
         let pays = match self.pays_after {
             Some(1) => "pays after 1 product".to_owned(),
@@ -39,7 +39,7 @@ impl PackingCost {
         )
     }
 
-    /// The figures for programs.
+    /// Returns the figures as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({
             "pack_seconds": self.host,

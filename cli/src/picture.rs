@@ -1,5 +1,6 @@
-//! A field of decibels as a picture with axes, units and a colour scale, as
-//! PNG and as SVG. Both draw the same [`PictureLayout`].
+//! Heat maps of decibels with axes, units and a colour scale.
+//!
+//! PNG and SVG pictures both draw the same [`PictureLayout`].
 
 mod axis;
 mod colour;
@@ -35,24 +36,24 @@ pub(crate) struct HeatMap {
     pub(crate) unit: String,
     /// Values below the largest by more than this take the darkest colour.
     pub(crate) range: f32,
-    /// What was found, as values of both axes: encircled, numbered from 1.
+    /// Findings as values of both axes: encircled, numbered from 1.
     pub(crate) marks: Vec<[f64; 2]>,
 }
 
-/// Most marks on a picture: as many as the report lists.
+/// Most marks on a picture, as many as a report lists.
 const MARKS: usize = 20;
 /// Radius of a mark in pixels.
 const MARK_RADIUS: usize = 8;
 
-/// Largest number of cells along one side of a picture; more are merged, the largest value winning.
+/// Most cells along one side of a picture; if there are more, cells are merged to their largest value.
 const CELLS: usize = 1024;
-/// Smallest side of the coloured area in pixels; smaller fields get larger cells.
+/// Smallest side of the coloured area in pixels; small fields get larger cells.
 const MIN_SIDE: usize = 320;
 
 impl HeatMap {
-    /// `columns` x `rows` decibels, `value(column, row)` each, column after column; of those that
-    /// share a cell of the picture the largest shows. Values more than `range`
-    /// below the largest take the darkest colour.
+    /// Makes a map of `columns` x `rows` decibels from `value(column, row)`, called column by column. Values
+    /// that share a cell of the picture are merged to the largest. Values more than `range` below the largest
+    /// take the darkest colour.
     pub(crate) fn new(
         title: String,
         [columns, rows]: [usize; 2],
@@ -83,7 +84,7 @@ impl HeatMap {
         }
     }
 
-    /// The same with marks.
+    /// Adds marks to the picture.
     pub(crate) fn marked(self, marks: impl IntoIterator<Item = [f64; 2]>) -> Self {
         Self {
             marks: marks.into_iter().take(MARKS).collect(),
@@ -91,7 +92,8 @@ impl HeatMap {
         }
     }
 
-    /// So many spectra, of which so many bins are shown upwards, time running to the right; `spectrum` gives one after the other.
+    /// Makes a map of `columns` spectra over time, with `bins` bins upwards; `spectrum` returns one spectrum
+    /// at a time, in order.
     pub(crate) fn spectra(
         mut spectrum: impl FnMut(usize) -> Vec<Complex32>,
         [columns, bins]: [usize; 2],
@@ -105,14 +107,14 @@ impl HeatMap {
                 shown = (column, spectrum(column));
             }
             let z: Complex32 = shown.1.get(bin).copied().unwrap_or_default();
-            // Through f64: a square of a large f32 would overflow.
+            // The square is computed in f64: in f32 that of a large number would overflow.
             let power = num_complex::Complex64::new(z.re.into(), z.im.into()).norm_sqr();
             (10.0 * libm::log10(power)) as f32
         };
         Self::new(title, [columns, bins], value, x, y, 80.0)
     }
 
-    /// Smallest and largest value of the colour scale.
+    /// Returns the smallest and the largest value of the colour scale.
     fn scale(&self) -> (f32, f32) {
         let top = self
             .values
@@ -130,7 +132,7 @@ impl HeatMap {
         (low.max(top - self.range).min(top - 1.0), top)
     }
 
-    /// The colour of a cell.
+    /// Returns the colour of a cell.
     fn colour(&self, column: usize, row: usize, (low, top): (f32, f32)) -> [u8; 3] {
         let value = self
             .values
@@ -141,7 +143,7 @@ impl HeatMap {
     }
 }
 
-/// Where things stand on the picture, in pixels, y downwards.
+/// Positions of the parts of a picture, in pixels, y downwards.
 struct PictureLayout {
     width: usize,
     height: usize,
@@ -170,7 +172,7 @@ impl PictureLayout {
         }
     }
 
-    /// The centres of the marks inside the coloured area in pixels, with their numbers.
+    /// Returns the centres of the marks inside the coloured area, in pixels, with their numbers.
     fn marks(&self, field: &HeatMap) -> Vec<([f64; 2], usize)> {
         let [left, top, w, h] = self.plot.map(|p| p as f64);
         let place = |&[x, y]: &[f64; 2]| {
@@ -184,10 +186,10 @@ impl PictureLayout {
     }
 }
 
-/// Endings [`write()`] understands.
+/// Endings of file names that [`write()`] understands.
 pub(crate) const ENDINGS: &str = ".png, .svg";
 
-/// Checks a picture's name before the work starts.
+/// Checks the name of a picture before the work starts.
 pub(crate) fn check_name(path: &Path) -> Result<(), FileError> {
     match extension(path).as_str() {
         "png" | "svg" => Ok(()),
@@ -198,7 +200,7 @@ pub(crate) fn check_name(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Writes the picture in the format its name asks for.
+/// Writes the picture in the format that its name asks for.
 pub(crate) fn write(path: &Path, field: &HeatMap) -> Result<(), FileError> {
     check_name(path)?;
     let png = |what| FileError::format(path, what, "a picture the PNG encoder accepts");
@@ -286,7 +288,7 @@ mod tests {
         let layout = PictureLayout::new(&marked);
         let [left, top, w, h] = layout.plot;
         let (x, y) = (left + w / 2, top + h / 2);
-        // The second lies outside the axes.
+        // The second mark lies outside the axes.
         assert_eq!(layout.marks(&marked), [([x as f64, y as f64], 1)]);
         let text = vector::svg(&marked).unwrap();
         assert!(

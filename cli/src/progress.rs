@@ -1,4 +1,4 @@
-//! Progress on a terminal: how far simulated time has come. Nothing elsewhere.
+//! Progress bars of simulated time, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that draws until it is dropped. Where none can be started nothing is drawn: it is decoration.
+/// Thread that draws a bar until it is dropped. If no thread can be started, nothing is drawn, since the bar
+/// is decoration.
 struct Drawing {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Drawing {
-    /// Calls `draw` with the bar after each `pause`; does nothing where it would not be `seen`.
+    /// Calls `draw` with the bar after each `pause`; does nothing unless `seen`.
     fn start(
         seen: bool,
         pause: Duration,
@@ -44,18 +45,18 @@ impl Drop for Drawing {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // How it ended is of no consequence.
+            // The thread's result does not matter.
             let _ = thread.join();
         }
     }
 }
 
-/// Whether somebody sees what is drawn.
+/// True if somebody sees the bar: standard error is a terminal, and the command is not quiet.
 fn seen(quiet: bool) -> bool {
     !quiet && std::io::stderr().is_terminal()
 }
 
-/// A bar on the terminal.
+/// Makes a bar on the terminal.
 fn bar(total: Option<u64>, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -64,10 +65,10 @@ fn bar(total: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
-/// A bar that follows a counter of simulated cycles until it is dropped.
+/// Bar that follows a counter of simulated cycles until it is dropped.
 pub(crate) struct CycleBar(#[expect(dead_code)] Drawing);
 
-/// Shows `cycles` as it grows towards `expected`, where that is known.
+/// Shows `cycles` as it grows, towards `expected` if that is known.
 pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> CycleBar {
     let template = match expected {
         Some(_) => {
@@ -83,10 +84,10 @@ pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) 
     ))
 }
 
-/// A bar over steps that a command takes one after the other.
+/// Bar over the consecutive steps of a command.
 pub(crate) struct StepsBar(ProgressBar);
 
-/// Shows `total` steps; nothing where `quiet` or not on a terminal.
+/// Shows a bar of `total` steps; nothing if `quiet`, or if there is no terminal.
 pub(crate) fn steps(total: u64, quiet: bool) -> StepsBar {
     let template = "{bar:30} {pos} of {len}, {elapsed} so far, {eta} to go: {msg}";
     StepsBar(match seen(quiet) {
@@ -96,12 +97,12 @@ pub(crate) fn steps(total: u64, quiet: bool) -> StepsBar {
 }
 
 impl StepsBar {
-    /// A step begins.
+    /// Shows the name of a step that begins.
     pub(crate) fn begin(&self, what: &str) {
         self.0.set_message(what.to_owned());
     }
 
-    /// It is done.
+    /// Counts a step that is done.
     pub(crate) fn done(&self) {
         self.0.inc(1);
     }
@@ -113,10 +114,10 @@ impl Drop for StepsBar {
     }
 }
 
-/// A sign that a plan is being made; how long it takes is not known.
+/// Sign on the terminal that a plan is being made; its duration is not known.
 pub(crate) struct Planning(#[expect(dead_code)] Drawing);
 
-/// Shows that planning goes on, from half a second on; nothing where `quiet` or not on a terminal.
+/// Shows that planning goes on, after half a second; nothing if `quiet`, or if there is no terminal.
 pub(crate) fn planning(quiet: bool) -> Planning {
     Planning(Drawing::start(
         seen(quiet),

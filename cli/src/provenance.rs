@@ -1,4 +1,4 @@
-//! Where figures come from: heads every JSON object that reports a run.
+//! The provenance of figures: the head of every JSON object about a run.
 
 use cp2_emu::Engine;
 use cp2_machine::Machine;
@@ -23,7 +23,7 @@ pub(crate) struct ReportProvenance {
 }
 
 impl ReportProvenance {
-    /// Provenance of a run on `machine`.
+    /// Makes the provenance of a run on `machine`.
     pub(crate) fn new(schema: &'static str, machine: &Machine, seed: Option<u64>) -> Self {
         Self {
             schema,
@@ -35,13 +35,13 @@ impl ReportProvenance {
         }
     }
 
-    /// Names the engine that ran the kernels.
+    /// Adds the engine that ran the kernels.
     pub(crate) fn engine(mut self, engine: Engine) -> Self {
         self.engine = Some(engine);
         self
     }
 
-    /// One object: the provenance, then the figures.
+    /// Combines the provenance and the figures to one object.
     pub(crate) fn with(&self, figures: serde_json::Value) -> serde_json::Value {
         let mut object = serde_json::to_value(self).unwrap_or_default();
         if let (Some(object), serde_json::Value::Object(figures)) =

@@ -1,4 +1,4 @@
-//! The demonstration: a chirp radar.
+//! The scene of the demonstration: a chirp radar, its echoes and detections.
 //!
 //! The transmitter sweeps its frequency by `BANDWIDTH` once per sweep. Mixed
 //! with the chirp just sent, the echo of a target at range R is a tone whose
@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 
 /// Samples per sweep, one transform each.
 pub(crate) const N: usize = 1024;
-/// Sweeps.
+/// Number of sweeps.
 pub(crate) const SWEEPS: usize = 256;
 /// Sweeps per second.
 pub(crate) const SWEEP_RATE: f64 = 50.0;
@@ -25,23 +25,23 @@ const LIGHT: f64 = 299_792_458.0;
 pub(crate) const RESOLUTION: f64 = LIGHT / (2.0 * BANDWIDTH);
 /// Standard deviation of the noise, real and imaginary part each; echoes are weaker.
 const NOISE: f32 = 1.0;
-/// A bin is a detection when it exceeds the sweep's mean power by this factor (11 dB).
+/// Factor by which a bin exceeds the sweep's mean power to be a detection (11 dB).
 const THRESHOLD: f64 = 12.6;
 
-/// Something that reflects.
+/// Reflecting target in the scene.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct SceneTarget {
     /// Name for the report.
     pub(crate) name: &'static str,
     /// Range at the first sweep in m.
     pub(crate) range_m: f64,
-    /// Closing speed is negative, in m/s.
+    /// Speed in m/s; negative for a target that comes closer.
     pub(crate) speed_m_s: f64,
     /// Amplitude of the echo; the noise has a standard deviation of 1.
     pub(crate) amplitude: f32,
 }
 
-/// The scene.
+/// Targets of the scene.
 pub(crate) const TARGETS: [SceneTarget; 4] = [
     SceneTarget {
         name: "pylon",
@@ -70,19 +70,19 @@ pub(crate) const TARGETS: [SceneTarget; 4] = [
 ];
 
 impl SceneTarget {
-    /// Range at a sweep in m.
+    /// Returns the range at a sweep in m.
     pub(crate) fn range(&self, sweep: usize) -> f64 {
         self.range_m + self.speed_m_s * sweep as f64 / SWEEP_RATE
     }
 }
 
-/// What the receiver samples: `SWEEPS` rows of `N`, with a Hann window.
+/// Generates the samples of the receiver: `SWEEPS` rows of `N`, weighted with a Hann window.
 pub(crate) fn echoes(seed: u64) -> Vec<Complex32> {
     let mut random = Random::new(seed);
     let window = crate::io::WindowArg::Hann.kernel_window().coefficients(N);
     let mut out = Vec::with_capacity(N * SWEEPS);
     for sweep in 0..SWEEPS {
-        // The phase of an echo at its range is unknown: each sweep draws one per target.
+        // The phase of an echo is unknown: each sweep draws one for each target.
         let tones = TARGETS.map(|t| {
             (
                 t.range(sweep) / RESOLUTION / N as f64,
@@ -105,31 +105,31 @@ pub(crate) fn echoes(seed: u64) -> Vec<Complex32> {
     out
 }
 
-/// How well the spectra show one target.
+/// Detections of one target, compared with the truth.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Sighting {
-    /// The truth.
+    /// The target as it is in the scene.
     #[serde(flatten)]
     pub(crate) target: SceneTarget,
-    /// Sweeps in which it was detected.
+    /// Number of sweeps in which the target was detected.
     pub(crate) detected: usize,
     /// Root-mean-square range error over those sweeps in m.
     pub(crate) error_m: f64,
 }
 
-/// What the spectra show.
+/// Detections in the spectra of all sweeps.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Detections {
-    /// Sweeps looked at.
+    /// Number of sweeps searched.
     pub(crate) sweeps: usize,
-    /// Per target.
+    /// Sightings of each target.
     pub(crate) targets: Vec<Sighting>,
-    /// Detections near no target.
+    /// Number of detections near no target.
     pub(crate) false_alarms: usize,
 }
 
 impl Detections {
-    /// Every target seen in nearly all sweeps, close to where it is, and few ghosts.
+    /// True if every target is seen in nearly all sweeps and close to its place, with few false alarms.
     pub(crate) fn convincing(&self) -> bool {
         self.sweeps > 0
             && self
@@ -181,7 +181,8 @@ pub(crate) fn detect(spectra: &[Complex32]) -> Detections {
     }
 }
 
-/// Ranges in m of the local maxima above the threshold, refined by a parabola through three bins.
+/// Returns the ranges, in m, of the local maxima above the threshold, refined by a parabola through three
+/// bins.
 fn peaks(spectrum: &[Complex32]) -> Vec<f64> {
     let power: Vec<f64> = spectrum
         .iter()
@@ -208,7 +209,7 @@ fn peaks(spectrum: &[Complex32]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// A spectrum by definition, for a few bins around each target and everywhere else by rustfft's rules.
+    /// Computes the reference spectra with rustfft.
     fn spectra(mut data: Vec<Complex32>) -> Vec<Complex32> {
         let plan = cp2_rustfft::single(N, cp2_rustfft::FftDirection::Forward);
         plan.process(&mut data);

@@ -1,5 +1,4 @@
-//! What all commands that simulate have in common: options, how a run ends,
-//! what is reported about it.
+//! Simulation options, and reports of runs, shared by all commands that simulate.
 
 mod ending;
 
@@ -19,16 +18,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Bytes of a slice of the timeline at most: kept, and as a file has it.
+/// Most bytes of memory per slice of the timeline, as kept and as in a file.
 const SLICE: u64 = 700;
 
-/// Checker findings shown in full.
+/// Number of checker findings shown in full.
 const FINDINGS: usize = 20;
 
 /// The `--engine` option.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct EngineArg {
-    /// What executes kernels: the same bits, cycles and faults, quickly or word by word; --check takes the reference [default: fast]
+    /// Engine that executes kernels: the same bits, cycles and faults, quickly or word by word; --check takes
+    /// the reference [default: fast]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<EngineName>,
 }
@@ -47,7 +47,7 @@ enum EngineName {
 }
 
 impl EngineArg {
-    /// The engine that runs: the checkers watch the reference engine only.
+    /// Returns the engine that runs: with checkers always the reference engine.
     pub(crate) fn runs(self, check: bool) -> Engine {
         if check {
             Engine::Reference
@@ -56,7 +56,7 @@ impl EngineArg {
         }
     }
 
-    /// What the user should know of an engine that does not run though it was asked for.
+    /// Returns the note for a user whose choice of engine is not the one that runs.
     fn note(self, check: bool) -> &'static str {
         match self.engine {
             Some(name) if check && !matches!(name, EngineName::Reference) => {
@@ -78,7 +78,7 @@ impl From<EngineArg> for Engine {
     }
 }
 
-/// How the host carries a simulation out: nothing that the simulated machine could tell.
+/// Options of the host for a simulation, which do not affect the simulated machine.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct HostArgs {
     #[command(flatten)]
@@ -89,7 +89,7 @@ pub(crate) struct HostArgs {
 }
 
 impl HostArgs {
-    /// The device's options: until somebody loses patience.
+    /// Returns the device's options, with the flag that an interrupt sets.
     pub(crate) fn options(self) -> DeviceOptions {
         DeviceOptions {
             engine: self.engine.into(),
@@ -100,7 +100,7 @@ impl HostArgs {
     }
 }
 
-/// The options of a simulation: those that a command may not be given which simulates nothing.
+/// Names of the options of a simulation, which commands refuse when they simulate nothing.
 pub(crate) const SIMULATED: [&str; 7] = [
     "trace",
     "profile",
@@ -117,7 +117,8 @@ pub(crate) struct SimulationArgs {
     /// Write a timeline of CP2, DMA and host: .json for Perfetto, .svg as a picture [default: none]
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Print the source listing with words, cycles and causes beside each line, of each program and pass [default: not printed]
+    /// Print the source listing with words, cycles and causes beside each line, of each program and pass
+    /// [default: not printed]
     #[arg(long)]
     pub(crate) profile: bool,
     /// Report reads of what was never written and races with the DMA; slower [default: not checked]
@@ -134,12 +135,12 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// The engine that runs.
+    /// Returns the engine that runs.
     pub(crate) fn engine(&self) -> Engine {
         self.host.engine.runs(self.check)
     }
 
-    /// Checks the outputs before the work starts; the command's other outputs come before.
+    /// Checks the outputs of the simulation before the work starts; the command has already checked its own.
     pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), CommandFailure> {
         if let Some(path) = &self.trace {
             if !["json", "svg"].contains(&extension(path).as_str()) {
@@ -157,7 +158,8 @@ impl SimulationArgs {
         emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
     }
 
-    /// Writes the run that [`SimulationArgs::begin`] had recorded, if it has finished, or says that it did not.
+    /// Writes the run that [`SimulationArgs::begin`] recorded if it has finished; otherwise notes that it did
+    /// not.
     pub(crate) fn emit(
         &self,
         run: &FinishedRun,
@@ -179,7 +181,7 @@ impl SimulationArgs {
         Ok(())
     }
 
-    /// The device's options, and the progress bar that lives while it runs.
+    /// Returns the device's options, and a progress bar for the duration of the run.
     pub(crate) fn begin(&self, expected: Option<u64>, quiet: bool) -> (DeviceOptions, CycleBar) {
         let cycles = Arc::new(AtomicU64::new(0));
         let options = DeviceOptions {
@@ -199,7 +201,7 @@ impl SimulationArgs {
     }
 }
 
-/// Writes a timeline in the format its name asks for.
+/// Writes a timeline in the format that its name asks for.
 pub(crate) fn write_trace(
     path: &Path,
     report: &RunReport,
@@ -217,7 +219,7 @@ pub(crate) fn write_trace(
     Ok(write_whole(path, &bytes)?)
 }
 
-/// A line for work that the host does without simulated time, where there is any.
+/// Returns a line about the host's work outside of simulated time; empty without such work.
 pub(crate) fn outside_time(work: &[&str]) -> String {
     match work {
         [] => String::new(),
@@ -225,7 +227,8 @@ pub(crate) fn outside_time(work: &[&str]) -> String {
     }
 }
 
-/// The same as JSON fields where nobody knows what is computed: a program or a list of commands, but no problem.
+/// Returns the JSON fields of a run without a known problem (a program or a list of commands), which has no
+/// bounds.
 pub(crate) fn unknown_limits(outside: &[&str]) -> Value {
     json!({
         "bound_cycles": null,
@@ -235,13 +238,13 @@ pub(crate) fn unknown_limits(outside: &[&str]) -> Value {
     })
 }
 
-/// What a run could have taken, as text and as JSON fields.
+/// Bounds and efficiency of a run, as text and as JSON fields.
 pub(crate) struct RunLimits {
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-/// Bound, reference and price of a run, and its efficiency, which a run without end does not have.
+/// Reports bound, reference and price of a run, and its efficiency if it finished.
 pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunReport) -> RunLimits {
     let efficiency = report
         .end
@@ -256,7 +259,7 @@ pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunRe
         Some(expected) => format!("expected {} cycles, the price of the plan\n", expected.0),
         None => "expected: not known, for data decide how long a kernel takes\n".to_owned(),
     };
-    // Whatever is done is a pass, a transfer or a step of the job.
+    // All work of the run is a pass, a transfer or a step of the job.
     let own = json!({
         "expected_cycles": expected.map(|price| price.0),
         "efficiency": efficiency,
@@ -268,7 +271,7 @@ pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunRe
     }
 }
 
-/// What a run did, as a table.
+/// Formats the figures of a run as a table.
 pub(crate) fn table(report: &RunReport) -> String {
     let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
     table.row([
@@ -318,7 +321,7 @@ pub(crate) fn table(report: &RunReport) -> String {
     text
 }
 
-/// The same as JSON fields.
+/// Returns the figures of a run as JSON fields.
 pub(crate) fn figures(report: &RunReport) -> Value {
     let counters = &report.counters;
     let operations: serde_json::Map<String, Value> = counters
@@ -327,7 +330,7 @@ pub(crate) fn figures(report: &RunReport) -> Value {
         .iter()
         .map(|(class, n)| (class.to_string(), json!(n)))
         .collect();
-    // The kind alone; the rest of it is in the notes and in `end_details`.
+    // The kind of end alone: its details are in the notes and in `end_details`.
     let end = serde_json::to_value(&report.end).unwrap_or_default();
     json!({
         "end": end["end"],

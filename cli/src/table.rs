@@ -1,11 +1,11 @@
-//! Compact text tables.
+//! Text tables with aligned columns.
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// Names.
+    /// Left, for names.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// A table with these columns.
+    /// Makes a table with these columns.
     pub(crate) fn new(align: &[Align]) -> Self {
         Self {
             align: align.to_vec(),
@@ -56,7 +56,7 @@ impl std::fmt::Display for TextTable {
     }
 }
 
-/// `part` of `whole` in per cent.
+/// Formats `part` of `whole` in per cent.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         "-".to_owned()
@@ -65,7 +65,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A time with a fitting unit.
+/// Formats a time with a fitting unit.
 pub(crate) fn seconds(s: f64) -> String {
     match s {
         s if s >= 1.0 => format!("{s:.3} s"),
@@ -74,7 +74,7 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
-/// A frequency with a fitting unit.
+/// Formats a frequency with a fitting unit.
 pub(crate) fn frequency(hz: f64) -> String {
     let (number, unit) = match hz {
         f if f >= 1e9 => (f / 1e9, "GHz"),

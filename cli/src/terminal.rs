@@ -1,12 +1,14 @@
-//! What is printed. Names and lines of files come with whatever is in them, and a terminal obeys control characters.
+//! Escapes control characters in printed text.
+//!
+//! Names and lines of files may contain any characters, and a terminal obeys control characters.
 
 use std::borrow::Cow;
 
-/// Whether a character does something to a terminal, or to how the characters beside it are read, and is not seen itself.
+/// True for invisible characters that affect a terminal or how adjacent characters are read.
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        // A byte order mark, marks and overrides of the direction of writing, and ends of lines that few know.
+        // A byte order mark, marks and overrides of the writing direction, and rare line separators.
         '\u{feff}'
         | '\u{61c}'
         | '\u{200e}'
@@ -17,7 +19,7 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
-/// The text with such characters as JSON and TOML, too, write them: `\u001b`.
+/// Returns the text with hidden characters written as in JSON and TOML: `\u001b`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return text.into();
@@ -61,7 +63,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// An object stays the same object, and a text without such characters the same text.
+        /// An object stays the same object, and a text without hidden characters the same text.
         #[test]
         fn objects_keep_their_strings(text in any::<String>(), hidden in "[\\x00-\\x1f\\x7f-\\x9f\u{202a}-\u{202e}]{0,4}") {
             let text = text + &hidden;

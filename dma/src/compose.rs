@@ -1,4 +1,4 @@
-//! Descriptors for runs that lie anywhere: as few as strides allow.
+//! Builds descriptors for runs that lie anywhere: as few as strides allow.
 
 use crate::{Descriptor, Direction, Level, Levels, Target};
 
@@ -16,7 +16,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// One run.
+    /// Returns a chunk of one run, without levels.
     #[must_use]
     pub fn new(system: u64, local: u32, run: u64) -> Self {
         let levels = Levels::new();
@@ -28,7 +28,8 @@ impl Chunk {
         }
     }
 
-    /// Where another chunk of the same shape lies, from this one: in system memory and in local memory.
+    /// Returns the distances in bytes from this chunk to another of the same shape:
+    /// `[system memory, local memory]`. Returns none if run lengths or levels differ.
     fn step_to(&self, other: &Self) -> Option<[i64; 2]> {
         let alike = self.run == other.run && self.levels == other.levels;
         let system = other.system.wrapping_sub(self.system) as i64;
@@ -36,7 +37,7 @@ impl Chunk {
         alike.then_some([system, local])
     }
 
-    /// The transfer of this chunk for a target.
+    /// Returns the descriptor that moves this chunk in a direction, to or from a target.
     fn descriptor(self, direction: Direction, target: Target) -> Descriptor {
         Descriptor {
             levels: self.levels,
@@ -57,7 +58,8 @@ struct Progression {
 }
 
 impl Progression {
-    /// Takes `next` in, if it goes on where the last chunks point.
+    /// Appends `next` if it has the shape of the last chunk and lies one more step behind it; the second
+    /// chunk defines the step. Returns whether it was appended.
     fn take(&mut self, next: &Chunk) -> bool {
         let step = match self.last.step_to(next) {
             Some(step) if self.count == 1 || step == self.step => step,
@@ -82,8 +84,11 @@ impl Progression {
     }
 }
 
-/// The same runs in as few chunks as adjacent runs and equal distances allow, with at most `limit` levels each.
-/// The order of the chunks may change: those of one transfer must not overlap.
+/// Joins runs that are adjacent in both memories, then folds equal distances into levels, at most `limit` of
+/// them a chunk.
+///
+/// The bytes that move are unchanged. The order of the chunks may change, so the chunks of one transfer must
+/// not overlap.
 #[must_use]
 pub fn coalesce(chunks: impl IntoIterator<Item = Chunk>, limit: usize) -> Vec<Chunk> {
     let mut runs: Vec<Chunk> = Vec::new();
@@ -103,14 +108,14 @@ pub fn coalesce(chunks: impl IntoIterator<Item = Chunk>, limit: usize) -> Vec<Ch
     fold(runs, limit)
 }
 
-/// The same chunks in as few as equal distances allow, with at most `limit` levels each. Runs are not joined:
-/// where granules are dealt to the sections, a run and the one behind it are not one longer run.
+/// Folds chunks at equal distances into levels, at most `limit` of them a chunk. Runs are not joined: where
+/// granules are dealt to the sections, two adjacent runs are not the same as one longer run.
 #[must_use]
 pub fn fold(chunks: impl IntoIterator<Item = Chunk>, limit: usize) -> Vec<Chunk> {
     let mut all: Vec<Progression> = Vec::new();
     for chunk in chunks {
         let fits = chunk.levels.len() < limit;
-        // The latest ones come first: what repeats itself has a short period.
+        // The most recent progressions are tried first: repeating patterns have short periods.
         let mut open = all.iter_mut().rev().take(4);
         if fits && open.any(|progression| progression.take(&chunk)) {
             continue;
@@ -125,8 +130,9 @@ pub fn fold(chunks: impl IntoIterator<Item = Chunk>, limit: usize) -> Vec<Chunk>
     all.into_iter().map(Progression::chunk).collect()
 }
 
-/// The transfers that move for every section, in their order, its chunks: one for all where their
-/// places differ by as much from each section to the next, else one for each section.
+/// Returns the transfers that move every section's chunks, in their order. If the places in system memory
+/// differ by the same stride from each section to the next, one transfer of all sections moves a chunk;
+/// otherwise each section has transfers of its own.
 #[must_use]
 pub fn over_sections(direction: Direction, sections: Vec<Vec<Chunk>>) -> Vec<Descriptor> {
     if let Some(strides) = strides(&sections) {
@@ -150,8 +156,8 @@ pub fn over_sections(direction: Direction, sections: Vec<Vec<Chunk>>) -> Vec<Des
     .collect()
 }
 
-/// For each chunk of a section the distance in system memory to the next section's, if that is the same from every
-/// section to the next and nothing else differs.
+/// Returns for each chunk of a section the distance in bytes in system memory to the next section's chunk.
+/// Returns none unless all sections differ by these distances and in nothing else.
 fn strides(sections: &[Vec<Chunk>]) -> Option<Vec<i64>> {
     let (first, second) = (sections.first()?, sections.get(1)?);
     let step = |a: &Chunk, b: &Chunk| a.step_to(b).filter(|step| step[1] == 0).map(|s| s[0]);
@@ -175,7 +181,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// The byte of system memory that each byte of a section's local memory is moved with.
+    /// Maps each byte of local memory, `(section, local address)`, to the byte of system memory that it is
+    /// moved from or to.
     fn moved(transfers: &[Descriptor], machine: &Machine) -> BTreeMap<(u32, u64), u64> {
         let mut all = BTreeMap::new();
         for run in transfers.iter().flat_map(|d| d.runs(machine)) {

@@ -1,4 +1,4 @@
-//! The functional effect of a transfer.
+//! The functional effect of a transfer: moves its bytes between memories.
 
 use crate::places::Room;
 use crate::runs::{Recipient, Run};
@@ -10,11 +10,11 @@ use cp2_machine::Machine;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{bytes} bytes at {address:#x} cannot be accessed: {reason}")]
 pub struct AccessError {
-    /// First byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// Length.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Why.
+    /// Reason, in words.
     pub reason: String,
 }
 
@@ -32,21 +32,22 @@ pub trait LocalMemory {
     /// When the section or the bytes do not exist.
     fn write(&mut self, section: u32, address: u32, data: &[u8]) -> Result<(), AccessError>;
 
-    /// Writes the same bytes of every section's DMEM, where the memory can do that
-    /// at once: then true.
+    /// Writes the same bytes at an address of every section's DMEM, and returns true, if the memory can do
+    /// that at once. Otherwise does nothing and returns false.
     fn write_all(&mut self, address: u32, data: &[u8]) -> bool {
         let _ = (address, data);
         false
     }
 
-    /// Carries out a whole transfer of every section between `span`, as it is in
-    /// system memory, and DMEM, where the memory can do that at once: then true.
+    /// Loads a whole sweep from `span`, the bytes of system memory that it covers, to DMEM, and returns true,
+    /// if the memory can do that at once. Otherwise does nothing and returns false.
     fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
         let _ = (sweep, span);
         false
     }
 
-    /// The same for a store.
+    /// Stores a whole sweep from DMEM to `span`, the bytes of system memory that it covers, and returns true,
+    /// if the memory can do that at once. Otherwise does nothing and returns false.
     fn store_sweep(&self, sweep: &Sweep, span: &mut [u8]) -> bool {
         let _ = (sweep, span);
         false
@@ -73,27 +74,28 @@ pub trait SystemMemory {
     /// When the bytes do not exist or the host has no memory left for them.
     fn write(&mut self, address: u64, data: &[u8]) -> Result<(), AccessError>;
 
-    /// Bytes that lie together on the host, if these do.
+    /// Returns the bytes as one slice if they are contiguous in the host's memory, to be read.
     fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
         let _ = (address, bytes);
         None
     }
 
-    /// The same to be written.
+    /// Returns the bytes as one slice if they are contiguous in the host's memory, to be written.
     fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
         let _ = (address, bytes);
         None
     }
 
-    /// Told of a transfer before it moves anything. A memory that keeps stores
-    /// apart gives room for the runs of this one, one behind the other; then nothing is written to it.
+    /// Announces a transfer before it moves anything. A memory that buffers stores to carry them out later
+    /// returns a buffer for the packed runs of this one; the transfer then writes to the buffer and not to
+    /// the memory.
     fn apart(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
         let _ = (transfer, machine);
         None
     }
 }
 
-/// Why a copy did not happen, or stopped.
+/// Reason why a copy did not happen, or stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
     /// The transfer is illegal; nothing has moved.
@@ -104,12 +106,12 @@ pub enum CopyError {
     Access(#[from] AccessError),
 }
 
-/// Bytes moved at a time: longer runs move in pieces, so that the buffer stays
-/// small and, on the host, close.
+/// Most bytes moved at a time. Longer runs move in pieces, so that the buffer stays small and in the host's
+/// cache.
 const PIECE: u64 = 16 * 1024;
 
-/// Carries transfers out. It keeps a buffer between them and nothing else: all
-/// copiers are equal.
+/// Carries out transfers. Its only state is a buffer that is reused between transfers, so all copiers are
+/// equal.
 #[derive(Clone, Debug, Default)]
 pub struct Copier {
     buffer: Vec<u8>,
@@ -163,7 +165,7 @@ impl Copier {
         self.whole(transfer, machine, local, system)
     }
 
-    /// Moves the bytes of a valid transfer, at once if that is possible.
+    /// Moves the bytes of a valid transfer: as one sweep if the memories can, otherwise run by run.
     fn whole(
         &mut self,
         transfer: &impl Transfer,
@@ -199,7 +201,8 @@ impl Copier {
     }
 }
 
-/// Carries out a valid transfer at once, if it and the memories can.
+/// Carries out a valid transfer as one sweep if the transfer is one and both memories can. Returns whether it
+/// did.
 fn swept(
     transfer: &impl Transfer,
     machine: &Machine,
@@ -222,8 +225,8 @@ fn swept(
     }
 }
 
-/// Whether the blocks of the sections may meet in system memory: then it matters
-/// in which order they move.
+/// Returns true if the blocks of two sections may overlap in system memory. The order in which they move
+/// matters then.
 pub(crate) fn overlaps(d: &Descriptor, stride: i64) -> bool {
     let reach = |l: &Level| {
         u128::from(l.count.saturating_sub(1)) * u128::from(l.system_stride.unsigned_abs())
@@ -246,7 +249,7 @@ struct Mover<'a, L, S> {
     buffer: &'a mut Vec<u8>,
 }
 
-/// The first `bytes` of a buffer that grows as needed.
+/// Returns the first `bytes` of a buffer, which grows as needed.
 fn room(buffer: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     if buffer.len() < bytes {
         buffer.resize(bytes, 0);
@@ -257,7 +260,7 @@ fn room(buffer: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
     /// Moves one run, piece by piece.
     fn run(&mut self, run: Run) -> Result<(), CopyError> {
-        // Dealt pieces are whole rounds, so that every piece starts with section 0.
+        // Pieces of a dealt run are whole rounds of all sections, so that every piece starts with section 0.
         let round = self.unit.saturating_mul(self.sections.into());
         let most = (PIECE - PIECE % round).max(round);
         let share = if run.to == Recipient::Deal {
@@ -300,7 +303,7 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
                 match run.to {
                     Recipient::Section(s) => self.local.read(s, run.local, data)?,
                     Recipient::Deal => self.dealt(run)?,
-                    // Refused by validation.
+                    // Validation has refused these.
                     Recipient::Program | Recipient::All => return Ok(()),
                 }
                 let data = room(self.buffer, run.bytes as usize);
@@ -310,7 +313,8 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
         Ok(())
     }
 
-    /// Moves what is dealt between the buffer and the sections, in turn.
+    /// Moves a piece of a dealt run between the buffer and the sections, `unit` bytes to each section in
+    /// turn.
     fn dealt(&mut self, run: Run) -> Result<(), CopyError> {
         let (unit, sections) = (self.unit as usize, self.sections);
         let data = room(self.buffer, run.bytes as usize);

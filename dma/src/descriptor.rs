@@ -1,10 +1,10 @@
-//! A transfer as plain data.
+//! A DMA descriptor: a strided transfer as plain data.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Which way the words move.
+/// Direction in which the words move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -30,7 +30,8 @@ pub enum Target {
     },
     /// Every section gets the same block (loads only).
     Broadcast,
-    /// Consecutive parts of a run go to sections 0, 1, 2, ... in turn, each of the bytes that the machine deals at a time.
+    /// Consecutive parts of a run go to sections 0, 1, 2, ... in turn, each of as many bytes as the machine
+    /// deals at a time.
     Deal,
 }
 
@@ -45,7 +46,7 @@ pub struct Level {
     pub local_stride: i64,
 }
 
-/// Levels of a descriptor, within it as long as they are few.
+/// Levels of a descriptor; up to three are stored inline, without an allocation.
 pub type Levels = SmallVec<[Level; 3]>;
 
 /// A DMA descriptor: runs of `run` bytes, repeated by up to three nested levels.
@@ -103,8 +104,9 @@ impl Descriptor {
         self
     }
 
-    /// Transfers of at most `levels` levels that together move the same, for a machine with fewer of them: each turn of
-    /// the levels beyond, the outermost, is a transfer of its own. The last one has the event.
+    /// Splits the transfer into transfers of at most `levels` levels that together move the same bytes, for a
+    /// machine with fewer levels: each turn of the outermost, surplus levels is a transfer of its own. The
+    /// last one posts the event.
     pub fn within(&self, levels: usize) -> impl Iterator<Item = Self> + '_ {
         let outer = self.levels.get(levels..).unwrap_or_default();
         let count = |level: &Level| u64::from(level.count);
@@ -113,12 +115,12 @@ impl Descriptor {
             let (mut one, mut rest) = (self.clone(), turn);
             one.levels.truncate(levels);
             for level in outer {
-                // Not 0, for there is a turn, and in range, for the counts are.
+                // No count is 0, as there would be no turn; a remainder of a u32 count fits.
                 let at = (rest % count(level)) as i64;
                 rest /= count(level);
                 let [system, local] =
                     [level.system_stride, level.local_stride].map(|stride| stride.wrapping_mul(at));
-                // Of a legal transfer every turn lies inside both memories.
+                // Every turn of a legal transfer lies inside both memories, so nothing wraps.
                 one.system = one.system.wrapping_add_signed(system);
                 one.local = one.local.wrapping_add(local as u32);
             }

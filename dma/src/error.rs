@@ -1,4 +1,4 @@
-//! Why a descriptor is refused.
+//! Reasons why a descriptor is refused: field, value, rule, suggestion.
 
 use crate::{Descriptor, Direction, Target};
 use std::fmt;
@@ -28,16 +28,17 @@ pub enum Field {
     LocalStride(usize),
     /// `event`.
     Event,
-    /// Where a run begins in system memory, counted from 0.
+    /// The system memory address of a run, by the run's number from 0.
     RunSystem(u64),
-    /// Where a run begins in local memory.
+    /// The local memory address of a run, by the run's number from 0.
     RunLocal(u64),
-    /// The length of a run.
+    /// The length of a run, by the run's number from 0.
     RunBytes(u64),
 }
 
 impl Field {
-    /// Whether it is that of a run, of which it is not known what could be in its place.
+    /// True for fields of a run. The search for a nearest legal value covers descriptors only, so none is
+    /// suggested for them.
     fn is_of_run(self) -> bool {
         matches!(
             self,
@@ -109,35 +110,35 @@ impl fmt::Display for Memory {
 /// A rule of the DMA controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Rule {
-    /// Alignment.
+    /// Misalignment to the DMA granule.
     #[error("must be a multiple of the DMA granule, {0} bytes")]
     Granule(u64),
-    /// Alignment in program memory.
+    /// Misalignment to a program word.
     #[error("must be a multiple of a program word, {0} bytes")]
     ProgramWord(u64),
-    /// Nothing to move.
+    /// A size or a count of 0: nothing would move.
     #[error("must be at least {0}")]
     AtLeast(u64),
-    /// More than the machine has.
+    /// An index or a number of levels beyond what the machine has.
     #[error("must be at most {0} on this machine")]
     AtMost(u64),
     /// An access outside a memory.
     #[error("must keep the transfer inside {memory}, {size} bytes")]
     Inside {
-        /// The memory.
+        /// The memory that is left.
         memory: Memory,
-        /// Its size.
+        /// Size of the memory in bytes.
         size: u64,
     },
     /// More bytes than the destination holds: some byte would be written twice.
     #[error("must not move more than {memory} holds, {size} bytes")]
     Capacity {
-        /// The destination.
+        /// The destination memory.
         memory: Memory,
-        /// Its size.
+        /// Size of the destination in bytes.
         size: u64,
     },
-    /// A store from a target that only loads serve.
+    /// A store from a target that can only be loaded to.
     #[error("must be load: nothing can be stored from this target")]
     LoadsOnly,
 }

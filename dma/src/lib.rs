@@ -1,8 +1,8 @@
-//! The DMA controller: descriptors, their validation, their functional copy
-//! and their timing.
+//! The DMA controller: descriptors, validation, functional copy and timing.
 //!
-//! Validation, copy, timing and race checks consume the contiguous runs of a [`Transfer`], whatever its kind: a new kind
-//! is a new producer of runs. [`Descriptor`], the strided one, has closed forms of most of it, tested against its runs.
+//! Validation, copy, timing and race checks consume the contiguous runs of a [`Transfer`], whatever its
+//! kind: a new kind is a new producer of runs. [`Descriptor`], the strided kind, has closed forms of most of
+//! these, which tests compare with its runs.
 //!
 //! ```
 //! use cp2_dma::{Descriptor, Target, transfer_time, validate};

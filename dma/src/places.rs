@@ -1,20 +1,21 @@
-//! Where in system memory a transfer goes, and stores that are kept apart: their runs one behind the other, to be
-//! carried out later.
+//! Addresses of a transfer in system memory, and buffers of packed stores.
+//!
+//! A packed store has its runs one behind the other in a buffer, to be carried out later.
 
 use crate::copy::{AccessError, SystemMemory};
 use smallvec::SmallVec;
 
-/// A stretch of system memory, repeated.
+/// A contiguous stretch of system memory, repeated by nested turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
-    /// Turns with the bytes from one to the next, innermost first.
+    /// Pairs of a count of turns and the bytes from one turn to the next, innermost first.
     pub(crate) turns: SmallVec<[(u64, i64); 4]>,
 }
 
 impl Stretch {
-    /// Bytes of all turns together; saturates.
+    /// Returns the bytes of all turns together; saturates.
     fn all(&self) -> u64 {
         let counts = self.turns.iter().map(|turn| turn.0);
         counts.fold(self.bytes, u64::saturating_mul)
@@ -22,7 +23,7 @@ impl Stretch {
 
     fn for_each<E>(&self, put: &mut impl FnMut(u64, usize) -> Result<(), E>) -> Result<(), E> {
         let mut len = self.bytes;
-        // Turns left to go and all turns, with the step, innermost first.
+        // Turns left, count of turns and step in bytes, innermost first.
         let mut turns: SmallVec<[(u64, u64, i64); 4]> = SmallVec::new();
         for &(count, step) in &self.turns {
             match count {
@@ -31,7 +32,7 @@ impl Stretch {
                 _ => turns.push((count, count, step)),
             }
         }
-        // A valid transfer lies in the host's memory.
+        // A valid transfer lies in the host's memory, so its lengths fit a usize.
         let (mut at, len) = (self.start, len as usize);
         loop {
             put(at, len)?;
@@ -54,7 +55,7 @@ impl Stretch {
     }
 }
 
-/// Where in system memory a valid transfer goes, in the order in which it does.
+/// Stretches of system memory that a valid transfer touches, in the order in which they move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     stretches: SmallVec<[Stretch; 1]>,
@@ -67,24 +68,24 @@ impl Places {
         Self { stretches }
     }
 
-    /// All bytes together.
+    /// Returns the bytes of all stretches together.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let all = self.stretches.iter().map(Stretch::all);
         all.fold(0, u64::saturating_add)
     }
 
-    /// Gives `put` the address and the length of every stretch, those together that are as strides have it. Addresses are
-    /// stepped, so that short runs cost little.
+    /// Calls `put` with the address and the length of every contiguous stretch, in order. Repetitions whose
+    /// step equals their length are joined to one stretch. Addresses are advanced incrementally, so that
+    /// short runs cost little.
     ///
-    /// # Errors
-    /// The first of `put`.
+    /// The first error of `put`.
     pub fn for_each<E>(&self, mut put: impl FnMut(u64, usize) -> Result<(), E>) -> Result<(), E> {
         self.stretches.iter().try_for_each(|s| s.for_each(&mut put))
     }
 }
 
-/// Addresses and lengths, one behind the other.
+/// Builds places from pairs of address and length; adjacent ones are joined.
 impl FromIterator<(u64, u64)> for Places {
     fn from_iter<I: IntoIterator<Item = (u64, u64)>>(runs: I) -> Self {
         let mut stretches: SmallVec<[Stretch; 1]> = SmallVec::new();
@@ -104,7 +105,7 @@ impl FromIterator<(u64, u64)> for Places {
     }
 }
 
-/// Where packed runs go.
+/// A buffer that packed runs are written to, as a system memory from address 0.
 pub(crate) struct Room<'a>(pub &'a mut [u8]);
 
 impl SystemMemory for Room<'_> {

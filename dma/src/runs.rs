@@ -1,25 +1,25 @@
-//! The runs of a descriptor: the one thing that validation, copy and timing consume.
+//! The runs of a descriptor, consumed by validation, copy and timing.
 
 use crate::{Descriptor, Target};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
 
-/// Bytes that are contiguous in system memory, and where their other end is.
+/// Bytes that are contiguous in system memory, and the local memories at their other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
     /// First byte in system memory.
     pub system: u64,
-    /// First byte in each local memory concerned.
+    /// First byte in each of the local memories.
     pub local: u32,
     /// Bytes in system memory.
     pub bytes: u64,
-    /// Which local memories.
+    /// Local memories that take part.
     pub to: Recipient,
 }
 
 impl Run {
-    /// Bytes of the run in the local memory that gets the most of them.
+    /// Returns the bytes of the run in the local memory that holds most of them.
     pub(crate) fn most_local(&self, machine: &Machine) -> u64 {
         match self.to {
             Recipient::Deal => self.bytes_in(0, machine),
@@ -27,7 +27,7 @@ impl Run {
         }
     }
 
-    /// Bytes of the run that are a section's; they are contiguous from `local` in its DMEM.
+    /// Returns the bytes of the run that belong to a section; they are contiguous from `local` in its DMEM.
     #[must_use]
     pub fn bytes_in(&self, section: u32, machine: &Machine) -> u64 {
         match self.to {
@@ -45,7 +45,7 @@ impl Run {
     }
 }
 
-/// The local memories a run concerns.
+/// The local memories at the other end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recipient {
     /// Program memory.
@@ -54,8 +54,8 @@ pub enum Recipient {
     Section(u32),
     /// The DMEM of every section, the same bytes to each.
     All,
-    /// The run goes to sections 0, 1, 2, ... in turn, so many bytes at a time as the machine deals, so that
-    /// each section has a contiguous part (see [`Run::bytes_in`]).
+    /// Parts of the run go to sections 0, 1, 2, ... in turn, each of as many bytes as the machine deals at a
+    /// time; every section receives a contiguous range (see [`Run::bytes_in`]).
     Deal,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Turn {
     pub(crate) local: i64,
 }
 
-/// Steps between runs: see [`Nest::breaks`].
+/// Steps between runs that are not adjacent, as pairs `(every, but)`: see [`Nest::breaks`].
 pub(crate) type Breaks = SmallVec<[(u64, u64); 4]>;
 
 /// The repetitions of a descriptor, innermost first. The blocks of [`Target::Blocks`] are the
@@ -124,19 +124,18 @@ impl Nest {
         }
     }
 
-    /// Runs before any are joined; saturates.
+    /// Returns the number of runs before adjacent ones are joined; saturates.
     pub(crate) fn count(&self) -> u64 {
         let counts = self.turns.iter().map(|turn| u64::from(turn.count));
         counts.fold(1, u64::saturating_mul)
     }
 
-    /// The steps from run to run that do not touch end to start in system memory:
-    /// pairs `(every, but)` for a step to a run whose number is a multiple of `every`
-    /// but not of `but`.
+    /// Returns the steps between consecutive runs that are not adjacent in system memory (the next run does
+    /// not start where the last one ends), as pairs `(every, but)`: a step to run number `i` is one of them
+    /// if `i` is a multiple of `every` but not of `but`.
     ///
-    /// When a turn advances, every inner turn falls back to its start: the step
-    /// in system memory is the same each time, so that all advances of one turn
-    /// touch or none does.
+    /// When a turn advances, every inner turn falls back to its start. The step in system memory is the same
+    /// each time, so either all advances of one turn are adjacent or none is.
     pub(crate) fn breaks(&self) -> Breaks {
         let mut breaks = Breaks::new();
         let mut every: u64 = 1;
@@ -162,7 +161,7 @@ impl Nest {
         self.to
     }
 
-    /// Whether the outermost turn is that over the sections.
+    /// Returns true if the outermost turn goes over the sections, one block each.
     pub(crate) fn has_blocks(&self) -> bool {
         self.blocks
     }
@@ -180,9 +179,8 @@ impl Descriptor {
     /// The runs of the transfer in the order in which they move: innermost level
     /// first; for [`Target::Blocks`] the whole block of section 0, then of section 1, ...
     ///
-    /// Runs that touch in system memory are yielded apart; timing joins them.
-    /// For a descriptor that [`validate`](crate::validate) refuses the runs mean nothing
-    /// (but iterating is safe).
+    /// Adjacent runs are yielded one by one; timing joins them. For a descriptor that
+    /// [`validate`](crate::validate) refuses the runs mean nothing (but iterating is safe).
     #[must_use]
     pub fn runs(&self, machine: &Machine) -> Runs {
         let nest = Nest::new(self, machine);
@@ -216,7 +214,7 @@ impl Iterator for Runs {
             }
             *i = 0;
         }
-        // Validated descriptors stay within both address types.
+        // Runs of a validated descriptor lie inside both memories, so the addresses fit.
         Some(Run {
             system: system as u64,
             local: local as u32,
@@ -239,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is dealt to the sections is all of a run, and none has more than a unit more than another.
+        /// All bytes of a run are dealt, and the shares of two sections differ by at most one unit.
         #[test]
         fn a_run_is_dealt_whole(bytes in 0u64..5000, vm9: bool) {
             let machine = Machine::builtin(if vm9 { "vm9" } else { "vm7" }).unwrap();

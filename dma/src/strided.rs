@@ -1,4 +1,4 @@
-//! A strided descriptor as a kind of transfer: what follows from its strides without going through its runs.
+//! The strided descriptor as a transfer: closed forms from its strides.
 
 use crate::places::{Places, Stretch};
 use crate::runs::{Nest, turns};
@@ -27,7 +27,7 @@ impl Transfer for Descriptor {
     fn bounds(&self, machine: &Machine) -> Bounds {
         let start =
             |address: u64, bytes: u64| i128::from(address)..i128::from(address) + i128::from(bytes);
-        // Inside both memories where it is valid.
+        // A valid descriptor lies inside both memories, so clamping changes nothing.
         let inside = |all: Range<i128>| {
             let [from, to] = [all.start, all.end].map(|at| at.clamp(0, u64::MAX.into()));
             from as u64..to as u64

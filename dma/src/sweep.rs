@@ -1,4 +1,4 @@
-//! A transfer of every section, all sections at once.
+//! Sweeps: a transfer of every section, carried out for all at once.
 
 use crate::copy::overlaps;
 use crate::transfer::extent;
@@ -7,7 +7,7 @@ use cp2_machine::Machine;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Repetition of everything inside it.
+/// A repetition of the run and of all inner steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Turns, at least 1.
@@ -18,9 +18,9 @@ pub struct Step {
     pub local: isize,
 }
 
-/// Runs that all sections have at the same DMEM addresses, and in system
-/// memory at a distance from each other: section 0's run is at `start`, section `s`'s
-/// `s * section` bytes behind it; `steps` repeat them, the innermost first.
+/// Runs of all sections at the same DMEM addresses, and in system memory at equal distances: section 0's run
+/// is at `start`, that of section `s` is `s * section` bytes behind it. `steps` repeat them, the innermost
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
     /// First byte of section 0's first run, from the start of the span.
@@ -36,9 +36,9 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A valid descriptor as a sweep, and the span of system memory it touches;
-    /// none where sections take part in their own ways, or where the order of
-    /// the sections matters.
+    /// Converts a valid descriptor to a sweep and the span of system memory that it touches. Returns none if
+    /// the sections do not all take part in the same way, or if the order of the sections matters
+    /// (overlapping stores).
     #[must_use]
     pub(crate) fn of(d: &Descriptor, machine: &Machine) -> Option<(Range<u64>, Self)> {
         let sections = machine.cp2.sections.max(1);
@@ -90,14 +90,15 @@ impl Sweep {
         Some((first..end, sweep))
     }
 
-    /// How far `sections` sections go below and above section 0's first run.
+    /// Returns the bytes that the runs of `sections` sections start below and above section 0's first run, at
+    /// most.
     fn systems(&self, sections: usize) -> Option<(usize, usize)> {
         let steps = self.steps.iter().map(|s| (s.count, s.system));
         reach(steps.chain([(sections, self.section)]))
     }
 
-    /// The ranges of the span and of DMEM that `sections` sections touch; none
-    /// where these begin below 0.
+    /// Returns the ranges of the span and of DMEM that `sections` sections touch. Returns none if a range
+    /// would begin below 0.
     #[must_use]
     pub fn reach(&self, sections: usize) -> Option<(Range<usize>, Range<usize>)> {
         let locals = reach(self.steps.iter().map(|s| (s.count, s.local)))?;
@@ -112,7 +113,7 @@ impl Sweep {
     }
 }
 
-/// How far repetitions `(count, distance)` go below and above where they begin.
+/// Returns the bytes that nested repetitions `(count, distance)` reach below and above their start, at most.
 fn reach(turns: impl Iterator<Item = (usize, isize)>) -> Option<(usize, usize)> {
     let narrow = |(count, distance)| Some((u32::try_from(count).ok()?, distance as i64));
     let turns: SmallVec<[(u32, i64); 5]> = turns.map(narrow).collect::<Option<_>>()?;

@@ -1,23 +1,26 @@
-//! How long a transfer occupies the engine, and when each granule crosses.
+//! Times of a transfer: how long it takes, and when each granule crosses.
 
 use crate::runs::{Breaks, Nest};
 use crate::{Recipient, Run, Transfer};
 use cp2_machine::{Machine, Ticks};
 use serde::{Deserialize, Serialize};
 
-/// The engine's time for one transfer, set-up apart.
+/// Time that the engine takes for one transfer, without set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferTime {
     /// Granules that cross the channel to system memory (a broadcast granule crosses once).
     pub granules: u64,
-    /// Contiguous runs in system memory; runs that touch end to start count as one.
+    /// Contiguous runs in system memory; adjacent runs count as one.
     pub runs: u64,
     /// Time from the end of the set-up to the completion.
     pub body: Ticks,
 }
 
-/// When the granules of a transfer cross the channel: every granule at the channel's
-/// rate, and the machine's `dma.run` before each contiguous run after the first.
+/// Times at which the granules of a transfer cross the channel: granules follow each other at the channel's
+/// rate, with the machine's `dma.run` before each contiguous run after the first.
+///
+/// Granule `i` has crossed at `(i + 1) * granule + gaps * gap`, where `gaps` counts the contiguous runs begun
+/// up to it after the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     granules: u64,
@@ -29,32 +32,32 @@ pub struct Schedule {
     dealt: u64,
 }
 
-/// Which granules begin a contiguous run, and whose each is.
+/// Positions of the contiguous runs among the granules, and the local memory of each granule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Shape {
-    /// Runs repeated at equal distances. A closed form: it takes no memory and no time per granule.
+    /// Runs repeated at equal distances: a closed form, which takes no memory and no time per granule.
     Nest {
-        /// Granules of a run before joining.
+        /// Granules of a run, before adjacent runs are joined.
         per_run: u64,
-        /// Runs before joining.
+        /// Number of runs, before adjacent runs are joined.
         runs: u64,
-        /// Pairs `(every, but)`: steps to a run whose number is a multiple of `every`
-        /// but not of `but` begin a new contiguous run.
+        /// Pairs `(every, but)`: the step to run `i` begins a new contiguous run if `i` is a multiple of
+        /// `every` but not of `but`.
         breaks: Breaks,
         to: Recipient,
-        /// Runs of one section's block, where each section has its own.
+        /// Runs of one section's block; none if the sections have no blocks of their own.
         block: Option<u64>,
     },
-    /// Any others, one by one.
+    /// Any other runs, one by one.
     Runs(Vec<Begun>),
 }
 
-/// A run before joining.
+/// A run before adjacent runs are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Begun {
-    /// Its first granule.
+    /// Number of its first granule.
     first: u64,
-    /// Contiguous runs begun before it and with it, after the very first.
+    /// Contiguous runs after the very first that have begun up to and including this run.
     gaps: u64,
     to: Recipient,
 }
@@ -107,13 +110,13 @@ impl Schedule {
         }
     }
 
-    /// Granules that cross the channel.
+    /// Returns the number of granules that cross the channel.
     #[must_use]
     pub fn granules(&self) -> u64 {
         self.granules
     }
 
-    /// Contiguous runs in system memory.
+    /// Returns the number of contiguous runs in system memory.
     #[must_use]
     pub fn runs(&self) -> u64 {
         match &self.shape {
@@ -123,7 +126,7 @@ impl Schedule {
         }
     }
 
-    /// Time from the end of the set-up until granule `i` has crossed.
+    /// Returns the time from the end of the set-up until granule `i` has crossed.
     #[must_use]
     pub fn at(&self, i: u64) -> Ticks {
         let gaps = match &self.shape {
@@ -136,7 +139,7 @@ impl Schedule {
         Ticks(moving) + Ticks(self.gap.0.saturating_mul(gaps))
     }
 
-    /// The local memories granule `i` goes to or comes from.
+    /// Returns the local memories that granule `i` goes to or comes from.
     #[must_use]
     pub fn to(&self, i: u64) -> Recipient {
         let (to, in_run) = match &self.shape {
@@ -163,27 +166,29 @@ impl Schedule {
     }
 }
 
-/// Granules of a run.
+/// Returns the granules that `bytes` take, rounded up.
 fn granules(bytes: u64, machine: &Machine) -> u64 {
     bytes.div_ceil(machine.dma.granule.0.max(1))
 }
 
-/// Steps into a new contiguous run among the first `n`.
+/// Counts the steps into a new contiguous run among the first `n` steps between runs.
+///
+/// A pair `(every, but)` accounts for `n / every - n / but` of them, since `but` is a multiple of `every`.
 fn gaps_before(breaks: &Breaks, n: u64) -> u64 {
     let steps = |&(every, but): &(u64, u64)| n / every.max(1) - n / but.max(1);
     breaks.iter().map(steps).fold(0, u64::saturating_add)
 }
 
-/// The run of granule `i`.
+/// Returns the run that granule `i` belongs to.
 fn begun(runs: &[Begun], i: u64) -> Option<&Begun> {
     runs.get(..runs.partition_point(|run| run.first <= i))?
         .last()
 }
 
-/// Time for a valid transfer: that of its last granule's [`Schedule`].
+/// Returns the time for a valid transfer: that at which its last granule has crossed.
 ///
-/// Set-up depends on what the engine did before and is the queue's affair. For a descriptor it takes
-/// time proportional to the levels, not to the runs; saturates on transfers
+/// Set-up is not included: it depends on what the engine did before, and the queue accounts for it. For a
+/// descriptor the computation takes time proportional to the levels, not to the runs. Saturates on transfers
 /// that [`validate`](crate::validate) refuses.
 #[must_use]
 pub fn transfer_time(transfer: &impl Transfer, machine: &Machine) -> TransferTime {

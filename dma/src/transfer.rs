@@ -1,4 +1,4 @@
-//! What every kind of transfer is: runs, in the order in which they move.
+//! The trait of transfers: any kind is its runs, in the order they move.
 
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
 use crate::validate::PROGRAM_WORD;
@@ -6,24 +6,27 @@ use crate::{Direction, Places, Recipient, Run, Schedule, Sweep};
 use cp2_machine::Machine;
 use std::ops::Range;
 
-/// A kind of transfer. Everything that is done with one, its validation, copy, time, race checks, follows from its
-/// runs: a new kind needs the first three functions.
+/// A kind of transfer. Validation, copy, timing and race checks follow from its runs: a new kind needs only
+/// the first three functions.
 ///
-/// The others are closed forms, for kinds that have any: each gives what its default makes of the runs, sooner. What consumes
-/// transfers takes them through [`validate`](crate::validate), [`copy`](crate::copy) and [`transfer_time`](crate::transfer_time).
+/// The other functions are closed forms, for kinds that have them: each returns what its default computes
+/// from the runs, in less time. Consumers of transfers take them through [`validate`](crate::validate),
+/// [`copy`](crate::copy) and [`transfer_time`](crate::transfer_time).
 pub trait Transfer {
-    /// Load or store.
+    /// Returns the direction, load or store.
     fn direction(&self) -> Direction;
 
-    /// CP2 event to post when the transfer completes.
+    /// Returns the CP2 event to post when the transfer completes.
     fn event(&self) -> Option<u32>;
 
-    /// The runs in the order in which they move. Runs that touch in system memory may be given apart or as one: timing joins them.
+    /// Returns the runs in the order in which they move. Adjacent runs in system memory may be given apart or
+    /// as one: timing joins them.
     ///
-    /// Those of a transfer that [`check`](Self::check) refuses mean nothing, but iterating is safe.
+    /// Runs of a transfer that [`check`](Self::check) refuses mean nothing, but iterating is safe.
     fn runs(&self, machine: &Machine) -> impl Iterator<Item = Run>;
 
-    /// Checks every rule of the controller; nothing has moved when it fails. Kinds with rules of their own check these first.
+    /// Checks every rule of the controller, before anything moves. Kinds with rules of their own check these
+    /// first.
     ///
     /// # Errors
     /// The first rule that is broken.
@@ -31,7 +34,7 @@ pub trait Transfer {
         check_runs(self, machine)
     }
 
-    /// What it touches in system memory and in local memory.
+    /// Returns the ranges that the transfer touches in system memory and in local memory.
     fn bounds(&self, machine: &Machine) -> Bounds {
         let mut runs = self.runs(machine);
         let first = runs.next();
@@ -39,19 +42,20 @@ pub trait Transfer {
         runs.fold(first, |all, run| all.with(Bounds::of(&run, machine)))
     }
 
-    /// Where in system memory it goes, run by run.
+    /// Returns the addresses that the transfer touches in system memory, run by run.
     fn places(&self, machine: &Machine) -> Places {
         self.runs(machine)
             .map(|run| (run.system, run.bytes))
             .collect()
     }
 
-    /// When its granules cross the channel.
+    /// Returns the times at which its granules cross the channel.
     fn schedule(&self, machine: &Machine) -> Schedule {
         Schedule::of_runs(self.runs(machine), machine)
     }
 
-    /// The same transfer with its runs one behind the other from address 0 of system memory, where this kind has it.
+    /// Returns the transfer with its runs packed from address 0 of system memory, one behind the other.
+    /// Returns none if this kind of transfer cannot express that.
     fn packed(&self, _machine: &Machine) -> Option<Self>
     where
         Self: Sized,
@@ -59,23 +63,25 @@ pub trait Transfer {
         None
     }
 
-    /// A valid transfer of every section, all at once, and the span of system memory that it touches; none where it is no such.
+    /// Returns a valid transfer of every section as one sweep, with the span of system memory that it
+    /// touches. Returns none if the transfer is not of this form.
     fn sweep(&self, _machine: &Machine) -> Option<(Range<u64>, Sweep)> {
         None
     }
 }
 
-/// From the first byte to behind the last, of system memory and of local memory, whichever section's.
+/// Ranges from the first byte touched to the end of the last, in system memory and in local memory (of any
+/// section).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// In system memory.
+    /// Bytes in system memory.
     pub system: Range<u64>,
-    /// In DMEM or program memory.
+    /// Bytes in DMEM or program memory.
     pub local: Range<u64>,
 }
 
 impl Bounds {
-    /// What a run touches.
+    /// Returns the bounds of one run.
     fn of(run: &Run, machine: &Machine) -> Self {
         let local = u64::from(run.local);
         Self {
@@ -93,7 +99,8 @@ impl Bounds {
     }
 }
 
-/// The addresses that a run repeated by nested turns `(count, stride)` reaches, from the first to behind the last.
+/// Returns the range of addresses that a run repeated by nested turns `(count, stride)` reaches: each turn
+/// widens it by `(count - 1) * stride`, below or above.
 pub fn extent(run: Range<i128>, turns: impl Iterator<Item = (u32, i64)>) -> Range<i128> {
     turns.fold(run, |run, (count, stride)| {
         let way = i128::from(count.saturating_sub(1)) * i128::from(stride);
@@ -101,7 +108,8 @@ pub fn extent(run: Range<i128>, turns: impl Iterator<Item = (u32, i64)>) -> Rang
     })
 }
 
-/// The rules of the controller, run by run: each inside both memories, whole granules, and together no more than their destination holds.
+/// Checks the rules of the controller run by run: each run lies inside both memories and is whole granules,
+/// and all runs together move no more bytes than their destination holds.
 fn check_runs<T: Transfer + ?Sized>(
     transfer: &T,
     machine: &Machine,
@@ -109,7 +117,7 @@ fn check_runs<T: Transfer + ?Sized>(
     let (sections, granule) = (machine.cp2.sections as u64, machine.dma.granule.0.max(1));
     let system = (Memory::System, machine.host.memory.0);
     let store = transfer.direction() == Direction::Store;
-    // Bytes for each section, for program memory and, of a store, for system memory.
+    // Bytes so far for each section, for program memory and, in a store, for system memory.
     let mut taken = vec![0u64; machine.cp2.sections];
     let (mut program, mut stored) = (0u64, 0u64);
     if let Some(event) = transfer.event() {

@@ -1,4 +1,4 @@
-//! Is a descriptor legal on a machine?
+//! Validation of a descriptor: every rule of the controller on a machine.
 
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
 use crate::runs::turns;
@@ -21,12 +21,13 @@ fn refuse(field: Field, value: i128, rule: Rule, nearest: Option<i128>) -> Check
 /// Checks every rule of the controller; nothing has moved when it fails.
 ///
 /// # Errors
-/// The first rule that is broken, with field, value and, of a descriptor, the nearest legal value.
+/// The first rule that is broken, with field, value and, for a descriptor, the nearest legal value.
 pub fn validate(transfer: &impl Transfer, machine: &Machine) -> Checked {
     transfer.check(machine)
 }
 
-/// The rules for a descriptor. Bounds follow from strides and counts alone: the time does not depend on the counts.
+/// Checks the rules for a descriptor. Bounds follow from strides and counts in closed form: the time of the
+/// check does not depend on the counts.
 pub(crate) fn strided(d: &Descriptor, machine: &Machine) -> Checked {
     shape(d, machine)?;
     alignment(d, machine)?;
@@ -73,7 +74,7 @@ pub(crate) fn strided(d: &Descriptor, machine: &Machine) -> Checked {
     capacity(d, machine, memory, size)
 }
 
-/// Rules about single fields that are not addresses.
+/// Checks the rules about single fields that are not addresses.
 fn shape(d: &Descriptor, machine: &Machine) -> Checked {
     if d.direction == Direction::Store && matches!(d.target, Target::Program | Target::Broadcast) {
         return Err(DescriptorError {
@@ -116,10 +117,10 @@ fn shape(d: &Descriptor, machine: &Machine) -> Checked {
     }
 }
 
-/// Bytes of a program word: program memory has no smaller parts.
+/// Bytes of a program word, the unit of transfers to program memory.
 pub(crate) const PROGRAM_WORD: u64 = 8;
 
-/// What a local address, a run and a local stride are multiples of.
+/// Returns the bytes that local addresses, local strides and runs must be multiples of.
 fn local_granule(d: &Descriptor, machine: &Machine) -> u64 {
     let granule = machine.dma.granule.0.max(1);
     match d.target {
@@ -128,13 +129,13 @@ fn local_granule(d: &Descriptor, machine: &Machine) -> u64 {
     }
 }
 
-/// Addresses, strides and the run are whole granules.
+/// Checks that addresses, strides and the run are multiples of their granules.
 fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
     let granule = machine.dma.granule.0.max(1);
     let local = local_granule(d, machine);
     let multiple = |field, rule, granule: u64, value: i128, lo: i128, hi: i128| {
         let g = i128::from(granule);
-        // Narrow divisions take a fraction of the time, and transfers are many.
+        // 64-bit divisions are several times faster than 128-bit ones, and many transfers are checked.
         let whole = match (i64::try_from(value), i64::try_from(granule)) {
             (Ok(value), Ok(granule)) => value.rem_euclid(granule) == 0,
             _ => value.rem_euclid(g) == 0,
@@ -180,8 +181,9 @@ fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
     Ok(())
 }
 
-/// Whether all that granules divide is whole granules: sure of it where that is true, and
-/// without divisions. They are powers of two on most machines.
+/// Returns true only if all addresses, strides and the run are multiples of their granules, without
+/// divisions. False decides nothing: it is also returned for granules that are not powers of two, which few
+/// machines have.
 fn whole_at_a_glance(d: &Descriptor, granule: u64, local: u64) -> bool {
     let block = match d.target {
         Target::Blocks { stride } => stride,
@@ -203,7 +205,8 @@ fn local_memory(d: &Descriptor, machine: &Machine) -> (Memory, u64) {
     }
 }
 
-/// What one run takes of a local memory; of a dealt run, what section 0 gets.
+/// Returns the bytes that one run takes in a local memory; for a dealt run those of section 0, which holds
+/// most.
 pub(crate) fn local_run(d: &Descriptor, machine: &Machine) -> u64 {
     let to = match d.target {
         Target::Deal => Recipient::Deal,
@@ -228,7 +231,7 @@ struct Side {
 }
 
 impl Side {
-    /// Whether all that the nest reaches lies in `0..size`.
+    /// Returns true if all that the nest reaches lies in `0..size`.
     fn holds(&self, start: u64, turns: impl Iterator<Item = (u32, i64)>) -> bool {
         let start = i128::from(start);
         let all = extent(start..start + i128::from(self.run), turns);
@@ -255,7 +258,7 @@ impl Side {
             let span = high - low;
             let reach = i128::from(count.saturating_sub(1)) * stride;
             if span + reach.abs() > size {
-                // Room left in the direction of the stride, from this start if it can stay.
+                // Room in bytes in the direction of the stride, from this start address if that is possible.
                 let fits = start + low >= 0 && start + high <= size;
                 let room = match (fits, stride > 0) {
                     (false, _) => size - span,
@@ -293,8 +296,8 @@ impl Side {
     }
 }
 
-/// No transfer moves more bytes than its destination holds: it would write some
-/// byte twice. This bounds the work of any descriptor, whatever its counts.
+/// Checks that no transfer moves more bytes than its destination holds, as it would write some byte twice.
+/// This bounds the work of any descriptor, whatever its counts.
 fn capacity(d: &Descriptor, machine: &Machine, memory: Memory, size: u64) -> Checked {
     let sections = machine.cp2.sections as u64;
     let granule = machine.dma.granule.0.max(1);

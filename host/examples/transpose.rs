@@ -1,5 +1,6 @@
-//! A plan with a layout of its own: 8 x 8 tiles of a matrix of pairs are
-//! transposed by the strides of their stores, without a kernel's help.
+//! Transposes 8 x 8 tiles of a matrix of pairs by the strides of the stores.
+//!
+//! The plan has a layout of its own, and the kernel does nothing.
 //!
 //! `cargo run -p cp2-host --example transpose`
 
@@ -10,8 +11,9 @@ use cp2_machine::Machine;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Elements are 16 bytes, the DMA granule; a tile is 8 x 8 of them.
+/// Bytes of an element, the DMA granule.
 const ELEMENT: u64 = 16;
+/// Bytes of a tile of 8 x 8 elements.
 const TILE: u64 = 8 * 8 * ELEMENT;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -52,8 +52,9 @@ use memory::{Allocator, holds, in_parts, out_parts};
 use std::sync::Arc;
 use turns::Helper;
 
-/// Bytes of this computer that a run takes at most beside system memory (plans, translated words, reports), and those of each thread.
+/// Bytes of host memory that a run takes at most besides system memory: plans, translated words, reports.
 const BESIDE: u64 = 24 << 20;
+/// Bytes of host memory that each host thread of a run takes at most besides [`BESIDE`].
 const BESIDE_THREAD: u64 = 24 << 20;
 
 /// A processor under the control of a host program.
@@ -81,33 +82,33 @@ const BESIDE_THREAD: u64 = 24 << 20;
 pub struct Device {
     machine: Arc<Machine>,
     engine: DeviceEngine,
-    /// Devices for other host threads.
+    /// Devices of the other host threads.
     helpers: Vec<Helper>,
     memory: Allocator,
     programs: Vec<PlacedProgram>,
-    /// Commands given and not yet taken by the engine.
+    /// Commands that were given and that the engine has not taken yet.
     queue: Vec<Command>,
     /// Number of the next command.
     next: u64,
     started: bool,
     end: Option<RunEnd>,
     recording: Option<Recording>,
-    /// The program and the pass that commands are of.
+    /// Program and pass that the next commands belong to.
     stage: ProgramStage,
-    /// Whether they are not those of the last command that was given.
+    /// True if the last command given belongs to another stage than `stage`.
     is_other_stage: bool,
-    /// What takes the engine's place where nothing is computed.
+    /// Stands in for the engine on a device that computes nothing.
     forecast: Option<Box<Forecast>>,
 }
 
 impl Device {
-    /// A device that runs to its end, unchecked, with the default timeline.
+    /// Creates a device that runs to its end, unchecked, with the default timeline.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
         Self::with_options(machine, DeviceOptions::default())
     }
 
-    /// A device.
+    /// Creates a device with the given options.
     #[must_use]
     pub fn with_options(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         Self {
@@ -127,18 +128,19 @@ impl Device {
         }
     }
 
-    /// A pass has no room for two pages, by so many bytes: the report says so.
+    /// Records for the report that a pass lacks `bytes_short` bytes of DMEM for two pages.
     pub(crate) fn single_buffered(&mut self, pass: &str, bytes_short: u64) {
         self.engine.single_buffered(pass, bytes_short);
     }
 
-    /// The machine.
+    /// Returns the machine.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
         &self.machine
     }
 
-    /// Room for `len` values in system memory: whole granules of the DMA, and whole quads where granules are smaller.
+    /// Allocates room for `len` values in system memory: whole granules of the DMA, and whole quads where
+    /// granules are smaller.
     ///
     /// # Errors
     /// System memory is used up.
@@ -150,7 +152,7 @@ impl Device {
         Ok(Buffer::new(self.memory.take(size, 1)?, len))
     }
 
-    /// Room for `values`, and the values in it.
+    /// Allocates room for `values` and writes them there.
     ///
     /// # Errors
     /// System memory is used up, or simulated time has begun.
@@ -187,13 +189,13 @@ impl Device {
         Ok(self.engine.processor.memory_mut().write(address, bytes)?)
     }
 
-    /// Takes `bytes` at exactly `address`; used to rebuild a recorded memory.
+    /// Takes `bytes` of system memory at exactly `address`; used to rebuild a recorded memory.
     pub(crate) fn write_at(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
         self.memory.taken.push((address, bytes.len() as u64));
         self.write_bytes(address, bytes)
     }
 
-    /// Whether simulated time has begun.
+    /// Returns true if simulated time has begun.
     #[must_use]
     pub fn has_started(&self) -> bool {
         self.started
@@ -221,7 +223,7 @@ impl Device {
     /// does not exist, an address outside memory, a dependency on a later command.
     pub fn command(&mut self, command: Command) -> Result<Event, HostError> {
         if self.end.is_some() && self.recording.is_none() {
-            // It may wait for what a stream that was cut short would have given.
+            // A command may wait for an event of a stream that was cut short; its number stays valid.
             self.next += 1;
             return Ok(Event(self.next - 1));
         }
@@ -289,8 +291,8 @@ impl Device {
         Ok(last)
     }
 
-    /// The same for a source that repeats itself: its turns may run on several host
-    /// threads. Gives it back as it is then.
+    /// Gives the commands of a source that repeats itself in turns, which may run on several host threads, as
+    /// [`Device::stream`] does. Returns the last event and the source in its final state.
     ///
     /// # Errors
     /// A command could not be carried out.
@@ -304,7 +306,7 @@ impl Device {
         })
     }
 
-    /// Gives what is queued and all of `source`, by `run`.
+    /// Gives the queued commands and all of `source` to `run`.
     fn submit_all<S: Iterator<Item = Command>>(
         &mut self,
         mut source: S,
@@ -320,7 +322,7 @@ impl Device {
             forecast.run(&self.machine, &mut commands, false)?;
             self.next = self.next.max(forecast.next_command());
         } else if self.recording.is_some() {
-            // What is recorded has to be kept anyway.
+            // A recording keeps all commands anyway, so they need not be streamed.
             for command in source.by_ref() {
                 self.command(command)?;
             }
@@ -339,13 +341,14 @@ impl Device {
                 let end = self.memory.end();
                 self.engine.processor.own_memory(self.memory.areas());
                 self.engine.processor.memory_mut().reserve(end)?;
-                // What a run takes besides, in many small pieces, is asked for together, and given back.
+                // A run allocates more memory in many small pieces. Room for all of it is requested at once
+                // and given back, so that a lack of memory shows before time begins.
                 let threads = self.engine.options.threads.max(1) as u64;
                 let copy = if self.recording.is_some() { end } else { 0 };
                 let bytes = copy + BESIDE + threads * BESIDE_THREAD;
                 let room = memory::room::<u8>(bytes);
                 let mut room = room.map_err(|_| HostError::NoRoom { bytes })?;
-                // A compiler may leave out what nobody looks at.
+                // A compiler may leave out an allocation that nobody reads.
                 std::hint::black_box(&mut room);
             }
             if let Some(recording) = &mut self.recording {
@@ -366,7 +369,7 @@ impl Device {
         }
         let mut commands = std::mem::take(&mut self.queue).into_iter();
         if let Some(forecast) = &mut self.forecast {
-            // There is nothing to read.
+            // A forecast has no memory to read, so there is nothing to do at a fence.
             forecast.run(&self.machine, &mut commands, true)?;
             self.end = Some(RunEnd::Finished);
             return Ok(());

@@ -8,9 +8,10 @@
 //! | `commands.json` | where those lie, the user's arrays, the commands, and what the recorded run measured |
 //! | `machine.toml` | every parameter of the machine |
 //!
-//! The stretches follow one another in both files, in the order of their addresses. What is zero in both may be left out,
-//! but the user's arrays, inputs and outputs, are there as a whole, each in one piece: `offset` of its description
-//! says where it begins, in either file. Other data of an input are written over it there, and the run is replayed.
+//! The stretches follow one another in both files, in the order of their addresses. What is zero in both may
+//! be left out, but the user's arrays, inputs and outputs, are there as a whole, each in one piece: `offset`
+//! of its description says where it begins, in either file. Other data of an input are written over it there,
+//! and the run is replayed.
 
 mod array;
 mod contents;
@@ -46,9 +47,9 @@ const CHUNK: u64 = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub(crate) programs: Vec<PlacedProgram>,
-    /// Address and size of what was allocated, ascending, program images left out.
+    /// Addresses and sizes of the allocations, ascending, without program images.
     taken: Vec<(u64, u64)>,
-    /// Address and contents of the chunks that are not zero when time begins, ascending.
+    /// Addresses and contents of the chunks that are not zero when time begins, ascending.
     memory: Vec<(u64, Vec<u8>)>,
     pub(crate) commands: Vec<Command>,
     pub(crate) inputs: Vec<EmittedArray>,
@@ -63,7 +64,8 @@ struct Manifest {
     memory: Vec<AddressRange>,
     inputs: Vec<RecordedArray>,
     outputs: Vec<RecordedArray>,
-    /// SHA-256 of everything else a run begins with: programs, machine, commands, and memory without the inputs.
+    /// SHA-256 of everything a run begins with except the inputs: programs, machine, commands, and the rest
+    /// of memory.
     rest_sha256: String,
     expected: RecordedFigures,
     commands: Vec<Command>,
@@ -84,18 +86,18 @@ struct AddressRange {
     bytes: u64,
 }
 
-/// What the recorded run measured.
+/// Figures that the recorded run measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedFigures {
-    /// Its cycles.
+    /// Cycles of the run.
     pub cycles: u64,
     /// SHA-256 of all outputs, in order.
     pub outputs_sha256: String,
 }
 
 impl RecordedFigures {
-    /// What a run measured, for the outputs of a recording.
+    /// Returns the figures of a run, for the outputs of a recording.
     ///
     /// # Errors
     /// An output lies outside memory.
@@ -111,7 +113,7 @@ impl RecordedFigures {
     }
 }
 
-/// Most commands a recording keeps.
+/// Number of commands that a recording keeps at most.
 pub const MAX_COMMANDS: usize = 1 << 20;
 
 impl Recording {
@@ -125,7 +127,7 @@ impl Recording {
         Ok(())
     }
 
-    /// The host program goes on by what the last command, a read, gave.
+    /// Notes that the host program goes on by the value of the last command, a read.
     pub(crate) fn decide(&mut self, by: Decided) {
         if let Some(HostAction::Read { decided, .. }) =
             self.commands.last_mut().map(|c| &mut c.action)
@@ -153,7 +155,7 @@ impl Recording {
             .collect();
     }
 
-    /// What was allocated, in chunks.
+    /// Cuts the allocations into chunks: their addresses and sizes.
     fn chunks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.taken.iter().flat_map(|&(address, bytes)| {
             let end = address.saturating_add(bytes);
@@ -162,13 +164,14 @@ impl Recording {
         })
     }
 
-    /// The chunk at an address when time begins; none if it is zero.
+    /// Returns the chunk at an address when time begins, or nothing if it is zero.
     fn begun(&self, at: u64) -> Option<&[u8]> {
         let found = self.memory.binary_search_by_key(&at, |(start, _)| *start);
         found.ok().map(|i| self.memory[i].1.as_slice())
     }
 
-    /// The chunks that are written: those of the user's arrays, and what is not zero when time begins or ends.
+    /// Returns the chunks to write: those of the user's arrays, and those that are not zero when time begins
+    /// or ends.
     fn kept(&self, end: &SystemRam) -> Vec<(u64, u64)> {
         let touches = |at: u64, bytes: u64| {
             let mut arrays = self.inputs.iter().chain(&self.outputs);
@@ -182,7 +185,7 @@ impl Recording {
     }
 }
 
-/// Bytes of an allocation, which lie inside memory.
+/// Reads bytes of an allocation, which lie inside memory.
 fn read(memory: &SystemRam, at: u64, bytes: u64) -> Vec<u8> {
     let mut chunk = vec![0; bytes as usize];
     if memory.read(at, &mut chunk).is_err() {
@@ -191,7 +194,7 @@ fn read(memory: &SystemRam, at: u64, bytes: u64) -> Vec<u8> {
     chunk
 }
 
-/// Chunks that touch joined.
+/// Joins chunks that touch into stretches.
 fn stretches(chunks: &[(u64, u64)]) -> Vec<AddressRange> {
     let mut all: Vec<AddressRange> = Vec::new();
     for &(address, bytes) in chunks {
@@ -203,7 +206,7 @@ fn stretches(chunks: &[(u64, u64)]) -> Vec<AddressRange> {
     all
 }
 
-/// Checks that [`FinishedRun::emit`] could write there; to be asked before the run.
+/// Checks that [`FinishedRun::emit`] could write to `path`; to be asked before the run.
 ///
 /// # Errors
 /// The path, and what the system said.

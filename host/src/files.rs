@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 pub struct WriteError {
     /// The path.
     pub path: PathBuf,
-    /// Why.
+    /// Reason.
     pub source: io::Error,
 }
 
-/// Links that lead to each other, at most: as many as Linux follows.
+/// Number of symbolic links that are followed at most, as many as Linux follows.
 const LINKS: usize = 40;
 
 /// Writes a file through `fill` to a temporary name beside it, then renames
@@ -80,7 +80,8 @@ pub fn check_file(path: &Path) -> Result<(), WriteError> {
     })
 }
 
-/// What is there, if anything is: links that lead to each other are an error.
+/// Returns the metadata of a path, or nothing if it does not exist. Links that lead to each other are an
+/// error.
 fn existing(target: &Path) -> io::Result<Option<fs::Metadata>> {
     match fs::metadata(target) {
         Ok(found) => Ok(Some(found)),
@@ -90,11 +91,12 @@ fn existing(target: &Path) -> io::Result<Option<fs::Metadata>> {
 }
 
 fn takes_files(folder: &Path) -> io::Result<()> {
-    // It has no name and is gone when it is closed.
+    // The temporary file has no name and is gone when it is closed.
     tempfile::tempfile_in(folder).map(|_| ())
 }
 
-/// The file that a name leads to, by whatever links, whether it is there or not: two names of one file lead to the same.
+/// Follows all links of a path to the file that it names, whether that exists or not: two names of one file
+/// give the same path.
 #[must_use]
 pub fn target(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
@@ -115,7 +117,8 @@ pub fn target(path: &Path) -> PathBuf {
 
 /// Makes a directory through `fill`, which gets an empty one beside it, then
 /// renames it. An existing directory is replaced only if it holds a file
-/// named `marker`: it is one of ours. Links, permissions and owners are kept as those of files are, see [`write_file`].
+/// named `marker`: it is one of ours. Links, permissions and owners are kept as those of files are, see
+/// [`write_file`].
 ///
 /// # Errors
 /// The path, and what the system said.
@@ -141,11 +144,13 @@ pub fn write_directory(
     })
 }
 
-/// How often a writer finds that another one was faster: each time one of them has written all that it has to.
+/// Number of times that a writer tries to take the name at most. It fails when another writer was faster,
+/// which has then written its whole directory.
 const TRIES: u32 = 10_000;
 
-/// Gives the directory `work/new` the name `path`. What has the name is moved into `work` first, judged where nobody else changes it, and put back if it
-/// is none of ours or nothing takes its place. Of those who write one directory at the same time the last one stays, whole.
+/// Gives the directory `work/new` the name `path`. A directory of that name is moved into `work` first, where
+/// nobody else changes it while it is judged; it is moved back if it is none of ours or if nothing takes its
+/// place. If several writers write one directory at the same time, the last one's stays, whole.
 fn replace(path: &Path, marker: &str, work: &Path) -> io::Result<()> {
     let new = work.join("new");
     let mut moved: Option<PathBuf> = None;
@@ -201,10 +206,11 @@ pub fn check_directory(path: &Path, marker: &str) -> Result<(), WriteError> {
         })
 }
 
-/// How often a directory is looked at that seems to be none of ours: another writer may be moving it away, and take files out of it.
+/// Number of times that a directory which seems to be none of ours is examined: another writer may be moving
+/// it away and taking files out of it.
 const LOOKS: usize = 8;
 
-/// An error if the directory exists and is not one of ours.
+/// Returns an error if the directory exists and is not one of ours.
 fn may_replace(path: &Path, marker: &str) -> io::Result<()> {
     let is_foreign = || path.symlink_metadata().is_ok() && !is_ours(path, marker);
     match (0..LOOKS).all(|_| is_foreign()) {
@@ -218,7 +224,7 @@ fn foreign(marker: &str) -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, reason)
 }
 
-/// Whether a directory holds the marker, or nothing.
+/// Returns true if a directory holds the marker or is empty.
 fn is_ours(path: &Path, marker: &str) -> bool {
     path.join(marker).is_file()
         || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
@@ -283,7 +289,7 @@ mod tests {
         for wanted in [0o600, 0o640, 0o400, 0o666, 0o755, 0o604] {
             set(&file, wanted);
             write_file(&file, |out| {
-                // Nobody sees it who may not see the old one.
+                // The temporary file is never readable by anyone who may not read the old one.
                 for entry in fs::read_dir(folder.path())? {
                     let entry = entry?;
                     if entry.file_name().to_string_lossy().starts_with(".cp2-") {
@@ -343,7 +349,7 @@ mod tests {
         assert_eq!(fs::read_dir(at("results")).unwrap().count(), 2);
     }
 
-    /// Whoever writes one directory at the same time: all succeed, and what is there is whole and of one of them.
+    /// Several writers of one directory all succeed, and the result is whole and of one of them.
     #[test]
     fn writers_of_one_directory_replace_each_other() {
         let folder = tempfile::tempdir().unwrap();

@@ -4,12 +4,13 @@
 //! * [`paging`]: the engine that moves the pages of a pass.
 //! * [`schedule`]: blocks in a row, dealt to pages; a [`StreamPlan`] is a value.
 //! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
-//! * [`step`]: what the control CPU computes between passes.
+//! * [`step`]: computations of the control CPU between passes.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
-//! * [`timeline`]: what happened when, for Perfetto and as a picture.
+//! * [`timeline`]: times of all activities, for Perfetto and as a picture.
 //! * [`emit`]: a run as a directory, and its replay.
 //! * [`files`]: files written whole or not at all.
-//! * `testing` (feature `testing`): what property tests of kernels have in common; the call that tests one is `cp2_kernels::map::check_kernel`.
+//! * `testing` (feature `testing`): shared parts of property tests of kernels;
+//!   `cp2_kernels::map::check_kernel` tests one.
 
 mod device;
 pub mod emit;

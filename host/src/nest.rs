@@ -1,17 +1,20 @@
-//! Pages as data: arrays of one to three dimensions in blocks with halos, several of them at a time.
+//! Pages as data: arrays of one to three dimensions in blocks with halos.
 //!
-//! A [`GridPass`] describes the job: every input and output is a [`GridField`], an array with its blocks, its halo and what
-//! lies beyond its edges; all have the same grid of blocks. [`GridPlan::new`] turns it into a [`GridPlan`], a plain value: a
-//! page has a number with mixed radix, a digit for every axis; pages that differ only in where they lie are a [`Kind`],
-//! with the transfers and argument words of its first page and a step of each for every digit. A block at an edge is of a
-//! kind of its own. A nest can be printed, serialised and tested without an emulator, and nothing in it grows with the number of pages.
+//! A [`GridPass`] describes the job. Every input and output is a [`GridField`]: an array with its blocks, its
+//! halo, and the values beyond its edges. All fields have the same grid of blocks. [`GridPlan::new`] turns
+//! the job into a [`GridPlan`], a plain value. The number of a page is a mixed-radix number with a digit for
+//! every axis. Pages that differ only in their addresses are a [`Kind`]: it has the transfers and argument
+//! words of its first page, and a step of each for every digit. A block at an edge is of a kind of its own. A
+//! plan can be printed, serialised and tested without an emulator, and nothing in it grows with the number of
+//! pages.
 //!
-//! A page is the same number of blocks for every section, one behind the other along the axis that is dealt to the sections.
-//! A window shows its block, whole blocks with their halo, of the array as its edge continues it: all of it is data, and what lies inside the
-//! array alone is stored.
+//! A page has the same number of blocks for every section, consecutive along the axis that is dealt to the
+//! sections. A window shows a whole block with its halo, where the array is continued by its edge rule. A
+//! kernel reads all of the window as data; only elements inside the array are stored.
 //!
-//! Neighbours along an axis have lines in common, planes or rows, where windows have a halo along it. Pages that *march* along that axis ([`March`]) load them once:
-//! the lines of an input are a circular buffer in DMEM, and the kernel finds the address of each in its arguments.
+//! Windows with a halo share lines (planes or rows) with their neighbours along that axis. Pages that *march*
+//! along the axis ([`March`]) load the shared lines once: the lines of an input are a circular buffer in
+//! DMEM, and the kernel finds the address of each in its arguments.
 
 mod argument_blocks;
 mod argument_words;

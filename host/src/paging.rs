@@ -1,8 +1,9 @@
-//! The paging engine: what moves the pages of a pass through DMEM while its kernel works on them.
+//! The paging engine moves the pages of a pass through DMEM around its kernel.
 //!
-//! A pass is pages, buffers and a kernel that is launched once. Whatever describes them, blocks in a row ([`StreamPlan`]), blocks of arrays
-//! ([`GridPlan`]), any [`RingPages`] around a [`Ring`] of buffers or pages that are listed one by one ([`ListedPass`]), the engine sees a [`PageSource`]: how many pages there are, what each loads and
-//! stores, and which page is loaded when another is stored. That is the buffers' policy:
+//! A pass consists of pages, buffers and a kernel that is launched once. It is described by blocks in a row
+//! ([`StreamPlan`]), by blocks of arrays ([`GridPlan`]), by [`RingPages`] around a [`Ring`] of buffers, or by
+//! a list of pages ([`ListedPass`]). The engine sees each as a [`PageSource`]: the number of pages, the loads
+//! and stores of each, and the page to load when another is stored. The latter is the buffers' policy:
 //!
 //! | buffers | loaded before the first page is stored | loaded behind the stores of page *k* |
 //! |---|---|---|
@@ -10,19 +11,20 @@
 //! | a ring of *n*, a result in the buffer of the page before | 0 .. *n* - 1 | *k* + *n* - 1 |
 //! | pieces of a page, each a page of the pass | as many pieces | the piece that takes its place |
 //!
-//! [`Commands`] makes of it what the device is to do, one command at a time:
+//! [`Commands`] turns the source into commands for the device, one at a time:
 //!
 //! ```text
 //! load .. load   launch   | page 0 is done   its stores   loads of the pages that take their places
 //!                         | page 1 is done   ...
 //! ```
 //!
-//! A load's last transfer posts the event for which the kernel waits; the kernel signals that a page is done, and the control CPU, which
-//! waits for that, has it stored. A load waits for the last store before it: the DMA works in order, so a page that is there has
-//! a place for its result, and the kernel waits for nothing but loads.
+//! A load's last transfer posts the event for which the kernel waits; the kernel signals that a page is done,
+//! and the control CPU, which waits for that, has it stored. A load waits for the last store before it: the
+//! DMA works in order, so a page that is there has a place for its result, and the kernel waits for nothing
+//! but loads.
 //!
-//! What a pass should take is simulated in the same order, with kernels that are counted from their programs: [`RingPass::expect`],
-//! [`StreamPlan::estimate`].
+//! The time of a pass is simulated in the same order, with kernels that are counted from their programs:
+//! [`RingPass::expect`], [`StreamPlan::estimate`].
 //!
 //! [`StreamPlan`]: crate::StreamPlan
 //! [`StreamPlan::estimate`]: crate::StreamPlan::estimate
@@ -50,7 +52,7 @@ use crate::device::Event;
 /// by which it gives the page back (`page.s`).
 pub const PAGE_EVENT: u32 = 0;
 
-/// What a paged run calls its kernel.
+/// The kernel of a paged run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageKernel {
     /// Name on the timeline.
@@ -59,7 +61,7 @@ pub struct PageKernel {
     pub entry: u32,
 }
 
-/// Pages that a device has been given.
+/// Events of the pages that a device has been given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paged {
     /// The last store.
@@ -69,7 +71,7 @@ pub struct Paged {
 }
 
 impl Paged {
-    /// What a command waits for that needs memory and CP2 as the pages leave them.
+    /// Returns the events to wait for before memory and CP2 are as the pages leave them.
     #[must_use]
     pub fn events(self) -> [Event; 2] {
         [self.stored, self.stopped]

@@ -1,4 +1,4 @@
-//! Where a kernel's cycles went, line by line of its source.
+//! Cycles of a kernel, line by line of its source.
 
 use cp2_asm::isa::Word;
 use cp2_asm::{Program, disassemble};
@@ -12,7 +12,7 @@ const WIDEST: usize = 100;
 /// Lines without words that a listing shows before and after one with words.
 const CONTEXT: u32 = 3;
 
-/// What one source line cost: all words it became, macros and repetitions included.
+/// Cost of one source line: of all words it became, macros and repetitions included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LineProfile {
     /// Source file; empty where the program has no line table.
@@ -25,7 +25,7 @@ pub struct LineProfile {
     pub issued: u64,
     /// Cycles charged to the line, issue included.
     pub cycles: u64,
-    /// The same by cause.
+    /// Cycles by cause; they add up to `cycles`.
     #[serde(serialize_with = "as_map")]
     pub causes: Causes,
     /// Operations, flops and bytes.
@@ -38,7 +38,7 @@ fn as_map<S: serde::Serializer>(causes: &Causes, serializer: S) -> Result<S::Ok,
 }
 
 impl LineProfile {
-    /// The causes that lost cycles, the costliest first.
+    /// Returns the causes that lost cycles, the costliest first.
     #[must_use]
     pub fn lost(&self) -> Vec<(Cause, u64)> {
         let mut lost: Vec<_> = self
@@ -103,16 +103,15 @@ impl Profile {
         }
     }
 
-    /// All cycles of the program.
+    /// Returns all cycles of the program.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         self.lines.iter().map(|l| l.cycles).sum()
     }
 
-    /// The source listing with words issued, cycles, and lost cycles by cause
-    /// beside each line; stretches far from any word are left out. `read` returns the text of a
-    /// source file; of a file without text the lines that became words appear alone, and a program
-    /// without a line table is shown disassembled.
+    /// Returns the source listing with words issued, cycles, and lost cycles by cause beside each line.
+    /// Stretches far from any word are left out. `read` returns the text of a source file. If it returns
+    /// none, only the lines that became words appear; a program without a line table is shown disassembled.
     #[must_use]
     pub fn listing(
         &self,

@@ -1,5 +1,4 @@
-//! The paging scheduler: how an array that does not fit in DMEM streams
-//! through it.
+//! The paging scheduler streams arrays of blocks in a row through DMEM.
 //!
 //! A [`Paging`] describes the job: how many blocks there are, where the blocks
 //! of every input and output lie in system memory and how they are laid out

@@ -1,8 +1,9 @@
-//! Steps of the control CPU between passes: it reads words of system memory, computes with them, and writes words.
+//! Steps of the control CPU: reads words, computes with them, writes words.
 //!
-//! A step is a value: a list of operations, each of which gives a number that later ones use. So a recorded run holds it,
-//! and a replay on other data computes other numbers. Numbers are f64, whatever the words they come from and go to; every
-//! operation is that of IEEE 754 and the same on every host.
+//! A step runs between passes. It is a value, a list of operations, each of which gives a number that later
+//! ones use. So a recorded run holds it, and a replay on other data computes other numbers. Numbers are f64,
+//! whatever the words that are read and written; every operation is that of IEEE 754 and gives equal results
+//! on every host.
 
 mod operation;
 
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// A step of the control CPU.
 ///
-/// It takes `host.scalar` cycles for every operation but constants, loads and stores, and for each byte of these what `host.copy` says.
+/// A step takes `host.scalar` cycles for every operation but constants, loads and stores, and `host.copy` for
+/// each byte that is loaded or stored.
 ///
 /// ```
 /// use cp2_host::{Device, HostStep};
@@ -44,13 +46,13 @@ pub struct HostStep {
 }
 
 impl HostStep {
-    /// A step that does nothing yet.
+    /// Creates a step that does nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What it does, in order.
+    /// Returns the operations in the order in which they are carried out.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
@@ -58,17 +60,17 @@ impl HostStep {
 
     fn push(&mut self, operation: Operation) -> StepScalar {
         self.operations.push(operation);
-        // More than a device takes: see `HostStep::check`.
+        // A step of so many operations is refused by `HostStep::check`.
         StepScalar(u32::try_from(self.operations.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// A number that is known.
+    /// Adds a constant.
     pub fn constant(&mut self, number: f64) -> StepScalar {
         let bits = number.to_bits();
         self.push(Operation::Constant { bits })
     }
 
-    /// Value `index` of an array in system memory.
+    /// Loads value `index` of an array in system memory.
     ///
     /// # Errors
     /// The array has fewer.
@@ -81,7 +83,7 @@ impl HostStep {
         Ok(self.push(Operation::Load { word, address }))
     }
 
-    /// Makes a number value `index` of an array in system memory.
+    /// Stores a number as value `index` of an array in system memory.
     ///
     /// # Errors
     /// The array has fewer.
@@ -96,8 +98,8 @@ impl HostStep {
         Ok(())
     }
 
-    /// Makes a number the value of an array whose index another number is, rounded down. An index that the array does not have, and one that is no
-    /// number, stores nothing. The address is an operation too.
+    /// Stores a number as the value of an array at an index that another number gives, rounded down. If the
+    /// index is NaN or outside the array, nothing is stored. The address costs an operation too.
     ///
     /// # Errors
     /// The array is empty.
@@ -118,7 +120,7 @@ impl HostStep {
         Ok(())
     }
 
-    /// Makes a number every value of an array.
+    /// Stores a number as every value of an array.
     ///
     /// # Errors
     /// The array is larger than [`HostStep::MOST`] values.
@@ -136,7 +138,7 @@ impl HostStep {
         (0..array.len()).try_for_each(|i| self.store(array, i, of))
     }
 
-    /// The sum of the values of an array, added up one by one from the first.
+    /// Computes the sum of the values of an array, one by one from the first.
     ///
     /// # Errors
     /// The array is empty or larger than [`HostStep::MOST`] values.
@@ -164,81 +166,82 @@ impl HostStep {
         self.push(Operation::Binary { operation, of })
     }
 
-    /// -a.
+    /// Computes -a.
     pub fn negate(&mut self, a: StepScalar) -> StepScalar {
         self.unary(UnaryOperation::Negate, a)
     }
 
-    /// |a|.
+    /// Computes |a|.
     pub fn magnitude(&mut self, a: StepScalar) -> StepScalar {
         self.unary(UnaryOperation::Magnitude, a)
     }
 
-    /// The square root of a.
+    /// Computes the square root of a.
     pub fn square_root(&mut self, a: StepScalar) -> StepScalar {
         self.unary(UnaryOperation::SquareRoot, a)
     }
 
-    /// The largest whole number that is not larger than a.
+    /// Computes the largest whole number that is not larger than a.
     pub fn floor(&mut self, a: StepScalar) -> StepScalar {
         self.unary(UnaryOperation::Floor, a)
     }
 
-    /// a + b.
+    /// Computes a + b.
     pub fn add(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Add, a, b)
     }
 
-    /// a - b.
+    /// Computes a - b.
     pub fn subtract(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Subtract, a, b)
     }
 
-    /// a b.
+    /// Computes a b.
     pub fn multiply(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Multiply, a, b)
     }
 
-    /// a / b.
+    /// Computes a / b.
     pub fn divide(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Divide, a, b)
     }
 
-    /// b if b < a, else a.
+    /// Computes the minimum: b if b < a, else a.
     pub fn minimum(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Least, a, b)
     }
 
-    /// b if b > a, else a.
+    /// Computes the maximum: b if b > a, else a.
     pub fn largest(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Largest, a, b)
     }
 
-    /// 1 if a < b, else 0.
+    /// Computes 1 if a < b, else 0.
     pub fn less(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Less, a, b)
     }
 
-    /// 1 if neither is 0, else 0.
+    /// Computes 1 if neither a nor b is 0, else 0.
     pub fn logical_and(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Both, a, b)
     }
 
-    /// 1 if one is not 0, else 0.
+    /// Computes 1 if a or b is not 0, else 0.
     pub fn logical_or(&mut self, a: StepScalar, b: StepScalar) -> StepScalar {
         self.binary(BinaryOperation::Either, a, b)
     }
 
-    /// a, or b if `by` is 0.
+    /// Selects a, or b if `by` is 0.
     pub fn select(&mut self, by: StepScalar, a: StepScalar, b: StepScalar) -> StepScalar {
         let of = [a, b];
         self.push(Operation::Select { by, of })
     }
 
-    /// Operations of a step at most: what is more is a kernel's work.
+    /// Number of operations of a step at most: more work belongs to a kernel.
     pub const MOST: usize = 4096;
 
-    /// Bytes of system memory that it touches, and operations that it computes.
+    /// Returns the bytes of system memory that the step reads and writes, and the number of operations that
+    /// cost time.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let places = self.operations.iter().filter_map(Operation::place);
         let bytes = places.map(|(word, ..)| word.bytes()).sum();
@@ -246,7 +249,7 @@ impl HostStep {
         (bytes, computed as u64)
     }
 
-    /// Refuses what cannot be carried out in `size` bytes of system memory.
+    /// Refuses a step that cannot be carried out in `size` bytes of system memory.
     pub(crate) fn check(&self, size: u64) -> Result<(), CommandError> {
         let operations = self.operations.len();
         if operations > Self::MOST {
@@ -273,7 +276,7 @@ impl HostStep {
         Ok(())
     }
 
-    /// Carries it out.
+    /// Carries the step out.
     pub(crate) fn run(&self, memory: &mut SystemRam) -> Result<(), OutOfMemory> {
         let mut numbers: Vec<f64> = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
@@ -284,7 +287,7 @@ impl HostStep {
     }
 }
 
-/// Byte address of value `index` of an array.
+/// Returns the byte address of value `index` of an array.
 fn place<T: StepNumber>(array: Buffer<T>, index: u64) -> Result<u64, HostError> {
     if index >= array.len() {
         return Err(HostError::Length {

@@ -1,13 +1,13 @@
-//! What property tests of kernels have in common (feature `testing`).
+//! Shared parts of property tests of kernels (feature `testing`).
 
 use crate::{DeviceOptions, RunReport};
 use cp2_emu::Engine;
 use std::fmt;
 
-/// How close the kernel must come to the reference.
+/// Distance from the reference that a kernel's results may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// The same bits; every NaN equals every other.
+    /// Equal bits; every NaN equals every other.
     Exact,
     /// `|got - expected| <= absolute + relative * |expected|`.
     Within {
@@ -19,7 +19,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// Whether a value is close enough.
+    /// Returns true if a value is close enough.
     #[must_use]
     pub fn accepts(self, expected: f32, got: f32) -> bool {
         if expected.is_nan() || got.is_nan() {
@@ -34,9 +34,8 @@ impl Tolerance {
     }
 }
 
-/// Runs a job under the checkers, which means on the reference engine, and then
-/// without them on the fast one. The reports must agree in everything but the
-/// findings; the caller compares the outputs.
+/// Runs a job with the checkers, on the reference engine, and then without them on the fast engine. The
+/// reports must agree in everything but the findings; the caller compares the outputs.
 ///
 /// # Errors
 /// A run's own, or how the reports differ.

@@ -1,4 +1,4 @@
-//! What CP2, the DMA and the control CPU did, when.
+//! The timeline of a run: what CP2, the DMA and the control CPU did when.
 
 mod perfetto;
 mod svg;
@@ -7,7 +7,7 @@ use crate::device::Trace;
 use cp2_machine::{Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 
-/// Who did it.
+/// Component that an activity belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Track {
@@ -23,7 +23,7 @@ impl Track {
     /// All tracks, in the order they are shown.
     pub const ALL: [Self; 3] = [Self::Cp2, Self::Dma, Self::Host];
 
-    /// Its name.
+    /// Returns the name of the track.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Track {
     }
 }
 
-/// What kind of activity a slice is.
+/// Kind of activity of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
@@ -63,7 +63,7 @@ impl Category {
         Self::Work,
     ];
 
-    /// Its name.
+    /// Returns the name of the category.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,9 +80,9 @@ impl Category {
 /// One activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Who.
+    /// Component that was active.
     pub track: Track,
-    /// What kind.
+    /// Kind of activity.
     pub category: Category,
     /// The command's name: kernel, stream or purpose.
     pub name: String,
@@ -91,16 +91,16 @@ pub struct Slice {
     pub page: Option<u64>,
     /// Number of the command.
     pub command: u64,
-    /// When it began.
+    /// Time when the activity began.
     pub start: Ticks,
-    /// When it ended.
+    /// Time when the activity ended.
     pub end: Ticks,
     /// Bytes moved or touched; 0 for kernels.
     pub bytes: u64,
 }
 
 impl Slice {
-    /// Name and page.
+    /// Returns name and page as one text.
     #[must_use]
     pub fn title(&self) -> String {
         match self.page {
@@ -124,7 +124,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// An empty timeline that keeps what `trace` says.
+    /// Creates an empty timeline that keeps the slices that `trace` admits.
     #[must_use]
     pub fn new(base: TimeBase, trace: Trace) -> Self {
         Self {
@@ -135,18 +135,18 @@ impl Timeline {
         }
     }
 
-    /// Whether it keeps no more slices.
+    /// Returns true if the timeline keeps no more slices.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.room() == 0
     }
 
-    /// How many slices it can still keep.
+    /// Returns the number of slices that the timeline can still keep.
     pub(crate) fn room(&self) -> usize {
         self.trace.limit.saturating_sub(self.slices.len())
     }
 
-    /// Goes on with the slices of `other`, which has the same window.
+    /// Appends the slices of `other`, which has the same window.
     pub(crate) fn append(&mut self, other: &mut Self) {
         let kept = other.slices.len().min(self.room());
         self.dropped += other.dropped + (other.slices.len() - kept) as u64;
@@ -174,7 +174,7 @@ impl Timeline {
         }
     }
 
-    /// First start and last end.
+    /// Returns the first start and the last end.
     #[must_use]
     pub fn span(&self) -> Option<(Ticks, Ticks)> {
         let start = self.slices.iter().map(|s| s.start).min()?;

@@ -1,10 +1,10 @@
-//! Arrays as kernels page them, whose rows lie elsewhere in system memory, and zeros between them.
+//! Views: arrays whose rows lie elsewhere in system memory, with zeros between.
 //!
-//! A kernel that wants zeros before a signal, rows filled up to a length, or rows without the gaps that
-//! the user's array has between them, is given a view: addresses beyond system memory for an array that
-//! is nowhere as such. Transfers that name them are replaced, before the DMA sees them, by those that load the
-//! rows from where they lie and the zeros from a table of zeros, and that store the rows alone. They
-//! are more transfers or have more levels: that is what the view costs.
+//! A kernel may want zeros before a signal, rows filled up to a length, or rows without the gaps that the
+//! user's array has between them. It is then given a view: addresses beyond system memory for an array that
+//! exists nowhere as such. Transfers that name these addresses are replaced, before the DMA sees them, by
+//! transfers that load the rows from their real addresses and the zeros from a table of zeros, and that store
+//! the rows alone. Replaced transfers are more in number or have more levels: that is the cost of a view.
 
 use cp2_dma::{Chunk, Descriptor, Level, Target, coalesce, fold, over_sections};
 use cp2_machine::Machine;
@@ -21,12 +21,12 @@ pub struct ViewRows {
     pub bytes: u64,
     /// Bytes from a row to the next.
     pub pitch: u64,
-    /// Bytes of the whole array, what lies before, between and behind the rows included.
+    /// Bytes of the whole array, including those before, between and behind the rows.
     pub total: u64,
 }
 
 impl ViewRows {
-    /// Rows that follow each other and are the whole array.
+    /// Creates rows that follow each other and are the whole array.
     #[must_use]
     pub fn contiguous(count: u64, bytes: u64) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl ViewRows {
         }
     }
 
-    /// The same rows as one, where they follow each other.
+    /// Merges rows that follow each other without a gap into one row.
     #[must_use]
     pub fn joined(self) -> Self {
         if self.count > 1 && self.pitch == self.bytes {
@@ -54,7 +54,7 @@ impl ViewRows {
         self
     }
 
-    /// Whether rows begin at multiples of `granule`, and where there are several, end there.
+    /// Returns true if rows begin at multiples of `granule` and, where there are several, end there.
     #[must_use]
     pub fn is_aligned(self, granule: u64) -> bool {
         let whole = |bytes: u64| bytes.is_multiple_of(granule.max(1));
@@ -62,32 +62,33 @@ impl ViewRows {
     }
 }
 
-/// What lies between the rows of a view.
+/// Content of a view between its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
-    /// Zeros: the table at this address, as long as the longest run of them.
+    /// Zeros, loaded from the table at this address, which is as long as the longest run of them.
     Zeros {
         /// Address of the table.
         address: u64,
         /// Bytes of it.
         bytes: u64,
     },
-    /// Nothing: it is only stored to, and that is left out.
+    /// Nothing: the view is only stored to, and stores leave the gaps out.
     Nothing,
-    /// What lies behind each row, up to the next, lies at an address and every so many bytes behind it; what lies before the
-    /// first row and behind the last gap is as of another rest.
+    /// The gap behind row `k` has the contents of memory at `address + k * pitch`. Bytes before the first row
+    /// and behind the last gap are zeros, or nothing.
     Elsewhere {
-        /// Address of what lies behind the first row.
+        /// Address of the contents of the gap behind the first row.
         address: u64,
-        /// Bytes to what lies behind the next.
+        /// Bytes from there to the contents of the next gap.
         pitch: u64,
-        /// Address and bytes of a table of zeros for what is beyond, if it is loaded.
+        /// Address and bytes of a table of zeros for the bytes beyond, if the view is loaded.
         zeros: Option<(u64, u64)>,
     },
 }
 
 impl Gap {
-    /// Where what belongs to no row lies, none if it is nowhere; and bytes of `bytes` that lie there together.
+    /// Returns the placement of `bytes` bytes that belong to no row, and how many of them are contiguous:
+    /// with a table of zeros at most its length.
     fn beyond(self, bytes: u64) -> (Placement, u64) {
         let zeros = match self {
             Self::Zeros { address, bytes } => Some((address, bytes)),
@@ -101,36 +102,37 @@ impl Gap {
     }
 }
 
-/// Where a byte of a view lies.
+/// Placement of a byte of a view in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placement {
-    /// At an address, what follows behind it.
+    /// At this address; the bytes that follow lie behind it.
     At(u64),
     /// In the table of zeros at this address.
     Zeros(u64),
     Nowhere,
 }
 
-/// An array of rows, each of which lies elsewhere.
+/// An array of rows that lie elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct View {
     /// The first address, beyond system memory.
     address: u64,
     /// The rows in it.
     rows: ViewRows,
-    /// Where the first row lies, and bytes to the next.
+    /// Address of the first row.
     first: u64,
+    /// Bytes from a row to the next, where they lie.
     pitch: u64,
     rest: Gap,
     granule: u64,
 }
 
-/// What of a machine says how transfers may look.
+/// Properties of a machine that limit the form of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TransferLimits {
     /// Sections.
     pub sections: usize,
-    /// Levels that a transfer has at most.
+    /// Number of levels that a transfer has at most.
     pub levels: usize,
     /// Bytes of a granule.
     pub granule: u64,
@@ -140,7 +142,7 @@ pub struct TransferLimits {
 }
 
 impl TransferLimits {
-    /// Those of a machine.
+    /// Returns the limits of a machine.
     #[must_use]
     pub fn from_machine(machine: &Machine) -> Self {
         Self {
@@ -158,12 +160,13 @@ pub struct Views {
     all: Arc<Vec<View>>,
 }
 
-/// Views lie as far apart as any transfer reaches.
+/// Bytes from the address of a view to that of the next; no transfer reaches further.
 const APART: u64 = 1 << 48;
 
 impl Views {
-    /// An array with rows as `rows` has them, which lie at `first` and every `pitch` bytes behind it: its address for
-    /// transfers. Rows, their places and distances are aligned to the DMA's `granule`; the last row may end within one.
+    /// Adds an array with rows as `rows` has them, which lie at `first` and every `pitch` bytes behind it,
+    /// and returns its address for transfers. Rows, their addresses and distances are aligned to the DMA's
+    /// `granule`; the last row may end within one.
     #[must_use]
     pub fn add(
         &mut self,
@@ -173,7 +176,7 @@ impl Views {
         granule: u64,
     ) -> u64 {
         let address = APART * (self.all.len() as u64 + 1);
-        // Rows that follow each other here and there are one.
+        // Rows that follow each other in the view and in memory are joined to one.
         let rows = if pitch == rows.pitch {
             rows.joined()
         } else {
@@ -190,13 +193,13 @@ impl Views {
         address
     }
 
-    /// Whether an address is one of a view.
+    /// Returns true if an address belongs to a view.
     #[must_use]
     pub fn contains_address(&self, address: u64) -> bool {
         address >= APART / 2 && self.find_view(address).is_some()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no views.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -207,8 +210,8 @@ impl Views {
         self.all.get(usize::try_from(index).ok()?)
     }
 
-    /// The transfers that `d` stands for on a machine of such limits:
-    /// itself, if it names no view. The last one has its event.
+    /// Returns the transfers that replace `d` on a machine with these limits: `d` itself if it names no view.
+    /// The last one has the event of `d`.
     #[must_use]
     pub fn expand(&self, d: Descriptor, limits: TransferLimits) -> Vec<Descriptor> {
         let Some(view) = self.find_view(d.system).filter(|_| d.system >= APART / 2) else {
@@ -250,7 +253,7 @@ impl Views {
                 chunks
             }
         };
-        // What a view shows may be one itself.
+        // A view's rows may belong to another view.
         if all.iter().any(|d| self.contains_address(d.system)) {
             let nested = all.into_iter();
             all = nested.flat_map(|d| self.expand(d, limits)).collect();
@@ -263,7 +266,7 @@ impl Views {
 }
 
 impl View {
-    /// Where what is at an offset lies, and bytes to where something else does.
+    /// Returns the placement of the byte at `offset`, and the number of contiguous bytes from there on.
     fn locate_byte(&self, offset: u64) -> (Placement, u64) {
         let rows = self.rows;
         let Some(behind) = offset.checked_sub(rows.start) else {
@@ -276,7 +279,7 @@ impl View {
         if row >= rows.count {
             return self.rest.beyond(u64::MAX);
         }
-        // A row that ends within a granule has the rest of it.
+        // A single row that ends within a granule owns the rest of the granule.
         let bytes = match rows.count {
             1 => rows.bytes.next_multiple_of(self.granule.max(1)),
             _ => rows.bytes,
@@ -292,7 +295,8 @@ impl View {
         }
     }
 
-    /// Whether the bytes from one offset to another lie together somewhere, and at how much less an address.
+    /// Returns `address - offset` if the bytes at offsets `from .. to` are contiguous in memory, and nothing
+    /// otherwise.
     fn moved(&self, from: u64, to: u64) -> Option<u64> {
         match self.locate_byte(from) {
             (Placement::At(place), bytes) if to - from <= bytes => Some(place.wrapping_sub(from)),
@@ -300,7 +304,7 @@ impl View {
         }
     }
 
-    /// The runs of a transfer, one level after the other, where they lie.
+    /// Appends the runs of a transfer at their real addresses, one level after the other.
     fn chunks(
         &self,
         (system, local, run): (u64, i64, u64),
@@ -333,7 +337,7 @@ impl View {
         all.extend(coalesce(own, limit));
     }
 
-    /// The transfers of runs that go to the sections in turn.
+    /// Returns the transfers of runs that are dealt to the sections in turn.
     fn dealt(&self, d: &Descriptor, limits: TransferLimits) -> Vec<Descriptor> {
         let mut all: Vec<(Target, Vec<Chunk>)> = Vec::new();
         self.dealt_runs(
@@ -368,7 +372,7 @@ impl View {
         each.map(with).collect()
     }
 
-    /// The same run by run, one level after the other.
+    /// Splits a dealt transfer into its runs, one level after the other, and gives `take` the parts of each.
     fn dealt_runs(
         &self,
         (system, local, run): (u64, i64, u64),
@@ -387,7 +391,8 @@ impl View {
         let mut parts = Vec::new();
         self.runs(system.wrapping_sub(self.address), 0, run, &mut parts);
         for part in parts {
-            // From the run's start on: what of a round of the sections it begins within is dealt one by one.
+            // Sections are counted from the start of the run. Units up to the next whole round of the
+            // sections become transfers to single sections.
             let (mut at, end) = (u64::from(part.local), u64::from(part.local) + part.run);
             let place = |at: u64| local + (at / unit / sections * unit + at % unit) as i64;
             let system = |at: u64| part.system + (at - u64::from(part.local));
@@ -405,7 +410,7 @@ impl View {
         }
     }
 
-    /// One run in parts.
+    /// Splits one run into contiguous parts.
     fn runs(&self, mut offset: u64, mut local: i64, mut run: u64, all: &mut Vec<Chunk>) {
         while run > 0 {
             let (place, bytes) = self.locate_byte(offset);
@@ -426,7 +431,7 @@ mod tests {
     use cp2_dma::Direction;
     use proptest::prelude::*;
 
-    /// Where the byte lies that a view has at an offset; none for 0.
+    /// Returns the real address of the byte at an offset of a view, or nothing for a 0.
     fn byte(
         rows: ViewRows,
         (first, pitch): (u64, u64),
@@ -446,7 +451,8 @@ mod tests {
 
     #[test]
     fn granules_are_dealt_from_the_start_of_each_run() {
-        // Two runs of two granules: the second is dealt to the first sections again, though it lies behind the first one.
+        // Two runs of two granules: the second is dealt to the first sections again, though it lies behind
+        // the first one.
         let rows = ViewRows {
             start: 0,
             count: 2,
@@ -529,7 +535,7 @@ mod tests {
             if store {
                 d.direction = Direction::Store;
             }
-            // For every byte the section that it goes to, and where.
+            // Returns for every byte of a run the section that receives it, and its local address.
             let places = |run: &cp2_dma::Run, at: u64| -> Vec<(u32, u64)> {
                 let local = u64::from(run.local);
                 match run.to {

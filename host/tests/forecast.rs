@@ -1,4 +1,4 @@
-//! A device that computes nothing takes as long as one that computes.
+//! Tests that a device that computes nothing takes as long as one that computes.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
@@ -10,7 +10,7 @@ use cp2_machine::{Cycles, Machine};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Takes pages as they come: words without memory, so that ports do not matter.
+/// Kernel that takes pages as they come: words without memory access, so that ports do not matter.
 const PAGES: u64 = 6;
 const KERNEL: &str = "
 .program
@@ -35,10 +35,11 @@ fn assembled() -> Arc<Program> {
     )
 }
 
-/// A transfer of so many granules, and how many commands before it the one is that it waits for, if any.
+/// Transfer: its number of granules, true for a store, and how many commands before it the one is that it
+/// waits for.
 type Moved = (u64, bool, Option<u64>);
 
-/// Gives what is given to either device: a program, transfers, a kernel with its pages, and transfers behind it.
+/// Gives a device a program, transfers, a kernel with its pages, and transfers behind it.
 fn give(
     device: &mut Device,
     placed: &PlacedProgram,
@@ -128,7 +129,8 @@ proptest! {
     }
 }
 
-/// What a kernel is not known to take, what a kernel waits for in vain, and what is decided by what was computed have no price.
+/// A forecast gives no price for a kernel without counts, a kernel that waits in vain, or a decision by
+/// computed data.
 #[test]
 fn what_is_not_known_is_not_said() {
     let machine = Arc::new(Machine::builtin("vm7").unwrap());
@@ -155,6 +157,6 @@ fn what_is_not_known_is_not_said() {
     let word = decided.alloc::<u32>(1).unwrap();
     assert_eq!(decided.host_asks("more", word).unwrap(), None);
     assert_eq!(decided.expected().unwrap(), None);
-    // Nor has what computes.
+    // A device that computes gives no forecast.
     assert_eq!(Device::new(machine).expected().unwrap(), None);
 }

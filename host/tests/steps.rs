@@ -1,4 +1,4 @@
-//! Steps of the control CPU, words that decide, and parts of a run.
+//! Tests of steps of the control CPU, words that decide, and parts of a run.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -12,7 +12,7 @@ use cp2_host::{
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Doubles every float; blocks of 16 bytes.
+/// Kernel that doubles every float, in blocks of 16 bytes.
 const DOUBLE: &str = include_str!("../../tests/kernels/double.s");
 
 fn vm7() -> Arc<Machine> {
@@ -28,7 +28,7 @@ fn assert_accounts(report: &RunReport) {
     assert_eq!(report.causes.total(), report.cycles, "{:?}", report.end);
 }
 
-/// The cycles of a step of `words` words of 4 bytes and `operations` operations on vm7.
+/// Returns the cycles of a step of `words` words of 4 bytes and `operations` operations on vm7.
 const fn cycles(words: u64, operations: u64) -> u64 {
     4 * words + 8 * operations
 }
@@ -80,7 +80,7 @@ fn a_step_computes_in_double_precision_and_pays_for_it() {
         16.0,
     ];
     assert_eq!(bits(&run.read(y).unwrap()), bits(&expected));
-    // A negative number and what is none are 0 as unsigned ones; what is no number is not 0 either.
+    // Stored as unsigned integers, negative numbers and NaN are 0. As a condition NaN counts as not 0.
     assert_eq!(run.read(n).unwrap(), [4, 0, 0, 1]);
     // 4 floats, one of 8 bytes, 12 words out; 8 and 6 operations.
     assert_eq!(run.report.cycles, cycles(4 + 2 + 12, 14));
@@ -88,7 +88,7 @@ fn a_step_computes_in_double_precision_and_pays_for_it() {
     assert_accounts(&run.report);
 }
 
-/// A number goes where another says, and nowhere if that is no place of the array.
+/// A number is stored at an index that another number gives, and nowhere if the index is outside the array.
 #[test]
 fn a_step_writes_at_an_index_that_it_computes() {
     let mut device = Device::new(vm7());
@@ -149,7 +149,7 @@ fn steps_that_cannot_be_carried_out_are_refused() {
     ));
 }
 
-/// Doubles a number until it is 100 or more, as often as a host program that reads it decides.
+/// Doubles a number until it is 100 or more, decided by a host program that reads it.
 fn doubled_until(start: f32, record: bool) -> FinishedRun {
     let mut device = Device::with_options(
         vm7(),
@@ -171,7 +171,7 @@ fn doubled_until(start: f32, record: bool) -> FinishedRun {
     device.finish().unwrap()
 }
 
-/// A replay computes anew, and goes on as it was recorded or says that it cannot.
+/// A replay computes anew, and goes on as it was recorded or reports that it cannot.
 #[test]
 fn a_replay_computes_and_says_where_it_would_have_gone_on_otherwise() {
     let recorded = doubled_until(7.0, true);
@@ -199,7 +199,8 @@ fn a_replay_computes_and_says_where_it_would_have_gone_on_otherwise() {
     }
 }
 
-/// Parts are what lies between marks; they add up, and a device that was idle takes what a new one does.
+/// Parts are the time between marks; they add up, and a part that begins on an idle device takes as long as
+/// on a new one.
 #[test]
 fn parts_of_a_run_add_up() {
     let parts = |marks: usize| {

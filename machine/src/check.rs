@@ -1,15 +1,15 @@
-//! Rules that tie several parameters together.
+//! Rules of a machine that involve several parameters.
 
 use crate::error::{Located, Problem};
 use crate::read::Layer;
 use crate::table::ROWS;
 use crate::{Machine, TimeBase};
 
-/// Ticks per CP2 cycle a time base may need: at this limit a simulation of
-/// 2^44 cycles (five hours at 1 GHz) still fits 64-bit ticks.
+/// Most ticks that a CP2 cycle may take in a time base. At this limit a simulation of 2^44 cycles (five hours
+/// at 1 GHz) still fits 64-bit ticks.
 const MAX_TICKS: u64 = 1 << 20;
 
-/// What is wrong with the machine as a whole, found in the file that made it.
+/// Checks the machine as a whole, and returns the problems with their places in the file that made it.
 pub(crate) fn check(machine: &Machine, layer: &Layer) -> Vec<Located> {
     let mut problems = Vec::new();
     if layer.base.is_none() {
@@ -30,7 +30,7 @@ pub(crate) fn check(machine: &Machine, layer: &Layer) -> Vec<Located> {
         }
     }
     for (keys, problem) in broken_rules(machine) {
-        // Blame the setting this file made, whichever of the parameters it is.
+        // The problem is reported at a setting of this file, whichever of the rule's parameters that is.
         let place = layer.settings.iter().find(|s| keys.contains(&s.row.key));
         problems.push(Located {
             problem,

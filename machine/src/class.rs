@@ -1,11 +1,11 @@
-//! Latency classes: the only thing an instruction says about time.
+//! Classes of operations: an instruction's unit, latency and interval.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// The unit that produces a result. A row of the instruction table names a
-/// class; the machine file prices it; the issue model joins the two.
+/// The unit that produces a result. A row of the instruction table names a class, the machine file gives its
+/// latency and interval, and the issue model joins the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -25,7 +25,7 @@ pub enum Class {
     ScalarLoad,
     /// Shared scalar arithmetic and address update.
     Scalar,
-    /// Produces no register result.
+    /// Operations without a register result.
     Control,
 }
 
@@ -59,8 +59,9 @@ impl Class {
         }
     }
 
-    /// Floating-point operations of one section in the fullest operation of the class: what its rows of the
-    /// instruction table have at most. An elementary function counts as one of each lane.
+    /// Returns the floating-point operations of one section in the fullest operation of the class: the most
+    /// that any row of the instruction table with this class has. An elementary function counts as one for
+    /// each lane.
     #[must_use]
     pub const fn flops(self) -> u64 {
         match self {
@@ -79,7 +80,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// One value per [`Class`].
+/// A map with one value for each [`Class`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ClassMap<T>([T; Class::ALL.len()]);
 
@@ -89,7 +90,7 @@ impl<T> ClassMap<T> {
         Self(std::array::from_fn(|i| f(Class::ALL[i])))
     }
 
-    /// Class and value, in declaration order.
+    /// Iterates over classes and values, in declaration order.
     pub fn iter(&self) -> impl Iterator<Item = (Class, &T)> {
         Class::ALL.into_iter().zip(&self.0)
     }

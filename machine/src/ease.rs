@@ -1,21 +1,21 @@
-//! Machines that permit more: what a machine does, they do, and no slower.
+//! Machines with one parameter eased: they permit no less, and are no slower.
 
 use crate::quantity::Value;
 use crate::{Machine, ROWS, Ratio};
 
-/// What more of a parameter does.
+/// Effect of a larger value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// It permits more, or takes less time.
+    /// A larger value permits more, or takes less time.
     Eases,
-    /// It permits less, or takes more time.
+    /// A larger value permits less, or takes more time.
     Hinders,
     /// Neither: programs that suit one value need not suit another, or no simulated time depends on it.
     Changes,
 }
 
 impl More {
-    /// Of a parameter's key.
+    /// Returns the effect of the parameter with a key.
     #[must_use]
     pub fn of(key: &str) -> Self {
         match key {
@@ -34,8 +34,10 @@ impl More {
 }
 
 impl Machine {
-    /// The same machine with one parameter eased, the key with each: doubled where more of it eases, halved where more hinders.
-    /// Those at the end of their range, and machines that break a rule then, are left out.
+    /// Returns this machine with one parameter eased at a time, each with the parameter's key. The value is
+    /// doubled if a larger one eases, and halved if a larger one hinders.
+    ///
+    /// Left out are parameters at the end of their range, and machines that would break a rule.
     #[must_use]
     pub fn eased(&self) -> Vec<(&'static str, Self)> {
         let each = ROWS.iter().filter_map(|row| {
@@ -57,7 +59,7 @@ impl Machine {
             let mut eased = self.clone();
             (row.set)(&mut eased, value);
             eased.name = format!("{}-{}", self.name, row.key.replace('.', "-"));
-            // Read again, it is a machine like any other: with a hash, and with no rule broken.
+            // Reading the text again gives the machine a hash and checks all rules.
             let text = eased.to_toml();
             let eased = Self::parse("eased.toml", &text).ok()?;
             Some((row.key, eased))
@@ -81,7 +83,8 @@ mod tests {
             assert_eq!(differ.map(|row| row.key).collect::<Vec<_>>(), [*key]);
             assert_ne!(machine.hash, vm7.hash);
         }
-        // Of the others each is at the end of its range, or no number of its own.
+        // Every other parameter that eases or hinders is at the end of its range, or has no number of its
+        // own.
         let keys: Vec<_> = eased.iter().map(|(key, _)| *key).collect();
         let left = ROWS.iter().filter(|row| More::of(row.key) != More::Changes);
         let left: Vec<_> = left

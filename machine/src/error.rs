@@ -1,4 +1,4 @@
-//! What can be wrong with a machine file, and where.
+//! Problems of a machine file, with their places and remedies.
 
 use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFile;
@@ -7,14 +7,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One thing that is wrong; the message of each says what was found.
+/// One problem of a machine file; its message says what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The name is no built-in machine and no file.
     #[error("no machine named `{name}`")]
     UnknownMachine {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The closest built-in name.
         suggestion: Option<String>,
@@ -24,10 +24,10 @@ pub enum Problem {
     Unreadable {
         /// The path as given.
         path: String,
-        /// What the system said.
+        /// The operating system's message.
         reason: String,
     },
-    /// The file is larger than any machine file.
+    /// The file is larger than a machine file may be.
     #[error("machine file `{path}` is larger than {limit} bytes")]
     TooLarge {
         /// The path as given.
@@ -38,10 +38,10 @@ pub enum Problem {
     /// The text is not TOML.
     #[error("not valid TOML: {message}")]
     Syntax {
-        /// What the parser said.
+        /// The parser's message.
         message: String,
     },
-    /// A key that means nothing.
+    /// A key that is neither a parameter nor a table.
     #[error("unknown key `{key}`")]
     UnknownKey {
         /// The full key path.
@@ -51,12 +51,12 @@ pub enum Problem {
         /// The keys that may stand here.
         known: Vec<String>,
     },
-    /// A key of what follows from other parameters.
+    /// A key of a quantity that follows from other parameters.
     #[error("`{key}` is no parameter: it follows from {from}")]
     Derived {
         /// The key.
         key: &'static str,
-        /// What it follows from.
+        /// The parameters that it follows from.
         from: &'static str,
     },
     /// A value of the wrong TOML type.
@@ -64,9 +64,9 @@ pub enum Problem {
     WrongType {
         /// The full key path.
         key: String,
-        /// What was expected.
+        /// The TOML type that was expected.
         expected: String,
-        /// What was found.
+        /// The TOML type that was found.
         found: String,
     },
     /// A parameter without its `value`.
@@ -93,15 +93,15 @@ pub enum Problem {
         /// The units it may have.
         units: Vec<&'static str>,
     },
-    /// A source that is none of fact, assumed, measured.
+    /// A source that is none of `fact`, `assumed`, `measured`.
     #[error("`{key}` has the source `{found}`")]
     WrongSource {
         /// The parameter.
         key: String,
-        /// What was found.
+        /// The source that was found.
         found: String,
     },
-    /// A value that cannot be.
+    /// A value outside the parameter's range, or one that breaks a rule.
     #[error("`{key}` cannot be {value}")]
     Impossible {
         /// The parameter.
@@ -111,7 +111,7 @@ pub enum Problem {
         /// The values allowed.
         rule: String,
     },
-    /// Parameters nobody set.
+    /// Parameters that neither the file nor its bases set.
     #[error("missing parameter{} {}", if keys.len() == 1 { "" } else { "s" }, list(keys))]
     Missing {
         /// The parameters.
@@ -123,7 +123,7 @@ pub enum Problem {
         /// The files, the first repeated at the end.
         chain: Vec<String>,
     },
-    /// A chain of bases longer than anyone needs.
+    /// A chain of bases longer than the limit.
     #[error("more than {limit} machine files are based on each other")]
     BaseTooDeep {
         /// The longest chain accepted.
@@ -140,7 +140,7 @@ fn list(names: &[String]) -> String {
 }
 
 impl Problem {
-    /// What to do about it.
+    /// Returns the remedy, in words.
     #[must_use]
     pub fn help(&self) -> String {
         let or = |names: &[&str]| {
@@ -206,9 +206,9 @@ fn did_you_mean(name: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// The known name closest to a mistyped one, if any is close.
+/// Returns the known name closest to a mistyped one, if any is close.
 pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Nobody misspells a name by a page; comparing takes length times length.
+    // Only the first 64 characters are compared, as the comparison takes the product of both lengths.
     let lower: String = name.chars().take(64).collect::<String>().to_lowercase();
     known
         .into_iter()
@@ -233,13 +233,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// The file's name as given.
+    /// Returns the file's name as given.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file.name
     }
 
-    /// Line and column, both from 1.
+    /// Returns line and column, both from 1.
     #[must_use]
     pub fn line_column(&self) -> (usize, usize) {
         let before = self
@@ -255,12 +255,12 @@ impl Place {
     }
 }
 
-/// A problem and where it is; problems of the command line have no place.
+/// A problem and its place; problems of the command line have no place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
-    /// Where.
+    /// Its place in a file.
     pub place: Option<Place>,
 }
 
@@ -286,7 +286,7 @@ impl fmt::Display for Located {
     }
 }
 
-/// What is wrong with a machine, in the order of the file.
+/// All problems of a machine, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineError {
     /// The problems, at least one.

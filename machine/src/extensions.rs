@@ -1,4 +1,4 @@
-//! Optional parts of the machine.
+//! Optional parts of the machine, as flags.
 
 bitflags::bitflags! {
     /// Extensions a machine may have and a program may require.
@@ -24,13 +24,13 @@ bitflags::bitflags! {
 }
 
 impl Extensions {
-    /// The flag's name in machine files and diagnostics, lower case with dashes.
+    /// Returns the flags' names in machine files and diagnostics, lower case with dashes.
     pub fn names(self) -> impl Iterator<Item = String> {
         self.iter_names()
             .map(|(name, _)| name.to_lowercase().replace('_', "-"))
     }
 
-    /// The flag of that name.
+    /// Returns the flag of a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::from_name(&name.to_uppercase().replace('-', "_"))

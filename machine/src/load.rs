@@ -1,4 +1,4 @@
-//! From a name or a path to a machine: files, bases, and what ties them.
+//! Loads machines by name or path: reads files, resolves bases, checks rules.
 
 use crate::error::{File, MachineError, Place, Problem, suggest};
 use crate::read::{Layer, name_of_stem, read};
@@ -8,9 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest machine file.
+/// Largest machine file in bytes.
 const MAX_FILE: u64 = 1 << 20;
-/// Longest chain of bases.
+/// Longest chain of bases, in files.
 const MAX_DEPTH: usize = 16;
 
 /// Machines compiled into the library.
@@ -20,13 +20,13 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 impl Machine {
-    /// The names of the built-in machines.
+    /// Returns the names of the built-in machines.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         BUILTIN.iter().map(|b| b.0).collect()
     }
 
-    /// A built-in machine.
+    /// Returns a built-in machine.
     ///
     /// ```
     /// let vm7 = cp2_machine::Machine::builtin("vm7").unwrap();
@@ -38,19 +38,19 @@ impl Machine {
         load_builtin(name, &mut Vec::new())?.ok()
     }
 
-    /// The built-in machine of that name, or the machine file at that path.
+    /// Loads the built-in machine of a name, or the machine file at a path.
     ///
     /// # Errors
-    /// What is wrong with the file (its first twenty problems), or that there is none.
+    /// The problems of the file, at most the first twenty, or that there is no such machine.
     pub fn load(name_or_path: &str) -> Result<Self, MachineError> {
         resolve(name_or_path, Path::new(""), None, &mut Vec::new())
     }
 
-    /// Parses the text of a machine file; `name` is the path it is reported
-    /// under and relative to which its base is found.
+    /// Parses the text of a machine file. `name` is the path that problems are reported under, and relative
+    /// to which its base is found.
     ///
     /// # Errors
-    /// What is wrong with the text: its first twenty problems.
+    /// The problems of the text, at most the first twenty.
     pub fn parse(name: &str, text: &str) -> Result<Self, MachineError> {
         build(name, text.to_owned(), &mut vec![PathBuf::from(name)])
     }
@@ -65,8 +65,8 @@ fn looks_like_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
-/// Loads what `name` means, seen from `folder`; `chain` holds the files whose
-/// bases are being resolved, `place` the line that asks.
+/// Loads the machine that `name` means, relative to `folder`; `chain` holds the files whose bases are being
+/// resolved, `place` the line that asks.
 fn resolve(
     name: &str,
     folder: &Path,
@@ -95,7 +95,7 @@ fn resolve(
         let chain = ring.map(|p| p.display().to_string()).collect();
         return Err(fail(Problem::BaseCycle { chain }));
     }
-    // A file has one base at most: the chain is never unwound.
+    // A file has at most one base, so the chain never has to be unwound.
     chain.push(identity);
     build(&path.display().to_string(), text, chain)
 }
@@ -153,7 +153,8 @@ fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
         let stem = path.file_stem().unwrap_or_default();
         name_of_stem(&stem.to_string_lossy())
     });
-    // A note speaks of the file that says it: what a base states of itself need not hold any more.
+    // A note describes the file that it stands in: a base's note need not hold for this machine, and is not
+    // inherited.
     machine.note = layer.note.clone().unwrap_or_default();
     for setting in &layer.settings {
         (setting.row.set)(&mut machine, setting.value);

@@ -1,9 +1,9 @@
-//! `docs/machine.md`, from the parameter table.
+//! Generates `docs/machine.md` from the parameter table.
 
 use crate::{Extensions, Machine, ROWS};
 use std::fmt::Write;
 
-/// The text of `docs/machine.md`.
+/// Returns the text of `docs/machine.md`.
 #[must_use]
 pub fn manual() -> String {
     let extensions: Vec<String> = Extensions::all()

@@ -1,4 +1,4 @@
-//! From the TOML of one parameter to its value.
+//! Reads the TOML of one parameter and converts it to a value.
 
 use crate::Extensions;
 use crate::error::{Problem, suggest};
@@ -10,7 +10,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-/// The keys of a parameter.
+/// The keys that a parameter's table may have.
 const FIELDS: [&str; 4] = ["value", "unit", "source", "ref"];
 
 impl Reader {
@@ -67,7 +67,7 @@ impl Reader {
         }
     }
 
-    /// A value without the table around it: allowed where there is no unit to give.
+    /// Reads a value without a table around it, which is allowed for parameters without a unit.
     fn bare(&mut self, index: usize, (key, value): Entry<'_, '_>) {
         let row = &ROWS[index];
         match (row.quantity, value.get_ref()) {
@@ -116,7 +116,7 @@ impl Reader {
         source
     }
 
-    /// The unit's name and size; `None` after reporting what is wrong with it.
+    /// Returns the unit's name and size; none after reporting what is wrong with it.
     fn unit(
         &mut self,
         row: &'static Row,

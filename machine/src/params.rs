@@ -1,12 +1,12 @@
-//! The parameters of a machine, as the rest of the workspace reads them.
+//! The parameters of a machine, as fields for the rest of the workspace.
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::gcd;
 use crate::{Bytes, Class, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
 
-/// A complete, validated machine. Serialises as its machine file, so that what is
-/// read back is validated too.
+/// A complete, validated machine. Serialises as the text of its machine file, so that a machine that is read
+/// back is validated too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Machine {
@@ -14,7 +14,7 @@ pub struct Machine {
     pub name: String,
     /// One line for listings.
     pub description: String,
-    /// What a reader should know about where the numbers come from.
+    /// Remarks on the sources of the numbers, for readers.
     pub note: String,
     /// SHA-256 of the resolved parameters, hex: identifies the machine in reports.
     pub hash: String,
@@ -33,17 +33,17 @@ pub struct Machine {
 pub struct Cp2 {
     /// Clock frequency in Hz.
     pub clock_hz: u64,
-    /// Sections that run the one instruction stream.
+    /// Sections that execute the single instruction stream.
     pub sections: usize,
     /// Registers per section.
     pub registers: usize,
     /// Width of one register in 32-bit lanes (a pair: 2).
     pub register_lanes: usize,
-    /// Local memory of each section.
+    /// Size of each section's local memory.
     pub dmem: Bytes,
-    /// Ports of each DMEM: 2, or 1 where DMA and CP2 share it.
+    /// Ports of each DMEM: 2, or 1 if DMA and CP2 share it.
     pub dmem_ports: u32,
-    /// Program memory.
+    /// Size of the program memory.
     pub program: Bytes,
     /// Depth of the hardware-loop stack.
     pub loop_depth: usize,
@@ -51,9 +51,9 @@ pub struct Cp2 {
     pub call_depth: usize,
     /// Number of event counters CP2 can wait for.
     pub events: usize,
-    /// Cycles from issue to the first issue that may read the result.
+    /// Cycles of each class from issue to the first issue that may read the result.
     pub latency: ClassMap<Cycles>,
-    /// Cycles between two issues of the same unit.
+    /// Cycles of each class between two issues of its unit.
     pub interval: ClassMap<Cycles>,
     /// Cycles lost after a taken branch, call or return.
     pub branch_penalty: Cycles,
@@ -61,12 +61,13 @@ pub struct Cp2 {
     pub loop_setup: Cycles,
     /// Cycles lost at a hardware loop's back edge.
     pub loop_back: Cycles,
-    /// Optional instructions and memory features present.
+    /// Optional instructions and memory features that the machine has.
     pub extensions: Extensions,
 }
 
 impl Cp2 {
-    /// Operations of a class per section and cycle: a section has one unit of each, which takes one every `interval` cycles.
+    /// Returns the operations of a class per section and cycle, `1 / interval`: a section has one unit of
+    /// each class, which takes one operation every `interval` cycles.
     #[must_use]
     pub fn rate(&self, class: Class) -> Ratio {
         Ratio {
@@ -75,7 +76,8 @@ impl Cp2 {
         }
     }
 
-    /// Peak floating-point operations per section and cycle: those of the class that has most of them at its rate.
+    /// Returns the peak floating-point operations per section and cycle: the maximum over the classes of
+    /// `flops * rate`.
     #[must_use]
     pub fn flops_per_cycle(&self) -> f64 {
         let rates = Class::ALL.map(|class| class.flops() as f64 * self.rate(class).as_f64());
@@ -86,26 +88,28 @@ impl Cp2 {
 /// The DMA controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dma {
-    /// Addresses, strides and run lengths are multiples of this.
+    /// Bytes that addresses, strides and run lengths must be multiples of.
     pub granule: Bytes,
-    /// What a dealt transfer gives to a section before the next has its turn: see [`Dma::dealt`].
+    /// Bytes that a dealt transfer gives to a section before the next section has its turn: see
+    /// [`Dma::dealt`], which is at least a granule.
     pub deal: Bytes,
     /// Bytes per CP2 cycle, loads and stores together.
     pub bandwidth: Ratio,
     /// Descriptors the queue holds, the running one included.
     pub queue: usize,
-    /// Set-up of a descriptor that finds the engine idle.
+    /// Set-up time of a descriptor that finds the engine idle.
     pub setup_idle: Cycles,
-    /// Set-up of a descriptor that was queued while another ran.
+    /// Set-up time of a descriptor that was queued while another ran.
     pub setup_queued: Cycles,
-    /// Cost of each new contiguous run in system memory after the first.
+    /// Time for each new contiguous run in system memory after the first.
     pub run: Cycles,
-    /// Levels of stride and count in a descriptor.
+    /// Most levels of stride and count in a descriptor.
     pub levels: usize,
 }
 
 impl Dma {
-    /// Bytes that a dealt transfer gives to a section before the next has its turn: no less than a granule.
+    /// Returns the bytes that a dealt transfer gives to a section before the next section has its turn:
+    /// `deal`, but at least a granule.
     #[must_use]
     pub fn dealt(&self) -> u64 {
         self.deal.0.max(self.granule.0).max(1)
@@ -115,27 +119,27 @@ impl Dma {
 /// The control CPU and the system memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// System memory.
+    /// Size of the system memory.
     pub memory: Bytes,
-    /// From the launch command to the kernel's first issue.
+    /// Time from the launch command to the kernel's first issue.
     pub launch: Cycles,
-    /// From an event (kernel stop, signal, DMA completion) until the CPU acts on it.
+    /// Time from an event (kernel stop, signal, DMA completion) until the CPU acts on it.
     pub completion: Cycles,
     /// CPU time to build one DMA descriptor.
     pub descriptor: Cycles,
-    /// Bytes per cycle the CPU itself moves in system memory.
+    /// Bytes per CP2 cycle that the CPU itself moves in system memory.
     pub copy: Ratio,
     /// CPU time for an operation on floating-point scalars.
     pub scalar: Cycles,
 }
 
 impl Machine {
-    /// The integer time base of this machine.
+    /// Returns the integer time base of this machine: ticks that divide a cycle and a granule's time.
     #[must_use]
     pub fn time_base(&self) -> TimeBase {
-        // One granule takes granule * den / num cycles.
+        // One granule takes `granule * den / num` cycles.
         let (num, den) = (self.dma.bandwidth.num.max(1), self.dma.bandwidth.den.max(1));
-        // Any ratio is possible here: what needs too fine a tick is refused by `check`.
+        // The ratio may be any; `check` refuses machines that need too fine a tick.
         let cycles = u128::from(self.dma.granule.0.max(1)) * u128::from(den);
         let g = gcd(cycles, num.into());
         let ticks = |of: u128| match (u64::try_from(of), u64::try_from(g)) {
@@ -149,7 +153,8 @@ impl Machine {
         }
     }
 
-    /// The machine while only so many of its sections take part (\[A\] M18): one with fewer sections, alike in all else.
+    /// Returns this machine with only `sections` sections taking part (\[A\] M18): a machine with fewer
+    /// sections that is otherwise equal.
     #[must_use]
     pub fn with_sections(&self, sections: usize) -> Self {
         let mut machine = self.clone();
@@ -157,12 +162,12 @@ impl Machine {
         machine
     }
 
-    /// Bytes of one register.
+    /// Returns the bytes of one register.
     #[must_use]
     pub fn register_bytes(&self) -> usize {
         self.cp2.register_lanes * LANE_BYTES
     }
 }
 
-/// Bytes of one lane: CP2 computes in IEEE binary32.
+/// Bytes of one lane; CP2 computes in IEEE binary32.
 pub const LANE_BYTES: usize = 4;

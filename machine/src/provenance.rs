@@ -1,4 +1,4 @@
-//! Where a parameter's value comes from.
+//! Sources of parameter values: fact, assumption or measurement.
 
 use crate::table::ROWS;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ impl Default for Provenance {
     }
 }
 
-// The origins say nothing a failed assertion on machines would need, at great length.
+// The origins are omitted: they would add a long text to failed assertions on machines, and explain none.
 impl fmt::Debug for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Provenance(..)")

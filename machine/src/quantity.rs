@@ -1,4 +1,4 @@
-//! What a parameter measures: its units, and exact conversion to and from text.
+//! Kinds of quantities: their units, and exact conversion to and from text.
 
 use crate::{Extensions, Ratio};
 
@@ -57,14 +57,13 @@ impl Quantity {
         }
     }
 
-    /// Whether values may be fractions.
+    /// True if values may be fractions.
     #[must_use]
     pub fn is_fractional(self) -> bool {
         matches!(self, Self::Bandwidth)
     }
 
-    /// The value as a person writes it: the number as text and the largest unit
-    /// in which it is whole.
+    /// Formats the value for people: the number as text and the largest unit in which it is whole.
     #[must_use]
     pub fn format(self, value: Value) -> (String, &'static str) {
         let units = self.units();
@@ -86,7 +85,7 @@ impl Quantity {
     }
 }
 
-/// `64/5` as `12.8`; a fraction that has no finite decimal stays a fraction.
+/// Formats `64/5` as `12.8`; a fraction without a finite decimal expansion stays a fraction.
 fn format_ratio(r: Ratio) -> String {
     let (num, den) = (u128::from(r.num), u128::from(r.den.max(1)));
     let mut scale = 1u128;
@@ -103,9 +102,9 @@ fn format_ratio(r: Ratio) -> String {
     format!("{num}/{den}")
 }
 
-/// Reads a decimal number (`12.8`, `1e9`, `2_000`) or a fraction (`32/3`) exactly, as
-/// numerator and denominator; `None` for anything else, negative numbers and
-/// numbers beyond 30 digits included.
+/// Reads a decimal number (`12.8`, `1e9`, `2_000`) or a fraction (`32/3`) exactly, as numerator and
+/// denominator. Returns none for anything else, including negative numbers and numbers of more than 30
+/// digits.
 pub(crate) fn parse_exact(text: &str) -> Option<(u128, u128)> {
     if let Some((num, den)) = text.split_once('/') {
         let whole = |t: &str| t.trim().parse::<u64>().ok().map(u128::from);
@@ -135,8 +134,8 @@ pub(crate) fn parse_exact(text: &str) -> Option<(u128, u128)> {
     }
 }
 
-/// `num / den` times `scale` as a value of the quantity; `None` when it does not
-/// fit, or is a fraction where only whole numbers are meaningful.
+/// Returns `num / den * scale` as a value of the quantity; none if it does not fit, or is a fraction where
+/// only whole numbers are meaningful.
 pub(crate) fn scaled(quantity: Quantity, num: u128, den: u128, scale: u64) -> Option<Value> {
     let num = num.checked_mul(u128::from(scale))?;
     let g = gcd(num, den).max(1);
@@ -148,10 +147,10 @@ pub(crate) fn scaled(quantity: Quantity, num: u128, den: u128, scale: u64) -> Op
     }
 }
 
-/// Greatest common divisor; `gcd(0, n) = n`.
+/// Returns the greatest common divisor; `gcd(0, n) = n`.
 pub(crate) fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
-        // Narrow divisions take a fraction of the time, and every event asks for time bases.
+        // 64-bit divisions are several times faster than 128-bit ones, and every event asks for time bases.
         let rest = match (u64::try_from(a), u64::try_from(b)) {
             (Ok(a), Ok(b)) => u128::from(a % b),
             _ => a % b,

@@ -1,4 +1,4 @@
-//! From the text of one machine file to the settings it makes.
+//! Reads the text of one machine file to the settings that it makes.
 
 use crate::error::{File, Located, MachineError, Place, Problem, suggest};
 use crate::provenance::Origin;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What one file says, not yet joined to its base.
+/// The settings of one file, not yet joined to its base.
 pub(crate) struct Layer {
     pub(crate) file: Arc<File>,
     pub(crate) name: Option<String>,
@@ -28,10 +28,10 @@ pub(crate) struct Setting {
     pub(crate) place: Place,
 }
 
-/// Problems reported of one file: who has more needs no list of them.
+/// Most problems reported for one file.
 const MAX_PROBLEMS: usize = 20;
 
-/// The text keys beside the parameters.
+/// The text keys of a file besides the parameters.
 const HEAD: [&str; 4] = ["name", "description", "note", "base"];
 
 pub(crate) type Entry<'a, 'i> = (
@@ -39,7 +39,7 @@ pub(crate) type Entry<'a, 'i> = (
     &'a Spanned<DeValue<'i>>,
 );
 
-/// Reads a file's settings and checks each on its own.
+/// Reads a file's settings and checks each by itself.
 pub(crate) fn read(file: &Arc<File>) -> Result<Layer, MachineError> {
     let table = match DeTable::parse(&file.text) {
         Ok(table) => table,
@@ -93,7 +93,7 @@ impl Reader {
         }
     }
 
-    /// Notes a problem, unless there are enough.
+    /// Records a problem, unless there are enough.
     pub(crate) fn fail(&mut self, span: Range<usize>, problem: Problem) {
         if self.problems.len() >= MAX_PROBLEMS {
             return;
@@ -108,7 +108,7 @@ impl Reader {
                 return;
             }
             let path = join(prefix, key.get_ref());
-            // A quoted "cp2.clock" is one key with a dot in it, no path.
+            // A quoted `"cp2.clock"` is one key with a dot in it, not a path.
             if key.get_ref().contains('.') {
                 let quoted = join(prefix, &format!("\"{}\"", key.get_ref()));
                 self.unknown(key.span(), prefix, &quoted);
@@ -148,7 +148,8 @@ impl Reader {
                 known.push(name);
             }
         }
-        // The parameter of that name in another table, else the nearest spelling here, else anywhere.
+        // Suggestions in order: the parameter of that name in another table, the nearest spelling in this
+        // table, the nearest anywhere.
         let last = path.rsplit('.').next().unwrap_or(path);
         let last = last.trim_matches('"');
         let suggestion = ROWS
@@ -223,7 +224,7 @@ impl Reader {
     }
 }
 
-/// `key` without the table `prefix` it stands in.
+/// Returns `key` without the table `prefix` that it stands in.
 fn child<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {
     if prefix.is_empty() {
         Some(key)
@@ -248,10 +249,10 @@ fn is_name(text: &str) -> bool {
     (1..=MAX_NAME).contains(&text.len()) && text.chars().all(in_name)
 }
 
-/// Longest name of a machine.
+/// Most characters in the name of a machine.
 const MAX_NAME: usize = 64;
 
-/// A legal name as close as possible to a file's, for files that give none.
+/// Returns a legal machine name as close as possible to a file's name, for files that give none.
 pub(crate) fn name_of_stem(stem: &str) -> String {
     let name: String = stem
         .chars()

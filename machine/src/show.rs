@@ -1,4 +1,4 @@
-//! A machine as a listing, as TOML, as JSON, and its hash.
+//! Listings of a machine: parameters, TOML, JSON, and its hash.
 
 use crate::provenance::{Origin, Provenance};
 use crate::quantity::Value;
@@ -10,20 +10,20 @@ use std::fmt::Write;
 /// One parameter of one machine, for listings.
 #[derive(Clone, Debug)]
 pub struct Parameter<'m> {
-    /// Everything that is known about the parameter but its value.
+    /// The parameter's row: everything that is known about it except the value.
     pub row: &'static Row,
     /// The value in the base unit.
     pub value: Value,
-    /// The number as a person writes it.
+    /// The number as people write it.
     pub text: String,
     /// Its unit; empty where there is none.
     pub unit: &'static str,
-    /// Where the value comes from.
+    /// Source and reference of the value.
     pub origin: &'m Origin,
 }
 
 impl Machine {
-    /// Every parameter with value, unit and origin, in table order.
+    /// Iterates over every parameter with value, unit and origin, in table order.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
         ROWS.iter().zip(&self.provenance.0).map(|(row, origin)| {
             let value = (row.get)(self);
@@ -38,7 +38,7 @@ impl Machine {
         })
     }
 
-    /// A complete machine file; loading it gives this machine again.
+    /// Returns a complete machine file; loading it gives this machine again.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
@@ -76,7 +76,7 @@ impl Machine {
         out
     }
 
-    /// Name, hash and every parameter as one JSON object.
+    /// Returns name, hash and every parameter as one JSON object.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let parameters = self.parameters().map(|p| {
@@ -108,8 +108,8 @@ impl Machine {
         })
     }
 
-    /// SHA-256 over `key = value` in base units, one line per parameter: the
-    /// same for two machines exactly when all their numbers are the same.
+    /// Computes SHA-256 over `key = value` in base units, one line per parameter. Two machines have equal
+    /// hashes exactly if all their numbers are equal.
     pub(crate) fn compute_hash(&self) -> String {
         let mut hasher = Sha256::new();
         for row in ROWS {
@@ -127,7 +127,7 @@ impl Machine {
         hex
     }
 
-    /// Nothing set: where the reader of a file without base starts.
+    /// Returns a machine with nothing set: the start for a file without base.
     pub(crate) fn blank() -> Self {
         let zero = Ratio { num: 0, den: 1 };
         Self {
@@ -146,7 +146,7 @@ impl Machine {
                 loop_depth: 0,
                 call_depth: 0,
                 events: 0,
-                // Control words produce nothing, so that nothing waits for them.
+                // Control words have no result, so nothing waits for their latency.
                 latency: ClassMap::from_fn(|_| Cycles(1)),
                 interval: ClassMap::from_fn(|_| Cycles(1)),
                 branch_penalty: Cycles::ZERO,

@@ -1,10 +1,11 @@
-//! The one table of machine parameters. Loading, validation, listings, TOML
-//! output, the hash and `docs/machine.md` all derive from its rows.
+//! The table of machine parameters: one row for each.
+//!
+//! Loading, validation, listings, TOML output, the hash and `docs/machine.md` all derive from its rows.
 
 use crate::quantity::{Quantity, Value};
 use crate::{Bytes, Class, Cycles, Extensions, Machine, Ratio};
 
-/// Values a parameter may take, in base units, besides the cross rules of `check`.
+/// Values that a parameter may take, in base units; `check` adds rules between parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
     /// `min..=max`.
@@ -24,9 +25,9 @@ pub enum Range {
 pub struct Row {
     /// Key path in the machine file, `dma.bandwidth`.
     pub key: &'static str,
-    /// What it measures, hence its units.
+    /// Kind of quantity that the parameter measures, which fixes its units.
     pub quantity: Quantity,
-    /// Values that make sense.
+    /// Values that the parameter may take.
     pub range: Range,
     /// One line of documentation.
     pub doc: &'static str,
@@ -56,7 +57,7 @@ macro_rules! integer_field {
     )*};
 }
 
-// The ranges of the rows keep every value within its field's type.
+// The ranges of the rows keep every value within its field's type, so no conversion below loses anything.
 integer_field! {
     u64: |v| v, |n| n;
     u32: |v| u64::from(v), |n| u32::try_from(n).unwrap_or(u32::MAX);
@@ -107,9 +108,9 @@ use Range::{AnySet, Even, Positive, PowerOfTwo, Within};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const TIB: u64 = 1 << 40;
-/// Latencies, intervals and penalties of the pipeline.
+/// Largest latency, interval or penalty of the pipeline, in cycles.
 const PIPELINE: u64 = 1_000;
-/// Costs outside the pipeline.
+/// Largest cost outside the pipeline, in cycles.
 const COST: u64 = 1_000_000_000;
 
 rows! {
@@ -159,7 +160,7 @@ rows! {
     "host.scalar" => host.scalar, Q::Cycles, Within(0, COST), "Control CPU time for an operation on floating-point scalars, between passes.";
 }
 
-/// What was a parameter, and from which others it follows.
+/// Keys of former parameters, each with the parameters that it now follows from.
 pub(crate) const DERIVED: [(&str, &str); 2] = [
     ("cp2.butterflies", "cp2.interval.butterfly"),
     (
@@ -169,7 +170,7 @@ pub(crate) const DERIVED: [(&str, &str); 2] = [
 ];
 
 impl Range {
-    /// Whether the value is allowed.
+    /// True if the value is allowed.
     #[must_use]
     pub fn contains(self, value: Value) -> bool {
         match (self, value) {
@@ -186,7 +187,7 @@ impl Range {
         }
     }
 
-    /// The range in words, in the units of the quantity.
+    /// Describes the range in words, in the units of the quantity.
     #[must_use]
     pub fn describe(self, quantity: Quantity) -> String {
         let show = |v| {
@@ -198,7 +199,7 @@ impl Range {
                 quantity.format(Value::Integer(lo)),
                 quantity.format(Value::Integer(hi)),
             );
-            // 0 has the smallest unit; 0 to 4 KiB needs no `B`.
+            // A range that starts at 0 is written with one unit: `0 to 4 KiB`.
             if low.1 == high.1 || lo == 0 {
                 format!("{} to {} {}", low.0, high.0, high.1)
             } else {

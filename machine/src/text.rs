@@ -1,27 +1,27 @@
-//! The text of files that people write: machines, sources, jobs.
+//! Decodes the text of files that people write: machines, sources, jobs.
 
-/// Why the bytes of a file are no text.
+/// Reason why the bytes of a file are not text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// A text in the encoding that some editors call Unicode.
+    /// The bytes are UTF-16 text, the encoding that some editors call Unicode.
     #[error("not UTF-8 text but UTF-16: save it as UTF-8")]
     Utf16,
-    /// No text, or one in an older encoding.
+    /// The bytes are not text, or text in an older encoding.
     #[error("not UTF-8 text (byte {at})")]
     NotUtf8 {
-        /// The first byte that is wrong, from 0 on.
+        /// The first byte that is wrong, from 0.
         at: usize,
     },
 }
 
-/// The text of a file, which is UTF-8. A byte order mark before it is left out, as some editors put one.
+/// Decodes the UTF-8 text of a file. A byte order mark at the start, which some editors write, is removed.
 ///
 /// ```
 /// assert_eq!(cp2_machine::decode_text(b"\xef\xbb\xbfbase".to_vec()).as_deref(), Ok("base"));
 /// ```
 ///
 /// # Errors
-/// What the bytes are instead.
+/// The bytes are UTF-16, or not text.
 pub fn decode_text(mut bytes: Vec<u8>) -> Result<String, TextError> {
     if is_utf16(&bytes) {
         return Err(TextError::Utf16);
@@ -34,7 +34,8 @@ pub fn decode_text(mut bytes: Vec<u8>) -> Result<String, TextError> {
     })
 }
 
-/// Whether the bytes begin as a text of UTF-16 does: with its byte order mark, or with a plain character and a zero.
+/// True if the bytes begin as UTF-16 text does: with a byte order mark, or with a plain character and a zero
+/// byte.
 fn is_utf16(bytes: &[u8]) -> bool {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,

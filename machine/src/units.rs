@@ -1,4 +1,4 @@
-//! Quantities with their units in the type.
+//! Quantities with their units in the type, and the integer time base.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,16 +13,16 @@ macro_rules! quantity {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Nothing.
+            /// Zero.
             pub const ZERO: Self = Self(0);
 
-            /// The bare number.
+            /// Returns the number without its unit.
             #[must_use]
             pub const fn get(self) -> u64 {
                 self.0
             }
 
-            /// `self - other`, or zero where that would be negative.
+            /// Returns `self - other`, or zero if that would be negative.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
@@ -90,7 +90,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// `num / den` in lowest terms; `None` when `den` is zero.
+    /// Returns `num / den` in lowest terms; none if `den` is zero.
     #[must_use]
     pub fn new(num: u64, den: u64) -> Option<Self> {
         if den == 0 {
@@ -103,7 +103,7 @@ impl Ratio {
         })
     }
 
-    /// The nearest `f64`, for reports.
+    /// Returns the nearest `f64`, for reports.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
@@ -116,7 +116,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Greatest common divisor; `gcd(0, n) = n`.
+/// Returns the greatest common divisor; `gcd(0, n) = n`.
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -137,25 +137,25 @@ pub struct TimeBase {
 }
 
 impl TimeBase {
-    /// The duration of `cycles` CP2 cycles.
+    /// Returns the duration of `cycles` CP2 cycles.
     #[must_use]
     pub fn cycles(&self, cycles: Cycles) -> Ticks {
         Ticks(cycles.0.saturating_mul(self.ticks_per_cycle))
     }
 
-    /// Whole cycles that have begun and ended by instant `t`.
+    /// Returns the number of whole cycles that have ended by instant `t`.
     #[must_use]
     pub fn floor_cycles(&self, t: Ticks) -> Cycles {
         Cycles(t.0 / self.ticks_per_cycle)
     }
 
-    /// The first cycle boundary at or after instant `t`.
+    /// Returns the first cycle boundary at or after instant `t`.
     #[must_use]
     pub fn ceil_cycles(&self, t: Ticks) -> Cycles {
         Cycles(t.0.div_ceil(self.ticks_per_cycle))
     }
 
-    /// Seconds of simulated time, for reports.
+    /// Returns the seconds of simulated time, for reports.
     #[must_use]
     pub fn seconds(&self, t: Ticks) -> f64 {
         t.0 as f64 / (self.ticks_per_cycle as f64 * self.clock_hz as f64)

@@ -1,31 +1,31 @@
-//! A machine file as a system of the model: the only place that joins the two.
+//! Converts a machine file to a system of the model, here and nowhere else.
 
 use crate::{Channel, ComputeUnit, System};
 use cp2_machine::{Class, Machine};
 use std::collections::BTreeMap;
 
-/// The arithmetic slot of all sections: operations are counted per section.
+/// Name of the arithmetic slot of all sections; operations are counted per section.
 pub const ARITHMETIC: &str = "arithmetic";
-/// The memory and control slot, counted per section too.
+/// Name of the memory and control slot; operations are counted per section.
 pub const MEMORY_SLOT: &str = "memory slot";
-/// The DMA channel.
+/// Name of the DMA channel.
 pub const DMA: &str = "dma";
-/// The control CPU.
+/// Name of the control CPU.
 pub const CPU: &str = "cpu";
-/// From the launch command to the first issue.
+/// Name of the action from the launch command to the first issue.
 pub const LAUNCH: &str = "launch";
-/// From an event to the control CPU acting on it.
+/// Name of the action from an event until the control CPU acts on it.
 pub const COMPLETION: &str = "completion";
-/// The control CPU builds a descriptor that something waits for.
+/// Name of the action in which the control CPU builds a descriptor that something waits for.
 pub const DESCRIPTOR: &str = "descriptor";
-/// The class of operations the control CPU spends on descriptors.
+/// Name of the class of operations in which the control CPU builds descriptors.
 pub const DESCRIPTORS: &str = "descriptors";
 
 impl System {
-    /// The system that a machine file describes.
+    /// Converts a machine to a system.
     ///
-    /// Rates are peak rates of issue, of all sections: a slot takes one operation per cycle, a
-    /// unit one every `interval` cycles.
+    /// Rates are peak issue rates of all sections together: a slot takes one operation per cycle, a unit one
+    /// every `interval` cycles.
     #[must_use]
     pub fn from_machine(machine: &Machine) -> Self {
         let (cp2, dma, host) = (&machine.cp2, &machine.dma, &machine.host);
@@ -35,7 +35,7 @@ impl System {
             let rate = cp2.rate(class).as_f64() * sections * clock;
             (class.name().to_owned(), rate)
         };
-        // Flops of the fullest operation of a class: [A] M12.
+        // Flops of the fullest operation of a class ([A] M12).
         let flops = |class: Class| (class.name().to_owned(), class.flops() as f64);
         let arithmetic = [
             Class::Integer,
@@ -51,7 +51,8 @@ impl System {
             Class::Control,
         ];
         let seconds = |cycles: u64| cycles as f64 / clock;
-        // A slot takes one operation a cycle; what a unit's interval leaves free, other units may use.
+        // A slot takes one operation a cycle; cycles in which one unit's interval blocks it, other units may
+        // use.
         let issues_per_second = Some(sections * clock);
         Self {
             name: machine.name.clone(),
@@ -73,7 +74,7 @@ impl System {
                     name: CPU.to_owned(),
                     operations_per_second: BTreeMap::from([(
                         DESCRIPTORS.to_owned(),
-                        // Descriptors that cost nothing are as many as one likes.
+                        // Descriptors that take no time have no limit on their rate.
                         match host.descriptor.0 {
                             0 => f64::MAX,
                             cycles => clock / cycles as f64,

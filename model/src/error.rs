@@ -1,9 +1,9 @@
-//! What can be wrong with a system or a procedure.
+//! Errors in a system or a procedure, and in how they fit.
 
-/// A system and a procedure that do not fit, or that mean nothing.
+/// A system and a procedure that do not fit together, or that are invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
-    /// A name the system lacks.
+    /// A name that the system does not have.
     #[error(
         "phase `{phase}`: system `{system}` has no {kind} `{name}`; it has {}",
         listed(.known)
@@ -13,46 +13,46 @@ pub enum ModelError {
         phase: String,
         /// The system.
         system: String,
-        /// Unit, channel, action or operation class.
+        /// The kind of thing: unit, channel, action or operation class.
         kind: &'static str,
         /// The name asked for.
         name: String,
         /// Names that exist.
         known: Vec<String>,
     },
-    /// A name twice, or an overlap list that names nothing.
+    /// A duplicate name, or a list of exclusive resources with an unknown name.
     #[error("system `{system}`: {problem}")]
     System {
         /// The system.
         system: String,
-        /// What is wrong and what is expected.
+        /// The problem and what is expected.
         problem: String,
     },
-    /// A value that is no positive finite number.
+    /// A value that is not a positive (or non-negative) finite number.
     #[error("{place}: {value} is not allowed; expected a {expected} number")]
     Number {
-        /// Where.
+        /// The field with the value.
         place: String,
         /// The value.
         value: f64,
-        /// What is expected.
+        /// The kind of number that is expected.
         expected: &'static str,
     },
     /// A file that is no system or procedure.
     #[error("{0}")]
     File(String),
-    /// A name that cannot be shown.
+    /// A name with characters that cannot be printed.
     #[error("a {kind} is called {name:?}; expected a name of printable characters")]
     Name {
-        /// What it names.
+        /// The kind of thing that has the name.
         kind: &'static str,
         /// The name.
         name: String,
     },
-    /// A procedure that asks for nothing.
+    /// A procedure without phases.
     #[error("procedure `{0}` has no phases; expected at least one")]
     Empty(String),
-    /// A time beyond all numbers.
+    /// An expected time that is not a finite number.
     #[error(
         "procedure `{procedure}` on `{system}`: the expected time is no finite number; expected smaller counts or higher rates"
     )]
@@ -68,7 +68,7 @@ pub enum ModelError {
 const WIDEST: usize = 160;
 
 impl ModelError {
-    /// What a parser says, without lines as long as the file.
+    /// Converts a parser's error, whose lines are cut to [`WIDEST`] characters.
     pub(crate) fn file(error: &toml::de::Error) -> Self {
         let shown = |line: &str| match line.char_indices().nth(WIDEST) {
             Some((end, _)) => format!("{}...", &line[..end]),

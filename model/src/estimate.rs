@@ -1,4 +1,4 @@
-//! The expected time and the balance criterion.
+//! The expected time of a procedure and the balance criterion.
 
 use crate::procedure::{Demand, Phase, Procedure};
 use crate::{ModelError, System};
@@ -9,15 +9,15 @@ use std::ops::Add as _;
 /// The expected time of a procedure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Expected time.
+    /// Expected time in seconds.
     pub seconds: f64,
-    /// What takes the largest part of it: a unit, a channel, or `actions`.
+    /// The largest part of it: a unit, a channel, or `actions`.
     pub limit: String,
-    /// Busy time of each unit and channel, overlapped and alone.
+    /// Busy time of each unit and channel, overlapped and serial together.
     pub terms: Vec<BusyTerm>,
-    /// Time of single actions and start-ups.
+    /// Seconds of single actions and start-ups.
     pub actions: f64,
-    /// The balance criterion, for every channel that is used.
+    /// Balance factor of every channel that is used.
     pub balance: Vec<Balance>,
     /// Phase by phase.
     pub phases: Vec<PhaseEstimate>,
@@ -26,20 +26,21 @@ pub struct Estimate {
 /// The busy time of one resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BusyTerm {
-    /// Unit or channel.
+    /// Name of the unit or channel.
     pub resource: String,
-    /// Its busy time.
+    /// Its busy time in seconds.
     pub seconds: f64,
 }
 
-/// A channel against the compute term.
+/// Compares a channel with the busiest computing unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Balance {
     /// The channel.
     pub channel: String,
-    /// Its busy time over that of the busiest computing unit: how many times faster it would have
-    /// to be for balance; at most 1 is balanced. None where nothing computes. A unit computes if
-    /// the system gives flops for it; where it does so for none, every unit counts.
+    /// Busy time of the channel divided by that of the busiest computing unit: how many times faster the
+    /// channel would have to be for balance. At most 1 is balanced. None if nothing computes.
+    ///
+    /// A unit computes if the system gives flops for it; if it does so for no unit, every unit counts.
     pub factor: Option<f64>,
 }
 
@@ -48,25 +49,25 @@ pub struct Balance {
 pub struct PhaseEstimate {
     /// The phase.
     pub name: String,
-    /// Its time: `alone` and the longest branch, or more where branches share
-    /// resources or use some that exclude one another.
+    /// Its time in seconds: `alone` and the longest branch, or more if branches share resources or use some
+    /// that exclude one another.
     pub seconds: f64,
-    /// What nothing overlaps.
+    /// Seconds of the demands that nothing overlaps.
     pub alone: f64,
-    /// What most of the overlapped time goes to.
+    /// The largest part of the overlapped time: a unit, a channel, or `actions`.
     pub limit: String,
-    /// Overlapped time of each resource.
+    /// Overlapped busy time of each resource.
     pub terms: Vec<BusyTerm>,
 }
 
-/// What `procedure` should take on `system`.
+/// Computes the expected time of `procedure` on `system`.
 ///
-/// A phase takes the time of its `alone` demands and that of its longest
-/// branch; a resource that several branches use, and resources that exclude
-/// one another, serve them one after the other.
+/// A phase takes the time of its `alone` demands and that of its longest branch. A resource that several
+/// branches use, and resources that exclude one another, serve their demands one after the other, which may
+/// take longer than any branch: `time = alone + max(branches, shared resources, exclusive lists)`.
 ///
 /// # Errors
-/// The procedure has no phases, asks for something the system does not have, or takes forever.
+/// The procedure has no phases, asks for something that the system does not have, or its time is not finite.
 pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, ModelError> {
     system.check()?;
     if procedure.phases.is_empty() {
@@ -124,7 +125,7 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
     })
 }
 
-/// Every channel that is used, against the busiest computing unit.
+/// Computes the balance factor of every channel that is used: `busy(channel) / max busy(computing unit)`.
 fn balance(all: &BusyTimes, system: &System) -> Vec<Balance> {
     let no_flops = system
         .units
@@ -147,8 +148,8 @@ fn balance(all: &BusyTimes, system: &System) -> Vec<Balance> {
         .collect()
 }
 
-/// What decides how long the branches take together: the longest branch, or
-/// resources that several branches share, or that exclude one another.
+/// Returns the critical work of overlapped branches: of each branch, each resource that branches share, and
+/// each exclusive list, the one that takes longest.
 fn critical(branches: Vec<BusyTimes>, overlapped: &BusyTimes, system: &System) -> BusyTimes {
     let names: Vec<&str> = system.resources().collect();
     let only = |keep: &dyn Fn(&str) -> bool| {
@@ -172,12 +173,12 @@ fn critical(branches: Vec<BusyTimes>, overlapped: &BusyTimes, system: &System) -
     longest
 }
 
-/// What one resource has to do.
+/// Work of one resource.
 #[derive(Clone, Debug, Default)]
 struct ResourceWork {
-    /// Seconds that follow one another.
+    /// Seconds of demands that follow one another.
     serial: f64,
-    /// Seconds of each class, where the classes overlap.
+    /// Seconds of each class, if the classes overlap; the longest counts.
     classes: BTreeMap<String, f64>,
 }
 
@@ -187,7 +188,7 @@ impl ResourceWork {
     }
 }
 
-/// The work of every unit and channel, in the system's order.
+/// Work of every unit and channel, in the system's order.
 struct BusyTimes {
     work: Vec<ResourceWork>,
     actions: f64,
@@ -201,7 +202,7 @@ impl BusyTimes {
         }
     }
 
-    /// Busy seconds of a resource.
+    /// Returns the busy seconds of a resource.
     fn busy(&self, resource: usize) -> f64 {
         self.work[resource].seconds()
     }
@@ -262,7 +263,7 @@ impl BusyTimes {
             .fold(self.actions, f64::add)
     }
 
-    /// The first of what takes most time.
+    /// Returns the name of the largest term; of equal terms the first.
     fn largest(&self, system: &System) -> String {
         let named = system
             .resources()
@@ -291,7 +292,7 @@ impl BusyTimes {
         self.actions += other.actions;
     }
 
-    /// The same work, with which nothing later overlaps.
+    /// Converts overlapped classes to serial time, so that nothing later overlaps with them.
     fn settled(mut self) -> Self {
         for work in &mut self.work {
             work.serial = work.seconds();

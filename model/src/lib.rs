@@ -1,4 +1,4 @@
-//! What a procedure should cost on a hybrid system, before anything runs.
+//! Expected time of a procedure on a hybrid system, before anything runs.
 //!
 //! A [`System`] is data: compute units with peak rates per class of operation,
 //! channels with bandwidth and latency, costs of single actions such as a
@@ -11,8 +11,8 @@
 //!                               + the longest of the branches that overlap )
 //! ```
 //!
-//! Nothing here has seen a run, and no constant is fitted to one: a measured
-//! time shorter than the expected one is an error in one of the two.
+//! No constant is fitted to a run: a measured time shorter than the expected one shows an error in one of the
+//! two.
 //!
 //! A system is *balanced* on a procedure when no channel's term exceeds the
 //! compute term ([`Estimate::balance`]).

@@ -1,4 +1,4 @@
-//! Procedures as data: counts from formulas.
+//! Procedures as data: operations and bytes, counted by formulas.
 
 use crate::ModelError;
 use crate::system::printable;
@@ -20,7 +20,7 @@ pub struct Procedure {
 pub struct Phase {
     /// Name in reports.
     pub name: String,
-    /// How often it happens.
+    /// Number of repetitions.
     #[serde(default = "once")]
     pub times: u64,
     /// Branches that overlap as far as the system allows; the demands of one
@@ -32,40 +32,40 @@ pub struct Phase {
     pub alone: Vec<Demand>,
 }
 
-/// What a phase asks of one part of the system.
+/// Work that a phase demands from one part of the system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Demand {
-    /// Operations of a unit.
+    /// Operations on a unit.
     Operations {
-        /// The unit.
+        /// Name of the unit.
         unit: String,
-        /// The class.
+        /// Name of the operations' class.
         class: String,
-        /// How many.
+        /// Number of operations.
         count: u64,
     },
     /// Bytes over a channel.
     Transfer {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u64,
-        /// In how many transfers.
+        /// Number of transfers that move them.
         #[serde(default)]
         transfers: u64,
-        /// Contiguous runs beside each transfer's first.
+        /// Number of contiguous runs besides each transfer's first.
         #[serde(default)]
         runs: u64,
-        /// Start-ups of the channel that nothing hides.
+        /// Number of start-ups of the channel that nothing hides.
         #[serde(default)]
         latencies: u64,
     },
     /// Single actions.
     Action {
-        /// The action.
+        /// Name of the action.
         name: String,
-        /// How many.
+        /// Number of actions.
         #[serde(default = "once")]
         count: u64,
     },
@@ -76,7 +76,7 @@ fn once() -> u64 {
 }
 
 impl Demand {
-    /// `count` operations of `class` on `unit`.
+    /// Returns `count` operations of `class` on `unit`.
     #[must_use]
     pub fn operations(unit: &str, class: &str, count: u64) -> Self {
         Self::Operations {
@@ -86,7 +86,7 @@ impl Demand {
         }
     }
 
-    /// `bytes` over `channel`, at its bandwidth and nothing else.
+    /// Returns `bytes` over `channel` at its bandwidth, without start-ups, transfer and run costs.
     #[must_use]
     pub fn transfer(channel: &str, bytes: u64) -> Self {
         Self::Transfer {
@@ -98,7 +98,7 @@ impl Demand {
         }
     }
 
-    /// `count` times the action `name`.
+    /// Returns `count` times the action `name`.
     #[must_use]
     pub fn action(name: &str, count: u64) -> Self {
         Self::Action {
@@ -109,7 +109,7 @@ impl Demand {
 }
 
 impl Phase {
-    /// A phase that happens once and asks for nothing yet.
+    /// Returns a phase that happens once and has no demands yet.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Phase {
         }
     }
 
-    /// Adds a branch: it overlaps with the others, its demands follow one another.
+    /// Adds a branch: it overlaps with the other branches; its own demands follow one another.
     #[must_use]
     pub fn branch(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
         self.branches.push(demands.into_iter().collect());
@@ -133,7 +133,7 @@ impl Phase {
         self
     }
 
-    /// Sets how often it happens.
+    /// Sets the number of repetitions.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = times;
@@ -142,7 +142,7 @@ impl Phase {
 }
 
 impl Procedure {
-    /// A procedure without phases.
+    /// Returns a procedure without phases.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl Procedure {
     /// `{ action = { name } }`.
     ///
     /// # Errors
-    /// The text is no procedure: where, what was expected.
+    /// The text is no procedure; the error says where, and what was expected.
     pub fn from_toml(text: &str) -> Result<Self, ModelError> {
         let procedure: Self = toml::from_str(text).map_err(|e| ModelError::file(&e))?;
         printable("procedure", &procedure.name)?;

@@ -1,29 +1,31 @@
-//! The roofline of a procedure: where its expected time lies under the
-//! ceilings of the system's units and the slopes of its channels.
+//! The roofline of a procedure: ceilings, slopes and its points.
+//!
+//! Points lie at the procedure's expected time, under the ceilings of the system's units and the slopes of
+//! its channels.
 
 use crate::procedure::{Demand, Procedure};
 use crate::{Estimate, ModelError, System, estimate};
 use serde::Serialize;
 
-/// Everything a roofline picture shows.
+/// All that a roofline picture shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Roofline {
-    /// System.
+    /// Name of the system.
     pub system: String,
-    /// Procedure.
+    /// Name of the procedure.
     pub procedure: String,
     /// Peak rates, highest first.
     pub ceilings: Vec<Ceiling>,
-    /// Channels.
+    /// Bandwidths of the channels.
     pub slopes: Vec<Slope>,
-    /// The procedure against each channel it uses.
+    /// One point of the procedure for each channel that it uses.
     pub points: Vec<RooflinePoint>,
 }
 
-/// The peak of one class of operation.
+/// The peak rate of one class of operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// `unit class`.
+    /// Name of the class.
     pub name: String,
     /// Flops per second.
     pub flops_per_second: f64,
@@ -32,27 +34,27 @@ pub struct Ceiling {
 /// The bandwidth of a channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slope {
-    /// The channel.
+    /// Name of the channel.
     pub name: String,
     /// Bytes per second.
     pub bytes_per_second: f64,
 }
 
-/// The procedure as one channel sees it.
+/// The point of the procedure for one channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RooflinePoint {
-    /// The channel.
+    /// Name of the channel.
     pub channel: String,
-    /// Flops per byte of the channel.
+    /// Flops of the procedure per byte over the channel.
     pub intensity: f64,
     /// Flops per second at the expected time.
     pub flops_per_second: f64,
 }
 
 impl Roofline {
-    /// The roofline of `procedure` on `system`.
+    /// Computes the roofline of `procedure` on `system`.
     ///
-    /// Flops are those of its operations, each at its class's full count.
+    /// Flops are counted from its operations, each with the full count of its class.
     ///
     /// # Errors
     /// The procedure asks for something the system does not have.
@@ -101,7 +103,7 @@ impl Roofline {
     }
 }
 
-/// Demands of all phases with how often they happen.
+/// Iterates over the demands of all phases, each with its phase's number of repetitions.
 fn demands(procedure: &Procedure) -> impl Iterator<Item = (f64, &Demand)> {
     procedure.phases.iter().flat_map(|phase| {
         let all = phase.branches.iter().flatten().chain(&phase.alone);

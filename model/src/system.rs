@@ -1,10 +1,10 @@
-//! Hybrid systems as data.
+//! Hybrid systems as data: compute units, channels and actions.
 
 use crate::ModelError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hybrid system: everything in seconds, bytes and operations per second.
+/// A hybrid system; all quantities are in seconds, bytes and operations per second.
 ///
 /// The TOML form:
 ///
@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct System {
     /// Name in reports.
     pub name: String,
-    /// The clock in which cycles are reported, in Hz.
+    /// Frequency in Hz of the clock in whose cycles times are reported.
     pub clock_hz: f64,
     /// Compute units.
     #[serde(default)]
@@ -60,8 +60,8 @@ pub struct ComputeUnit {
     pub name: String,
     /// Peak rate of each class of operation.
     pub operations_per_second: BTreeMap<String, f64>,
-    /// Operations that the unit begins in a second, whatever their class. The classes then
-    /// overlap as in a pipelined processor; without it they follow one another.
+    /// Operations that the unit begins in a second, whatever their class. With it the classes overlap as in a
+    /// pipelined processor; without it they follow one another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issues_per_second: Option<f64>,
     /// Most floating-point operations that one operation of the class does.
@@ -77,13 +77,13 @@ pub struct Channel {
     pub name: String,
     /// Bandwidth, both directions together.
     pub bytes_per_second: f64,
-    /// Start-up of a transfer that nothing hides.
+    /// Start-up time of a transfer that nothing hides.
     #[serde(default)]
     pub latency_seconds: f64,
-    /// Time each transfer takes in the channel beside its bytes.
+    /// Time that each transfer occupies the channel besides its bytes.
     #[serde(default)]
     pub transfer_seconds: f64,
-    /// Time each contiguous run after a transfer's first takes.
+    /// Time that each contiguous run after a transfer's first takes.
     #[serde(default)]
     pub run_seconds: f64,
 }
@@ -92,17 +92,17 @@ impl System {
     /// Reads and checks a system.
     ///
     /// # Errors
-    /// The text is no system: where, what was expected.
+    /// The text is no system; the error says where, and what was expected.
     pub fn from_toml(text: &str) -> Result<Self, ModelError> {
         let system: Self = toml::from_str(text).map_err(|e| ModelError::file(&e))?;
         system.check()?;
         Ok(system)
     }
 
-    /// Checks what the types do not say.
+    /// Checks the rules that the types do not express.
     ///
     /// # Errors
-    /// The first rule it breaks.
+    /// The first rule that is broken.
     pub fn check(&self) -> Result<(), ModelError> {
         let wrong = |problem: String| ModelError::System {
             system: self.name.clone(),
@@ -163,21 +163,21 @@ impl System {
         Ok(())
     }
 
-    /// Names of units, then of channels.
+    /// Iterates over the names of the units, then of the channels.
     pub fn resources(&self) -> impl Iterator<Item = &str> {
         let units = self.units.iter().map(|u| u.name.as_str());
         units.chain(self.channels.iter().map(|c| c.name.as_str()))
     }
 
-    /// A time in cycles of the system's clock, to a thousandth: on the way through seconds the
-    /// digits behind lose their meaning.
+    /// Converts seconds to cycles of the system's clock, rounded to a thousandth: the conversion through
+    /// seconds makes later digits meaningless.
     #[must_use]
     pub fn cycles(&self, seconds: f64) -> f64 {
         (seconds * self.clock_hz * 1e3).round() / 1e3
     }
 }
 
-/// Names go to terminals and into pictures.
+/// Checks that a name can be printed, as names go to terminals and into pictures.
 pub(crate) fn printable(kind: &'static str, name: &str) -> Result<(), ModelError> {
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err(ModelError::Name {

@@ -1,4 +1,4 @@
-//! The estimate against sums done by hand, and properties it must have.
+//! Estimates agree with sums done by hand, and have their properties.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use cp2_machine::{Class, Machine};
@@ -63,7 +63,8 @@ fn classes_have_the_rates_of_the_machine_file() {
         )]))
     };
     assert!((cycles(&elementary(1000), &vm7()) - 500.0).abs() < 1e-9);
-    // What they leave free of the slot, others use: 1000, then 4000 of 4 a cycle.
+    // Multiply-adds use the slots that elementary operations leave free: 1000 of them take no longer, and
+    // with 3000 all 4000 take 1000 cycles, 4 a cycle.
     for (madds, expected) in [(1000, 500.0), (3000, 1000.0)] {
         let mixed = Demand::operations(cp2::ARITHMETIC, Class::Madd.name(), madds);
         let mut both = elementary(1000);
@@ -232,8 +233,8 @@ fn the_roofline_of_a_balanced_fft() {
 }
 
 proptest! {
-    /// Never shorter than any of its terms, never longer than their sum, and
-    /// more of anything takes no less time.
+    /// The estimate is never shorter than any of its terms, never longer than their sum, and more work takes
+    /// no less time.
     #[test]
     fn the_estimate_lies_between_the_largest_and_the_sum(
         ops in 0u64..1_000_000, bytes in 0u64..1_000_000, first in 0u64..10_000, more in 0u64..1000, times in 1u64..50,

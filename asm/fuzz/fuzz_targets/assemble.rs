@@ -1,4 +1,6 @@
-//! Every text is a program that survives object file and listing, or a list of errors, in bounded time.
+//! Fuzz target: assembles arbitrary text.
+//!
+//! A text gives either a program, which survives object file and listing, or a list of errors with messages.
 
 #![no_main]
 
@@ -10,7 +12,7 @@ use std::sync::LazyLock;
 static MACHINE: LazyLock<Option<Machine>> = LazyLock::new(|| Machine::builtin("vm7"));
 
 fuzz_target!(|text: &str| {
-    // With a machine, stalls are looked for too.
+    // A machine makes the assembler look for stalls as well.
     let options = Options {
         machine: MACHINE.as_ref(),
         ..Options::default()

@@ -1,4 +1,6 @@
-//! Every 64-bit value is a word that encodes back to it, or an error with a message.
+//! Fuzz target: decodes arbitrary 64-bit words.
+//!
+//! A value is either a word that encodes back to the same bits, or an error with a message.
 
 #![no_main]
 

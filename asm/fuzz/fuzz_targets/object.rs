@@ -1,4 +1,6 @@
-//! Every byte string is a program that can be written, read and listed again, or an error with a message.
+//! Fuzz target: reads arbitrary bytes as an object file.
+//!
+//! The bytes give either a program that can be written, read again and listed, or an error with a message.
 
 #![no_main]
 

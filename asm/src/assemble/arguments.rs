@@ -11,41 +11,42 @@ use std::rc::Rc;
 const OPEN: &Tok = &Tok::Punct(Punct::of("("));
 const CLOSE: &Tok = &Tok::Punct(Punct::of(")"));
 
-/// What the parameters of a macro stand for in one of its expansions.
+/// Arguments bound to the parameters of a macro in one expansion.
 #[derive(Debug)]
 pub(super) struct Arguments<'c> {
     pub(super) definition: &'c Macro,
-    /// One for each parameter.
+    /// One argument for each parameter, in the order of the definition.
     pub(super) bound: Vec<Argument<'c>>,
 }
 
 impl<'c> Arguments<'c> {
-    /// What the parameter of that name stands for: parameters are few, so that
-    /// looking through them is faster than a table.
+    /// Returns the argument bound to the parameter `name`. A linear search is faster than a table, since
+    /// parameters are few.
     pub(super) fn of(&'c self, name: &Rc<str>) -> Option<&'c Argument<'c>> {
         let parameters = || self.definition.parameters.iter();
-        // One file has one text of a name; a macro's is in one file.
+        // Within one file equal names share their text, and a macro lies in one file: comparing pointers is
+        // enough.
         let place = parameters().position(|p| Rc::ptr_eq(&p.name, name))?;
         self.bound.get(place)
     }
 
-    /// The names of the parameters.
+    /// Iterates over the names of the parameters.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.definition.parameters.iter().map(|p| p.name.as_ref())
     }
 }
 
-/// What a parameter stands for.
+/// Argument bound to one parameter.
 #[derive(Debug)]
 pub(super) struct Argument<'c> {
     tokens: &'c [Token<'c>],
-    /// The scope of names that do not belong to another already.
+    /// Scope of the tokens' names, unless a token has a scope of its own.
     scope: Option<Scope>,
-    /// Whether it closes every bracket that it opens, and no other.
+    /// True if the tokens close every bracket that they open, and no other.
     whole: bool,
-    /// The value that stands in the place of the tokens.
+    /// Value that replaces the tokens, as a token.
     known: Option<Tok>,
-    /// Place of the last token.
+    /// Source position of the last token.
     last: Span,
 }
 
@@ -60,7 +61,7 @@ impl<'c> Argument<'c> {
         }
     }
 
-    /// A value, without the tokens it is of.
+    /// Makes an argument from a value alone, without the tokens that it was computed from.
     pub(super) fn of_value(known: Known, last: Span) -> Self {
         Self {
             tokens: &[],
@@ -71,7 +72,7 @@ impl<'c> Argument<'c> {
         }
     }
 
-    /// The value that stands in the place of its tokens.
+    /// Returns the value that replaces the tokens, if there is one.
     pub(super) fn known(&self) -> Option<Known> {
         match self.known {
             Some(Tok::Known(known)) => Some(known),
@@ -79,7 +80,7 @@ impl<'c> Argument<'c> {
         }
     }
 
-    /// The number that it is.
+    /// Returns the integer that the argument stands for, if it is one.
     pub(super) fn number(&self) -> Option<Number> {
         let (value, kind) = match (&self.known, self.tokens) {
             (Some(Tok::Known(known)), _) => {
@@ -99,8 +100,8 @@ impl<'c> Argument<'c> {
         Some(Number { value, kind })
     }
 
-    /// Place of its last token where it stands behind `before` at the end of something, in the
-    /// place of `parameter`.
+    /// Returns the position of the argument's last token when it ends a phrase behind `before`, in place of
+    /// `parameter`. Where parentheses would be needed, the position of `parameter` itself.
     pub(super) fn last(&self, parameter: &Lexeme, before: Option<&Lexeme>) -> Span {
         let compound = self.number().is_some_and(|n| n.kind[1]);
         if compound && before.is_some_and(|t| is_operator(&t.tok)) {
@@ -114,7 +115,7 @@ impl<'c> Argument<'c> {
         self.whole
     }
 
-    /// The same argument where it is one of a further call.
+    /// Copies the argument, to be passed on in a further macro call from `scope`.
     pub(super) fn passed(&self, scope: Scope) -> Self {
         Self {
             tokens: self.tokens,
@@ -125,7 +126,7 @@ impl<'c> Argument<'c> {
         }
     }
 
-    /// The name that it is, where it is nothing else.
+    /// Returns the name and its position, if the argument is a single name.
     pub(super) fn name(&self) -> Option<(&'c Rc<str>, Span)> {
         match self.tokens {
             [
@@ -139,19 +140,19 @@ impl<'c> Argument<'c> {
         }
     }
 
-    /// Puts a value in the place of the tokens, where they have one now and the same until they
-    /// are used: it is read once and stands for them wherever it [fits](fits).
+    /// Replaces the tokens by their value, if they have one now that cannot change until they are used. The
+    /// value is computed once and used wherever it [fits](fits).
     pub(super) fn fold(&mut self, names: &Table, scope: Scope) {
         self.known = match self.tokens {
-            // A single token costs nothing, and may be asked what it is called.
+            // A single token costs nothing to read, and may be asked for its name.
             [Token { tok, .. }] => Some(*tok).filter(|t| matches!(t, Tok::Known(_))).cloned(),
             tokens => known(tokens, names, scope, true).map(Tok::Known),
         };
     }
 
-    /// Puts the argument behind `out`, the line since `begin`, in the place of `parameter`, which
-    /// stands `between` two tokens: in parentheses where operators there would tear it apart.
-    /// False where its value does not fit.
+    /// Appends the argument to `out`, whose current line starts at `begin`, in place of `parameter` between
+    /// the two neighbouring tokens `between`. Adds parentheses where adjacent operators would split the
+    /// expression. Returns false if the argument's value does not fit there.
     pub(super) fn put<'t>(
         &'t self,
         parameter: Token<'t>,
@@ -191,7 +192,7 @@ impl<'c> Argument<'c> {
     }
 }
 
-/// Brackets that are open behind the tokens; none where one is closed that was not open.
+/// Counts the brackets left open behind the tokens; `None` if one is closed that was not open.
 fn brackets<'t>(tokens: impl Iterator<Item = &'t Tok>) -> Option<u32> {
     let mut puncts = tokens.filter_map(|tok| match tok {
         Tok::Punct(punct) => punct.first(),
@@ -204,7 +205,7 @@ fn brackets<'t>(tokens: impl Iterator<Item = &'t Tok>) -> Option<u32> {
     })
 }
 
-/// Tokens up to a comma outside of brackets.
+/// Reads the tokens up to a comma outside of brackets.
 pub(super) fn argument<'t>(p: &mut Parser<'t, '_>) -> Result<&'t [Token<'t>], Fail> {
     let rest = p.rest();
     let mut open = 0_u32;
@@ -225,7 +226,7 @@ pub(super) fn argument<'t>(p: &mut Parser<'t, '_>) -> Result<&'t [Token<'t>], Fa
     }
 }
 
-/// The tokens of a parameter's default.
+/// Reads the tokens of a parameter's default.
 pub(super) fn default(p: &mut Parser<'_, '_>) -> Result<Vec<Lexeme>, Fail> {
     let lexeme = |t: &Token<'_>| Lexeme {
         tok: t.tok.clone(),
@@ -235,8 +236,8 @@ pub(super) fn default(p: &mut Parser<'_, '_>) -> Result<Vec<Lexeme>, Fail> {
     Ok(argument(p)?.iter().map(lexeme).collect())
 }
 
-/// The value of the tokens, where they have one now and the same until they are used;
-/// `slots` as where they are used.
+/// Computes the value of the tokens, if they have one now that cannot change until they are used. `slots`
+/// says whether `||` separates slots where they are used.
 pub(super) fn known(
     argument: &[Token<'_>],
     names: &Table,
@@ -261,8 +262,8 @@ pub(super) fn known(
     })
 }
 
-/// Whether a value in the place of `parameter`, behind `last`, is the same there as the tokens
-/// it is of: nothing beside it would take a part of them, or is glued to them.
+/// True if a value in place of `parameter`, behind `last`, means the same as the tokens it was computed from:
+/// no neighbouring operator would bind to only a part of them, and no neighbour is glued to them.
 fn fits(
     known: &Known,
     parameter: Token<'_>,
@@ -273,7 +274,8 @@ fn fits(
     let opens = |t: &Token<'_>| match t.tok {
         Tok::Punct(p) if matches!(p.first(), Some(b'(' | b'[' | b'{' | b',' | b'=')) => true,
         Tok::Name(_) => !parameter.glued,
-        // What another parameter ends with parts nothing off.
+        // The last token may come from another parameter: it counts only if the source has a joining token
+        // there as well.
         tok => joins(tok) && before.is_some_and(|t| joins(&t.tok)),
     };
     let closes = |t: &Lexeme| match &t.tok {
@@ -284,18 +286,18 @@ fn fits(
     last.is_none_or(opens) && after.is_none_or(closes)
 }
 
-/// Whether the token joins whole expressions.
+/// True for tokens that separate whole expressions: `?`, `:` and `||`.
 fn is_choice(tok: &Tok) -> bool {
     tok.is("?") || tok.is(":") || tok.is("||")
 }
 
-/// Whether the token joins values of an expression.
+/// True for operators within an expression. The token `||` is not counted: it may separate slots.
 fn is_operator(tok: &Tok) -> bool {
     matches!(tok, Tok::Punct(p) if !tok.is("||") && (Binary::of(*p).is_some() || tok.is("~") || tok.is("!")))
 }
 
-/// Whether a macro argument is an expression that operators around it would
-/// tear apart. `[a0]+8` and `s1%` are none.
+/// True if a macro argument is an expression that adjacent operators would split. Operands such as `[a0]+8`
+/// and `s1%` are not.
 fn is_compound(argument: &[Token<'_>]) -> bool {
     let joins = |t: &Token<'_>| matches!(t.tok, Tok::Known(k) if k.compound) || is_operator(t.tok);
     argument.len() > 1

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 impl Assembler<'_> {
-    /// `.macro name p, q=default`.
+    /// Defines a macro: `.macro name p, q=default`.
     pub(super) fn define(
         &mut self,
         head: &[Lexeme],
@@ -85,8 +85,8 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// A macro's call, whose arguments begin at token `first` of the line: binds
-    /// them and expands the body.
+    /// Carries out a macro call whose arguments begin at token `first` of the line: binds the arguments and
+    /// expands the body.
     pub(super) fn call(
         &mut self,
         name: &str,
@@ -140,9 +140,9 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Carries out a line that calls a macro and shows as it is written where its arguments
-    /// begin and end: what is passed on needs no reading. False where nothing has been done, as
-    /// with all other lines, flawed ones too.
+    /// Carries out a line that calls a macro without parsing it again, if the places of its arguments are
+    /// known from the source as written. Returns false, having done nothing, for all other lines, flawed ones
+    /// included.
     pub(super) fn called(&mut self, line: &Line, context: &Context<'_>) -> bool {
         let Some((first, places)) = line.tokens.first().zip(line.arguments.as_ref()) else {
             return false;
@@ -172,8 +172,8 @@ impl Assembler<'_> {
             ] => context.argument(name),
             _ => None,
         };
-        // Arguments as they are written: passed on as they are, of a value that is known, or
-        // read; the tokens of those one behind the other.
+        // Each argument is passed on unchanged, known by its value, or read into `made`, which holds the
+        // tokens of all arguments that are read, in order.
         let mut made = Vec::with_capacity(2 * line.tokens.len());
         let mut found = Vec::with_capacity(places.len());
         for piece in places {
@@ -187,7 +187,7 @@ impl Assembler<'_> {
                 Found::Known(known, last_of(tokens, context))
             } else {
                 let begin = made.len();
-                // A bracket that an argument opens or closes makes others of the commas.
+                // Unbalanced brackets in an argument change which commas separate arguments.
                 if !whole(tokens, context) || fill(tokens, context, &mut made).is_err() {
                     return false;
                 }
@@ -219,15 +219,15 @@ impl Assembler<'_> {
         true
     }
 
-    /// The value that an argument of several tokens had the last time that its parameters stood
-    /// for the same numbers.
+    /// Returns the remembered value of an argument of several tokens for the numbers that its parameters
+    /// stand for now.
     fn seen(&self, piece: &Piece, tokens: &[Lexeme], context: &Context<'_>) -> Option<Known> {
         let several = tokens.len() > 1;
         let numbers = numbers(piece, context).filter(|_| several)?;
         piece.value(&numbers)
     }
 
-    /// Expands a macro with the arguments that are given.
+    /// Expands a macro with the given arguments; defaults fill in the rest.
     fn enter(
         &mut self,
         (name, at): (&Rc<str>, Span),
@@ -255,22 +255,22 @@ impl Assembler<'_> {
     }
 }
 
-/// An argument as it is written in a macro's body.
+/// Argument of a macro call within a macro's body.
 enum Found<'c> {
-    /// An argument of that macro, and nothing else.
+    /// A parameter of the enclosing macro and nothing else: its argument is passed on.
     Passed(&'c Argument<'c>),
-    /// A value, and the place of its last token.
+    /// A value that is already known, and the position of its last token.
     Known(Known, Span),
-    /// Where its tokens are.
+    /// Range of the argument's tokens in the buffer of tokens that were read.
     Read(Range<usize>),
 }
 
-/// The numbers that the parameters in a piece of a line stand for.
+/// Returns the numbers that the parameters in a piece of a line stand for, if all of them are numbers.
 pub(super) fn numbers(piece: &Piece, context: &Context<'_>) -> Option<Numbers> {
     piece.numbers(|name| context.argument(name)?.number())
 }
 
-/// Arguments in the place of the parameters among the tokens.
+/// Iterates over the arguments of the parameters among the tokens.
 fn within<'c>(tokens: &[Lexeme], context: &Context<'c>) -> impl Iterator<Item = &'c Argument<'c>> {
     tokens.iter().filter_map(|token| match &token.tok {
         Tok::Param(name) => context.argument(name),
@@ -278,12 +278,12 @@ fn within<'c>(tokens: &[Lexeme], context: &Context<'c>) -> impl Iterator<Item = 
     })
 }
 
-/// Whether every argument among the tokens closes the brackets that it opens.
+/// True if every argument among the tokens has balanced brackets.
 fn whole(tokens: &[Lexeme], context: &Context<'_>) -> bool {
     within(tokens, context).all(Argument::is_whole)
 }
 
-/// Place of the last of the tokens, arguments in the place of parameters.
+/// Returns the source position of the last token, with parameters replaced by their arguments.
 fn last_of(tokens: &[Lexeme], context: &Context<'_>) -> Span {
     let Some((last, before)) = tokens.split_last() else {
         return Span::START;

@@ -7,13 +7,13 @@ use crate::expr::{Expr, Value, cis};
 use crate::source::Span;
 use crate::syntax::Parser;
 
-/// What a data directive puts into DMEM.
+/// Contents that a data directive puts into DMEM.
 pub(super) enum Data {
-    /// Words of four bytes.
+    /// Words of four bytes, each with its format, expression and position.
     Words(Vec<(Format, Expr, Span)>),
-    /// Bytes, set to a repeated word.
+    /// A number of bytes, filled with a repeated word.
     Space(u64, (Format, Expr, Span)),
-    /// Up to the next multiple.
+    /// Padding up to the next multiple of this many bytes.
     Align(u64),
 }
 
@@ -125,7 +125,7 @@ fn list(p: &mut Parser<'_, '_>, format: Format) -> Result<Vec<(Format, Expr, Spa
     }
 }
 
-/// The bits of a value as a binary32. What is finite stays so.
+/// Converts a value to the bits of a binary32. A finite value that would overflow to infinity is an error.
 pub(super) fn binary32(value: Value, at: Span) -> Result<u32, Fail> {
     let bits = value.to_f32_bits();
     if value.to_f64().is_finite() && !f32::from_bits(bits).is_finite() {
@@ -134,7 +134,7 @@ pub(super) fn binary32(value: Value, at: Span) -> Result<u32, Fail> {
     Ok(bits)
 }
 
-/// The four bytes of a value.
+/// Converts a value to the four bytes of a DMEM word, little-endian.
 pub(super) fn word(format: Format, value: Value, at: Span) -> Result<[u8; 4], Fail> {
     match (format, value) {
         (Format::Float, value) => Ok(binary32(value, at)?.to_le_bytes()),
@@ -165,7 +165,7 @@ pub(super) fn word(format: Format, value: Value, at: Span) -> Result<[u8; 4], Fa
 }
 
 impl Assembler<'_> {
-    /// Puts data at the current place in DMEM.
+    /// Puts the data of a directive at the current DMEM address.
     pub(super) fn place(
         &mut self,
         name: &str,

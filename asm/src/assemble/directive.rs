@@ -26,7 +26,7 @@ impl Assembler<'_> {
     ) -> Result<(), Fail> {
         self.names.note();
         let mut p = Parser::new(args, &self.names, context.scope);
-        // An empty list has no place of its own.
+        // An empty list of operands has no position; the directive's is used.
         let nothing = |fail: Fail| {
             if args.is_empty() {
                 Fail::new(fail.0.problem, at.after())
@@ -167,7 +167,7 @@ impl Assembler<'_> {
     }
 }
 
-/// A name with dashes.
+/// Reads the name of an extension, which may contain dashes.
 fn extension(p: &mut Parser<'_, '_>) -> Result<String, Fail> {
     let mut name = p.name("an extension")?.text.to_string();
     while p.eat("-") {

@@ -43,7 +43,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// The line with macro parameters filled in.
+    /// Returns the line with macro parameters replaced by their arguments.
     pub(super) fn substitute<'t>(
         &mut self,
         line: &'t [Lexeme],
@@ -55,7 +55,7 @@ impl Assembler<'_> {
         Ok(out)
     }
 
-    /// Counts tokens that a line has become.
+    /// Adds the expanded tokens of a line to the total, which is limited.
     pub(super) fn count_tokens(&mut self, tokens: usize, line: &[Lexeme], context: &Context<'_>) {
         self.tokens += tokens as u64;
         if self.tokens > limits::ALL_TOKENS {
@@ -69,7 +69,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// `.if`, `.elif`, `.else`: the first arm whose condition holds.
+    /// Carries out `.if`, `.elif`, `.else`: expands the first arm whose condition holds.
     fn choose(&mut self, arms: &[Arm], context: &Context<'_>) -> Result<(), Fail> {
         for Arm {
             head,
@@ -97,7 +97,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Whether the condition of an arm holds.
+    /// Evaluates the condition of an arm; `.else` always holds.
     fn holds(
         &mut self,
         head: &[Lexeme],
@@ -124,7 +124,7 @@ impl Assembler<'_> {
     }
 }
 
-/// Puts the tokens of a line behind `out`, arguments in the place of parameters.
+/// Appends the tokens of a line to `out`, with parameters replaced by their arguments.
 pub(super) fn fill<'t>(
     line: &'t [Lexeme],
     context: &'t Context<'t>,
@@ -149,7 +149,7 @@ pub(super) fn fill<'t>(
             line.get(place + 1),
         ];
         if !argument.put(token.token(), between, begin, out) {
-            // Told to nobody: the source is read again as it is written.
+            // Nobody sees this error: the source is read again as written.
             return Err(Fail::new(Problem::Overflow, token.at));
         }
         if out.len() - begin > limits::TOKENS {

@@ -1,4 +1,6 @@
-//! The end of an assembly: open expressions get their values, the whole is checked.
+//! The end of an assembly: evaluates open expressions and checks the program.
+//!
+//! Expressions that were left open get their values here, since every name is known.
 
 use super::data;
 use super::loops;
@@ -12,7 +14,7 @@ use crate::program::{Line, Program, Segment};
 use crate::source::Span;
 use crate::structure::ends_flow;
 
-/// A program and what might be better about it.
+/// An assembled program with its warnings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembly {
     /// The program.
@@ -22,7 +24,7 @@ pub struct Assembly {
 }
 
 impl Assembler<'_> {
-    /// The program, or all errors.
+    /// Returns the program with its warnings, or all errors.
     pub(super) fn finish(mut self) -> Result<Assembly, Diagnostics> {
         if !self.halted {
             for (_, at, chain) in std::mem::take(&mut self.blocks) {
@@ -83,7 +85,7 @@ impl Assembler<'_> {
         })
     }
 
-    /// Names that were unknown where their value was needed, but came later.
+    /// Adds a hint to errors about names that are defined later than their value was needed.
     fn hint_at_order(&mut self) {
         self.sink.revise(|problem| {
             if let Problem::UnknownName { name, near, hint } = problem
@@ -95,12 +97,12 @@ impl Assembler<'_> {
         });
     }
 
-    /// Every word; `None` stands for a flawed one.
+    /// Completes every word; `None` stands for a flawed one.
     fn finish_words(&mut self) -> Vec<Option<Word>> {
         let pending = std::mem::take(&mut self.words);
         let mut words = Vec::with_capacity(pending.len());
         for (pc, word) in pending.iter().enumerate() {
-            // A block that was never closed, or has no body, has been reported.
+            // The loop block was never closed or has no body: that has been reported.
             let open = word.insts.iter().any(|i| i.block) && word.block_end.is_none();
             let mut result = if word.insts.is_empty() || open {
                 None
@@ -141,8 +143,8 @@ impl Assembler<'_> {
         words
     }
 
-    /// Execution does not run off the end: told only where all else is well,
-    /// for a flaw may hide the end.
+    /// Checks that execution does not run off the end. Only a program without errors is checked, since a
+    /// flawed word may be the one that ends it.
     fn check_end(&mut self, words: &[Option<Word>]) {
         if self.sink.has_errors() {
             return;
@@ -167,7 +169,7 @@ impl Assembler<'_> {
         let mut highest: Option<super::state::Extent> = None;
         for extent in extents {
             if let Some(before) = highest.filter(|h| h.end > extent.start) {
-                // The later of the two in the source is the culprit.
+                // The error is reported at whichever of the two comes later in the source.
                 let (first, second) = if before.at <= extent.at {
                     (before, extent)
                 } else {
@@ -239,7 +241,7 @@ impl Assembler<'_> {
         0
     }
 
-    /// The place of word `pc`.
+    /// Returns the source position of the word at `pc`, and the expansion that it came from.
     pub(super) fn place_of(&self, pc: usize) -> (Span, crate::diag::Chain) {
         self.words
             .get(pc)

@@ -9,13 +9,13 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Finds the texts that `.include` names.
+/// Finder of the texts that `.include` names.
 pub trait Include {
-    /// The text of `name`, asked for by the file `from`. The result's name
-    /// tells files apart and is shown in messages.
+    /// Returns the text of `name`, asked for by the file `from`. The result's name identifies the file and is
+    /// shown in messages.
     ///
     /// # Errors
-    /// Why there is none, for the message.
+    /// The reason why there is no such text, for the message.
     fn include(&self, name: &str, from: &str) -> Result<Source, String>;
 }
 
@@ -25,18 +25,17 @@ impl<F: Fn(&str, &str) -> Result<Source, String>> Include for F {
     }
 }
 
-/// Texts that `.include` finds wherever it is used.
+/// Names and texts of the files that `.include` finds without a finder.
 const SHIPPED: [(&str, &str); 1] = [("page.s", include_str!("../page.s"))];
 
-/// The text of a file that comes with the assembler: `page.s`, the page loop of
-/// the kernel ABI.
+/// Returns the text of a file shipped with the assembler: `page.s`, the page loop of the kernel ABI.
 #[must_use]
 pub fn shipped(name: &str) -> Option<&'static str> {
     let found = SHIPPED.iter().find(|(file, _)| *file == name);
     found.map(|(_, text)| *text)
 }
 
-/// Includes files from the directory of the including file, then from others.
+/// Finder that searches the directory of the including file, then others.
 #[derive(Clone, Debug, Default)]
 pub struct IncludeFiles {
     /// Directories searched in order.
@@ -62,7 +61,7 @@ impl Include for IncludeFiles {
     }
 }
 
-/// The text of a file, which is a plain one: whoever includes a pipe waits for it.
+/// Reads a regular file. Others are refused: reading a pipe, for example, would wait for its writer.
 fn read(path: &Path) -> io::Result<String> {
     let refused = |reason: &str| Err(io::Error::other(reason));
     if !std::fs::metadata(path)?.is_file() {
@@ -77,7 +76,7 @@ fn read(path: &Path) -> io::Result<String> {
     cp2_machine::decode_text(bytes).map_err(io::Error::other)
 }
 
-/// A file that has been read.
+/// A file that has been read, kept for further inclusions.
 #[derive(Clone)]
 pub(super) struct Loaded {
     file: u32,
@@ -110,7 +109,7 @@ impl Assembler<'_> {
             Some(include) => include.include(name, &from),
             None => Err("nothing can be included here".to_owned()),
         };
-        // A file of one's own goes before one of the same name that is shipped.
+        // The caller's file takes precedence over a shipped one of the same name.
         let found = found.or_else(|reason| {
             shipped(name)
                 .map(|text| Source::new(name, text))
@@ -151,7 +150,7 @@ impl Assembler<'_> {
     fn load(&mut self, source: &Source, at: Span, context: &Context<'_>) -> Option<Loaded> {
         let bytes: usize = self.map.files().iter().map(|f| f.text.len()).sum();
         let file = if source.text.len() > limits::FILE {
-            // The message needs a file to point into.
+            // An empty file stands in, so that the message has a file to point into.
             self.map.add(&Source::new(&source.name, ""));
             self.halt(
                 "the length of a file in bytes",

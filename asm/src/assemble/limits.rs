@@ -1,11 +1,12 @@
-//! How far a source may expand. Each limit is an error with a place, so that
-//! no source makes the assembler run away.
+//! Limits on the expansion of a source.
+//!
+//! Exceeding a limit is an error with a place, so that no source makes the assembler run away.
 
 /// Bytes of one source file.
 pub(super) const FILE: usize = 16 << 20;
 /// Bytes of all source files.
 pub(super) const FILES: usize = 64 << 20;
-/// Lines after expansion, lines left out by `.if` included.
+/// Lines after expansion, including those left out by `.if`.
 pub(super) const LINES: u64 = 1_000_000;
 /// Iterations of one `.rept`.
 pub(super) const REPEAT: i64 = 1_000_000;
@@ -19,7 +20,7 @@ pub(super) const ALL_TOKENS: u64 = 20_000_000;
 pub(super) const NAME: usize = 256;
 /// Words of program memory that an address can reach.
 pub(super) const WORDS: usize = 1 << 16;
-/// Bytes of DMEM, where no machine gives less.
+/// Bytes of DMEM that data may reach, if no machine sets a lower limit.
 pub(super) const DMEM: u64 = 1 << 22;
-/// Length of a chain of definitions that each use a later one.
+/// Most definitions in a chain in which each uses a later one.
 pub(super) const CHAIN: u32 = 16;

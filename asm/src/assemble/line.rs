@@ -1,4 +1,6 @@
-//! One line: its labels, then a word, a directive, a macro call or the end of a loop block.
+//! Assembles one source line.
+//!
+//! A line holds labels, then a word, a directive, a macro call or the end of a loop block.
 
 use super::limits;
 use super::select::{Selected, select};
@@ -10,7 +12,7 @@ use crate::source::Span;
 use crate::syntax::{Arg, Parser, Slots, Token};
 
 impl Assembler<'_> {
-    /// Assembles one line; its first flaw is reported.
+    /// Assembles one line and reports its first error.
     pub(super) fn line(&mut self, tokens: &[Token<'_>], context: &Context<'_>) {
         if let Err(fail) = self.statement(tokens, context) {
             self.error(fail, context.chain);
@@ -52,8 +54,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// Takes a word's place in the program, the operations to follow. A flawed
-    /// word has its place too, so that later addresses are right.
+    /// Appends a word to the program; its operations follow. A flawed word takes a place too, so that later
+    /// addresses are right.
     fn push(
         &mut self,
         at: Span,
@@ -88,14 +90,14 @@ impl Assembler<'_> {
         Some(pc)
     }
 
-    /// Takes `name:` off the front of the line, if it stands there.
+    /// Takes `name:` off the front of the line, if the line begins with a label.
     fn label<'t>(
         &mut self,
         tokens: &'t [Token<'t>],
         context: &Context<'_>,
     ) -> Result<Option<&'t [Token<'t>]>, Fail> {
         let mut p = Parser::new(tokens, &self.names, context.scope);
-        // Most lines have none, which shows without reading a name with its parts.
+        // Most lines have no label: the second token shows that without reading a name of several parts.
         let may = |next: &Token<'_>| next.glued || next.tok.is(":");
         if !p.at_name() || !tokens.get(1).is_some_and(may) {
             return Ok(None);
@@ -150,7 +152,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// `}`: the last word so far ends the innermost loop block.
+    /// Carries out `}`: the latest word ends the innermost loop block.
     fn close(&mut self, at: Span) -> Result<(), Fail> {
         self.names.note();
         let Some((opener, opened_at, _)) = self.blocks.pop() else {

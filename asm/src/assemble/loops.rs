@@ -1,11 +1,11 @@
-//! Targets and hardware loops: what is wrong with them, with its place in the source.
+//! Checks targets and hardware loops, with places in the source.
 
 use super::state::Assembler;
 use crate::diag::{Fail, Problem};
 use crate::isa::Word;
 use crate::structure::{Structure, StructureError};
 
-/// Checks how the words of the program fit together.
+/// Checks the structure of the program and reports each violation at its word.
 pub(super) fn check(asm: &mut Assembler<'_>, words: &[Option<Word>]) {
     let found = Structure::of(words);
     for error in found.errors {

@@ -1,4 +1,4 @@
-//! Checks against a machine: what it lacks, what it has no room for.
+//! Checks a program against a machine: missing features, memory that is too small.
 
 use super::state::Assembler;
 use crate::MachineMismatch;
@@ -8,7 +8,7 @@ use crate::object::{dmem_fits, lacks, program_fits};
 use crate::source::Span;
 use cp2_machine::{Extensions, Machine};
 
-/// Reports what `machine` cannot run.
+/// Reports everything in the program that `machine` cannot run.
 pub(super) fn check(asm: &mut Assembler<'_>, machine: &Machine, words: &[Option<Word>]) {
     if let Err(lack) = program_fits(words.len(), machine) {
         let most = machine.cp2.program.0 / size_of::<u64>() as u64;
@@ -34,7 +34,7 @@ pub(super) fn check(asm: &mut Assembler<'_>, machine: &Machine, words: &[Option<
     }
 }
 
-/// Reports DMEM used beyond the machine's.
+/// Reports data beyond the machine's DMEM.
 pub(super) fn check_dmem(
     asm: &mut Assembler<'_>,
     machine: &Machine,
@@ -47,7 +47,7 @@ pub(super) fn check_dmem(
     }
 }
 
-/// What the machine lacks, said where a source line stands beside it.
+/// Converts a mismatch to a problem whose message stands beside a source line.
 fn problem(lack: MachineMismatch) -> Problem {
     let has = |machine: String| format!("machine {machine} has");
     let words = |bytes: u64| (bytes / size_of::<u64>() as u64) as usize;
@@ -100,7 +100,7 @@ fn problem(lack: MachineMismatch) -> Problem {
             most,
             machine,
         },
-        // Told word by word above.
+        // Both are reported word by word in [`check`].
         MachineMismatch::Extensions { .. } | MachineMismatch::Word { .. } => Problem::UserError {
             text: lack.to_string(),
         },

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 impl Assembler<'_> {
-    /// `.rept count` or `.rept count, counter`.
+    /// Expands `.rept count` or `.rept count, counter`.
     pub(super) fn repeat(
         &mut self,
         head: &[Lexeme],
@@ -42,7 +42,7 @@ impl Assembler<'_> {
         let opener = head.first().map_or(at, |t| t.at);
         let mut first: Option<Iteration> = None;
         for i in 0..count {
-            // An empty body counts too: it takes time.
+            // An empty body counts as a line too, since its iterations take time.
             if !self.count_line(opener, context.chain) {
                 break;
             }
@@ -77,7 +77,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Takes the words of an iteration once more.
+    /// Appends the words of an iteration once more instead of expanding the body again.
     fn again(&mut self, iteration: &Iteration, what: Expansion) {
         let by = self.sink.repeat(iteration.frames.clone(), what);
         for place in iteration.words.clone() {
@@ -91,11 +91,11 @@ impl Assembler<'_> {
     }
 }
 
-/// An iteration that has added words and nothing else, and asked for nothing that changes.
+/// An iteration that added words and nothing else, and used nothing that changes between iterations.
 struct Iteration {
     words: Range<usize>,
-    /// The expansions that its words came from.
+    /// Expansions that the words came from: a range of the frames.
     frames: Range<usize>,
-    /// Lines that it was expanded to.
+    /// Number of lines that the iteration expanded to.
     lines: u64,
 }

@@ -1,4 +1,4 @@
-//! Evaluates the expressions of an operation and checks that they fit its fields.
+//! Evaluates an operation's expressions and checks that they fit its fields.
 
 use super::data::binary32;
 use super::select::{Selected, immediate_range};
@@ -9,8 +9,8 @@ use crate::isa::{Address, Inst, Kind, Mode, Operand};
 use crate::program::SymbolKind;
 use crate::source::Span;
 
-/// The operation at word `pc`, complete. `block_end` is the last word of the
-/// loop block that it opens.
+/// Completes the operation at word `pc`. `block_end` is the last word of the loop block that the operation
+/// opens.
 pub(super) fn resolve(
     selected: &Selected,
     pc: usize,
@@ -75,7 +75,7 @@ fn integer(expr: &Expr, at: Span, what: String, names: &Table) -> Result<i64, Fa
     }
 }
 
-/// A place in the program, wherever one is wanted.
+/// Evaluates an expression as a word address of the program; an address of DMEM is refused.
 pub(super) fn place(expr: &Expr, at: Span, what: String, names: &Table) -> Result<i64, Fail> {
     let value = integer(expr, at, what, names)?;
     match expr.origin(names) {
@@ -87,7 +87,7 @@ pub(super) fn place(expr: &Expr, at: Span, what: String, names: &Table) -> Resul
     }
 }
 
-/// An operand in messages.
+/// Names an operand for messages.
 fn called(operand: &Operand) -> String {
     format!("operand `{}`", operand.name)
 }

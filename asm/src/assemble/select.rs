@@ -8,7 +8,7 @@ use crate::syntax::{Arg, ModeArg, Register, SourceInst};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Rows by mnemonic.
+/// Table rows by mnemonic.
 static ROWS: LazyLock<HashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
     let mut rows: HashMap<_, Vec<Op>> = HashMap::new();
     for &op in Op::ALL {
@@ -17,29 +17,29 @@ static ROWS: LazyLock<HashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
     rows
 });
 
-/// Whether an operation has that name.
+/// True if some operation has the mnemonic `name`.
 pub(super) fn is_mnemonic(name: &str) -> bool {
     ROWS.contains_key(name)
 }
 
-/// An operation whose row and registers are known, its expressions not yet.
+/// Operation whose row and registers are known, while its expressions are still open.
 #[derive(Clone, Debug)]
 pub(super) struct Selected {
     pub(super) inst: Inst,
-    /// Immediate.
+    /// Expression of the immediate operand.
     pub(super) value: Option<(Expr, Span)>,
-    /// Branch target or last word of a loop.
+    /// Expression of the branch target or of a loop's last word.
     pub(super) target: Option<(Expr, Span)>,
-    /// DMEM offset or increment.
+    /// Expression of the DMEM offset or increment.
     pub(super) offset: Option<(Expr, Span)>,
-    /// The loop's end is given by a block.
+    /// True if the loop's end is given by a block.
     pub(super) block: bool,
     pub(super) at: Span,
     pub(super) mnemonic_at: Span,
 }
 
-/// The row and registers of an operation. `others` are further names that may
-/// stand in its place, for suggestions.
+/// Selects the row of an operation and fills in its registers. `others` are further names that may stand in
+/// its place, for suggestions.
 pub(super) fn select<'a>(
     source: SourceInst<'_>,
     others: impl Iterator<Item = &'a str>,
@@ -89,7 +89,7 @@ fn accepts(kind: Kind, arg: &Arg) -> bool {
     )
 }
 
-/// No row fits: points at the operand where the best row stops fitting.
+/// Makes the error for an operation that fits no row, at the operand where the best row stops fitting.
 fn misfit(rows: &[Op], source: &SourceInst<'_>) -> Fail {
     let good = |op: &Op| {
         let pairs = op.row().form.operands().iter().zip(&source.args);
@@ -109,7 +109,7 @@ fn misfit(rows: &[Op], source: &SourceInst<'_>) -> Fail {
     };
     let forms = rows.iter().map(|op| form(op.row())).collect();
     let mnemonic = source.mnemonic.to_string();
-    // A lone name where a register belongs is a misspelt register or alias.
+    // A single name in place of a register is taken for a misspelt register or alias.
     let name = match source.args.get(best) {
         Some((Arg::Expr(expr), _)) => expr.symbol().map(|(key, _)| key.to_string()),
         _ => None,
@@ -138,7 +138,7 @@ fn describe(arg: &Arg) -> String {
     }
 }
 
-/// The row's operands, for people: `ldp d:pair, addr:[address]`.
+/// Formats a row's operands for messages: `ldp d:pair, addr:[address]`.
 pub(super) fn form(row: &Row) -> String {
     let operand = |o: &Operand| {
         let kind = match o.kind {
@@ -163,7 +163,7 @@ pub(super) fn form(row: &Row) -> String {
         .to_owned()
 }
 
-/// The values an immediate operand takes.
+/// Returns the least and the largest value of an immediate operand.
 pub(super) fn immediate_range(operand: &Operand) -> (i64, i64) {
     let bits = operand.field.bits;
     match operand.kind {

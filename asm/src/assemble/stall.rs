@@ -1,9 +1,9 @@
 //! Warnings about words that wait for a register or a unit.
 //!
-//! The program is read straight through with the issue rule that the emulator
-//! follows: exact where execution is a straight line from an idle machine. A
-//! loop's body is read a second time from its end, for what the back edge
-//! brings. Behind an unconditional branch everything has settled.
+//! The program is read from the first word to the last with the issue rule of the emulator. The result is
+//! exact where execution is a straight line from an idle machine. A loop's body is read a second time from
+//! its end, to account for results that are pending at the back edge. Behind an unconditional branch no
+//! result is pending.
 
 use super::state::Assembler;
 use crate::diag::{Fail, Problem};
@@ -30,7 +30,7 @@ pub(super) fn warn(asm: &mut Assembler<'_>, machine: &Machine, words: &[Word]) {
     walk.run(asm, 0, words.len(), false);
 }
 
-/// Most words that are issued: nested loops double the work with each level.
+/// Most words that are issued: each level of nested loops doubles the work.
 const BUDGET: u32 = 1 << 22;
 
 struct Walk<'a> {
@@ -44,7 +44,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Issues the words of `from..to`; `again` on a loop's second reading.
+    /// Issues the words of `from..to`; `again` marks a loop's second reading.
     fn run(&mut self, asm: &mut Assembler<'_>, from: usize, to: usize, again: bool) {
         let mut pc = from;
         while pc < to && self.budget > 0 {
@@ -78,7 +78,7 @@ impl Walk<'_> {
         let Some(pending) = asm.words.get(pc).filter(|w| !w.allow_stall) else {
             return;
         };
-        // The second reading of a body repeats what the first has found.
+        // The second reading of a body meets the stalls of the first again: each word is reported once.
         if self
             .warned
             .get_mut(pc)

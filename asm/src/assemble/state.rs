@@ -1,4 +1,4 @@
-//! What has been assembled so far: the words and data, their expressions still open.
+//! The assembler's state: words and data so far, expressions still open.
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
@@ -13,14 +13,14 @@ use cp2_machine::Extensions;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Where lines go.
+/// Section that lines are assembled into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Program,
     Dmem,
 }
 
-/// A word of the program.
+/// A word of the program whose expressions are still open.
 #[derive(Clone, Debug)]
 pub(super) struct PendingWord {
     pub(super) insts: Vec<Selected>,
@@ -31,7 +31,7 @@ pub(super) struct PendingWord {
     pub(super) block_end: Option<usize>,
 }
 
-/// Four bytes of DMEM.
+/// Four bytes of DMEM whose value is still an expression.
 #[derive(Debug)]
 pub(super) struct Datum {
     pub(super) address: u64,
@@ -41,14 +41,14 @@ pub(super) struct Datum {
     pub(super) chain: Chain,
 }
 
-/// How a value becomes four bytes.
+/// Conversion from a value to four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Float,
     Int,
 }
 
-/// A stretch of DMEM that a directive takes.
+/// Range of DMEM that a directive fills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub(super) start: u64,
@@ -57,7 +57,7 @@ pub(super) struct Extent {
     pub(super) chain: Chain,
 }
 
-/// A macro.
+/// A macro: parameters and body.
 #[derive(Debug)]
 pub(super) struct Macro {
     pub(super) parameters: Vec<Parameter>,
@@ -72,25 +72,25 @@ pub(super) struct Parameter {
     pub(super) default: Option<Vec<Lexeme>>,
 }
 
-/// Where a line is expanded.
+/// Surroundings of a line's expansion: scope, macro arguments, depth, file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'c> {
     pub(super) scope: Scope,
     pub(super) chain: Chain,
     pub(super) arguments: Option<&'c Arguments<'c>>,
     pub(super) depth: u32,
-    /// The file that is being read.
+    /// Index of the file that is being read.
     pub(super) file: u32,
 }
 
 impl<'c> Context<'c> {
-    /// What a parameter stands for.
+    /// Returns the argument bound to the macro parameter `name`.
     pub(super) fn argument(&self, name: &Rc<str>) -> Option<&'c Argument<'c>> {
         self.arguments?.of(name)
     }
 }
 
-/// The assembler at work.
+/// State of the assembler while a source is read.
 pub(super) struct Assembler<'a> {
     pub(super) options: &'a Options<'a>,
     pub(super) map: SourceMap,
@@ -106,11 +106,11 @@ pub(super) struct Assembler<'a> {
     pub(super) extents: Vec<Extent>,
     pub(super) entry: Option<(Expr, Span, Chain)>,
     pub(super) requires: Extensions,
-    /// Where each extension was asked for, for messages.
+    /// Source position of each `.require`, for messages.
     pub(super) required_at: Vec<(Extensions, Span, Chain)>,
     pub(super) lines: u64,
     pub(super) tokens: u64,
-    /// A limit was hit: nothing more is read.
+    /// True once a limit was hit: nothing more is read.
     pub(super) halted: bool,
 }
 
@@ -152,13 +152,13 @@ impl<'a> Assembler<'a> {
         self.halted |= self.sink.is_full();
     }
 
-    /// Reports that a limit was hit, and stops reading.
+    /// Reports that a limit was hit, and stops the reading.
     pub(super) fn halt(&mut self, what: &'static str, limit: u64, at: Span, chain: Chain) {
         self.error(Fail::new(Problem::Limit { what, limit }, at), chain);
         self.halted = true;
     }
 
-    /// Tells expressions where the next word or byte goes.
+    /// Sets the current location, the address of the next word or byte, for expressions.
     pub(super) fn locate(&mut self) {
         self.names.location = match self.section {
             Section::Program => self.words.len() as i64,

@@ -1,4 +1,4 @@
-//! Suggestions for names that mean nothing.
+//! Suggestions for unknown names.
 
 use super::symbols::Table;
 use crate::diag::{Fail, Problem, REGISTERS, like_register, nearest};
@@ -22,7 +22,8 @@ impl Table {
         if near.is_some() || hint.is_some() {
             return;
         }
-        // A macro's local labels have an unwritable key.
+        // Local labels of a macro have a key with `@`, which cannot be written: only the part before it is
+        // shown.
         if let Some((written, _)) = name.split_once('@') {
             *name = written.to_owned();
         }

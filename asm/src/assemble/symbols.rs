@@ -1,4 +1,4 @@
-//! Global names, counters, aliases, and what they mean.
+//! The table of names: global symbols, counters, register aliases, and scopes.
 
 mod lookup;
 
@@ -15,27 +15,27 @@ use std::rc::Rc;
 #[derive(Debug)]
 enum Body {
     Value(Value),
-    /// Uses names that were unknown when it was read.
+    /// Expression with names that were unknown when it was read.
     Later(Expr),
 }
 
 #[derive(Debug)]
 struct Definition {
     kind: SymbolKind,
-    /// What its value is an address of, as far as that is known: also of a constant.
+    /// Address space that the value counts from, if it is an address; also known for constants.
     origin: SymbolKind,
     body: Body,
-    /// `None` for what the caller defined.
+    /// Position of the definition; `None` for a constant that the caller defined.
     at: Option<Span>,
     order: usize,
 }
 
-/// A frame of counters.
+/// Scope of a repetition's counter or of a macro expansion.
 #[derive(Debug)]
 struct Frame {
     parent: Option<Scope>,
     counter: Option<(Rc<str>, Value)>,
-    /// The macro expansion that local labels here belong to.
+    /// Number of the macro expansion that owns local labels in this scope.
     expansion: Option<u32>,
 }
 
@@ -45,25 +45,26 @@ pub(super) struct Table {
     symbols: HashMap<Rc<str>, Definition>,
     aliases: HashMap<String, (Register, Span)>,
     frames: Vec<Frame>,
-    /// Names of all counters so far.
+    /// Names of all counters so far, for suggestions.
     counters: BTreeSet<Rc<str>>,
     expansions: u32,
-    /// The plain label that local labels belong to.
+    /// Plain label that owns the local labels that follow.
     parent: Rc<str>,
     later: RefCell<HashMap<Rc<str>, Value>>,
     later_origins: RefCell<HashMap<Rc<str>, SymbolKind>>,
     depth: Cell<u32>,
     /// Address of the next word or byte.
     pub(super) location: i64,
-    /// Counts what else than words a source makes, and uses of what changes as it is read.
+    /// Count of effects other than added words, and of uses of values that change while the source is read.
+    /// An iteration that leaves the count unchanged can be repeated without reading it again.
     pub(super) done: Cell<u64>,
-    /// Set wherever the value of a counter is asked for.
+    /// Set whenever the value of a counter is asked for.
     pub(super) counted: Cell<bool>,
-    /// Whether values may take the place of what they are of as soon as they are known.
+    /// True if values replace the names and arguments that they come from as soon as they are known.
     pub(super) folds: bool,
 }
 
-/// The scope outside of every block.
+/// Scope outside of every block.
 pub(super) const GLOBAL: Scope = Scope(0);
 
 impl Table {
@@ -89,7 +90,7 @@ impl Table {
         }
     }
 
-    /// A scope for one macro expansion. It sees the global names only.
+    /// Opens a scope for one macro expansion, which sees only global names.
     pub(super) fn macro_scope(&mut self) -> Scope {
         self.expansions += 1;
         self.push(Frame {
@@ -99,7 +100,7 @@ impl Table {
         })
     }
 
-    /// A scope for one iteration inside `outer`.
+    /// Opens a scope for one iteration inside `outer`.
     pub(super) fn counter_scope(&mut self, outer: Scope, name: Rc<str>, value: i64) -> Scope {
         if !self.counters.contains(&name) {
             self.counters.insert(name.clone());
@@ -112,12 +113,12 @@ impl Table {
         })
     }
 
-    /// Forgets a scope that lines are no longer read in, and those in it.
+    /// Forgets a scope that no further line is read in, and the scopes inside it.
     pub(super) fn leave(&mut self, scope: Scope) {
         self.frames.truncate(scope.0 as usize);
     }
 
-    /// More than a word is made, or something asked for that changes.
+    /// Notes that something other than a word was made, or that a changing value was used.
     pub(super) fn note(&self) {
         self.done.set(self.done.get() + 1);
     }
@@ -131,7 +132,7 @@ impl Table {
         self.frames.get(scope.0 as usize)
     }
 
-    /// Defines a constant of the caller.
+    /// Defines a constant that the caller passes.
     pub(super) fn predefine(&mut self, name: &str, value: Value) {
         let order = self.symbols.len();
         let body = Body::Value(value);
@@ -147,7 +148,7 @@ impl Table {
         );
     }
 
-    /// Refuses a name that means something else.
+    /// Refuses a name that already has another meaning.
     pub(super) fn check_free(&self, name: &str, at: Span) -> Result<(), Fail> {
         let what = if Register::built_in(name).is_some() {
             "a register"
@@ -173,7 +174,7 @@ impl Table {
         ))
     }
 
-    /// Defines a label. A plain one becomes the owner of the local labels that follow.
+    /// Defines a label. A plain label becomes the owner of the local labels that follow.
     pub(super) fn label(
         &mut self,
         name: &Text<'_>,
@@ -205,7 +206,7 @@ impl Table {
     pub(super) fn constant(&mut self, name: &str, expr: Expr, at: Span) -> Result<(), Fail> {
         self.check_free(name, at)?;
         if self.symbols.get(name).is_some_and(|d| d.at.is_none()) {
-            // What the caller defined takes the place of the source's default.
+            // The caller's definition overrides the source's default.
             return Ok(());
         }
         let (body, origin) = match expr.eval(self) {
@@ -275,18 +276,18 @@ impl Table {
         }
     }
 
-    /// Whether the name is a global one.
+    /// True if a label or constant `key` is defined so far.
     pub(super) fn is_global(&self, key: &str) -> bool {
         self.symbols.contains_key(key)
     }
 
-    /// What the value of an expression, which has one, is an address of.
+    /// Returns the address space of an expression's value; the expression must have a value.
     fn origin(&self, expr: &Expr) -> SymbolKind {
         let origin = expr.origin(self);
         origin.map_or(SymbolKind::Absolute, |origin| origin.kind)
     }
 
-    /// The global names that can be written.
+    /// Iterates over the global names that a source can write.
     pub(super) fn global_names(&self) -> impl Iterator<Item = &str> {
         self.symbols
             .keys()
@@ -298,12 +299,12 @@ impl Table {
         self.aliases.keys().map(String::as_str)
     }
 
-    /// The counters of every repetition so far.
+    /// Iterates over the names of all counters so far.
     pub(super) fn counter_names(&self) -> impl Iterator<Item = &str> {
         self.counters.iter().map(AsRef::as_ref)
     }
 
-    /// Checks that every constant has a value.
+    /// Returns an error for each constant that has no value.
     pub(super) fn unresolved(&self) -> Vec<Fail> {
         let mut later: Vec<_> = self
             .symbols
@@ -320,8 +321,7 @@ impl Table {
             .collect()
     }
 
-    /// The symbols of the program, in the order of their definition: labels, and
-    /// integer constants.
+    /// Returns the program's symbols in the order of definition: labels, and constants with integer values.
     pub(super) fn export(&self) -> Vec<Symbol> {
         let mut all: Vec<_> = self
             .symbols
@@ -345,7 +345,7 @@ impl Table {
     }
 }
 
-/// A name is defined at `at`, and was before.
+/// Makes the error for a second definition of `name` at `at`.
 pub(super) fn redefined(name: &str, at: Span, first: Option<Span>) -> Fail {
     let repeated = first == Some(at);
     let fail = Fail::new(

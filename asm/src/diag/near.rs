@@ -1,9 +1,9 @@
 //! Suggestions for misspelt names.
 
-/// Names longer than this are not compared: the cost is quadratic.
+/// Longest name that is compared, in bytes: the cost of a comparison is quadratic.
 const LONGEST: usize = 64;
 
-/// The candidate most like `name`, if one is like it at all.
+/// Returns the candidate most similar to `name`, if one is similar enough.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -22,11 +22,11 @@ pub(crate) fn nearest<'a>(
         .map(|(_, c)| c.to_owned())
 }
 
-/// The registers there are.
+/// List of all registers, for messages.
 pub(crate) const REGISTERS: &str =
     "registers: r0..r63, q0..q31, a0..a15, s0..s15, c0..c15, b0..b7, l0..l7";
 
-/// Whether the name looks like a register's.
+/// True if the name begins like a register's.
 pub(crate) fn like_register(name: &str) -> bool {
     name.starts_with(['r', 'q', 'a', 's', 'c', 'b', 'l'])
         && name

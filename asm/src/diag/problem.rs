@@ -1,10 +1,10 @@
-//! Everything the assembler may find wrong with a source.
+//! Every problem that the assembler may report about a source.
 
 use super::near::{REGISTERS, like_register};
 use crate::expr::Value;
 use cp2_machine::Class;
 
-/// What is wrong. The message names the thing; [`Problem::help`] says what to do.
+/// Problem found in a source. The message names it; [`Problem::help`] says how to fix it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs)] // The messages document the variants.
@@ -99,7 +99,7 @@ pub enum Problem {
         mnemonic: String,
         found: String,
         forms: Vec<String>,
-        /// A name that stands where a register belongs.
+        /// Name that stands in place of a register.
         name: Option<String>,
         near: Option<String>,
     },
@@ -221,7 +221,7 @@ fn count(fewest: usize, most: usize) -> String {
 }
 
 impl Problem {
-    /// A short stable name of the kind, for `--json` and for tests.
+    /// Returns a short stable name of the kind, for `--json` and for tests.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -282,7 +282,7 @@ impl Problem {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice on how to fix the problem, one line for each hint.
     #[must_use]
     pub fn help(&self) -> Vec<String> {
         let near = |n: &Option<String>| n.iter().map(|n| format!("did you mean `{n}`?")).collect();

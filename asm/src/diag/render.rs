@@ -66,7 +66,7 @@ pub(super) fn render(
     }
     let range = |s: Span| s.start as usize..s.end as usize;
     if wide {
-        // No room for the line: the place alone.
+        // The line does not fit: the message shows its place alone.
         let mut text = format!(
             "{}: {}\n --> {}:{}:{}\n",
             match diagnostic.severity {
@@ -99,7 +99,8 @@ pub(super) fn render(
     };
     let text = term::emit_into_string(&config, map, &message)
         .unwrap_or_else(|_| format!("{}\n", diagnostic.message));
-    // Of control characters, to which no column was given, a carriage return above all would spoil the line.
+    // Control characters are left out. They have no column, and a carriage return would overwrite the line on
+    // a terminal.
     let shown = |line: &str| line.replace(char::is_control, "");
     let mut text: String = text
         .lines()

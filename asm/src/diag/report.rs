@@ -3,17 +3,17 @@
 use super::Problem;
 use serde::Serialize;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// No program is produced.
     Error,
-    /// The program works, but not as well as it might.
+    /// The program works, but could be better.
     Warning,
 }
 
-/// A stretch of a source file; lines and columns count from 1, columns in characters.
+/// Range of a source file; lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Position {
     /// File name.
@@ -24,26 +24,25 @@ pub struct Position {
     pub column: u32,
     /// Last line.
     pub end_line: u32,
-    /// Column behind the last character.
+    /// Column after the last character.
     pub end_column: u32,
 }
 
-/// One step of the expansion that led to a line: a macro call, an iteration of
-/// `.rept`, an inclusion.
+/// One step of the expansion that led to a line: a macro call, an iteration of `.rept`, an inclusion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Frame {
-    /// What expanded.
+    /// The macro, file or iteration that expanded.
     pub what: String,
-    /// Where that was written.
+    /// Place of the call, repetition or inclusion in the source.
     pub at: Position,
 }
 
-/// Another place that matters.
+/// Another place that helps to understand a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Related {
-    /// Why it matters.
+    /// Reason why the place matters.
     pub message: String,
-    /// Where it is.
+    /// The place.
     pub at: Position,
 }
 
@@ -56,17 +55,17 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// The message.
     pub message: String,
-    /// Where.
+    /// Place of the problem.
     pub at: Position,
-    /// The first line there; of a very long one, the part around the place.
+    /// First source line of the place; for a very long line, the part around the place.
     pub source: String,
-    /// Other places.
+    /// Other places that matter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Related>,
-    /// How the line came about, innermost first.
+    /// Expansions that led to the line, innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expansion: Vec<Frame>,
-    /// What to do.
+    /// Advice on how to fix the problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub help: Vec<String>,
     /// The problem itself, with its fields.
@@ -85,19 +84,19 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Whether there is nothing to say.
+    /// True if there is no diagnostic.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of diagnostics.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// One by one.
+    /// Iterates over the diagnostics in source order.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
     }

@@ -1,4 +1,4 @@
-//! Collects flaws while the source is read; resolves them to diagnostics at the end.
+//! Collects problems while the source is read; makes diagnostics at the end.
 
 use super::report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
 use super::{Fail, Flaw, Problem, render};
@@ -8,12 +8,12 @@ use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Which expansion a line came from: an index into the chain table.
+/// Expansion that a line came from: an index into the table of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chain(Option<u32>);
 
 impl Chain {
-    /// The expansion so many further on.
+    /// Returns the expansion that comes `by` frames later.
     pub(crate) fn later(self, by: u32) -> Self {
         Self(self.0.map(|frame| frame + by))
     }
@@ -25,17 +25,17 @@ const MOST: usize = 100;
 /// Most expansion frames shown.
 const FRAMES: usize = 12;
 
-/// Most characters of a source's text that a message repeats.
+/// Most characters of a source line that a message repeats.
 const QUOTED: usize = 400;
 
-/// What text is expanded from: named only where a message tells of it.
+/// Origin of expanded text. The name is formatted only if a message shows it.
 #[derive(Clone, Debug)]
 pub(crate) enum Expansion {
     /// A macro's call.
     Macro(Rc<str>),
     /// An included file.
     File(Rc<str>),
-    /// An iteration, and its counter; without a name where it has none.
+    /// An iteration: name and value of its counter; the name is empty if there is no counter.
     Iteration(Rc<str>, i64),
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Sink {
     errors: Vec<(Flaw, Chain)>,
     warnings: Vec<(Flaw, Chain)>,
     seen: HashSet<(Span, &'static str, bool)>,
-    /// Warnings that found no room.
+    /// Number of warnings beyond [`MOST`].
     unlisted: usize,
 }
 
@@ -69,13 +69,13 @@ impl Sink {
         Chain(Some(self.frames.len() as u32 - 1))
     }
 
-    /// Expansions so far.
+    /// Returns the number of expansions so far.
     pub(crate) fn frames(&self) -> usize {
         self.frames.len()
     }
 
-    /// Repeats an expansion and those in it, all that `frames` holds. Tells how much further on
-    /// they are.
+    /// Repeats an expansion and all expansions inside it, which lie in `frames`. Returns the distance from
+    /// each frame to its copy.
     pub(crate) fn repeat(&mut self, frames: Range<usize>, what: Expansion) -> u32 {
         let by = (self.frames.len() - frames.start) as u32;
         let mut what = Some(what);
@@ -91,20 +91,20 @@ impl Sink {
         by
     }
 
-    /// Whether an error would be kept.
+    /// True if an error would be kept: there is room, and none of its kind at its place.
     pub(crate) fn is_news(&self, fail: &Fail) -> bool {
         let key = (fail.0.at, fail.0.problem.code(), true);
         self.errors.len() < MOST && !self.seen.contains(&key)
     }
 
-    /// Notes an error; the same error at the same place is noted once.
+    /// Keeps an error; another of the same kind at the same place is dropped.
     pub(crate) fn error(&mut self, fail: Fail, chain: Chain) {
         if self.errors.len() < MOST && self.seen.insert((fail.0.at, fail.0.problem.code(), true)) {
             self.errors.push((*fail.0, chain));
         }
     }
 
-    /// Notes a warning, under the same rule.
+    /// Keeps a warning; another of the same kind at the same place is dropped.
     pub(crate) fn warn(&mut self, fail: Fail, chain: Chain) {
         if !self.seen.insert((fail.0.at, fail.0.problem.code(), false)) {
             return;
@@ -116,7 +116,7 @@ impl Sink {
         }
     }
 
-    /// Looks at the errors once more, knowing all of the source.
+    /// Revises the errors once all of the source is known.
     pub(crate) fn revise(&mut self, revise: impl FnMut(&mut Problem)) {
         self.errors
             .iter_mut()
@@ -128,12 +128,12 @@ impl Sink {
         !self.errors.is_empty()
     }
 
-    /// Whether no further error would be kept.
+    /// True if there is no room for a further error.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.len() >= MOST
     }
 
-    /// Errors and warnings.
+    /// Returns the errors and the warnings as diagnostics.
     pub(crate) fn finish(self, map: &SourceMap) -> (Diagnostics, Diagnostics) {
         let more_errors = self
             .is_full()
@@ -220,8 +220,7 @@ fn resolve(
     diagnostic
 }
 
-/// A text that a message can repeat: of a long one, the part from just before
-/// character `at` on.
+/// Cuts a text to what a message can repeat: for a long one, the part from just before character `at`.
 fn shorten(text: &str, at: usize) -> String {
     if text.len() <= QUOTED {
         return text.to_owned();

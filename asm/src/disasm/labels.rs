@@ -1,4 +1,4 @@
-//! Names for the places of a program.
+//! Labels of a listing: from symbols, or made from addresses.
 
 use super::text::Targets;
 use crate::expr::Function;
@@ -9,7 +9,7 @@ use cp2_machine::LANE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-/// The labels of program and DMEM that a listing can write.
+/// Labels of program and DMEM that a listing can write.
 #[derive(Debug)]
 pub(super) struct Labels {
     program: BTreeMap<u32, Vec<String>>,
@@ -20,7 +20,7 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// Labels from the symbols; a label `L_0012` for each target without one.
+    /// Collects labels from the symbols; each target without one gets a label such as `L_0012`.
     pub(super) fn new(program: &Program, words: &[Word]) -> Self {
         let mut used = BTreeSet::new();
         let mut labels = Self {
@@ -64,30 +64,30 @@ impl Labels {
         labels
     }
 
-    /// Labels of a word.
+    /// Returns the labels of the word at `pc`.
     pub(super) fn at(&self, pc: u32) -> &[String] {
         self.program.get(&pc).map_or(&[], Vec::as_slice)
     }
 
-    /// Constants that the assembler can read back.
+    /// Returns the constants that the assembler can read back.
     pub(super) fn constants(&self) -> &[Symbol] {
         &self.constants
     }
 
-    /// Symbols that have no place in the text: their names are no identifiers
-    /// or repeat another, or their values lie outside or between lanes.
+    /// Returns the symbols that the text cannot define: names that are no identifiers or repeat another,
+    /// values outside of memory or between lanes.
     pub(super) fn unwritable(&self) -> &[Symbol] {
         &self.unwritable
     }
 
-    /// Labels in DMEM, ascending.
+    /// Iterates over the labels in DMEM by ascending byte address.
     pub(super) fn dmem(&self) -> impl Iterator<Item = (u32, &[String])> {
         self.dmem
             .iter()
             .map(|(&address, names)| (address, names.as_slice()))
     }
 
-    /// The targets of the word at `pc`, by label.
+    /// Returns the targets of the word at `pc` as labels.
     pub(super) fn seen_from(&self, pc: u32) -> SeenFrom<'_> {
         SeenFrom { labels: self, pc }
     }
@@ -100,7 +100,7 @@ impl Labels {
     }
 }
 
-/// [`Targets`] seen from one word.
+/// [`Targets`] by label, as written in the word at `pc`.
 pub(super) struct SeenFrom<'a> {
     labels: &'a Labels,
     pc: u32,
@@ -116,7 +116,7 @@ impl Targets for SeenFrom<'_> {
     }
 }
 
-/// Every word address that an instruction names.
+/// Iterates over all word addresses that instructions refer to.
 fn targets(words: &[Word]) -> impl Iterator<Item = u32> {
     words.iter().zip(0u32..).filter_map(|(word, pc)| {
         let operands = word.mem.row().form.operands();
@@ -128,12 +128,12 @@ fn targets(words: &[Word]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Longest name that the text uses.
+/// Longest name that the text uses, in bytes.
 const NAME: usize = 256;
 
-/// Whether the assembler takes `name` as a symbol: a letter or underscore,
-/// then letters, digits, underscores and dots (`loop.inner` is the local label
-/// `.inner` of `loop`); no register and no function.
+/// True if the assembler accepts `name` as a symbol: a letter or underscore, then letters, digits,
+/// underscores and dots (`loop.inner` is the local label `.inner` of `loop`), but no register and no
+/// function.
 fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes

@@ -1,4 +1,4 @@
-//! The listing of a whole program.
+//! The listing of a whole program as text that assembles again.
 
 use super::labels::Labels;
 use super::text::write_word;
@@ -10,14 +10,14 @@ use std::fmt::{self, Display};
 
 /// Column where comments begin.
 const COMMENT: usize = 56;
-/// Data words on one line.
+/// Number of data words on one line.
 const PER_LINE: usize = 4;
 
 /// A program as text, through `Display`: it assembles to the same words, data,
 /// entry and required extensions.
 ///
-/// Symbols whose names the assembler could not read back (those of objects
-/// from elsewhere) and local labels appear in comments only.
+/// Local labels, and symbols whose names the assembler could not read back (from objects of other tools),
+/// appear in comments only.
 #[derive(Debug)]
 pub struct Listing<'a> {
     program: &'a Program,
@@ -61,7 +61,7 @@ impl<'a> Listing<'a> {
         self
     }
 
-    /// The text of the word at `pc`, targets by label; empty beyond the end.
+    /// Returns the text of the word at `pc`, with targets by label; empty beyond the end.
     #[must_use]
     pub fn word(&self, pc: usize) -> String {
         let mut text = String::new();
@@ -72,7 +72,7 @@ impl<'a> Listing<'a> {
         text
     }
 
-    /// The labels that stand before the word at `pc`.
+    /// Returns the labels of the word at `pc`.
     #[must_use]
     pub fn labels(&self, pc: usize) -> &[String] {
         u32::try_from(pc).map_or(&[], |pc| self.labels.at(pc))
@@ -83,7 +83,7 @@ impl<'a> Listing<'a> {
             writeln!(f, ".require {name}")?;
         }
         for symbol in self.labels.constants() {
-            // The magnitude of the least value is no number of its own.
+            // The magnitude of the least integer is beyond the largest: it is written as a difference.
             match symbol.value {
                 i64::MIN => writeln!(f, ".equ {}, -{} - 1", symbol.name, i64::MAX)?,
                 value => writeln!(f, ".equ {}, {value}", symbol.name)?,
@@ -150,7 +150,7 @@ impl<'a> Listing<'a> {
     fn write_dmem(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut labels = self.labels.dmem().peekable();
         for segment in &self.program.dmem {
-            // Labels between segments stand alone at their address.
+            // Labels between segments get a line of their own at their address.
             while let Some((address, names)) =
                 labels.next_if(|&(address, _)| address < segment.address)
             {
@@ -185,7 +185,7 @@ fn write_place(f: &mut fmt::Formatter<'_>, address: u32, names: &[String]) -> fm
     names.iter().try_for_each(|name| writeln!(f, "{name}:"))
 }
 
-/// The lanes of a segment from byte address `from` to `end`.
+/// Writes the lanes of a segment from byte address `from` up to `end`.
 fn write_data(f: &mut fmt::Formatter<'_>, segment: &Segment, from: u32, end: u64) -> fmt::Result {
     let index = |address: u64| (address - u64::from(segment.address)) as usize;
     let bytes = segment
@@ -219,7 +219,7 @@ fn write_data(f: &mut fmt::Formatter<'_>, segment: &Segment, from: u32, end: u64
     Ok(())
 }
 
-/// A little-endian lane; missing bytes are zero.
+/// Reads a little-endian lane; missing bytes are zero.
 fn lane(bytes: &[u8]) -> u32 {
     bytes
         .iter()
@@ -227,7 +227,7 @@ fn lane(bytes: &[u8]) -> u32 {
         .fold(0, |value, &byte| value << 8 | u32::from(byte))
 }
 
-/// Text that cannot end the comment it stands in.
+/// Replaces control characters, so that the text cannot end the comment it stands in.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -1,4 +1,4 @@
-//! Disassemble, assemble: the same bits.
+//! Property tests: disassembled programs and words assemble to the same bits.
 
 use super::{disassemble, word_at};
 use crate::isa::{Inst, Op, Word};
@@ -9,7 +9,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 
-/// The program with a `stop` behind it: the assembler lets none run off its end.
+/// Appends a `stop` to the program, since the assembler refuses one that runs off its end.
 fn ended(mut program: Program) -> Program {
     let stop = Word {
         mem: Inst::new(Op::Stop),
@@ -20,7 +20,7 @@ fn ended(mut program: Program) -> Program {
     program
 }
 
-/// DMEM by lane, however it is cut into segments.
+/// Collects DMEM by lane, however it is divided into segments.
 fn lanes(program: &Program) -> BTreeMap<u32, [u8; 4]> {
     let segments = program.dmem.iter();
     segments

@@ -1,3 +1,5 @@
+//! Tests of listings: labels, constants, data, addresses and source lines.
+
 use super::disassemble;
 use crate::isa::{Address, Inst, Mode, Op, Word};
 use crate::{Line, Program, Segment, Symbol, SymbolKind};
@@ -11,7 +13,7 @@ fn symbol(name: &str, kind: SymbolKind, value: i64) -> Symbol {
     }
 }
 
-/// A loop over a load, a branch back, a call beyond the end.
+/// Makes a program with a loop over a load, a branch back, and a call beyond the end.
 fn sample() -> Program {
     let mem = |inst| {
         Word {

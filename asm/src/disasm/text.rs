@@ -3,7 +3,7 @@
 use crate::isa::{Address, Inst, Kind, Mode, Op, Scalar, Word};
 use std::fmt::{self, Display, Write};
 
-/// How targets and loop ends are written: by a listing's labels or as numbers.
+/// Spelling of targets and loop ends: by a listing's labels or as numbers.
 pub(super) trait Targets {
     /// Writes the target of a branch.
     fn target(&self, f: &mut dyn Write, address: u16) -> fmt::Result;
@@ -11,7 +11,7 @@ pub(super) trait Targets {
     fn loop_end(&self, f: &mut dyn Write, length: u16) -> fmt::Result;
 }
 
-/// A word's text at a known address: targets are absolute numbers.
+/// Targets as absolute numbers, for a word at a known word address.
 struct At(u32);
 
 impl Targets for At {
@@ -24,7 +24,7 @@ impl Targets for At {
     }
 }
 
-/// The text of a word at word address `pc`; it assembles there to the same word.
+/// Returns the text of a word at word address `pc`; assembled there, it gives the same word.
 #[must_use]
 pub fn word_at(word: &Word, pc: u16) -> String {
     let mut text = String::new();
@@ -33,7 +33,7 @@ pub fn word_at(word: &Word, pc: u16) -> String {
     text
 }
 
-/// Numbers: all that is known without an address.
+/// Targets as numbers without a known address: loop ends are relative.
 struct Plain;
 
 impl Targets for Plain {
@@ -47,16 +47,15 @@ impl Targets for Plain {
 }
 
 impl Display for Inst {
-    /// The text the assembler takes, except that the target of a loop is
-    /// relative: `.+3` is the third word after this one.
+    /// Writes the text that the assembler reads, except that the end of a loop is relative: `.+3` is the
+    /// third word after this one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_inst(f, self, &Plain)
     }
 }
 
 impl Display for Word {
-    /// `arith || mem`; a slot that is its no-operation is left out, and the
-    /// word of two is `nop`.
+    /// Writes `arith || mem`. A slot with a no-operation is left out; a word of two no-operations is `nop`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_word(f, self, &Plain)
     }
@@ -112,8 +111,8 @@ const fn sign(value: i32) -> char {
     if value < 0 { '-' } else { '+' }
 }
 
-/// A decimal that reads back, through `f64`, as the same binary32; infinities
-/// and NaNs, which have no decimal, by their bits.
+/// Writes a decimal that reads back, through `f64`, as the same binary32. Infinities and NaNs, which have no
+/// decimal, are written by their bits.
 fn write_float(f: &mut dyn Write, value: f32) -> fmt::Result {
     if !value.is_finite() {
         return write!(f, "bits({:#010x})", value.to_bits());

@@ -1,4 +1,4 @@
-//! The operators.
+//! Operators of constant expressions: precedence and evaluation.
 
 use super::Value;
 use super::punct::{PUNCTUATION, Punct};
@@ -49,7 +49,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// The operator and how strongly it binds, in C's order.
+    /// Returns the operator and its binding strength; operators bind in C's order.
     pub(crate) fn of(punct: Punct) -> Option<(Self, u8)> {
         Some(match &punct.0 {
             b"*\0" => (Self::Mul, 10),
@@ -79,7 +79,7 @@ impl Binary {
         PUNCTUATION.into_iter().find(is).unwrap_or("?")
     }
 
-    /// The result, where the left operand of `&&` or `||` decides.
+    /// Returns the result of `&&` or `||` if the left operand decides it.
     pub(crate) fn decided(self, left: Value) -> Option<Value> {
         match self {
             Self::AndAlso if !left.is_true() => Some(Value::Int(0)),
@@ -153,7 +153,7 @@ fn float(op: Binary, a: Value, b: Value) -> Result<Value, Problem> {
     use Binary as B;
     let (x, y) = (a.to_f64(), b.to_f64());
     let truth = |v: bool| Ok(Value::Int(i64::from(v)));
-    // Hosts differ in the sign and payload of a NaN that they compute.
+    // Hosts differ in the sign and payload of a computed NaN: all become one pattern.
     let one_nan = |v: f64| Ok(Value::Float(if v.is_nan() { f64::NAN } else { v }));
     match op {
         B::Mul => one_nan(x * y),

@@ -1,4 +1,4 @@
-//! The functions.
+//! Functions of constant expressions: names, arguments, evaluation.
 
 use super::{Value, trig};
 use crate::diag::Problem;
@@ -23,7 +23,7 @@ pub(crate) enum Function {
     Sqrt,
 }
 
-/// Name, function, fewest and most arguments.
+/// Name, function, fewest and most arguments of each row.
 const FUNCTIONS: [(&str, Function, usize, usize); 15] = [
     ("abs", Function::Abs, 1, 1),
     ("bitrev", Function::Bitrev, 2, 2),
@@ -47,12 +47,12 @@ impl Function {
         FUNCTIONS.iter().find(|row| row.0 == name).map(|row| row.1)
     }
 
-    /// All names, for suggestions.
+    /// Iterates over the names of all functions, for suggestions.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         FUNCTIONS.iter().map(|row| row.0).chain(["defined"])
     }
 
-    /// The result.
+    /// Evaluates the function.
     pub(crate) fn call(self, args: &[Value]) -> Result<Value, Problem> {
         let Some(&(name, _, fewest, most)) = FUNCTIONS.iter().find(|row| row.1 == self) else {
             return Err(Problem::Overflow);

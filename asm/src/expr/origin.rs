@@ -1,11 +1,13 @@
-//! Which address an expression counts from: words of the program and bytes of DMEM are numbers alike.
+//! Address spaces of expressions: program words, DMEM bytes or plain numbers.
+//!
+//! Addresses of both spaces are numbers; their origin tells them apart.
 
 use super::{Binary, Expr, Open, Symbols, Unary};
 use crate::program::SymbolKind;
 use crate::source::Span;
 use std::rc::Rc;
 
-/// A label, or a constant that is defined by one, and what it is an address of.
+/// Label that an address counts from, or a constant defined by one, with its address space.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) name: Rc<str>,
@@ -14,8 +16,10 @@ pub(crate) struct Origin {
 }
 
 impl Expr {
-    /// The address that the value of the expression, which has one, counts from: of a label, and of one and a number. A
-    /// distance between two labels counts from none, nor does what is computed otherwise.
+    /// Returns the label that the expression's value counts from; the expression must have a value. A label,
+    /// a label plus or minus a number, and a sum with a label count from that label; of `?:` the chosen
+    /// branch decides. The distance between two labels of one address space is a plain number, and so are all
+    /// other results.
     pub(crate) fn origin(&self, symbols: &dyn Symbols) -> Option<Origin> {
         let Self::Open(open) = self else {
             return None;

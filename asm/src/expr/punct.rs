@@ -1,14 +1,14 @@
-//! Punctuation and the characters of operators.
+//! Punctuation and operators as characters.
 
 use std::fmt;
 
-/// Longest first, so that `<<` is not two `<`.
+/// Spellings, the longest first, so that `<<` is not read as two `<`.
 pub(crate) const PUNCTUATION: [&str; 35] = [
     "||", "&&", "<<", ">>", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "&", "|", "^", "~",
     "!", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", "?", "=", "@", "#", "$", "'", ".",
 ];
 
-/// One or two characters that are no name and no number.
+/// Punctuation or operator of one or two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Punct(pub(super) [u8; 2]);
 
@@ -21,7 +21,7 @@ impl Punct {
         }
     }
 
-    /// The character, where it is one.
+    /// Returns the character, if there is only one.
     pub(crate) const fn first(self) -> Option<u8> {
         match self.0 {
             [first, 0] => Some(first),

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-/// `(cos, sin)` of `num / den` turns, `den > 0`.
+/// Returns `(cos, sin)` of `num / den` turns, `den > 0`.
 ///
 /// The angle is reduced exactly to the first eighth of a turn, where `libm`'s
 /// results are within an ulp of a double on every host: multiples of a quarter
@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 #[must_use]
 pub fn cis(num: i64, den: i64) -> (f64, f64) {
     let (den, k) = (i128::from(den), i128::from(num).rem_euclid(i128::from(den)));
-    // Quarter turns q and the remainder r in eighths: 0 <= r < den, angle r / (4 den).
+    // The angle is q quarter turns and a remainder of r / (4 den) turns: 4 k = q den + r, 0 <= r < den.
     let q = 4 * k / den;
     let r = 4 * k - q * den;
     let (c, s) = if 2 * r <= den {
@@ -26,7 +26,7 @@ pub fn cis(num: i64, den: i64) -> (f64, f64) {
     }
 }
 
-/// `(cos, sin)` of `r / (4 den)` turns, at most an eighth.
+/// Returns `(cos, sin)` of `r / (4 den)` turns, at most an eighth of a turn.
 fn octant(r: i128, den: i128) -> (f64, f64) {
     if r == 0 {
         return (1.0, 0.0);
@@ -45,7 +45,7 @@ fn swap((a, b): (f64, f64)) -> (f64, f64) {
     (b, a)
 }
 
-/// `(cos, sin)` of `turns`, by the same reduction.
+/// Returns `(cos, sin)` of `turns`, by reduction to the first eighth of a turn as in [`cis`].
 pub(crate) fn turns(turns: f64) -> (f64, f64) {
     if !turns.is_finite() {
         return (f64::NAN, f64::NAN);

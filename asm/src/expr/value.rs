@@ -12,7 +12,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The integer, where it is one.
+    /// Returns the integer, if the value is one.
     #[must_use]
     pub const fn as_int(self) -> Option<i64> {
         match self {
@@ -21,7 +21,7 @@ impl Value {
         }
     }
 
-    /// The value as a double.
+    /// Converts the value to a double.
     #[must_use]
     pub const fn to_f64(self) -> f64 {
         match self {
@@ -30,9 +30,8 @@ impl Value {
         }
     }
 
-    /// The bits of the value as a binary32, rounded to nearest even. A NaN
-    /// keeps its sign and the upper bits of its payload, so that every pattern
-    /// given by `bits(...)` survives.
+    /// Returns the bits of the value as a binary32, rounded to nearest even. A NaN keeps its sign and the
+    /// upper bits of its payload, so that every pattern given by `bits(...)` survives.
     #[must_use]
     pub fn to_f32_bits(self) -> u32 {
         match self {
@@ -45,7 +44,7 @@ impl Value {
         }
     }
 
-    /// The double of that binary32 pattern, NaN payloads included.
+    /// Converts a binary32 pattern to a double, NaN payloads included.
     #[must_use]
     pub fn from_f32_bits(bits: u32) -> Self {
         let value = f32::from_bits(bits);
@@ -57,7 +56,7 @@ impl Value {
         })
     }
 
-    /// Not zero; a NaN counts as true.
+    /// True if the value is not zero; a NaN is true.
     #[must_use]
     pub fn is_true(self) -> bool {
         match self {

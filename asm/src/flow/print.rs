@@ -1,4 +1,4 @@
-//! A flow as text: a line for each block, indented by the loops that it is in.
+//! Prints a control flow as text: one line per block, indented by loop depth.
 
 use super::{Block, Flow, Trips, Way};
 use std::fmt;

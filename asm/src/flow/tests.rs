@@ -1,3 +1,5 @@
+//! Tests of control flow: blocks, loops, counts, calls, unreachable words.
+
 use super::*;
 use crate::{Options, Source, assemble};
 
@@ -11,7 +13,7 @@ fn flow(text: &str) -> Flow {
     Flow::of_program(&program(text)).unwrap()
 }
 
-/// First and last word of a block, with its ways on.
+/// First word, last word and outgoing edges of a block.
 type Shape = (usize, usize, Vec<(Way, usize)>);
 
 fn shape(flow: &Flow) -> Vec<Shape> {
@@ -82,7 +84,7 @@ fn events_and_targets_end_blocks() {
     );
 }
 
-/// What a function writes is written when it has returned, what it is called from does not matter to another caller.
+/// A register that a function writes counts as written when the function has returned.
 #[test]
 fn counts_that_functions_set_are_found() {
     let flow = flow(

@@ -1,11 +1,11 @@
-//! Where the counts of loops come from.
+//! Finds the words that set the counts of hardware loops.
 
 use super::{Flow, Trips, Way};
 use crate::isa::{Op, Reg, Scalar, Word};
 use std::collections::BTreeSet;
 
 impl Flow {
-    /// Which words may have written the count of each loop that a register has.
+    /// Fills in the words that may have written the count of each loop whose count is a register.
     pub(super) fn trips(&mut self, words: &[Word]) {
         let found: Vec<_> = self
             .loops
@@ -22,8 +22,9 @@ impl Flow {
         }
     }
 
-    /// The words that may have been the last to write a register before the word at `pc`; none where it
-    /// may be as it was at launch. What a function does lies between its call and the word behind.
+    /// Returns the words that may have been the last to write `register` before the word at `pc`; `None`
+    /// among them if the register may still have its value from launch. Words of a function come between its
+    /// call and the word after the call.
     #[must_use]
     pub fn writers(&self, words: &[Word], pc: usize, register: Scalar) -> Vec<Option<usize>> {
         let reg = register.reg();
@@ -49,7 +50,7 @@ impl Flow {
         found.into_iter().collect()
     }
 
-    /// The words that may be executed right before the one at `pc`.
+    /// Returns the words that may be executed right before the word at `pc`.
     fn before(&self, words: &[Word], pc: usize) -> Vec<usize> {
         let Some(block) = self.block_of(pc).and_then(|at| self.blocks.get(at)) else {
             return Vec::new();
@@ -64,7 +65,7 @@ impl Flow {
                 if to != pc {
                     continue;
                 }
-                // Behind a call comes what the function returns from.
+                // The word after a call follows the `ret` of the function.
                 let called = words.get(last).filter(|word| word.mem.op == Op::Call);
                 match called {
                     Some(word) if way == Way::Next => {
@@ -77,7 +78,7 @@ impl Flow {
         before
     }
 
-    /// The `ret` of a function.
+    /// Returns the `ret` words of a function.
     fn returns(&self, words: &[Word], entry: usize) -> Vec<usize> {
         let (mut found, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![entry]);
         while let Some(pc) = open.pop() {
@@ -98,7 +99,7 @@ impl Flow {
     }
 }
 
-/// Whether a word writes a register, by its result or its address update.
+/// True if a word writes `reg` by its result or its address update.
 fn writes(word: &Word, reg: Reg) -> bool {
     let set = word.mem.writes() | word.mem.address_write() | word.arith.writes();
     set.contains(reg)

@@ -7,7 +7,7 @@ use super::{Inst, Reg};
 use cp2_machine::Extensions;
 use std::sync::LazyLock;
 
-/// One instruction word: what is issued in one cycle.
+/// One instruction word: the two operations that are issued in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Word {
     /// Arithmetic slot.
@@ -16,29 +16,29 @@ pub struct Word {
     pub mem: Inst,
 }
 
-/// Why a 64-bit value is no instruction word.
+/// Reasons why a 64-bit value is no instruction word.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// No row has these opcode bits.
     #[error("{slot:?} slot {bits:#x}: no instruction has opcode {major}.{minor}")]
     Opcode {
-        /// Slot.
+        /// Slot with the unknown opcode.
         slot: Slot,
-        /// The slot's bits.
+        /// Bits of the slot.
         bits: u64,
         /// Major opcode.
         major: u8,
-        /// Minor opcode bits as they stand.
+        /// Minor opcode bits as they stand in the word.
         minor: u8,
     },
     /// A bit that the row does not use is set.
     #[error("{slot:?} slot {bits:#x}: reserved bits {reserved:#x} of `{}` must be zero", op.row().mnemonic)]
     Reserved {
-        /// Slot.
+        /// Slot with the reserved bits.
         slot: Slot,
-        /// The slot's bits.
+        /// Bits of the slot.
         bits: u64,
-        /// The offending ones.
+        /// Reserved bits that are set.
         reserved: u64,
         /// The row that was recognised.
         op: Op,
@@ -46,9 +46,9 @@ pub enum DecodeError {
     /// An operand field holds a value the operand may not take.
     #[error("{slot:?} slot {bits:#x}: operand `{operand}` of `{}` has the invalid value {value}", op.row().mnemonic)]
     Operand {
-        /// Slot.
+        /// Slot of the operand.
         slot: Slot,
-        /// The slot's bits.
+        /// Bits of the slot.
         bits: u64,
         /// The row that was recognised.
         op: Op,
@@ -65,7 +65,7 @@ pub enum DecodeError {
     },
 }
 
-/// Row lookup by slot, major and minor.
+/// Table rows by slot, major and minor opcode.
 static INDEX: LazyLock<Vec<Option<Op>>> = LazyLock::new(|| {
     let mut index = vec![None; 2 * 32 * 64];
     for &op in Op::ALL {
@@ -86,13 +86,13 @@ const fn slot_index(slot: Slot, major: u8, minor: u8) -> usize {
     ((slot as usize) << 11) | ((major as usize) << 6) | minor as usize
 }
 
-/// Major and minor opcode bits of a slot's bits.
+/// Returns the major and minor opcode bits among a slot's bits.
 const fn opcode(slot: Slot, bits: u64) -> (u8, u8) {
     ((bits >> (slot.bits() - 5)) as u8, (bits & 63) as u8)
 }
 
 impl Op {
-    /// The operation that the opcode among a slot's bits names, whatever its operands are.
+    /// Returns the operation that the opcode among a slot's bits names, whatever its operands are.
     #[must_use]
     pub fn of(slot: Slot, bits: u64) -> Option<Self> {
         let (major, minor) = opcode(slot, bits);
@@ -105,8 +105,8 @@ const fn sign_extend(value: u64, bits: u32) -> i32 {
 }
 
 impl Inst {
-    /// The slot's bits. Every [`Inst`] that [`Inst::decode`] returns or the
-    /// assembler builds is encodable; operand values out of range are cut.
+    /// Returns the slot's bits. Every [`Inst`] that [`Inst::decode`] returns or the assembler builds can be
+    /// encoded; operand values out of range are cut to their field.
     #[must_use]
     pub fn encode(&self) -> u64 {
         let row = self.row();
@@ -133,7 +133,7 @@ impl Inst {
     /// Decodes one slot.
     ///
     /// # Errors
-    /// Bits that are no encoding of any row.
+    /// The bits that no row encodes.
     pub fn decode(slot: Slot, bits: u64) -> Result<Self, DecodeError> {
         let (major, minor) = opcode(slot, bits);
         let op = Op::of(slot, bits).ok_or(DecodeError::Opcode {
@@ -239,7 +239,7 @@ impl Address {
         Some(Self { base, mode })
     }
 
-    /// The offsets and increments that fit, in bytes, for an access of `bytes`.
+    /// Returns the offsets and increments, in bytes, that fit in the field for an access of `bytes`.
     #[must_use]
     pub fn immediate_range(bytes: u32) -> std::ops::RangeInclusive<i32> {
         let half = 1 << (Self::IMM.bits - 1);
@@ -254,7 +254,7 @@ impl Word {
         mem: Inst::new(Op::MemNop),
     };
 
-    /// The word's bits.
+    /// Returns the word's bits.
     #[must_use]
     pub fn encode(&self) -> u64 {
         self.arith.encode() << Slot::Arith.shift() | self.mem.encode() << Slot::Mem.shift()
@@ -263,7 +263,7 @@ impl Word {
     /// Decodes a word.
     ///
     /// # Errors
-    /// Any of the 2^64 values that the assembler would not produce.
+    /// A description of the first slot or register that is invalid; see [`DecodeError`].
     pub fn decode(bits: u64) -> Result<Self, DecodeError> {
         let slot = |s: Slot| Inst::decode(s, s.bits_of(bits));
         let word = Self {
@@ -276,7 +276,7 @@ impl Word {
         }
     }
 
-    /// A register the word writes twice, if any: no valid word has one.
+    /// Returns a register that the word writes twice, if any: no valid word has one.
     #[must_use]
     pub fn written_twice(&self) -> Option<Reg> {
         let mut seen = RegSet::EMPTY;
@@ -302,7 +302,7 @@ impl Word {
         None
     }
 
-    /// Extensions the word requires.
+    /// Returns the extensions that the word requires.
     #[must_use]
     pub fn requires(&self) -> Extensions {
         self.arith.row().requires | self.mem.row().requires

@@ -1,8 +1,8 @@
-//! Operand forms: which fields a row has, where they lie, what they read and write.
+//! Operand forms: fields of a row, their bits, registers read and written.
 
 use super::reg::{Reg, RegSet, Scalar};
 
-/// The half of the word an operation sits in.
+/// Half of the instruction word that holds an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// Arithmetic of the sections.
@@ -12,7 +12,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// Width in bits.
+    /// Returns the width in bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -21,7 +21,7 @@ impl Slot {
         }
     }
 
-    /// Position of the lowest bit in the word.
+    /// Returns the position of the slot's lowest bit in the word.
     #[must_use]
     pub const fn shift(self) -> u32 {
         match self {
@@ -30,7 +30,7 @@ impl Slot {
         }
     }
 
-    /// The slot's bits of a word.
+    /// Extracts the slot's bits from a word.
     #[must_use]
     pub const fn bits_of(self, word: u64) -> u64 {
         word >> self.shift() & ((1 << self.bits()) - 1)
@@ -40,9 +40,9 @@ impl Slot {
 /// A bit field inside a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Lowest bit.
+    /// Position of the lowest bit.
     pub lsb: u32,
-    /// Width.
+    /// Width in bits.
     pub bits: u32,
 }
 
@@ -51,7 +51,7 @@ impl Field {
         Self { lsb, bits }
     }
 
-    /// The field's mask, in place.
+    /// Returns the field's mask, in place.
     #[must_use]
     pub const fn mask(self) -> u64 {
         ((1 << self.bits) - 1) << self.lsb
@@ -63,14 +63,14 @@ impl Field {
         (slot & self.mask()) >> self.lsb
     }
 
-    /// The low bits of `value`, in place.
+    /// Puts the low bits of `value` in place.
     #[must_use]
     pub const fn put(self, value: u64) -> u64 {
         (value << self.lsb) & self.mask()
     }
 }
 
-/// What an operand is.
+/// Kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Section register, a pair of lanes: `r0..r63`.
@@ -104,7 +104,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether the operand occupies an entry of [`super::Inst::r`].
+    /// True if the operand occupies an entry of [`super::Inst::r`].
     #[must_use]
     pub const fn is_register(self) -> bool {
         matches!(
@@ -113,7 +113,7 @@ impl Kind {
         )
     }
 
-    /// Number of values a register operand may take.
+    /// Returns the number of values that a register operand may take.
     #[must_use]
     pub const fn registers(self) -> u8 {
         match self {
@@ -123,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// The flat registers that operand value `r` covers.
+    /// Returns the flat registers that operand value `r` covers.
     #[must_use]
     pub const fn regs(self, r: u8) -> RegSet {
         match self {
@@ -136,7 +136,7 @@ impl Kind {
     }
 }
 
-/// How an operand is used.
+/// Use of an operand by its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Read.
@@ -148,13 +148,13 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether the old value matters.
+    /// True if the operation uses the old value.
     #[must_use]
     pub const fn reads(self) -> bool {
         matches!(self, Self::In | Self::InOut)
     }
 
-    /// Whether a new value is produced.
+    /// True if the operation produces a new value.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Out | Self::InOut)
@@ -166,15 +166,15 @@ impl Role {
 pub struct Operand {
     /// Name in the manual and in error messages.
     pub name: &'static str,
-    /// What it is.
+    /// Kind of the operand.
     pub kind: Kind,
-    /// Read or written.
+    /// Use of the operand: read, written, or both.
     pub role: Role,
-    /// Where it lies in the slot (for [`Kind::Mem`] the base register's field).
+    /// Bits of the operand in the slot (for [`Kind::Mem`], those of the base register).
     pub field: Field,
 }
 
-/// How a DMEM address is formed and updated.
+/// Formation and update of a DMEM address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// `[a + offset]`: no update.
@@ -185,12 +185,13 @@ pub enum Mode {
     Step(u8),
     /// `[a]+s%`: use `a`, then add `s` modulo: stays in `b .. b + l` (a0..a7 only).
     Modulo(u8),
-    /// `[a]+s!`: use `a`, then add `s` with the carry running from high to low bits.
+    /// `[a]+s!`: use `a`, then add `s` with the carry running from high to low bits (bit-reversed
+    /// addressing).
     Reverse(u8),
 }
 
 impl Mode {
-    /// Whether the address register is written.
+    /// True if the address register is written.
     #[must_use]
     pub const fn updates(self) -> bool {
         !matches!(self, Self::Offset(_))
@@ -223,12 +224,12 @@ impl Address {
     pub(crate) const STEP: Field = Field::at(8, 4);
     /// Kind of step under mode 2: 0 linear, 1 modulo, 2 bit-reversed, 3 reserved.
     pub(crate) const STEP_KIND: Field = Field::at(6, 2);
-    /// Bits that are zero under mode 2.
+    /// Bits that must be zero under mode 2.
     pub(crate) const STEP_ZERO: Field = Field::at(0, 6);
-    /// Address registers below this have a modulo base and length.
+    /// Number of address registers, from `a0` on, that have a modulo base and length.
     pub const MODULO_REGISTERS: u8 = 8;
 
-    /// Scalars read to form and update the address.
+    /// Returns the scalars that are read to form and update the address.
     #[must_use]
     pub fn reads(self) -> RegSet {
         let base = RegSet::one(Scalar::address(self.base).reg());
@@ -282,19 +283,19 @@ macro_rules! forms {
             /// All forms.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The slot the form belongs to.
+            /// Returns the slot that the form belongs to.
             #[must_use]
             pub const fn slot(self) -> Slot {
                 match self { $(Self::$name => Slot::$slot),* }
             }
 
-            /// Where the minor opcode lies, if the form has one.
+            /// Returns the field of the minor opcode, if the form has one.
             #[must_use]
             pub const fn minor(self) -> Option<Field> {
                 match self { $(Self::$name => $minor),* }
             }
 
-            /// The operands in assembler order.
+            /// Returns the operands in assembler order.
             #[must_use]
             pub fn operands(self) -> &'static [Operand] {
                 match self { $(Self::$name => const { &[$($operand),*] }),* }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-/// Shared 32-bit scalar registers, flat: `a0..a15`, `s0..s15`, `c0..c15`, `b0..b7`, `l0..l7`.
+/// Number of shared 32-bit scalar registers. The flat order is `a0..a15`, `s0..s15`, `c0..c15`, `b0..b7`,
+/// `l0..l7`.
 pub const SCALARS: usize = 64;
 
 /// A shared scalar register by flat index.
@@ -20,37 +21,37 @@ const BANKS: [(&str, u8, u8); 5] = [
 ];
 
 impl Scalar {
-    /// Address register `a<i>`.
+    /// Returns address register `a<i>`.
     #[must_use]
     pub const fn address(i: u8) -> Self {
         Self(i)
     }
 
-    /// Step register `s<i>`.
+    /// Returns step register `s<i>`.
     #[must_use]
     pub const fn step(i: u8) -> Self {
         Self(16 + i)
     }
 
-    /// Control register `c<i>`.
+    /// Returns control register `c<i>`.
     #[must_use]
     pub const fn control(i: u8) -> Self {
         Self(32 + i)
     }
 
-    /// Modulo base `b<i>` of address register `a<i>`, `i < 8`.
+    /// Returns the modulo base `b<i>` of address register `a<i>`, `i < 8`.
     #[must_use]
     pub const fn base(i: u8) -> Self {
         Self(48 + i)
     }
 
-    /// Modulo length `l<i>` of address register `a<i>`, `i < 8`.
+    /// Returns the modulo length `l<i>` of address register `a<i>`, `i < 8`.
     #[must_use]
     pub const fn length(i: u8) -> Self {
         Self(56 + i)
     }
 
-    /// The register of that name.
+    /// Finds the register called `name`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         BANKS.iter().find_map(|&(prefix, first, count)| {
@@ -59,7 +60,7 @@ impl Scalar {
         })
     }
 
-    /// The register as a member of a [`RegSet`].
+    /// Returns the register as a member of a [`RegSet`].
     #[must_use]
     pub const fn reg(self) -> Reg {
         Reg(64 + self.0)
@@ -77,7 +78,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// A decimal index below `count`, without sign or leading zeros.
+/// Reads a decimal index below `count`, without sign or leading zeros.
 pub(crate) fn index(digits: &str, count: u8) -> Option<u8> {
     let plain = digits.len() <= 2 && digits.bytes().all(|b| b.is_ascii_digit());
     let canonical = digits == "0" || !digits.starts_with('0');
@@ -92,7 +93,7 @@ pub(crate) fn index(digits: &str, count: u8) -> Option<u8> {
 pub struct Reg(pub u8);
 
 impl Reg {
-    /// Section register `r<i>`.
+    /// Returns section register `r<i>`.
     #[must_use]
     pub const fn pair(i: u8) -> Self {
         Self(i)
@@ -117,31 +118,31 @@ impl RegSet {
     /// No register.
     pub const EMPTY: Self = Self(0);
 
-    /// A single register.
+    /// Returns the set of a single register.
     #[must_use]
     pub const fn one(reg: Reg) -> Self {
         Self(1 << reg.0)
     }
 
-    /// Whether nothing is in the set.
+    /// True if the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `reg` is in the set.
+    /// True if `reg` is in the set.
     #[must_use]
     pub const fn contains(self, reg: Reg) -> bool {
         self.0 >> reg.0 & 1 != 0
     }
 
-    /// Number of registers.
+    /// Returns the number of registers in the set.
     #[must_use]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The registers, ascending.
+    /// Iterates over the registers in ascending order.
     pub fn iter(self) -> impl Iterator<Item = Reg> {
         let mut rest = self.0;
         std::iter::from_fn(move || {

@@ -1,5 +1,7 @@
-//! The instruction table. One row per operation, nothing about it elsewhere
-//! but its semantics, which `cp2-emu` must define for every [`Op`] to compile.
+//! The instruction table: one row per operation.
+//!
+//! A row holds everything about its operation but the semantics, which `cp2-emu` must define for every [`Op`]
+//! to compile.
 //!
 //! Columns: variant, mnemonic, form, (major, minor) opcode, latency class,
 //! required extensions, (multiplies, adds) per section, documentation.
@@ -12,7 +14,7 @@ use cp2_machine::{Class, Extensions};
 pub struct Row {
     /// The operation.
     pub op: Op,
-    /// Assembler name. Several rows may share one where their operands tell them apart.
+    /// Assembler name. Several rows may share one if their operands tell them apart.
     pub mnemonic: &'static str,
     /// Operands and encoding.
     pub form: Form,
@@ -20,20 +22,20 @@ pub struct Row {
     pub major: u8,
     /// Minor opcode, zero where the form has none.
     pub minor: u8,
-    /// What produces the result; the machine file prices it.
+    /// Latency class: the unit that produces the result. The machine file gives its latency and interval.
     pub class: Class,
     /// Extensions the machine must have.
     pub requires: Extensions,
-    /// Floating multiplies per section (or the multiplier's use by an integer product).
+    /// Floating-point multiplies per section (or uses of the multipliers by an integer product).
     pub muls: u8,
-    /// Floating adds per section.
+    /// Floating-point adds per section.
     pub adds: u8,
     /// One line for the manual.
     pub doc: &'static str,
 }
 
 impl Row {
-    /// The slot the row belongs to.
+    /// Returns the slot that the row belongs to.
     #[must_use]
     pub const fn slot(&self) -> Slot {
         self.form.slot()
@@ -50,7 +52,7 @@ macro_rules! rows {
             /// All operations, in table order.
             pub const ALL: &'static [Self] = &[$(Self::$op),*];
 
-            /// The operation's row.
+            /// Returns the operation's row.
             #[must_use]
             pub fn row(self) -> &'static Row {
                 &ROWS[self as usize]
@@ -81,7 +83,7 @@ macro_rules! rows {
     };
 }
 
-/// Short names for the extension column.
+/// Short names of extensions for the table's column.
 mod ext {
     use cp2_machine::Extensions;
     pub(super) const BASE: Extensions = Extensions::empty();

@@ -1,4 +1,4 @@
-//! Tests of the table and of encoding, derived from the table itself.
+//! Tests of the instruction table and its encoding, derived from the table.
 
 mod encoding;
 mod table;

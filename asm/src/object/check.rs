@@ -1,19 +1,19 @@
-//! Whether a machine can run a program.
+//! Checks whether a machine can run a program.
 
 use crate::Program;
 use crate::isa::{DecodeError, Kind, Op, Word};
 use crate::structure::Structure;
 use cp2_machine::Machine;
 
-/// Why a machine cannot run a program.
+/// Reasons why a machine cannot run a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineMismatch {
-    /// A word is no instruction at all.
+    /// A word is no instruction.
     #[error("word {pc:#06x}: {source}")]
     Word {
         /// Word address.
         pc: usize,
-        /// What is wrong with it.
+        /// Reason why the word is invalid.
         source: DecodeError,
     },
     /// The machine lacks extensions.
@@ -23,7 +23,7 @@ pub enum MachineMismatch {
     Extensions {
         /// Names of the missing extensions, comma-separated.
         missing: String,
-        /// Machine.
+        /// Name of the machine.
         machine: String,
     },
     /// Program memory is too small.
@@ -35,7 +35,7 @@ pub enum MachineMismatch {
         bytes: u64,
         /// Bytes of program memory.
         size: u64,
-        /// Machine.
+        /// Name of the machine.
         machine: String,
     },
     /// A data segment lies beyond DMEM.
@@ -49,7 +49,7 @@ pub enum MachineMismatch {
         end: u64,
         /// Bytes of DMEM in each section.
         size: u64,
-        /// Machine.
+        /// Name of the machine.
         machine: String,
     },
     /// A section register is beyond the register file.
@@ -57,11 +57,11 @@ pub enum MachineMismatch {
     Register {
         /// Word address.
         pc: usize,
-        /// Register.
+        /// Number of the register.
         register: u8,
-        /// Registers of the machine.
+        /// Number of section registers of the machine.
         count: usize,
-        /// Machine.
+        /// Name of the machine.
         machine: String,
     },
     /// Hardware loops nest deeper than the machine's stack.
@@ -71,11 +71,11 @@ pub enum MachineMismatch {
     LoopDepth {
         /// Word address of the innermost loop.
         pc: usize,
-        /// How many are open with it.
+        /// Number of loops that are open there, the innermost included.
         depth: usize,
-        /// How many the machine allows.
+        /// Deepest nesting that the machine allows.
         most: usize,
-        /// Machine.
+        /// Name of the machine.
         machine: String,
     },
     /// An event that the machine does not have.
@@ -87,9 +87,9 @@ pub enum MachineMismatch {
         pc: usize,
         /// Event number.
         event: i32,
-        /// Events of the machine.
+        /// Number of events of the machine.
         count: usize,
-        /// Machine.
+        /// Name of the machine.
         machine: String,
     },
 }
@@ -98,7 +98,7 @@ impl Program {
     /// Checks that `machine` has what the program needs.
     ///
     /// # Errors
-    /// The first thing that is missing or too small.
+    /// The first mismatch found.
     pub fn check_machine(&self, machine: &Machine) -> Result<(), MachineMismatch> {
         let name = || machine.name.clone();
         let words = self
@@ -143,7 +143,7 @@ impl Program {
     }
 }
 
-/// Whether program memory has room for that many words.
+/// Checks that program memory has room for `words` words.
 pub(crate) fn program_fits(words: usize, machine: &Machine) -> Result<(), MachineMismatch> {
     let bytes = words as u64 * size_of::<u64>() as u64;
     let size = machine.cp2.program.get();
@@ -157,7 +157,7 @@ pub(crate) fn program_fits(words: usize, machine: &Machine) -> Result<(), Machin
     })
 }
 
-/// Whether DMEM has room for data from `address` to `end`.
+/// Checks that DMEM has room for data from `address` up to `end`.
 pub(crate) fn dmem_fits(address: u32, end: u64, machine: &Machine) -> Result<(), MachineMismatch> {
     let size = machine.cp2.dmem.get();
     if end <= size {
@@ -171,8 +171,8 @@ pub(crate) fn dmem_fits(address: u32, end: u64, machine: &Machine) -> Result<(),
     })
 }
 
-/// The registers and events that word `pc` names and `machine` lacks: of each
-/// operand the first.
+/// Iterates over the registers and events that word `pc` names and `machine` lacks: the first one of each
+/// operand.
 pub(crate) fn lacks<'a>(
     pc: usize,
     word: &'a Word,

@@ -1,12 +1,11 @@
-//! Why a byte string is no CP2 object.
+//! Errors of reading object files.
 
 use super::{MACHINE, MAX_NAME, MAX_WORDS};
 use crate::ABI_VERSION;
 use crate::StructureError;
 use crate::isa::DecodeError;
 
-/// Why a byte string is no CP2 object. Each message says where, what was
-/// expected, and what to do.
+/// Reasons why a byte string is no CP2 object. Each message says where, what was expected, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
     /// A part cannot be read as the ELF or DWARF structure it should be.
@@ -16,7 +15,7 @@ pub enum ObjectError {
     Malformed {
         /// Part of the file.
         part: &'static str,
-        /// What the parser says.
+        /// Message of the ELF or DWARF parser.
         reason: String,
     },
     /// The file is for some other machine.
@@ -91,7 +90,7 @@ pub enum ObjectError {
     Word {
         /// Word address.
         pc: usize,
-        /// What is wrong with it.
+        /// Reason why the word is invalid.
         source: DecodeError,
     },
     /// The words do not fit together.
@@ -136,7 +135,7 @@ pub enum ObjectError {
         index: usize,
         /// Name.
         name: String,
-        /// What was expected.
+        /// Description of a valid section or value.
         expected: &'static str,
         /// The offending value.
         value: u64,
@@ -144,7 +143,7 @@ pub enum ObjectError {
     /// A name is too long or no UTF-8.
     #[error("{part}: a name is no UTF-8 text of at most {MAX_NAME} bytes")]
     Name {
-        /// Where the name stands.
+        /// Part of the file that holds the name.
         part: &'static str,
     },
     /// The line table is not the ordered table of this program.
@@ -152,7 +151,7 @@ pub enum ObjectError {
         "`.debug_line`: {expected}, found {value:#x}: assemble again, or strip the debug sections"
     )]
     Lines {
-        /// What was expected.
+        /// Description of a valid row.
         expected: &'static str,
         /// The offending value.
         value: u64,
@@ -160,7 +159,7 @@ pub enum ObjectError {
 }
 
 impl ObjectError {
-    /// A closure for `map_err` around a parser.
+    /// Makes a closure for `map_err` around a parser of `part`.
     pub(super) fn malformed<E: std::fmt::Display>(part: &'static str) -> impl FnOnce(E) -> Self {
         move |e| Self::Malformed {
             part,
@@ -169,7 +168,7 @@ impl ObjectError {
     }
 }
 
-/// A name within the limits, as text.
+/// Checks the length of a name and converts it to text.
 pub(super) fn name(bytes: &[u8], part: &'static str) -> Result<String, ObjectError> {
     match std::str::from_utf8(bytes) {
         Ok(text) if text.len() <= MAX_NAME => Ok(text.to_owned()),

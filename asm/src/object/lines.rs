@@ -1,4 +1,4 @@
-//! The line table: DWARF 4 through `gimli`.
+//! Writes and reads the line table: DWARF 4 through `gimli`.
 
 use super::error::{ObjectError, name};
 use super::write::c_name;
@@ -12,7 +12,7 @@ use gimli::{
     LittleEndian,
 };
 
-/// Line tables are DWARF 4, 32-bit: every tool reads it, and names stand inline.
+/// Encoding of line tables: DWARF 4, 32-bit, which every tool reads and which holds names inline.
 const ENCODING: Encoding = Encoding {
     format: Format::Dwarf32,
     version: 4,
@@ -20,14 +20,14 @@ const ENCODING: Encoding = Encoding {
 };
 const PART: &str = "section `.debug_line`";
 
-/// The three sections of the line table.
+/// Contents of the three debug sections.
 pub(super) struct Debug {
     pub(super) abbrev: Vec<u8>,
     pub(super) info: Vec<u8>,
     pub(super) line: Vec<u8>,
 }
 
-/// The line table of a program, if it knows its sources.
+/// Writes the line table of a program that has source files and words.
 pub(super) fn write(program: &Program) -> Option<Debug> {
     if program.files.is_empty() || program.words.is_empty() {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn write(program: &Program) -> Option<Debug> {
     for pc in 0..program.words.len() {
         let line = program.lines.get(pc).copied().unwrap_or_default();
         if last != Some(line) {
-            // A file index out of range can only mean "unknown".
+            // A file index out of range means that the file is unknown.
             let known = files.get(line.file as usize);
             let row = table.row();
             row.address_offset = pc as u64 * WORD_BYTES;
@@ -99,7 +99,7 @@ pub(super) fn write(program: &Program) -> Option<Debug> {
     })
 }
 
-/// Reads files and the line of each of `words` words from `.debug_line`.
+/// Reads the file names and the line of each of `words` words from `.debug_line`.
 pub(super) fn read(section: &[u8], words: usize) -> Result<(Vec<String>, Vec<Line>), ObjectError> {
     let mut lines = vec![Line::default(); words.min(MAX_WORDS)];
     let malformed = |e: gimli::Error| ObjectError::malformed(PART)(e);
@@ -128,7 +128,7 @@ pub(super) fn read(section: &[u8], words: usize) -> Result<(Vec<String>, Vec<Lin
     let mut done = 0;
     while let Some((_, row)) = rows.next_row().map_err(malformed)? {
         let address = row.address();
-        // Ascending over all sequences: each word is filled once.
+        // Addresses ascend over all sequences, so that each word is filled once.
         if address < done || address > end || address % WORD_BYTES != 0 {
             return Err(ObjectError::Lines {
                 expected: "expected ascending multiples of 8 within `.text` as addresses",

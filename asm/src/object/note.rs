@@ -12,10 +12,10 @@ const OWNER: &[u8] = b"CP2\0";
 const ABI: u32 = 1;
 /// Note type of the required extensions: names, each followed by a newline.
 const EXTENSIONS: u32 = 2;
-/// Where these errors occur.
+/// Part of the file that error messages of this module name.
 const PART: &str = "section `.note.cp2`";
 
-/// The contents of `.note.cp2`.
+/// Returns the contents of `.note.cp2`.
 pub(super) fn write(program: &Program) -> Vec<u8> {
     let mut out = Vec::new();
     let extensions: String = program.requires.names().map(|name| name + "\n").collect();

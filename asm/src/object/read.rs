@@ -1,4 +1,4 @@
-//! ELF to program.
+//! Reads a program from an ELF object.
 
 use super::ObjectError;
 use super::error::name;
@@ -12,10 +12,10 @@ use object::read::elf::{FileHeader as _, SectionHeader as _, SectionTable, Sym a
 type Header = FileHeader64<LittleEndian>;
 type Table<'a> = SectionTable<'a, Header>;
 const E: LittleEndian = LittleEndian;
-/// DMEM words are lanes: data come in multiples of this.
+/// Bytes of a DMEM lane: addresses and sizes of data are multiples of it.
 const LANE: u64 = cp2_machine::LANE_BYTES as u64;
 
-/// The sections of the file by what they mean.
+/// Sections of the file by purpose.
 #[derive(Default)]
 struct Parts<'a> {
     text: Vec<(u32, &'a SectionHeader64<LittleEndian>)>,
@@ -69,7 +69,7 @@ pub(super) fn read(data: &[u8]) -> Result<Program, ObjectError> {
     Ok(program)
 }
 
-/// The only element.
+/// Returns the only element, or an error that says how many there are.
 fn once<'a, T>(all: &'a [T], section: &'static str) -> Result<&'a T, ObjectError> {
     match all {
         [one] => Ok(one),
@@ -224,7 +224,7 @@ fn entry(entry: u64, words: usize) -> Result<u16, ObjectError> {
     let bytes = words as u64 * WORD_BYTES;
     let word = u16::try_from(entry / WORD_BYTES);
     match word {
-        // A program without words has nowhere to begin but 0.
+        // The entry of a program without words is 0.
         Ok(word) if entry.is_multiple_of(WORD_BYTES) && (entry < bytes || entry == 0) => Ok(word),
         _ => Err(ObjectError::Entry { entry, bytes }),
     }

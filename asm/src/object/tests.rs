@@ -1,3 +1,5 @@
+//! Tests of object files: round trips, refusals, damaged files.
+
 use super::*;
 use crate::isa::{Inst, Op, Word};
 use crate::testing::any_program;
@@ -73,7 +75,7 @@ fn alignment_of_the_buffer_does_not_matter() {
     }
 }
 
-/// The line table read by `gimli` alone, as any debugger would.
+/// `gimli` alone reads the line table, as any debugger would.
 #[test]
 fn the_line_table_is_standard_dwarf() {
     use object::{Object, ObjectSection};
@@ -200,7 +202,7 @@ fn segments_out_of_order_are_refused() {
     );
 }
 
-/// Sections that share their contents would multiply them.
+/// Sections that share contents would make the program larger than the file.
 #[test]
 fn sections_cannot_claim_more_than_the_file() {
     let many = (0..64).map(|i| Segment {
@@ -213,7 +215,7 @@ fn sections_cannot_claim_more_than_the_file() {
     };
     let mut elf = program.to_elf();
     let table = u64::from_le_bytes(elf[40..48].try_into().unwrap()) as usize;
-    // All `.dmem` sections, from the fourth header on, get the first one's contents, 4 KiB long.
+    // All `.dmem` sections, from the fourth header on, get the contents of the first, 4 KiB long.
     let offset: [u8; 8] = elf[table + 3 * 64 + 24..][..8].try_into().unwrap();
     for header in 3..3 + 64 {
         elf[table + header * 64 + 24..][..8].copy_from_slice(&offset);
@@ -316,7 +318,7 @@ fn comes_back(program: Program) {
     assert_eq!(Program::from_elf(&elf), Ok(program));
 }
 
-/// Data in several pieces and a line beyond 2^16, without a symbol.
+/// Data in several segments and a line beyond 2^16 survive without a symbol.
 #[test]
 fn pieces_of_data_and_a_late_line_come_back() {
     let program = Program {
@@ -353,7 +355,7 @@ proptest! {
         comes_back(program);
     }
 
-    /// What a damaged object still gives is a program that can be written and read again.
+    /// A damaged object either gives an error, or a program that can be written and read again.
     #[test]
     fn damaged_objects_are_programs_or_errors(
         program in any_program(12),

@@ -1,4 +1,4 @@
-//! Program to ELF.
+//! Writes a program as an ELF object.
 
 use super::{DMEM, MACHINE, NOTE, TEXT, WORD_BYTES, lines, note};
 use crate::{Program, SymbolKind};
@@ -7,7 +7,7 @@ use object::write::{self, StringId};
 use object::{Endianness, elf};
 use std::borrow::Cow;
 
-/// A section to be written, apart from the tables that [`Writer`] makes.
+/// A section to be written, besides the tables that [`Writer`] makes.
 struct Section<'a> {
     name: &'static [u8],
     kind: elf::SectionType,
@@ -79,7 +79,7 @@ fn sections(program: &Program) -> write::Result<Vec<Section<'_>>> {
     Ok(all)
 }
 
-/// The part of a name that a string table can hold.
+/// Returns the part of a name before its first NUL, which is all that a string table can hold.
 pub(super) fn c_name(name: &str) -> &[u8] {
     name.as_bytes()
         .split(|&b| b == 0)
@@ -87,7 +87,7 @@ pub(super) fn c_name(name: &str) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// The program as an ELF file.
+/// Writes the program as an ELF file.
 pub(super) fn write(program: &Program) -> write::Result<Vec<u8>> {
     let sections = sections(program)?;
     let mut out = Vec::new();
@@ -157,7 +157,7 @@ pub(super) fn write(program: &Program) -> write::Result<Vec<u8>> {
             sh_entsize: 0,
         });
     }
-    // All symbols are local, so that their order is kept and names may repeat.
+    // All symbols are local: the table keeps their order, and names may repeat.
     w.write_symtab_section_header(1 + program.symbols.len() as u32);
     w.write_strtab_section_header();
     w.write_shstrtab_section_header();

@@ -1,4 +1,4 @@
-//! Groups lines into the blocks that expand: `.rept`, `.macro`, `.if`.
+//! Groups lines into blocks that expand: `.rept`, `.macro`, `.if`.
 
 use super::piece::Piece;
 use super::token::{Lexeme, Tok};
@@ -21,17 +21,17 @@ pub(crate) enum Node {
         head: Vec<Lexeme>,
         body: Rc<[Node]>,
     },
-    /// Conditions with their lines, in order; the last may be the `.else`.
+    /// Conditional arms in order; the last may be the `.else`.
     If {
         arms: Vec<Arm>,
     },
 }
 
-/// The lines under a condition.
+/// Lines under a condition, with the condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Arm {
     pub(crate) head: Vec<Lexeme>,
-    /// The condition in the head.
+    /// Piece of the head that holds the condition.
     pub(crate) condition: Piece,
     pub(crate) body: Rc<[Node]>,
 }
@@ -46,12 +46,12 @@ impl Arm {
     }
 }
 
-/// A line as it is written.
+/// A line as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) tokens: Vec<Lexeme>,
-    /// Where the arguments of a macro stand that the line may call; none if it has a label or
-    /// they are none.
+    /// Pieces of the arguments, if the line may be a macro call; `None` if the line begins with a label or
+    /// its brackets and commas cannot separate arguments.
     pub(crate) arguments: Option<Vec<Piece>>,
 }
 
@@ -62,7 +62,7 @@ impl Line {
     }
 }
 
-/// Stretches between the commas outside of brackets, behind the first token.
+/// Splits the tokens after the first at the commas outside of brackets.
 fn arguments(line: &[Lexeme]) -> Option<Vec<Piece>> {
     let (mut all, mut begin, mut open) = (Vec::new(), 1, 0_u32);
     if line.get(1).is_some_and(|t| t.glued || t.tok.is(":")) {
@@ -91,7 +91,7 @@ fn arguments(line: &[Lexeme]) -> Option<Vec<Piece>> {
 }
 
 impl Node {
-    /// The line that opens it.
+    /// Returns the line, or the line that opens the block.
     pub(crate) fn head(&self) -> &[Lexeme] {
         match self {
             Self::Line(line) => &line.tokens,
@@ -125,7 +125,8 @@ const BLOCKS: [&str; 8] = [
     ".rept", ".macro", ".if", ".elif", ".else", ".endr", ".endm", ".endif",
 ];
 
-/// How many tokens at the front of a line are labels before a directive of blocks: a label stands in the lines around it.
+/// Counts the tokens at the front of a line that are labels before a block directive: such a label belongs to
+/// the lines around the block.
 fn labels(line: &[Lexeme]) -> usize {
     let mut begin = 0;
     while let Some(end) = label(line.get(begin..).unwrap_or_default()) {
@@ -135,7 +136,7 @@ fn labels(line: &[Lexeme]) -> usize {
     if directive { begin } else { 0 }
 }
 
-/// Tokens of the label that a line begins with: a name with its glued parts, and a colon.
+/// Counts the tokens of the label that a line begins with: a name with its glued parts, and a colon.
 fn label(line: &[Lexeme]) -> Option<usize> {
     let part = |t: &Lexeme| matches!(t.tok, Tok::Name(_) | Tok::Param(_));
     line.first().filter(|first| part(first))?;
@@ -154,7 +155,7 @@ fn label(line: &[Lexeme]) -> Option<usize> {
     }
 }
 
-/// The nodes of a file. Every flaw is reported.
+/// Groups the lines of a file into nodes, and reports every error.
 pub(crate) fn blocks(lines: Vec<Vec<Lexeme>>, mut report: impl FnMut(Fail)) -> Rc<[Node]> {
     let mut stack: Vec<Open> = Vec::new();
     let mut nodes: Vec<Node> = Vec::new();
@@ -256,13 +257,13 @@ pub(crate) fn blocks(lines: Vec<Vec<Lexeme>>, mut report: impl FnMut(Fail)) -> R
                 first.at,
             ));
         }
-        // What is in it may have flaws of its own.
+        // An unclosed block is kept, since its lines may have errors of their own.
         close(open, &mut nodes);
     }
     nodes.into()
 }
 
-/// Makes one node of a block and puts it behind what came before.
+/// Makes a node of a complete block and appends it to the nodes around it.
 fn close(open: Open, nodes: &mut Vec<Node>) {
     let body: Rc<[Node]> = std::mem::replace(nodes, open.nodes).into();
     nodes.push(match opener(&open.head) {

@@ -9,11 +9,11 @@ use crate::source::Span;
 
 /// Deepest nesting of parentheses, prefix operators and calls.
 const DEEPEST: u32 = 32;
-/// Most operators in one expression: the depth of its tree.
+/// Most operators in one expression, which bounds the depth of its tree.
 const MOST: u32 = 64;
 
 impl Parser<'_, '_> {
-    /// An expression and its place.
+    /// Reads an expression; returns it with its position.
     pub(crate) fn expression(&mut self) -> Result<(Expr, Span), Fail> {
         if let Some(found) = self.number() {
             return Ok(found);
@@ -25,7 +25,7 @@ impl Parser<'_, '_> {
         Ok((expr, start.to(self.last())))
     }
 
-    /// A number that is the whole expression, as most are.
+    /// Reads a number that is the whole expression, which is the most frequent case.
     fn number(&mut self) -> Option<(Expr, Span)> {
         let token = self.peek()?;
         let value = match token.tok {
@@ -40,8 +40,8 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// The rest of an expression that goes on from `0`: what stands behind a
-    /// register in `[a0 - 8 + N]` and behind `]` in `[a0]-8`.
+    /// Reads the rest of an expression that continues from `0`: the part after the register in
+    /// `[a0 - 8 + N]`, and the part after `]` in `[a0]-8`.
     pub(crate) fn offset(&mut self) -> Result<(Expr, Span), Fail> {
         let start = self.here();
         self.operators = 0;
@@ -49,14 +49,14 @@ impl Parser<'_, '_> {
         Ok((expr, start.to(self.last())))
     }
 
-    /// An expression whose value is known here.
+    /// Reads an expression whose value is known here.
     pub(crate) fn constant(&mut self) -> Result<(Value, Span), Fail> {
         let (expr, at) = self.expression()?;
         Ok((expr.eval(self.names)?, at))
     }
 
-    /// The value of the tokens, where they are an expression that has one here and that is
-    /// no more than a value: a label is a place too, and what counts from one.
+    /// Returns the value of the tokens, if they are one expression with a known value that is a plain number.
+    /// Labels and addresses that count from one are refused: they carry an address space too.
     pub(crate) fn settled(mut self, slots: bool) -> Option<Value> {
         self.slots = slots;
         let expr = self.expression().ok()?.0;
@@ -65,7 +65,7 @@ impl Parser<'_, '_> {
         expr.origin(self.names).is_none().then_some(value)
     }
 
-    /// An integer that is known here.
+    /// Reads an integer that is known here.
     pub(crate) fn constant_int(&mut self, what: &str) -> Result<(i64, Span), Fail> {
         let (value, at) = self.constant()?;
         match value {
@@ -94,7 +94,7 @@ impl Parser<'_, '_> {
             let right_start = self.here();
             let right = self.prefix()?;
             let right = self.climb(right, right_start, strength)?;
-            // What cannot be computed stays: it may never be asked for.
+            // An operation that fails stays open, since its value may never be asked for.
             let known = match (&left, &right) {
                 (Expr::Value(a), _) if op.decided(*a).is_some() => op.decided(*a),
                 (Expr::Value(a), Expr::Value(b)) => binary(op, *a, *b).ok(),
@@ -155,14 +155,14 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// A whole expression inside another.
+    /// Reads a whole expression inside another.
     fn nested(&mut self) -> Result<Expr, Fail> {
         let start = self.here();
         let first = self.prefix()?;
         self.climb(first, start, 0)
     }
 
-    /// A whole expression between parentheses, where `||` is the logical or.
+    /// Reads a whole expression between parentheses, where `||` is the logical or.
     fn inside(&mut self) -> Result<Expr, Fail> {
         let slots = std::mem::replace(&mut self.slots, false);
         let expr = self.nested();
@@ -234,7 +234,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A name's value, or a call.
+    /// Reads a name or a call.
     fn named(&mut self) -> Result<Expr, Fail> {
         let ident = self.name("a name")?;
         if self.is("(") {

@@ -1,4 +1,4 @@
-//! Characters to lines of tokens.
+//! The lexer: characters to lines of tokens.
 
 use super::token::{Lexeme, Tok};
 use crate::diag::{Fail, Problem};
@@ -13,7 +13,7 @@ use nom::{IResult, Parser};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// The tokens of each line that has any. Every flaw is reported and skipped.
+/// Splits a text into lines of tokens, without empty lines. Every error is reported and skipped.
 pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<Vec<Lexeme>> {
     let mut lines = Vec::new();
     let mut line = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
             start: start as u32,
             end: (start + length) as u32,
         };
-        // Most characters show at once that they begin a token.
+        // The first character mostly shows that no blank begins here.
         let may = !first.is_ascii_graphic() || matches!(first, ';' | '/');
         let skipped = if may { blank(left).ok() } else { None };
         let (length, tok) = if let Some((after, skipped)) = skipped {
@@ -46,7 +46,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
                 Ok((after, Err(problem))) => {
                     let length = left.len() - after.len();
                     report(Fail::new(problem.clone(), span(length)));
-                    // Something stands in, so that one flaw gives one message.
+                    // A value replaces the flawed token, so that one error gives one message.
                     let string = problem == Problem::OpenString;
                     (
                         length,
@@ -58,7 +58,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
                     )
                 }
                 Err(_) => {
-                    // A whole foreign word is one flaw.
+                    // A whole word of foreign letters is one error.
                     let foreign = |c: char| c.is_alphanumeric() && !c.is_ascii();
                     let rest = left.trim_start_matches(foreign);
                     let length = (left.len() - rest.len()).max(first.len_utf8());
@@ -85,7 +85,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
             }
             Err(_) => {
                 glued = false;
-                // Only ends of lines and block comments hold any.
+                // Only line ends and block comments contain line feeds.
                 let skipped = left.as_bytes().get(..length).unwrap_or(&[]);
                 number += skipped.iter().filter(|b| **b == b'\n').count() as u32;
             }
@@ -98,8 +98,8 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
     lines
 }
 
-/// The token with the text of the first one of its name: whoever compares names mostly
-/// compares places.
+/// Replaces the text of a name by that of its first occurrence, so that comparing names mostly compares
+/// pointers.
 fn shared(tok: Tok, names: &mut HashSet<Rc<str>>) -> Tok {
     let (name, make): (_, fn(Rc<str>) -> Tok) = match tok {
         Tok::Name(name) => (name, Tok::Name),
@@ -113,10 +113,10 @@ fn shared(tok: Tok, names: &mut HashSet<Rc<str>>) -> Tok {
     make(name)
 }
 
-/// What separates tokens within a line.
+/// Text between tokens of a line.
 enum Blank {
     Space,
-    /// A block comment without end.
+    /// A block comment that is not closed.
     Open,
 }
 
@@ -143,7 +143,7 @@ fn blank(s: &str) -> IResult<&str, Blank> {
 }
 
 fn token(s: &str) -> IResult<&str, Result<Tok, Problem>> {
-    // What else it could be shows at its first character.
+    // The first character decides which tokens are possible.
     match s.bytes().next() {
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => named(s),
         Some(b'0'..=b'9') => number(s),
@@ -193,7 +193,7 @@ fn punctuation(s: &str) -> IResult<&str, Result<Tok, Problem>> {
     }
 }
 
-/// A string has no escapes: it ends at the next quote, on the same line.
+/// Reads a string. There are no escapes: it ends at the next quote, on the same line.
 fn string(s: &str) -> IResult<&str, Result<Tok, Problem>> {
     let (s, _) = char('"')(s)?;
     let (s, text) = take_while(|c| c != '"' && c != '\n').parse(s)?;
@@ -217,7 +217,7 @@ fn number(s: &str) -> IResult<&str, Result<Tok, Problem>> {
         t.starts_with(start)
     })
     .parse(s)?;
-    // Whatever is glued to the digits belongs to the misspelt number.
+    // Letters and digits right after the number belong to it, as a misspelt number.
     let (after, tail) = take_while(is_word).parse(after)?;
     let whole = s.get(..text.len() + tail.len()).unwrap_or(text);
     Ok((after, value(whole)))

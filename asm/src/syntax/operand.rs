@@ -7,7 +7,7 @@ use crate::isa::{Address, Kind, Scalar, index};
 use crate::source::Span;
 use std::fmt;
 
-/// Operands of most operations at most.
+/// Expected number of operands: most operations have no more.
 const OPERANDS: usize = 5;
 
 /// A register operand.
@@ -19,12 +19,12 @@ pub(crate) enum Register {
 }
 
 impl Register {
-    /// The register of that name, or that the name is an alias of.
+    /// Returns the register called `text`, or the one that `text` is an alias of.
     pub(crate) fn named(text: &str, names: &dyn Names) -> Option<Self> {
         Self::built_in(text).or_else(|| names.alias(text))
     }
 
-    /// The register of that name.
+    /// Returns the register called `text`, without aliases.
     pub(crate) fn built_in(text: &str) -> Option<Self> {
         let of = |prefix, kind: Kind| {
             text.strip_prefix(prefix)
@@ -47,7 +47,7 @@ impl fmt::Display for Register {
     }
 }
 
-/// An operand as written.
+/// An operand as written in the source.
 #[derive(Clone, Debug)]
 pub(crate) enum Arg {
     Register(Register),
@@ -57,16 +57,16 @@ pub(crate) enum Arg {
     Block,
 }
 
-/// A DMEM address as written.
+/// A DMEM address as written in the source.
 #[derive(Clone, Debug)]
 pub(crate) struct MemArg {
     pub(crate) base: u8,
     pub(crate) mode: ModeArg,
-    /// Place of the offset or increment.
+    /// Position of the offset or increment.
     pub(crate) at: Span,
 }
 
-/// How the address is formed.
+/// Formation and update of the address.
 #[derive(Clone, Debug)]
 pub(crate) enum ModeArg {
     Offset(Expr),
@@ -76,27 +76,27 @@ pub(crate) enum ModeArg {
     Reverse(u8),
 }
 
-/// One operation as written.
+/// One operation as written in the source.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceInst<'t> {
     pub(crate) mnemonic: Text<'t>,
     pub(crate) mnemonic_at: Span,
     pub(crate) args: Vec<(Arg, Span)>,
-    /// Everything.
+    /// Position of the whole operation.
     pub(crate) at: Span,
 }
 
-/// One word as written.
+/// One instruction word as written in the source.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<'t> {
     pub(crate) insts: Vec<SourceInst<'t>>,
     pub(crate) at: Span,
-    /// `.allow stall` stands at the end.
+    /// True if `.allow stall` stands at the end.
     pub(crate) allow_stall: bool,
 }
 
 impl<'t> Parser<'t, '_> {
-    /// A whole word: operations separated by `||`.
+    /// Reads a whole word: operations separated by `||`.
     pub(crate) fn word(&mut self) -> Result<Slots<'t>, Fail> {
         self.slots = true;
         let start = self.here();
@@ -171,7 +171,7 @@ impl<'t> Parser<'t, '_> {
         Ok(Arg::Expr(self.expression()?.0))
     }
 
-    /// A register, if one stands here; else nothing is taken.
+    /// Reads a register, if one stands here; otherwise takes no token.
     fn register(&mut self) -> Option<Register> {
         if !self.at_name() {
             return None;
@@ -182,7 +182,7 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// The inside and the tail of `[a0 + 8]`, `[a0]+8`, `[a0]+s1%`.
+    /// Reads an address after its opening bracket: `[a0 + 8]`, `[a0]+8`, `[a0]+s1%`.
     fn address(&mut self) -> Result<MemArg, Fail> {
         let at = self.here();
         let Some(register) = self.register() else {

@@ -8,30 +8,29 @@ use crate::source::Span;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-/// What names mean while a line is read.
+/// Meanings of names while a line is read.
 pub(crate) trait Names: Symbols {
-    /// The value of a counter or parameter visible from `scope`.
+    /// Returns the value of a counter that is visible from `scope`.
     fn scoped(&self, name: &str, scope: Scope) -> Option<Value>;
-    /// The global key of `name` as seen from `scope`: local labels belong to
-    /// the label before them, or to the macro expansion.
+    /// Returns the global key of `name` as seen from `scope`: local labels belong to the label before them,
+    /// or to the macro expansion.
     fn key(&self, name: &Text<'_>, scope: Scope) -> Rc<str>;
-    /// Whether the global name has been defined so far.
+    /// True if the global name has been defined so far.
     fn defined(&self, key: &str) -> bool;
-    /// The value of a constant, where the name is that of one that has been computed and may
-    /// be forgotten for it.
+    /// Returns the value of a constant that has been computed and may replace its name.
     fn known(&self, name: &str) -> Option<Value>;
-    /// The current address, `.`.
+    /// Returns the current address, `.`.
     fn location(&self) -> i64;
-    /// The register that an alias stands for.
+    /// Returns the register that an alias stands for.
     fn alias(&self, name: &str) -> Option<Register>;
 }
 
 /// The text of a name.
 #[derive(Clone, Debug)]
 pub(crate) enum Text<'t> {
-    /// As its only token has it: most names, which cost nothing to read.
+    /// Text of a single token: the most frequent case, which needs no copy.
     Token(&'t Rc<str>),
-    /// Put together of its parts.
+    /// Text joined from several parts.
     Parts(String),
 }
 
@@ -47,7 +46,7 @@ impl std::ops::Deref for Text<'_> {
 }
 
 impl Text<'_> {
-    /// The text, shared where it is a token's.
+    /// Returns the text; a single token's is shared, not copied.
     pub(crate) fn shared(&self) -> Rc<str> {
         match self {
             Self::Token(text) => (*text).clone(),
@@ -55,12 +54,12 @@ impl Text<'_> {
         }
     }
 
-    /// Puts a part behind it.
+    /// Appends a part to the text.
     fn push(&mut self, part: Part<'_>) {
         let mut parts = match std::mem::replace(self, Self::Parts(String::new())) {
             Self::Parts(parts) => parts,
             Self::Token(text) => {
-                // Most parts are small numbers.
+                // Parts are mostly small numbers.
                 let mut parts = String::with_capacity(text.len() + 8);
                 parts.push_str(text);
                 parts
@@ -72,20 +71,20 @@ impl Text<'_> {
                 let digits = [n / 10, n % 10].map(|d| char::from(b'0' + d as u8));
                 parts.extend(digits.into_iter().skip(usize::from(n < 10)));
             }
-            // A string takes anything.
+            // Writing to a string cannot fail.
             Part::Number(n) => drop(write!(parts, "{n}")),
         }
         *self = Self::Parts(parts);
     }
 }
 
-/// What a name is put together of.
+/// Part of a name.
 enum Part<'t> {
     Name(&'t str),
     Number(i64),
 }
 
-/// A name with its computed parts filled in.
+/// A name with the values of its computed parts filled in.
 #[derive(Clone, Debug)]
 pub(crate) struct Ident<'t> {
     pub(crate) text: Text<'t>,
@@ -98,11 +97,11 @@ pub(crate) struct Parser<'t, 'a> {
     at: usize,
     pub(crate) names: &'a dyn Names,
     scope: Scope,
-    /// Nesting of the expression being read.
+    /// Nesting depth of the expression that is being read.
     pub(super) depth: u32,
-    /// Operators of the expression being read.
+    /// Number of operators in the expression that is being read.
     pub(super) operators: u32,
-    /// Whether `||` separates slots here, or is the logical or.
+    /// True if `||` separates slots here; otherwise it is the logical or.
     pub(super) slots: bool,
 }
 
@@ -133,13 +132,13 @@ impl<'t, 'a> Parser<'t, 'a> {
         token
     }
 
-    /// Place of the next token, or behind the last.
+    /// Returns the position of the next token, or the position after the last one.
     pub(crate) fn here(&self) -> Span {
         let behind = || self.tokens.last().map_or(Span::START, |t| t.at.after());
         self.peek().map_or_else(behind, |t| t.at)
     }
 
-    /// Place of the token just taken.
+    /// Returns the position of the token just taken.
     pub(crate) fn last(&self) -> Span {
         self.at
             .checked_sub(1)
@@ -205,12 +204,12 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    /// Whether a name starts here.
+    /// True if a name starts here.
     pub(crate) fn at_name(&self) -> bool {
         self.peek().is_some_and(|t| t.tok.name().is_some())
     }
 
-    /// A name, its computed parts included: `r{2*i}`, `row{i}_end`.
+    /// Reads a name with its computed parts: `r{2*i}`, `row{i}_end`.
     pub(crate) fn name(&mut self, wanted: &str) -> Result<Ident<'t>, Fail> {
         let Some((token, Tok::Name(first))) = self.peek().map(|t| (t, t.tok)) else {
             return self.expected(wanted);
@@ -225,7 +224,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             match part.tok {
                 Tok::Name(n) => ident.text.push(Part::Name(n)),
                 Tok::Int(v) => ident.text.push(Part::Number(*v)),
-                // The brace of a loop block ends its line.
+                // A brace at the end of the line opens a loop block; it is not part of a name.
                 Tok::Punct(open) if *open == Punct::of("{") && self.peek_second().is_some() => {
                     self.at += 1;
                     let outer = (self.operators, std::mem::replace(&mut self.slots, false));
@@ -258,7 +257,7 @@ impl<'t, 'a> Parser<'t, 'a> {
 }
 
 impl Parser<'_, '_> {
-    /// Runs `f`; where it finds nothing, goes back to where it began.
+    /// Runs `f`; if it returns nothing, goes back to the token where it began.
     pub(crate) fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let saved = (self.at, self.depth, self.operators, self.slots);
         let found = f(self);

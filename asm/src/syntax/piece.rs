@@ -1,32 +1,32 @@
-//! Expressions of a macro's body, and the values that they have had.
+//! Expressions of a macro's body, with the values that they had before.
 
 use super::token::{Known, Lexeme, Tok};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Parameters at most of an expression whose values are kept.
+/// Most parameters of an expression whose values are kept.
 const PARAMETERS: usize = 4;
-/// Values that are kept at most.
+/// Most values kept for one expression.
 const VALUES: usize = 16;
 
-/// What a number that a parameter stands for is.
+/// Integer that a parameter stands for, with the form of its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) value: i64,
-    /// Of several tokens, joined by operators, by `?`.
+    /// True if the number is the value of several tokens; if operators join them; if `?` does.
     pub(crate) kind: [bool; 3],
 }
 
-/// The numbers that the parameters of an expression stand for.
+/// Numbers that the parameters of an expression stand for, in the order of their first use.
 pub(crate) type Numbers = [Number; PARAMETERS];
 
 /// Tokens of a line that may be an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// Where in the line they stand.
+    /// Range of the tokens in the line.
     pub(crate) place: Range<usize>,
-    /// Their parameters; none where they are too many.
+    /// Distinct parameters among the tokens; `None` if there are more than [`PARAMETERS`].
     parameters: Option<Vec<Rc<str>>>,
     values: RefCell<Vec<(Numbers, Known)>>,
 }
@@ -48,7 +48,7 @@ impl Piece {
         }
     }
 
-    /// The numbers that the parameters stand for, if they do.
+    /// Returns the numbers that the parameters stand for, if each of them is a number.
     pub(crate) fn numbers(&self, of: impl Fn(&Rc<str>) -> Option<Number>) -> Option<Numbers> {
         let mut numbers = Numbers::default();
         for (number, name) in numbers.iter_mut().zip(self.parameters.as_ref()?) {
@@ -57,14 +57,14 @@ impl Piece {
         Some(numbers)
     }
 
-    /// The value that it had where its parameters stood for these numbers.
+    /// Returns the value kept for these numbers, if there is one.
     pub(crate) fn value(&self, numbers: &Numbers) -> Option<Known> {
         let values = self.values.borrow();
         let found = values.iter().find(|(n, _)| n == numbers);
         found.map(|(_, value)| *value)
     }
 
-    /// Keeps the value, which depends on these numbers alone.
+    /// Keeps the value for these numbers, on which alone it depends.
     pub(crate) fn keep(&self, numbers: Numbers, value: Known) {
         let mut values = self.values.borrow_mut();
         if values.len() < VALUES {

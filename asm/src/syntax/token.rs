@@ -1,11 +1,11 @@
-//! Tokens.
+//! Tokens of the assembly language.
 
 use crate::expr::{Punct, Value};
 use crate::source::Span;
 use std::fmt;
 use std::rc::Rc;
 
-/// What a token is.
+/// Kind and value of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Tok {
     /// `name` or `.name`.
@@ -19,7 +19,7 @@ pub(crate) enum Tok {
     Param(Rc<str>),
     /// Punctuation and operators.
     Punct(Punct),
-    /// The value of several tokens, in their place.
+    /// Value of several tokens, which it replaces.
     Known(Known),
 }
 
@@ -27,33 +27,33 @@ pub(crate) enum Tok {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Known {
     pub(crate) value: Value,
-    /// Whether operators join it of parts.
+    /// True if the text was several tokens joined by operators.
     pub(crate) compound: bool,
-    /// Whether `?` does.
+    /// True if the text contained `?`.
     pub(crate) choice: bool,
 }
 
-/// Names a scope of counters, by index.
+/// Scope of counters and local labels, as an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scope(pub(crate) u32);
 
-/// A token of a file.
+/// A token as it stands in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexeme {
     pub(crate) tok: Tok,
     pub(crate) at: Span,
-    /// Nothing stands between this token and the one before.
+    /// True if nothing stands between this token and the one before.
     pub(crate) glued: bool,
 }
 
-/// A token of a line as it is read, and where it is from: a file's, or a macro argument's.
+/// A token of an expanded line, from a file or from a macro argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'t> {
     pub(crate) tok: &'t Tok,
     pub(crate) at: Span,
     pub(crate) glued: bool,
-    /// The scope its names belong to, where that is not the current one: the
-    /// tokens of a macro argument belong to the caller.
+    /// Scope that names in the token belong to, if it is not the current one: the tokens of a macro argument
+    /// belong to the caller.
     pub(crate) scope: Option<Scope>,
 }
 

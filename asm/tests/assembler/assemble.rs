@@ -1,4 +1,4 @@
-//! Whole sources to programs.
+//! Tests that assemble whole sources and check the programs.
 #![allow(
     clippy::disallowed_methods,
     reason = "oracles may use the host's functions"
@@ -108,7 +108,7 @@ fn the_caller_overrides_constants() {
     assert_eq!(p.words.len(), 6);
 }
 
-/// The value of a constant expression.
+/// Evaluates a constant expression.
 fn value(expr: &str) -> Value {
     match parse_define(&format!("x={expr}")) {
         Ok((_, value)) => value,
@@ -325,7 +325,7 @@ fn the_entry_and_the_conditions() {
     assert_eq!(fast.decode().unwrap()[1], Word::NOP);
 }
 
-/// A label in front of a directive is a label on a line before it.
+/// A label before a directive means the same as on a line of its own before it.
 #[test]
 fn a_label_may_stand_before_any_directive() {
     for text in [
@@ -366,7 +366,7 @@ fn a_label_may_stand_before_any_directive() {
     }
 }
 
-/// One flaw behind a label is one error, and a name with a colon elsewhere is no label.
+/// One error behind a label is reported once; a name followed by a colon elsewhere is no label.
 #[test]
 fn a_label_before_a_block_hides_no_error() {
     let errors = |text: &str| {

@@ -1,11 +1,11 @@
-//! Every `cp2` code block of the documentation assembles, on every machine.
+//! Tests that every `cp2` block in the documentation assembles.
 
 use cp2_asm::{Options, Source, assemble, shipped};
 use cp2_machine::Machine;
 use std::fs;
 use std::path::Path;
 
-/// First line and text of each fenced `cp2` block.
+/// Returns the first line and the text of each fenced `cp2` block.
 fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(usize, String)> = None;
@@ -26,7 +26,7 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
 #[test]
 fn examples_assemble() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    // Files of the reader's own are empty; what is shipped is found.
+    // Files that a reader would write are taken as empty; shipped files are found.
     let include = |name: &str, _: &str| match shipped(name) {
         Some(_) => Err("not the reader's own".to_owned()),
         None => Ok(Source::new(name, "")),
@@ -40,7 +40,7 @@ fn examples_assemble() {
             blocks.len()
         );
         for (line, block) in blocks {
-            // A fragment need not end the kernel.
+            // A `stop` is added, since a fragment need not end the kernel.
             let source = Source::new(
                 format!("{file}, block at line {line}"),
                 block + "\n.program\nstop\n",

@@ -1,13 +1,15 @@
-//! The text of diagnostics. Each `errors/NAME.s` is assembled and what comes
-//! out is compared with `errors/NAME.txt`; `BLESS=1 cargo test -p cp2-asm
-//! --test assembler errors` writes the expectations anew, to be read before committing.
+//! Tests of the text of diagnostics.
+//!
+//! Each `errors/NAME.s` is assembled, and the messages are compared with `errors/NAME.txt`.
+//! `BLESS=1 cargo test -p cp2-asm --test assembler errors` writes the expectations anew, to be read before
+//! committing.
 
 use cp2_asm::{Options, Source, assemble};
 use cp2_machine::Machine;
 use std::fs;
 use std::path::Path;
 
-/// The machine that the first line asks for.
+/// Returns the machine that the first line of a source asks for.
 fn machine(text: &str) -> Option<Machine> {
     let name = text.lines().next()?.strip_prefix("; machine: ")?;
     if name != "small" {

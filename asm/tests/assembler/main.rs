@@ -1,4 +1,4 @@
-//! What the assembler promises, in one binary.
+//! Tests of the assembler through its public interface, in one binary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod assemble;

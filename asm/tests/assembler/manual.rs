@@ -1,4 +1,4 @@
-//! The manual that is checked in is the one the table gives.
+//! Test that the checked-in manual is the one that the table generates.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `cp2 asm`.
+//! `cp2 asm`: assembles a source file into an object file.
 
 use super::{AssemblerArgs, MachineArg};
 use crate::io::{Outputs, lends_its_name, shown, write_whole};
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     assembler: AssemblerArgs,
 }
 
-/// Assembles a file.
+/// Runs `cp2 asm`.
 pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let machine = args.machine.load()?;
     let output = match &args.output {

@@ -1,4 +1,4 @@
-//! `cp2 bench`.
+//! `cp2 bench`: measures the speed of this emulator on this computer.
 
 use super::MachineArg;
 use crate::interrupt;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     what: BenchTarget,
 }
 
-/// What to measure.
+/// Subject of the measurement.
 #[derive(Debug, clap::Subcommand)]
 enum BenchTarget {
     /// How fast this computer emulates: words per second, and transforms beside rustfft's
@@ -48,7 +48,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Measures.
+/// Runs `cp2 bench`.
 pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let BenchTarget::Emu(args) = &args.what;
     let machine = Arc::new(args.machine.load()?);
@@ -124,7 +124,7 @@ fn text(figures: &[BenchFigures], machine: &Machine, engine: Engine, features: &
     )
 }
 
-/// What of the host's SIMD emulator and rustfft may use.
+/// Returns the names of the host's SIMD features that the emulator and rustfft may use.
 fn host_features() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,4 +1,4 @@
-//! What the filter commands have in common: channels of samples, taps, results.
+//! Channels, taps and output files of the filter commands.
 
 use super::MachineArg;
 use crate::io::{
@@ -13,14 +13,14 @@ use num_complex::Complex32;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Samples of a generated channel unless `--samples` says otherwise.
+/// Number of samples in a generated channel without `--samples`.
 const DEFAULT_SAMPLES: usize = 65_536;
-/// Generated taps unless `--length` says otherwise.
+/// Number of generated taps without `--length`.
 const DEFAULT_TAPS: usize = 129;
-/// Most numbers that are generated: what no machine's memory exceeds.
+/// Most numbers that are generated: no machine's memory holds more.
 const MOST: usize = 1 << 32;
 
-/// The options that choose signal, taps and output.
+/// Options for signal, taps and output.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ChannelArgs {
     /// Signal, one channel or a channel in every row: .npy (complex64 or float32) [default: random numbers]
@@ -52,22 +52,22 @@ pub(crate) struct ChannelArgs {
     seed: Option<u64>,
 }
 
-/// A signal, channel after channel as it is asked for, and the taps to filter it with.
+/// Signal whose channels are produced in order on demand, and the taps to filter it with.
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// Shape of the input.
     pub(crate) shape: Vec<usize>,
-    /// Channels.
+    /// Number of channels.
     pub(crate) channels: usize,
-    /// Whether samples are real ones, and their taps too.
+    /// True if both samples and taps are real.
     pub(crate) real: bool,
-    /// Where the samples come from.
+    /// Source of the samples.
     values: FileValues,
-    /// Samples that are left.
+    /// Number of samples not yet produced.
     left: usize,
     /// The taps.
     pub(crate) taps: Vec<Complex32>,
-    /// The seed, where something was generated.
+    /// Seed of the generated numbers, if anything was generated.
     pub(crate) seed: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl ValueSource<Complex32> for Channels {
 }
 
 impl Channels {
-    /// Whether real numbers of a file become complex ones, as their taps are complex.
+    /// True if real samples of a file are converted to complex ones because the taps are complex.
     pub(crate) fn is_widened(&self) -> bool {
         let array = match &self.values {
             FileValues::Array(array) => Some(array),
@@ -145,7 +145,7 @@ impl ChannelArgs {
             },
             left: shape.iter().product(),
             shape,
-            // Real samples take real taps; complex taps make complex samples of them.
+            // Real samples with real taps stay real; complex taps make the samples complex.
             real: real && taps.iter().all(|h| h.im == 0.0),
             values,
             taps,
@@ -166,7 +166,7 @@ impl ChannelArgs {
         })
     }
 
-    /// What is to be generated.
+    /// Checks the sizes of a generated signal and returns them.
     fn extent(
         &self,
         taps: usize,
@@ -212,7 +212,8 @@ impl ChannelArgs {
         Ok(outputs)
     }
 
-    /// Writes the result of a run, so many outputs of each channel, in the shape of the signal.
+    /// Writes the result of a run as an array: the shape of the signal, with the given number of outputs per
+    /// channel.
     pub(crate) fn write<T: FilterSample>(
         &self,
         channels: &Channels,
@@ -254,7 +255,7 @@ fn sized(option: &str, n: usize, limit: u64) -> Result<(), CommandFailure> {
     )))
 }
 
-/// The one row of an array.
+/// Reads the taps, which must be an array of one row.
 pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, CommandFailure> {
     let array = read_rows(path, Kind::SIGNAL, limit)?;
     let rows = if let [rows, _] = *array.shape.as_slice() {
@@ -269,7 +270,7 @@ pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, CommandFai
     Ok(array.to_complex())
 }
 
-/// Shape of a file's samples, whether they are real, and the samples.
+/// Opens a signal file; returns the shape of its samples, whether they are real, and their source.
 fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, bool, FileValues), CommandFailure> {
     let array = Npy::rows(path, Kind::SIGNAL, limit)?;
     if array.elements() == 0 {

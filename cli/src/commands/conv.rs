@@ -1,4 +1,4 @@
-//! `cp2 conv`.
+//! `cp2 conv`: convolves or correlates channels with taps.
 
 use super::MachineArg;
 use super::channels::ChannelArgs;
@@ -44,7 +44,7 @@ impl From<ConvolutionModeArg> for ConvolutionMode {
     }
 }
 
-/// Convolves.
+/// Runs `cp2 conv`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let task = FilterTask {
         schema: "cp2-conv/1",

@@ -1,4 +1,4 @@
-//! `cp2 demo`: echoes of a chirp radar in noise, through the FFT.
+//! `cp2 demo`: finds targets in the echoes of a chirp radar with FFTs.
 
 use super::MachineArg;
 use super::fft::{FftPlan, measure};
@@ -34,14 +34,14 @@ pub(crate) struct Args {
     machine: MachineArg,
 }
 
-/// Runs the demonstration. Where it fails before anything is written, folders that it made are removed.
+/// Runs `cp2 demo`. If it fails before anything is written, the folders that it made are removed.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let folder = &args.output;
     let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
     let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
     let ended = write(args, json);
     if ended.is_err() {
-        // The innermost first; what is not empty stays, and so does what holds it.
+        // Inner folders are removed first; a folder that is not empty stays, and so do its parents.
         let _ = made.into_iter().try_for_each(std::fs::remove_dir);
     }
     ended
@@ -172,7 +172,8 @@ fn range_over_time(spectra: &[num_complex::Complex32]) -> HeatMap {
         time,
         range,
     );
-    // The noise floor lies about 25 dB below the echoes: let it take the dark half of the scale.
+    // The noise floor lies about 25 dB below the echoes: a range of 40 dB shows it in the dark half of the
+    // scale.
     field.range = 40.0;
     field
 }

@@ -1,4 +1,4 @@
-//! `cp2 disasm`.
+//! `cp2 disasm`: turns an object file back into assembly text.
 
 use super::{read_object, source_text};
 use crate::io::{Outputs, shown, write_whole};
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     sources: bool,
 }
 
-/// Disassembles a file.
+/// Runs `cp2 disasm`.
 pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let program = read_object(&args.input)?;
     let listing = cp2_asm::disassemble(&program)

@@ -1,4 +1,4 @@
-//! DMEM in, DMEM and registers out.
+//! Options of `cp2 run` that load arrays into DMEM, or dump DMEM and registers.
 
 use crate::io::{Kind, NpyArray, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Words on one line of a dump.
+/// Number of words on one line of a dump.
 const PER_LINE: usize = 8;
 
-/// An address or another 32-bit word, decimal or hexadecimal.
+/// Parses an address or another 32-bit word, decimal or hexadecimal.
 pub(super) fn parse_address(text: &str) -> Result<u32, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16),
@@ -21,12 +21,12 @@ pub(super) fn parse_address(text: &str) -> Result<u32, String> {
     parsed.map_err(|_| format!("`{text}` is no 32-bit number; expected one such as 256 or 0x100"))
 }
 
-/// `ADDR=FILE.npy`.
+/// Array to load into DMEM: `ADDR=FILE.npy`.
 #[derive(Clone, Debug)]
 pub(super) struct DmemLoad {
     /// DMEM byte address.
     pub(super) address: u32,
-    /// The array.
+    /// File of the array.
     pub(super) file: PathBuf,
 }
 
@@ -45,12 +45,12 @@ impl FromStr for DmemLoad {
     }
 }
 
-/// `ADDR:BYTES[=FILE.npy]`.
+/// DMEM range to print or write: `ADDR:BYTES[=FILE.npy]`.
 #[derive(Clone, Debug)]
 pub(super) struct DmemDump {
     address: u32,
     bytes: u32,
-    /// Where to write it, if not to the text.
+    /// File to write; without one the dump goes to the text output.
     pub(super) file: Option<PathBuf>,
 }
 
@@ -84,14 +84,14 @@ impl FromStr for DmemDump {
 }
 
 impl DmemDump {
-    /// Adds the contents to the outcome, or writes them.
+    /// Writes the contents to the file, or adds them to the outcome's text.
     pub(super) fn apply(
         &self,
         processor: &Processor,
         outcome: &mut CommandOutcome,
     ) -> Result<(), CommandFailure> {
         let core = processor.core();
-        // The size is judged before anything is allocated for it.
+        // The range is checked before memory is allocated for it.
         let size = processor.machine().cp2.dmem.0;
         if u64::from(self.address) + u64::from(self.bytes) > size {
             let range = format!("{:#x}:{}", self.address, self.bytes);
@@ -155,7 +155,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
         .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-/// All lanes of all registers of a section.
+/// Returns all lanes of all registers of a section.
 fn registers(processor: &Processor, section: usize) -> Vec<Vec<u32>> {
     let cp2 = &processor.machine().cp2;
     let lane = |r, l| processor.core().register(section, r, l).unwrap_or_default();
@@ -170,7 +170,7 @@ fn scalars(processor: &Processor) -> Vec<(String, u32)> {
         .collect()
 }
 
-/// The registers that are not zero.
+/// Formats the registers that are not zero.
 pub(super) fn registers_text(processor: &Processor) -> String {
     let mut out = String::from("scalars\n");
     for (name, value) in scalars(processor).into_iter().filter(|(_, v)| *v != 0) {
@@ -193,7 +193,7 @@ pub(super) fn registers_text(processor: &Processor) -> String {
     out
 }
 
-/// All registers.
+/// Returns all registers as JSON.
 pub(super) fn registers_json(processor: &Processor) -> Value {
     let sections: Vec<_> = (0..processor.core().sections())
         .map(|s| registers(processor, s))

@@ -1,4 +1,4 @@
-//! `cp2 fft`.
+//! `cp2 fft`: transforms an array, a recording or random numbers.
 
 mod measured;
 mod planned;
@@ -29,7 +29,8 @@ use std::sync::Arc;
 pub(crate) struct Args {
     #[command(flatten)]
     signal: SignalArgs,
-    /// Write the transforms in the shape of the input, with --stride a row each: .npy, complex64, float32 where real [default: not written]
+    /// Write the transforms in the shape of the input, with --stride a row each: .npy, complex64, float32
+    /// where real [default: not written]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write a picture of the spectra: .png or .svg [default: not written]
@@ -38,7 +39,8 @@ pub(crate) struct Args {
     /// The inverse transform, exp(+2 pi i jk/N), not scaled [default: forward]
     #[arg(long)]
     inverse: bool,
-    /// Real numbers to the N/2 + 1 numbers of their spectrum, or with --inverse back, where imaginary parts of numbers 0 and N/2 count as 0 [default: complex]
+    /// Real numbers to the N/2 + 1 numbers of their spectrum, or with --inverse back, where imaginary parts
+    /// of numbers 0 and N/2 count as 0 [default: complex]
     #[arg(long)]
     real: bool,
     /// Transform arrays over all their axes: lengths with an x between, the last contiguous [default: rows]
@@ -53,7 +55,7 @@ pub(crate) struct Args {
     simulation: SimulationArgs,
 }
 
-/// The lengths of an array's axes.
+/// Lengths of an array's axes, the last contiguous.
 #[derive(Clone, Debug)]
 struct AxisLengths(Vec<usize>);
 
@@ -63,7 +65,7 @@ fn shape(text: &str) -> Result<AxisLengths, String> {
         .map_err(|_| "expected lengths with an x between, as in 256x256".to_owned())
 }
 
-/// Runs a batch of FFTs.
+/// Runs `cp2 fft`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     check_outputs(args)?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
@@ -92,7 +94,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         if let Some(AxisLengths(shape)) = &args.shape {
             return FftPlan::array(&machine, shape, direction, batch);
         }
-        // A row of half spectra tells the length, an even one, unless --n does.
+        // The length of a row of half spectra implies an even transform length, unless `--n` is given.
         let n = match half {
             true => args.signal.n.unwrap_or(2 * row.saturating_sub(1)),
             false => row,
@@ -162,7 +164,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     Ok(outcome)
 }
 
-/// Asks for the memory of a batch of transforms. What the memory of the machine does not hold is refused later, with the most that it does.
+/// Checks that this computer has the memory for a batch of transforms. A batch that exceeds the machine's
+/// memory is refused later, with a message that says how many fit.
 fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), CommandFailure> {
     let length = axes
         .iter()
@@ -205,7 +208,7 @@ fn write_results(
     if let Some(path) = &args.output {
         let mut shape = signal.shape.clone();
         if let Some(last) = shape.last_mut().filter(|_| fft.row() != fft.output_row()) {
-            // A row may be part of a one-dimensional input.
+            // A row may be a part of a one-dimensional input, so that lengths are converted by ratio.
             *last = *last / fft.row() * fft.output_row();
         }
         let run = &measured.run.run;

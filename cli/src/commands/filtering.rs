@@ -1,4 +1,4 @@
-//! What `cp2 conv` and `cp2 fir` do: plan, filter, compare, report.
+//! The work of `cp2 conv` and `cp2 fir`: plans, filters, compares, reports.
 
 use super::MachineArg;
 use super::channels::{ChannelArgs, Channels};
@@ -23,25 +23,25 @@ use num_complex::Complex32;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A filter command's work.
+/// Work of a filter command.
 pub(crate) struct FilterTask<'a> {
-    /// Name and version of the JSON object.
+    /// Name and version of the JSON object's layout.
     pub(crate) schema: &'static str,
-    /// Signal, taps, output.
+    /// Options for signal, taps and output.
     pub(crate) channels: &'a ChannelArgs,
-    /// Machine.
+    /// Option for the machine.
     pub(crate) machine: &'a MachineArg,
     /// Options of the simulation.
     pub(crate) simulation: &'a SimulationArgs,
-    /// Outputs of a convolution.
+    /// Outputs that a convolution keeps.
     pub(crate) mode: ConvolutionMode,
-    /// Outputs for a sample.
+    /// Number of outputs per sample, by decimation or interpolation.
     pub(crate) rate: OutputRate,
-    /// Filters that may be taken.
+    /// Kinds of filters that may be chosen.
     pub(crate) ways: AllowedMethods,
 }
 
-/// Filters the channels with the taps that `change` makes of those given.
+/// Runs the filter command; `change` converts the given taps, for example for a correlation.
 pub(crate) fn run(
     task: &FilterTask<'_>,
     change: impl FnOnce(Vec<Complex32>) -> Vec<Complex32>,
@@ -161,7 +161,7 @@ where
     Ok(outcome)
 }
 
-/// What the host does with taps and samples before time begins.
+/// Lists the work of the host on taps and samples before simulated time begins.
 fn outside(filter: &Convolver, widened: bool) -> Vec<&'static str> {
     let taps = match filter.method() {
         FilterMethod::Direct => "the taps are put into the order of the kernel",
@@ -172,7 +172,8 @@ fn outside(filter: &Convolver, widened: bool) -> Vec<&'static str> {
     [taps].into_iter().chain(samples).collect()
 }
 
-/// Compares the channels that are finite with the reference, and says how many they are; none where none is.
+/// Compares the finite channels with the reference; returns the verdict and their number, or `None` if no
+/// channel is finite.
 fn judge<T: FilterSample>(
     problem: &ConvProblem,
     run: &KernelRun<Buffer<T>>,
@@ -201,7 +202,7 @@ fn judge<T: FilterSample>(
     Ok((channels > 0).then(|| (tally.verdict(), channels)))
 }
 
-/// What was planned.
+/// Returns the filter chosen and the candidates as JSON.
 fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
     let candidates: Vec<Value> = filter
         .choice()

@@ -1,4 +1,4 @@
-//! `cp2 fir`.
+//! `cp2 fir`: filters channels, also with decimation or interpolation.
 
 use super::MachineArg;
 use super::channels::ChannelArgs;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     simulation: SimulationArgs,
 }
 
-/// Filters.
+/// Runs `cp2 fir`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let rate = match (args.decimate, args.interpolate) {
         (Some(m), _) => OutputRate::decimate_by(m),

@@ -1,4 +1,4 @@
-//! `cp2 job`: passes of kernels over arrays, as a file says.
+//! `cp2 job`: runs passes of kernels over arrays, as a job file describes.
 
 mod arrays;
 mod file;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     command: JobCommand,
 }
 
-/// What to do with a job file.
+/// Action on a job file.
 #[derive(Debug, clap::Subcommand)]
 enum JobCommand {
     /// Carry its passes out, one behind the other on one machine
@@ -51,14 +51,14 @@ struct RunArgs {
     simulation: SimulationArgs,
 }
 
-/// Does what the command says.
+/// Runs `cp2 job`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.command {
         JobCommand::Run(args) => args.run(json),
     }
 }
 
-/// A job file that has been read.
+/// Job file that has been read.
 struct LoadedJob<'a> {
     text: JobText<'a>,
     file: JobFile,
@@ -118,7 +118,7 @@ impl LoadedJob<'_> {
         self.folder.join(path)
     }
 
-    /// Checks that no output replaces what is read.
+    /// Checks that no output replaces an input.
     fn check_outputs(&self, args: &RunArgs) -> Result<(), CommandFailure> {
         let arrays = || self.file.arrays.values().map(Spanned::get_ref);
         let read = arrays()

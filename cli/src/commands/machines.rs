@@ -1,4 +1,4 @@
-//! `cp2 machines`.
+//! `cp2 machines`: lists the machines, or shows one with its sources.
 
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::table::{Align, TextTable};
@@ -12,7 +12,7 @@ pub(crate) struct Args {
     action: Option<MachinesAction>,
 }
 
-/// What to do with machines.
+/// Action on machines.
 #[derive(Debug, clap::Subcommand)]
 enum MachinesAction {
     /// Show every parameter of a machine with its unit and source
@@ -25,11 +25,11 @@ enum MachinesAction {
     },
 }
 
-/// Lists or shows machines.
+/// Runs `cp2 machines`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.action {
         None => Ok(list()),
-        // Clap sees a conflict with a global option only where both follow the same command.
+        // Clap detects a conflict with a global option only if both follow the same subcommand.
         Some(MachinesAction::Show { toml: true, .. }) if json => Err(CommandFailure::input(
             "--toml and --json are two formats of the same; choose one",
         )),

@@ -1,4 +1,4 @@
-//! `cp2 map`: arrays through a kernel of the user's own.
+//! `cp2 map`: sends arrays through a kernel of the user.
 
 mod compare;
 mod extents;
@@ -30,38 +30,45 @@ pub(super) use word::MapWord;
 pub(crate) struct Args {
     /// Page kernel: assembly source, or an object file of `cp2 asm`
     kernel: PathBuf,
-    /// Array to read: .npy of complex64, float32, int32 or uint32, 1-D to 3-D; may be repeated, in the order of the kernel's arguments [default: none, with --shape]
+    /// Array to read: .npy of complex64, float32, int32 or uint32, 1-D to 3-D; may be repeated, in the order
+    /// of the kernel's arguments [default: none, with --shape]
     #[arg(
         long = "input",
         value_name = "X.npy",
         required_unless_present = "shape"
     )]
     inputs: Vec<PathBuf>,
-    /// Array to write, of the first input's element type, and of its shape where blocks keep their size; may be repeated
+    /// Array to write, of the first input's element type, and of its shape where blocks keep their size; may
+    /// be repeated
     #[arg(long = "output", value_name = "Y.npy", required = true)]
     outputs: Vec<PathBuf>,
     /// Without inputs: extents of the outputs, of float32, slowest first [default: the first input's]
     #[arg(long, value_name = "SHAPE", conflicts_with = "inputs")]
     shape: Option<Extents>,
-    /// Elements of a block along each axis, slowest first: N, ROWSxCOLS or PLANESxROWSxCOLS; with N alone an array of any shape is one row
+    /// Elements of a block along each axis, slowest first: N, ROWSxCOLS or PLANESxROWSxCOLS; with N alone an
+    /// array of any shape is one row
     #[arg(long, value_name = "SHAPE")]
     block: Extents,
     /// Elements of a block of the output along each axis [default: as many as of the input; of a reduction 1]
     #[arg(long, value_name = "SHAPE")]
     output_block: Option<Extents>,
-    /// Elements around a block that the kernel gets too, along each axis: N for all, or NxM, NxMxK; once for all inputs, or for each in turn [default: none]
+    /// Elements around a block that the kernel gets too, along each axis: N for all, or NxM, NxMxK; once for
+    /// all inputs, or for each in turn [default: none]
     #[arg(long = "halo", value_name = "N[xM[xK]]")]
     halos: Vec<Extents>,
-    /// What lies beyond the edges of the inputs: zero, clamp (the outermost elements again), periodic (the other side)
+    /// Values beyond the edges of the inputs: zero, clamp (the outermost elements again), periodic (the other
+    /// side)
     #[arg(long, value_name = "HOW", default_value = "zero", value_parser = edge)]
     edge: BoundaryRule,
     /// Data that lies in DMEM throughout, the same in every section: .npy; may be repeated [default: none]
     #[arg(long = "table", value_name = "T.npy")]
     tables: Vec<PathBuf>,
-    /// The whole array ends in one output block, which the kernel makes of those of all sections [default: a block for each of the input]
+    /// The whole array ends in one output block, which the kernel makes of those of all sections [default: a
+    /// block for each of the input]
     #[arg(long)]
     reduce: bool,
-    /// Compares an output with this array; once for each output, in their order [default: results are not judged]
+    /// Compares an output with this array; once for each output, in their order [default: results are not
+    /// judged]
     #[arg(long = "expect", value_name = "REF.npy")]
     expected: Vec<PathBuf>,
     #[command(flatten)]
@@ -69,13 +76,15 @@ pub(crate) struct Args {
     /// The kernel leaves its output where its input was [default: separate pages]
     #[arg(long)]
     in_place: bool,
-    /// Pages march along planes or rows and load what is new of their windows: of a kernel that reads the addresses of these lines (PAGE_LINES) [default: windows are loaded whole]
+    /// Pages march along planes or rows and load what is new of their windows: of a kernel that reads the
+    /// addresses of these lines (PAGE_LINES) [default: windows are loaded whole]
     #[arg(long, value_name = "AXIS", conflicts_with = "in_place", value_parser = march)]
     march: Option<March>,
     /// Bytes of DMEM the kernel needs to work in
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     scratch: u64,
-    /// A 32-bit word for the kernel's argument block, behind the addresses: an integer, or a decimal number for the bits of a float32; may be repeated [default: none]
+    /// A 32-bit word for the kernel's argument block, behind the addresses: an integer, or a decimal number
+    /// for the bits of a float32; may be repeated [default: none]
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
     words: Vec<MapWord>,
     /// Blocks of each section in a page [default: chosen by the scheduler]
@@ -122,7 +131,7 @@ pub(super) fn march(text: &str) -> Result<March, String> {
     }
 }
 
-/// Sends arrays through a kernel.
+/// Runs `cp2 map`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let read = [&args.inputs, &args.tables, &args.expected]
         .into_iter()
@@ -241,7 +250,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     Ok(outcome)
 }
 
-/// An array that is not empty.
+/// Reads an array, which must not be empty.
 fn input(path: &Path, limit: u64) -> Result<NpyArray, CommandFailure> {
     let array = read_npy(path, Kind::ANY, limit)?;
     if array.bytes.is_empty() {
@@ -251,7 +260,7 @@ fn input(path: &Path, limit: u64) -> Result<NpyArray, CommandFailure> {
     Ok(array)
 }
 
-/// What one of so many arrays is called in listings and recordings.
+/// Returns the name of an array in listings and recordings: numbered if there are several.
 fn numbered(name: &str, index: usize, count: usize) -> String {
     match count {
         1 => name.to_owned(),
@@ -274,7 +283,7 @@ pub(super) fn element(kind: Kind) -> ElementType {
 }
 
 impl Args {
-    /// Checks what no file is needed for.
+    /// Checks the options that need no file.
     fn check(&self) -> Result<(), CommandFailure> {
         let positive = |option: &str, extents: &Extents| match extents
             .0
@@ -316,7 +325,7 @@ impl Args {
         Ok(())
     }
 
-    /// What pages load.
+    /// Makes the streams that pages load.
     fn streams<'a>(&self, arrays: &'a [NpyArray]) -> Result<Vec<Input<'a>>, CommandFailure> {
         let axes = self.block.0.len();
         let all = arrays.iter().zip(&self.inputs).enumerate();
@@ -358,7 +367,7 @@ impl Args {
         .collect()
     }
 
-    /// What pages store.
+    /// Makes the streams that pages store.
     fn results(&self, arrays: &[NpyArray], kind: Kind) -> Result<Vec<Output>, CommandFailure> {
         let whole: Vec<u64> = match (arrays.first(), &self.shape) {
             (Some(first), _) => first.shape.iter().map(|&n| n as u64).collect(),
@@ -434,7 +443,7 @@ impl Args {
         text
     }
 
-    /// A refusal with the file that it is about.
+    /// Makes a failure that names the file the error is about.
     fn refused(&self, error: MapError) -> CommandFailure {
         match error {
             e @ (MapError::Dimensions { .. } | MapError::Rank { .. } | MapError::Bytes { .. }) => {
@@ -445,5 +454,5 @@ impl Args {
     }
 }
 
-/// More elements than any memory holds along an axis.
+/// Largest extent along an axis: more elements than any memory holds.
 const LARGEST: u64 = 1 << 40;

@@ -1,4 +1,4 @@
-//! `cp2 model`: what a kernel should cost, and how the emulator compares.
+//! `cp2 model`: the expected time of a kernel, compared with the emulator.
 
 mod show;
 
@@ -28,7 +28,8 @@ pub(crate) struct Args {
 /// Without a kernel.
 #[derive(Debug, clap::Args)]
 struct Whole {
-    /// Expect and emulate every kernel of the library, at the sizes of its tables [default: one kernel, or a --procedure]
+    /// Expect and emulate every kernel of the library, at the sizes of its tables [default: one kernel, or a
+    /// --procedure]
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -136,7 +137,7 @@ impl FromArgMatches for Args {
     }
 }
 
-/// Expects, and emulates where asked.
+/// Runs `cp2 model`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     if let Some((name, size, one)) = &args.kernel {
         let kernel = registry::find(name)
@@ -165,7 +166,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
 }
 
-/// One kernel of one size, on one machine or on several.
+/// Reports one kernel of one size, on one machine or on several.
 fn single(
     kernel: &dyn Kernel,
     size: &Size,
@@ -235,7 +236,7 @@ fn on(
     Ok(outcome)
 }
 
-/// Every kernel, size and machine.
+/// Reports every kernel, size and machine.
 fn table(whole: &Whole, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let machines = whole.machines.load()?;
     let work: Vec<_> = registry::all()
@@ -250,7 +251,8 @@ fn table(whole: &Whole, json: bool) -> Result<CommandOutcome, CommandFailure> {
         progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
         match registry::measure(kernel, &size, machine, whole.host.options()) {
             Ok(row) => rows.push(row),
-            // A run that was begun and did not end, or ended with a wrong result, is no matter of size.
+            // A run that started and failed, or gave a wrong result, is no question of size: the command
+            // fails.
             Err(e @ (KernelError::Unfinished { .. } | KernelError::Wrong { .. })) => {
                 return Err(failed(e));
             }
@@ -272,7 +274,7 @@ fn table(whole: &Whole, json: bool) -> Result<CommandOutcome, CommandFailure> {
     }
 }
 
-/// A kernel's error; a run that was begun and did not end is the guest's, and a wrong result the library's.
+/// Converts a kernel's error: a run that did not end is the guest's fault, a wrong result the library's.
 fn failed(error: KernelError) -> CommandFailure {
     let exit = match error {
         KernelError::Unfinished { .. } => GUEST_FAULT,
@@ -285,7 +287,7 @@ fn failed(error: KernelError) -> CommandFailure {
     }
 }
 
-/// A procedure and a system from files.
+/// Reports the expected time of a procedure on a system, both from files.
 fn described(
     path: &Path,
     system: &str,
@@ -304,7 +306,8 @@ fn described(
     Ok(outcome)
 }
 
-/// A built-in machine, or what a file describes, which is read once: a machine or a system, by the tables it has.
+/// Returns a built-in machine, or reads a file once and decides by its tables whether it is a machine or a
+/// system.
 fn system_of(name: &str) -> Result<(Option<Machine>, System), CommandFailure> {
     let path = Path::new(name);
     let machine = match Machine::builtin(name) {
@@ -323,7 +326,7 @@ fn system_of(name: &str) -> Result<(Option<Machine>, System), CommandFailure> {
     Ok((Some(machine), system))
 }
 
-/// Whether a text describes a machine rather than a system.
+/// True if a text describes a machine rather than a system.
 fn is_machine(text: &str) -> bool {
     let table: toml::Table = match text.parse() {
         Ok(table) => table,

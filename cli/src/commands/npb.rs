@@ -58,14 +58,14 @@ struct BenchmarkOptions {
 }
 
 impl BenchmarkOptions {
-    /// The machine, when outputs have been found to be possible beside the files that are read.
+    /// Checks the outputs against the files that are read, then loads the machine.
     fn begin(&self, read: Option<&Path>) -> Result<Arc<Machine>, CommandFailure> {
         let mut outputs = Outputs::from_inputs(self.machine.file().into_iter().chain(read));
         self.simulation.check_outputs(&mut outputs)?;
         Ok(Arc::new(self.machine.load()?))
     }
 
-    /// The run of a method on an input, and the seconds of real time that it took.
+    /// Runs a method on an input; returns the run and the seconds of host time that it took.
     fn run(
         &self,
         method: &Method,

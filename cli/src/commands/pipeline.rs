@@ -34,7 +34,7 @@ enum ChainCommand {
     Sonar(sonar::Args),
 }
 
-/// Runs a chain.
+/// Runs `cp2 pipeline`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.chain {
         ChainCommand::Radar(args) => radar::run(args, json),
@@ -42,10 +42,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
 }
 
-/// Frequencies accepted: beyond, double precision does not hold the phase of a scene.
+/// Frequencies that are accepted: beyond this range double precision does not hold the phase of a scene.
 const HERTZ: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 
-/// A frequency in Hz.
+/// Parses a frequency in Hz.
 fn hertz(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|f| HERTZ.contains(f));
     number.ok_or_else(|| format!("expected {} to {:e} Hz", HERTZ.start(), HERTZ.end()))
@@ -69,10 +69,11 @@ struct ChainOptions {
     /// Write the result as a picture: .png or .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// Write program, arrays and command list of the first block to a directory, for `cp2 run DIR` [default: not written]
+    /// Write program, arrays and command list of the first block to a directory, for `cp2 run DIR` [default:
+    /// not written]
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
-    // The first one's result is what --output and --picture write, and its job what --emit does.
+    // --output and --picture write the result of the first machine, and --emit writes its job.
     #[command(flatten)]
     machines: MachinesArg,
     /// Let the checkers watch every kernel; slower [default: not checked]
@@ -112,7 +113,7 @@ impl ChainOptions {
         emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
     }
 
-    /// Whole blocks of `rows` x `columns` samples from the file, if there is one.
+    /// Reads whole blocks of `rows` x `columns` samples from the file, if there is one.
     fn load(
         &self,
         [rows, columns]: [usize; 2],
@@ -135,7 +136,7 @@ impl ChainOptions {
         Err(CommandFailure::in_file(path, message))
     }
 
-    /// The title of a picture: what it shows, and of which file.
+    /// Returns the title of a picture: its contents, and the file that it was made from.
     fn title(&self, what: &str) -> String {
         match &self.input {
             Some(path) => format!("{what}: {}", path.display()),
@@ -158,7 +159,7 @@ impl From<ChainError> for CommandFailure {
     }
 }
 
-/// An axis of `count` cells: each lies around its value, the first around `first`.
+/// Makes an axis of `count` cells. Each cell is centred at its value, the first at `first`.
 fn cells(name: &str, unit: &str, first: f64, cell: f64, count: usize) -> PlotAxis {
     let from = first - cell / 2.0;
     PlotAxis::new(name, unit, from, from + cell * count as f64)

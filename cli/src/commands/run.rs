@@ -1,4 +1,4 @@
-//! `cp2 run`: an object file, or a directory that `--emit` wrote.
+//! `cp2 run`: runs an object file, or a directory that `--emit` wrote.
 
 mod replay;
 
@@ -23,7 +23,8 @@ pub(crate) struct Args {
     /// Machine: a name or the path of a machine file [default: vm7; for a directory the recorded one]
     #[arg(long, value_name = "NAME|FILE")]
     machine: Option<String>,
-    /// Load an array into DMEM before the launch: 1-D into every section, 2-D a row per section [default: none]
+    /// Load an array into DMEM before the launch: 1-D into every section, 2-D a row per section [default:
+    /// none]
     #[arg(long, value_name = "ADDR=FILE.npy")]
     dmem: Vec<DmemLoad>,
     /// DMEM address of the argument block, in a15 at launch [default: 0]
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     simulation: SimulationArgs,
 }
 
-/// Runs a program or a recorded run.
+/// Runs `cp2 run`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let inputs = args
         .dmem
@@ -102,7 +103,7 @@ fn launch(args: &Args, json: bool) -> Result<(FinishedRun, CommandOutcome), Comm
         .to_string_lossy()
         .into_owned();
     let placed = device.place(&name, program.clone()).map_err(in_file)?;
-    // A load may be several transfers; the DMA completes them in order.
+    // A load may take several transfers; the DMA completes them in order.
     let mut ready: Vec<Event> = vec![device.load(&placed, &[]).map_err(in_file)?];
     for load in &args.dmem {
         ready.push(load_dmem(&mut device, load)?);

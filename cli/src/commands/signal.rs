@@ -1,4 +1,4 @@
-//! Where the input of `cp2 fft` comes from: an array, a recording, or a seed.
+//! The input of `cp2 fft`: an array, a recording, or generated numbers.
 
 mod rows;
 
@@ -12,14 +12,14 @@ use cp2_kernels::Random;
 use cp2_machine::Machine;
 use std::path::{Path, PathBuf};
 
-/// Points of a transform unless the input or `--n` says otherwise.
+/// Points of a transform without an input or `--n`.
 const DEFAULT_N: usize = 1024;
-/// Transforms generated unless `--batch` says otherwise; fewer where they are long.
+/// Number of generated transforms without `--batch`; fewer if they are long.
 const DEFAULT_BATCH: usize = 256;
-/// Numbers generated at most unless `--batch` says otherwise.
+/// Most numbers that are generated without `--batch`.
 const DEFAULT_NUMBERS: usize = 1 << 20;
 
-/// The options that choose the input.
+/// Options for the input.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SignalArgs {
     /// Signal: .npy (complex64 or float32, transformed along the last axis) or .wav [default: random numbers]
@@ -43,18 +43,19 @@ pub(crate) struct SignalArgs {
     /// Channel of a recording, from 0 [default: 0]
     #[arg(long, value_name = "C")]
     channel: Option<u16>,
-    /// Numbers from the beginning of a transform of --n to the next in an .npy, whose rows follow each other as one; what lies between is left out [default: N]
+    /// Numbers from the beginning of a transform of --n to the next in an .npy, whose rows follow each other
+    /// as one; what lies between is left out [default: N]
     #[arg(long, value_name = "NUMBERS", requires = "n", requires = "input")]
     stride: Option<usize>,
 }
 
 impl SignalArgs {
-    /// The length asked for where there is no input.
+    /// Returns the length that is requested when there is no input.
     pub(crate) fn length(&self) -> usize {
         self.n.unwrap_or(DEFAULT_N)
     }
 
-    /// Transforms of `n` numbers to generate.
+    /// Returns the number of transforms of `n` numbers to generate.
     pub(crate) fn batch(&self, n: usize) -> Result<usize, CommandFailure> {
         let most = DEFAULT_NUMBERS / n.max(1);
         match self.batch.unwrap_or(DEFAULT_BATCH.min(most).max(1)) {
@@ -65,11 +66,11 @@ impl SignalArgs {
         }
     }
 
-    /// Loads a signal for `machine`. `plan` makes whatever computes so many transforms of a length;
-    /// `axes` are those of a transform, where neither `--n` nor the array says;
-    /// `half` says that the rows of a file hold half spectra of N / 2 + 1 numbers;
-    /// `limits` gives its length and how many transforms it can take: sizes
-    /// are judged before numbers are made.
+    /// Loads a signal for `machine`. Sizes are checked before numbers are made.
+    ///
+    /// `plan` makes a plan for a number of transforms of a length. `axes` are the axes of a transform if
+    /// neither `--n` nor the array gives them. `half` says that the rows of a file hold half spectra of N / 2
+    /// + 1 numbers. `limits` returns a plan's length and the most transforms it can take.
     pub(crate) fn load<T>(
         &self,
         machine: &Machine,
@@ -228,7 +229,7 @@ impl SignalArgs {
         Ok(Signal::new(origin, shape, n, FileValues::Array(array)))
     }
 
-    /// `most` is the number of transforms of a length that the machine takes.
+    /// Loads a recording; `most` is the number of transforms of the length that the machine can take.
     fn sound(
         &self,
         path: &Path,
@@ -243,7 +244,7 @@ impl SignalArgs {
                 "--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame"
             )));
         }
-        // Frames overlap: few samples can make many of them.
+        // Frames overlap, so that few samples can make many of them.
         let limit = match most {
             0 => 0,
             _ => (most - 1).saturating_mul(hop).saturating_add(n),
@@ -269,12 +270,12 @@ impl SignalArgs {
     }
 }
 
-/// Numbers of an array.
+/// Returns the count of numbers in an array.
 fn numbers(axes: &[usize]) -> usize {
     axes.iter().fold(1, |n, &d| n.saturating_mul(d))
 }
 
-/// Lengths of axes as `--shape` takes them.
+/// Formats lengths of axes in the syntax of `--shape`.
 fn lengths(axes: &[usize]) -> String {
     let lengths: Vec<String> = axes.iter().map(usize::to_string).collect();
     lengths.join("x")

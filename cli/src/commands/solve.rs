@@ -1,4 +1,4 @@
-//! `cp2 solve`.
+//! `cp2 solve`: solves a sparse system of equations by an iterative method.
 
 mod ends;
 
@@ -37,7 +37,8 @@ pub(crate) struct Args {
     /// The right-hand side: float32, as many as there are rows
     #[arg(long, value_name = "B.npy", required = true)]
     rhs: PathBuf,
-    /// Method: cg, pcg (preconditioned with the diagonal) or bicgstab (the same); cg and pcg want a symmetric matrix
+    /// Method: cg, pcg (preconditioned with the diagonal) or bicgstab (the same); cg and pcg want a symmetric
+    /// matrix
     #[arg(long, value_name = "METHOD", required = true, value_parser = method)]
     method: SolverMethod,
     /// Residual |b - A x| to be reached, relative to |b|: the one that double precision finds of x decides
@@ -76,16 +77,16 @@ fn iterations(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected 1 to {most}"))
 }
 
-/// Rows of a matrix at most.
+/// Most rows of a matrix.
 const MOST_ROWS: usize = 1 << 24;
 
-/// What the host does before time begins.
+/// Work of the host before simulated time begins.
 const OUTSIDE: &[&str] = &[
     "the matrix is packed, and its diagonal inverted for pcg and bicgstab",
     "vectors are filled with zeros",
 ];
 
-/// Solves the system.
+/// Runs `cp2 solve`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let inputs = [args.matrix.as_path(), args.rhs.as_path()];
     let mut outputs = Outputs::from_inputs(inputs.into_iter().chain(args.machine.file()));
@@ -209,7 +210,7 @@ fn report(
     if let Some(advice) = solved.and_then(|solved| solved.advice(problem)) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += &format!("error: not solved: {advice}");
-        // What only lacks iterations needs no other cause.
+        // A run that merely needs more iterations has no fault to look for.
         if outcome_of != Some(SolveOutcome::Unsolved(MethodEnd::Limit)) {
             let format = other_format(solver.product().format());
             outcome.notes += &format!("; or this is a fault of cp2 ({format})");
@@ -219,7 +220,7 @@ fn report(
     Ok(outcome)
 }
 
-/// Writes the solution, in the shape of the right-hand side, and the picture.
+/// Writes the solution in the shape of the right-hand side, and the picture.
 fn write(
     args: &Args,
     (solved, shape): (&SolvedRun, &[usize]),

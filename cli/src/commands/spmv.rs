@@ -1,4 +1,4 @@
-//! `cp2 spmv`: a sparse matrix times vectors.
+//! `cp2 spmv`: multiplies a sparse matrix with vectors.
 
 mod power;
 mod report;
@@ -31,13 +31,16 @@ pub(crate) struct Args {
     /// Matrix: a file of the Matrix Market
     #[arg(long, value_name = "A.mtx")]
     matrix: PathBuf,
-    /// Vector, or columns x K numbers of K vectors: .npy of float32, or of complex64 if the matrix is complex [default: random numbers]
+    /// Vector, or columns x K numbers of K vectors: .npy of float32, or of complex64 if the matrix is complex
+    /// [default: random numbers]
     #[arg(long, value_name = "X.npy")]
     x: Option<PathBuf>,
     /// Number of vectors that are generated
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "x")]
     vectors: usize,
-    /// Multiply this often, each time with the product before divided by its length, from x or random numbers on: says what value that comes near, as a rule the eigenvalue of the largest size, and --output is the last vector [default: one product]
+    /// Multiply this often, each time with the product before divided by its length, from x or random numbers
+    /// on: says what value that comes near, as a rule the eigenvalue of the largest size, and --output is the
+    /// last vector [default: one product]
     #[arg(long, value_name = "N", value_parser = iterations, conflicts_with_all = ["vectors", "plan"])]
     iterations: Option<usize>,
     /// Write the product: .npy [default: not written]
@@ -52,7 +55,8 @@ pub(crate) struct Args {
     /// Seed of generated numbers, uniform in [-1, 1) [default: 1]
     #[arg(long, value_name = "S", conflicts_with = "x")]
     seed: Option<u64>,
-    /// Draw the pattern, and what of it is multiplied with one piece of the vector: .svg or .png [default: not drawn]
+    /// Draw the pattern, and what of it is multiplied with one piece of the vector: .svg or .png [default:
+    /// not drawn]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// Print what every format costs and which is chosen, and compute nothing [default: compute]
@@ -70,7 +74,7 @@ fn iterations(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected 1 to {most}"))
 }
 
-/// Multiplies.
+/// Runs `cp2 spmv`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     if let Some(iterations) = args.iterations {
         return power::run(args, iterations, json);
@@ -133,7 +137,7 @@ impl Args {
 
     /// Reads the matrix.
     fn matrix(&self, machine: &Machine) -> Result<Arc<SparseMatrix>, CommandFailure> {
-        // Rows and columns have at least a number in system memory.
+        // Each row and column needs at least one number in system memory.
         let side = usize::try_from(machine.host.memory.0 / 4).unwrap_or(usize::MAX);
         let matrix = read_matrix(&self.matrix, side)?;
         Ok(Arc::new(if self.transpose {
@@ -143,7 +147,7 @@ impl Args {
         }))
     }
 
-    /// The matrix, and vectors that are read or made.
+    /// Reads the matrix, and reads or generates the vectors.
     fn load(&self, machine: &Machine) -> Result<(SpmvProblem, NamedArrays), CommandFailure> {
         let limit = machine.host.memory.0;
         let matrix = self.matrix(machine)?;
@@ -161,7 +165,7 @@ impl Args {
             (Some(array), Some(path)) => vectors(array, cols, path)?,
             _ => self.vectors,
         };
-        // Before as many numbers are made.
+        // The size is checked before the vectors are generated.
         Products::check(&matrix, vectors, machine).map_err(CommandFailure::input)?;
         let (nnz, sides) = (matrix.nnz(), matrix.rows() + matrix.cols());
         let problem = SpmvProblem::new(matrix, vectors).map_err(CommandFailure::input)?;
@@ -181,12 +185,12 @@ impl Args {
         Ok((problem, x))
     }
 
-    /// The seed of numbers that are generated.
+    /// Returns the seed of generated numbers.
     fn generated_seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
 
-    /// Multiplies and judges the result.
+    /// Runs the product and judges the result.
     fn computed(
         &self,
         planned: &PlannedProduct<'_>,
@@ -240,7 +244,8 @@ impl Args {
     }
 }
 
-/// How the matrix is packed, and how else it may be: where a result is wrong another format tells whose fault that is.
+/// Names the matrix format and the alternatives: with a wrong result, another format tells whether the format
+/// is at fault.
 pub(super) fn other_format(format: PackedFormat) -> String {
     let others = PackedFormat::ALL
         .into_iter()
@@ -252,7 +257,7 @@ pub(super) fn other_format(format: PackedFormat) -> String {
     )
 }
 
-/// How many vectors an array holds.
+/// Returns the number of vectors in an array.
 fn vectors(array: &NpyArray, cols: usize, path: &Path) -> Result<usize, CommandFailure> {
     match array.shape[..] {
         [n] if n == cols => Ok(1),
@@ -267,7 +272,7 @@ fn vectors(array: &NpyArray, cols: usize, path: &Path) -> Result<usize, CommandF
     }
 }
 
-/// The product as a file has it: of one vector that is a column, a column.
+/// Converts the product to the array for the file; a single column vector stays a column.
 fn array(
     problem: &SpmvProblem,
     x: &NamedArrays,

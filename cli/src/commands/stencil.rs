@@ -1,4 +1,4 @@
-//! `cp2 stencil`: steps of a stencil over an array.
+//! `cp2 stencil`: applies steps of a stencil to an array.
 
 mod passes;
 mod points;
@@ -32,22 +32,25 @@ pub(crate) struct Args {
     /// Array: .npy of float32, of two or three dimensions [default: random numbers]
     #[arg(long, value_name = "U.npy")]
     input: Option<PathBuf>,
-    /// Extents of a generated array, slowest first: ROWSxCOLS or PLANESxROWSxCOLS [default: 512x512, or 64x64x64]
+    /// Extents of a generated array, slowest first: ROWSxCOLS or PLANESxROWSxCOLS [default: 512x512, or
+    /// 64x64x64]
     #[arg(long, value_name = "SHAPE", conflicts_with = "input")]
     shape: Option<Extents>,
-    /// Points: 5 or 9 of two dimensions, 7, 19 or 27 of three, or a text file with an offset along each axis and a coefficient in every line
-    /// [default: 7, of two dimensions 5]
+    /// Points: 5 or 9 of two dimensions, 7, 19 or 27 of three, or a text file with an offset along each axis
+    /// and a coefficient in every line [default: 7, of two dimensions 5]
     #[arg(long, value_name = "N|FILE")]
     points: Option<Points>,
-    /// Coefficients: one for each class of points with commas between (the element itself, then across faces, edges, corners); or for every element its own, as
-    /// `random` numbers or an .npy of planes x rows x points x columns [default: the file's, or those of a mean, whose sum is 1: 0.4,0.15 for 5 points;
+    /// Coefficients: one for each class of points with commas between (the element itself, then across faces,
+    /// edges, corners); or for every element its own, as `random` numbers or an .npy of planes x rows x
+    /// points x columns [default: the file's, or those of a mean, whose sum is 1: 0.4,0.15 for 5 points;
     /// 0.2,0.15,0.05 for 9; 0.4,0.1 for 7; 0.22,0.06,0.035 for 19; 0.2,0.06,0.03,0.01 for 27]
     #[arg(long, value_name = "C0,C1,..|C.npy|random", allow_hyphen_values = true)]
     coefficients: Option<String>,
     /// Steps, one after the other
     #[arg(long, value_name = "N", default_value_t = 1)]
     steps: usize,
-    /// What lies beyond the edges: zero; fixed (outermost elements keep their values), mirrored (they come again), periodic (the other side)
+    /// Values beyond the edges: zero; fixed (outermost elements keep their values), mirrored (they come
+    /// again), periodic (the other side)
     #[arg(long, value_name = "HOW", default_value = "zero", value_parser = edge)]
     edge: Edge,
     /// Write the array after all steps: .npy [default: not written]
@@ -69,16 +72,16 @@ fn edge(text: &str) -> Result<Edge, String> {
     Edge::find(text).ok_or_else(|| "expected zero, fixed, mirrored or periodic".to_owned())
 }
 
-/// Extents where neither a file nor `--shape` says.
+/// Extents without a file or `--shape`.
 const DEFAULT: [&[usize]; 2] = [&[512, 512], &[64, 64, 64]];
 
-/// Bytes of an element and of a coefficient of it, as they were measured and a little more.
+/// Bytes of host memory per element: measured, with a margin. Coefficients are extra ([`COEFFICIENT`]).
 const ELEMENT: u64 = 56;
-/// Of the arrays between passes.
+/// Bytes of host memory per element for the arrays between passes.
 const BETWEEN: u64 = 24;
 const COEFFICIENT: u64 = 14;
 
-/// The problem and its input.
+/// The problem with its input arrays.
 struct StencilInput {
     problem: StencilProblem,
     u: Vec<f32>,
@@ -87,7 +90,7 @@ struct StencilInput {
 }
 
 impl StencilInput {
-    /// As the problem has it.
+    /// Returns the input arrays in the form that the problem takes.
     fn data(&self) -> NamedArrays {
         let forms = self.problem.inputs();
         let values = [Some(&self.u), self.c.as_ref()];
@@ -103,7 +106,7 @@ impl StencilInput {
     }
 }
 
-/// Computes.
+/// Runs `cp2 stencil`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     args.check_outputs()?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
@@ -126,7 +129,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     Ok(outcome)
 }
 
-/// What would be done.
+/// Reports the plan of a stencil that is not computed.
 fn planned(plan: &Stencils, given: &StencilInput) -> Result<CommandOutcome, CommandFailure> {
     let job = plan.job(
         &given.u,
@@ -159,7 +162,7 @@ fn planned(plan: &Stencils, given: &StencilInput) -> Result<CommandOutcome, Comm
     })
 }
 
-/// The problem and how it is computed.
+/// Returns the problem and its plan as JSON.
 fn described(plan: &Stencils) -> Value {
     let problem = plan.problem();
     let stencil = problem.stencil();
@@ -196,13 +199,14 @@ impl Args {
         self.simulation.check_outputs(&mut outputs)
     }
 
-    /// The file of every element's coefficients.
+    /// Returns the file with coefficients of every element, if one is named.
     fn own_coefficients(&self) -> Option<PathBuf> {
         let named = self.coefficients.as_deref().map(PathBuf::from);
         named.filter(|path| crate::io::extension(path) == "npy")
     }
 
-    /// The stencil for an array of so many axes, and whether every element has coefficients of its own.
+    /// Returns the stencil for an array with that many axes, and whether every element has coefficients of
+    /// its own.
     fn stencil(&self, axes: Option<usize>) -> Result<(StencilShape, bool), CommandFailure> {
         let usual = Points::from_axes(axes);
         let points = self.points.as_ref().unwrap_or(&usual);
@@ -226,7 +230,7 @@ impl Args {
         Ok((points.load(classes.as_deref())?, false))
     }
 
-    /// Reads or makes the arrays.
+    /// Reads or generates the arrays.
     fn load(&self, machine: &Machine) -> Result<StencilInput, CommandFailure> {
         let limit = machine.host.memory.0;
         let input = self.input.as_deref();
@@ -261,7 +265,8 @@ impl Args {
                 problem.title()
             )));
         }
-        // The array and the next one in system memory, in single and in double precision; coefficients twice, and wherever they are read.
+        // Memory holds the array and the next one, in single and in double precision, and the coefficients
+        // twice and wherever they are read.
         let points = match per_element {
             true => problem.stencil().points().len() as u64,
             false => 0,
@@ -302,7 +307,7 @@ impl Args {
         })
     }
 
-    /// Computes it and judges the result.
+    /// Computes the steps and judges the result.
     fn computed(
         &self,
         plan: &Stencils,
@@ -357,7 +362,7 @@ impl Args {
     }
 }
 
-/// An array's numbers.
+/// Converts an array to floats.
 fn floats(array: &NpyArray) -> Vec<f32> {
     let words = array.bytes.chunks_exact(4);
     words
@@ -365,7 +370,7 @@ fn floats(array: &NpyArray) -> Vec<f32> {
         .collect()
 }
 
-/// Every element's coefficients, of the problem's shape.
+/// Reads the coefficients of every element, in the shape that the problem takes.
 fn coefficients(
     path: &Path,
     problem: &StencilProblem,

@@ -1,4 +1,4 @@
-//! `cp2 tune`: all passes and blocks of a benchmark, by their prices.
+//! `cp2 tune`: tries all passes and blocks of a benchmark by their prices.
 
 use super::MachineArg;
 use super::npb::tuned::TuningFile;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     benchmark: Tuned,
 }
 
-/// What can be tuned.
+/// Benchmark to tune.
 #[derive(Debug, clap::Subcommand)]
 enum Tuned {
     /// MG: which operators are done in one pass, and the rows of each pass's blocks
@@ -37,7 +37,8 @@ struct MgArgs {
     class: NpbClass,
     #[command(flatten)]
     machine: MachineArg,
-    /// Do every operator in a pass of its own, to see what each takes [default: several in one where that is faster]
+    /// Do every operator in a pass of its own, to see what each takes [default: several in one where that is
+    /// faster]
     #[arg(long)]
     single: bool,
     /// File for what is found (TOML), to be used by `cp2 npb mg --tuned FILE` [default: only shown]
@@ -45,7 +46,7 @@ struct MgArgs {
     output: Option<PathBuf>,
 }
 
-/// The rows of a pass's blocks, marked where they hand some over.
+/// Formats the rows of a pass's blocks, marked with + if blocks hand rows over to the next.
 fn rows(shape: &PassShape) -> String {
     match shape.handed {
         true => format!("{} +", shape.rows),
@@ -53,7 +54,7 @@ fn rows(shape: &PassShape) -> String {
     }
 }
 
-/// Does what the command says.
+/// Runs `cp2 tune`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     match &args.benchmark {
         Tuned::Mg(args) => mg(args, json),

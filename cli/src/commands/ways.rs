@@ -1,16 +1,17 @@
-//! Which filters the filter commands may take, and what is said of NaNs and infinities that one spreads.
+//! The choice of filter methods, and warnings about NaNs and infinities.
 
 use crate::io::NonFinite;
 use crate::outcome::CommandFailure;
 use cp2_kernels::conv::{AllowedMethods, ConvProblem, ConvolutionMode, Convolver, FilterMethod};
 
-/// The options that choose the kind of filter.
+/// Options for the kind of filter.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct WaysArgs {
     /// Filters that may be taken; of several the one that should be fastest
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodArg::Auto)]
     method: MethodArg,
-    /// Take a filter that keeps NaNs and infinities in their places: one in a sample reaches exactly the outputs whose definition it is in [default: the fastest filter]
+    /// Take a filter that keeps NaNs and infinities in their places: one in a sample reaches exactly the
+    /// outputs whose definition it is in [default: the fastest filter]
     #[arg(long)]
     exact_nonfinite: bool,
 }
@@ -41,7 +42,7 @@ impl WaysArgs {
     }
 }
 
-/// What is not finite in the input of a filter.
+/// Samples and taps in the input of a filter that are not finite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spoiled {
     pub(crate) samples: NonFinite,
@@ -49,14 +50,14 @@ pub(crate) struct Spoiled {
 }
 
 impl Spoiled {
-    /// Whether some of it reaches outputs whose definition it is not in.
+    /// True if a NaN or an infinity reaches outputs whose definition does not contain it.
     pub(crate) fn spreads(&self, problem: &ConvProblem, filter: &Convolver) -> bool {
         let ends = problem.mode() != ConvolutionMode::Valid;
         let taps = self.taps.count > 0 && (ends || !filter.is_exact());
         taps || (self.samples.count > 0 && !filter.is_exact())
     }
 
-    /// Refuses taps that no filter keeps in their places, where `ways` are to keep them.
+    /// Refuses non-finite taps that no filter keeps in their places, if `ways` requires that.
     pub(crate) fn check(
         taps: NonFinite,
         (mode, ways): (ConvolutionMode, AllowedMethods),
@@ -73,7 +74,7 @@ impl Spoiled {
         }
     }
 
-    /// The warnings of what the filter spreads.
+    /// Returns the warnings about values that the filter spreads.
     pub(crate) fn warnings(&self, problem: &ConvProblem, filter: &Convolver) -> String {
         let mut text = String::new();
         if !self.spreads(problem, filter) {

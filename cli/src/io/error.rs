@@ -1,4 +1,4 @@
-//! What can be wrong with a file the user named.
+//! Errors of files that the user named.
 
 use crate::memory::NoMemory;
 use cp2_machine::TextError;
@@ -6,78 +6,79 @@ use cp2_problems::sparse::MarketError;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// A file that cannot be used: which, what was found, what was expected, what to do.
+/// Error of a file that cannot be used. The message says which file, what was found, what was expected, and
+/// what to do.
 #[derive(Debug, Error)]
 pub(crate) enum FileError {
     /// The operating system refused.
     #[error("{}: cannot {action}: {source}", path.display())]
     System {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// `open`, `read`, `write`, ...
+        /// Operation that failed: `open`, `read`, `write`, ...
         action: &'static str,
-        /// Its reason.
+        /// Reason given by the operating system.
         source: std::io::Error,
     },
-    /// This computer has not the memory for what is read.
+    /// This computer lacks the memory for the contents.
     #[error(transparent)]
     Memory(#[from] NoMemory),
     /// A directory where a file was expected.
     #[error("{}: is a directory; expected a file", path.display())]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The contents are not what the format requires.
     #[error("{}: {found}; expected {expected}", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the file holds.
+        /// Contents that were found.
         found: String,
-        /// What it should hold.
+        /// Contents that the format requires.
         expected: String,
     },
     /// The contents are no text.
     #[error("{}: {source}; expected a text file", path.display())]
     Text {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it holds.
+        /// Position and kind of the first invalid bytes.
         source: TextError,
     },
-    /// The text of a matrix is wrong in some line.
+    /// A line of a matrix file is invalid.
     #[error("{}: {source}", path.display())]
     Market {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, what it holds and what it should.
+        /// Line number, contents, and what was expected.
         source: MarketError,
     },
-    /// The name's ending is not one of the formats.
+    /// The ending of the name is not that of a known format.
     #[error("{}: unknown file type; name the file with one of the endings {expected}", path.display())]
     Extension {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Known endings.
         expected: &'static str,
     },
-    /// An output names one of the inputs.
+    /// An output has the name of an input.
     #[error("{}: is also an input of this command; choose another name for the output", path.display())]
     OverwritesInput {
-        /// The output.
+        /// Path of the output.
         path: PathBuf,
     },
-    /// Two outputs of one command have the same name.
+    /// Two outputs of a command have one name.
     #[error("{}: named for two outputs of this command; choose another name for one", path.display())]
     WrittenTwice {
-        /// The output.
+        /// Path of the output.
         path: PathBuf,
     },
 }
 
 impl FileError {
-    /// An operating-system error.
+    /// Makes an error of the operating system.
     pub(crate) fn system(path: &Path, action: &'static str, source: std::io::Error) -> Self {
         Self::System {
             path: path.to_owned(),
@@ -86,7 +87,7 @@ impl FileError {
         }
     }
 
-    /// Contents that break the format.
+    /// Makes an error about contents that violate the format.
     pub(crate) fn format(
         path: &Path,
         found: impl Into<String>,

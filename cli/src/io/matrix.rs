@@ -1,11 +1,12 @@
-//! Sparse matrices.
+//! Reads sparse matrices from Matrix Market files.
 
 use super::{FileError, check_extension, open};
 use cp2_problems::sparse::{SparseMatrix, read_market};
 use std::io::BufReader;
 use std::path::Path;
 
-/// The matrix of a file of the Matrix Market, of at most so many rows and columns. Nothing is reserved for what the file only declares.
+/// Reads a Matrix Market file of at most `most_side` rows and columns. No memory is reserved for entries that
+/// the file only declares.
 pub(crate) fn read_matrix(path: &Path, most_side: usize) -> Result<SparseMatrix, FileError> {
     check_extension(path, "mtx", ".mtx")?;
     let mut text = BufReader::new(open(path)?);

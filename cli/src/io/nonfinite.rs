@@ -1,11 +1,13 @@
-//! NaNs and infinities among the values of an array, noted as they are given: no array is read for them alone.
+//! Counts NaNs and infinities among values as they are read.
+//!
+//! No array is read for that purpose alone.
 
 use cp2_host::{SourceError, ValueSource};
 use num_complex::Complex32;
 
 /// A value that may be a NaN or an infinity.
 pub(crate) trait MaybeNonFinite {
-    /// Whether all of its parts are finite.
+    /// True if all parts of the value are finite.
     fn is_finite(&self) -> bool;
 }
 
@@ -21,26 +23,26 @@ impl MaybeNonFinite for Complex32 {
     }
 }
 
-/// Which values of an array are not finite.
+/// Count and first place of the values of an array that are not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NonFinite {
-    /// Values seen.
+    /// Number of values seen.
     all: u64,
-    /// How many of them are not finite.
+    /// Number of values that are not finite.
     pub(crate) count: u64,
-    /// The place of the first that is not.
+    /// Index of the first value that is not finite.
     first: u64,
 }
 
 impl NonFinite {
-    /// Those of an array that is there.
+    /// Counts the non-finite values of an array in memory.
     pub(crate) fn count_values<T: MaybeNonFinite>(values: &[T]) -> Self {
         let mut seen = Self::default();
         seen.note(values);
         seen
     }
 
-    /// Goes on with the values that follow.
+    /// Counts further values.
     fn note<T: MaybeNonFinite>(&mut self, values: &[T]) {
         for (at, _) in (self.all..).zip(values).filter(|(_, v)| !v.is_finite()) {
             if self.count == 0 {
@@ -51,19 +53,19 @@ impl NonFinite {
         self.all += values.len() as u64;
     }
 
-    /// The place of the first, if there is one.
+    /// Returns the index of the first non-finite value, if there is one.
     pub(crate) fn first(&self) -> Option<u64> {
         (self.count > 0).then_some(self.first)
     }
 
-    /// `1 of 20000 samples is not finite`, as far as there is one.
+    /// Formats the count, for example `1 of 20000 samples is not finite`.
     pub(crate) fn text(&self, what: &str) -> String {
         let is = if self.count == 1 { "is" } else { "are" };
         format!("{} of {} {what} {is} not finite", self.count, self.all)
     }
 }
 
-/// A source whose values are looked at as they are given.
+/// Source of values that are counted as they are read.
 pub(crate) struct Noted<'a, T> {
     source: &'a mut dyn ValueSource<T>,
     pub(crate) seen: NonFinite,

@@ -8,10 +8,10 @@ pub(crate) use read::{Npy, read_npy, read_rows, read_vector};
 
 use num_complex::Complex32;
 
-/// Element types, all little-endian; those of the machine are of 32-bit lanes.
+/// Element types, all little-endian; arrays for DMEM consist of 32-bit lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Two float32.
+    /// Complex number of two float32.
     Complex64,
     /// 32-bit float.
     Float32,
@@ -24,12 +24,12 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What signals are made of.
+    /// Types of signals.
     pub(crate) const SIGNAL: &'static [Self] = &[Self::Complex64, Self::Float32];
-    /// Whatever DMEM can hold.
+    /// Types that DMEM can hold.
     pub(crate) const ANY: &'static [Self] =
         &[Self::Complex64, Self::Float32, Self::Int32, Self::Uint32];
-    /// What a recorded run can have as a result.
+    /// Types that a recorded run can have as a result.
     pub(crate) const RESULTS: &'static [Self] = &[
         Self::Complex64,
         Self::Float32,
@@ -38,7 +38,7 @@ impl Kind {
         Self::Uint32,
     ];
 
-    /// NumPy's name.
+    /// Returns NumPy's name of the type.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Complex64 => "complex64",
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// As the header writes it.
+    /// Returns the type's code in an `.npy` header.
     const fn descr(self) -> &'static str {
         match self {
             Self::Complex64 => "<c8",
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of one element.
+    /// Returns the bytes of one element.
     pub(crate) const fn bytes(self) -> usize {
         if matches!(self, Self::Complex64 | Self::Float64) {
             8
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// The kinds in words, for messages.
+/// Names the types in words, for messages.
 fn expected(kinds: &[Kind]) -> String {
     let names: Vec<String> = kinds
         .iter()
@@ -79,19 +79,19 @@ fn expected(kinds: &[Kind]) -> String {
     format!("little-endian {}, no record", names.join(" or "))
 }
 
-/// An array of one dimension or more in C order.
+/// Array of at least one dimension in C order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NpyArray {
     /// Element type.
     pub(crate) kind: Kind,
-    /// Lengths of its axes.
+    /// Lengths of the axes.
     pub(crate) shape: Vec<usize>,
     /// The elements in little-endian bytes, last index fastest.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl NpyArray {
-    /// An array of complex numbers.
+    /// Makes an array of complex numbers.
     pub(crate) fn from_complex(shape: &[usize], data: &[Complex32]) -> Self {
         let bytes = data
             .iter()
@@ -105,7 +105,7 @@ impl NpyArray {
         }
     }
 
-    /// The elements as complex numbers, those of one lane as real parts.
+    /// Converts the elements to complex numbers; elements of one lane become real parts.
     pub(crate) fn to_complex(&self) -> Vec<Complex32> {
         let mut lanes = self
             .bytes
@@ -121,7 +121,7 @@ impl NpyArray {
         out
     }
 
-    /// The whole `.npy` file.
+    /// Returns the contents of the `.npy` file.
     pub(crate) fn to_npy(&self) -> Vec<u8> {
         let mut file = header(self.kind, &self.shape);
         file.extend_from_slice(&self.bytes);
@@ -129,11 +129,11 @@ impl NpyArray {
     }
 }
 
-/// What a file of elements in C order begins with.
+/// Returns the header of an `.npy` file of elements in C order.
 pub(crate) fn header(kind: Kind, shape: &[usize]) -> Vec<u8> {
-    /// Magic string, version, and the two bytes of the rest's length.
+    /// Bytes of the magic string, the version, and the length field of two bytes.
     const PREFIX: usize = 10;
-    /// A header has a multiple of so many bytes.
+    /// Alignment of the elements in bytes: the header is padded to a multiple of it.
     const MULTIPLE: usize = 64;
     let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if axes.len() == 1 { "," } else { "" };
@@ -142,11 +142,11 @@ pub(crate) fn header(kind: Kind, shape: &[usize]) -> Vec<u8> {
         kind.descr(),
         axes.join(", ")
     );
-    // One blank at least, as NumPy has it, and the end of the line.
+    // At least one blank precedes the line feed, as in NumPy's files.
     let end = PREFIX + text.len() + 1;
     text += &" ".repeat(MULTIPLE - end % MULTIPLE);
     text.push('\n');
-    // No shape that was read or asked for has hundreds of axes.
+    // No shape that is read or requested has hundreds of axes.
     let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
     let mut out = b"\x93NUMPY\x01\x00".to_vec();
     out.extend(length.to_le_bytes());

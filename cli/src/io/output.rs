@@ -1,4 +1,4 @@
-//! Output files: judged before the work starts, written whole or not at all.
+//! Output files: checked before the work starts, written whole or not at all.
 
 use super::{FileError, Kind, header};
 use crate::outcome::CommandFailure;
@@ -7,12 +7,12 @@ use cp2_host::emit::EmitError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes a file so that its name never shows a part of it.
+/// Writes a file atomically: its name never shows a partial file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_parts(path, |out| out.write_all(bytes))
 }
 
-/// The same of what `fill` writes, a part after the other.
+/// Writes the parts that `fill` produces as one file, atomically.
 pub(crate) fn write_parts(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -25,10 +25,10 @@ pub(crate) fn write_parts(
     cp2_host::files::write_file(path, fill).map_err(|e| FileError::system(path, "write", e.source))
 }
 
-/// Bytes of an array that are on the host at a time on their way to a file.
+/// Bytes of an array that are copied to the file at a time.
 const PART: u64 = 1 << 16;
 
-/// Writes an array that a run has left in system memory, at an address so many bytes, as `.npy`.
+/// Writes an array from system memory, given by address and bytes, as an `.npy` file.
 pub(crate) fn write_array(
     path: &Path,
     (kind, shape): (Kind, &[usize]),
@@ -48,7 +48,7 @@ pub(crate) fn write_array(
     })
 }
 
-/// The files a command will write, judged before it starts to work.
+/// Output files of a command, checked before its work starts.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     inputs: Vec<PathBuf>,
@@ -56,7 +56,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Outputs of a command that reads `inputs`.
+    /// Makes the check for a command that reads `inputs`.
     pub(crate) fn from_inputs<'a>(inputs: impl IntoIterator<Item = &'a Path>) -> Self {
         Self {
             inputs: inputs
@@ -67,8 +67,8 @@ impl Outputs {
         }
     }
 
-    /// Checks that an output can be written: not over an input, not over a
-    /// directory, into a directory that exists, and only once.
+    /// Checks that an output can be written: not over an input or a directory, into an existing directory,
+    /// and only once.
     pub(crate) fn check(&mut self, path: &Path) -> Result<(), FileError> {
         if let Ok(target) = std::fs::canonicalize(path) {
             if target.is_file() && self.inputs.contains(&target) {
@@ -91,11 +91,11 @@ impl Outputs {
                 "a directory that exists",
             ));
         }
-        // A device such as /dev/null takes any number of outputs.
+        // A device such as /dev/null accepts any number of outputs.
         if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
             return Ok(());
         }
-        // Of two names, one may be a link to the other.
+        // Links are resolved, since two names may lead to one file.
         let target = cp2_host::files::target(path);
         let name = std::path::absolute(&target).unwrap_or(target);
         if self.outputs.contains(&name) {
@@ -109,8 +109,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Checks a directory that a recorded run will replace: what this command
-    /// reads or writes besides must not lie in it.
+    /// Checks a directory that a recorded run will replace: it must not contain other inputs or outputs of
+    /// this command.
     pub(crate) fn check_emit(
         &self,
         path: &Path,

@@ -1,4 +1,4 @@
-//! Numbers as they come: from files, recordings and seeds, a part at a time.
+//! Numbers from files, recordings and seeds, read a part at a time.
 
 use super::{FileError, FramedRecording, Npy};
 use cp2_host::{SourceError, ValueSource};
@@ -6,33 +6,33 @@ use cp2_kernels::Random;
 use num_complex::Complex32;
 use std::time::Instant;
 
-/// Where numbers come from while they are asked for.
+/// Source that produces numbers on demand.
 #[derive(Debug)]
 pub(crate) enum FileValues {
     /// Generated complex numbers.
     Complex(Random),
     /// Generated real numbers.
     Real(Random),
-    /// An array.
+    /// Array in a file.
     Array(Npy),
-    /// A recording, whose frames the machine cuts.
+    /// Recording; the machine cuts its frames.
     Recording(FramedRecording),
 }
 
 impl FileValues {
-    /// The next numbers, real ones as complex ones.
+    /// Reads the next numbers; real numbers become complex.
     pub(crate) fn fill_values(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
         match self {
             Self::Complex(random) => values.fill_with(|| random.complex()),
             Self::Real(random) => values.fill_with(|| random.uniform().into()),
             Self::Array(array) => array.read_complex(values)?,
-            // It is given as a whole, by its samples.
+            // A recording is given as a whole, by its samples.
             Self::Recording(_) => values.fill(Complex32::default()),
         }
         Ok(())
     }
 
-    /// The next numbers, of which the real parts count.
+    /// Reads the real parts of the next numbers.
     pub(crate) fn give_real(&mut self, values: &mut [f32]) -> Result<(), FileError> {
         match self {
             Self::Real(random) => values.fill_with(|| random.uniform()),
@@ -49,7 +49,8 @@ impl FileValues {
     }
 }
 
-/// A source, and when it gave its last values: making and reading them is no simulation.
+/// Source that records when it gave its last values, since reading and generating them is not part of the
+/// simulation.
 pub(crate) struct TimedSource<'a, T> {
     source: &'a mut dyn ValueSource<T>,
     last: Instant,
@@ -63,7 +64,7 @@ impl<'a, T> TimedSource<'a, T> {
         }
     }
 
-    /// Seconds of real time since the last values were given.
+    /// Returns the seconds of host time since the last values were given.
     pub(crate) fn seconds(&self) -> f64 {
         self.last.elapsed().as_secs_f64()
     }

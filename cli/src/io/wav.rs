@@ -1,16 +1,20 @@
-//! Sound: recordings in RIFF/WAVE files (Microsoft and IBM, *Multimedia Programming Interface and Data Specifications 1.0*, 1991,
-//! and `WAVEFORMATEXTENSIBLE`).
+//! Sound recordings in RIFF/WAVE files.
+//!
+//! The format is defined in Microsoft and IBM, *Multimedia Programming Interface and Data Specifications
+//! 1.0*, 1991, and by `WAVEFORMATEXTENSIBLE`.
 //!
 //! # Why not the reader of a crate
 //!
-//! `hound` (3.5) and `symphonia` (0.5) were given the files that the tests here make. What they read is right of the plainest
-//! files alone:
+//! `hound` (3.5) and `symphonia` (0.5) were tried on the files that the tests here make. Only the plainest
+//! files are read correctly by both:
 //!
-//! * 24 valid bits in 32 are at the top of the word, and `hound` takes those at the bottom: another signal;
-//! * 16 bits in blocks of 32 are two samples for `symphonia`: another signal;
+//! * 24 valid bits in 32 are the upper bits of the word; `hound` takes the lower ones, which is another
+//!   signal;
+//! * 16 bits in blocks of 32 are read by `symphonia` as two samples, which is another signal;
 //! * a chunk of an odd length, with its pad byte, is an error for both; so is a format of more than 40 bytes;
-//! * what a pipe was written to has lengths that nobody could correct: an error for `hound`, an empty recording, or an error, for `symphonia`;
-//! * `symphonia` does not say that a file was cut off.
+//! * a file written to a pipe has lengths that nobody could correct: `hound` fails; `symphonia` fails or
+//!   returns an empty recording;
+//! * `symphonia` does not report that a file was cut off.
 
 mod format;
 mod riff;
@@ -23,11 +27,12 @@ use riff::Riff;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-/// Bytes that are read at a time, at least a block.
+/// Bytes read at a time; at least one block is read.
 const PART: usize = 1 << 16;
-/// Lengths from here on are put by those who cannot know how much they will write, in a header that they cannot come back to.
+/// Smallest length that counts as unknown. Programs that cannot know the length in advance, nor return to the
+/// header, write such large values.
 const UNKNOWN_LENGTH: u32 = 0x7fff_0000;
-/// What a file should be.
+/// Description of a supported file, for messages.
 const EXPECTED: &str =
     "a complete .wav file (RIFF) of PCM samples of 1 to 8 bytes, or of float ones of 4 or 8 bytes";
 
@@ -38,19 +43,19 @@ pub(crate) struct Sound {
     pub(crate) rate: u32,
     /// Samples; full scale is 1.
     pub(crate) samples: Vec<f32>,
-    /// What there is to say of a file that ends before it should.
+    /// Warning about a file that ends early.
     pub(crate) warning: Option<String>,
 }
 
-/// Reads one channel (counted from 0) of at most `limit` samples. Where the header says that there are more samples than follow,
-/// or does not say how many, those that follow are all.
+/// Reads one channel (counted from 0) of at most `limit` samples. If the header announces more samples than
+/// follow, or does not say how many, the samples that follow are all.
 pub(crate) fn read_wav(path: &Path, channel: u16, limit: usize) -> Result<Sound, FileError> {
     let file = open(path)?;
     let length = regular_length(&file);
     read(path, (BufReader::new(file), length), channel, limit)
 }
 
-/// The same of a stream, whose length is known or not.
+/// Reads a recording from a stream; `length` is its size in bytes, if known.
 fn read(
     path: &Path,
     (stream, length): (impl Read, Option<u64>),
@@ -79,7 +84,7 @@ fn read(
             ),
         )
     };
-    // Of a pipe, and of a recording that does not say its length, this is known when they have been read.
+    // For a pipe, and for a recording of unknown length, the number of samples is known only after reading.
     if let Some(length) = length.filter(|_| promised != 0) {
         let rest = length
             .saturating_sub(riff.bytes_read())
@@ -113,7 +118,8 @@ fn read(
     }
     let mut warning = None;
     if promised == 0 && riff.is_at_its_end() {
-        // It says that it has no samples, and what follows is no sample: the length of the whole is right.
+        // The header announces no samples, and the length of the whole file agrees: what follows is no
+        // sample.
         samples.clear();
     } else if taken == most && !taken.is_multiple_of(block as u64) {
         return Err(FileError::format(
@@ -134,7 +140,7 @@ fn read(
     })
 }
 
-/// The format, and the length of the samples that the file has come to.
+/// Reads up to the samples; returns their format and their length in bytes as the header has it.
 fn data<R: Read>(riff: &mut Riff<'_, R>) -> Result<(WavFormat, u32), FileError> {
     let mut format = None;
     while let Some(chunk) = riff.next()? {

@@ -19,7 +19,7 @@ pub(crate) enum WindowArg {
 }
 
 impl WindowArg {
-    /// The library's window.
+    /// Returns the library's window function.
     pub(crate) fn kernel_window(self) -> dsp::WindowFunction {
         match self {
             Self::Hann => dsp::WindowFunction::Hann,
@@ -30,20 +30,21 @@ impl WindowArg {
     }
 }
 
-/// A recording, and how it is cut into frames, each multiplied by the window: the machine does that, the host what results are judged by.
+/// Recording that is cut into frames, each multiplied by a window. The machine cuts them; the host cuts them
+/// again for the reference that judges results.
 #[derive(Clone, Debug)]
 pub(crate) struct FramedRecording {
-    /// Its samples.
+    /// Samples of the recording.
     pub(crate) samples: Vec<f32>,
-    /// Its frames; `hop` is at least 1.
+    /// Division into frames; `hop` is at least 1.
     pub(crate) frames: Frames,
-    /// On every frame.
+    /// Window of every frame.
     pub(crate) window: WindowArg,
     weights: Vec<f32>,
 }
 
 impl FramedRecording {
-    /// Frames of `n` samples, `hop` apart, the last one filled up with zeros.
+    /// Makes frames of `n` samples, `hop` samples apart; the last one is filled up with zeros.
     pub(crate) fn new(samples: Vec<f32>, n: usize, hop: usize, window: WindowArg) -> Self {
         Self {
             frames: Frames {
@@ -57,7 +58,7 @@ impl FramedRecording {
         }
     }
 
-    /// A frame under its window.
+    /// Writes a frame, multiplied by its window.
     pub(crate) fn row(&self, frame: usize, values: &mut [Complex32]) {
         let first = frame * self.frames.hop;
         for (i, (value, weight)) in values.iter_mut().zip(&self.weights).enumerate() {

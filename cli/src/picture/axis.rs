@@ -1,6 +1,6 @@
 //! Axes with round tick marks.
 
-/// An axis: what it shows, in which unit, from where to where.
+/// Axis of a picture: name, unit, first and last value.
 #[derive(Clone, Debug)]
 pub(crate) struct PlotAxis {
     name: String,
@@ -10,7 +10,7 @@ pub(crate) struct PlotAxis {
 }
 
 impl PlotAxis {
-    /// An axis; an empty unit stands for a plain number.
+    /// Makes an axis; an empty unit stands for a plain number.
     pub(crate) fn new(name: &str, unit: &str, from: f64, to: f64) -> Self {
         Self {
             name: name.to_owned(),
@@ -20,7 +20,7 @@ impl PlotAxis {
         }
     }
 
-    /// `name [unit]`.
+    /// Returns the label: `name [unit]`.
     pub(super) fn label(&self) -> String {
         if self.unit.is_empty() {
             self.name.clone()
@@ -29,13 +29,13 @@ impl PlotAxis {
         }
     }
 
-    /// Where a value of the axis lies, 0 to 1.
+    /// Returns the position of a value along the axis, from 0 to 1; `None` if it lies outside.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let place = (value - self.from) / (self.to - self.from);
         (0.0..=1.0).contains(&place).then_some(place)
     }
 
-    /// Round values with their place along the axis, 0 to 1, and their text.
+    /// Returns round values with their positions along the axis, 0 to 1, and their texts.
     pub(crate) fn ticks(&self, about: usize) -> Vec<(f64, String)> {
         let span = self.to - self.from;
         if !span.is_finite() || span <= 0.0 {

@@ -1,4 +1,4 @@
-//! A colour scale of even perceived brightness.
+//! Colours of pictures: a scale of even perceived brightness, and a palette.
 
 /// Nine points of the viridis scale (van der Walt and Smith, released into the public domain).
 const VIRIDIS: [[u8; 3]; 9] = [
@@ -13,7 +13,7 @@ const VIRIDIS: [[u8; 3]; 9] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// Okabe and Ito: apart for colour-blind readers.
+/// Palette of Okabe and Ito, distinguishable for colour-blind readers.
 pub(super) const APART: [[u8; 3]; 5] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
@@ -22,17 +22,17 @@ pub(super) const APART: [[u8; 3]; 5] = [
     [0xe6, 0x9f, 0x00],
 ];
 
-/// One of them, from the first on again behind the last.
+/// Returns colour `i` of the palette, cyclically.
 pub(super) fn pick_colour(i: usize) -> [u8; 3] {
     APART[i % APART.len()]
 }
 
-/// A colour in SVG.
+/// Returns a colour in the notation of SVG.
 pub(super) fn hex([r, g, b]: [u8; 3]) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// A colour that is a part of the way from one to another.
+/// Interpolates between two colours; `part` is 0 for the first and 1 for the second.
 pub(super) fn between(a: [u8; 3], b: [u8; 3], part: f64) -> [u8; 3] {
     std::array::from_fn(|c| {
         let (a, b) = (f64::from(a[c]), f64::from(b[c]));
@@ -40,7 +40,7 @@ pub(super) fn between(a: [u8; 3], b: [u8; 3], part: f64) -> [u8; 3] {
     })
 }
 
-/// The colour of `t`, 0 to 1; anything else takes the nearer end, NaN the dark one.
+/// Returns the colour of `t`, 0 to 1. Values outside take the nearer end, a NaN the dark one.
 pub(super) fn viridis(t: f64) -> [u8; 3] {
     let place = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) } * (VIRIDIS.len() - 1) as f64;
     let low = (place as usize).min(VIRIDIS.len() - 2);

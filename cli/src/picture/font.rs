@@ -1,4 +1,4 @@
-//! A 5 x 7 dot-matrix font for the PNG pictures: the printable ASCII characters.
+//! A dot-matrix font of 5 x 7 dots for PNG pictures: printable ASCII.
 
 /// Width of a character cell in dots, with its gap.
 pub(super) const ADVANCE: usize = 6;
@@ -27,14 +27,14 @@ const GLYPHS: &[u8; 95 * 5] = b"\
 \x3c\x40\x40\x20\x7c\x1c\x20\x40\x20\x1c\x3c\x40\x30\x40\x3c\x44\x28\x10\x28\x44\x4c\x90\x90\x90\x7c\
 \x44\x64\x54\x4c\x44\x00\x08\x36\x41\x00\x00\x00\x77\x00\x00\x00\x41\x36\x08\x00\x02\x01\x02\x04\x02";
 
-/// The columns of a character; what is not printable ASCII shows as `?`.
+/// Returns the columns of a character; other than printable ASCII shows as `?`.
 pub(super) fn glyph(c: char) -> &'static [u8] {
     let c = if (' '..='~').contains(&c) { c } else { '?' };
     let start = (c as usize - ' ' as usize) * 5;
     &GLYPHS[start..start + 5]
 }
 
-/// Width of a text in dots.
+/// Returns the width of a text in dots.
 pub(super) fn width(text: &str) -> usize {
     text.chars().count() * ADVANCE
 }

@@ -1,4 +1,4 @@
-//! The residuals of an iterative method as SVG: their decades over iterations.
+//! Residuals of an iterative method as an SVG picture, on a logarithmic scale.
 
 use super::PlotAxis;
 use super::vector::escape;
@@ -11,22 +11,22 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
 
-/// Points of the line at most: of more some are left out.
+/// Most points of the line; of more, some are left out.
 const POINTS: usize = 4000;
 
-/// What is drawn.
+/// Picture of the residuals of an iterative method.
 #[derive(Clone, Debug)]
 pub(crate) struct History<'a> {
     /// Heading.
     pub(crate) title: String,
-    /// Residuals relative to the right-hand side, at first and behind each iteration.
+    /// Residuals relative to the right-hand side: at the start, and after each iteration.
     pub(crate) residuals: &'a [f64],
-    /// What was asked for.
+    /// Tolerance that was requested.
     pub(crate) tolerance: f64,
 }
 
 impl History<'_> {
-    /// The picture. A residual of 0 is drawn at its lower edge.
+    /// Returns the picture as SVG. A residual of 0 is drawn at the lower edge.
     pub(crate) fn svg(&self) -> String {
         let shown = self.residuals.iter().chain([&self.tolerance]);
         let decades = shown
@@ -132,7 +132,7 @@ mod tests {
         let decade = (HEIGHT - TOP - BOTTOM) / 6.0;
         near(points[1][1] - points[0][1], decade);
         near(points[3][1] - points[2][1], 3.0 * decade);
-        // Nothing but the first residual, and 0.
+        // A single residual, and a residual of 0.
         for residuals in [&[1.0][..], &[0.0]] {
             let history = History {
                 title: String::new(),

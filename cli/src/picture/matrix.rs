@@ -1,4 +1,4 @@
-//! The pattern of a sparse matrix, and the blocks that a format makes of it, as PNG and as SVG.
+//! The pattern of a sparse matrix and the blocks of its format, as PNG or SVG.
 
 use super::raster::{self, Canvas};
 use super::vector::{base64, escape};
@@ -9,46 +9,48 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-/// Pixels of the longer side, about.
+/// Approximate length of the longer side in pixels.
 const SIDE: usize = 720;
-/// Pixels of the shorter side at least.
+/// Least length of the shorter side in pixels.
 const LEAST: usize = 24;
-/// Pixels of a cell at most: entries of small matrices are no larger.
+/// Most pixels of a cell: entries of small matrices are no larger.
 const CELL: usize = 24;
-/// Blocks with fewer pixels along a side have no outline of their own.
+/// Fewest pixels along each side of a block with an outline.
 const OUTLINED: usize = 5;
-/// How dark a cell with a single entry is, of 1.
+/// Darkness of a cell with a single entry, from 0 to 1.
 const FAINTEST: f64 = 0.35;
-/// How much of its colour a block gives to what is behind its entries.
+/// Share of a block's colour in the background of its entries.
 const TINT: f64 = 0.35;
 
-/// A rectangle of rows and columns, and what kind of block it is: its place in the legend, which gives it a colour.
+/// Rectangle of rows and columns that belongs to a kind of block: an index into the legend, which decides its
+/// colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LegendBlock {
-    /// Rows, from 0 on.
+    /// Range of rows, from 0 on.
     pub(crate) rows: Range<usize>,
-    /// Columns, from 0 on.
+    /// Range of columns, from 0 on.
     pub(crate) columns: Range<usize>,
-    /// Its kind.
+    /// Index of the kind in the legend.
     pub(crate) kind: usize,
 }
 
-/// A matrix as a picture: a cell for each entry that may be, or for several where there are too many; row 0 is at the top.
+/// Picture of a matrix: one cell for each possible entry, or for several if there are too many; row 0 is at
+/// the top.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixPicture {
     title: String,
-    /// Rows and columns of the matrix.
+    /// Number of rows and columns of the matrix.
     sides: [usize; 2],
-    /// Rows and columns of cells.
+    /// Number of rows and columns of cells.
     cells: [usize; 2],
-    /// Entries of each cell, row by row.
+    /// Number of entries in each cell, row by row.
     counts: Vec<u32>,
-    /// Kinds of blocks, in words.
+    /// Names of the kinds of blocks.
     legend: Vec<String>,
     blocks: Vec<LegendBlock>,
 }
 
-/// Where things stand, in pixels.
+/// Positions of the parts of a picture, in pixels.
 struct MatrixPictureLayout {
     /// Left, top, width and height of the matrix.
     plot: [usize; 4],
@@ -59,13 +61,14 @@ struct MatrixPictureLayout {
 }
 
 impl MatrixPicture {
-    /// The pattern of a matrix.
+    /// Makes the picture of a matrix's pattern.
     pub(crate) fn new(title: String, matrix: &SparseMatrix) -> Self {
         let sides = [matrix.rows(), matrix.cols()];
         let longest = sides[0].max(sides[1]);
         let cells = match longest <= SIDE {
             true => sides,
-            // Rounded up: neither side has none. The product fits, see `SparseMatrix`.
+            // The division rounds up, so that neither side has 0 cells. The product fits in 64 bits, see
+            // `SparseMatrix`.
             false => {
                 sides.map(|side| (side as u64 * SIDE as u64).div_ceil(longest as u64) as usize)
             }
@@ -88,7 +91,8 @@ impl MatrixPicture {
         }
     }
 
-    /// The same with blocks, whose kinds are `legend` in words. What of a block is beyond the matrix does not show.
+    /// Adds blocks to the picture; `legend` names their kinds. Parts of a block beyond the matrix are not
+    /// drawn.
     pub(crate) fn with_blocks(self, legend: Vec<String>, blocks: Vec<LegendBlock>) -> Self {
         Self {
             legend,
@@ -97,7 +101,7 @@ impl MatrixPicture {
         }
     }
 
-    /// The cells that a block touches: left, top, width, height.
+    /// Returns the cells that a block touches: left, top, width, height.
     fn covered(&self, block: &LegendBlock) -> Option<[usize; 4]> {
         let along = |range: &Range<usize>, axis: usize| {
             let (side, cells) = (self.sides[axis], self.cells[axis]);
@@ -109,7 +113,7 @@ impl MatrixPicture {
         Some([left, top, width, height])
     }
 
-    /// The colours of all cells, three bytes each, row by row.
+    /// Returns the colours of all cells, three bytes each, row by row.
     fn pixels(&self) -> Vec<u8> {
         let mut kinds: Vec<Option<usize>> = vec![None; self.counts.len()];
         for block in &self.blocks {
@@ -157,7 +161,7 @@ impl MatrixPicture {
         }
     }
 
-    /// Outlines of blocks that are large enough for one, in pixels, with their kinds.
+    /// Returns the outlines, in pixels, of blocks that are large enough for one, with their kinds.
     fn outlines(&self, layout: &MatrixPictureLayout) -> Vec<([usize; 4], usize)> {
         let [left, top, ..] = layout.plot;
         let [across, down] = layout.cell;
@@ -302,7 +306,7 @@ impl MatrixPicture {
         canvas.encoded()
     }
 
-    /// Writes it in the format that the name asks for.
+    /// Writes the picture in the format that the name asks for.
     pub(crate) fn write(&self, path: &Path) -> Result<(), FileError> {
         check_name(path)?;
         let failed = |what| FileError::format(path, what, "a picture the PNG encoder accepts");
@@ -314,7 +318,7 @@ impl MatrixPicture {
     }
 }
 
-/// The cell of an index.
+/// Returns the cell of a row or column index.
 fn cell(index: usize, side: usize, cells: usize) -> usize {
     // Sides are at most 2^31, cells fewer than 2^10.
     (index as u64 * cells as u64 / side.max(1) as u64) as usize

@@ -1,8 +1,8 @@
-//! PNG.
+//! PNG pictures: a canvas of pixels with lines, circles and text.
 
 use super::{HeatMap, MARK_RADIUS, PictureLayout, colour, font};
 
-/// Encodes RGB pixels.
+/// Encodes RGB pixels as PNG.
 pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let size = |n: usize| u32::try_from(n).map_err(|e| e.to_string());
@@ -15,7 +15,7 @@ pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// The coloured area alone, one pixel per cell, top row first.
+/// Returns the coloured area alone, one pixel per cell, top row first.
 pub(super) fn cells(field: &HeatMap) -> Vec<u8> {
     let scale = field.scale();
     (0..field.rows)
@@ -31,7 +31,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// A white one.
+    /// Makes a white canvas.
     pub(super) fn new(width: usize, height: usize) -> Self {
         Self {
             width,
@@ -40,7 +40,7 @@ impl Canvas {
         }
     }
 
-    /// As a file.
+    /// Encodes the canvas as a PNG file.
     pub(super) fn encoded(&self) -> Result<Vec<u8>, String> {
         encode(self.width, self.height, &self.pixels)
     }
@@ -82,7 +82,7 @@ impl Canvas {
         }
     }
 
-    /// A circle, a pixel wide.
+    /// Draws a circle one pixel wide.
     fn ring(&mut self, [x, y]: [usize; 2], radius: usize, colour: [u8; 3]) {
         let square = |d: usize| (d * d) as f64;
         for j in 0..=2 * radius {
@@ -99,7 +99,7 @@ impl Canvas {
         }
     }
 
-    /// Text that reads upwards, its end at the top.
+    /// Draws text that reads upwards; its end is at the top.
     pub(super) fn text_upwards(&mut self, x: usize, bottom: usize, text: &str) {
         for (i, c) in text.chars().enumerate() {
             for (column, bits) in font::glyph(c).iter().enumerate() {
@@ -115,7 +115,7 @@ impl Canvas {
     }
 }
 
-/// The whole picture.
+/// Draws the whole picture and encodes it.
 pub(super) fn png(field: &HeatMap) -> Result<Vec<u8>, String> {
     let layout = PictureLayout::new(field);
     let PictureLayout {

@@ -1,4 +1,6 @@
-//! A roofline as SVG: flops per second over flops per byte, both logarithmic.
+//! A roofline as SVG: operations per second over operations per byte.
+//!
+//! Both axes are logarithmic.
 
 use super::colour;
 use super::vector::escape;
@@ -11,7 +13,7 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
-/// Powers of ten around values.
+/// Range of powers of ten around values.
 struct Decades {
     low: i32,
     high: i32,
@@ -35,13 +37,13 @@ impl Decades {
         }
     }
 
-    /// Position of a value between 0 and 1.
+    /// Returns the position of a value, between 0 and 1.
     fn place(&self, value: f64) -> f64 {
         (libm::log10(value) - f64::from(self.low)) / f64::from(self.high - self.low)
     }
 }
 
-/// The picture; `measured` is the rate of a run that was measured, in units of the expected one.
+/// Returns the picture as SVG; `measured` is the rate of a measured run in units of the expected one.
 pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     let peak = roofline
         .ceilings
@@ -96,7 +98,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
             plain(decade - 9)
         );
     }
-    // A ceiling begins where the fastest channel's slope meets it: what is to the left no program reaches.
+    // A ceiling begins at the slope of the fastest channel: no program reaches the area to its left.
     let bandwidths = roofline.slopes.iter().map(|s| s.bytes_per_second);
     let fastest = bandwidths.fold(0.0, f64::max);
     let heights: Vec<f64> = roofline
@@ -128,7 +130,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     let left = libm::exp10(across.low.into());
     for (i, slope) in roofline.slopes.iter().enumerate() {
         let colour = colour::hex(colour::pick_colour(i));
-        // Up to the highest ceiling.
+        // A slope ends at the highest ceiling.
         let right = peak / slope.bytes_per_second;
         let _ = writeln!(
             svg,
@@ -177,7 +179,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
         .into_iter()
         .filter_map(|(name, fill, f)| Some((name, fill, rate? * f?)));
     for (i, (name, fill, rate)) in known.enumerate() {
-        // Below the ceilings, in the corner where no slope is.
+        // The legend stands below the ceilings, in the corner without slopes.
         let at = TOP + h - 14.0 - 18.0 * i as f64;
         let _ = writeln!(
             svg,
@@ -201,7 +203,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     svg
 }
 
-/// Heights of lines of text near these, which descend, so that no two overlap.
+/// Moves the heights of text lines, given in descending order, so that no two lines overlap.
 fn apart(heights: &[f64]) -> Vec<f64> {
     const LINE: f64 = 15.0;
     let mut last = f64::NEG_INFINITY;
@@ -212,7 +214,7 @@ fn apart(heights: &[f64]) -> Vec<f64> {
     places.collect()
 }
 
-/// A power of ten as people write it.
+/// Formats a power of ten for people.
 fn plain(decade: i32) -> String {
     match decade {
         0..=4 => format!("{}", 10u64.pow(decade.unsigned_abs())),
@@ -230,7 +232,7 @@ mod tests {
     use super::*;
     use cp2_model::{Ceiling, RooflinePoint, Slope};
 
-    /// The numbers behind `key` in every line that has it.
+    /// Returns the numbers behind `key` on every line that contains `line`.
     fn numbers(svg: &str, line: &str, key: &str) -> Vec<f64> {
         let lines = svg.lines().filter(|l| l.contains(line));
         let values = lines.filter_map(|l| l.split_once(key)?.1.split(['"', ' ', 'H', 'L']).next());
@@ -272,7 +274,8 @@ mod tests {
             })
             .collect();
         assert!(labels.windows(2).all(|w| w[1] - w[0] >= 14.9), "{labels:?}");
-        // The slope ends on the highest ceiling, which begins there; lower ones begin further to the left.
+        // The slope ends on the highest ceiling, which begins there; lower ceilings begin further to the
+        // left.
         let starts = numbers(&alone, "GFLOPS</text>", "<path d=\"M");
         let slope = alone.lines().find(|l| l.contains("GB/s")).unwrap();
         let end = slope.split_once('L').unwrap().1.split(' ').next().unwrap();

@@ -1,9 +1,9 @@
-//! SVG: the coloured area is an embedded image, everything else is text and lines.
+//! SVG pictures: the coloured area is an embedded image, the rest is vectors.
 
 use super::{HeatMap, MARK_RADIUS, PictureLayout, PlotAxis, colour, raster};
 use std::fmt::Write as _;
 
-/// The whole picture.
+/// Draws the whole picture as SVG.
 pub(super) fn svg(field: &HeatMap) -> Result<String, String> {
     let layout = PictureLayout::new(field);
     let PictureLayout {
@@ -99,7 +99,7 @@ pub(super) fn svg(field: &HeatMap) -> Result<String, String> {
     Ok(out)
 }
 
-/// Text between tags.
+/// Escapes text between tags.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -107,7 +107,7 @@ pub(super) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// RFC 4648, section 4.
+/// Encodes bytes in base64 (RFC 4648, section 4).
 pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -1,4 +1,4 @@
-//! What a command's outcome owes to how its run ended: exit code, notes, places, profiles, the trace.
+//! Exit code, notes, profiles and trace of a command, from the end of its run.
 
 use super::{FINDINGS, SimulationArgs, write_trace};
 use crate::io::shown;
@@ -9,9 +9,8 @@ use cp2_host::profile::Profile;
 use cp2_host::{FinishedRun, ProgramStage, StageReport};
 use serde_json::{Value, json};
 
-/// The part of a command's outcome that follows from the run alone: exit code
-/// for a run that did not finish or that the checkers object to, and the notes
-/// that say so; the trace, which is kept in any case; profiles.
+/// Adds everything to a command's outcome that follows from the run alone: the exit code and notes of a run
+/// that did not finish or that the checkers object to, profiles, and the trace, which is written in any case.
 pub(crate) fn conclude(
     args: &SimulationArgs,
     run: &FinishedRun,
@@ -21,7 +20,7 @@ pub(crate) fn conclude(
 ) -> Result<(), CommandFailure> {
     let report = &run.report;
     if !report.end.is_finished() {
-        // No kernel is at fault where it is the data that are others.
+        // If the data differ from those of the recording, no kernel is at fault.
         let diverged = matches!(report.end, cp2_host::RunEnd::Diverged { .. });
         outcome.exit = if diverged { BAD_INPUT } else { GUEST_FAULT };
         let pc = match &report.end {
@@ -41,7 +40,8 @@ pub(crate) fn conclude(
                 }
             )
         };
-        // The page loop works by the argument blocks alone, and addresses of pages come from them: it is not where the fault is.
+        // The page loop uses only the argument blocks, which also hold the addresses of pages: the fault was
+        // caused elsewhere.
         let looped = place.file.as_deref() == Some("page.s");
         if looped || report.overwritten_arguments.is_some() {
             outcome.notes += match report.findings.iter().any(overwritten) {
@@ -72,7 +72,7 @@ pub(crate) fn conclude(
     Ok(())
 }
 
-/// What the checkers found, each with its place.
+/// Reports the checkers' findings, each with its place.
 fn findings(run: &FinishedRun, outcome: &mut CommandOutcome) {
     let found = &run.report.findings;
     let mut all = Vec::new();
@@ -93,7 +93,7 @@ fn findings(run: &FinishedRun, outcome: &mut CommandOutcome) {
     outcome.json["findings"] = json!(all);
 }
 
-/// What each program did in each pass, with its profile if that is asked for.
+/// Reports the figures of each program in each pass, with its profile if requested.
 fn stages(
     args: &SimulationArgs,
     run: &FinishedRun,
@@ -104,7 +104,7 @@ fn stages(
     if stages.is_empty() {
         return;
     }
-    // Where passes have names, those without one put arrays into another layout.
+    // If passes have names, those without one only change the layout of arrays.
     let named = stages.iter().any(|report| report.stage.pass.is_some());
     let profiled = |report: &&StageReport| {
         args.profile && report.counters.words > 0 && (report.stage.pass.is_some() || !named)
@@ -129,7 +129,7 @@ fn stages(
     outcome.json["stages"] = json!(all);
 }
 
-/// A heading of what is about one stage.
+/// Returns the heading of a part of the report about one stage.
 pub(crate) fn heading(run: &FinishedRun, what: &str, stage: &ProgramStage) -> String {
     match &stage.pass {
         Some(pass) => format!("{what} of {pass}, {}", name(run, stage)),
@@ -137,7 +137,7 @@ pub(crate) fn heading(run: &FinishedRun, what: &str, stage: &ProgramStage) -> St
     }
 }
 
-/// The name of a stage's program.
+/// Returns the name of a stage's program.
 pub(crate) fn name<'a>(run: &'a FinishedRun, stage: &ProgramStage) -> &'a str {
     let placed = stage
         .program
@@ -150,7 +150,7 @@ fn program<'a>(run: &'a FinishedRun, stage: &ProgramStage) -> Option<&'a Program
     Some(&placed.program)
 }
 
-/// A stage as JSON.
+/// Returns a stage as JSON.
 fn object(run: &FinishedRun, report: &StageReport) -> Value {
     json!({
         "pass": report.stage.pass,
@@ -168,7 +168,7 @@ fn object(run: &FinishedRun, report: &StageReport) -> Value {
     })
 }
 
-/// Where something happened, as far as that is known.
+/// Place of an event in a program, as far as it is known.
 struct FaultSite {
     file: Option<String>,
     line: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a reviewer broke, so that it stays mended.
+//! Tests of faults that a review found, so that they stay fixed.
 
 use crate::bench::{Bench, bytes, npy, wav};
 
@@ -12,7 +12,7 @@ const KERNEL: &str = "\
         stop
 ";
 
-/// A script that asks for JSON finds one object on standard output, whatever went wrong.
+/// A script that asks for JSON finds exactly one object on standard output, whatever went wrong.
 #[test]
 fn every_failure_is_an_object_too() {
     let bench = Bench::new();
@@ -53,7 +53,7 @@ fn every_failure_is_an_object_too() {
     assert!(bench.cp2("fft --n x").out.is_empty());
 }
 
-/// What a run that was stopped would have reached is not known: no figure pretends to know it.
+/// The final figures of a run that was stopped are unknown: they are null in its report.
 #[test]
 fn a_run_without_end_has_no_efficiency() {
     let bench = Bench::new();
@@ -89,16 +89,16 @@ fn a_run_without_end_has_no_efficiency() {
     );
 }
 
-/// Sizes are judged before anything is made for them.
+/// Sizes are checked before memory is allocated for them.
 #[test]
 fn small_files_that_would_fill_memory_are_errors() {
     let bench = Bench::new();
-    // Ten million samples and a hop of 1: 300 GiB of frames.
+    // Ten million samples with a hop of 1 make 300 GiB of frames.
     bench.write("long.wav", wav(48_000, &vec![0; 10_000_000]));
     bench
         .cp2("fft --input long.wav --n 4096 --hop 1")
         .fails(2, &["10000000 samples", "--hop"]);
-    // Sparse files take no space on the disk.
+    // Sparse files take no disk space.
     let sparse = |name: &str, head: &[u8], size: u64| {
         bench.write(name, head);
         let file = std::fs::File::options()
@@ -159,7 +159,7 @@ fn headers_no_numpy_ever_wrote_are_errors() {
         .fails(2, &["record.npy", "no record"]);
 }
 
-/// Nothing is lost after the work: what cannot be written is refused before.
+/// Outputs that cannot be written are refused before the work, so that no result is lost after it.
 #[test]
 fn outputs_are_judged_before_the_work() {
     let bench = Bench::new();
@@ -173,7 +173,7 @@ fn outputs_are_judged_before_the_work() {
         (&format!("{line} --emit ."), &["commands.json"]),
     ]);
     assert_eq!(bench.files(), ["file"], "no half of the outputs is left");
-    // An emitted directory is replaced, and with it whatever is in it.
+    // An emitted directory is replaced with everything in it.
     bench.cp2("fft --n 16 --batch 4 --emit run").works();
     bench
         .cp2("fft --n 16 --batch 4 --emit run --output run/y.npy")
@@ -223,7 +223,7 @@ fn objects_are_known_by_their_contents() {
     ]);
 }
 
-/// An input that is not finite has no reference; the figures say that they do not know.
+/// An input that is not finite has no reference: the figures of the comparison are null.
 #[test]
 fn what_was_not_judged_is_not_verified() {
     let bench = Bench::new();
@@ -232,7 +232,7 @@ fn what_was_not_judged_is_not_verified() {
     bench.write("x.npy", npy("<c8", "False", "(16,)", &bytes(&x)));
     let json = bench.cp2("fft --n 16 --input x.npy --json").works().json();
     assert!(json["verified"].is_null() && json["rel_error_vs_rustfft"].is_null());
-    // Of channels those that are finite are.
+    // Channels are judged one by one: the finite ones are verified.
     let filtered = |shape: &str| {
         bench.write("x.npy", npy("<c8", "False", shape, &bytes(&x)));
         let conv = "conv --length 3 --input x.npy --json";

@@ -1,15 +1,15 @@
-//! Running the command and looking at what it leaves.
+//! Helpers of tests: a folder to run the command in, and the files it leaves.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder of its own, and the command in it.
+/// Temporary folder in which the command runs.
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
 }
 
-/// How a command ended.
+/// Exit code and output of a command.
 pub(crate) struct Ended {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -17,7 +17,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// -1 for a process that a signal has ended.
+    /// Converts the output of a process; the code is -1 for a process that a signal ended.
     pub(crate) fn of(output: Output) -> Self {
         let Output {
             status,
@@ -31,7 +31,7 @@ impl Ended {
         }
     }
 
-    /// The one JSON object it printed.
+    /// Parses the single JSON object that the command printed.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert_eq!(
@@ -43,7 +43,7 @@ impl Ended {
         serde_json::from_str(&self.out).unwrap()
     }
 
-    /// The exit code, and every one of these in what it said on standard error.
+    /// Checks the exit code, and that standard error contains all of `words`.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
@@ -57,7 +57,7 @@ impl Ended {
         assert!(!self.err.contains("panicked"), "{}", self.err);
     }
 
-    /// Exit code 0.
+    /// Checks that the exit code is 0.
     #[track_caller]
     pub(crate) fn works(&self) -> &Self {
         assert_eq!(self.code, 0, "{}\n{}", self.out, self.err);
@@ -93,8 +93,7 @@ impl Bench {
         command
     }
 
-    /// Runs `cp2` with these arguments, separated by spaces.
-    /// Command lines that are bad input, and words their messages have.
+    /// Checks that command lines are refused as bad input, and that their messages contain the given words.
     pub(crate) fn refuses(&self, cases: &[(&str, &[&str])]) {
         for (line, words) in cases {
             self.cp2(line).fails(2, words);
@@ -105,7 +104,7 @@ impl Bench {
         Ended::of(self.command(line).output().unwrap())
     }
 
-    /// The same command behind a limit that the shell sets.
+    /// Makes a command behind a limit that the shell sets.
     #[cfg(target_os = "linux")]
     pub(crate) fn limited(&self, program: &Path, line: &str, limit: &str) -> Command {
         let mut shell = Command::new("bash");
@@ -121,7 +120,7 @@ impl Bench {
         shell
     }
 
-    /// Names in the folder.
+    /// Returns the names of the files in the folder.
     pub(crate) fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> = entries
@@ -136,7 +135,7 @@ impl Bench {
     }
 }
 
-/// An `.npy` file of version 1.0.
+/// Makes an `.npy` file of version 1.0.
 pub(crate) fn npy(descr: &str, fortran: &str, shape: &str, payload: &[u8]) -> Vec<u8> {
     let dict = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -146,7 +145,7 @@ pub(crate) fn npy(descr: &str, fortran: &str, shape: &str, payload: &[u8]) -> Ve
     bytes
 }
 
-/// The elements of an `.npy` file of 32-bit lanes.
+/// Reads the elements of an `.npy` file of 32-bit lanes.
 pub(crate) fn lanes(file: &[u8]) -> Vec<f32> {
     let start = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
     file[start..]
@@ -155,12 +154,12 @@ pub(crate) fn lanes(file: &[u8]) -> Vec<f32> {
         .collect()
 }
 
-/// Little-endian bytes.
+/// Converts numbers to little-endian bytes.
 pub(crate) fn bytes(lanes: &[f32]) -> Vec<u8> {
     lanes.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// A WAV file of 16-bit mono samples.
+/// Makes a WAV file of 16-bit mono samples.
 pub(crate) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
     let data = samples.len() as u32 * 2;
     let mut out = b"RIFF".to_vec();
@@ -174,7 +173,8 @@ pub(crate) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
     out
 }
 
-/// Waits until a set of signals of a process has SIGINT in it, or has not; for as long as it takes, or until the process ends.
+/// Waits until a set of signals of a process contains SIGINT, or no longer does (`has`), or until the process
+/// ends; without a time limit.
 #[cfg(target_os = "linux")]
 fn wait_for(pid: u32, signals: &str, has: bool) {
     loop {
@@ -191,7 +191,7 @@ fn wait_for(pid: u32, signals: &str, has: bool) {
     }
 }
 
-/// Presses Ctrl-C so often, as soon as a command listens for it: how it ended.
+/// Sends SIGINT `times` times, each as soon as the command listens for it; returns how the command ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
     let child = command
@@ -201,20 +201,19 @@ pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
         .unwrap();
     for _ in 0..times {
         wait_for(child.id(), "SigCgt", true);
-        // The shell's own: not every system has the program.
+        // The `kill` of the shell is used, since not every system has the program.
         let kill = Command::new("sh")
             .args(["-c", &format!("kill -INT {}", child.id())])
             .status()
             .unwrap();
         assert!(kill.success());
-        // Two that wait at the same time are one.
+        // Two signals that are pending at the same time would count as one.
         wait_for(child.id(), "ShdPnd", false);
     }
     Ended::of(child.wait_with_output().unwrap())
 }
 
-/// Presses Ctrl-C as soon as a command listens for it: its exit code
-/// and what it said on standard error.
+/// Sends SIGINT as soon as a command listens for it; returns the exit code and the text of standard error.
 #[cfg(target_os = "linux")]
 pub(crate) fn interrupted(command: Command) -> (Option<i32>, String) {
     let ended = interrupted_often(command, 1);

@@ -1,10 +1,12 @@
-//! What the checkers say of kernels that leave what is theirs, ends that tell what a kernel lacks, refusals that tell what
-//! a machine lacks, and files that are not left behind.
+//! Tests of checkers, ends, and refusals that name what is wrong.
+//!
+//! They cover kernels that access memory outside of their own, ends that say what a kernel lacks, refusals
+//! that say what a machine lacks, and files that must not be left behind.
 
 use crate::bench::{Bench, bytes, lanes, npy};
 use std::path::Path;
 
-/// A page kernel that doubles blocks of 16 bytes and does more with each, in line 7.
+/// Makes a page kernel that doubles blocks of 16 bytes and executes `more` for each, in line 7.
 fn kernel(more: &str) -> String {
     format!(
         ".include \"page.s\"
@@ -43,7 +45,7 @@ fn kernels_are_held_to_what_is_theirs() {
         ("stq q0, [a2]", "scratch"),
         ("stq q0, [a15]", "argument block"),
     ] {
-        // What is stored was written before.
+        // Registers are written before they are stored, so that the checker has no other finding.
         let more = match more.starts_with("st") {
             true => format!("lif r0, 1.0\n        lif r1, 1.0\n        {more}"),
             false => format!("{more}\n        nop\n        nop"),
@@ -67,7 +69,7 @@ fn kernels_are_held_to_what_is_theirs() {
     }
 }
 
-/// The page loop faults, by what a kernel did before.
+/// The page loop faults because of a store that a kernel made before.
 #[test]
 fn an_overwritten_argument_block_is_named() {
     let more = "lif r0, 1024.0\n        lif r1, 1024.0\n        stq q0, [a15 - 16]";
@@ -86,7 +88,7 @@ fn an_overwritten_argument_block_is_named() {
     );
 }
 
-/// The kernel faults itself, by an address that it has from there.
+/// The kernel itself faults, by an address from the overwritten argument block.
 #[test]
 fn an_address_from_an_overwritten_argument_block_is_named() {
     let more = "lif r0, 1024.0
@@ -110,13 +112,13 @@ fn an_address_from_an_overwritten_argument_block_is_named() {
         ],
     );
     assert!(!ended.err.contains("page.s:"), "{}", ended.err);
-    // A fault of the kernel's own has nothing to do with it.
+    // A kernel's own fault is unrelated to argument blocks.
     let ended = self::bench("movi a0, 1").cp2(MAP);
     ended.fails(3, &["k.s:"]);
     assert!(!ended.err.contains("argument block"), "{}", ended.err);
 }
 
-/// An output block that is not written whole is a finding; without the checkers nobody can know.
+/// The checkers find an output block that is not written completely; without them nothing shows it.
 #[test]
 fn an_output_block_that_is_not_whole_is_found() {
     let bench = bench("nop");
@@ -126,7 +128,7 @@ fn an_output_block_that_is_not_whole_is_found() {
     bench.cp2(&format!("{map} --check")).fails(1, &words);
 }
 
-/// Where two pages have no room the report says so, and by how many bytes.
+/// The report of a pass without room for two pages says so, and how many bytes are missing.
 #[test]
 fn a_pass_of_one_page_at_a_time_says_what_is_missing() {
     let bench = bench("nop");
@@ -141,14 +143,14 @@ fn a_pass_of_one_page_at_a_time_says_what_is_missing() {
     );
     let json = bench.cp2(&format!("{map} --json"));
     let json = json.works().json();
-    // Two blocks in and two out, of 24,000 B each, and their arguments.
+    // Two input and two output blocks of 24,000 B each, and their arguments.
     let short = json["single_buffered"][0]["bytes_short"].as_u64().unwrap();
     assert!(
         (96_000 - 65_536..97_000 - 65_536).contains(&short),
         "{short}"
     );
     assert_eq!(json["buffering"], 1);
-    // It was asked for, or there is room.
+    // Single buffering was requested, or there is room for two pages.
     for how in ["--block 6000 --buffering single", "--block 3000"] {
         let map = format!("map k.s --input long.npy --output y.npy {how} --json");
         let json = bench.cp2(&map).works().json();
@@ -168,7 +170,7 @@ fn a_pass_of_one_page_at_a_time_says_what_is_missing() {
     );
 }
 
-/// Rows of whole granules take a pass more where they go on with their outermost elements, and only for that.
+/// Rows of whole granules take an additional pass for a clamped edge, and for nothing else.
 #[test]
 fn a_clamped_edge_along_rows_is_named() {
     let bench = bench("nop");
@@ -233,7 +235,7 @@ fn refusals_name_what_the_machine_lacks() {
     assert_eq!(json["refused"][0]["kind"], "hand-written kernel", "{json}");
 }
 
-/// A file beyond the user's limit is an error of the write: nothing of it stays.
+/// A file beyond the user's limit is a write error, and no part of it stays.
 #[cfg(unix)]
 #[test]
 fn nothing_is_left_of_a_file_that_is_too_large() {
@@ -253,7 +255,7 @@ fn nothing_is_left_of_a_file_that_is_too_large() {
     );
 }
 
-/// The assembly that a document writes into a file.
+/// Returns the assembly text that a document writes into a file.
 fn documented_kernel(document: &str, file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../docs")
@@ -264,7 +266,8 @@ fn documented_kernel(document: &str, file: &str) -> String {
     rest.split_once("\nEND\n").unwrap().0.to_owned() + "\n"
 }
 
-/// Reductions of the documents, whose sections leave their results a granule apart: right whatever a granule is, and with nothing to object to.
+/// The documented reductions, whose sections store their results a granule apart, are right for every granule
+/// size and give no findings.
 #[test]
 fn kernels_of_the_documents_are_right_on_every_granule() {
     let bench = Bench::new();

@@ -1,10 +1,11 @@
-//! What `--emit` writes: the user's arrays as they lie in system memory, from the first cycle to the last, for every
-//! command that runs a job.
+//! Tests of `--emit`: recorded arrays, images and commands of every job.
+//!
+//! The arrays of the user are recorded as they lie in system memory, from the first cycle to the last.
 
 use crate::bench::{Bench, bytes, npy};
 use serde_json::Value;
 
-/// A command line that reads `{x}` and writes `{y}`, and the element type and shape of what it reads.
+/// Command line that reads `{x}` and writes `{y}`, with element type and shape of `{x}`.
 struct Case {
     name: &'static str,
     line: &'static str,
@@ -64,13 +65,13 @@ const CASES: &[Case] = &[
     case("sparse product", "spmv --matrix a.mtx --x {x} --output {y}", "<f4", &[40]),
     case("sparse products", "spmv --matrix a.mtx --x {x} --output {y}", "<f4", &[40, 3]),
     case("power iterations", "spmv --matrix a.mtx --iterations 3 --x {x} --output {y}", "<f4", &[40]),
-    // Of a multiple of the identity one iteration solves every system.
+    // The matrix is a multiple of the identity, so that one iteration solves every system.
     case("solve", "solve --matrix d.mtx --method cg --rhs {x} --output {y}", "<f4", &[40]),
     case("job", "job run job-{x}.toml", "<f4", &[8, 16]),
     case("map with other blocks", "map first.s --block 8 --output-block 4 --input {x} --output {y}", "<f4", &[120]),
 ];
 
-/// Two numbers in, their squared magnitudes out.
+/// Kernel that converts two numbers to the sum of their squares.
 const POWER: &str = r#"
 .include "page.s"
 .program
@@ -87,7 +88,7 @@ const POWER: &str = r#"
         stop
 "#;
 
-/// Numbers in [-1, 1), other ones for every seed.
+/// Returns numbers in [-1, 1) that differ for every seed.
 fn numbers(seed: u32, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let next = || {
@@ -110,7 +111,7 @@ fn array(seed: u32, element: &str, shape: &[usize]) -> Vec<u8> {
     )
 }
 
-/// Lets rows be half spectra: number 0 and, of even lengths, the last one are real.
+/// Changes rows to valid half spectra: number 0 and, for even lengths, the last one become real.
 fn make_real(file: &mut [u8], row: usize, odd: bool) {
     let start = file.len() - data(file).len();
     for spectrum in file[start..].chunks_mut(8 * row) {
@@ -121,12 +122,12 @@ fn make_real(file: &mut [u8], row: usize, odd: bool) {
     }
 }
 
-/// The elements of an `.npy`.
+/// Returns the elements of an `.npy` file.
 fn data(file: &[u8]) -> &[u8] {
     &file[10 + usize::from(u16::from_le_bytes([file[8], file[9]]))..]
 }
 
-/// An emitted directory.
+/// Emitted directory that has been read.
 struct Recorded {
     folder: String,
     manifest: Value,
@@ -145,7 +146,7 @@ impl Recorded {
         }
     }
 
-    /// Where an array lies in both images.
+    /// Returns the byte range of an array in both memory images.
     fn place(&self, list: &str) -> Result<std::ops::Range<usize>, String> {
         let array = &self.manifest[list][0];
         match (array["offset"].as_u64(), array["bytes"].as_u64()) {
@@ -154,17 +155,17 @@ impl Recorded {
         }
     }
 
-    /// The user's array when time begins.
+    /// Returns the user's array at the start of simulated time.
     fn input(&self) -> Result<&[u8], String> {
         Ok(&self.begin[self.place("inputs")?])
     }
 
-    /// The result when time ends.
+    /// Returns the result at the end of simulated time.
     fn output(&self) -> Result<&[u8], String> {
         Ok(&self.end[self.place("outputs")?])
     }
 
-    /// Memory when time begins but for the user's array.
+    /// Returns the memory at the start of simulated time, with the user's array zeroed.
     fn rest(&self) -> Result<Vec<u8>, String> {
         let mut rest = self.begin.clone();
         rest[self.place("inputs")?].fill(0);
@@ -172,7 +173,8 @@ impl Recorded {
     }
 }
 
-/// Two recordings of one command: they differ in the input alone, and one with the other's input is the other.
+/// Checks two recordings of one command: they differ in the input alone, and exchanging the input turns one
+/// into the other.
 fn interchangeable(bench: &Bench, [first, second]: [&Recorded; 2]) -> Result<(), String> {
     let place = first.place("inputs")?;
     for list in ["memory", "inputs", "outputs"] {
@@ -314,7 +316,7 @@ fn the_demonstration_is_recorded() {
     interchangeable(&bench, recorded.each_ref()).unwrap();
 }
 
-/// A chain is one job, from the samples to the spectra and their decibels.
+/// A chain is one job, from samples to spectra and decibels.
 #[test]
 fn chains_are_recorded_as_one_job() {
     let bench = Bench::new();
@@ -379,7 +381,7 @@ fn directories_of_chains_are_checked_before_the_run() {
     }
     assert_eq!(bench.read("mine/thesis"), b"x");
     assert_eq!(bench.files(), ["file", "mine"], "nothing is left behind");
-    // Of several blocks the first: the commands of the others are the same.
+    // Only the first of several blocks is emitted, since the commands of all blocks are equal.
     let line = "pipeline radar --pulses 16 --ranges 64 --chirp 16 --machine vm7";
     for (folder, blocks) in [("one", 1), ("three", 3)] {
         bench
@@ -393,7 +395,7 @@ fn directories_of_chains_are_checked_before_the_run() {
     bench
         .cp2("run three --output y.npy --result decibels")
         .works();
-    // 64 ranges of 16 pulses.
+    // The map has 64 ranges of 16 pulses.
     assert_eq!(data(&bench.read("y.npy")).len(), 4 * 64 * 16);
     bench
         .cp2("run three --output y.npy --result power")
@@ -421,7 +423,7 @@ fn recordings_say_what_is_not_in_the_time() {
     let cycles = stages.iter().map(|s| s["cycles"].as_u64().unwrap());
     assert_eq!(Some(cycles.sum()), json["cycles"].as_u64());
     assert_eq!(json["emit"].as_str(), Some("run"));
-    // What lies in system memory when time begins is the recording.
+    // System memory holds the samples of the recording when simulated time begins.
     let recorded = Recorded::read(&bench, "run");
     let floats: Vec<f32> = samples.iter().map(|s| f32::from(*s) / 32_768.0).collect();
     assert!(recorded.input().unwrap() == bytes(&floats));

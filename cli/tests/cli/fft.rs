@@ -1,8 +1,8 @@
-//! `cp2 fft` and `cp2 demo`: figures, files, inputs of every kind.
+//! Tests of `cp2 fft` and `cp2 demo`: figures, files, inputs of every kind.
 
 use crate::bench::{Bench, bytes, lanes, npy, wav};
 
-/// The definition, in f64.
+/// Computes a DFT by its definition, in f64.
 fn dft(x: &[f32], k: usize) -> (f64, f64) {
     let n = x.len() / 2;
     let terms = (0..n).map(|j| {
@@ -80,7 +80,8 @@ fn json_has_every_figure_and_they_agree() {
     assert!(error > 0.0 && error < 1e-6, "{error}");
 }
 
-/// A slow unit, with nothing else said of it, slows the price as it slows the run: that comes from the program.
+/// A slower unit in the machine file raises the expected time as it raises that of the run, since the price
+/// comes from the program.
 #[test]
 fn prices_follow_the_machine() {
     let bench = Bench::new();
@@ -152,7 +153,7 @@ fn arrays_keep_their_shape_and_are_transformed() {
             );
         }
     }
-    // More axes: the last is the transform's, or several are by --shape.
+    // With more axes the last one is transformed, or several with --shape.
     bench.write("deep.npy", npy("<c8", "False", "(1, 3, 16)", &bytes(&x)));
     bench.cp2("fft --input deep.npy --output d.npy").works();
     assert_eq!(lanes(&bench.read("d.npy")), y);
@@ -166,14 +167,14 @@ fn arrays_keep_their_shape_and_are_transformed() {
         .works();
     let y3 = lanes(&bench.read("y3.npy"));
     assert!((0..2 * 2048).all(|i| y3[i] == if i % 2048 < 2 { 1024.0 } else { 0.0 }));
-    // The inverse of the transform is 16 times the input.
+    // Forward and inverse transform together multiply by 16.
     bench
         .cp2("fft --input y.npy --inverse --output z.npy")
         .works();
     for (z, x) in lanes(&bench.read("z.npy")).iter().zip(&x) {
         assert!((z / 16.0 - x).abs() < 1e-5);
     }
-    // Fortran order and a 1-D array of real numbers.
+    // Fortran order, and a 1-D array of real numbers.
     let real: Vec<f32> = (0..32).map(|i| i as f32).collect();
     bench.write("r.npy", npy("<f4", "False", "(32,)", &bytes(&real)));
     bench.cp2("fft --input r.npy --n 16 --output s.npy").works();
@@ -193,7 +194,7 @@ fn a_recording_becomes_a_spectrogram() {
         .cp2("fft --input tone.wav --n 512 --output y.npy --spectrogram s.png --json")
         .works()
         .json();
-    // 1 + ceil((5000 - 512) / 256) frames.
+    // The number of frames is 1 + ceil((5000 - 512) / 256).
     assert_eq!(json["batch"].as_u64(), Some(19));
     assert_eq!(json["sample_rate"].as_u64(), Some(48_000));
     assert!(bench.read("s.png").starts_with(b"\x89PNG"));
@@ -213,7 +214,7 @@ fn a_recording_becomes_a_spectrogram() {
     );
 }
 
-/// Real speech, where `.ci/test` has installed it.
+/// Tests a real recording of speech, if `.ci/test` has installed it.
 #[test]
 fn a_real_recording_works_too() {
     let Ok(recording) = std::env::var("CP2_RECORDING") else {
@@ -251,7 +252,7 @@ fn emitted_runs_repeat_bits_and_cycles_and_notice_changes() {
     bench
         .cp2("run run --machine two.toml")
         .fails(2, &["recorded for 4 sections"]);
-    // One bit of the input is another input, anywhere else it is damage.
+    // Another bit in the input is another input; elsewhere it is damage.
     let manifest: serde_json::Value =
         serde_json::from_slice(&bench.read("run/commands.json")).unwrap();
     let memory = bench.read("run/memory.bin");
@@ -339,7 +340,7 @@ fn the_demonstration_finds_the_targets() {
     bench.cp2("demo --output file").fails(2, &["file"]);
 }
 
-/// Where no byte can be written, the folders that were made for it are not left either.
+/// If no byte can be written, the folders that were made are removed.
 #[cfg(unix)]
 #[test]
 fn a_demonstration_that_cannot_write_leaves_no_folder() {

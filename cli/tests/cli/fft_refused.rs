@@ -1,4 +1,4 @@
-//! `cp2 fft`: what it refuses, and what it cannot verify.
+//! Tests of inputs that `cp2 fft` refuses, and of those it cannot verify.
 
 use crate::bench::{Bench, bytes, npy, wav};
 
@@ -188,7 +188,8 @@ fn half_spectra_are_those_of_real_numbers() {
     let ended = bench.cp2(&format!("{real} x.npy --json"));
     assert!(ended.works().err.is_empty(), "{}", ended.err);
     let expected = bench.read("y.npy");
-    // What two spectra's product leaves in numbers 0 and N/2 counts as 0, with a warning.
+    // A product of two spectra may leave imaginary parts in numbers 0 and N/2: they count as 0, with a
+    // warning.
     rows[0][1] = 1e-30;
     rows[65 + 64][1] = -2.0;
     write("x.npy", &rows);

@@ -1,9 +1,9 @@
-//! What the JSON of every command that simulates has.
+//! Tests that every command that simulates reports all figures as JSON.
 
 use crate::bench::{Bench, bytes, npy};
 use serde_json::Value;
 
-/// Every number twice.
+/// Kernel that doubles every number.
 const KERNEL: &str = r#"
 .include "page.s"
 .program
@@ -19,7 +19,7 @@ const KERNEL: &str = r#"
         stop
 "#;
 
-/// Commands at small sizes, and how many lines say what is outside of their time.
+/// Command lines at small sizes, with the number of entries in their `outside_time`.
 const COMMANDS: &[(&str, usize)] = &[
     ("fft --n 64 --batch 4", 0),
     ("fft --n 64 --input real.npy", 1),
@@ -65,7 +65,7 @@ fn setup() -> Bench {
     bench
 }
 
-/// How many things the list has, all of them in words.
+/// Returns the number of entries in `outside_time`, all of which must be texts.
 fn outside(json: &Value) -> Option<usize> {
     let list = json["outside_time"].as_array()?;
     let are_words = list
@@ -101,7 +101,7 @@ fn every_command_has_its_figures() {
             json["outside_time"]
         );
     }
-    // What stops before its end has no efficiency, and all else.
+    // A run that was stopped has no efficiency, but all other figures.
     let stopped = bench.cp2("fft --n 4096 --max-cycles 1000 --json");
     assert_eq!(stopped.code, 3, "{}", stopped.err);
     let json = stopped.json();
@@ -109,7 +109,7 @@ fn every_command_has_its_figures() {
     assert!(json["bound_cycles"].as_u64() > Some(0) && outside(&json) == Some(0));
 }
 
-/// A program, or the commands of a recorded run, are no problem: nobody knows what they compute.
+/// Programs and recorded commands are no known problems: they have no bounds.
 #[test]
 fn programs_have_no_figures() {
     let bench = setup();

@@ -1,4 +1,4 @@
-//! `cp2 conv` and `cp2 fir`: figures, files, inputs that are wrong.
+//! Tests of `cp2 conv` and `cp2 fir`: figures, files, wrong inputs.
 
 use crate::bench::{Bench, bytes, lanes, npy};
 
@@ -8,7 +8,7 @@ fn ramp(n: usize, step: usize, wrap: usize) -> Vec<f32> {
         .collect()
 }
 
-/// The definition, in f64.
+/// Computes a convolution by its definition, in f64.
 fn convolved(x: &[f32], h: &[f32]) -> Vec<f64> {
     let mut y = vec![0.0; x.len() + h.len() - 1];
     for (i, x) in x.iter().enumerate() {
@@ -26,7 +26,7 @@ fn close(y: &[f32], exact: &[f64]) {
     }
 }
 
-/// Two real channels of 300 samples and 20 real taps.
+/// Writes two real channels of 300 samples and 20 real taps, and returns them.
 fn channels(bench: &Bench) -> (Vec<f32>, Vec<f32>) {
     let (x, h) = (ramp(600, 7, 17), ramp(20, 5, 13));
     bench.write("x.npy", npy("<f4", "False", "(2, 300)", &bytes(&x)));
@@ -87,7 +87,7 @@ fn correlation_reverses_and_conjugates_the_taps() {
     bench
         .cp2("conv --input x.npy --taps h.npy --correlate --output y.npy")
         .works();
-    // i times (3 - 4i, 1 - 2i) from output 1 on.
+    // The outputs from number 1 on are i times (3 - 4i, 1 - 2i).
     let exact = [0.0, 0.0, 4.0, 3.0, 2.0, 1.0, 0.0, 0.0];
     close(&lanes(&bench.read("y.npy")), &exact);
 }
@@ -118,7 +118,7 @@ fn filters_decimate_and_interpolate() {
     close(&lanes(&bench.read("y.npy")), &convolved(&spread, &h));
 }
 
-/// First and last of each run of outputs that are not finite.
+/// Returns the first and last index of each run of outputs that are not finite.
 fn spoiled(y: &[f32]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in y.iter().enumerate().filter(|(_, y)| !y.is_finite()) {
@@ -130,7 +130,8 @@ fn spoiled(y: &[f32]) -> Vec<(usize, usize)> {
     runs
 }
 
-/// `fir` at the full rate is `conv`, and what a NaN spoils beside its own outputs is said, with what keeps it in its place.
+/// `fir` at the full rate equals `conv`. A warning names the outputs that a NaN reaches wrongly, and the
+/// option that prevents it.
 #[test]
 fn what_spreads_a_nan_says_so() {
     let bench = Bench::new();
@@ -182,7 +183,8 @@ fn what_spreads_a_nan_says_so() {
     );
 }
 
-/// A tap that is not finite meets the zeros around a channel: only outputs that see samples alone are as defined.
+/// A tap that is not finite is multiplied with the zeros around a channel: only outputs that see samples
+/// alone follow the definition.
 #[test]
 fn taps_that_are_not_finite_are_named() {
     let bench = Bench::new();

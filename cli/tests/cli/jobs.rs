@@ -1,10 +1,10 @@
-//! Jobs of several passes as their users meet them.
+//! Tests of jobs with several passes, and of their files.
 
 use crate::bench::{Bench, bytes, npy};
 
 const DOUBLE: &str = include_str!("../../../tests/kernels/double.s");
 
-/// `u.npy`: 0 to 63; `twice.npy`: what doubling makes of it; `zeros.npy`.
+/// Makes a folder with `u.npy` (0 to 63), `twice.npy` (its double) and `zeros.npy`.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("double.s", DOUBLE);
@@ -17,7 +17,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// A job that doubles `u.npy`, with more lines for its result.
+/// Makes a job file that doubles `u.npy`; `more` are further lines of its result.
 fn job(more: &str) -> String {
     format!(
         "[arrays.x]\ninput = \"u.npy\"\n[arrays.y]\nshape = [64]\noutput = \"y.npy\"\n{more}\n\
@@ -55,7 +55,8 @@ fn a_tolerance_is_judged_alike_in_a_job_and_on_the_command_line() {
 fn a_result_is_judged_alike_in_a_job_and_on_the_command_line() {
     let bench = bench();
     let map = "map double.s --input u.npy --output y.npy --block 4";
-    // 126 is the farthest from zeros, which have no largest and no mean; u is half of the result everywhere.
+    // The largest difference from `zeros.npy` is 126, and zeros have no largest number and no mean. Every
+    // number of `u.npy` is half of the result.
     for (expect, key, tolerance, right) in [
         ("twice", "tolerance", "0", true),
         ("zeros", "tolerance", "125.9", false),
@@ -85,7 +86,7 @@ fn a_result_is_judged_alike_in_a_job_and_on_the_command_line() {
 fn what_is_wrong_of_a_result_is_placed() {
     let bench = bench();
     let mut wrong: Vec<f32> = (0..64).map(|i| 2.0 * i as f32).collect();
-    // Rows 3 and 5 of 8, columns 1 to 6.
+    // The wrong elements are in rows 3 and 5 of 8, in columns 1 to 6.
     for (at, by) in [(25, 0.5), (30, 200.0), (42, 0.25)] {
         wrong[at] += by;
     }
@@ -107,7 +108,7 @@ fn what_is_wrong_of_a_result_is_placed() {
     assert_eq!(compared["worst"]["at"], serde_json::json!([3, 6]));
 }
 
-/// What is wrong with a job file, and words of the refusal: where, what was found, what is expected, what to do.
+/// Pairs of an invalid job file and the words of its refusal: place, finding, expectation, advice.
 #[test]
 fn refusals_of_job_files_are_in_their_writers_terms() {
     let bench = bench();
@@ -265,7 +266,7 @@ fn refusals_of_job_files_are_in_their_writers_terms() {
     bench.cp2("job run job.toml").works();
 }
 
-/// The same numbers are words of a job and of a command line.
+/// A job file and the command line accept the same numbers as argument words.
 #[test]
 fn words_of_arguments_are_alike_in_a_job_and_on_the_command_line() {
     let bench = bench();
@@ -343,7 +344,7 @@ const SQUARE: &str = "; Squares; a block is four floats.
         stop
 ";
 
-/// Two passes by two kernels, the second as `second.s` is, twice.
+/// Writes a job of two passes by two kernels, repeated twice; `second` is the source of the second kernel.
 fn passes(bench: &Bench, second: &str) {
     bench.write("second.s", second);
     bench.write(
@@ -413,7 +414,8 @@ fn every_pass_has_its_cycles_its_profile_and_its_plan() {
             .map(|line| line["issued"].as_u64().unwrap())
             .sum();
         assert_eq!(Some(issued), stage["words"].as_u64(), "{pass}");
-        // Each of the four sections loads four of the 16 blocks by one word, in each of the two rounds.
+        // Each of the four sections loads four of the 16 blocks with one word, in each of the two
+        // repetitions.
         let file = format!("{program}.s");
         assert!(
             lines
@@ -425,7 +427,7 @@ fn every_pass_has_its_cycles_its_profile_and_its_plan() {
     let efficiency = json["efficiency"].as_f64().unwrap();
     let [reference, cycles] = ["reference_cycles", "cycles"].map(|key| json[key].as_f64().unwrap());
     assert!((efficiency - reference / cycles).abs() < 1e-9);
-    // Numbers of one program are not those of another: a replay knows them too.
+    // The counters of the two programs differ, and a replay keeps them apart too.
     bench.cp2("job run job.toml --emit run").works();
     let replay = bench.cp2("run run --profile --json").works().json();
     let words = |json: &serde_json::Value| -> Vec<u64> {

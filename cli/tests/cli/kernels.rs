@@ -1,4 +1,6 @@
-//! `cp2 asm`, `disasm`, `run`, `map`, `machines`: a user's own kernels and machines.
+//! Tests of `cp2 asm`, `disasm`, `run`, `map` and `machines`.
+//!
+//! The kernels and machines are those of a user.
 
 #[cfg(target_os = "linux")]
 use crate::bench::interrupted;
@@ -105,7 +107,7 @@ fn run_loads_and_dumps() {
         text.contains("0x0010  2  4  6  8") && text.contains("r1"),
         "{text}"
     );
-    // A row for each section.
+    // One row for each section.
     let rows: Vec<f32> = (0..16).map(|i| i as f32).collect();
     bench.write("x.npy", npy("<f4", "False", "(4, 4)", &bytes(&rows)));
     let json = bench
@@ -262,7 +264,7 @@ fn map_compares_with_what_is_expected() {
     bench.write("wrong.npy", array(&y));
     bench.write("short.npy", array(&y[1..]));
     let map = "map double.s --input x.npy --output y.npy --block 4 --check";
-    // Neither a whole number of blocks nor of granules.
+    // The array is no whole number of blocks, nor of granules.
     let out = bench
         .cp2(&format!("{map} --expect right.npy"))
         .works()
@@ -312,7 +314,7 @@ fn machines_are_shown_and_reloaded() {
         bench.cp2("machines show same.toml --json").works().json()["hash"],
         vm7["hash"]
     );
-    // One number: other cycles, the same bits.
+    // A change of one parameter gives other cycles and the same bits.
     bench.write("slow.toml", "base = \"vm7\"\n[dma]\nbandwidth = { value = 8, unit = \"B/cycle\", source = \"assumed\" }\n");
     let run = |machine: &str| {
         let json = bench
@@ -379,7 +381,7 @@ fn unreadable_files_are_named() {
     let bench = Bench::new();
     bench.write("x.npy", "x");
     std::fs::set_permissions(bench.path("x.npy"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root reads it all the same, and finds that it is no array.
+    // The superuser can read the file in spite of its mode, and finds that it is no array.
     bench.refuses(&[
         ("fft --input x.npy", &["x.npy"]),
         ("fft --input /dev/zero", &["/dev/zero"]),

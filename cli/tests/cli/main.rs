@@ -1,5 +1,4 @@
-//! The command as its users meet it: run as a process, judged by what it prints
-//! and leaves behind.
+//! Tests of the `cp2` command as a process: its output and its files.
 #![allow(
     clippy::disallowed_methods,
     reason = "oracles may use the host's functions"

@@ -1,4 +1,4 @@
-//! `cp2 bench emu`: what it reports, not how fast it is.
+//! Tests of the report of `cp2 bench emu`, not of its speed.
 
 use crate::bench::Bench;
 #[cfg(target_os = "linux")]

@@ -1,16 +1,16 @@
-//! Long jobs: what the host holds of them at most.
+//! Test of the host memory that long jobs take.
 
 use crate::bench::{Bench, npy};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// What the command itself takes: its program, its plans, and pieces of arrays on their way.
+/// Bytes of the command itself: program, plans, and parts of arrays in transit.
 const COMMAND: u64 = 48 << 20;
 
-/// Runs a command, and says what it printed and the most bytes it had on the host.
+/// Runs a command; returns its output and its peak of host memory in bytes.
 ///
-/// What the system keeps is the most so far, so that it does not matter when it is looked at, as long as that is late: the
-/// result is judged after all memory has been touched.
+/// The system records the peak so far, so that the time of the query does not matter as long as it is late.
+/// The result is judged after all memory has been touched.
 fn peak(bench: &Bench, line: &str) -> (String, u64) {
     let mut command = bench.command(line);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -29,7 +29,7 @@ fn peak(bench: &Bench, line: &str) -> (String, u64) {
     (out, peak)
 }
 
-/// Data, result and reference of a long job are nowhere as a whole but in emulated memory.
+/// Data, result and reference of a long job are held completely in emulated memory only.
 #[test]
 fn a_long_job_takes_little_more_than_its_arrays() {
     let bench = Bench::new();
@@ -37,7 +37,7 @@ fn a_long_job_takes_little_more_than_its_arrays() {
     let one = vec![0x3f; 8 * NUMBERS as usize];
     bench.write("x.npy", npy("<c8", "False", "(8192, 1024)", &one));
     drop(one);
-    // Two arrays of complex numbers each.
+    // Two arrays of complex numbers.
     let arrays = 2 * 8 * NUMBERS;
     for line in [
         "fft --n 1024 --batch 8192",
@@ -50,7 +50,7 @@ fn a_long_job_takes_little_more_than_its_arrays() {
         assert!(out.contains("of the tolerance"), "{line}: {out}");
         let most = arrays * 13 / 10 + COMMAND;
         assert!(peak <= most, "{line}: {peak} bytes for {arrays} of arrays");
-        // What was looked at was the command, after it had touched its arrays.
+        // The query came late enough: the command had touched its arrays.
         assert!(
             peak >= arrays,
             "{line}: {peak} bytes for {arrays} of arrays"

@@ -1,23 +1,26 @@
-//! Where the system gives less memory than a command needs: bad input, said so, and nothing left.
+//! Tests of limited memory: bad input with a message, and no files left.
+//!
+//! The system gives each command less memory than it needs.
 
 use crate::bench::{Bench, Ended, bytes, npy};
 use std::path::Path;
 
-/// Kilobytes of addresses that the program takes at most before it does anything.
+/// Most kilobytes of address space that the program takes before its work.
 const PROGRAM: u64 = 40 << 10;
 
-/// Limits that are tried to find the need, each half as far from it as the one before.
+/// Number of limits that are tried to find the need by bisection.
 const STEPS: u32 = 5;
 
-/// Runs a command that may have so many kilobytes of addresses.
+/// Runs a command with at most this many kilobytes of address space.
 fn limited(bench: &Bench, line: &str, kilobytes: u64) -> Ended {
-    // Else each thread takes addresses of its own, of which more or fewer run at a time.
+    // With one arena the address space does not depend on the number of threads that run at a time.
     let limit = format!("export MALLOC_ARENA_MAX=1 && ulimit -v {kilobytes}");
     let program = Path::new(env!("CARGO_BIN_EXE_cp2"));
     Ended::of(bench.limited(program, line, &limit).output().unwrap())
 }
 
-/// Whether a command finds room. Where it does not it says so in an object, and ends by itself.
+/// Returns true if a command finds enough memory. Otherwise it must end by itself and say so in a JSON
+/// object.
 fn fits(bench: &Bench, line: &str, kilobytes: u64, before: &[String]) -> bool {
     let ended = limited(bench, line, kilobytes);
     if ended.code == 0 {
@@ -46,7 +49,8 @@ fn remove_outputs(bench: &Bench) {
     }
 }
 
-/// The need is found by halving. Half of it is refused, and so is whatever is too little: cleanly, nine tenths of it among them.
+/// Finds the need of each command by bisection. Half of it must be refused; every limit below it, such as
+/// nine tenths, must end cleanly.
 #[test]
 fn too_little_memory_is_bad_input() {
     let bench = Bench::new();
@@ -61,7 +65,7 @@ fn too_little_memory_is_bad_input() {
         "%%MatrixMarket matrix coordinate real general\n20000 20000 80000\n".to_owned();
     for i in 0..20_000u64 {
         for k in 0..4 {
-            // Far from any order: products are generated code.
+            // The columns are irregular, so that products are generated code.
             let j = (i * 7919 + k * k * 4_001 + i * i * 31) % 20_000;
             matrix += &format!(
                 "{} {} {}\n",
@@ -123,14 +127,15 @@ fn too_little_memory_is_bad_input() {
             half < PROGRAM || !fits(&bench, &line, half, &before),
             "{line}"
         );
-        // Threads take addresses, some more and some fewer in each run: so near the need a command may find room. It ends cleanly in any case.
+        // The address space of threads varies from run to run: so near the need a command may succeed. It
+        // must end cleanly in any case.
         if fits(&bench, &line, some * 9 / 10, &before) {
             remove_outputs(&bench);
         }
     }
 }
 
-/// Commands whose need is not looked for: whatever the limit, they have room or say that they have not.
+/// Commands whose need is not determined: with any limit they succeed, or say that memory is missing.
 #[test]
 fn every_command_ends_cleanly_where_memory_ends() {
     let bench = Bench::new();

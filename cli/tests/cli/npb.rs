@@ -1,9 +1,9 @@
-//! `cp2 npb`: official values, figures, and how it ends.
+//! Tests of `cp2 npb`: official values, figures, and ends.
 
 use crate::bench::Bench;
 use crate::npb_tables::{BENCHMARKS, DOCUMENT, MACHINES, line, replaced};
 
-/// The tables of the document have what the smallest classes take.
+/// The tables of the document match the figures of the smallest classes.
 #[test]
 fn the_document_has_the_figures_of_now() {
     let bench = Bench::new();
@@ -40,7 +40,7 @@ fn ft_of_class_s_is_verified_on_every_machine() {
         assert_eq!(json["tolerance"], 1e-6);
         assert!(json["relative_difference"].as_f64().unwrap() < 2e-7);
         assert!(json["field_error"].as_f64().unwrap() < 4e-7);
-        // The last published checksum of the class.
+        // The last checksum that is published for the class.
         assert_eq!(json["official"][5][0], 554.268_341_190_2);
         let ours = json["value"][5][1].as_f64().unwrap();
         assert!((ours / 493.259_724_494_1 - 1.0).abs() < 1e-6);
@@ -55,7 +55,7 @@ fn ft_of_class_s_is_verified_on_every_machine() {
         assert!(json["mops"].as_f64().unwrap() > 6000.0);
         assert!(json["host_seconds"].as_f64().unwrap() > 0.0);
         assert_eq!(json["outside_time"].as_array().unwrap().len(), 2);
-        // Operators and causes are all cycles.
+        // The operators' cycles and the causes' cycles both add up to the run's.
         let operators = json["operators"].as_array().unwrap();
         let names: Vec<_> = operators
             .iter()
@@ -73,7 +73,7 @@ fn ft_of_class_s_is_verified_on_every_machine() {
         }
         sums.push(json["value"].clone());
     }
-    // Each machine has the division of the transform that is the fastest there, and with it other last bits.
+    // Each machine divides the transform in the way that is fastest there, so that the last bits differ.
     let numbers = |sums: &serde_json::Value| -> Vec<f64> {
         let all = sums.as_array().unwrap().iter();
         let all = all.flat_map(|sum| sum.as_array().unwrap().iter());
@@ -106,7 +106,7 @@ fn what_is_no_benchmark_is_refused() {
     bench
         .cp2("npb ft --class S --machine none.toml")
         .fails(2, &["none.toml"]);
-    // A run that is stopped has no value and has not passed.
+    // A run that was stopped has no value and has not passed.
     let stopped = bench.cp2("npb ft --class S --max-cycles 1000000 --json");
     assert_eq!(stopped.code, 3, "{}", stopped.err);
     let json = stopped.json();
@@ -118,7 +118,7 @@ fn what_is_no_benchmark_is_refused() {
     assert!(json["relative_difference"].is_null());
 }
 
-/// A machine whose memory does not hold three fields.
+/// The memory of this machine is too small for three fields.
 #[test]
 fn ft_without_room_is_refused() {
     let bench = Bench::new();
@@ -130,7 +130,7 @@ fn ft_without_room_is_refused() {
     ended.fails(2, &["memory"]);
 }
 
-/// The first result of a recorded run is its checksums, in double precision.
+/// The first result of a recorded run are its checksums, in double precision.
 #[test]
 fn results_of_a_recorded_ft_are_written() {
     let bench = Bench::new();
@@ -163,7 +163,7 @@ fn mg_of_class_s_is_verified() {
     let number = |key: &str| json[key].as_u64().unwrap();
     assert!(number("bound_cycles") < number("reference_cycles"));
     assert!(number("reference_cycles") < number("cycles"));
-    // The goal of the class.
+    // Goal for the cycles of the class.
     assert!(number("cycles") < 620_000);
     let operators = json["operators"].as_array().unwrap();
     let cycles = operators.iter().map(|o| o["cycles"].as_u64().unwrap());
@@ -206,7 +206,8 @@ fn cg_of_class_s_is_verified() {
     let times = operators.iter().map(|o| o["times"].as_u64().unwrap());
     let mut times: Vec<u64> = times.collect();
     times.sort_unstable();
-    // Products, passes over vectors and steps of the control CPU of 15 iterations, the first x and its norm.
+    // Each of 15 iterations has products, passes over vectors and steps of the control CPU; the first x and
+    // its norm come in addition.
     assert_eq!(
         times,
         [15 * 26, 15 * (25 * 2 + 2) + 2, 15 * (25 * 3 + 2) + 1]
@@ -216,7 +217,7 @@ fn cg_of_class_s_is_verified() {
     bench.cp2("npb cg --class C").fails(2, &["--class"]);
 }
 
-/// What a search finds is used, and what somebody makes of it is verified or refused.
+/// The result of a tuning search is used; a file changed by hand is verified or refused.
 #[test]
 fn mg_is_tuned_by_a_file() {
     let bench = Bench::new();
@@ -234,7 +235,7 @@ fn mg_is_tuned_by_a_file() {
     let plain = bench.cp2("npb mg --class S --json").works().json();
     assert!(least <= number(&plain, "cycles"));
 
-    // Other blocks give the same result later.
+    // Other blocks give an equal result in more cycles.
     let text = String::from_utf8(bench.read("s.toml")).unwrap();
     let own = "operator = \"residual, projection\"\npoints = 32\nrows = 8\n";
     assert!(text.contains(own), "{text}");

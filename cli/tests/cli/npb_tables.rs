@@ -1,16 +1,17 @@
-//! The tables of `docs/npb.md`: what of a run's report stands in which line.
+//! The tables of `docs/npb.md`: columns, rows, and the line of a run.
 //!
-//! `cargo run --release -p cp2 --example npb_tables` makes all of them; a test compares the lines of the smallest classes.
+//! `cargo run --release -p cp2 --example npb_tables` makes all of them; a test compares the lines of the
+//! smallest classes.
 
 use serde_json::Value;
 
-/// Where the tables are.
+/// Path of the document with the tables.
 pub(crate) const DOCUMENT: &str = "docs/npb.md";
 
-/// The machines of every table.
+/// Machines in every table.
 pub(crate) const MACHINES: [&str; 2] = ["vm7", "vm9"];
 
-/// The benchmarks, each with its classes, and the head of its table.
+/// Benchmarks, each with its classes and the head of its table.
 pub(crate) const BENCHMARKS: [(&str, &[&str], &str); 3] = [
     (
         "ft",
@@ -29,7 +30,7 @@ pub(crate) const BENCHMARKS: [(&str, &[&str], &str); 3] = [
     ),
 ];
 
-/// What a class is.
+/// Returns the size of a class as the tables show it.
 fn size(benchmark: &str, class: &str) -> &'static str {
     match (benchmark, class) {
         ("ft", "S") => "64 x 64 x 64, 6",
@@ -47,7 +48,7 @@ fn size(benchmark: &str, class: &str) -> &'static str {
     }
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -60,17 +61,17 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of a report.
+/// Returns a number of a report; NaN if it is missing.
 pub(crate) fn number(json: &Value, key: &str) -> f64 {
     json[key].as_f64().unwrap_or(f64::NAN)
 }
 
-/// A whole number of a report.
+/// Formats a whole number of a report; empty if it is missing.
 pub(crate) fn whole(json: &Value, key: &str) -> String {
     json[key].as_u64().map_or_else(String::new, grouped)
 }
 
-/// The line of a run, from its report.
+/// Returns the line of a run, from its report.
 pub(crate) fn line(benchmark: &str, class: &str, machine: &str, json: &Value) -> String {
     let mut cells = vec![
         class.to_owned(),
@@ -88,7 +89,7 @@ pub(crate) fn line(benchmark: &str, class: &str, machine: &str, json: &Value) ->
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The text with another table between the marks of its name.
+/// Replaces the table between the marks of its name; returns the new text.
 pub(crate) fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     let begin = format!("<!-- table {name} -->\n");
     let end = "<!-- end of table -->";

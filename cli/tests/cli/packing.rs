@@ -1,10 +1,12 @@
-//! What packing a sparse matrix costs: the same figures from every command that packs one, in words and for programs.
+//! Tests of the reported cost of packing a sparse matrix.
+//!
+//! Every command that packs a matrix gives equal figures, as text and as JSON.
 
 use crate::bench::{Bench, bytes, npy};
 use cp2_machine::Machine;
 use serde_json::Value;
 
-/// A row of points with their neighbours subtracted, and with the points at these distances.
+/// Makes the matrix of a row of points, coupled with the neighbours and with the points at these distances.
 fn chain(n: usize, distances: &[usize]) -> String {
     let mut entries = Vec::new();
     for i in 1..=n {
@@ -19,7 +21,7 @@ fn chain(n: usize, distances: &[usize]) -> String {
     )
 }
 
-/// The number between two texts, and what follows the first blank behind it.
+/// Returns the number between two texts, and the text after the first blank behind it.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> (f64, &'a str) {
     let (_, rest) = text
         .split_once(from)
@@ -31,7 +33,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> (f64, &'a str) {
     (number.parse().unwrap(), unit)
 }
 
-/// Both say the same.
+/// Checks that the text and the JSON object have the same figures.
 fn agree(text: &str, json: &Value) {
     let (number, unit) = between(text, "the control CPU would take ", ", which");
     let unit = match unit {
@@ -51,15 +53,16 @@ fn agree(text: &str, json: &Value) {
     }
 }
 
-/// The control CPU's cycles of a product of compressed rows, by their definition: an entry has a value, a column and a
-/// number of x, of four bytes each, and two operations; a row has where it begins and a number of y.
+/// Computes the control CPU's cycles of a product with compressed rows from its definition. An entry takes a
+/// value, a column and a number of x, of four bytes each, and two operations; a row takes its start and a
+/// number of y.
 fn compressed(json: &Value, machine: &Machine) -> f64 {
     let [entries, rows] = ["nnz", "rows"].map(|key| json[key].as_f64().unwrap());
     let moved = 12.0 * entries + 8.0 * rows;
     moved / machine.host.copy.as_f64() + 2.0 * entries * machine.host.scalar.0 as f64
 }
 
-/// What so many products save is what packing took, and of one product fewer it is not.
+/// The savings of `pays_after` products reach the cost of packing, and those of one product fewer do not.
 #[test]
 fn packing_pays_when_products_have_saved_what_it_took() {
     let bench = Bench::new();
@@ -73,7 +76,7 @@ fn packing_pays_when_products_have_saved_what_it_took() {
             let seconds = json["pack_seconds_simulated"].as_f64().unwrap();
             let cycles = seconds * machine.cp2.clock_hz as f64;
             let nnz = json["nnz"].as_f64().unwrap();
-            // No entry is packed by some ten operations.
+            // Packing takes at least 100 operations per entry.
             let least = 100.0 * nnz * machine.host.scalar.0 as f64;
             assert!(cycles > least, "{name} {format}: {cycles}");
             let expected = json["expected_cycles"].as_f64().unwrap();
@@ -85,7 +88,7 @@ fn packing_pays_when_products_have_saved_what_it_took() {
     }
 }
 
-/// The documents have the figures of the benchmark.
+/// Checks that the documents have the figures of the benchmark.
 fn documented(json: &Value) {
     let seconds = json["pack_seconds_simulated"].as_f64().unwrap();
     let products = json["pays_after"].as_u64().unwrap();
@@ -100,7 +103,7 @@ fn documented(json: &Value) {
     }
 }
 
-/// Iterations say what their matrix took, and so does the benchmark that is made of them.
+/// Iterations report the cost of packing their matrix, and so does the benchmark that consists of them.
 #[test]
 fn every_command_says_what_packing_takes() {
     let bench = Bench::new();
@@ -120,7 +123,7 @@ fn every_command_says_what_packing_takes() {
             documented(&json);
         }
     }
-    // What is iterated with is packed as for a product.
+    // Iterations pack their matrix as a product does.
     let of = |line: &str| {
         let json = bench.cp2(line).works().json();
         json["pack_seconds_simulated"].as_f64().unwrap()

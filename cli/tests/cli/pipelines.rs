@@ -1,4 +1,4 @@
-//! `cp2 pipeline`: scenes, files of a user's own, and how it ends.
+//! Tests of `cp2 pipeline`: scenes, the user's files, and ends.
 
 #[cfg(target_os = "linux")]
 use crate::bench::interrupted;
@@ -31,7 +31,7 @@ fn scenes_are_seen_on_every_machine() {
         let stage = &on["stages"][0];
         assert!(stage["name"] == "pulse compression" && stage["programs"][0].is_string());
     }
-    // 2 blocks x 64 ranges x 16 pulses of two floats.
+    // The file has 2 blocks x 64 ranges x 16 pulses of two floats.
     assert_eq!(lanes(&bench.read("s.npy")).len(), 2 * 64 * 16 * 2);
     assert!(bench.read("map.svg").starts_with(b"<svg"));
 
@@ -46,7 +46,7 @@ fn scenes_are_seen_on_every_machine() {
     assert_eq!(json["contacts"].as_array().unwrap().len(), 3);
     assert_eq!(json["frequency_cell_hz"], 2000.0 / 2.0 / 64.0);
     assert!(bench.path("b.png").is_file() && bench.path("s.png").is_file());
-    // The text names every assumption of the figures.
+    // The report names every assumption behind its figures.
     let text = bench
         .cp2(&format!("{SONAR} --sample-rate 2000"))
         .works()
@@ -84,7 +84,7 @@ fn scenes_without_cells_enough_are_not_judged() {
     }
 }
 
-/// Blocks of 16 pulses of 79 samples, all of them `value`.
+/// Writes blocks of 16 pulses of 79 samples, all of them `value`.
 fn write_pulses(bench: &Bench, name: &str, value: f32) {
     let data: Vec<f32> = (0..16 * 79)
         .flat_map(|i| [value * (i % 7) as f32, 0.0])
@@ -101,7 +101,7 @@ fn files_are_verified_where_that_is_possible() {
         .works()
         .json();
     assert!(json["verified"] == true && json["scene"].is_null() && json["seed"].is_null());
-    // Not finite: nothing is known, as with `cp2 fft` and `cp2 conv`.
+    // With samples that are not finite, errors are unknown, as with `cp2 fft` and `cp2 conv`.
     write_pulses(&bench, "nan.npy", f32::NAN);
     let ended = bench.cp2(&format!("{RADAR} --input nan.npy --json"));
     let json = ended.works().json();
@@ -201,7 +201,7 @@ fn sizes_are_refused_by_name() {
                 "16 rows (--pulses)",
             ],
         );
-    // More ranges than fit between 1500 pulses a second: fewer pulses.
+    // The samples of more ranges do not fit between 1500 pulses per second: the default rate is lower.
     let json = bench
         .cp2("pipeline radar --pulses 16 --ranges 2048 --machine vm7 --json")
         .works()

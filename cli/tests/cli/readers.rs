@@ -1,13 +1,13 @@
-//! Files as other programs write them, and what is none: read right, or refused by name.
+//! Tests of files from other programs, and of files that are refused by name.
 
 use crate::bench::{Bench, Ended, lanes, npy, wav};
 use std::process::Stdio;
 
-/// A recording whose 24 bits are at the top of words of 32 is the signal that it is.
+/// A recording with 24 valid bits at the top of 32-bit words is read as the signal it holds.
 #[test]
 fn recordings_are_the_signals_that_they_are() {
     let bench = Bench::new();
-    // A cosine of 16 turns in 64 samples, of a size that 16 bits hold exactly.
+    // A cosine of 16 turns in 64 samples, with an amplitude that 16 bits hold exactly.
     let turn: Vec<i16> = (0..8).map(|i| [64, 0, -64, 0][i % 4] * 256).collect();
     let samples: Vec<i16> = turn.iter().cycle().copied().take(64).collect();
     let plain = wav(8000, &samples);
@@ -38,7 +38,7 @@ fn recordings_are_the_signals_that_they_are() {
         "half of full scale, 32 times"
     );
     assert!((0..64).all(|k| [16, 48].contains(&k) || size(k) < 1e-5));
-    // Cut off, which is said.
+    // A truncated recording gives a warning.
     bench.write("cut.wav", &plain[..100]);
     let ended = bench.cp2("fft --input cut.wav --n 16 --window rect");
     assert!(
@@ -49,7 +49,7 @@ fn recordings_are_the_signals_that_they_are() {
         "{}",
         ended.err
     );
-    // A frame of one sample is no frame of zeros.
+    // A frame of one sample is not weighted to zero.
     bench
         .cp2("fft --input plain.wav --n 1 --window hann --output y.npy")
         .works();
@@ -64,7 +64,7 @@ fn shows_no_control_characters(ended: &Ended) {
     }
 }
 
-/// Names and contents of files that would talk to a terminal: in what is printed they are seen.
+/// Control characters in names and contents of files are shown, not sent to the terminal.
 #[test]
 fn no_file_talks_to_the_terminal() {
     let bench = Bench::new();
@@ -118,7 +118,7 @@ fn no_file_talks_to_the_terminal() {
             .err
             .contains("carriage return alone")
     );
-    // What works names its files, too.
+    // Successful commands name their files, too.
     let ended = of(&works);
     shows_no_control_characters(ended.works());
     assert!(
@@ -131,7 +131,8 @@ fn no_file_talks_to_the_terminal() {
     assert_eq!(ended.json()["output"].as_str(), Some(&*named));
 }
 
-/// Texts with a byte order mark are read; UTF-16 is called by its name; a carriage return is no end of a line.
+/// Texts with a byte order mark are read; UTF-16 is named in the refusal; a carriage return alone ends no
+/// line.
 #[test]
 fn encodings_of_texts() {
     let bench = Bench::new();
@@ -173,7 +174,7 @@ fn encodings_of_texts() {
     assert!(!ended.err.contains("feff"), "{}", ended.err);
 }
 
-/// Arrays as Python 2 wrote them are read; what is advised of others is what NumPy does.
+/// Arrays as Python 2 wrote them are read; the advice for other arrays matches what NumPy does.
 #[test]
 fn arrays_as_numpy_writes_them() {
     let bench = Bench::new();
@@ -208,7 +209,7 @@ fn arrays_as_numpy_writes_them() {
         );
 }
 
-/// An object is named after a file, never after a pipe.
+/// An object file is named after a regular file, never after a pipe.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_lends_its_name_to_no_object() {
@@ -239,7 +240,7 @@ fn a_pipe_lends_its_name_to_no_object() {
     assert_eq!(bench.files(), ["k.elf", "k.s"]);
 }
 
-/// What has no end, no name or nothing in it is an error of each reader, soon.
+/// Inputs without end, without contents, or that are folders give an error of each reader, without delay.
 #[cfg(target_os = "linux")]
 #[test]
 fn inputs_that_are_no_files() {
@@ -274,7 +275,8 @@ fn inputs_that_are_no_files() {
     }
 }
 
-/// Private results stay private, and a link leads to its file, whether that is there or not.
+/// Private results stay private; an output through a link goes to the link's target, whether the target
+/// exists or not.
 #[cfg(unix)]
 #[test]
 fn outputs_stay_where_and_as_they_are() {

@@ -1,9 +1,9 @@
-//! The examples of documents are run and print what the document says.
+//! Test that the examples of documents print what the documents say.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A fenced block: its language, its first line in the file, its text.
+/// Fenced block of a document: language, line number, text.
 struct Block {
     language: String,
     line: usize,
@@ -35,7 +35,7 @@ fn blocks(markdown: &str) -> Vec<Block> {
     blocks
 }
 
-/// Whether `line` is `pattern`, where `[..]` stands for anything.
+/// True if `line` matches `pattern`, where `[..]` stands for any text.
 fn matches(pattern: &str, line: &str) -> bool {
     let mut parts = pattern.split("[..]");
     let first = parts.next().unwrap_or("");
@@ -55,7 +55,7 @@ fn matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether the lines are those of the pattern, where a line `...` stands for any lines.
+/// True if the lines match the pattern, where a line `...` stands for any number of lines.
 fn all_match(pattern: &[&str], lines: &[&str]) -> bool {
     match pattern.split_first() {
         None => lines.is_empty(),
@@ -66,7 +66,7 @@ fn all_match(pattern: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-/// What a block's commands print, both streams together.
+/// Runs the commands of a block and returns their standard output and error, in order.
 fn print(name: &str, block: &Block, folder: &Path) -> String {
     let bin = PathBuf::from(env!("CARGO_BIN_EXE_cp2"));
     let path = format!(
@@ -115,7 +115,8 @@ fn the_examples_print_what_the_page_of_stencils_says() {
     check("docs/stencil.md", 1);
 }
 
-/// Runs the examples of a document, of which there are at least so many. With `CP2_BLESS` set the blocks without patterns take what is printed now.
+/// Runs the examples of a document, of which there must be at least `least`. With `CP2_BLESS` set, blocks
+/// that differ are replaced by the current output.
 fn check(name: &str, least: usize) {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     let mut text = std::fs::read_to_string(&readme).unwrap();

@@ -1,8 +1,8 @@
-//! `cp2 solve`: what it writes, how it ends, and what it refuses.
+//! Tests of `cp2 solve`: outputs, ends, and refusals.
 
 use crate::bench::{Bench, bytes, lanes, npy};
 
-/// A row of points with their neighbours subtracted.
+/// Makes the matrix of a row of points with their neighbours subtracted, and 2.5 on the diagonal.
 fn laplacian(n: usize) -> String {
     chain(n, "2.5")
 }
@@ -21,7 +21,7 @@ fn chain(n: usize, diagonal: &str) -> String {
     text
 }
 
-/// An array of float32 as a file.
+/// Makes an array file of float32.
 fn vector(values: &[f32]) -> Vec<u8> {
     npy(
         "<f4",
@@ -57,20 +57,20 @@ fn systems_are_solved_by_every_method() {
         let iterations = json["iterations"].as_u64().unwrap();
         assert_eq!(history.len() as u64, iterations + 1);
         assert_eq!(history[0], 1.0);
-        // x of the file is a solution: a point in the middle has 2.5 x - x - x = 1.
+        // The x of the file is a solution: a point in the middle has 2.5 x - x - x = 1.
         let middle = lanes(&bench.read("x.npy"))[n / 2];
         assert!((middle - 2.0).abs() < 1e-3, "{middle}");
         let picture = String::from_utf8(bench.read("h.svg")).unwrap();
         assert!(picture.contains("polyline") && picture.contains("iteration"));
     }
-    // Another end says so, and what to do.
+    // A run that ends without a solution says so, and what to do.
     let line = "solve --matrix a.mtx --rhs b.npy --method cg --iterations 2";
     let ended = bench.cp2(line);
     ended.fails(1, &["not solved", "--iterations"]);
 }
 
-/// The residual of the chain with 2 on the diagonal, in double precision.
-/// A column gives a column, a row a row, in whichever format, and a wrong end names the format and the other one.
+/// A column gives a column and a row gives a row, in every format. A wrong end names the format and the
+/// alternative.
 #[test]
 fn x_has_the_shape_of_b() {
     let bench = Bench::new();
@@ -107,7 +107,8 @@ fn residual(b: &[f32], x: &[f32]) -> f64 {
     (left / norm).sqrt()
 }
 
-/// A right-hand side whose square is 0 or infinite in single precision is solved like others; where x has no digits left, that is said.
+/// A right-hand side whose square is 0 or infinite in single precision is solved like others. If x has no
+/// digits left, the message says so.
 #[test]
 fn right_hand_sides_of_any_size_are_solved_or_not_confirmed() {
     let bench = Bench::new();
@@ -130,7 +131,7 @@ fn right_hand_sides_of_any_size_are_solved_or_not_confirmed() {
             let is_solved = exact <= 1e-5;
             assert_eq!(json["converged"], is_solved, "{method} {size:e}");
             assert_eq!(done.code == 0, is_solved, "{}", done.err);
-            // The solution is b, exactly.
+            // The solution is exactly b.
             assert_eq!(x, b, "{method}");
             assert!(is_solved);
         }
@@ -140,7 +141,7 @@ fn right_hand_sides_of_any_size_are_solved_or_not_confirmed() {
         ));
         assert_eq!(none.works().json()["converged"], true);
     }
-    // 1e-30 divided by 1e15 has no digits.
+    // The quotient of 1e-30 and 1e15 has no digits in single precision.
     let head = "%%MatrixMarket matrix coordinate real symmetric";
     bench.write("large.mtx", format!("{head}\n2 2 2\n1 1 3e15\n2 2 1e15\n"));
     bench.write("b.npy", vector(&[1e-30; 2]));
@@ -156,7 +157,8 @@ fn right_hand_sides_of_any_size_are_solved_or_not_confirmed() {
     assert!(ended.out.starts_with("2 equations") && ended.out.contains("\nnot confirmed after"));
 }
 
-/// The method's own residual decides nothing: less than single precision holds is announced before, and not confirmed.
+/// The method's own residual does not count: a tolerance below single precision gives a warning, and the
+/// solution is not confirmed.
 #[test]
 fn what_double_precision_does_not_find_is_not_confirmed() {
     let bench = Bench::new();
@@ -193,7 +195,7 @@ fn what_double_precision_does_not_find_is_not_confirmed() {
     }
 }
 
-/// What is advised fits the method and the cause.
+/// The advice fits the method and the cause.
 #[test]
 fn advice_fits_the_end() {
     let bench = Bench::new();
@@ -210,7 +212,8 @@ fn advice_fits_the_end() {
         "tiny.mtx",
         format!("{symmetric}\n2 2 2\n1 1 1e-50\n2 2 1e-50\n"),
     );
-    // What single precision holds for its solution is more than the tolerance, and nowhere near after an iteration.
+    // Single precision cannot hold this solution to the tolerance, but after one iteration the residual is
+    // far above that limit as well.
     bench.write("long.mtx", chain(50, "2"));
     bench.write("ones.npy", vector(&[1.0; 50]));
     bench.write("one.npy", vector(&[1.0, 0.0]));

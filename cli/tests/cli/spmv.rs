@@ -1,8 +1,8 @@
-//! `cp2 spmv`: figures, formats, files, inputs that are wrong.
+//! Tests of `cp2 spmv`: figures, formats, files, wrong inputs.
 
 use crate::bench::{Bench, bytes, lanes, npy};
 
-/// Five points on a square of `side` points, the lower triangle declared symmetric.
+/// Makes the five-point matrix of a square of `side` points; the lower triangle is declared symmetric.
 fn laplace(side: usize) -> String {
     let mut entries = Vec::new();
     for i in 0..side * side {
@@ -19,7 +19,7 @@ fn laplace(side: usize) -> String {
     format!("%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {count}\n{entries}\n")
 }
 
-/// Of a constant nothing is left but at the edges, in every format.
+/// The product with a constant vector is 0 except at the edges, in every format.
 #[test]
 fn a_matrix_is_read_multiplied_judged_and_written() {
     let bench = Bench::new();
@@ -59,7 +59,7 @@ fn a_matrix_is_read_multiplied_judged_and_written() {
     }
 }
 
-/// The plan names every format and what it costs, computes nothing and goes with nothing that does.
+/// The plan lists every format with its cost, computes nothing, and refuses options of a computation.
 #[test]
 fn a_plan_compares_formats() {
     let bench = Bench::new();
@@ -77,7 +77,7 @@ fn a_plan_compares_formats() {
         .fails(2, &["--plan"]);
 }
 
-/// Rows or columns as they are and exchanged, several vectors, complex numbers.
+/// Products with the matrix and its transpose, with several vectors, and with complex numbers.
 #[test]
 fn transposes_and_several_vectors() {
     let bench = Bench::new();
@@ -114,11 +114,11 @@ fn transposes_and_several_vectors() {
     let y = String::from_utf8_lossy(&bench.read("y.npy")).into_owned();
     assert!(y.contains("(2, 1)"), "{y}");
     assert_eq!(json["outside_time"].as_array().map(Vec::len), Some(1));
-    // Only memory ends it.
+    // Only memory limits the number of vectors.
     bench
         .cp2("spmv --matrix a.mtx --vectors 4294967297")
         .fails(2, &["4294967297", "at most 53687091", "memory"]);
-    // What is taken for granted is said once, of two packed matrices.
+    // An assumption that concerns both packed matrices is named once.
     let plan = bench.cp2("spmv --matrix a.mtx --vectors 3 --format gather --plan");
     assert_eq!(plan.works().out.matches("D11").count(), 1, "{}", plan.out);
     bench.write("x.npy", npy("<f4", "False", "(2,)", &bytes(&[1.0, 2.0])));
@@ -140,7 +140,7 @@ fn transposes_and_several_vectors() {
     assert_eq!(lanes(&bench.read("y.npy")), [4.0, 0.0, 0.0, 3.0]);
 }
 
-/// Rows of points whose neighbours are added: the largest eigenvalue is 2.5 + 2 cos(pi / 9).
+/// The matrix adds the neighbours of points in a row: its largest eigenvalue is 2.5 + 2 cos(pi / 9).
 #[test]
 fn powers_come_near_an_eigenvalue() {
     let bench = Bench::new();
@@ -178,14 +178,14 @@ fn powers_come_near_an_eigenvalue() {
     }
     let values = json["values"].as_array().unwrap();
     assert_eq!((values.len(), &values[40]), (41, &json["eigenvalue"]));
-    // Of ones: seven neighbours on either side.
+    // The quotient of the start vector of ones is 2.5 + 14 / 8, from seven neighbours on either side.
     assert!((values[0].as_f64().unwrap() - (2.5 + 14.0 / 8.0)).abs() < 1e-6);
     assert!(json["residual"].as_f64().unwrap() < 1e-3);
     let x = lanes(&bench.read("x.npy"));
     let length: f32 = x.iter().map(|x| x * x).sum();
     assert!((length - 1.0).abs() < 1e-5 && x[3] > x[0], "{x:?}");
     assert!(bench.read("a.svg").starts_with(b"<svg"));
-    // The upper neighbour alone, again and again: nothing is left.
+    // The matrix shifts the vector by one point: after some iterations x is 0.
     let shift = "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n2 3 1\n";
     bench.write("shift.mtx", shift);
     let ended = bench.cp2("spmv --matrix shift.mtx --iterations 5");
@@ -222,11 +222,12 @@ fn powers_come_near_an_eigenvalue() {
     }
 }
 
-/// Ones are an eigenvector of every matrix whose rows have one sum: the start without --x is not, and nothing is claimed that the residual can not see.
+/// Ones are an eigenvector of every matrix with equal row sums. The start without --x is not, and the report
+/// claims nothing that the residual cannot show.
 #[test]
 fn a_start_without_structure_finds_what_ones_hide() {
     let bench = Bench::new();
-    // Four points that are all neighbours: eigenvalues 1, 5, 5 and 5, the first of ones.
+    // Four points that are all neighbours have the eigenvalues 1, 5, 5 and 5; that of ones is the first.
     bench.write(
         "m.mtx",
         "%%MatrixMarket matrix array real symmetric\n4 4\n4\n-1\n-1\n-1\n4\n-1\n-1\n4\n-1\n4\n",
@@ -252,7 +253,8 @@ fn a_start_without_structure_finds_what_ones_hide() {
     assert!(!text.contains("eigenvalue of the largest size:"), "{text}");
 }
 
-/// Products with entries that are not finite are those of the definition, and are named; nothing is iterated with them.
+/// Products with entries that are not finite follow the definition, with a warning; iterations refuse such
+/// entries.
 #[test]
 fn entries_that_are_not_finite_are_named() {
     let bench = Bench::new();
@@ -292,7 +294,7 @@ fn entries_that_are_not_finite_are_named() {
     assert!(!ended.err.contains("b.mtx"), "{}", ended.err);
 }
 
-/// Says where, what was expected, and leaves no file.
+/// Refusals say where the error is and what was expected, and leave no file.
 #[test]
 fn wrong_inputs_are_refused() {
     let bench = Bench::new();

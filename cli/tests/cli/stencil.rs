@@ -1,4 +1,4 @@
-//! `cp2 stencil`: figures, files, inputs that are wrong.
+//! Tests of `cp2 stencil`: figures, files, wrong inputs.
 
 use crate::bench::{Bench, bytes, lanes, npy};
 
@@ -6,7 +6,7 @@ fn ramp(n: usize) -> Vec<f32> {
     (0..n).map(|i| (i * 7 % 23) as f32 - 11.0).collect()
 }
 
-/// The mean of the four neighbours, where nothing lies beyond.
+/// The stencil is the mean of the four neighbours, with zeros beyond the edges.
 #[test]
 fn an_array_is_read_computed_judged_and_written() {
     let bench = Bench::new();
@@ -46,7 +46,7 @@ fn an_array_is_read_computed_judged_and_written() {
     }
 }
 
-/// Points of a file, coefficients of a file, and numbers that are made: all judged.
+/// Points from a file, coefficients from a file, and generated numbers are all judged.
 #[test]
 fn points_and_coefficients_may_be_files() {
     let bench = Bench::new();
@@ -75,7 +75,7 @@ fn points_and_coefficients_may_be_files() {
             (Some(true), Some(1))
         );
     }
-    // With coefficients of 0 but for the element itself nothing changes.
+    // With a coefficient of 1 for the element itself and 0 for all others, nothing changes.
     let own: Vec<f32> = (0..5 * 2 * 6)
         .map(|i| if i / 6 % 5 == 2 { 1.0 } else { 0.0 })
         .collect();
@@ -100,14 +100,14 @@ fn a_plan_runs_nothing() {
     assert_eq!(run["cycles"].as_u64(), Some(expected));
 }
 
-/// Every pass is in the plan with what it should take, and all of them are the price of the job.
+/// The plan lists every pass with its expected cycles, which add up to the job's price.
 #[test]
 fn plans_list_every_pass() {
     let bench = Bench::new();
     for (line, steps) in [
-        // Two steps in a pass, and an odd one behind them.
+        // Two steps in one pass, and a pass for the remaining step.
         ("--shape 32x64x128 --steps 3", &[2, 1][..]),
-        // Whole rows are filled up before the first step and closed up behind the last.
+        // Rows are padded before the first step and closed up after the last.
         ("--shape 24x61 --steps 2 --edge periodic", &[0, 1, 1, 0]),
         ("--shape 3x64 --points 9 --steps 4", &[1, 1, 1, 1]),
     ] {
@@ -194,7 +194,7 @@ fn wrong_inputs_are_refused_in_words() {
     assert!(!bench.files().contains(&"v.npy".to_owned()));
 }
 
-/// What only plans takes no option of a run: it would do nothing.
+/// A command that only plans refuses options of a run, which would have no effect.
 #[test]
 fn a_plan_refuses_options_of_runs() {
     let bench = Bench::new();
@@ -207,7 +207,7 @@ fn a_plan_refuses_options_of_runs() {
     }
 }
 
-/// Points without a number are those across faces, of as many axes as the array has.
+/// Without a number, the points are those across faces, for as many axes as the array has.
 #[test]
 fn points_follow_the_axes_of_the_array() {
     let bench = Bench::new();

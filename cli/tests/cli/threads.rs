@@ -1,4 +1,4 @@
-//! Where the system starts few threads, or none: the same results.
+//! Tests of limited threads: equal results with few additional threads or none.
 
 use crate::bench::{Bench, Ended, bytes, npy};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// A folder with a copy of the program that every user reaches, wherever it was built.
+/// Makes a folder with a copy of the program that every user can reach, wherever it was built.
 fn open_bench() -> Bench {
     let bench = Bench::new();
     std::fs::set_permissions(bench.folder(), Permissions::from_mode(0o777)).unwrap();
@@ -16,10 +16,11 @@ fn open_bench() -> Bench {
     bench
 }
 
-/// A command that may have so many threads, its first one included.
+/// Makes a command that may have this many threads, its main thread included.
 ///
-/// The limit counts all threads of a user and does not hold for the superuser, who runs the command as a user with nothing else to do;
-/// anybody else has more threads than that already, and none can be started.
+/// The limit counts all threads of a user and does not hold for the superuser, who therefore runs the command
+/// as a user without other processes. Any other user has more threads than that already, so that no
+/// additional thread can be started.
 fn limited(bench: &Bench, line: &str, (user, threads): (u32, u32)) -> Command {
     let limit = format!("ulimit -u {threads}");
     let mut command = bench.limited(&bench.path("cp2"), line, &limit);
@@ -29,7 +30,7 @@ fn limited(bench: &Bench, line: &str, (user, threads): (u32, u32)) -> Command {
     command
 }
 
-/// What a command printed, but for the time that it took on this computer.
+/// Returns the figures of a command, without the time that it took on this computer.
 fn figures(ended: &Ended) -> Value {
     let mut json = ended.works().json();
     let object = json.as_object_mut().unwrap();
@@ -56,7 +57,8 @@ fn results_do_not_hang_on_the_threads_that_can_be_started() {
     ]) {
         let line = format!("{line} --json");
         let free = figures(&bench.cp2(&line));
-        // No other thread, the one that waits for Ctrl-C, and that one with some of those that were asked for.
+        // No additional thread; the one that waits for Ctrl-C; and that one with some of the requested
+        // threads.
         for threads in [1, 2, 3, 4] {
             let ended = Ended::of(
                 limited(&bench, &line, (user + threads, threads))
@@ -69,7 +71,8 @@ fn results_do_not_hang_on_the_threads_that_can_be_started() {
     }
 }
 
-/// Nobody waits for it in a thread: the first interrupt ends the run, the second one all.
+/// Without a thread that waits for interrupts, the first interrupt ends the run, and the second one ends the
+/// process.
 #[test]
 fn an_interrupt_needs_no_thread() {
     let bench = open_bench();
@@ -85,6 +88,6 @@ fn an_interrupt_needs_no_thread() {
         .unwrap();
     assert!(made.success());
     std::fs::set_permissions(bench.path("x.npy"), Permissions::from_mode(0o666)).unwrap();
-    // It waits for somebody who writes.
+    // The command waits for a writer of the pipe.
     assert_eq!(run("fft --n 16 --input x.npy", 62_001, 2).code, 3);
 }

@@ -1,4 +1,4 @@
-//! `cp2 fft`: recipes, real transforms, several axes.
+//! Tests of `cp2 fft`: recipes, real transforms, several axes.
 
 use crate::bench::{Bench, bytes, lanes, npy};
 
@@ -26,7 +26,7 @@ fn real_transforms_go_there_and_back() {
     bench
         .cp2("fft --input y.npy --real --n 121")
         .fails(2, &["imaginary"]);
-    // 5 numbers are the half spectrum of 8 real ones, or of 9: --n says which.
+    // Five numbers are the half spectrum of 8 real numbers or of 9: --n decides.
     bench.write("h.npy", npy("<c8", "False", "(5,)", &bytes(&[1.0; 10])));
     let ended = bench.cp2("fft --input h.npy --real --inverse --n 9");
     assert!(
@@ -43,7 +43,7 @@ fn real_transforms_go_there_and_back() {
     for (x, z) in x.iter().zip(&lanes(&bench.read("z.npy"))) {
         assert!((x * 9.0 - z).abs() < 1e-3, "{x} {z}");
     }
-    // What a convolution leaves of imaginary parts that are 0 is none of the spectrum's.
+    // A convolution leaves imaginary parts near 0: they are not written to the spectrum.
     bench.cp2("fft --real --n 74 --output c.npy").works();
     bench
         .cp2("fft --input c.npy --real --inverse --n 74")
@@ -53,7 +53,7 @@ fn real_transforms_go_there_and_back() {
         .fails(2, &["no multiple", "7"]);
 }
 
-/// Transforms of a part of every row: the same as of the parts alone.
+/// Transforms of a part of every row equal those of the parts alone.
 #[test]
 fn transforms_may_lie_apart() {
     let bench = Bench::new();
@@ -79,13 +79,13 @@ fn transforms_may_lie_apart() {
     let json = bench.cp2("fft --input r.npy --real --n 64 --stride 100 --output z.npy --json");
     assert_eq!(json.works().json()["batch"].as_u64(), Some(3));
     assert_eq!(lanes(&bench.read("z.npy")).len(), 3 * 2 * 33);
-    // Behind the only row nothing lies a stride away.
+    // The only row needs no data a stride behind it.
     bench.write("one.npy", npy("<f4", "False", "(10,)", &bytes(&[1.0; 10])));
     let json = bench.cp2("fft --input one.npy --n 8 --stride 100000000 --output o.npy --json");
     let json = json.works().json();
     assert_eq!(json["batch"].as_u64(), Some(1));
     assert_eq!(lanes(&bench.read("o.npy"))[..3], [8.0, 0.0, 0.0]);
-    // Real numbers that became complex ones did so outside the time.
+    // The conversion of real numbers to complex ones is outside of simulated time.
     assert_eq!(json["outside_time"].as_array().map(Vec::len), Some(1));
     bench
         .cp2("fft --input x.npy --n 64 --stride 63")
@@ -123,12 +123,12 @@ fn the_planner_lists_what_it_chooses_from() {
         assert_eq!(candidates.len(), count, "{line}: {candidates:?}");
         let cycles = |i: usize| candidates[i]["expected_cycles"].as_u64().unwrap();
         assert!((1..count).all(|i| cycles(0) <= cycles(i)), "{line}");
-        // Both figures are the problem's, whatever the recipe.
+        // Both figures are those of the problem, whatever the recipe.
         let (bound, reference) = (&json["bound_cycles"], &json["reference_cycles"]);
         assert!(bound.as_u64() <= reference.as_u64(), "{line}");
         assert!(reference.as_u64().unwrap() <= cycles(0), "{line}");
     }
-    // What is listed as chosen is what runs.
+    // The recipe listed as chosen is the one that runs.
     for line in [
         "--n 64 --batch 256",
         "--n 32 --machine vm9 --batch 256",
@@ -148,7 +148,7 @@ fn the_planner_lists_what_it_chooses_from() {
             assert_eq!(plan[figure], run[figure], "{line}: {figure}");
         }
     }
-    // What a long transform's recipe takes at least comes with its formula.
+    // The lower bound of a long transform's recipe comes with its formula.
     let long = bench.cp2("fft --n 8192 --batch 1 --json").works().json();
     assert!((0.92..=1.0).contains(&long["recipe_floor_efficiency"].as_f64().unwrap()));
     assert!(

@@ -1,10 +1,10 @@
-//! What the commands say: hints that are true, and nothing left out.
+//! Tests of printed texts: hints are true, and nothing is left out.
 
 use crate::bench::{Bench, bytes, npy};
 
 const DOUBLE: &str = include_str!("../../../tests/kernels/double.s");
 
-/// Loads a quad from DMEM, and stores it elsewhere.
+/// Program that loads a quad from DMEM and stores it elsewhere.
 const COPY: &str = "\
 .equ TO, 64
 .program
@@ -138,7 +138,7 @@ fn one_warning_is_one() {
     assert!(bench.cp2("asm k.s").works().out.ends_with("0 warnings\n"));
 }
 
-/// Somebody who does not wait for the end is told so, and so is a program that reads the object.
+/// A second interrupt is reported to the user, and to a program that reads the JSON object.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_second_interrupt_says_that_it_aborts() {
@@ -149,7 +149,7 @@ fn a_second_interrupt_says_that_it_aborts() {
         .status()
         .unwrap();
     assert!(made.success());
-    // Nobody writes: the command waits for its input.
+    // The pipe has no writer: the command waits for its input.
     let line = "fft --n 16 --input x.npy";
     let ended = crate::bench::interrupted_often(bench.command(&format!("{line} --json")), 2);
     ended.fails(3, &["error: aborted by a second interrupt"]);

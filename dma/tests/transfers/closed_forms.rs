@@ -1,4 +1,4 @@
-//! What a descriptor says of itself from its strides is what follows from its runs.
+//! The closed forms of descriptors agree with what follows from their runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use crate::common;
@@ -11,7 +11,7 @@ use cp2_dma::{
 use cp2_machine::Machine;
 use proptest::prelude::*;
 
-/// A descriptor that has nothing but its runs.
+/// A descriptor as a transfer that has only runs, and no closed forms.
 #[derive(Clone, Debug)]
 struct ByRuns(Descriptor);
 
@@ -36,7 +36,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Whether a refusal is of something that no run shows: strides that are taken by no turn, levels, counts of 0.
+/// Returns true if a refusal concerns what no run shows: strides of levels with one turn, the number of
+/// levels, counts of 0.
 fn of_the_form(d: &Descriptor, error: &DescriptorError) -> bool {
     match error.field {
         Field::Levels | Field::Count(_) => {

@@ -1,5 +1,6 @@
-//! Small machines, random descriptors, and a naive model of the controller that
-//! shares no code with the crate: it looks at every granule on its own.
+//! Small machines, random descriptors, and a naive model of the controller.
+//!
+//! The model shares no code with the crate: it looks at every granule on its own.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use cp2_dma::{AccessError, Descriptor, Direction, Level, LocalMemory, SystemMemory, Target};
@@ -11,7 +12,7 @@ pub(crate) fn machine(sections: u32, granule: u32) -> Machine {
     dealing(sections, granule, 16)
 }
 
-/// The same that deals so many bytes at a time.
+/// Returns a small machine that deals `deal` bytes to a section at a time.
 pub(crate) fn dealing(sections: u32, granule: u32, deal: u32) -> Machine {
     let text = format!(
         "base = \"vm7\"\n\
@@ -47,7 +48,7 @@ fn target() -> impl Strategy<Value = Target> {
     ]
 }
 
-/// Descriptors of which a good part is legal on the small machines.
+/// Draws descriptors, a good part of which are legal on the small machines.
 pub(crate) fn descriptor() -> impl Strategy<Value = Descriptor> {
     let level = (
         prop_oneof![9 => 1u32..4, 1 => 0u32..9],
@@ -81,16 +82,16 @@ pub(crate) fn descriptor() -> impl Strategy<Value = Descriptor> {
         )
 }
 
-/// One granule of a transfer: where it is in system memory and in which local memories.
+/// One granule of a transfer: its addresses, and the sections that take part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Granule {
     pub(crate) system: i128,
     pub(crate) local: i128,
-    /// `None`: program memory.
+    /// Sections whose DMEM takes part; none for program memory.
     pub(crate) sections: Option<Vec<u32>>,
 }
 
-/// Every granule in the documented order, by plain nested loops.
+/// Returns every granule in the documented order, by plain nested loops.
 pub(crate) fn granules(d: &Descriptor, m: &Machine) -> Vec<Granule> {
     let all: Vec<u32> = (0..m.cp2.sections as u32).collect();
     let (g, n) = (m.dma.granule.0 as i128, all.len() as i128);
@@ -146,7 +147,7 @@ pub(crate) fn granules(d: &Descriptor, m: &Machine) -> Vec<Granule> {
     out
 }
 
-/// The naive checker: every rule as the documentation states it.
+/// Checks every rule of the documentation, granule by granule.
 pub(crate) fn is_legal(d: &Descriptor, m: &Machine) -> bool {
     let g = i128::from(m.dma.granule.0);
     let mut addresses = vec![i128::from(d.system), i128::from(d.local), i128::from(d.run)];
@@ -179,7 +180,7 @@ pub(crate) fn is_legal(d: &Descriptor, m: &Machine) -> bool {
     };
     let inside = |at: i128, size: u64| at >= 0 && at + g <= i128::from(size);
     let all = granules(d, m);
-    // What lands in one memory; program memory counts as one.
+    // Bytes that land in one memory; program memory counts as one.
     let landed = |s: u32| {
         let here = |x: &&Granule| x.sections.as_ref().is_none_or(|to| to.contains(&s));
         all.iter().filter(here).count() as u64 * m.dma.granule.0
@@ -194,7 +195,7 @@ pub(crate) fn is_legal(d: &Descriptor, m: &Machine) -> bool {
         .all(|x| inside(x.system, m.host.memory.0) && inside(x.local, local_size))
 }
 
-/// Plain arrays as memories; `writes` counts what a refused transfer must not do.
+/// System memory and local memories as plain arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Memories {
     pub(crate) system: Bytes,
@@ -211,7 +212,7 @@ pub(crate) struct Locals {
 }
 
 impl Memories {
-    /// Every byte differs from its neighbours and between memories.
+    /// Fills the memories with noise, so that misplaced bytes show.
     pub(crate) fn filled(m: &Machine) -> Self {
         let mut state = 1u32;
         let mut noise = |n: u64| -> Vec<u8> {

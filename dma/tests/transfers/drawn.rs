@@ -1,4 +1,4 @@
-//! Whether what is drawn is what was.
+//! The random inputs of the property tests are the recorded ones.
 
 use crate::common::{any_machine, descriptor};
 use cp2_tests::drawn::{compare, digest_strategy};

@@ -1,4 +1,4 @@
-//! Refusals: what they say, and that what they suggest is right.
+//! Refusals of transfers: their messages, and that suggestions are legal.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use crate::common;
@@ -10,7 +10,7 @@ use cp2_dma::{
 use cp2_machine::Machine;
 use proptest::prelude::*;
 
-/// The same refusal with another suggestion, to try candidates in its place.
+/// Returns the refusal with another suggestion, to test other candidates.
 fn suggest(e: &DescriptorError, n: i128) -> DescriptorError {
     DescriptorError {
         nearest: Some(FieldValue::Number(n)),
@@ -81,14 +81,14 @@ proptest! {
             // Nothing may panic, refused or not.
             let _ = cp2_dma::transfer_time(&d, &m);
             let _ = d.runs(&m).take(3).count();
-            // What is known of its runs is a formula, whatever their number: a list of them would not fit here.
+            // The schedule is a closed form: a list of so many runs would not fit here.
             let known = format!("{:?}", Schedule::new(&d, &m));
             prop_assert!(known.len() < 1000, "{}", known);
         }
     }
 }
 
-/// Descriptor, the whole message it must give.
+/// Checks the whole message of a refused descriptor, and that following its suggestion makes it legal.
 fn refused(d: &Descriptor, message: &str) {
     let m = machine(4, 16);
     let e = validate(d, &m).unwrap_err();

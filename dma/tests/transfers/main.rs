@@ -1,4 +1,4 @@
-//! What transfers do, in one binary.
+//! Tests of DMA transfers, in one binary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod closed_forms;

@@ -1,4 +1,4 @@
-//! Runs, validation, copy and timing against a naive per-granule model.
+//! Runs, validation, copy and timing agree with a naive per-granule model.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use crate::common;
@@ -40,7 +40,7 @@ fn naive_copy(d: &Descriptor, m: &Machine, memories: &mut Memories) {
     }
 }
 
-/// Contiguous runs in system memory, counted granule by granule.
+/// Counts contiguous runs in system memory, granule by granule.
 fn naive_runs(d: &Descriptor, m: &Machine) -> u64 {
     let all = granules(d, m);
     let g = m.dma.granule.0 as i128;
@@ -83,7 +83,8 @@ proptest! {
             moved.extend(granules(part, &m));
         }
         let all = granules(&d, &m);
-        // Of blocks the sections take turns within each part.
+        // The granules of blocks come in another order: sections alternate from each partial transfer to the
+        // next.
         prop_assert!(moved.len() == all.len() && all.iter().all(|granule| moved.contains(granule)));
         if !matches!(d.target, Target::Blocks { .. }) {
             prop_assert_eq!(moved, all);
@@ -191,7 +192,7 @@ proptest! {
         let mut longer = d.clone();
         if let Some(outer) = longer.levels.last_mut() {
             outer.count += extra as u32;
-            // With blocks the sections are outermost, and more turns may make blocks touch.
+            // With blocks the sections are outermost, and more turns may make blocks adjacent.
             if !matches!(d.target, Target::Blocks { .. }) {
                 prop_assert!(seconds(&longer, &m) > now);
             }
@@ -222,7 +223,7 @@ fn broadcast_crosses_the_channel_once_and_blocks_once_each() {
 
 #[test]
 fn long_runs_move_in_pieces() {
-    // Longer than the copy's buffer and, with three sections, no whole number of rounds.
+    // A run longer than the copy's buffer that is, with three sections, no whole number of rounds.
     let mut m = machine(3, 16);
     m.cp2.dmem = Bytes(1 << 20);
     m.host.memory = Bytes(1 << 22);
@@ -255,7 +256,7 @@ fn display_names_everything() {
 
 #[test]
 fn a_deal_of_short_runs_fills_section_0_first() {
-    // Each run is one granule and starts with section 0, whose 256 bytes are 16 of them.
+    // Each run is one granule and starts with section 0, whose 256 bytes hold 16 of them.
     let m = machine(4, 16);
     let deal = |count| Descriptor::load(Target::Deal, 0, 0, 16).level(count, 16, 0);
     assert_eq!(validate(&deal(16), &m), Ok(()));

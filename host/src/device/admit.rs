@@ -1,11 +1,11 @@
-//! Commands that are refused when they are given.
+//! Checks of commands that are refused when they are given.
 
 use super::command::{Command, HostAction};
 use super::cpu::{MAX_COST, cost};
 use super::error::{CommandError, HostError};
 use cp2_machine::Machine;
 
-/// Checks what can be checked before a command runs.
+/// Checks everything about a command that can be checked before it runs.
 pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result<(), HostError> {
     if let Some(&dependency) = command.after.iter().find(|d| d.0 >= number) {
         return Err(HostError::UnknownEvent {

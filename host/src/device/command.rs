@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Event(pub(crate) u64);
 
 impl Event {
-    /// The number of the command.
+    /// Returns the number of the command.
     #[must_use]
     pub fn number(self) -> u64 {
         self.0
@@ -25,13 +25,13 @@ impl Event {
 }
 
 impl Event {
-    /// That of the command which is given next.
+    /// Returns the event of the command that is given next.
     #[must_use]
     pub fn following(self) -> Self {
         self.advance_by(1)
     }
 
-    /// That of the command which is given so many commands later.
+    /// Returns the event of the command that is given `commands` commands later.
     #[must_use]
     pub fn advance_by(self, commands: u64) -> Self {
         Self(self.0.saturating_add(commands))
@@ -49,18 +49,18 @@ impl fmt::Display for Event {
     }
 }
 
-/// What a host program went on by.
+/// Data by which a host program decided how to go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decided {
-    /// All that it read.
+    /// All bytes that it read.
     By(Vec<u8>),
-    /// Whether any of that was not 0.
+    /// True if any of the bytes was not 0.
     More(bool),
 }
 
 impl Decided {
-    /// Whether these bytes decide the same.
+    /// Returns true if `bytes` lead to the same decision.
     pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
         match self {
             Self::By(all) => all == bytes,
@@ -70,14 +70,14 @@ impl Decided {
 }
 
 impl HostAction {
-    /// Cycles that the control CPU is busy with it.
+    /// Returns the cycles for which the control CPU is busy with the action.
     #[must_use]
     pub fn cost(&self, machine: &Machine) -> Cycles {
         Cycles(super::cpu::cost(machine, self))
     }
 }
 
-/// What the control CPU is to do.
+/// Action of the control CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostAction {
@@ -89,7 +89,8 @@ pub enum HostAction {
         entry: u32,
         /// DMEM byte address of the argument block, in `a15` at launch.
         args: u32,
-        /// What of DMEM is the kernel's own, where that is known: for the checkers, who object to other accesses.
+        /// Areas of DMEM that belong to the kernel, where they are known; the checkers object to other
+        /// accesses.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         protection: Option<Arc<Protection>>,
     },
@@ -104,7 +105,7 @@ pub enum HostAction {
     Write {
         /// Byte address.
         address: u64,
-        /// The bytes.
+        /// Bytes to write.
         bytes: Vec<u8>,
     },
     /// The control CPU reads system memory, after everything before is
@@ -112,16 +113,17 @@ pub enum HostAction {
     Read {
         /// Byte address.
         address: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u64,
-        /// What the host program that was recorded went on by: a replay that finds something else ends here.
+        /// Data by which the recorded host program decided how to go on; a replay that finds other data ends
+        /// here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decided: Option<Decided>,
     },
     /// The control CPU reads words of system memory, computes, and writes words.
     Step(Arc<HostStep>),
-    /// The end of a part of the run, which the report names: after everything before is
-    /// complete and before anything after begins.
+    /// Ends a part of the run, which the report names: after everything before is complete and before
+    /// anything after begins.
     Mark,
     /// Post a CP2 event.
     Post {
@@ -135,7 +137,7 @@ pub enum HostAction {
     },
 }
 
-/// What a command waits for, within it as long as that is little.
+/// Events that a command waits for, stored inside the command as long as there are few.
 pub type After = SmallVec<[Event; 4]>;
 
 /// An action, what it waits for, and its name on the timeline.
@@ -143,10 +145,10 @@ pub type After = SmallVec<[Event; 4]>;
 pub struct Command {
     /// Name on the timeline: a kernel, a stream, a purpose.
     pub name: Arc<str>,
-    /// The page it belongs to, if any.
+    /// Page that the command belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u64>,
-    /// What to do.
+    /// Action of the command.
     #[serde(flatten)]
     pub action: HostAction,
     /// Earlier commands that must be complete.
@@ -155,7 +157,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command that waits for nothing.
+    /// Creates a command that waits for nothing.
     #[must_use]
     pub fn new(name: &str, action: HostAction) -> Self {
         Self {
@@ -166,21 +168,21 @@ impl Command {
         }
     }
 
-    /// The same, waiting for `events` too.
+    /// Adds `events` to those that the command waits for.
     #[must_use]
     pub fn wait_for(mut self, events: &[Event]) -> Self {
         self.after.extend_from_slice(events);
         self
     }
 
-    /// The same, belonging to a page.
+    /// Assigns the command to a page.
     #[must_use]
     pub fn page(mut self, page: u64) -> Self {
         self.page = Some(page);
         self
     }
 
-    /// Whether nothing may overtake the command in either direction.
+    /// Returns true if no other command may overtake this one in either direction.
     pub(crate) fn is_fence(&self) -> bool {
         matches!(self.action, HostAction::Read { .. } | HostAction::Mark)
     }

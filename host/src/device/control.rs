@@ -1,4 +1,4 @@
-//! What the control CPU does itself, between transfers and kernels.
+//! Reads, writes, steps and marks of the control CPU.
 
 use super::Device;
 use super::command::{Command, Decided, Event, HostAction};
@@ -54,8 +54,9 @@ impl Device {
         from_bytes(&bytes).map(Some)
     }
 
-    /// The same of words by which the host program goes on: how often a loop is run, for one. A recording keeps what was read, and
-    /// a replay that reads something else ends there, with [`RunEnd::Diverged`](super::RunEnd::Diverged).
+    /// Reads words as [`Device::host_read`] does, by which the host program decides how to go on, for example
+    /// how often a loop is run. A recording keeps the words, and a replay that reads others ends there with
+    /// [`RunEnd::Diverged`](super::RunEnd::Diverged).
     ///
     /// # Errors
     /// A command could not be carried out.
@@ -71,7 +72,8 @@ impl Device {
         Ok(read)
     }
 
-    /// The same of a word that says whether there is more to do: whether it is not 0. Which number it is decides nothing.
+    /// Waits for all commands, reads a word, and returns true if it is not 0. The host program goes on by
+    /// that alone: a replay in which the word is another number, but not 0 either, does not diverge.
     ///
     /// # Errors
     /// A command could not be carried out.
@@ -87,7 +89,7 @@ impl Device {
     /// Lets the control CPU carry out a step: read words of system memory, compute, write words.
     ///
     /// # Errors
-    /// It is too long or touches what is not there.
+    /// The step is too long or accesses addresses outside system memory.
     pub fn host_step(
         &mut self,
         name: &str,
@@ -98,8 +100,8 @@ impl Device {
         self.command(Command::new(name, action).wait_for(after))
     }
 
-    /// Ends a part of the run when everything given so far is complete, as the control CPU sees it; the report names it.
-    /// Nothing behind begins before.
+    /// Ends a part of the run, which the report names, when the control CPU has seen everything given so far
+    /// complete. No later command begins before that.
     ///
     /// # Errors
     /// None but those of any command.

@@ -1,4 +1,4 @@
-//! Everything beside the processor that decides how a run goes on.
+//! State of the control CPU: all that, besides the processor, decides a run.
 
 use super::admit::admit;
 use super::command::{Command, HostAction};
@@ -11,8 +11,8 @@ use cp2_machine::{Machine, Ticks};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Commands the CPU looks ahead over. An assumption of the command model,
-/// large enough for triple buffering and small enough to bound memory.
+/// Number of commands that the CPU looks ahead over. An assumption of the command model, large enough for
+/// triple buffering and small enough to bound memory.
 pub const WINDOW: usize = 64;
 
 /// A completion on its way to the CPU.
@@ -32,7 +32,7 @@ pub(super) enum Arrival {
     },
 }
 
-/// A transfer that was submitted and not seen complete.
+/// A transfer that was submitted and whose completion the CPU has not seen.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Submitted {
     pub(super) command: u64,
@@ -40,7 +40,7 @@ pub(super) struct Submitted {
     pub(super) page: Option<u64>,
 }
 
-/// What the CPU is busy with.
+/// Command that the CPU is busy with.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Busy {
     pub(super) command: u64,
@@ -59,36 +59,36 @@ pub(super) struct RunningKernel {
     pub(super) protection: Option<Arc<Protection>>,
 }
 
-/// The control CPU in the middle of a run. Runs whose processors and states are
-/// equal, and whose sources give the same commands, go on alike.
+/// State of the control CPU in the middle of a run. Two runs whose processors and states are equal, and whose
+/// sources give the same commands, go on alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ControlCpuState {
-    /// The CPU's present cycle.
+    /// Present cycle of the CPU.
     pub(super) now: u64,
     pub(super) window: CommandWindow,
-    /// Something happened that may have made a command of the window ready.
+    /// True if something may have made a command of the window ready since the last look.
     pub(super) stirred: bool,
     pub(super) progress: Progress,
     pub(super) busy: Option<Busy>,
     pub(super) arrivals: VecDeque<(u64, Arrival)>,
-    /// Transfers submitted and not seen complete.
+    /// Transfers that were submitted and not seen complete.
     pub(super) transfers: Vec<Submitted>,
     pub(super) kernel: Option<RunningKernel>,
-    /// A kernel was launched and its stop has not been seen.
+    /// True if a kernel was launched and its stop has not been seen.
     pub(super) cp2_taken: bool,
-    /// Signals seen and not consumed: the cycles in which they were given.
+    /// Signals that were seen and not consumed, by event: the cycles in which they were given.
     pub(super) signals: BTreeMap<u32, VecDeque<u64>>,
-    /// When the pages that a kernel may take were loaded, until it is done with them.
+    /// Pages that were loaded and that the kernel has not finished, with the times of their loads.
     pub(super) ready: Vec<(u64, Ticks)>,
     /// End of the last page, or first issue of the kernel.
     pub(super) paged: Ticks,
-    /// A fence is in the window: nothing else enters.
+    /// True if a fence is in the window: no other command enters.
     pub(super) fenced: bool,
     pub(super) idle: Idle,
 }
 
 impl ControlCpuState {
-    /// Commands since the oldest that is not done, but for a kernel's launch.
+    /// Returns the number of commands given since the oldest that is not complete, kernel launches aside.
     pub(super) fn under_way(&self) -> u64 {
         let window = self.window.iter().map(|given| given.number);
         let transfers = self.transfers.iter().map(|submitted| submitted.command);
@@ -99,7 +99,7 @@ impl ControlCpuState {
         })
     }
 
-    /// Takes commands into the window; false when there are no more.
+    /// Takes commands of the source into the window; returns false if there are no more.
     pub(super) fn fill(
         &mut self,
         machine: &Machine,
@@ -138,7 +138,7 @@ impl ControlCpuState {
         self.stirred = true;
     }
 
-    /// The oldest command of the window that is ready, which the CPU begins.
+    /// Takes the oldest ready command out of the window, for the CPU to begin.
     pub(super) fn take_ready(&mut self, machine: &Machine) -> Option<(u64, Box<Command>)> {
         if !std::mem::take(&mut self.stirred) {
             return None;
@@ -154,25 +154,25 @@ impl ControlCpuState {
         ready
     }
 
-    /// Nobody waits for `command` any more; only transfers, if it is queued:
-    /// the DMA works in order, so that a transfer may queue behind one it waits for.
+    /// Lets go the commands that wait for `command`. If it is a transfer that was only queued, other
+    /// transfers alone are let go: the DMA works in order, so a transfer may queue behind one it waits for.
     pub(super) fn release(&mut self, command: u64, queued: bool) {
         self.stirred = true;
         self.window.release(command, queued);
     }
 
-    /// A command is complete, as the CPU sees it.
+    /// Notes that the CPU sees a command complete.
     pub(super) fn complete(&mut self, command: u64, at: u64, kind: Kind) {
         self.progress.complete(command, at, kind);
         self.release(command, false);
     }
 
-    /// The CPU will learn of a completion in cycle `at`.
+    /// Notes that the CPU will learn of a completion in cycle `at`.
     pub(super) fn arrive(&mut self, at: u64, arrival: Arrival) {
         self.arrivals.push_back((at, arrival));
     }
 
-    /// The CPU learns of completions up to the present cycle.
+    /// Lets the CPU learn of all completions up to the present cycle.
     pub(super) fn deliver(&mut self) {
         while let Some(&(at, arrival)) = self.arrivals.front() {
             if at > self.now {
@@ -197,7 +197,7 @@ impl ControlCpuState {
         }
     }
 
-    /// As at the beginning; what was allocated stays.
+    /// Returns to the state at the beginning of a run; allocations are kept.
     pub(super) fn clear(&mut self) {
         let mut old = std::mem::take(self);
         old.window.clear();

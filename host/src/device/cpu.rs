@@ -1,4 +1,4 @@
-//! What the control CPU does with a command, and what it costs.
+//! Execution of commands by the control CPU, and their cost.
 
 use super::command::{Command, HostAction};
 use super::control_state::{Busy, RunningKernel, Submitted};
@@ -12,7 +12,7 @@ use cp2_emu::SubmitError;
 use cp2_machine::Machine;
 use std::collections::VecDeque;
 
-/// Longest cost of one command.
+/// Cycles that one command costs at most.
 pub(crate) const MAX_COST: u64 = 1 << 48;
 
 impl DeviceEngine {
@@ -36,7 +36,7 @@ impl DeviceEngine {
         Ok(true)
     }
 
-    /// The CPU is done with its part of a command, now.
+    /// Ends the CPU's part of its command, now.
     pub(super) fn finish_work(&mut self) -> Result<(), HostError> {
         let Some(Busy {
             command,
@@ -131,8 +131,8 @@ impl DeviceEngine {
                         name: name.to_string(),
                     });
                 }
-                // All is complete, as at the end of a run: the host program may go
-                // on by what it read, or have been recorded when it did.
+                // Everything before is complete, as at the end of a run. The account is closed here, because
+                // a host program may go on by what it read, and a recorded one may have.
                 self.state.idle.end(self.state.now);
                 (Category::Work, bytes)
             }
@@ -179,7 +179,7 @@ impl DeviceEngine {
     }
 }
 
-/// Cycles the CPU is busy with a command.
+/// Returns the cycles for which the CPU is busy with a command.
 pub(crate) fn cost(machine: &Machine, action: &HostAction) -> u64 {
     let touch = |bytes: u64| {
         let rate = machine.host.copy;
@@ -204,7 +204,7 @@ pub(crate) fn cost(machine: &Machine, action: &HostAction) -> u64 {
     }
 }
 
-/// Bytes a transfer moves over the channel to system memory.
+/// Returns the bytes that a transfer moves over the channel to system memory.
 fn moved(machine: &Machine, descriptor: &Descriptor) -> u64 {
     let granules = transfer_time(descriptor, machine).granules;
     granules.saturating_mul(machine.dma.granule.0)

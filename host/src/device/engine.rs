@@ -18,7 +18,7 @@ use cp2_machine::{Cycles, Machine, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Simulated cycles between looks at the interrupt flag.
+/// Simulated cycles between tests of the interrupt flag.
 const POLL: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -31,11 +31,11 @@ pub(crate) struct DeviceEngine {
     pub(crate) dma: DmaReport,
     pub(crate) host: HostReport,
     pub(super) stages: StageLog,
-    /// The parts of the run that have ended.
+    /// Parts of the run that have ended.
     pub(super) parts: Vec<RunPart>,
-    /// The passes that have no room for two pages.
+    /// Passes that have no room for two pages.
     pub(super) single_buffered: Vec<SingleBuffered>,
-    /// The run cannot go on as it was recorded.
+    /// End of a replay that cannot go on as it was recorded.
     pub(super) diverged: Option<RunEnd>,
 }
 
@@ -61,7 +61,7 @@ impl DeviceEngine {
         }
     }
 
-    /// Back to cycle 0, with the memory as it is now.
+    /// Returns to cycle 0, with the memory as it is now.
     pub(crate) fn restart(&mut self) {
         self.processor.reset();
         self.timeline = Timeline::new(self.machine.time_base(), self.options.trace.clone());
@@ -84,12 +84,12 @@ impl DeviceEngine {
         self.go_on(source, drain)
     }
 
-    /// The CPU begins to work, now.
+    /// Moves the CPU to the present of the processor, where it begins to work.
     pub(super) fn wake(&mut self) {
         self.state.now = self.state.now.max(self.current_cycle());
     }
 
-    /// The same, where a source that had no more has: as if it had been one.
+    /// Goes on behind an earlier source, as if its commands and those of `source` came from one.
     pub(super) fn go_on(
         &mut self,
         source: &mut dyn Iterator<Item = Command>,
@@ -123,12 +123,13 @@ impl DeviceEngine {
         }
     }
 
-    /// The number of the next command.
+    /// Returns the number of the next command.
     pub(super) fn next_command(&self) -> u64 {
         self.state.progress.next_number()
     }
 
-    /// Simulated time goes on to the next thing the CPU can act on; an end if there is none.
+    /// Advances simulated time to the next event that the CPU can act on, or returns the run's end if there
+    /// is none.
     fn advance(&mut self) -> Option<RunEnd> {
         let busy = self.state.busy.as_ref().map(|b| b.until);
         let arrival = self.state.arrivals.front().map(|a| a.0);
@@ -162,7 +163,7 @@ impl DeviceEngine {
         let poll = self.current_cycle().saturating_add(POLL);
         let limit = next.unwrap_or(u64::MAX).min(max).min(poll);
         let ticks = self.ticks(limit);
-        // Without anything to come, no further than something can.
+        // If the CPU has nothing to come, time goes no further than to the last possible event.
         let notice = match next {
             Some(_) => self.processor.run_until(ticks),
             None => self.processor.run_until_quiet(ticks),
@@ -236,7 +237,7 @@ impl DeviceEngine {
         }
     }
 
-    /// The processor's present, in whole cycles.
+    /// Returns the processor's present in whole cycles.
     pub(super) fn current_cycle(&self) -> u64 {
         self.timeline.base.ceil_cycles(self.processor.now()).0
     }

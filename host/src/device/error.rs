@@ -1,9 +1,11 @@
+//! Errors of requests to a device, and of commands that cannot be carried out.
+
 use super::command::Event;
 use cp2_asm::MachineMismatch;
 use cp2_dma::DescriptorError;
 use cp2_emu::{LaunchError, NoEvent, OutOfMemory};
 
-/// Why the device refused a request of the host program.
+/// Reason why the device refused a request of the host program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -48,7 +50,7 @@ pub enum HostError {
         /// Bytes asked for.
         bytes: u64,
     },
-    /// A recording has its end.
+    /// A recording has reached its limit of commands.
     #[error("a recorded run may have {limit} commands; run it without recording, or a part of it")]
     RecordingTooLong {
         /// The limit.
@@ -62,7 +64,7 @@ pub enum HostError {
         /// Room.
         len: u64,
     },
-    /// The values of an array cannot be had.
+    /// The values of an array could not be obtained.
     #[error(transparent)]
     Source(super::SourceError),
     /// System memory is free to write only before simulated time begins.
@@ -79,9 +81,9 @@ pub enum HostError {
     /// The program exceeds program memory.
     #[error("the program has {words} words; program memory holds {limit}")]
     ProgramTooLarge {
-        /// Its words.
+        /// Words of the program.
         words: usize,
-        /// The machine's.
+        /// Words of program memory.
         limit: u64,
     },
     /// The program's data exceeds DMEM.
@@ -89,7 +91,7 @@ pub enum HostError {
     DataOutside {
         /// Address of the segment.
         address: u32,
-        /// Its size.
+        /// Size of the segment in bytes.
         bytes: u64,
         /// Size of DMEM.
         dmem: u64,
@@ -99,7 +101,7 @@ pub enum HostError {
     UnknownEvent {
         /// The command.
         command: u64,
-        /// What it waits for.
+        /// Event that the command waits for.
         dependency: Event,
     },
     /// A command can never be carried out.
@@ -107,18 +109,18 @@ pub enum HostError {
     Command {
         /// The command.
         command: u64,
-        /// Its name.
+        /// Name of the command.
         name: String,
-        /// Why.
+        /// Reason.
         reason: Box<CommandError>,
     },
 }
 
-/// Why a command can never be carried out.
+/// Reason why a command can never be carried out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// Its descriptor breaks a rule.
+    /// A descriptor breaks a rule.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// The kernel cannot be launched.
@@ -135,9 +137,9 @@ pub enum CommandError {
         "a step of the control CPU has {operations} operations, at most {most} are possible: what is more is a kernel's work"
     )]
     StepTooLong {
-        /// Its operations.
+        /// Operations of the step.
         operations: usize,
-        /// The most.
+        /// Most operations of a step.
         most: usize,
     },
     /// A step uses a number that does not come before.
@@ -151,10 +153,10 @@ pub enum CommandError {
     /// The DMA queue is full: an error of the device.
     #[error("the DMA queue of {queue} descriptors is full")]
     QueueFull {
-        /// Its capacity.
+        /// Capacity of the queue.
         queue: usize,
     },
-    /// Its cost exceeds the range of simulated time.
+    /// The cost exceeds the range of simulated time.
     #[error("a cost of {cycles} cycles exceeds the range of simulated time ({limit})")]
     TooLong {
         /// The cost.

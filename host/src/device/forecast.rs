@@ -1,7 +1,8 @@
-//! What commands take, found without carrying them out.
+//! Forecast of what commands take, without carrying them out.
 //!
-//! The control CPU is the device's own, its window, queue and costs. Beside it a transfer is its time on the channel, and a kernel
-//! the steps between its events ([`cp2_emu::cycles`]): nothing is computed, and nothing moved.
+//! The control CPU is that of every device, with its window, queue and costs. A transfer is its time on the
+//! channel, and a kernel is the steps between its events ([`cp2_emu::cycles`]); nothing is computed and
+//! nothing is moved.
 
 mod port;
 
@@ -20,29 +21,32 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a kernel does from its launch to its end, one step behind the other.
+/// Steps of a kernel from its launch to its end, in order.
 pub type KernelSteps = Box<dyn Iterator<Item = KernelInterval> + Send>;
 
-/// A run without contents.
+/// A run that is timed without contents.
 #[derive(Default)]
 pub(super) struct Forecast {
     state: ControlCpuState,
-    /// Kernels that have not been launched, in the order in which they are.
+    /// Kernels that have not been launched, in the order of their launches.
     kernels: VecDeque<KernelSteps>,
     kernel: Option<Running>,
-    /// Transfers that are not complete.
+    /// Transfers that are not complete, in the order of the queue.
     moving: VecDeque<ChannelTransfer>,
-    /// Posts of each event that no kernel has waited for, each with the first cycle in which it is seen.
+    /// Posts of each event that no kernel has waited for, each with the first cycle in which the kernel sees
+    /// it.
     posts: BTreeMap<u32, VecDeque<u64>>,
-    /// The port of DMEM, where there is one alone: the cycle to which it has come, and what waits then.
+    /// State of the DMEM port, where there is only one: the cycle up to which it was followed, and the
+    /// granules that wait then.
     port: PortProgress,
-    /// What processor and channel have come to.
+    /// Time that the processor and the channel have reached.
     passed: Ticks,
-    /// When the control CPU came to each mark.
+    /// Cycles in which the control CPU came to each mark.
     marks: Vec<u64>,
-    /// When each kernel stopped.
+    /// Cycles in which each kernel stopped.
     stops: Vec<u64>,
-    /// What was computed would have decided how the run goes on, or a kernel waits for ever.
+    /// True if computed data would decide how the run goes on, or if a kernel waits for ever: then there is
+    /// no forecast.
     open: bool,
 }
 
@@ -60,8 +64,9 @@ struct Running {
     command: u64,
     steps: KernelSteps,
     step: KernelInterval,
-    /// The cycle in which it has so many cycles of the step before it: whole ones, but where it shares the port of its memory.
+    /// Cycle up to which the kernel was followed; fractional where the kernel shares a DMEM port.
     at: f64,
+    /// Cycles of the present step that are left then.
     left: f64,
 }
 
@@ -72,12 +77,13 @@ struct ChannelTransfer {
     event: Option<u32>,
     data: Ticks,
     completes: Ticks,
-    /// Granules of a cycle, where CP2 has to share its port with them, and how many of these come to the same section.
+    /// Granules per cycle on the port of DMEM that CP2 shares; 0 where it shares none.
     granules: f64,
+    /// Granules per cycle that arrive at the same section.
     piled: f64,
 }
 
-/// What happens beside the control CPU.
+/// Next event outside the control CPU.
 #[derive(Clone, Copy)]
 enum NextEvent {
     Kernel(u64),
@@ -92,7 +98,7 @@ impl Forecast {
         }
     }
 
-    /// The number of the next command.
+    /// Returns the number of the next command.
     pub(super) fn next_command(&self) -> u64 {
         self.state.progress.next_number()
     }
@@ -149,7 +155,7 @@ impl Forecast {
         true
     }
 
-    /// The CPU is done with its part of a command, now.
+    /// Ends the CPU's part of its command, now.
     fn finish_work(&mut self, machine: &Machine) {
         let Some(Busy { command, what, .. }) = self.state.busy.take() else {
             return;
@@ -194,7 +200,7 @@ impl Forecast {
         self.state.complete(command, now, Kind::Host);
     }
 
-    /// A transfer is given to the channel, now.
+    /// Gives a transfer to the channel, now.
     fn submit(&mut self, command: u64, descriptor: &Descriptor, machine: &Machine) {
         let base = machine.time_base();
         let now = base.cycles(Cycles(self.state.now));
@@ -224,7 +230,7 @@ impl Forecast {
             completes: data + time.body,
             granules,
             piled: match descriptor.target {
-                // Each section has its share, and all let theirs pass at the same time.
+                // The granules are shared among the sections, which accept theirs in the same cycles.
                 Target::Deal | Target::Blocks { .. } => {
                     granules / machine.cp2.sections.max(1) as f64
                 }
@@ -233,7 +239,7 @@ impl Forecast {
         });
     }
 
-    /// What happens next beside the CPU, and when. Of two at one time CP2's comes first.
+    /// Returns the next event outside the CPU, and its time. At equal times CP2's comes first.
     fn next(&self, machine: &Machine) -> Option<(Ticks, NextEvent)> {
         let base = machine.time_base();
         let kernel = self.kernel.as_ref().and_then(|kernel| {
@@ -314,7 +320,7 @@ impl Running {
         })
     }
 
-    /// The next step begins in a cycle; false if there is none.
+    /// Begins the next step in cycle `at`; returns false if there is none.
     fn go_on(&mut self, at: u64) -> bool {
         let Some(step) = self.steps.next() else {
             return false;
@@ -325,8 +331,9 @@ impl Running {
 }
 
 impl Device {
-    /// A device that computes nothing and says what its commands take: those that launch kernels launch these, in this order. It
-    /// has no system memory to speak of; its commands may be those of another device.
+    /// Creates a device that computes nothing and forecasts how long its commands take. Launches take the
+    /// `kernels` in this order. Commands may be those of another device, because their addresses are not
+    /// accessed.
     #[must_use]
     pub fn forecast(machine: Arc<Machine>, kernels: impl IntoIterator<Item = KernelSteps>) -> Self {
         let forecast = Forecast::new(kernels.into_iter().collect());
@@ -336,8 +343,9 @@ impl Device {
         }
     }
 
-    /// Cycles until each mark, and until all is done, as the control CPU sees it; none where what is computed decides how the run goes on.
-    /// There are none of a device that computes.
+    /// Returns the cycles until each mark and until everything is complete, as the control CPU sees it. There
+    /// is no forecast if computed data would decide how the run goes on, if a kernel waits for ever, or if
+    /// the device computes.
     ///
     /// # Errors
     /// A command can never be carried out.
@@ -345,7 +353,7 @@ impl Device {
         self.foreseen(|forecast| forecast.marks)
     }
 
-    /// The same until each kernel but the last has stopped, and until all is done.
+    /// Returns the cycles until each kernel but the last has stopped, and until everything is complete.
     ///
     /// # Errors
     /// A command can never be carried out.
@@ -356,7 +364,7 @@ impl Device {
         })
     }
 
-    /// Some ends, and that of all.
+    /// Runs all commands, and returns the ends that `ends` selects, followed by the end of the run.
     fn foreseen(
         mut self,
         ends: impl FnOnce(Forecast) -> Vec<u64>,

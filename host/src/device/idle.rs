@@ -9,11 +9,10 @@
 //!                       (below)           wait-host          launch
 //! ```
 //!
-//! What the launch waited for is the completion that the CPU saw last, of its
-//! dependencies and the previous kernel: the kernel itself gives `launch` (its
-//! completion latency), a load `wait-load`, a store `wait-store` (completion
-//! latency included), anything else `wait-host`. Between equals the order is
-//! kernel, load, store, host.
+//! The launch waited for the completion that the CPU saw last, of its dependencies and the previous kernel:
+//! the kernel itself gives `launch` (its completion latency), a load `wait-load`, a store `wait-store`
+//! (completion latency included), anything else `wait-host`. Between equals the order is kernel, load, store,
+//! host.
 //!
 //! A transfer that waits in the queue waits for those ahead of it: while the
 //! DMA moves a store, the wait for a load behind it is `wait-store`, and the
@@ -38,23 +37,24 @@ struct DmaCycles {
 pub(crate) struct Idle {
     /// First cycle not yet accounted for; kernels account for their own.
     from: u64,
-    /// A kernel is launched: it accounts for its own cycles.
+    /// True if a kernel is launched, which accounts for its own cycles.
     kernel: bool,
-    /// When the last kernel's stop was seen.
+    /// Cycle in which the last kernel's stop was seen.
     stop_seen: Option<u64>,
-    /// The transfers since `from`, in order; neighbours of a kind are one.
+    /// Transfers since `from`, in order; adjacent ones of a direction are merged.
     transfers: Vec<DmaCycles>,
     causes: Causes,
-    /// The same by stages.
+    /// Cycles by cause, for each stage.
     of_stages: Vec<Causes>,
-    /// The stage that cycles belong to, and those that began behind what is accounted for.
+    /// Stage that the next cycles belong to.
     stage: usize,
+    /// First cycle and number of the stages that begin behind the cycles accounted for.
     begun: VecDeque<(u64, usize)>,
 }
 
 impl Idle {
-    /// A launch at `launch`, first issue at `first`; `last` is the completion
-    /// among its dependencies seen last.
+    /// Accounts for the time before a launch at cycle `launch` with first issue at `first`. `last` is the
+    /// completion among the launch's dependencies that was seen last.
     pub(crate) fn launch(&mut self, launch: u64, first: u64, last: Option<(u64, Kind)>) {
         let kernel = self.stop_seen.map(|at| (at, Kind::Kernel));
         let (seen, cause) = match last.max(kernel) {
@@ -71,7 +71,7 @@ impl Idle {
         self.transfers.clear();
     }
 
-    /// The kernel's last cycle was before `cycle`.
+    /// Notes that the kernel's last cycle was before `cycle`.
     pub(crate) fn stop(&mut self, cycle: u64) {
         self.from = cycle;
         self.kernel = false;
@@ -82,7 +82,7 @@ impl Idle {
         self.stop_seen = Some(cycle);
     }
 
-    /// A transfer ran from `start` to `end`, which is now.
+    /// Notes a transfer that ran from `start` to `end`, which is now.
     pub(crate) fn transfer(&mut self, start: u64, end: u64, kind: Kind) {
         if self.kernel {
             return;
@@ -98,7 +98,7 @@ impl Idle {
         }
     }
 
-    /// CP2 is idle and the run ends at `end`.
+    /// Accounts for the time up to the end of the run at `end`, where CP2 is idle.
     pub(crate) fn end(&mut self, end: u64) {
         if let Some(&last) = self.transfers.last() {
             self.wait(last.end.min(end), last.cause);
@@ -106,7 +106,8 @@ impl Idle {
         self.until(end, Cause::WaitHost);
     }
 
-    /// Waits until `cycle`: for `cause`, but for the transfers ahead of it.
+    /// Accounts for the time up to `cycle` as a wait for `cause`, except for the transfers ahead of it in the
+    /// queue.
     fn wait(&mut self, cycle: u64, cause: Cause) {
         if matches!(cause, Cause::WaitLoad | Cause::WaitStore) {
             for moved in std::mem::take(&mut self.transfers) {
@@ -121,12 +122,12 @@ impl Idle {
         &self.causes
     }
 
-    /// A stage, by its number, begins in a cycle; a kernel that runs accounts for its own cycles.
+    /// Begins a stage, by its number, in a cycle; a kernel that runs accounts for its own cycles.
     pub(crate) fn begin(&mut self, cycle: u64, stage: usize) {
         self.begun.push_back((cycle, stage));
     }
 
-    /// The cycles of a stage.
+    /// Returns the cycles of a stage by cause.
     pub(crate) fn stage_causes(&self, stage: usize) -> Causes {
         self.of_stages.get(stage).cloned().unwrap_or_default()
     }

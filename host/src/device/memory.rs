@@ -11,13 +11,13 @@ use std::marker::PhantomData;
 pub trait MemoryElement: Copy {
     /// Bytes of one value.
     const BYTES: usize;
-    /// What one value is made of, as a recorded array names it: `uint8`, `float32`, `complex64`.
+    /// Type of the scalars in one value, as a recorded array names it: `uint8`, `float32`, `complex64`.
     const SCALAR: &'static str;
-    /// How many of them.
+    /// Number of scalars in one value.
     const SCALARS: u64;
     /// Writes the value's [`MemoryElement::BYTES`] bytes; a number for which there is no room is left out.
     fn put(self, out: &mut [u8]);
-    /// The value of [`MemoryElement::BYTES`] bytes; a number that they are too few for is 0.
+    /// Reads a value from its [`MemoryElement::BYTES`] bytes; a number without enough bytes is 0.
     fn get(bytes: &[u8]) -> Self;
 }
 
@@ -29,7 +29,7 @@ macro_rules! element {
             const SCALARS: u64 = 1;
             #[inline]
             fn put(self, out: &mut [u8]) {
-                // A copy of a chunk is a move; one of a slice may be a call.
+                // Copying a chunk of known size compiles to a move; copying a slice may be a call.
                 if let Some(out) = out.first_chunk_mut() {
                     *out = self.to_le_bytes();
                 }
@@ -100,13 +100,13 @@ impl<T: MemoryElement> Buffer<T> {
         }
     }
 
-    /// The values at an address that the device gave to another buffer.
+    /// Creates a buffer at an address that the device gave to another one.
     #[must_use]
     pub fn from_address(address: u64, len: u64) -> Self {
         Self::new(address, len)
     }
 
-    /// Of these values so many from value `first` on, as far as there are.
+    /// Returns `len` values from value `first` on, as far as the buffer has them.
     #[must_use]
     pub fn part(&self, first: u64, len: u64) -> Self {
         let first = first.min(self.len);
@@ -114,33 +114,33 @@ impl<T: MemoryElement> Buffer<T> {
         Self::new(address, len.min(self.len - first))
     }
 
-    /// Byte address of the first value.
+    /// Returns the byte address of the first value.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it holds nothing.
+    /// Returns true if the buffer holds no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        // Checked when it was allocated.
+        // The product was checked when the buffer was allocated.
         self.len.saturating_mul(T::BYTES as u64)
     }
 }
 
-/// The little-endian bytes of `values`.
+/// Returns the little-endian bytes of `values`.
 pub(crate) fn to_bytes<T: MemoryElement>(values: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; values.len() * T::BYTES];
     put_all(values, &mut bytes);
@@ -153,11 +153,10 @@ pub(super) fn put_all<T: MemoryElement>(values: &[T], bytes: &mut [u8]) {
     }
 }
 
-/// Bytes converted at a time: they stay close.
+/// Bytes that are converted at a time, few enough to stay in the host's cache.
 pub(super) const PART: usize = 16 * 1024;
 
-/// Gives `write` the little-endian bytes of `values`, a part after the other,
-/// each with its place.
+/// Gives `write` the little-endian bytes of `values` part by part, each with its byte offset.
 pub(crate) fn in_parts<T: MemoryElement, E>(
     values: &[T],
     mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
@@ -178,10 +177,10 @@ pub(crate) fn in_parts<T: MemoryElement, E>(
     Ok(())
 }
 
-/// Bytes read at a time: a row may be short.
+/// Bytes that are read at a time; few, because a row may be short.
 const SMALL: usize = 2 * 1024;
 
-/// Fills `values` with what `read` gives, a part after the other.
+/// Fills `values` with the bytes that `read` gives, part by part.
 pub(crate) fn out_parts<T: MemoryElement, E>(
     values: &mut [T],
     mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
@@ -206,7 +205,7 @@ pub(crate) fn out_parts<T: MemoryElement, E>(
     Ok(())
 }
 
-/// The values in `bytes`, as far as this computer can hold them.
+/// Converts `bytes` to values, if this computer can hold them.
 pub(crate) fn from_bytes<T: MemoryElement>(bytes: &[u8]) -> Result<Vec<T>, HostError> {
     let values = bytes.chunks_exact(T::BYTES.max(1)).map(T::get);
     let mut all = room(bytes.len() as u64)?;
@@ -214,7 +213,7 @@ pub(crate) fn from_bytes<T: MemoryElement>(bytes: &[u8]) -> Result<Vec<T>, HostE
     Ok(all)
 }
 
-/// An empty list with room for values that take so many bytes of system memory.
+/// Returns an empty list with room for the values in `bytes` bytes of system memory.
 pub(crate) fn room<T: MemoryElement>(bytes: u64) -> Result<Vec<T>, HostError> {
     let unreadable = HostError::Unreadable { bytes };
     let Ok(len) = usize::try_from(bytes / T::BYTES.max(1) as u64) else {
@@ -227,13 +226,14 @@ pub(crate) fn room<T: MemoryElement>(bytes: u64) -> Result<Vec<T>, HostError> {
 
 /// Hands out system memory from the bottom up.
 ///
-/// Everything begins and ends at what kernels store at a time: whole granules, and whole quads where granules are smaller.
+/// Allocations begin and end at multiples of the unit that kernels store at a time: whole granules, and whole
+/// quads where granules are smaller.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocator {
     unit: u64,
     size: u64,
     next: u64,
-    /// Address and size of every allocation.
+    /// Addresses and sizes of all allocations.
     pub(crate) taken: Vec<(u64, u64)>,
 }
 
@@ -248,7 +248,7 @@ impl Allocator {
         }
     }
 
-    /// What was handed out, first byte and end of each allocation with the rest of its last unit, in order.
+    /// Returns the first byte and the end of each allocation, including the rest of its last unit, in order.
     pub(crate) fn areas(&self) -> Vec<(u64, u64)> {
         let end = |address: u64, bytes: u64| (address + bytes).next_multiple_of(self.unit);
         let all = self.taken.iter();
@@ -256,12 +256,12 @@ impl Allocator {
             .collect()
     }
 
-    /// Where what was handed out ends.
+    /// Returns the end of the last allocation.
     pub(crate) fn end(&self) -> u64 {
         self.next
     }
 
-    /// `bytes` bytes at a multiple of the unit and of `align`.
+    /// Allocates `bytes` bytes at a multiple of the unit and of `align`.
     pub(crate) fn take(&mut self, bytes: u64, align: u64) -> Result<u64, HostError> {
         let align = align.max(1).next_multiple_of(self.unit);
         let error = HostError::OutOfMemory {
@@ -286,7 +286,7 @@ impl Allocator {
     }
 }
 
-/// Bytes of system memory, as far as this computer can hold them.
+/// Reads bytes of system memory, if this computer can hold them.
 pub(super) fn read(memory: &SystemRam, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
     let size = memory.size();
     if address.checked_add(bytes).is_none_or(|end| end > size) {

@@ -1,39 +1,41 @@
+//! Options of a device: engine, threads, limits, checks and recording.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// How a device runs.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceOptions {
-    /// What executes kernels: the same results, faster or from the definitions.
+    /// Engine that executes kernels; all give the same results.
     pub engine: cp2_emu::Engine,
-    /// Host threads that a paged pass may run on, with the same results; 0 is one as well.
+    /// Host threads that a paged pass may run on, with the same results; 0 means one.
     pub threads: usize,
-    /// Counts the stretches of pages that were run ahead of their turn by other threads, and
-    /// used. It says how fast the host was, nothing about the run.
+    /// Counts the stretches of pages that other threads ran in advance and that were used. The count shows
+    /// how fast the host was; no result depends on it.
     pub taken_over: Option<Arc<AtomicU64>>,
-    /// End the run at this cycle: what it takes to end the word or the launch that is under way is in the account,
-    /// and a stall that has not ended is not.
+    /// Cycle at which the run ends. The account includes the rest of the word or launch that is under way,
+    /// but no stall that has not ended.
     pub max_cycles: Option<u64>,
-    /// End the run soon after this becomes true.
+    /// Flag that ends the run soon after it becomes true.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Holds the cycle the run has reached, for a display of its progress.
+    /// Receives the cycle that the run has reached, for a display of its progress.
     pub progress: Option<Arc<AtomicU64>>,
-    /// Watch for reads of what was never written and for races with the DMA.
+    /// Watches for reads of unwritten memory and for races with the DMA.
     pub check: bool,
-    /// Count for each program and pass by itself; takes time of the host at every launch.
+    /// Counts for each program and pass separately; every launch then takes more host time.
     pub stages: bool,
-    /// What to keep for the timeline.
+    /// Slices to keep for the timeline.
     pub trace: Trace,
-    /// Keep the commands and the initial memory, so that the run can be emitted.
+    /// Keeps the commands and the initial memory, so that the run can be emitted.
     pub record: bool,
 }
 
-/// What to keep for the timeline.
+/// Slices to keep for the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Keep only slices that overlap these cycles.
+    /// Cycles with which a kept slice overlaps.
     pub window: std::ops::Range<u64>,
-    /// Keep at most so many slices; the rest is counted.
+    /// Number of slices kept at most; the rest is counted.
     pub limit: usize,
 }
 
@@ -47,7 +49,7 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Keeps nothing.
+    /// Returns a trace that keeps nothing.
     #[must_use]
     pub fn none() -> Self {
         Self {

@@ -29,21 +29,21 @@ pub struct PlacedProgram {
 }
 
 impl PlacedProgram {
-    /// The transfers that load it.
+    /// Returns the transfers that load the program.
     #[must_use]
     pub fn loads(&self) -> &[Descriptor] {
         &self.loads
     }
 
-    /// The transfers that load its words before word address `word` and its data before `data` in DMEM, and those that load the
-    /// rest: of a program of two kernels the second can come while the first runs. `word` is a multiple of the words
-    /// of a granule, and `data` of its bytes.
+    /// Returns the transfers that load the words before word address `word` and the data before DMEM address
+    /// `data`, and those that load the rest. Of a program of two kernels, the second can thus be loaded while
+    /// the first runs. `word` is a multiple of the words of a granule, and `data` of its bytes.
     #[must_use]
     pub fn split(&self, word: u64, data: u64) -> [Vec<Descriptor>; 2] {
         Self::cut(&self.loads, word, data)
     }
 
-    /// The same of such transfers.
+    /// Splits `loads` at word address `word` and DMEM address `data`, as [`PlacedProgram::split`] does.
     #[must_use]
     pub fn cut(loads: &[Descriptor], word: u64, data: u64) -> [Vec<Descriptor>; 2] {
         let mut parts = [Vec::new(), Vec::new()];
@@ -55,7 +55,7 @@ impl PlacedProgram {
             let own = cut.saturating_sub(load.local.into()).min(load.run);
             for (part, from, bytes) in [(0, 0, own), (1, own, load.run - own)] {
                 if bytes > 0 {
-                    // Inside the load, whose addresses are u32.
+                    // The part lies inside the load, whose addresses are u32.
                     let local = load.local + from as u32;
                     let part: &mut Vec<_> = &mut parts[part];
                     part.push(Descriptor::load(
@@ -70,7 +70,7 @@ impl PlacedProgram {
         parts
     }
 
-    /// The DMEM the program's data takes, for the scheduler.
+    /// Returns the DMEM that the program's data takes, for the scheduler.
     #[must_use]
     pub fn reserved(&self) -> Vec<Reserved> {
         let name = format!("data of {}", self.name);
@@ -86,11 +86,11 @@ impl PlacedProgram {
     }
 }
 
-/// What a load brings: target, local address, contents in whole granules.
+/// A segment that a load moves: target, local address, contents in whole granules.
 pub(crate) type LoadSegment = (Target, u64, Vec<u8>);
 
-/// The program words and the data of `program` as loads; every stretch of data
-/// is extended to whole granules with zeros.
+/// Returns the words and the data of `program` as segments to load; every stretch of data is extended to
+/// whole granules with zeros.
 pub(crate) fn parts(program: &Program, machine: &Machine) -> Result<Vec<LoadSegment>, HostError> {
     let limit = machine.cp2.program.0 / 8;
     if program.words.len() as u64 > limit {
@@ -153,7 +153,7 @@ impl Device {
         self.place_at(name, program, image, parts)
     }
 
-    /// The same at a known address; used to rebuild a recorded memory.
+    /// Writes a program to system memory at a known address; used to rebuild a recorded memory.
     pub(crate) fn place_at(
         &mut self,
         name: &str,
@@ -166,7 +166,7 @@ impl Device {
         for (target, local, bytes) in parts {
             self.write_bytes(at, &bytes)?;
             if !bytes.is_empty() {
-                // Inside program memory or DMEM, whose addresses are u32.
+                // The segment lies inside program memory or DMEM, whose addresses are u32.
                 let local = u32::try_from(local).unwrap_or(u32::MAX);
                 loads.push(Descriptor::load(target, at, local, bytes.len() as u64));
             }
@@ -191,13 +191,14 @@ impl Device {
         self.load_part(&placed.name, &placed.loads, after)
     }
 
-    /// The commands that are given from here on are of a pass, which the report names; of none that has a name without one.
+    /// Assigns the commands given from here on to a pass, by the name that the report gives it, or to no
+    /// named pass.
     pub fn name_pass(&mut self, pass: Option<Arc<str>>) {
         self.is_other_stage |= self.stage.pass != pass;
         self.stage.pass = pass;
     }
 
-    /// Commands from one that loads words of another program on are of that one.
+    /// Notes the program that later commands belong to, if `command` loads words of another one.
     pub(super) fn note_program(&mut self, command: &Command) {
         let HostAction::Dma(Descriptor {
             target: Target::Program,
@@ -216,14 +217,14 @@ impl Device {
         }
     }
 
-    /// The next command is the first one of another stage, if that has another name or another program.
+    /// Begins another stage with the next command, if the pass or the program has changed.
     pub(super) fn note_stage(&mut self) {
         if std::mem::take(&mut self.is_other_stage) {
             self.engine.stages.begin(self.next, self.stage.clone());
         }
     }
 
-    /// Loads what of a program [`PlacedProgram::split`] has made one of its parts.
+    /// Loads one of the two parts of a program that [`PlacedProgram::split`] returns.
     ///
     /// # Errors
     /// A dependency is unknown.
@@ -246,10 +247,10 @@ impl Device {
     }
 }
 
-/// A run that has ended: its report, and the memory as it was left.
+/// A run that has ended, with its report and final memory.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// What was measured.
+    /// Report of the run.
     pub report: RunReport,
     processor: Processor,
     programs: Vec<PlacedProgram>,
@@ -273,7 +274,7 @@ impl FinishedRun {
         }
     }
 
-    /// The values of a buffer. Simulated time is over: it costs nothing.
+    /// Returns the values of a buffer. Simulated time is over, so the read costs none.
     ///
     /// # Errors
     /// The buffer belongs to another device, or this computer has not the memory.
@@ -281,27 +282,27 @@ impl FinishedRun {
         from_bytes(&self.read_bytes(buffer.address(), buffer.bytes())?)
     }
 
-    /// Bytes of system memory.
+    /// Returns bytes of system memory.
     ///
     /// # Errors
-    /// They lie outside it.
+    /// The range lies outside system memory.
     pub fn read_bytes(&self, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
         super::memory::read(self.processor.memory(), address, bytes)
     }
 
-    /// The processor as the run left it: registers, DMEM, counters.
+    /// Returns the processor as the run left it: registers, DMEM, counters.
     #[must_use]
     pub fn processor(&self) -> &Processor {
         &self.processor
     }
 
-    /// The programs that were placed.
+    /// Returns the programs that were placed.
     #[must_use]
     pub fn programs(&self) -> &[PlacedProgram] {
         &self.programs
     }
 
-    /// Everything needed to repeat the run, if it was recorded.
+    /// Returns everything needed to repeat the run, if it was recorded.
     #[must_use]
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()

@@ -1,8 +1,8 @@
-//! Which commands are complete, in memory that does not grow with their number.
+//! Completed commands, in memory that does not grow with their number.
 
 use std::collections::VecDeque;
 
-/// What kind of completion a kernel may have waited for.
+/// Kind of completion that a kernel may have waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     // In ascending priority between completions seen in the same cycle.
@@ -12,32 +12,32 @@ pub(crate) enum Kind {
     Kernel,
 }
 
-/// Completions remembered with their time, for the account of idle cycles.
+/// Number of completions that are remembered with their time, for the account of idle cycles.
 const REMEMBERED: usize = 1024;
 
-/// Command, cycle and kind of completions, by command.
+/// Command number, cycle and kind of completions, ordered by command.
 pub(crate) type Completions = VecDeque<(u64, u64, Kind)>;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
-    /// Commands from here on have not been given yet.
+    /// Number of the first command that has not been given yet.
     given: u64,
-    /// Given and not complete, ascending. A kernel may stay here while thousands
-    /// of later commands come and go.
+    /// Commands given and not complete, ascending. A kernel may stay here while thousands of later commands
+    /// come and go.
     open: Vec<u64>,
-    /// When the latest were seen complete, ascending.
+    /// Latest completions that were seen, ordered by command.
     seen: Completions,
 }
 
 impl Progress {
-    /// Forgets all.
+    /// Forgets all commands.
     pub(crate) fn clear(&mut self) {
         self.given = 0;
         self.open.clear();
         self.seen.clear();
     }
 
-    /// The number of the next command, which is given now.
+    /// Returns the number of the next command, which is given now.
     pub(crate) fn take_number(&mut self) -> u64 {
         let number = self.given;
         self.open.push(number);
@@ -45,7 +45,7 @@ impl Progress {
         number
     }
 
-    /// The number that the next command will have.
+    /// Returns the number that the next command will have.
     pub(crate) fn next_number(&self) -> u64 {
         self.given
     }
@@ -65,17 +65,17 @@ impl Progress {
         }
     }
 
-    /// Takes the completions remembered.
+    /// Takes the completions that are remembered.
     pub(crate) fn take_seen(&mut self) -> Completions {
         std::mem::take(&mut self.seen)
     }
 
-    /// Remembers completions of elsewhere: in whatever order, the latest commands' stay.
+    /// Adds completions noted elsewhere, in any order; those of the latest commands are kept.
     pub(crate) fn add_seen(&mut self, seen: Completions) {
         seen.into_iter().for_each(|s| self.remember(s));
     }
 
-    /// As many commands later: `number` gives each open one's.
+    /// Moves on by `commands` commands; `number` maps the number of each open command.
     pub(crate) fn moved(&mut self, commands: u64, number: impl Fn(u64) -> u64) {
         self.given = self.given.saturating_add(commands);
         self.open.iter_mut().for_each(|open| *open = number(*open));
@@ -85,12 +85,12 @@ impl Progress {
         command < self.given && self.open.binary_search(&command).is_err()
     }
 
-    /// Whether every command given is complete.
+    /// Returns true if every command given is complete.
     pub(crate) fn all_complete(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// When and how a recent command was seen complete.
+    /// Returns the cycle and the kind of a recent command's completion.
     pub(crate) fn seen(&self, command: u64) -> Option<(u64, Kind)> {
         let at = self
             .seen

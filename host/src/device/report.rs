@@ -1,4 +1,4 @@
-//! What a run did.
+//! The report of a run.
 
 use super::run_part::RunPart;
 use super::stages::{ProgramStage, StageReport};
@@ -9,7 +9,7 @@ use cp2_machine::Ticks;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a run ended. All but the first leave a report of what happened until then.
+/// End of a run. All but the first leave a report of the time until then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "end")]
 pub enum RunEnd {
@@ -22,35 +22,35 @@ pub enum RunEnd {
         /// The DMA's message.
         reason: String,
     },
-    /// Nothing can happen any more.
+    /// No event can happen any more.
     Deadlock {
-        /// The cycle since which that is so.
+        /// Cycle since which nothing can happen.
         since: u64,
-        /// Event and word address where the kernel waits, if one runs.
+        /// Event and word address at which the kernel waits, if one runs.
         kernel: Option<(u32, u32)>,
-        /// The first commands that wait, with their names.
+        /// First commands that wait, with their names.
         waiting: Vec<(u64, String)>,
-        /// The first page of which the CPU waits in vain that a page kernel is done with it.
+        /// First page for whose signal from the page kernel the CPU waits in vain.
         unsignalled: Option<u64>,
     },
-    /// The limit was reached.
+    /// The cycle limit was reached.
     MaxCycles {
         /// The limit.
         limit: u64,
     },
     /// The interrupt flag was set.
     Interrupted,
-    /// A recorded run was repeated on data by which the host program would have gone on in another way.
+    /// A recorded run was repeated on data by which the host program would have gone on differently.
     Diverged {
-        /// The command by which the control CPU read what decides.
+        /// Number of the command that read the deciding data.
         command: u64,
-        /// Its name.
+        /// Name of that command.
         name: String,
     },
 }
 
 impl RunEnd {
-    /// Whether every command is complete.
+    /// Returns true if every command is complete.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         matches!(self, Self::Finished)
@@ -111,7 +111,7 @@ impl fmt::Display for RunEnd {
     }
 }
 
-/// What the DMA did.
+/// Activity of the DMA.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DmaReport {
     /// Transfers completed.
@@ -120,12 +120,12 @@ pub struct DmaReport {
     pub loaded: u64,
     /// Bytes written to system memory.
     pub stored: u64,
-    /// Time a transfer was set up or under way.
+    /// Time in which a transfer was set up or under way.
     pub busy: Ticks,
 }
 
 impl DmaReport {
-    /// Adds what the DMA did at another time.
+    /// Adds the activity of another stretch of time.
     pub(crate) fn add(&mut self, other: &Self) {
         self.transfers += other.transfers;
         self.loaded += other.loaded;
@@ -143,7 +143,7 @@ impl DmaReport {
     }
 }
 
-/// What the control CPU did.
+/// Activity of the control CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostReport {
     /// Commands executed.
@@ -153,19 +153,19 @@ pub struct HostReport {
 }
 
 impl HostReport {
-    /// Adds what the CPU did at another time.
+    /// Adds the activity of another stretch of time.
     pub(crate) fn add(&mut self, other: &Self) {
         self.commands += other.commands;
         self.busy += other.busy;
     }
 }
 
-/// A pass of one page at a time: DMEM has no room for two, so that nothing is moved while its kernel works.
+/// A pass of one page at a time: DMEM has no room for two, so nothing is moved while its kernel works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SingleBuffered {
-    /// What the pass's kernel is called.
+    /// Name of the pass's kernel.
     pub pass: String,
-    /// Bytes of DMEM that two pages of the least size would take more than there are.
+    /// Bytes of DMEM that are missing for two pages of the least size.
     pub bytes_short: u64,
 }
 
@@ -174,40 +174,41 @@ pub struct SingleBuffered {
 pub struct RunReport {
     /// Name of the machine.
     pub machine: String,
-    /// Hash of its parameters.
+    /// Hash of the machine's parameters.
     pub machine_hash: String,
-    /// How the run ended.
+    /// End of the run.
     pub end: RunEnd,
-    /// From the first to the last simulated cycle: until the CPU has seen
-    /// everything complete.
+    /// Cycles from the first to the last, in which the CPU has seen everything complete.
     pub cycles: u64,
-    /// The same in seconds of simulated time.
+    /// Simulated time in seconds.
     pub seconds_simulated: f64,
-    /// Where CP2's cycles went; they add up to `cycles`.
+    /// Cycles of CP2 by cause; they add up to `cycles`.
     pub causes: Causes,
     /// Counters of the kernels, with each word's share.
     pub counters: Counters,
-    /// The DMA.
+    /// Activity of the DMA.
     pub dma: DmaReport,
-    /// The DMA's busy time in cycles.
+    /// Busy time of the DMA in cycles.
     pub dma_busy_cycles: f64,
-    /// The control CPU.
+    /// Activity of the control CPU.
     pub host: HostReport,
-    /// The program and the pass of the kernel that ran when the run ended, or that the control CPU was at; none of a run that finished.
+    /// Program and pass of the kernel that ran when the run ended, or else of the control CPU's command; none
+    /// for a run that finished.
     pub stage: Option<ProgramStage>,
-    /// What was done for each program and pass, where that was asked for ([`Options::stages`](super::DeviceOptions)): the numbers of findings'
-    /// launches count from its first one.
+    /// Activity for each program and pass, if [`DeviceOptions::stages`](super::DeviceOptions) was set; the
+    /// launch numbers of findings are indices of this list.
     pub stages: Vec<StageReport>,
-    /// What lies between the marks, where there are any: cycles and causes of each.
+    /// Parts of the run between marks, if there are any: cycles and causes of each.
     pub parts: Vec<RunPart>,
-    /// The passes, each once, that had no room for two pages.
+    /// Passes that had no room for two pages, each once.
     pub single_buffered: Vec<SingleBuffered>,
-    /// What the checkers found.
+    /// Findings of the checkers.
     pub findings: Vec<Finding>,
-    /// What happened when.
+    /// Timeline of the run.
     pub timeline: Timeline,
-    /// Of a kernel that faulted: what `a15` held, where that is no argument block any more as the host loads them: something overwrote it.
+    /// Value of `a15` in a kernel that faulted, if the argument block there is no longer as the host loads
+    /// it: something overwrote it.
     pub overwritten_arguments: Option<u32>,
-    /// Where everything stood, unless the run finished.
+    /// Dump of the state at the end, unless the run finished.
     pub dump: Option<String>,
 }

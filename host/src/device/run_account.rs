@@ -1,4 +1,4 @@
-//! What the engine notes down, and the report made of it.
+//! Accounting of the engine, and the report made of it.
 
 use super::control_state::{Arrival, RunningKernel};
 use super::engine::DeviceEngine;
@@ -46,7 +46,7 @@ impl DeviceEngine {
         self.arrive(at, Arrival::Transfer { command, kind });
     }
 
-    /// The running kernel, if any, goes on the timeline; gives its command.
+    /// Puts the running kernel, if any, on the timeline, and returns its command.
     pub(super) fn kernel_ended(&mut self, until: u64) -> Option<u64> {
         let RunningKernel {
             command,
@@ -69,8 +69,8 @@ impl DeviceEngine {
         Some(command)
     }
 
-    /// A page that the kernel signalled in cycle `at` goes on the timeline: from
-    /// its load, or the page before, to the signal.
+    /// Puts a page that the kernel signalled in cycle `at` on the timeline. Its slice lasts from its load, or
+    /// from the end of the page before, to the signal.
     pub(super) fn page_done(&mut self, command: u64, name: &str, page: u64, at: u64) {
         let ready = self
             .state
@@ -93,7 +93,7 @@ impl DeviceEngine {
         });
     }
 
-    /// A pass has no room for two pages, by so many bytes.
+    /// Notes that a pass lacks `bytes_short` bytes of DMEM for two pages.
     pub(super) fn single_buffered(&mut self, pass: &str, bytes_short: u64) {
         let pass = SingleBuffered {
             pass: pass.to_owned(),
@@ -104,7 +104,7 @@ impl DeviceEngine {
         }
     }
 
-    /// The account of the run, which ended like this, with what CP2 counted.
+    /// Returns the report of the run that ended with `end`, with the counters of CP2.
     pub(crate) fn report(&mut self, end: RunEnd, counters: Counters) -> RunReport {
         let at = self.current_cycle();
         let running = self.state.kernel.as_ref().map(|kernel| kernel.command);
@@ -159,7 +159,8 @@ impl DeviceEngine {
         }
     }
 
-    /// Of a kernel that faulted: where its argument block is, if that is no block any more as the host loads them, so that what the kernel has from it is nothing either.
+    /// Returns the value of `a15` in a kernel that faulted, if the argument block there is no longer as the
+    /// host loads it. The words that the kernel read from it then mean nothing.
     fn overwritten_arguments(&self, end: &RunEnd) -> Option<u32> {
         let RunEnd::Fault(_) = end else { return None };
         let protection = self.state.kernel.as_ref()?.protection.as_ref()?;

@@ -1,4 +1,4 @@
-//! Parts of a run, each with its cycles and where they went.
+//! Parts of a run, each with its cycles by cause.
 
 use super::engine::DeviceEngine;
 use cp2_emu::{Cause, Causes};
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 /// A part of a run: from the mark before it, or the first cycle, to its own mark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPart {
-    /// The mark's name.
+    /// Name of the mark.
     pub name: String,
-    /// The cycle in which the control CPU had seen everything of it complete.
+    /// Cycle in which the control CPU had seen everything of the part complete.
     pub until: u64,
-    /// Its cycles.
+    /// Cycles of the part.
     pub cycles: u64,
-    /// Where they went; they add up to `cycles`.
+    /// Cycles by cause; they add up to `cycles`.
     pub causes: Causes,
 }
 
 impl DeviceEngine {
-    /// Everything before is complete, now: what came since the mark before is a part of the run.
+    /// Ends a part of the run, now that everything before is complete. It began at the mark before.
     pub(super) fn mark(&mut self, name: &str) {
         let now = self.state.now;
         self.state.idle.end(now);

@@ -1,4 +1,4 @@
-//! What of a run belongs to which program, and to which pass of the host program.
+//! Shares of a run by program and by pass of the host program.
 
 use super::engine::DeviceEngine;
 use super::report::DmaReport;
@@ -6,29 +6,29 @@ use cp2_emu::{Causes, Counters};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A program, and the pass that a host program runs it for.
+/// A program, and the pass for which a host program runs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramStage {
-    /// Which of the programs that were placed was loaded last; none if none was.
+    /// Index of the placed program that was loaded last; none if none was.
     pub program: Option<usize>,
-    /// The pass, by the name that the host program gave it.
+    /// Name that the host program gave the pass.
     pub pass: Option<Arc<str>>,
 }
 
-/// What was done in a stage, all times that the host program came to it together.
+/// Activity of a stage, summed over all times that the host program came to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageReport {
-    /// The stage.
+    /// Program and pass of the stage.
     #[serde(flatten)]
     pub stage: ProgramStage,
-    /// Its cycles: from where the control CPU begins its first command, or the kernel of the stage before stops if that is later, to
-    /// where the next stage begins.
+    /// Cycles of the stage. It begins where the control CPU begins its first command, or where the kernel of
+    /// the stage before stops if that is later, and ends where the next stage begins.
     pub cycles: u64,
-    /// Where they went; they add up to `cycles`.
+    /// Cycles by cause; they add up to `cycles`.
     pub causes: Causes,
-    /// Counters of its kernels, with each word's share.
+    /// Counters of the stage's kernels, with each word's share.
     pub counters: Counters,
-    /// Its transfers.
+    /// Transfers of the stage.
     pub dma: DmaReport,
 }
 
@@ -36,18 +36,18 @@ pub struct StageReport {
 #[derive(Debug, Default)]
 pub(super) struct StageLog {
     known: Vec<ProgramStage>,
-    /// The first command of every stretch of a stage, ascending.
+    /// First command and stage number of every stretch, ascending.
     begins: Vec<(u64, usize)>,
-    /// Stretches that the control CPU has come to.
+    /// Number of stretches that the control CPU has come to.
     begun: usize,
-    /// What kernels and transfers did in each stage.
+    /// Activity of kernels and transfers in each stage.
     did: Vec<(Counters, DmaReport)>,
-    /// Counters that are in these and no more in the processor.
+    /// Counters that were moved from the processor to the stages.
     taken: Counters,
 }
 
 impl StageLog {
-    /// Commands from `command` on are of `stage`, until others are of another one.
+    /// Assigns the commands from `command` on to `stage`, until the next call.
     pub(super) fn begin(&mut self, command: u64, stage: ProgramStage) {
         let known = self.known.iter().position(|known| *known == stage);
         let number = known.unwrap_or(self.known.len());
@@ -60,18 +60,19 @@ impl StageLog {
         }
     }
 
-    /// The number of the stage that a command is of.
+    /// Returns the number of the stage that a command belongs to.
     pub(super) fn find_stage(&self, command: u64) -> Option<usize> {
         let before = self.begins.partition_point(|begin| begin.0 <= command);
         Some(self.begins.get(before.checked_sub(1)?)?.1)
     }
 
-    /// The stage with a number.
+    /// Returns the stage with a number.
     pub(super) fn stage(&self, number: usize) -> Option<&ProgramStage> {
         self.known.get(number)
     }
 
-    /// The stage that begins as the control CPU takes a command: commands of the one before may come later, but change that no more.
+    /// Returns the stage that begins when the control CPU takes `command`, if one does. Commands of the stage
+    /// before may still come later, without effect on the stage.
     pub(super) fn taken(&mut self, command: u64) -> Option<usize> {
         let mut begun = None;
         while let Some(begin) = self.begins.get(self.begun).filter(|b| b.0 <= command) {
@@ -81,37 +82,37 @@ impl StageLog {
         begun
     }
 
-    /// The stage that the control CPU is in.
+    /// Returns the number of the stage that the control CPU is in.
     pub(super) fn now(&self) -> Option<usize> {
         Some(self.begins.get(self.begun.checked_sub(1)?)?.1)
     }
 
-    /// Transfers of a stage.
+    /// Returns the account of a stage's transfers.
     pub(super) fn moved(&mut self, stage: Option<usize>) -> Option<&mut DmaReport> {
         self.did.get_mut(stage?).map(|(_, dma)| dma)
     }
 
-    /// A kernel of a stage has counted so much.
+    /// Adds the counters of a kernel to its stage.
     fn counted(&mut self, stage: Option<usize>, counters: &Counters) {
         if let Some((own, _)) = stage.and_then(|stage| self.did.get_mut(stage)) {
             add(own, counters);
         }
     }
 
-    /// As at the beginning.
+    /// Returns to the state at the beginning of a run.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Adds counters to others, which may be none yet.
+/// Adds counters to a sum, which may be empty.
 fn add(sum: &mut Counters, more: &Counters) {
     sum.sections = more.sections;
     sum.merge(more);
 }
 
 impl DeviceEngine {
-    /// The kernel that a command launched has stopped: what it counted is its stage's.
+    /// Moves the counters of a kernel that has stopped to the stage of `command`, which launched it.
     pub(super) fn kernel_counted(&mut self, command: u64) {
         if self.options.stages {
             let counters = self.processor.take_counters();
@@ -121,7 +122,7 @@ impl DeviceEngine {
         }
     }
 
-    /// What the processor has counted since it counts anew, and what was taken from it before.
+    /// Returns `counters` of the processor plus those that were moved to stages before.
     pub(super) fn with_taken(&self, mut counters: Counters) -> Counters {
         if self.options.stages {
             counters.merge(&self.stages.taken);
@@ -129,7 +130,8 @@ impl DeviceEngine {
         counters
     }
 
-    /// The stages, at the end of the run: `counters` are of the kernel that a command launched and that did not stop, `waited` the wait that did not end.
+    /// Returns the report of every stage at the end of the run. `counters` belong to the kernel that command
+    /// `unfinished` launched and that did not stop, and `waited` is its wait that did not end.
     pub(super) fn stage_reports(
         &mut self,
         unfinished: Option<u64>,

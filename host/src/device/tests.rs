@@ -1,4 +1,4 @@
-//! The device with tiny kernels.
+//! Tests of the device with tiny kernels.
 
 mod commands;
 mod ends;
@@ -20,10 +20,10 @@ use map::{MapJob, MapRun, map};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Doubles every float; blocks of 16 bytes.
+/// Kernel that doubles every float, in blocks of 16 bytes.
 pub(super) const DOUBLE: &str = include_str!("../../../tests/kernels/double.s");
 
-/// Works on nothing for a number of cycles given in word 4, then doubles.
+/// Kernel that idles for a number of cycles given in argument word 4, then doubles.
 pub(super) const SLOW: &str = "
 .include \"page.s\"
 .program

@@ -1,20 +1,17 @@
-//! Sources of commands that repeat themselves in turns, and how their turns are
-//! shared among host threads.
+//! Sources of commands in repeating turns, run on several host threads.
 //!
-//! Nothing is assumed about kernels. A pass that has been seen to repeat itself
-//! is cut into segments. For each but the first a thread guesses what the
-//! device will be like a few turns before its segment: as it is now, moved on by so
-//! many turns ([`DeviceEngine::moved`]). It goes on from there with the source's own commands,
-//! which replace what was wrong about the guess, notes down the state with which it
-//! begins its segment, and runs that. Where the segment before ends in exactly
-//! the state that was noted, both are one run: two runs in equal states go on alike. Where it
-//! does not, the segment is thrown away. So results never hang on the guess, but time does.
+//! Nothing is assumed about kernels. A pass that has been seen to repeat itself is cut into segments. For
+//! each segment but the first, a thread guesses the state of the device a few turns before the segment: the
+//! present state, moved on by so many turns ([`DeviceEngine::moved`]). From there it runs the source's own
+//! commands, which replace what was guessed wrong, records the state in which it begins its segment, and runs
+//! the segment. If the segment before ends in exactly the recorded state, both are one run, because two runs
+//! in equal states go on alike. If not, the segment is thrown away. So a guess affects the host time, but
+//! never the results.
 //!
-//! States are compared as a whole and with absolute times: registers, memories,
-//! issue state, transfers, events, the CPU's commands and what they wait for. Sums
-//! (counters, bytes, cycles by cause) begin anew with a segment and are added up.
-//! Stores are kept apart and carried out in order afterwards; a segment that loads
-//! what it or one before it stores is thrown away as well.
+//! States are compared as a whole and with absolute times: registers, memories, issue state, transfers,
+//! events, the CPU's commands and the events they wait for. Sums (counters, bytes, cycles by cause) begin
+//! anew with a segment and are added up. Stores are kept apart and carried out in order afterwards; a segment
+//! is also thrown away if it loads an address that it or an earlier segment stores to.
 
 mod repetition;
 mod repetition_shift;
@@ -30,31 +27,31 @@ use super::report::RunEnd;
 use repetition::TurnPace;
 use wave::Wave;
 
-/// Turns after which segments are tried again, where one was thrown away; twice
-/// as many each time.
+/// Turns after which segments are tried again when one was thrown away; the number doubles each time.
 const REST: u64 = 64;
 
-/// Commands in turns that repeat themselves, but for the places in system memory.
+/// Commands in turns that repeat themselves, except for addresses in system memory.
 ///
-/// A turn is usually a page: the wait for its end, its store, the load of the page
-/// that takes its buffer. The first turn may have commands before it. What a source says about
-/// itself decides how fast it runs on several threads, and nothing else.
+/// A turn is usually a page: the wait for its end, its store, and the load of the page that takes its buffer.
+/// The first turn may have commands before it. The methods of a source affect how fast it runs on several
+/// threads, and no results.
 pub trait Turns: Iterator<Item = Command> + Clone + PartialEq + Send {
-    /// How many turns there are.
+    /// Returns the number of turns.
     fn turns(&self) -> u64;
-    /// The turn that begins with the next command, if one does.
+    /// Returns the turn that begins with the next command, if one does.
     fn turn(&self) -> Option<u64>;
-    /// Turns after which they repeat themselves, at least 1: a number of buffers.
+    /// Returns the number of turns after which the commands repeat themselves, at least 1: usually the number
+    /// of buffers.
     fn period(&self) -> u64;
-    /// At the beginning of a turn: leaves out `turns` turns, which have `commands` commands.
+    /// Skips `turns` turns, which have `commands` commands, at the beginning of a turn.
     fn leave_out(&mut self, turns: u64, commands: u64);
 }
 
-/// The commands before a turn.
+/// The commands of a source before a turn.
 struct TurnPrefix<'a, S> {
     source: &'a mut S,
     turn: u64,
-    /// Whether there was a launch among them.
+    /// True if a launch was among the commands.
     launched: bool,
 }
 
@@ -113,11 +110,11 @@ pub(super) fn run<S: Turns>(
         }) {
             let (taken, started) = wave.run(engine, helpers, source)?;
             if started < threads {
-                // This computer starts no more of them.
+                // The host cannot start more threads.
                 threads = started;
             }
             if taken < threads {
-                // What it is like here is for the next turns to show.
+                // The pace here must be measured again by the next turns.
                 pace.forget();
                 until = source.turn().unwrap_or(at) + rest;
                 (care, rest) = (care * 2, rest * 2);

@@ -1,4 +1,4 @@
-//! Arrays of the user that are made or read as they are put into system memory, and read there again.
+//! Arrays of the user that are written and read part by part.
 
 use super::Device;
 use super::error::HostError;
@@ -6,10 +6,10 @@ use super::memory::{Buffer, MemoryElement, PART, out_parts, put_all};
 use super::program::FinishedRun;
 use cp2_emu::SystemRam;
 
-/// What keeps a source from giving its values.
+/// Error that keeps a source from giving its values.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Values of an array in their order, given a part at a time: they need not all be on the host at once.
+/// Values of an array in their order, given part by part, so that they need not all be on the host at once.
 ///
 /// Slices are sources:
 ///
@@ -44,13 +44,13 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 /// # Ok::<(), cp2_host::HostError>(())
 /// ```
 pub trait ValueSource<T> {
-    /// Number of values that are left to give.
+    /// Returns the number of values that are left to give.
     fn count(&self) -> u64;
 
-    /// Gives the next values, as many as there is room for: never more than are left.
+    /// Gives the next values, as many as there is room for, and never more than are left.
     ///
     /// # Errors
-    /// What keeps it from giving them: a file that cannot be read, a value that cannot be used.
+    /// The source cannot give the values: a file cannot be read, or a value cannot be used.
     fn fill_values(&mut self, values: &mut [T]) -> Result<(), SourceError>;
 }
 
@@ -69,12 +69,12 @@ impl<T: Copy> ValueSource<T> for &[T] {
     }
 }
 
-/// Bytes of an array as they were when it was put into system memory.
+/// Checksum of an array as it was when it was put into system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Imprint {
-    /// Where it lies.
+    /// Byte address of the array.
     pub address: u64,
-    /// Its length.
+    /// Size of the array in bytes.
     pub bytes: u64,
     sum: u64,
 }
@@ -88,7 +88,7 @@ impl Imprint {
         }
     }
 
-    /// Adds what follows in `memory`, in whole parts but for the last one.
+    /// Adds the bytes of `memory` up to offset `end`, in whole parts but for the last one.
     fn extend(&mut self, memory: &SystemRam, end: u64) -> Result<(), HostError> {
         let mut part = [0; PART];
         let last = self.address.saturating_add(end);
@@ -103,7 +103,8 @@ impl Imprint {
     }
 }
 
-/// A sum of bytes in which every bit and its place count: enough to notice that something was written, no protection against malice.
+/// Returns a checksum in which every bit and its position count: enough to notice that something was written,
+/// no protection against malice.
 fn sum(bytes: &[u8]) -> u64 {
     const LANES: usize = 4;
     let mut lanes = [1, 2, 3, 4];
@@ -120,14 +121,15 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 fn mixed(sum: u64, word: u64) -> u64 {
-    // An odd factor: no two words give the same from the same sum.
+    // The factor is odd, so different words give different results from the same sum.
     (sum ^ word)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .rotate_left(29)
 }
 
 impl Device {
-    /// Room for what `source` has left, the values in it, and what tells later whether they are still these.
+    /// Allocates room for the values that `source` has left, writes them there, and returns a checksum that
+    /// shows later whether they have changed.
     ///
     /// # Errors
     /// System memory is used up, or this computer's is; simulated time has begun, or the source fails.
@@ -136,7 +138,7 @@ impl Device {
         source: &mut dyn ValueSource<T>,
     ) -> Result<(Buffer<T>, Imprint), HostError> {
         let buffer = self.alloc::<T>(source.count())?;
-        // What there is no room for is not even begun.
+        // If there is no room, no value is taken from the source.
         let end = self.memory.end();
         self.engine.processor.memory_mut().provide(end)?;
         let mut imprint = Imprint::empty(buffer.address());
@@ -152,7 +154,7 @@ impl Device {
             put_all(values, bytes);
             self.write_bytes(buffer.part(done, now).address(), bytes)?;
             done += now;
-            // While they are close, and in parts that do not depend on the values' size.
+            // The bytes are still in the cache; the parts do not depend on the values' size.
             let written = done * T::BYTES as u64;
             let whole = written - written % PART as u64;
             imprint.extend(self.engine.processor.memory(), whole)?;
@@ -163,10 +165,10 @@ impl Device {
 }
 
 impl FinishedRun {
-    /// Fills `out` with the first values of a buffer. Simulated time is over: it costs nothing.
+    /// Fills `out` with the first values of a buffer. Simulated time is over, so the read costs none.
     ///
     /// # Errors
-    /// More values than the buffer holds, or one of another device.
+    /// There are more values than the buffer holds, or the buffer belongs to another device.
     pub fn fetch<T: MemoryElement>(
         &self,
         buffer: Buffer<T>,
@@ -181,15 +183,15 @@ impl FinishedRun {
     /// Fills `out` with bytes of system memory.
     ///
     /// # Errors
-    /// They lie outside it.
+    /// The range lies outside system memory.
     pub fn fetch_bytes(&self, address: u64, out: &mut [u8]) -> Result<(), HostError> {
         Ok(self.processor().memory().read(address, out)?)
     }
 
-    /// Whether an array is still what was put there before time began.
+    /// Returns true if an array is unchanged since it was put into system memory before time began.
     ///
     /// # Errors
-    /// It lies outside memory: it is of another device.
+    /// The array lies outside memory: it belongs to another device.
     pub fn is_kept(&self, imprint: &Imprint) -> Result<bool, HostError> {
         let mut now = Imprint::empty(imprint.address);
         now.extend(self.processor().memory(), imprint.bytes)?;

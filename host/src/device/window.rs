@@ -1,4 +1,4 @@
-//! Commands that were given and not begun.
+//! Window of commands that were given and not begun.
 
 use super::command::{Command, Event, HostAction};
 use std::collections::VecDeque;
@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct WaitingCommand {
     pub(super) number: u64,
-    /// Commands are handed on from here to there: apart, so that they stay where they are.
+    /// The command, boxed so that it stays at its address while it is handed on.
     pub(super) command: Box<Command>,
-    /// How many commands it still waits for.
+    /// Number of commands that it still waits for.
     left: usize,
 }
 
-/// What a command needs besides the completion of others.
+/// Resource that a command needs besides the completion of others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CommandNeeds {
     Nothing,
@@ -41,24 +41,25 @@ impl CommandNeeds {
     }
 }
 
-/// That a command waits for another.
+/// Dependency of a command on another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CommandWait {
-    /// The one waited for.
+    /// Number of the command that is waited for.
     of: u64,
+    /// Number of the command that waits.
     by: u64,
-    /// Whether that is a transfer.
+    /// True if the waiting command is a transfer.
     transfer: bool,
 }
 
-/// The commands, ascending, and who waits for whom. Neither to find what a completion
-/// lets go nor what may begin goes through all of them.
+/// The commands, ascending, and their dependencies. Neither the search for commands that a completion lets go
+/// nor the search for a ready command goes through all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CommandWindow {
     given: VecDeque<WaitingCommand>,
-    /// By what is waited for.
+    /// Dependencies, ordered by the command that is waited for.
     waits: Vec<CommandWait>,
-    /// Those that wait for no command, ascending, and what else they need.
+    /// Commands that wait for no other, ascending, and the resource they need.
     free: Vec<(u64, CommandNeeds)>,
 }
 
@@ -77,12 +78,12 @@ impl CommandWindow {
         self.given.is_empty()
     }
 
-    /// The commands, in order.
+    /// Returns the commands in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &WaitingCommand> {
         self.given.iter()
     }
 
-    /// Takes the next command, which waits for those that `waits` says so of.
+    /// Takes the next command into the window; of its dependencies those count that `waits` accepts.
     pub(super) fn push(&mut self, number: u64, command: Box<Command>, waits: impl Fn(u64) -> bool) {
         let transfer = matches!(command.action, HostAction::Dma(_));
         let mut left = 0;
@@ -103,7 +104,7 @@ impl CommandWindow {
         });
     }
 
-    /// Nobody waits for `command` any more; of `transfers` only, transfers.
+    /// Lets go the commands that wait for `command`; if `transfers` is set, only transfers.
     pub(super) fn release(&mut self, command: u64, transfers: bool) {
         let mut at = self.waits.partition_point(|wait| wait.of < command);
         while let Some(&CommandWait { of, by, transfer }) = self.waits.get(at) {
@@ -134,7 +135,7 @@ impl CommandWindow {
     ) -> Option<(u64, Box<Command>)> {
         let mut unmet = None;
         let first = self.free.iter().position(|&(_, needs)| {
-            // Many may need the same.
+            // Consecutive commands often need the same resource, which is then tested once.
             let ready = unmet != Some(needs) && met(needs);
             if !ready {
                 unmet = Some(needs);
@@ -146,8 +147,7 @@ impl CommandWindow {
         Some((number, given.command))
     }
 
-    /// Gives every command the number and the content that it has elsewhere; none
-    /// where it has none.
+    /// Gives every command the number and content that it has elsewhere; returns nothing if it has none.
     pub(super) fn replace<'a>(
         &mut self,
         number: impl Fn(u64) -> u64,

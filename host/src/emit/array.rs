@@ -11,7 +11,7 @@ pub struct EmittedArray {
     pub name: String,
     /// Byte address in system memory.
     pub address: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Element type, by NumPy's name: `uint8`, `float32`, `complex64`.
     pub element: String,
@@ -20,7 +20,7 @@ pub struct EmittedArray {
 }
 
 impl EmittedArray {
-    /// What lies at the start of a buffer; `shape` counts values of `T`.
+    /// Describes the values at the start of a buffer; `shape` counts values of `T`.
     #[must_use]
     pub fn new<T: MemoryElement>(name: &str, buffer: Buffer<T>, shape: &[u64]) -> Self {
         let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
@@ -43,9 +43,9 @@ impl EmittedArray {
 pub(super) struct RecordedArray {
     #[serde(flatten)]
     pub(super) array: EmittedArray,
-    /// Where it begins in `memory.bin` and in `memory-end.bin`.
+    /// Byte offset of the array in `memory.bin` and in `memory-end.bin`.
     pub(super) offset: u64,
-    /// Of an input: SHA-256 of its recorded bytes.
+    /// SHA-256 of the recorded bytes of an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sha256: Option<String>,
 }
@@ -60,7 +60,7 @@ impl RecordedArray {
     }
 }
 
-/// Where an array begins in an image of the stretches; none if it does not lie in one of them.
+/// Returns the offset of an array in an image of the stretches, or nothing if it does not lie in one of them.
 pub(super) fn offset(array: &EmittedArray, stretches: &[AddressRange]) -> Option<u64> {
     let end = array.address.checked_add(array.bytes)?;
     let mut before = 0u64;
@@ -70,6 +70,6 @@ pub(super) fn offset(array: &EmittedArray, stretches: &[AddressRange]) -> Option
         }
         before = before.checked_add(stretch.bytes)?;
     }
-    // Nothing has no place to be in.
+    // An empty array needs no stretch.
     (array.bytes == 0).then_some(0)
 }

@@ -1,15 +1,15 @@
-//! What a run began with, as hashes: each input, and everything else.
+//! Hashes of the state that a run begins with: each input, and the rest.
 
 use super::EmittedArray;
 use crate::device::Command;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
-/// The hashes of what a run begins with.
+/// Hashes of the state that a run begins with.
 pub(super) struct ContentHashes<'a> {
     inputs: Vec<(&'a EmittedArray, Sha256)>,
     rest: Sha256,
-    /// Where the memory that was taken last ends.
+    /// Address behind the memory that was taken last.
     next: Option<u64>,
 }
 
@@ -22,12 +22,12 @@ impl<'a> ContentHashes<'a> {
         }
     }
 
-    /// Takes something that is no memory.
+    /// Adds bytes that are no memory.
     pub(super) fn rest(&mut self, bytes: &[u8]) {
         self.rest.update(bytes);
     }
 
-    /// Takes memory, in the order of addresses: bytes of an input count for it alone.
+    /// Adds memory, in the order of addresses; bytes of an input count for that input alone.
     pub(super) fn memory(&mut self, address: u64, bytes: &[u8]) {
         let mut others = bytes.to_vec();
         for (array, hash) in &mut self.inputs {
@@ -43,7 +43,8 @@ impl<'a> ContentHashes<'a> {
                 others[part].fill(0);
             }
         }
-        // However it is cut.
+        // An address is added only where a stretch begins, so that the hash does not depend on how stretches
+        // are cut.
         if self.next != Some(address) {
             self.rest.update(address.to_le_bytes());
         }
@@ -51,7 +52,7 @@ impl<'a> ContentHashes<'a> {
         self.rest.update(&others);
     }
 
-    /// The hashes of the inputs, and of the rest with the commands.
+    /// Returns the hashes of the inputs, and of the rest with the commands.
     pub(super) fn finish(mut self, commands: &[Command]) -> io::Result<(Vec<String>, String)> {
         let mut out = io::BufWriter::new(Hashed(&mut self.rest));
         serde_json::to_writer(&mut out, commands)?;
@@ -76,7 +77,7 @@ impl Write for Hashed<'_> {
     }
 }
 
-/// A hash in hexadecimal digits.
+/// Formats a hash in hexadecimal digits.
 pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Why a run could not be emitted or replayed.
+//! Errors of emitting and replaying a run.
 
 use crate::device::HostError;
 use crate::files::WriteError;
@@ -6,7 +6,7 @@ use cp2_asm::ObjectError;
 use cp2_machine::MachineError;
 use std::path::PathBuf;
 
-/// Why a run could not be emitted or replayed.
+/// Reason why a run could not be emitted or replayed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmitError {
@@ -21,7 +21,7 @@ pub enum EmitError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         source: std::io::Error,
     },
     /// The manifest is not what `emit` writes.
@@ -29,7 +29,7 @@ pub enum EmitError {
     Manifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason why the manifest cannot be read.
         reason: String,
     },
     /// An array was named that was never allocated as a whole.
@@ -43,7 +43,7 @@ pub enum EmitError {
     Object {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         source: ObjectError,
     },
     /// The machine could not be read.
@@ -58,7 +58,7 @@ pub enum EmitError {
         recorded: usize,
         /// The other machine.
         name: String,
-        /// Its sections.
+        /// Sections of the other machine.
         sections: usize,
     },
     /// The device refused something.

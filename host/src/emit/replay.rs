@@ -12,12 +12,12 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Largest manifest read: a long description for each of [`MAX_COMMANDS`].
+/// Bytes of the largest manifest that is read: a long description for each of [`MAX_COMMANDS`].
 const MAX_MANIFEST: u64 = 1 << 30;
-/// Largest object file read: program memory, DMEM and debug data of any machine fit.
+/// Bytes of the largest object file that is read: program memory, DMEM and debug data of any machine fit.
 const MAX_OBJECT: u64 = 64 << 20;
 
-/// Reads a file of a size that can be expected.
+/// Reads a file that is not larger than expected.
 fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?
@@ -35,17 +35,18 @@ fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
 /// An emitted run, read back.
 #[derive(Debug)]
 pub struct Replay {
-    /// The machine it was recorded on.
+    /// Machine that the run was recorded on.
     pub machine: Arc<Machine>,
-    /// The user's arrays that are there when time begins.
+    /// Arrays of the user that are in memory when time begins.
     pub inputs: Vec<EmittedArray>,
-    /// Its results.
+    /// Results of the run.
     pub outputs: Vec<EmittedArray>,
-    /// What the recorded run measured.
+    /// Figures that the recorded run measured.
     pub expected: RecordedFigures,
     /// Names of the inputs that hold other data than the recorded ones.
     pub other_data: Vec<String>,
-    /// Whether anything else is not what was recorded: a program, the machine, a command, memory beside the inputs.
+    /// True if anything else differs from the recording: a program, the machine, a command, memory outside
+    /// the inputs.
     pub is_changed: bool,
     programs: Vec<(String, u64, Arc<Program>)>,
     memory: Vec<(u64, Vec<u8>)>,
@@ -156,8 +157,8 @@ impl Replay {
         })
     }
 
-    /// Runs it again, on `machine`, which need not be the recorded one: with as many sections, or with more, of which the
-    /// others are left idle, it gives the same bits.
+    /// Runs the recorded commands again on `machine`, which need not be the recorded one. On a machine with
+    /// as many sections or more it gives the same bits; the sections beyond the recorded ones stay idle.
     ///
     /// # Errors
     /// The machine has fewer sections or cannot carry out a command.
@@ -198,7 +199,7 @@ impl Replay {
     }
 }
 
-/// What a manifest of any version holds.
+/// Part of a manifest that every version has.
 #[derive(serde::Deserialize)]
 struct Schema {
     schema: u32,

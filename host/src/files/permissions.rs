@@ -1,17 +1,17 @@
-//! Who may read what is written: whoever could read what it replaces, and nobody else.
+//! Permissions of written files: those of the file that is replaced.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// A temporary file that whoever may not read the file that it replaces may not read either. A new one has the permissions that an
-/// ordinary program would give it.
+/// Creates a temporary file. If it replaces a file, nobody may read it who may not read that file. A new file
+/// has the permissions that an ordinary program would give it.
 #[cfg(unix)]
 pub(super) fn create(
     folder: &Path,
     replaced: Option<&fs::Metadata>,
 ) -> io::Result<tempfile::NamedTempFile> {
     use std::os::unix::fs::PermissionsExt as _;
-    // The process's umask applies to it.
+    // The process's umask applies to the mode.
     let mode = replaced.map_or(0o666, |_| 0o600);
     let file = tempfile::Builder::new()
         .prefix(".cp2-")
@@ -24,7 +24,8 @@ pub(super) fn create(
     Ok(file)
 }
 
-/// Gives a file or folder the owner of what it replaces, as far as the system lets it, and says what permissions it may have then.
+/// Gives a file or folder the owner of the one it replaces, as far as the system allows, and returns the
+/// permissions that it may have then.
 #[cfg(unix)]
 fn kept(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
@@ -33,7 +34,7 @@ fn kept(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
         .or_else(|_| fchown(new, None, Some(group)))
         .is_ok();
     let mode = replaced.mode() & 0o777;
-    // Another group may do what everybody may.
+    // If the group could not be kept, the new group may do what everybody may.
     fs::Permissions::from_mode(match same_group {
         true => mode,
         false => (mode & !0o070) | (mode & ((mode & 0o007) << 3)),
@@ -48,7 +49,7 @@ pub(super) fn create(
     tempfile::Builder::new().prefix(".cp2-").tempfile_in(folder)
 }
 
-/// Gives a folder the permissions of the one that it replaces.
+/// Gives a folder the permissions of the folder that it replaces.
 #[cfg(unix)]
 pub(super) fn keep_of_folder(new: &Path, old: &Path) -> io::Result<()> {
     let permissions = kept(&fs::File::open(new)?, &fs::metadata(old)?);

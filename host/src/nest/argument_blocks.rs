@@ -1,4 +1,4 @@
-//! The argument blocks of pages.
+//! Argument blocks of a nest's pages, and which of them must be loaded anew.
 
 use super::argument_words::{
     ArgumentLayout, FIRST, FLAGS, INDEX, LAST, MARCHED, NEXT, OPENS, PAGES, SECTION_ORIGIN,
@@ -7,13 +7,14 @@ use super::grid_plan::{GridPlan, narrow};
 use super::march::{LineRing, March};
 
 impl GridPlan {
-    /// The argument block of page `k` for each section, one behind the other; `k` may be one past the last page of a reduction.
+    /// Returns the argument blocks of page `k` for all sections, one behind the other; `k` may be one past
+    /// the last page of a reduction.
     #[must_use]
     pub fn arguments(&self, k: u64) -> Vec<u32> {
         self.arguments_at(k, k)
     }
 
-    /// The same where windows that slide are where those of page `slid` are.
+    /// Returns the argument blocks of page `k` with the addresses of sliding windows taken from page `slid`.
     fn arguments_at(&self, k: u64, slid: u64) -> Vec<u32> {
         let pages = self.len();
         let last = k.min(pages - 1);
@@ -35,7 +36,7 @@ impl GridPlan {
                 .places
                 .get(index)
                 .map_or(0, |p| p[buffer] + self.interior[index]);
-            // The first line behind the halo.
+            // First line behind the halo.
             let (lying, plane) = self.resolve_buffer(index);
             let ring = self.ring(lying);
             let behind = |ring: &LineRing| {
@@ -86,7 +87,8 @@ impl GridPlan {
         words
     }
 
-    /// How many pages of its march are before page `k`, at most as many as a window has lines of.
+    /// Returns the number of pages before page `k` in its march, at most the number of lines that windows
+    /// have in common.
     fn marched(&self, k: u64) -> u64 {
         let common = self.rings.iter().flatten().map(LineRing::common).max();
         let axis = self.sweep.march.map(March::axis);
@@ -94,7 +96,8 @@ impl GridPlan {
         before.min(common.unwrap_or(0))
     }
 
-    /// The address of each line of page `k`'s windows that slide, input by input, and of the line behind it in its window.
+    /// Returns for each line of page `k`'s sliding windows, input by input, its address and that of the next
+    /// line in the window, which is 0 for the last.
     fn lines(&self, k: u64) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for (index, ring) in self.rings.iter().enumerate() {
@@ -112,14 +115,15 @@ impl GridPlan {
         all
     }
 
-    /// Where the words of argument blocks lie.
+    /// Returns the layout of argument blocks.
     #[must_use]
     pub fn layout(&self) -> ArgumentLayout {
         self.layout
     }
 
-    /// The argument block of page `k` for one section, of a run of so many pages whose next block is at `next`: what decides how
-    /// long the kernel takes. What only says where in its array a page is, is left out where the kernel does not ask for it.
+    /// Returns the argument block of page `k` for one section, in a run of `pages` pages whose next block is
+    /// at `next`, with the words that decide how long the kernel takes. Words that only give the position of
+    /// the page in its array are 0 if the kernel does not read them.
     #[must_use]
     pub fn counted_arguments(&self, k: u64, pages: u32, next: u32) -> Vec<u32> {
         let mut words = self.arguments_at(k, 0);
@@ -135,8 +139,8 @@ impl GridPlan {
         words
     }
 
-    /// Whether the arguments of page `k` must be loaded with it: of the words that the kernel reads some differ from those that its
-    /// buffer's block has.
+    /// Returns true if the arguments of page `k` must be loaded with it: some word that the kernel reads
+    /// differs from the one in its buffer's block.
     #[must_use]
     pub fn changes_arguments(&self, k: u64) -> bool {
         if k == 0 {
@@ -160,13 +164,14 @@ impl GridPlan {
         differs.any(|at| self.sweep.reads.has(at))
     }
 
-    /// DMEM address of the first page's arguments, what the kernel gets.
+    /// Returns the DMEM address of the first page's arguments, which the kernel gets.
     #[must_use]
     pub fn first_arguments(&self) -> u32 {
         self.slots.first().copied().unwrap_or(0)
     }
 
-    /// Where argument blocks begin, and how many of them lie there one behind the other: two, or the one that there is.
+    /// Returns where argument blocks begin, and the number of adjacent ones there: two, or one if there is
+    /// only one.
     pub(crate) fn argument_blocks(&self) -> Option<(u32, u32)> {
         let begin = |slot: &u32| slot.checked_sub(self.layout.before);
         if let [one] = &self.slots[..] {

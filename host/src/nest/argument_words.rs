@@ -1,10 +1,10 @@
-//! The argument words of a page (`docs/abi.md`).
+//! The argument words of a page (`docs/abi.md`), and those a kernel reads.
 
 use cp2_asm::Program;
 use cp2_asm::isa::{Mode, Op, Role};
 use serde::{Deserialize, Serialize};
 
-/// Bytes from an argument block's address to what its words say of the page, as `page.s` names them.
+/// Offsets of the words in bytes from the argument block's address, with the names of `page.s`.
 pub(super) const NEXT: i64 = -16;
 pub(super) const OPENS: i64 = -12;
 pub(super) const PAGES: i64 = -8;
@@ -18,24 +18,25 @@ pub(super) const PLANES: i64 = -44;
 pub(super) const SECTION_FILLED: i64 = -64;
 pub(super) const SECTION_ORIGIN: i64 = -80;
 pub(super) const PITCH: i64 = -96;
-/// Bytes of what the arguments say of a line: its address, and the next one's.
+/// Bytes of the arguments for a line: its address, and that of the next line.
 pub(super) const LINE: u64 = 8;
 
 /// Flags of a page.
 pub(super) const FIRST: u32 = 1;
 pub(super) const LAST: u32 = 2;
 
-/// Where the words of argument blocks lie.
+/// Layout of an argument block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgumentLayout {
     /// Bytes before the address that the kernel gets.
     pub before: u32,
-    /// Bytes from it on.
+    /// Bytes from that address on.
     pub behind: u32,
 }
 
 impl ArgumentLayout {
-    /// That of so many inputs and outputs, `lines` of windows that slide and so many words from the kernel's address on, in whole `quad`s.
+    /// Creates the layout for so many inputs and outputs, `lines` lines of sliding windows, and `words` words
+    /// from the kernel's address on. Both parts are whole `quad`s.
     pub(super) fn new([inputs, outputs]: [usize; 2], lines: u64, words: usize, quad: u64) -> Self {
         let before = Self::pitched(inputs, outputs) + LINE * lines;
         let bytes = |n: u64| u32::try_from(n.next_multiple_of(quad)).unwrap_or(u32::MAX);
@@ -45,31 +46,33 @@ impl ArgumentLayout {
         }
     }
 
-    /// Bytes of a block.
+    /// Returns the bytes of a block.
     #[must_use]
     pub fn bytes(self) -> u32 {
         self.before.saturating_add(self.behind)
     }
 
-    /// Index of the word so many bytes from the kernel's address.
+    /// Returns the index of the word `at` bytes from the kernel's address.
     pub(super) fn word(self, at: i64) -> usize {
         ((i64::from(self.before) + at) / 4) as usize
     }
 
-    /// Bytes before the kernel's address that end with the last pitches.
+    /// Returns the bytes before the kernel's address, down to the last pitches.
     fn pitched(inputs: usize, outputs: usize) -> u64 {
         let further = inputs.saturating_sub(1) + outputs.saturating_sub(1);
         -PITCH as u64 + 8 * further as u64
     }
 
-    /// Bytes from the kernel's address to what it says of line `line` of the windows that slide, those of all inputs counted: downwards below the pitches.
+    /// Returns the offset of the words for line `line` of the sliding windows, counted over all inputs:
+    /// downwards below the pitches.
     pub(super) fn line([inputs, outputs]: [usize; 2], line: u64) -> i64 {
         -((Self::pitched(inputs, outputs) + LINE * (line + 1)) as i64)
     }
 
-    /// Bytes from the kernel's address to the pitches of stream `index` of so many inputs, the outputs counted behind them.
+    /// Returns the offset of the pitches of stream `index`; outputs are counted behind the `inputs` inputs.
     pub(super) fn pitch(index: usize, inputs: usize) -> i64 {
-        // Input 0, output 0, further inputs, further outputs; upwards two by two, as all of it.
+        // Streams are in the order input 0, output 0, further inputs, further outputs. Pairs of words lie at
+        // ascending addresses, as elsewhere in the arguments.
         let order = match index {
             0 if inputs > 0 => 0,
             i if i == inputs => 1,
@@ -84,21 +87,22 @@ impl ArgumentLayout {
     }
 }
 
-/// Which argument words a kernel reads, as far as its text shows.
+/// Argument words that a kernel reads, as far as its program shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reads {
-    /// Ranges of bytes from the arguments' address on; all, if there are none to tell.
+    /// Ranges of bytes from the arguments' address on; none if the kernel may read all.
     ranges: Option<Vec<(i64, i64)>>,
 }
 
 impl Reads {
-    /// Any of them.
+    /// Returns the set of all words.
     #[must_use]
     pub fn all() -> Self {
         Self { ranges: None }
     }
 
-    /// Those of a program: what its words load from `a15` with an offset. Where `a15` is used in any other way but to store, all.
+    /// Finds the words that a program loads from `a15` with an offset. If the program uses `a15` in any other
+    /// way than to store, the set is that of all words.
     #[must_use]
     pub fn from_program(program: &Program) -> Self {
         let Ok(words) = program.decode() else {
@@ -116,7 +120,7 @@ impl Reads {
                 cp2_asm::isa::Kind::Mem { bytes } => Some(bytes),
                 _ => None,
             });
-            // One scalar takes the first word of the pair that is accessed.
+            // A load of one scalar uses the first word of the pair that is accessed.
             let bytes = match inst.op {
                 Op::LdX => Some(4),
                 _ => bytes,
@@ -124,7 +128,7 @@ impl Reads {
             let mut registers = inst.row().form.operands().iter();
             let stored = registers.any(|o| o.kind.is_register() && o.role != Role::Out);
             match (bytes, inst.addr.mode) {
-                // A store reads none.
+                // A store reads no argument word.
                 (Some(_), Mode::Offset(_)) if inst.addr.base == 15 && stored => {}
                 (Some(bytes), Mode::Offset(offset)) if inst.addr.base == 15 => {
                     ranges.push((i64::from(offset), i64::from(offset) + i64::from(bytes)));
@@ -137,7 +141,7 @@ impl Reads {
         }
     }
 
-    /// Whether the word so many bytes from the arguments' address is among them.
+    /// Returns true if the word `at` bytes from the arguments' address is read.
     pub(super) fn has(&self, at: i64) -> bool {
         match &self.ranges {
             None => true,
@@ -151,7 +155,7 @@ mod tests {
     use super::*;
     use cp2_asm::{Options, Source, assemble};
 
-    /// Words before the arguments' address are read like those behind it.
+    /// Words before the arguments' address are recognised like those behind it.
     #[test]
     fn a_kernel_reads_what_its_words_load() {
         let text =
@@ -167,7 +171,7 @@ mod tests {
         for at in [-120, -112, -100, -92, -48, -16, 0, 4, 16] {
             assert!(!all.contains(&at), "{at}: {all:?}");
         }
-        // Whatever uses the address otherwise may read everything.
+        // A program that uses the address in another way may read every word.
         let moved = assemble(
             &Source::new("moved", ".program\n mov a0, a15\n stop\n"),
             &Options::default(),

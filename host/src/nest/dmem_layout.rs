@@ -26,7 +26,7 @@ impl PageRoom {
             }
         }
         let mut place = |name: &str, bytes: u64| u32::try_from(map.place(name, bytes, quad)?).ok();
-        // One more place for the arguments of what follows the last page.
+        // There is one more place for the arguments behind the last page of a reduction.
         let pages: u64 = maker.cuts.digits().iter().product();
         let reduced = sweep.partials.is_some();
         let used = (size.degree as u64).min(pages + u64::from(reduced)).max(1);
@@ -50,7 +50,7 @@ impl PageRoom {
         for field in &sweep.outputs {
             let shared = maker.within(field);
             places.push(match (sweep.partials, shared) {
-                // It stays where it is.
+                // The result of a reduction stays at one address.
                 (Some(_), _) => {
                     let at = place("result", maker.bytes(field))?;
                     vec![at; size.degree]
@@ -82,7 +82,8 @@ impl PageRoom {
             0 => 0,
             bytes => place("scratch", bytes)?,
         };
-        // Where windows slide, as many argument blocks as it takes until their words are the same again, if there is room for them.
+        // With sliding windows there are argument blocks for a whole period, until their words repeat, if
+        // there is room for them.
         let rings = sweep.inputs.iter().filter_map(|field| maker.ring(field));
         let round = rings.fold(size.degree as u64, |n, ring| common(n, ring.period()));
         let round = round.min(pages + u64::from(reduced)).max(used);
@@ -112,7 +113,7 @@ impl PageRoom {
     }
 }
 
-/// Addresses so many bytes further.
+/// Returns addresses `by` bytes further on.
 fn moved(places: &[u32], by: u64) -> Option<Vec<u32>> {
     let by = u32::try_from(by).ok()?;
     places.iter().map(|at| at.checked_add(by)).collect()

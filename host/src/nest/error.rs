@@ -1,7 +1,9 @@
+//! Errors of planning a sweep of arrays in blocks.
+
 use super::March;
 use crate::schedule::PlanError;
 
-/// Why a sweep cannot be planned.
+/// Reason why a sweep cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NestError {
@@ -20,11 +22,11 @@ pub enum NestError {
         stream: String,
         /// The axis.
         axis: &'static str,
-        /// Its blocks.
+        /// Blocks of the stream.
         found: u64,
         /// The stream it is compared with.
         first: String,
-        /// That one's blocks.
+        /// Blocks of that stream.
         expected: u64,
     },
     /// Blocks of a row do not begin at quads.
@@ -34,15 +36,15 @@ pub enum NestError {
     Width {
         /// The stream.
         stream: String,
-        /// Columns of its blocks.
+        /// Columns of the stream's blocks.
         columns: u64,
         /// Bytes of an element.
         element: u64,
         /// Bytes of a block's row.
         bytes: u64,
-        /// What they should be a multiple of.
+        /// Bytes of which the width must be a multiple.
         quad: u64,
-        /// The next number of columns that would do.
+        /// Next number of columns that is allowed.
         nearest: u64,
     },
     /// The DMA cannot reach the elements of a row where they lie.
@@ -73,7 +75,7 @@ pub enum NestError {
         /// The stream.
         stream: String,
     },
-    /// Blocks leave something to those behind them that are not their section's next ones.
+    /// Blocks leave rows to the next ones, and these do not belong to the same section.
     #[error(
         "blocks that leave rows to the next one are those of sections with shares of their own, a block a page"
     )]
@@ -86,7 +88,7 @@ pub enum NestError {
         /// The axis.
         march: March,
     },
-    /// There is nothing that pages which march have in common.
+    /// No input has windows in common along the march.
     #[error(
         "pages cannot march along {march}: no input has a halo along them, so windows have none in common; give a halo, or do not march"
     )]
@@ -97,7 +99,7 @@ pub enum NestError {
     /// A sweep that ends in one block stores one output.
     #[error("a reduction has one output; found {found}")]
     Reduction {
-        /// How many there are.
+        /// Number of outputs.
         found: usize,
     },
     /// A reduction's result is larger than the block that the kernel makes.
@@ -107,9 +109,9 @@ pub enum NestError {
     ReductionBlock {
         /// The stream.
         stream: String,
-        /// Its extents.
+        /// Extents of the result.
         shape: String,
-        /// Those of its block.
+        /// Extents of the block.
         block: String,
     },
     /// No page fits.

@@ -4,25 +4,26 @@ use super::NestError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Axes of an array, slowest first: planes, rows, columns. An array of fewer dimensions has one plane, or one row of one plane.
+/// Number of axes of an array, slowest first: planes, rows, columns. An array of fewer dimensions has one
+/// plane, or one row of one plane.
 pub const AXES: usize = 3;
 
-/// What an axis is called.
+/// Names of the axes.
 pub(super) const NAMES: [&str; AXES] = ["planes", "rows", "columns"];
 
-/// The fastest axis.
+/// Index of the fastest axis.
 pub(super) const X: usize = 2;
 
-/// How an array goes on beyond its edges.
+/// Continuation of an array beyond its edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundaryRule {
-    /// With zeros.
+    /// Zeros.
     #[default]
     Zero,
-    /// With its outermost elements.
+    /// The outermost elements, repeated.
     Clamp,
-    /// From its other side on.
+    /// The elements of the other side.
     Periodic,
 }
 
@@ -36,40 +37,44 @@ impl fmt::Display for BoundaryRule {
     }
 }
 
-/// Where the block of a stream lies in DMEM that has no buffer of its own.
+/// DMEM position of a stream's block that has no buffer of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnbufferedBlock {
-    /// The input whose buffer it is in: one with a buffer of its own, and of inputs an earlier one.
+    /// Index of the input whose buffer holds the block: an input with a buffer of its own, and for an input
+    /// an earlier one.
     pub input: usize,
-    /// Planes from the block of that input to this one's, where pages march along planes and it keeps those of its window.
+    /// Planes from the block of that input to this one, if pages march along planes and that input keeps the
+    /// planes of its window.
     #[serde(default)]
     pub plane: i64,
-    /// Rows from the first row of that input's block to the first one of this: negative in the halo before it.
+    /// Rows from the first row of that input's block to the first of this one: negative in the halo before
+    /// it.
     pub row: i64,
 }
 
-/// What the first block of a section loads of an input where each section has a share of its own ([`Sweep::shares`](super::GridPass::shares)): further blocks may
-/// leave to it what the block before them has computed.
+/// Load of an input by the first block of a section that has a share of its own
+/// ([`GridPass::shares`](super::GridPass::shares)). Further blocks may be left rows that the block before
+/// them has computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstLoad {
-    /// The same as further blocks.
+    /// The load of further blocks.
     #[default]
     Same,
-    /// So many rows more, with which its window begins.
+    /// So many rows more, with which the window begins.
     Further(u64),
-    /// Nothing.
+    /// No load.
     Nothing,
 }
 
-/// A range of columns of all rows, and where it lies in system memory.
+/// A range of columns of all rows, and its addresses in system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strip {
     /// First byte, counted from column 0 of a row: negative before the row.
     pub from: i64,
     /// One past the last byte.
     pub to: i64,
-    /// Address of its first byte in row 0 of plane 0.
+    /// Address of the first byte in row 0 of plane 0.
     pub system: u64,
     /// Bytes from a row to the next.
     pub row: u64,
@@ -88,39 +93,40 @@ pub struct GridField {
     pub shape: [u64; AXES],
     /// Elements of a block along each axis.
     pub block: [u64; AXES],
-    /// Elements that a block's window has before and behind it along each axis; of inputs only.
+    /// Elements before and behind a block in its window, along each axis; for inputs only.
     pub halo: [u64; AXES],
-    /// The element that the first block begins with along each axis: negative where that lies before the array. Of an output
-    /// that is computed some pages behind the loads it says by how many elements.
+    /// Element with which the first block begins along each axis, negative before the array. For an output
+    /// that is computed some pages behind the loads, it is that number of elements.
     pub offset: [i64; AXES],
-    /// How the array goes on beyond its edges.
+    /// Continuation of the array beyond its edges.
     pub edge: BoundaryRule,
-    /// The buffer that it lies in, if that is not its own: the block, without halo.
+    /// Position in the buffer of an input, if the field has no buffer of its own; the block then has no halo.
     #[serde(default)]
     pub within: Option<UnbufferedBlock>,
-    /// What a section's first block loads.
+    /// Load of a section's first block.
     #[serde(default)]
     pub opening: FirstLoad,
-    /// Rows behind those of its window that its buffer has room for and nothing is loaded into: what the kernel makes of them stays where pages
-    /// that march keep planes; of inputs only.
+    /// Rows of room in the buffer behind those of the window, for inputs only. Nothing is loaded there, and
+    /// results of the kernel there are kept as long as marching pages keep their planes.
     #[serde(default)]
     pub room: u64,
-    /// Where its columns lie: ascending ranges, among them all of the array's own. What a row has beyond them follows from the edge.
+    /// Addresses of the columns: ascending ranges, which include all of the array's own columns. Columns
+    /// beyond them follow from the edge rule.
     pub strips: Vec<Strip>,
 }
 
-/// Where elements of a window lie.
+/// Addresses of elements of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WindowSource {
-    /// One behind the other from an address on, rows and planes at distances.
+    /// Consecutive from an address on; distances of rows and of planes in bytes.
     At(u64, [u64; 2]),
-    /// One element again and again.
+    /// One element, repeated; distances of rows and of planes in bytes.
     Same(u64, [u64; 2]),
-    /// Nowhere: zeros.
+    /// No address: zeros.
     Zero,
 }
 
-/// Bytes of a window's rows that lie together.
+/// Contiguous bytes of a window's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowSegment {
     /// Bytes from the window's first column.
@@ -129,18 +135,19 @@ pub(super) struct RowSegment {
     pub(super) source: WindowSource,
 }
 
-/// Rows (or planes) of a window at equal distances.
+/// Rows or planes of a window at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WindowRows {
-    /// From the window's first one.
+    /// Index of the first one in the window.
     pub(super) local: u64,
     pub(super) count: u64,
-    /// The first one's number in the array, and the step to the next: 0 of one that is repeated; none of zeros.
+    /// Number of the first one in the array, and the step to the next, which is 0 for a repeated one; none
+    /// for zeros.
     pub(super) source: Option<(u64, u64)>,
 }
 
 impl GridField {
-    /// An array that lies row by row at `system`, without halo.
+    /// Creates an array that lies row by row at `system`, without halo.
     #[must_use]
     pub fn new(
         name: &str,
@@ -171,7 +178,7 @@ impl GridField {
         }
     }
 
-    /// The same with a halo and the edges that fill it.
+    /// Sets the halo and the edge rule that fills it.
     #[must_use]
     pub fn halo(mut self, halo: [u64; AXES], edge: BoundaryRule) -> Self {
         self.halo = halo;
@@ -179,36 +186,36 @@ impl GridField {
         self
     }
 
-    /// The same whose first block begins with another element than the array.
+    /// Sets the element with which the first block begins.
     #[must_use]
     pub fn offset(mut self, offset: [i64; AXES]) -> Self {
         self.offset = offset;
         self
     }
 
-    /// The same in the buffer of an input, so many planes and rows from its block.
+    /// Places the stream in the buffer of an input, at a plane and row relative to its block.
     #[must_use]
     pub fn place_in_input(mut self, input: usize, [plane, row]: [i64; 2]) -> Self {
         self.within = Some(UnbufferedBlock { input, plane, row });
         self
     }
 
-    /// The same with room for so many rows more.
+    /// Adds room for `rows` rows behind those of the window.
     #[must_use]
     pub fn room(mut self, rows: u64) -> Self {
         self.room = rows;
         self
     }
 
-    /// The same of which a section's first block loads something else.
+    /// Sets the load of a section's first block.
     #[must_use]
     pub fn opening(mut self, opening: FirstLoad) -> Self {
         self.opening = opening;
         self
     }
 
-    /// The same, the granule that a single row ends in loaded and stored whole: it is the array's own, but what it holds
-    /// behind the last element is anything.
+    /// Loads and stores the last granule of a single row whole. The granule belongs to the array, but its
+    /// bytes behind the last element are arbitrary.
     #[must_use]
     pub fn keep_whole_granule(mut self, granule: u64) -> Self {
         if self.shape[0] * self.shape[1] == 1
@@ -219,13 +226,14 @@ impl GridField {
         self
     }
 
-    /// Blocks along an axis.
+    /// Returns the number of blocks along an axis.
     #[must_use]
     pub fn blocks(&self, axis: usize) -> u64 {
         self.shape[axis].div_ceil(self.block[axis].max(1))
     }
 
-    /// Bytes of one block of it in DMEM, its rows in whole `quad`s: what each section's result of a reduction takes.
+    /// Returns the bytes of one block in DMEM, its rows in whole `quad`s: the size of each section's result
+    /// of a reduction.
     #[must_use]
     pub fn result_bytes(&self, quad: u64) -> u64 {
         let row = self.pitch(self.block[X], quad);
@@ -233,20 +241,20 @@ impl GridField {
             .saturating_mul(self.block[0])
     }
 
-    /// Bytes before a block's first column in a window, whole quads.
+    /// Returns the bytes before a block's first column in a window, in whole quads.
     pub(super) fn lead(&self, quad: u64) -> u64 {
         (self.halo[X] * self.element).next_multiple_of(quad)
     }
 
-    /// Bytes from a row to the next in a window of blocks of so many columns.
+    /// Returns the bytes from a row to the next in a window of blocks of so many columns.
     pub(super) fn pitch(&self, columns: u64, quad: u64) -> u64 {
         self.lead(quad) + ((columns + self.halo[X]) * self.element).next_multiple_of(quad)
     }
 
-    /// The bytes of rows from `from` on to `to`, counted from column 0, as they lie.
+    /// Returns the segments of rows from byte `from` to byte `to`, counted from column 0, by their addresses.
     ///
     /// # Errors
-    /// A column is in no strip and the DMA's granule is too coarse to move it.
+    /// A column is in no strip, and the DMA's granule is too coarse to move it.
     pub(super) fn columns(
         &self,
         from: i64,
@@ -289,7 +297,7 @@ impl GridField {
         }
     }
 
-    /// Where a byte of a row lies, and where something else follows.
+    /// Returns the address of a byte of a row, and the next byte with another source.
     fn column(&self, at: i64, granule: u64) -> Result<(WindowSource, i64), NestError> {
         let own = |at: i64| {
             self.strips
@@ -311,7 +319,7 @@ impl GridField {
             .filter(|from| *from > at);
         let next = next.min().unwrap_or(i64::MAX);
         match self.edge {
-            // What a granule holds behind the last element is no zero.
+            // Bytes of a granule behind the last element are no zeros.
             BoundaryRule::Zero if at < 0 || at >= row.next_multiple_of_signed(granule) => {
                 Ok((WindowSource::Zero, next))
             }
@@ -336,7 +344,7 @@ impl GridField {
         }
     }
 
-    /// The rows or planes from `from` on to `to`, as they lie.
+    /// Returns the rows or planes from `from` to `to`, by their numbers in the array.
     pub(super) fn lines(&self, axis: usize, from: i64, to: i64) -> Vec<WindowRows> {
         let count = self.shape[axis] as i64;
         let mut all = Vec::new();
@@ -365,7 +373,7 @@ impl GridField {
     }
 }
 
-/// Rounding up of what may be negative.
+/// Rounds numbers up that may be negative.
 trait Multiple {
     fn next_multiple_of_signed(self, of: u64) -> i64;
 }

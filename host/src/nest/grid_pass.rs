@@ -1,4 +1,4 @@
-//! The description of a sweep.
+//! Description of a sweep: arrays through a page kernel, block by block.
 
 use super::argument_words::Reads;
 use super::field::{AXES, FirstLoad, GridField, NAMES, UnbufferedBlock, X};
@@ -6,72 +6,79 @@ use super::{March, NestError};
 use crate::schedule::{BlocksPerSection, Buffering, PlanError, Reserved};
 use serde::{Deserialize, Serialize};
 
-/// Arrays through a page kernel, block by block.
+/// A sweep of arrays through a page kernel, block by block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GridPass {
-    /// What every page loads.
+    /// Arrays that pages load.
     pub inputs: Vec<GridField>,
-    /// What every page stores. With [`GridPass::partials`] the one output is a single block, which the whole array ends in.
+    /// Arrays that pages store. With [`GridPass::partials`] the one output is a single block: the result of
+    /// the reduction of all pages.
     pub outputs: Vec<GridField>,
-    /// What lies in DMEM throughout, the same in every section.
+    /// Tables that stay in DMEM throughout, equal in every section.
     pub tables: Vec<ConstantTable>,
-    /// The axis that pages march along: neighbours load what is new of their windows, and the kernel reads the addresses of lines. None of a
-    /// kernel that goes by pitches, or that writes into windows that slide.
+    /// Axis along which pages march: adjacent pages load only the new lines of their windows, and the kernel
+    /// reads the addresses of lines. None for a kernel that uses pitches, or that writes into sliding
+    /// windows.
     pub march: Option<March>,
-    /// Blocks along each axis, where these are others than those of the first stream: of sweeps whose streams begin before or end behind
-    /// their arrays ([`GridField::offset`]).
+    /// Blocks along each axis, if they differ from those of the first stream: for sweeps whose streams begin
+    /// before or end behind their arrays ([`GridField::offset`]).
     pub grid: Option<[u64; AXES]>,
-    /// Each section has a share of the rows of blocks, the shares one behind the other, and takes a block of its own a page: a block follows the one before it in the same section.
-    /// Else the blocks of a page are neighbours.
+    /// True if each section has a share of the rows of blocks, consecutive shares for consecutive sections,
+    /// and takes one block a page: a block follows the one before it in the same section. Otherwise the
+    /// blocks of a page are adjacent.
     #[serde(default)]
     pub shares: bool,
-    /// A march begins when all of the one before it is stored: buffers hold the lines of one march only, and the kernel waits in between.
+    /// True if a march begins only when all of the march before is stored: buffers then hold the lines of one
+    /// march only, and the kernel waits in between.
     #[serde(default)]
     pub marches_apart: bool,
     /// DMEM bytes of working space.
     pub scratch: u64,
-    /// The same for every block per section of a page.
+    /// DMEM bytes of working space for every block per section of a page.
     pub scratch_per_block: u64,
     /// DMEM already taken: the program's own data.
     pub reserved: Vec<Reserved>,
-    /// Words of the kernel's own at the end of its arguments.
+    /// Kernel-specific words at the end of the arguments.
     pub words: Vec<u32>,
-    /// Which argument words the kernel reads: others need not be loaded anew when they change.
+    /// Argument words that the kernel reads; others need not be loaded again when they change.
     pub reads: Reads,
     /// Blocks of each section in a page.
     pub size: BlocksPerSection,
-    /// How many pages are in DMEM at a time.
+    /// Number of pages in DMEM at a time.
     pub buffering: Buffering,
-    /// Address and bytes of a table of zeros in system memory, for edges; at least a granule where an edge is zero.
+    /// Address and bytes of a table of zeros in system memory, for edges; at least a granule if an edge is
+    /// zero.
     pub zeros: (u64, u64),
-    /// How long the kernel takes, where that is known: pages are chosen by it. Else it counts as being as fast as the DMA.
+    /// Cycles of the kernel, if known: pages are chosen by them. Otherwise the kernel is taken to be as fast
+    /// as the DMA.
     pub cycles: Option<PageCycles>,
-    /// Of a reduction: where the results of the sections meet in system memory, [`GridField::result_bytes`] for each of them.
+    /// Address in system memory where the results of all sections are gathered in a reduction,
+    /// [`GridField::result_bytes`] for each section.
     pub partials: Option<u64>,
 }
 
 /// Cycles of a page kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageCycles {
-    /// For each block of a section.
+    /// Cycles for each block of a section.
     pub block: u64,
-    /// For a page, beside its blocks.
+    /// Cycles for a page, besides those of its blocks.
     pub page: u64,
 }
 
-/// Data that every page finds at the same place.
+/// Data that every page finds at the same DMEM address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConstantTable {
     /// Name in listings and on the timeline.
     pub name: String,
     /// Address in system memory.
     pub system: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl GridPass {
-    /// A sweep of which the scheduler chooses everything.
+    /// Creates a sweep in which the scheduler chooses everything.
     #[must_use]
     pub fn new(inputs: Vec<GridField>, outputs: Vec<GridField>) -> Self {
         Self {
@@ -95,7 +102,7 @@ impl GridPass {
         }
     }
 
-    /// The same whose kernel leaves output `i` where the block of input `i` was.
+    /// Lets the kernel leave output `i` where the block of input `i` was.
     #[must_use]
     pub fn compute_in_place(mut self) -> Self {
         for (input, output) in self.outputs.iter_mut().enumerate() {
@@ -108,7 +115,7 @@ impl GridPass {
         self
     }
 
-    /// The outputs that every page stores.
+    /// Returns the outputs that every page stores.
     pub(super) fn stored(&self) -> &[GridField] {
         match self.partials {
             Some(_) => &[],
@@ -116,19 +123,19 @@ impl GridPass {
         }
     }
 
-    /// The stream that says what a page is filled with: the first input, or else the first output.
+    /// Returns the stream that defines how pages are filled: the first input, or else the first output.
     pub(super) fn leading(&self) -> Option<&GridField> {
         self.inputs.first().or(self.outputs.first())
     }
 
-    /// Blocks along each axis.
+    /// Returns the number of blocks along each axis.
     pub(super) fn grid(&self) -> [u64; AXES] {
         let of = |field: &GridField| [0, 1, 2].map(|axis| field.blocks(axis));
         self.grid
             .unwrap_or_else(|| self.leading().map_or([0; AXES], of))
     }
 
-    /// Checks what depends on no page size.
+    /// Checks the rules that do not depend on the page size.
     pub(super) fn check(&self, quad: u64, dmem: u64) -> Result<(), NestError> {
         let Some(first) = self.leading() else {
             return Err(NestError::NoStreams);
@@ -193,7 +200,7 @@ impl GridPass {
             }
         }
         for field in &self.outputs {
-            // Rows beside its blocks are room for what is not stored.
+            // An output may have rows besides its blocks: room that is not stored.
             if [field.halo[0], field.halo[X]] != [0; 2] {
                 return Err(NestError::OutputHalo {
                     stream: field.name.clone(),
@@ -206,7 +213,7 @@ impl GridPass {
                     found: self.outputs.len(),
                 });
             };
-            // There is one block, and all of the array has to be in it.
+            // There is one block, and the whole array must fit in it.
             if (0..AXES).any(|axis| field.shape[axis] > field.block[axis]) {
                 return Err(NestError::ReductionBlock {
                     stream: field.name.clone(),
@@ -236,7 +243,8 @@ impl GridPass {
                 let input = self.inputs.get(field.within?.input)?;
                 slides(input).then_some(input)
             };
-            // What a kernel makes of a plane may be stored from there: it is loaded anew when that is done.
+            // Results that a kernel leaves in a plane may be stored from there: the plane is loaded anew
+            // after the store.
             let made = |field: &GridField, input: &GridField| {
                 input.room > 0 && march == March::Planes && field.block[0] == 1
             };
@@ -246,7 +254,7 @@ impl GridPass {
             if loaded || stored {
                 return Err(NestError::MarchInPlace { march });
             }
-            // A kernel may keep planes itself, of pages that are more than the array's.
+            // If pages are more than the array's blocks, a kernel may keep planes itself.
             if !own && !self.inputs.iter().any(slides) {
                 return Err(NestError::MarchHalo { march });
             }
@@ -273,14 +281,14 @@ impl GridPass {
         Ok(())
     }
 
-    /// All inputs, then all outputs that every page stores.
+    /// Returns all inputs, then all outputs that every page stores.
     fn streams(&self) -> impl Iterator<Item = &GridField> {
         self.inputs.iter().chain(self.stored())
     }
 }
 
 impl GridField {
-    /// Bytes of the window of one block, with the room behind its rows.
+    /// Returns the bytes of the window of one block, with the room behind its rows.
     pub(super) fn window(&self) -> u64 {
         (0..AXES).fold(self.element, |bytes, axis| {
             let room = if axis == 1 { self.room } else { 0 };
@@ -288,7 +296,7 @@ impl GridField {
         })
     }
 
-    /// Whether its block, which has no halo, has room in the window of an input.
+    /// Returns true if the block, which has no halo, has room in the window of an input.
     fn lies_in(&self, within: UnbufferedBlock, input: &Self) -> bool {
         let [planes, rows, columns] = self.block;
         let [sheets, halo, _] = input.halo.map(|n| n as i64);
@@ -301,10 +309,11 @@ impl GridField {
     }
 }
 
-/// Extents as options have them.
+/// Formats extents as options have them.
 fn extents(of: [u64; AXES]) -> String {
     of.map(|n| n.to_string()).join("x")
 }
 
-/// No array of a machine is longer: sizes beyond are refused before arithmetic on them could overflow.
+/// Upper bound of extents, beyond any array of a machine: larger ones are refused before arithmetic on them
+/// could overflow.
 const LIMIT: u64 = 1 << 40;

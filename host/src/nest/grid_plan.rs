@@ -1,4 +1,4 @@
-//! The pages of a sweep as a value.
+//! A sweep cut into pages, as a value.
 
 use super::argument_words::ArgumentLayout;
 use super::dmem_layout::PageRoom;
@@ -18,35 +18,37 @@ use std::ops::Range;
 /// A transfer of a kind of pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockTransfer {
-    /// Index of its input, or of its output.
+    /// Index of the input or of the output.
     pub stream: usize,
-    /// That of the kind's first page, in the first buffer.
+    /// Transfer of the kind's first page, in the first buffer.
     pub descriptor: Descriptor,
-    /// Bytes in system memory to that of the next page along each axis.
+    /// Bytes in system memory to the transfer of the next page along each axis.
     pub steps: [i64; AXES],
-    /// Where pages march, the line of the window that it begins with; it is in the first slot, and moves with the line's.
+    /// First line of the window that is transferred, if pages march; the local address is that of slot 0 and
+    /// moves with the line's slot.
     pub line: Option<u64>,
 }
 
-/// Pages that differ only in where they lie.
+/// Pages that differ only in their addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kind {
-    /// The digits that they have.
+    /// Ranges of the pages' digits.
     pub when: [Range<u64>; AXES],
-    /// Blocks of each section.
+    /// Blocks of each section in a page.
     pub blocks: u32,
-    /// What they load.
+    /// Loads of the first page.
     pub loads: Vec<BlockTransfer>,
-    /// What they store.
+    /// Stores of the first page.
     pub stores: Vec<BlockTransfer>,
-    /// The argument words of the first page, those of all sections one behind the other, without what depends on the buffer.
+    /// Argument words of the first page, all sections' one behind the other, without those that depend on the
+    /// buffer.
     pub words: Vec<u32>,
-    /// What the next page along each axis has more.
+    /// Differences of the words to those of the next page along each axis.
     pub steps: [Vec<u32>; AXES],
 }
 
 impl Kind {
-    /// Number of its pages.
+    /// Returns the number of pages.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.when
@@ -61,50 +63,56 @@ impl Kind {
 pub struct GridPlan {
     pub(super) sweep: GridPass,
     pub(super) cuts: Cuts,
-    /// Pages along each axis: the radices of a page's number.
+    /// Number of pages along each axis: the radices of a page's number.
     pub(super) digits: [u64; AXES],
     pub(super) kinds: Vec<Kind>,
     pub(super) degree: usize,
     pub(super) map: DmemMap,
     /// Addresses of the buffers of each input, then of each output.
     pub(super) places: Vec<Vec<u32>>,
-    /// The circular buffer of each, where pages march and it has one: all its places are the same.
+    /// Circular buffer of each stream that has one because pages march; all its addresses in `places` are
+    /// equal.
     pub(super) rings: Vec<Option<LineRing>>,
-    /// Bytes of each.
+    /// Bytes of each stream's buffer.
     pub(super) bytes: Vec<u64>,
-    /// From a buffer to the first element of its block, or of a ring's line.
+    /// Bytes from a buffer to the first element of its block, or from a ring's line to its first element.
     pub(super) interior: Vec<u32>,
     pub(super) tables: Vec<u32>,
     pub(super) scratch: u32,
     /// Addresses of the argument blocks.
     pub(super) slots: Vec<u32>,
     pub(super) layout: ArgumentLayout,
-    /// Of a reduction: where the results of all sections come to, and the stores of the whole result.
+    /// Address in DMEM of the gathered results of all sections, for a reduction.
     pub(super) gathered: u32,
+    /// Stores of the whole result of a reduction.
     pub(super) result: Vec<Descriptor>,
-    /// What transfers are made by: the DMA's granule, what buffers are aligned to, the DMA's levels.
+    /// Granule of the DMA in bytes.
     pub(super) granule: u64,
+    /// Alignment of buffers in bytes.
     pub(super) quad: u64,
+    /// Most levels of a transfer.
     pub(super) levels: usize,
     pub(super) expected: f64,
-    /// Bytes that DMEM is short of for two pages of the least size, if there is but one at a time for want of them.
+    /// Bytes of DMEM that are missing for two pages of the least size, if pages come one at a time for that
+    /// reason.
     pub(super) short: Option<u64>,
 }
 
-/// A number of bytes inside DMEM, whose addresses are u32.
+/// Converts a number of bytes inside DMEM, whose addresses are u32.
 pub(super) fn narrow(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// What a nest is made with.
+/// Size of a nest's pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSize {
-    /// The axis that is dealt to the sections.
+    /// Axis that is dealt to the sections.
     pub(super) deal: usize,
-    /// Blocks of each section in a page, and in the first one.
+    /// Blocks of each section in a page.
     pub(super) blocks: u64,
+    /// Blocks of each section in the first page and in the last.
     pub(super) first: u64,
-    /// Buffers.
+    /// Number of buffers.
     pub(super) degree: usize,
 }
 
@@ -112,7 +120,7 @@ impl GridPlan {
     /// Cuts `sweep` into pages for `machine`.
     ///
     /// # Errors
-    /// The first rule that the sweep breaks, or that it does not fit.
+    /// The sweep breaks a rule, the first of which is reported, or does not fit.
     pub fn new(sweep: GridPass, machine: &Machine) -> Result<Self, NestError> {
         sweep.check(aligned(machine), machine.cp2.dmem.0)?;
         let nest = page_choice::choose(&sweep, machine)?;
@@ -120,7 +128,7 @@ impl GridPlan {
         Ok(nest)
     }
 
-    /// The nest of pages of such a size; none where they do not fit.
+    /// Returns the nest of pages of the given size, or nothing if they do not fit.
     pub(super) fn cut_pages(
         sweep: &GridPass,
         machine: &Machine,
@@ -132,7 +140,7 @@ impl GridPlan {
             .shared(sweep.shares);
         let digits = cuts.digits();
         let streams: Vec<_> = sweep.inputs.iter().chain(&sweep.outputs).collect();
-        // What a block hands over is stored before it is loaded.
+        // Rows that a block hands over must be stored before the next block loads them.
         let between = digits.iter().product::<u64>() / digits[size.deal].max(1);
         if sweep.shares && between < size.degree as u64 {
             return Ok(None);
@@ -164,7 +172,7 @@ impl GridPlan {
             .map(|buffers| buffers.first().copied().unwrap_or(0))
             .collect();
         let interior = streams.iter().map(|field| match field.within {
-            // Its place is that of the block already.
+            // The address is that of the block already.
             Some(_) => 0,
             None => narrow(maker.interior(field)),
         });
@@ -240,20 +248,21 @@ impl GridPlan {
         Ok(())
     }
 
-    /// The sweep.
+    /// Returns the sweep.
     #[must_use]
     pub fn sweep(&self) -> &GridPass {
         &self.sweep
     }
 
-    /// Number of pages.
+    /// Returns the number of pages.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a nest has at least one page")]
     pub fn len(&self) -> u64 {
         self.digits.iter().product()
     }
 
-    /// The page behind whose stores page `k` is loaded: the one whose buffers it takes, or of marches that are apart the last one of the march before.
+    /// Returns the page behind whose stores page `k` is loaded: the one whose buffers it takes, or, if
+    /// marches are apart, the last one of the march before.
     #[must_use]
     pub fn find_preceding_page(&self, k: u64) -> Option<u64> {
         let own = k.checked_sub(self.degree as u64);
@@ -263,49 +272,51 @@ impl GridPlan {
         own.max(before)
     }
 
-    /// Pages in DMEM at a time.
+    /// Returns the number of pages in DMEM at a time.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// Bytes that DMEM is short of for two pages of the least size, where there is but one at a time for want of them.
+    /// Returns the bytes of DMEM that are missing for two pages of the least size, if pages come one at a
+    /// time for that reason.
     #[must_use]
     pub fn bytes_short(&self) -> Option<u64> {
         self.short
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.sweep.grid().iter().product()
     }
 
-    /// Pages along each axis, slowest first.
+    /// Returns the number of pages along each axis, slowest first.
     #[must_use]
     pub fn digits(&self) -> [u64; AXES] {
         self.digits
     }
 
-    /// The kinds of pages.
+    /// Returns the kinds of pages.
     #[must_use]
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// Where everything lies in DMEM.
+    /// Returns the map of DMEM.
     #[must_use]
     pub fn map(&self) -> &DmemMap {
         &self.map
     }
 
-    /// Cycles expected: with its kernel ([`GridPass::cycles`]), or with one as fast as the DMA.
+    /// Returns the expected cycles, with the kernel's ([`GridPass::cycles`]) or with a kernel as fast as the
+    /// DMA.
     #[must_use]
     pub fn expected(&self) -> f64 {
         self.expected
     }
 
-    /// The name of a stream.
+    /// Returns the name of a stream.
     #[must_use]
     pub fn stream(&self, direction: Direction, index: usize) -> &str {
         let streams = match direction {
@@ -315,13 +326,13 @@ impl GridPlan {
         streams.get(index).map_or("", |field| &field.name)
     }
 
-    /// The number of the page at such digits.
+    /// Returns the number of the page with the given digits.
     pub(crate) fn number(&self, digits: [u64; AXES]) -> u64 {
         let order = order(self.sweep.march).into_iter();
         order.fold(0, |number, axis| number * self.digits[axis] + digits[axis])
     }
 
-    /// The digits of page `k`.
+    /// Returns the digits of page `k`.
     pub(super) fn place(&self, k: u64) -> [u64; AXES] {
         let (mut rest, mut digits) = (k, [0; AXES]);
         let [slowest, middle, fastest] = order(self.sweep.march);
@@ -333,7 +344,7 @@ impl GridPlan {
         digits
     }
 
-    /// The kind of page `k`, and how many steps along each axis it is from the first of them.
+    /// Returns the kind of page `k`, and the steps along each axis from the kind's first page.
     pub(super) fn kind(&self, k: u64) -> Option<(&Kind, [u64; AXES])> {
         let digits = self.place(k);
         let has = |kind: &&Kind| (0..AXES).all(|axis| kind.when[axis].contains(&digits[axis]));
@@ -348,7 +359,8 @@ impl GridPlan {
         self.rings.get(stream)?.as_ref()
     }
 
-    /// The stream whose buffer it is that a stream lies in, its own or that of an input, and planes from that one's block to its own.
+    /// Returns the stream in whose buffer a stream lies, itself or an input, and the planes from that
+    /// stream's block to its own.
     pub(super) fn resolve_buffer(&self, stream: usize) -> (usize, i64) {
         let inputs = &self.sweep.inputs;
         let outputs = stream.checked_sub(inputs.len());
@@ -364,7 +376,7 @@ impl GridPlan {
         (k % self.degree as u64) as usize
     }
 
-    /// The transfers of page `k`, with the index of the stream of each.
+    /// Returns the transfers of page `k`, with the index of the stream of each.
     #[must_use]
     pub fn transfers(&self, direction: Direction, k: u64) -> Vec<(usize, Descriptor)> {
         let Some((kind, steps)) = self.kind(k) else {
@@ -401,7 +413,8 @@ impl GridPlan {
         all
     }
 
-    /// The transfers of page `k` into rings that it loads in two parts, with the index of the stream of each.
+    /// Returns the transfers of page `k` into rings where they wrap around and are made in two parts, with
+    /// the index of the stream of each.
     fn wrapped(&self, k: u64) -> Vec<(usize, Descriptor)> {
         let (mut all, mut maker) = (Vec::new(), None);
         for (index, ring) in self.rings.iter().enumerate() {
@@ -412,7 +425,7 @@ impl GridPlan {
             };
             let maker = maker.get_or_insert_with(|| self.maker());
             for lines in parts {
-                // A part of what is planned breaks no rule that all of it keeps.
+                // A part of a planned transfer breaks no rule that the whole keeps.
                 let made = maker.lines_of(index, (march, &lines), self.place(k));
                 all.extend(made.unwrap_or_default().into_iter().map(|mut d| {
                     d.local += narrow(ring.slot(k, lines.start) * ring.pitch);
@@ -423,7 +436,7 @@ impl GridPlan {
         all
     }
 
-    /// What its pages are made with.
+    /// Returns the compiler of the nest's pages.
     pub(super) fn maker(&self) -> PageCompiler<'_> {
         let first = |buffers: &Vec<u32>| buffers.first().copied().unwrap_or(0);
         PageCompiler {

@@ -1,4 +1,4 @@
-//! Windows that slide: pages that march along an axis load what is new of their windows, and the rest lies in DMEM already.
+//! Sliding windows: marching pages load only the new lines of a window.
 
 use super::field::{AXES, GridField};
 use super::grid_pass::GridPass;
@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// The axis that pages march along: those that follow each other are neighbours along it.
+/// Axis along which pages march: consecutive pages are adjacent along it.
 ///
-/// The kernel reads the addresses of its window's planes, or rows, from its arguments (`PAGE_LINES` in `docs/abi.md`): they are not at equal distances.
+/// The kernel reads the addresses of its window's planes, or rows, from its arguments (`PAGE_LINES` in
+/// `docs/abi.md`), because they are not at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum March {
@@ -19,7 +20,7 @@ pub enum March {
 }
 
 impl March {
-    /// Its axis, of planes, rows and columns.
+    /// Returns the index of the axis, of planes, rows and columns.
     #[must_use]
     pub fn axis(self) -> usize {
         match self {
@@ -38,7 +39,7 @@ impl fmt::Display for March {
     }
 }
 
-/// The axes in the order in which pages go through them, the slowest first.
+/// Returns the axes in the order in which pages go through them, the slowest first.
 pub(super) fn order(march: Option<March>) -> [usize; AXES] {
     match march {
         None => [0, 1, 2],
@@ -47,32 +48,36 @@ pub(super) fn order(march: Option<March>) -> [usize; AXES] {
     }
 }
 
-/// The lines, planes or rows, that an input has in DMEM where pages march: a circular buffer.
+/// Circular buffer in DMEM for the lines, planes or rows, of an input where pages march.
 ///
-/// All lines that are ever loaded have *positions*, in the order of their loads; the line at position *p* is in slot *p* mod [`lines`](Self::lines).
-/// A window is a range of positions. The next one along the march begins `block` positions behind it, so that it has
-/// all but its last `block` lines in common with it; the first window of a march has none in common with the last one of the march before.
+/// All lines that are ever loaded have *positions*, in the order of their loads; the line at position *p* is
+/// in slot *p* mod [`lines`](Self::lines). A window is a range of positions. The next window along the march
+/// begins `block` positions further on, so all but its last `block` lines are in the window before. The first
+/// window of a march has no line in common with the last one of the march before.
 ///
-/// A page is loaded while the kernel may still be at work on the one that is `degree - 1` pages before it: the ring has as many lines as there are
-/// positions from the begin of that page's window to the end of this one's, so what a load overwrites is in no window that is still needed.
-/// Where marches are apart ([`GridPass::marches_apart`]) nothing of the next one is loaded before this one is done, and the steps are those of one march.
-/// What a page loads may end in the first slots again: it is moved in two parts then.
+/// A page is loaded while the kernel may still work on the page `degree - 1` pages before it. The ring has as
+/// many lines as there are positions from the beginning of that page's window to the end of this one's, so a
+/// load overwrites no line of a window that is still needed. If marches are apart
+/// ([`GridPass::marches_apart`]), nothing of the next march is loaded before this one is done, and positions
+/// of one march suffice. A load that runs past the last slot continues in the first one: it is made in two
+/// parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LineRing {
-    /// Lines that it holds.
+    /// Number of lines that the ring holds.
     pub(super) lines: u64,
-    /// Lines of a window.
+    /// Number of lines of a window.
     pub(super) window: u64,
-    /// Lines of a block.
+    /// Number of lines of a block.
     pub(super) block: u64,
-    /// Pages of a march.
+    /// Number of pages of a march.
     pub(super) pages: u64,
     /// Bytes from a slot to the next.
     pub(super) pitch: u64,
 }
 
 impl LineRing {
-    /// That of an input for pages of which `degree` are in DMEM at a time, `digits` of them along each axis; none where nothing of a window is in the next one.
+    /// Creates the ring of an input for `degree` pages in DMEM at a time and `digits` pages along each axis,
+    /// or nothing if windows have no line in common.
     pub(super) fn new(
         sweep: &GridPass,
         field: &GridField,
@@ -94,7 +99,7 @@ impl LineRing {
             pitch: 0,
         };
         let steps = (degree as u64).saturating_sub(1);
-        // Each march that begins meanwhile brings a whole window.
+        // Each march that begins in the meantime loads a whole window.
         let begun = match sweep.marches_apart {
             true => 0,
             false => steps.div_ceil(pages).min(marches.saturating_sub(1)),
@@ -103,41 +108,43 @@ impl LineRing {
         Some(ring)
     }
 
-    /// Lines that a window has in common with the one before it.
+    /// Returns the number of lines that a window has in common with the one before it.
     pub(super) fn common(&self) -> u64 {
         self.window - self.block
     }
 
-    /// Position of the first line of page `k`'s window.
+    /// Returns the position of the first line of page `k`'s window: whole marches of `pages * block + common`
+    /// positions, then `block` for each page.
     pub(super) fn begin(&self, k: u64) -> u64 {
         let march = self.pages * self.block + self.common();
         k / self.pages * march + k % self.pages * self.block
     }
 
-    /// Where a line of page `k`'s window is.
+    /// Returns the slot of a line of page `k`'s window.
     pub(super) fn slot(&self, k: u64, line: u64) -> u64 {
         (self.begin(k) + line) % self.lines
     }
 
-    /// The lines of its window that a page loads, the first of a march or another.
+    /// Returns the lines of its window that a page loads, `first` if it is the first of a march.
     pub(super) fn loaded(&self, first: bool) -> Range<u64> {
         (if first { 0 } else { self.common() })..self.window
     }
 
-    /// The same of page `k` in two parts, of which the second begins in the first slot; none where they lie together.
+    /// Returns the lines that page `k` loads in two parts, the second of which begins in the first slot, or
+    /// nothing if they do not wrap around.
     pub(super) fn wrapped(&self, k: u64) -> Option<[Range<u64>; 2]> {
         let Range { start, end } = self.loaded(k.is_multiple_of(self.pages));
         let turn = start + self.lines - self.slot(k, start);
         (turn < end).then_some([start..turn, turn..end])
     }
 
-    /// Pages after which windows are where they were, within a march.
+    /// Returns the number of pages after which windows are in the same slots, within a march.
     pub(super) fn period(&self) -> u64 {
         common(self.lines, self.block) / self.block
     }
 }
 
-/// The least common multiple of two numbers from 1 on.
+/// Returns the least common multiple of two numbers from 1 on.
 pub(super) fn common(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a.max(1), b.max(1));
     while y > 0 {

@@ -1,4 +1,4 @@
-//! Which pages a sweep is cut into.
+//! Choice of the pages that a sweep is cut into.
 
 use super::NestError;
 use super::field::AXES;
@@ -9,10 +9,11 @@ use cp2_dma::transfer_time;
 use cp2_machine::{Bytes, Machine};
 use std::collections::VecDeque;
 
-/// Cycles between the end of a page and the loads that wait for it, which two buffers leave the DMA idle and three do not.
+/// Cycles per page in which the DMA idles between the end of a page and the loads that wait for it, with one,
+/// two and three buffers.
 const GAPS: [f64; 3] = [200.0, 60.0, 10.0];
 
-/// The cheapest of the sizes that fit.
+/// Returns the cheapest nest of the sizes that fit.
 pub(super) fn choose(sweep: &GridPass, machine: &Machine) -> Result<GridPlan, NestError> {
     let (min, max) = match sweep.size {
         BlocksPerSection::Fixed(n) => (n, n),
@@ -26,14 +27,14 @@ pub(super) fn choose(sweep: &GridPass, machine: &Machine) -> Result<GridPlan, Ne
         let nest = match GridPlan::cut_pages(sweep, machine, size) {
             Ok(Some(nest)) => nest,
             Ok(None) => return Ok(false),
-            // Dealt along another axis its windows may end where the array does.
+            // If the sweep is dealt along another axis, its windows may end where the array does.
             Err(e @ NestError::Unaligned { .. }) => {
                 refused = Some(e);
                 return Ok(false);
             }
             Err(e) => return Err(e),
         };
-        // A kernel that may be slower than the DMA waits longer for the ends: they count twice.
+        // A kernel that may be slower than the DMA waits longer for the ends, so they count twice.
         let cost = nest.expected
             + match sweep.cycles {
                 Some(_) => 0.0,
@@ -44,7 +45,8 @@ pub(super) fn choose(sweep: &GridPass, machine: &Machine) -> Result<GridPlan, Ne
         }
         Ok(true)
     };
-    // All sections are at the same place of a march. Along an axis of one block there is nothing to deal, unless there is no other.
+    // All sections are at the same position of a march. An axis of one block cannot be dealt, unless there is
+    // no other.
     let free = |axis: &usize| sweep.march.is_none_or(|march| march.axis() != *axis);
     let single = (0..AXES).filter(free).all(|axis| grid[axis] == 1);
     let axes = (0..AXES)
@@ -110,7 +112,8 @@ pub(super) fn choose(sweep: &GridPass, machine: &Machine) -> Result<GridPlan, Ne
     })
 }
 
-/// Bytes that are missing for two pages of so many blocks, where a nest takes its pages one at a time though nobody asked for it.
+/// Returns the bytes that are missing for two pages of so many blocks, if the nest takes its pages one at a
+/// time though nobody asked for it.
 fn short(nest: &GridPlan, machine: &Machine, blocks: u64) -> Option<u64> {
     if nest.degree() > 1 || nest.len() < 2 || nest.sweep.buffering != Buffering::Auto {
         return None;
@@ -121,7 +124,7 @@ fn short(nest: &GridPlan, machine: &Machine, blocks: u64) -> Option<u64> {
         first: blocks,
         degree: 2,
     };
-    // As if there were room.
+    // The two pages are laid out in a larger DMEM.
     let mut roomy = machine.clone();
     roomy.cp2.dmem = Bytes(ROOM.max(4 * machine.cp2.dmem.0));
     let two = GridPlan::cut_pages(&nest.sweep, &roomy, two).ok()??;
@@ -131,10 +134,10 @@ fn short(nest: &GridPlan, machine: &Machine, blocks: u64) -> Option<u64> {
         .filter(|&bytes| bytes > 0)
 }
 
-/// Bytes of local memory that any two pages have room in, which each fit one that there is.
+/// Bytes of local memory in which two pages always have room if each fits a real one.
 const ROOM: u64 = 1 << 28;
 
-/// Cycles of the transfers of a kind's page.
+/// Returns the cycles of the transfers of a kind's page.
 fn moved(moves: &[BlockTransfer], machine: &Machine) -> f64 {
     let tick = machine.time_base();
     let setup = tick.cycles(machine.dma.setup_queued).0;
@@ -143,7 +146,7 @@ fn moved(moves: &[BlockTransfer], machine: &Machine) -> f64 {
     ticks as f64 / tick.ticks_per_cycle.max(1) as f64
 }
 
-/// Cycles of the first load, and of the last page's kernel and store, beside which nothing else is done.
+/// Returns the cycles of the first load, and of the last page's kernel and store, which overlap nothing else.
 fn ends(nest: &GridPlan, machine: &Machine) -> f64 {
     let first = nest.kinds().first();
     let first = first.map_or(0.0, |kind| moved(&kind.loads, machine));
@@ -153,7 +156,8 @@ fn ends(nest: &GridPlan, machine: &Machine) -> f64 {
     first + last
 }
 
-/// Cycles that it should take: with its kernel, or, where that is not known, with one as fast as the DMA.
+/// Returns the expected cycles of a nest with its kernel, or, if that is not known, with one as fast as the
+/// DMA.
 pub(super) fn expected(nest: &GridPlan, machine: &Machine) -> f64 {
     if let Some(cycles) = nest.sweep().cycles {
         return followed(nest, cycles, machine);
@@ -173,20 +177,20 @@ pub(super) fn expected(nest: &GridPlan, machine: &Machine) -> f64 {
     }
 }
 
-/// Pages of each kind that are followed; others go on at the pace of the last ones.
+/// Number of pages of each kind that are followed; others go on at the pace of the last ones.
 const FOLLOWED: u64 = 8;
 
-/// What a page costs.
+/// Cost of a page in cycles.
 #[derive(Clone, Copy)]
 struct PageCost {
     load: f64,
     kernel: f64,
     store: f64,
-    /// Pages like it behind it that are not followed.
+    /// Number of equal pages behind it that are not followed.
     more: f64,
 }
 
-/// Cycles with a kernel that takes so many, the pages followed one by one, kind by kind.
+/// Returns the cycles with a kernel of known cost, its pages followed one by one, kind by kind.
 fn followed(nest: &GridPlan, cycles: PageCycles, machine: &Machine) -> f64 {
     let host = &machine.host;
     let [build, see] = [host.descriptor.0, host.completion.0].map(|cycles| cycles as f64);
@@ -214,13 +218,13 @@ fn followed(nest: &GridPlan, cycles: PageCycles, machine: &Machine) -> f64 {
     let mut ends: [f64; 2] = [0.0; 2];
     for (k, page) in pages.iter().enumerate() {
         kernel = loaded.pop_front().unwrap_or(channel).max(kernel) + page.kernel;
-        // What takes its place waits for its store, which waits for its end.
+        // A load into the page's place waits for the store of the page, which waits for the page's end.
         channel = channel.max(kernel + see + build) + page.store;
         if let Some(next) = pages.get(k + degree) {
             channel += next.load;
             loaded.push_back(channel);
         }
-        // Two pages: of two buffers each has its own pace.
+        // The pace is measured over two pages, because each of two buffers has its own.
         let skipped = page.more * (kernel - ends[0]).max(0.0) / 2.0;
         ends = [ends[1], kernel];
         if skipped > 0.0 {

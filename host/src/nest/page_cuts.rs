@@ -1,37 +1,39 @@
-//! How a grid of blocks is cut into pages, and which of these are alike.
+//! A grid of blocks cut into pages, and the ranges of pages that are alike.
 
 use super::field::{AXES, GridField, X};
 use super::grid_pass::GridPass;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Pages with as many blocks along the axis that is dealt to the sections.
+/// Pages with equal numbers of blocks along the axis that is dealt to the sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PageCut {
-    /// Its first page along that axis, and how many there are.
+    /// First page along that axis.
     pub(super) page: u64,
+    /// Number of pages.
     pub(super) pages: u64,
-    /// Its first block.
+    /// First block of the first page.
     pub(super) block: u64,
     /// Blocks of each section in a page.
     pub(super) per_section: u64,
 }
 
-/// How the grid of blocks is cut into pages.
+/// A grid of blocks, cut into pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cuts {
-    /// Blocks along each axis.
+    /// Number of blocks along each axis.
     pub(super) grid: [u64; AXES],
-    /// The axis that is dealt to the sections.
+    /// Axis that is dealt to the sections.
     pub(super) deal: usize,
     pub(super) sections: u64,
-    /// Whether each section has a share of its own ([`GridPass::shares`]): a block a page then.
+    /// True if each section has a share of its own ([`GridPass::shares`]), one block a page.
     pub(super) shares: bool,
     pub(super) cuts: Vec<PageCut>,
 }
 
 impl Cuts {
-    /// Pages of `size` blocks for each section along axis `deal`, the first and the last one of `first`; the one before that has what is left.
+    /// Cuts a grid into pages of `size` blocks for each section along axis `deal`. The first and the last
+    /// page have `first` blocks; the one before the last has the remaining blocks.
     pub(super) fn new(
         grid: [u64; AXES],
         deal: usize,
@@ -55,7 +57,7 @@ impl Cuts {
         };
         let all = grid[deal];
         let (whole, end) = (size * sections, first * sections);
-        // Of a short job all pages are alike.
+        // In a short job all pages are alike.
         let ends = first < size && all > whole + 2 * end;
         let start = if ends { take(1, first) } else { 0 };
         let middle = all - start - if ends { end } else { 0 };
@@ -73,24 +75,24 @@ impl Cuts {
         }
     }
 
-    /// The same of sections with shares of their own, or not.
+    /// Sets whether sections have shares of their own.
     pub(super) fn shared(self, shares: bool) -> Self {
         Self { shares, ..self }
     }
 
-    /// Whether blocks follow others of their section.
+    /// Returns true if the blocks of a page follow others of their section.
     pub(super) fn follows(&self, digits: [u64; AXES]) -> bool {
         self.shares && digits[self.deal] > 0
     }
 
-    /// Pages along each axis.
+    /// Returns the number of pages along each axis.
     pub(super) fn digits(&self) -> [u64; AXES] {
         let mut digits = self.grid;
         digits[self.deal] = self.cuts.iter().map(|cut| cut.pages).sum();
         digits
     }
 
-    /// Most blocks that a section has in a page.
+    /// Returns the largest number of blocks that a section has in a page.
     pub(super) fn most(&self) -> u64 {
         self.cuts
             .iter()
@@ -109,12 +111,12 @@ impl Cuts {
         })
     }
 
-    /// Blocks of each section in a page.
+    /// Returns the number of blocks of each section in a page.
     pub(super) fn per_section(&self, digits: [u64; AXES]) -> u64 {
         self.cut(digits[self.deal]).per_section
     }
 
-    /// First block of a section in a page.
+    /// Returns the first block of a section in a page.
     pub(super) fn first(&self, digits: [u64; AXES], section: u64) -> [u64; AXES] {
         let cut = self.cut(digits[self.deal]);
         let mut first = digits;
@@ -127,18 +129,18 @@ impl Cuts {
         first
     }
 
-    /// Ranges of digits whose pages are alike but for where they lie.
+    /// Returns the ranges of digits along each axis whose pages differ only in their addresses.
     pub(super) fn ranges(&self, sweep: &GridPass, quad: u64) -> [Vec<Range<u64>>; AXES] {
         let digits = self.digits();
         [0, 1, 2].map(|axis| {
             let count = digits[axis];
             let mut bounds = vec![0, count];
             if sweep.march.is_some_and(|march| march.axis() == axis) {
-                // The first of a march loads a whole window.
+                // The first page of a march loads a whole window.
                 bounds.push(1);
             }
             if self.shares && axis == self.deal {
-                // Further blocks may leave something to the first of a share.
+                // The first block of a share has no block before it, so its loads may differ.
                 bounds.push(1.min(count));
             }
             let cuts = if axis == self.deal {
@@ -172,7 +174,8 @@ impl Cuts {
                         })
                     })
                 };
-                // What is inside is one range: from either end to the first that is.
+                // Pages inside the arrays form one range: pages are split off from either end up to the first
+                // that is inside.
                 let range = cut.page..cut.page + cut.pages;
                 for digit in range.clone().take_while(|&d| !inside(d)) {
                     bounds.push(digit + 1);
@@ -189,7 +192,8 @@ impl Cuts {
 }
 
 impl GridField {
-    /// Whether all blocks from `first` on to `last` are the array's, and their windows lie together.
+    /// Returns true if all blocks from `first` to `last` are inside the array and their windows are
+    /// contiguous.
     fn holds(&self, axis: usize, first: u64, last: u64, quad: u64) -> bool {
         let (block, halo) = (self.block[axis], self.halo[axis] as i64);
         let [from, to] = [first, last].map(|n| (n * block) as i64 + self.offset[axis]);
@@ -214,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Every block along the axis that is dealt is in a page, once, and a page more would have none.
+        /// Every block along the dealt axis is in exactly one page, and one page more would have none.
         #[test]
         fn pages_have_all_blocks(blocks in 1u64..200, sections in 1u64..6, size in 1u64..9, first in 1u64..9, shares: bool) {
             let (size, first) = if shares { (1, 1) } else { (size, first.min(size)) };

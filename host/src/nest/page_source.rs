@@ -1,4 +1,4 @@
-//! A nest as device commands.
+//! A grid plan as a source of pages for the engine.
 
 use super::argument_words::{SECTION_FILLED, SECTION_ORIGIN};
 use super::field::GridField;
@@ -13,13 +13,14 @@ use std::sync::Arc;
 /// The argument blocks of a nest in system memory, ready to be loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NestArguments {
-    /// Where those of each page lie that are loaded with it; behind the last page those of a reduction's end.
+    /// Argument blocks that are loaded with each page; behind those of the last page, the ones of a
+    /// reduction's end.
     all: Vec<Option<Buffer<u32>>>,
-    /// Whether each section has a block of its own.
+    /// True if each section has a block of its own.
     apart: bool,
 }
 
-/// What pages of a nest move.
+/// Pages of a nest, and the transfers of each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NestWork<'a> {
     nest: &'a GridPlan,
@@ -116,7 +117,7 @@ impl<'a> NestWork<'a> {
         }
     }
 
-    /// The load of arguments that comes with page `k`, or with what follows the last.
+    /// Returns the load of arguments that comes with page `k`, or with the end of a reduction.
     fn arguments(&self, k: u64) -> Option<Descriptor> {
         let nest = self.nest;
         let image = (*self.images.all.get(usize::try_from(k).ok()?)?)?;
@@ -138,7 +139,8 @@ impl<'a> NestWork<'a> {
 }
 
 impl Device {
-    /// Sends the pages of a nest through a kernel: loads the program `placed` and the tables, writes the arguments, gives the commands.
+    /// Sends the pages of a nest through a kernel: loads the program `placed` and the tables, writes the
+    /// arguments, gives the commands.
     ///
     /// # Errors
     /// System memory is used up, or a command can never be carried out.
@@ -158,7 +160,8 @@ impl Device {
         self.sweeps(nest, &kernel, &arguments, &[loaded])
     }
 
-    /// The same of a kernel that is loaded and arguments that are written, or will be when `after` is complete.
+    /// Sends the pages of a nest through a kernel that is loaded, with arguments that are written, or will be
+    /// when `after` is complete.
     ///
     /// # Errors
     /// A command can never be carried out.
@@ -181,7 +184,8 @@ impl Device {
         self.paged(NestWork::new(nest, arguments), kernel, &after)
     }
 
-    /// Writes the argument blocks of a nest to system memory, before time begins: they are part of the memory image, like a program.
+    /// Writes the argument blocks of a nest to system memory before time begins, as part of the memory image,
+    /// like a program.
     ///
     /// # Errors
     /// System memory is used up.

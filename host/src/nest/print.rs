@@ -1,4 +1,4 @@
-//! The nest as a table.
+//! Prints a grid plan as a table.
 
 use super::field::AXES;
 use super::grid_plan::{GridPlan, Kind};
@@ -36,7 +36,7 @@ impl fmt::Display for GridPlan {
                 None => String::new(),
             },
         )?;
-        // Where another figure of the time stands beside it, the pages are shown alone.
+        // The alternate form leaves out the expected time, because the caller prints another figure of it.
         if !f.alternate() {
             writeln!(
                 f,

@@ -1,4 +1,4 @@
-//! What of DMEM a page kernel may touch.
+//! Areas of DMEM that a page kernel of a nest may access.
 
 use super::field::{GridField, X};
 use super::grid_plan::{GridPlan, narrow};
@@ -6,7 +6,8 @@ use crate::paging::PAGE_EVENT;
 use cp2_emu::{Area, PageAreas, Protection, Results, Sliding, StoredRows};
 
 impl GridPlan {
-    /// What the page kernel may touch: its windows and blocks, tables, scratch, arguments and program data.
+    /// Returns the areas that the page kernel may access: its windows and blocks, tables, scratch, arguments
+    /// and program data.
     #[must_use]
     pub fn protection(&self) -> Protection {
         let area = |address: u64, bytes: u64| Area {
@@ -35,7 +36,7 @@ impl GridPlan {
         let buffers = (0..self.degree).map(|buffer| {
             let all = self.places.iter().zip(&self.bytes).enumerate();
             let all = all.zip(&self.rings);
-            // What lies in a buffer of others is theirs.
+            // A stream in the buffer of another one has no area of its own.
             let all = all.filter(|((index, (places, _)), ring)| {
                 let own = self.resolve_buffer(*index).0 == *index;
                 own && ring.is_none() && (places.len() > 1 || self.degree == 1)
@@ -74,8 +75,8 @@ impl GridPlan {
         }
     }
 
-    /// The buffers of its streams, and where what is stored of them comes to. What lies in the buffer of an input is as it was loaded, and a
-    /// reduction's result stays where it is, whatever a page makes of it.
+    /// Returns the buffers of the streams, and the arrays that their contents are stored to. Streams in the
+    /// buffer of an input and the result of a reduction are left out, because pages do not replace them.
     fn results(&self) -> Results {
         let inputs = self.sweep.inputs.len();
         let all = self.places.iter().zip(&self.bytes).zip(&self.rings);
@@ -106,7 +107,7 @@ impl GridPlan {
         }
     }
 
-    /// Where the results of all sections meet.
+    /// Returns the rows of the gathered results of all sections.
     fn gathered_rows(&self) -> Option<StoredRows> {
         let (system, field) = (self.sweep.partials?, self.sweep.outputs.first()?);
         let pitch = field.pitch(field.block[X], self.quad);
@@ -120,13 +121,13 @@ impl GridPlan {
     }
 }
 
-/// The rows of an array that is stored, with what the last granule of each has behind them.
+/// Returns the rows of an array that is stored, with the rest of the last granule of each.
 fn stored(field: &GridField, granule: u64) -> Option<StoredRows> {
     let own = field.strips.iter().find(|strip| strip.from == 0)?;
     let row = field.shape[X] * field.element;
     let whole = row.next_multiple_of(granule.max(1));
     let [planes, rows, _] = field.shape;
-    // Of one row, and of one plane, nobody says how far it is to the next.
+    // An array of one row, or of one plane, defines no distance to the next.
     let pitch = if rows > 1 { own.row } else { whole };
     let plane = if planes > 1 { own.plane } else { pitch * rows };
     Some(StoredRows {

@@ -1,4 +1,4 @@
-//! Nests as values, without an emulator.
+//! Tests of nests as values, without an emulator.
 
 mod drawn;
 mod kept;
@@ -23,10 +23,10 @@ fn kinds_stand_for_every_page() {
         )
     };
     let nest = GridPlan::new(sweep, &machine).unwrap();
-    // Every page is of one kind.
+    // Every page belongs to exactly one kind.
     let pages: u64 = nest.kinds().iter().map(Kind::pages).sum();
     assert_eq!(pages, nest.len());
-    // What a kind says of a page is what is made for that page alone.
+    // The transfers and words of a kind are those that are made for each page alone.
     let maker = nest.maker();
     let [_, rows, columns] = nest.digits();
     for k in 0..nest.len() {
@@ -64,7 +64,8 @@ fn kinds_stand_for_every_page() {
     assert_eq!(serde_json::from_str::<GridPlan>(&json).unwrap(), nest);
 }
 
-/// The whole result of a reduction is stored, row by row, from where section 0 has it; one that is larger than its block is refused.
+/// The whole result of a reduction is stored, row by row, from section 0; a result larger than its block is
+/// refused.
 #[test]
 fn a_reduction_stores_every_row_of_its_result() {
     let machine = Machine::builtin("vm7").unwrap();
@@ -94,15 +95,16 @@ fn a_reduction_stores_every_row_of_its_result() {
     assert!(refused.to_string().contains("2x3x4"), "{refused}");
 }
 
-/// Sections with shares of their own: a block finds the last rows of what the block before it has computed where it would have loaded and computed
-/// them itself, and only the first one of a share loads the rows that these take.
+/// With shares for sections, a block is left the last rows that the block before has computed, which it would
+/// otherwise load and compute itself. Only the first block of a share loads the rows that these take.
 #[test]
 fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
     use cp2_dma::{Direction, Recipient};
     let machine = Machine::builtin("vm7").unwrap();
     let [planes, rows, row] = [5u64, 22, 16];
     let [from, to, kept] = [1u64 << 20, 2 << 20, 3 << 20];
-    // Six blocks of four rows, the last one half empty, for four sections: shares of two, of which the last one has none.
+    // Six blocks of four rows, the last one half empty, for four sections: shares of two blocks, of which the
+    // last has none.
     let (block, halo, blocks, share) = (4u64, 1u64, 6u64, 2u64);
     let shape = [planes, rows, row];
     let input =
@@ -139,7 +141,7 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
             nest.arguments(k)[nest.layout().word(argument_words::OPENS)],
             u32::from(digit == 0)
         );
-        // By section: the rows of its window that come from the array, from other blocks, and the rest, zeros.
+        // For each section, the rows of its window: `v` from the array, `h` from other blocks, `0` zeros.
         let mut filled = [[' '; 6]; 4];
         for (stream, load) in nest.transfers(Direction::Load, k) {
             for run in load.runs(&machine) {
@@ -171,7 +173,7 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
             let expected = match (section, digit) {
                 (0, 0) => "0vvvvv",
                 (_, 0) if section < 3 => "vvvvvv",
-                // The array ends in its window.
+                // The array ends in the block's window.
                 (2, 1) => "hhv000",
                 (3, _) => "000000",
                 _ => "hhvvvv",
@@ -209,8 +211,8 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
     assert!(later.contains("no room"), "{later}");
 }
 
-/// Pages that begin before their arrays: an input whose planes go round its edge, and an output that comes three pages behind it. Every plane and row is
-/// loaded as often as pages ask for it, and stored once.
+/// Pages begin before their arrays: the planes of an input wrap around its edge, and an output comes three
+/// pages behind it. Every plane and row is loaded as often as pages ask for it, and stored once.
 #[test]
 fn streams_may_begin_before_their_arrays() {
     use cp2_dma::Direction;

@@ -1,4 +1,4 @@
-//! From blocks to transfers.
+//! Compiles the blocks of a page to transfers and argument words.
 
 use super::NestError;
 use super::argument_words::{
@@ -15,22 +15,23 @@ use crate::schedule::merge;
 use cp2_dma::{Chunk, Descriptor, Direction, Level, over_sections};
 use std::ops::Range;
 
-/// What the pages of a sweep are made with.
+/// Compiler of a sweep's pages: everything that they are made from.
 pub(super) struct PageCompiler<'a> {
     pub(super) sweep: &'a GridPass,
     pub(super) cuts: &'a Cuts,
-    /// Address of each stream's first buffer, inputs first.
+    /// Addresses of each stream's first buffer, inputs first.
     pub(super) places: Vec<u32>,
     pub(super) layout: ArgumentLayout,
     pub(super) granule: u64,
     pub(super) quad: u64,
     pub(super) levels: usize,
-    /// Pages in DMEM at a time.
+    /// Number of pages in DMEM at a time.
     pub(super) degree: usize,
 }
 
 impl PageCompiler<'_> {
-    /// The lines of a stream where pages march; none of one whose pages have buffers of their own.
+    /// Returns the ring of a stream's lines where pages march, or nothing for a stream whose pages have
+    /// buffers of their own.
     pub(super) fn ring(&self, field: &GridField) -> Option<LineRing> {
         let march = self.sweep.march?;
         let ring = LineRing::new(self.sweep, field, self.cuts.digits(), self.degree)?;
@@ -43,7 +44,7 @@ impl PageCompiler<'_> {
         Some(LineRing { pitch, ..ring })
     }
 
-    /// The kinds of pages, in the order of their first pages.
+    /// Returns the kinds of pages, in the order of their first pages.
     pub(super) fn kinds(&self) -> Result<Vec<Kind>, NestError> {
         let ranges = self.cuts.ranges(self.sweep, self.quad);
         let order = order(self.sweep.march);
@@ -89,7 +90,7 @@ impl PageCompiler<'_> {
         Ok(kind)
     }
 
-    /// A kind of this page alone.
+    /// Returns a kind for one page alone.
     pub(super) fn page(&self, digits: [u64; AXES]) -> Result<Kind, NestError> {
         let (sweep, mut loads, mut stores) = (self.sweep, Vec::new(), Vec::new());
         for (index, field) in sweep.inputs.iter().enumerate() {
@@ -109,20 +110,20 @@ impl PageCompiler<'_> {
         })
     }
 
-    /// Elements of a section's window along each axis, without halo: whole blocks.
+    /// Returns the elements of a section's window along each axis, without halo: whole blocks.
     fn extent(&self, field: &GridField, digits: [u64; AXES]) -> [u64; AXES] {
         let mut extent = field.block;
         extent[self.cuts.deal] *= self.cuts.per_section(digits);
         extent
     }
 
-    /// First element of a section's window, without halo.
+    /// Returns the first element of a section's window, without halo.
     fn origin(&self, field: &GridField, digits: [u64; AXES], section: u64) -> [i64; AXES] {
         let first = self.cuts.first(digits, section);
         [0, 1, 2].map(|axis| (first[axis] * field.block[axis]) as i64 + field.offset[axis])
     }
 
-    /// Elements of it that the array has.
+    /// Returns the number of elements of the window that lie in the array, along each axis.
     fn filled(&self, field: &GridField, digits: [u64; AXES], section: u64) -> [u64; AXES] {
         let (origin, extent) = (
             self.origin(field, digits, section),
@@ -134,7 +135,8 @@ impl PageCompiler<'_> {
         })
     }
 
-    /// Blocks of a section that a stream's buffer holds: of a reduction's result there is one.
+    /// Returns the number of blocks of a section that a stream's buffer holds, which is 1 for a reduction's
+    /// result.
     fn most(&self, field: &GridField) -> u64 {
         match self.sweep.partials {
             Some(_)
@@ -150,14 +152,16 @@ impl PageCompiler<'_> {
         }
     }
 
-    /// Elements along each axis of all blocks that a section has in a stream's buffer, without halo.
+    /// Returns the elements along each axis of all blocks that a section has in a stream's buffer, without
+    /// halo.
     fn extents(&self, field: &GridField) -> [u64; AXES] {
         let mut block = field.block;
         block[self.cuts.deal] *= self.most(field);
         block
     }
 
-    /// Lines of a stream's buffer along an axis: those of a window, with the room behind its rows, or of a ring.
+    /// Returns the number of lines of a stream's buffer along an axis: those of a window, with the room
+    /// behind its rows, or of a ring.
     fn lines(&self, field: &GridField, axis: usize) -> u64 {
         let ring = self.sweep.march.filter(|march| march.axis() == axis);
         match ring.and_then(|_| self.ring(field)) {
@@ -169,8 +173,9 @@ impl PageCompiler<'_> {
         }
     }
 
-    /// The input in whose buffer a stream lies, and the bytes from there to its block, of a ring to its row in the first line; none if they lie before it, or if
-    /// it has a buffer of its own.
+    /// Returns the input in whose buffer a stream lies, if that is not its own, and the bytes from that
+    /// buffer to the block; in a ring, to the block's row in the first line. The bytes are missing if the
+    /// block lies before the buffer.
     pub(super) fn within(&self, field: &GridField) -> Option<(usize, Option<u64>)> {
         let within = field.within?;
         let input = self.sweep.inputs.get(within.input)?;
@@ -181,7 +186,8 @@ impl PageCompiler<'_> {
         Some((within.input, by))
     }
 
-    /// Where pages march, the line of the window of an input that what lies there begins with.
+    /// Returns the line of an input's window with which the block of a stream in its ring begins, if pages
+    /// march.
     fn line(&self, within: UnbufferedBlock) -> Option<u64> {
         let input = self.sweep.inputs.get(within.input)?;
         let march = self.sweep.march?;
@@ -189,7 +195,7 @@ impl PageCompiler<'_> {
         input.halo[march.axis()].checked_add_signed(within.plane)
     }
 
-    /// The stream whose buffer it is that a stream lies in.
+    /// Returns the stream in whose buffer a stream lies.
     fn buffer<'f>(&'f self, field: &'f GridField) -> &'f GridField {
         let within = field.within;
         within
@@ -197,19 +203,20 @@ impl PageCompiler<'_> {
             .unwrap_or(field)
     }
 
-    /// Bytes from row to row and from plane to plane of a stream's buffer.
+    /// Returns the bytes from row to row and from plane to plane of a stream's buffer.
     pub(super) fn pitches(&self, field: &GridField) -> [u64; 2] {
         let field = self.buffer(field);
         let row = field.pitch(self.extents(field)[X], self.quad);
         [row, row * self.lines(field, 1)]
     }
 
-    /// Bytes of a stream's buffer.
+    /// Returns the bytes of a stream's buffer.
     pub(super) fn bytes(&self, field: &GridField) -> u64 {
         self.pitches(field)[1] * self.lines(field, 0)
     }
 
-    /// Bytes from a buffer to the block's first element; from the first line of a ring to that line's own.
+    /// Returns the bytes from a buffer to the block's first element, or from a ring's first line to the
+    /// element in that line.
     pub(super) fn interior(&self, field: &GridField) -> u64 {
         let mut halo = field.halo;
         if let (Some(march), Some(_)) = (self.sweep.march, self.ring(field)) {
@@ -229,7 +236,7 @@ impl PageCompiler<'_> {
         let ring = self.sweep.march.zip(self.ring(field));
         let lines = ring.map(|(march, ring)| (march, ring.loaded(digits[march.axis()] == 0)));
         let line = match field.within {
-            // The ring is the input's.
+            // The ring belongs to the input.
             Some(within) => self.line(within),
             None => lines.as_ref().map(|(_, lines)| lines.start),
         };
@@ -248,7 +255,7 @@ impl PageCompiler<'_> {
         Ok(())
     }
 
-    /// The transfers of lines of an input's windows, which begin at the buffer's first place.
+    /// Returns the transfers of lines of an input's windows, to the beginning of the buffer.
     pub(super) fn lines_of(
         &self,
         index: usize,
@@ -267,7 +274,7 @@ impl PageCompiler<'_> {
         Ok(self.moved(Direction::Load, sections))
     }
 
-    /// The stores of a reduction's result, which section 0 has; none of other sweeps.
+    /// Returns the stores of a reduction's result from section 0; other sweeps have none.
     pub(super) fn result(&self) -> Result<Vec<Descriptor>, NestError> {
         let sweep = self.sweep;
         let Some(field) = sweep.partials.and(sweep.outputs.first()) else {
@@ -288,7 +295,7 @@ impl PageCompiler<'_> {
         moved.filter(|d| d.run > 0).collect()
     }
 
-    /// What a section loads: its window, or lines of it, which begin at the buffer's first place.
+    /// Returns the loads of a section: its window, or lines of it, to the beginning of the buffer.
     fn window(
         &self,
         (index, field): (usize, &GridField),
@@ -332,7 +339,8 @@ impl PageCompiler<'_> {
         Ok(self.pieces(field, place, lines, &columns, (width, [row, plane])))
     }
 
-    /// What segments of the rows of planes are, at a place in DMEM: zeros where the array has no such row, `width` bytes of each.
+    /// Returns the transfers of segments of rows and planes at a place in DMEM. Rows that the array does not
+    /// have are zeros, `width` bytes each.
     fn pieces(
         &self,
         field: &GridField,
@@ -378,7 +386,7 @@ impl PageCompiler<'_> {
         chunks
     }
 
-    /// Zeros in `bytes` bytes of lines at distances.
+    /// Adds loads of zeros to `bytes` bytes of lines at given distances.
     fn zeros(
         &self,
         local: u64,
@@ -388,7 +396,7 @@ impl PageCompiler<'_> {
     ) {
         let (address, table) = self.sweep.zeros;
         for (count, step) in &mut lines {
-            // Lines that touch are one.
+            // Lines that touch are merged into one.
             if *step == bytes && bytes * *count <= table {
                 bytes *= *count;
                 *count = 1;
@@ -404,7 +412,7 @@ impl PageCompiler<'_> {
         }
     }
 
-    /// What a section stores: what of its blocks lies in the array.
+    /// Returns the stores of a section: the part of its blocks that lies in the array.
     fn block(
         &self,
         index: usize,
@@ -420,7 +428,7 @@ impl PageCompiler<'_> {
             return Ok(Vec::new());
         }
         let [row, plane] = self.pitches(field);
-        // What lies before the array is not stored.
+        // Elements before the array are not stored.
         let before = origin.map(|origin| origin.min(0).unsigned_abs());
         let origin = origin.map(|origin| origin.max(0));
         let skipped = before[0] * plane + before[1] * row + before[X] * field.element;
@@ -441,7 +449,7 @@ impl PageCompiler<'_> {
         Ok(self.pieces(field, place, lines, &columns, (bytes, [row, plane])))
     }
 
-    /// The argument words of all sections' blocks, one behind the other, for the first buffers.
+    /// Returns the argument words of all sections' blocks, one behind the other, for the first buffers.
     fn words(&self, digits: [u64; AXES]) -> Vec<u32> {
         let (sweep, layout) = (self.sweep, self.layout);
         let Some(leading) = sweep.leading() else {
@@ -466,7 +474,7 @@ impl PageCompiler<'_> {
             let filled = self.filled(leading, digits, section);
             for (i, axis) in [2, 1, 0].into_iter().enumerate() {
                 put(SECTION_FILLED + 4 * i as i64, filled[axis]);
-                // Two's complement of what lies before the array.
+                // A position before the array is written in two's complement.
                 put(
                     SECTION_ORIGIN + 4 * i as i64,
                     u64::from(origin[axis] as u32),
@@ -486,7 +494,7 @@ impl PageCompiler<'_> {
     }
 }
 
-/// Runs at distances: of each level the count, and bytes in system memory and in DMEM.
+/// Creates a chunk of runs at distances: each level has a count, and bytes in system memory and in DMEM.
 fn chunk(system: u64, local: u64, run: u64, levels: &[(u64, u64, u64)]) -> Chunk {
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let levels: Vec<Level> = levels
@@ -499,14 +507,14 @@ fn chunk(system: u64, local: u64, run: u64, levels: &[(u64, u64, u64)]) -> Chunk
         .collect();
     let (run, levels) = merge(run, &levels);
     Chunk {
-        // Inside DMEM, whose addresses are u32.
+        // The address lies inside DMEM, whose addresses are u32.
         local: u32::try_from(local).unwrap_or(u32::MAX),
         levels,
         ..Chunk::new(system, 0, run)
     }
 }
 
-/// The transfer of one section's whole memory: the same for all.
+/// Returns the transfer that loads the same bytes into every section.
 pub(super) fn broadcast(system: u64, local: u32, bytes: u64) -> Descriptor {
     Descriptor::load(cp2_dma::Target::Broadcast, system, local, bytes)
 }

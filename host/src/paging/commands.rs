@@ -1,4 +1,4 @@
-//! The commands of a pass.
+//! The commands of a pass: loads, waits and stores, and their dependencies.
 
 use super::{PageKernel, Paged};
 use crate::device::{After, Command, Device, Event, HostAction, HostError, Turns};
@@ -7,28 +7,30 @@ use cp2_emu::Protection;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A pass, as far as its commands are concerned.
+/// Pages of a pass, and the transfers that its commands are made of.
 pub trait PageSource: Clone + PartialEq + Send {
-    /// Number of pages.
+    /// Returns the number of pages.
     fn pages(&self) -> u64;
-    /// Pages after which commands repeat themselves, but for where transfers lie in system memory; none where they do not.
+    /// Returns the number of pages after which commands repeat themselves, except for addresses in system
+    /// memory, or nothing if they do not.
     fn period(&self) -> Option<u64>;
-    /// The pages that are loaded behind the stores of `page`, or, without one, before the first is stored; all of them are pages of the pass.
+    /// Returns the pages that are loaded behind the stores of `page`, or, without one, before the first page
+    /// is stored. All of them are pages of the pass.
     fn next(&self, page: Option<u64>) -> Vec<u64>;
-    /// The kernel's launch; none of a pass without pages.
+    /// Returns the kernel's launch; a pass without pages has none.
     fn launch(&self) -> Option<Launch>;
-    /// The transfers that load a page, with the events for which the kernel waits.
+    /// Gives the transfers that load a page, with the events for which the kernel waits.
     fn load(&mut self, page: u64, to: &mut CommandSink<'_>);
-    /// The transfers that store it.
+    /// Gives the transfers that store a page.
     fn store(&mut self, page: u64, to: &mut CommandSink<'_>);
-    /// The event that the kernel signals when it is done with a page.
+    /// Returns the event that the kernel signals when it is done with a page.
     fn signal(&self) -> u32;
-    /// Loads of the next pass that are given behind the stores of `page`, or behind the first loads; the last one that
-    /// the launch of that pass waits for, if there is one among them.
+    /// Gives the loads of the next pass that come behind the stores of `page`, or, without one, behind the
+    /// first loads. Returns the last of them that the launch of that pass waits for, if there is one.
     fn load_next_pass(&mut self, _page: Option<u64>, _to: &mut CommandSink<'_>) -> Option<Event> {
         None
     }
-    /// What follows the last page.
+    /// Returns the end of a reduction, which follows the last page, if the pass is one.
     fn ending(&self) -> Option<ReductionEnd> {
         None
     }
@@ -37,32 +39,33 @@ pub trait PageSource: Clone + PartialEq + Send {
 /// The launch of a pass's kernel.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The load of arguments that the launch waits for.
+    /// Load of the arguments, for which the launch waits.
     pub arguments: Option<Descriptor>,
-    /// What the kernel gets in `a15`.
+    /// Address of the argument block, which the kernel gets in `a15`.
     pub address: u32,
-    /// What of DMEM is the kernel's, where that is known.
+    /// Areas of DMEM that belong to the kernel, where they are known.
     pub protection: Option<Arc<Protection>>,
-    /// Whether the first pages' loads are given before the launch: where the launch waits for nothing that comes behind them.
+    /// True if the first pages' loads are given before the launch, which then waits for none of them.
     pub loads_first: bool,
 }
 
-/// The end of a reduction: every section's result goes to system memory, those of all come back, and the whole result is stored.
+/// The end of a reduction: every section's result is stored to system memory, the results of all are loaded
+/// by each section, and the whole result is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReductionEnd {
-    /// Stores the results of all sections, when the kernel signals once more.
+    /// Store of the results of all sections, when the kernel signals once more.
     pub partials: Descriptor,
-    /// Loads the arguments of what follows.
+    /// Load of the arguments for the rest of the kernel.
     pub arguments: Descriptor,
-    /// Brings the results of all sections to each of them, and posts the event that the kernel waits for.
+    /// Load of the results of all sections to each of them, which posts the event that the kernel waits for.
     pub all: Descriptor,
-    /// Store the whole result when the kernel has stopped.
+    /// Stores of the whole result, when the kernel has stopped.
     pub result: Vec<Descriptor>,
-    /// What these stores are called.
+    /// Name of these stores on the timeline.
     pub name: Arc<str>,
 }
 
-/// Where a [`PageSource`] puts its transfers.
+/// Receiver of the transfers of a [`PageSource`].
 #[derive(Debug)]
 pub struct CommandSink<'a> {
     ready: &'a mut VecDeque<Command>,
@@ -72,12 +75,13 @@ pub struct CommandSink<'a> {
 }
 
 impl CommandSink<'_> {
-    /// A transfer, of a page or of all.
+    /// Adds a transfer, of a page or of all pages.
     pub fn dma(&mut self, name: &Arc<str>, page: Option<u64>, transfer: Descriptor) {
         self.submit(name, page, HostAction::Dma(transfer));
     }
 
-    /// Has the last transfer so far post an event; where there is none, the control CPU does, as `name`.
+    /// Makes the last transfer so far post an event; if there is none, adds a post by the control CPU under
+    /// the name `name`.
     pub fn announce(&mut self, name: &Arc<str>, page: u64, event: u32) {
         let last = self.last.and(self.ready.back_mut());
         match last.map(|command| &mut command.action) {
@@ -86,7 +90,7 @@ impl CommandSink<'_> {
         }
     }
 
-    /// The last command so far.
+    /// Returns the last command so far.
     #[must_use]
     pub fn last(&self) -> Option<Event> {
         self.last
@@ -104,29 +108,31 @@ impl CommandSink<'_> {
     }
 }
 
-/// The commands of a pass, made as the device asks for them. What they take of this computer's memory does not depend on the number of pages.
+/// The commands of a pass, made as the device asks for them. They take the same amount of host memory for any
+/// number of pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Commands<W> {
     work: W,
     kernel: Arc<str>,
     arguments: Arc<str>,
     launched: Option<Event>,
-    /// Number of the next command made.
+    /// Number of the next command to be made.
     next: Event,
-    /// Made and not yet given.
+    /// Commands that were made and not yet given.
     ready: VecDeque<Command>,
-    /// The page whose turn it is.
+    /// Page that is ended next.
     page: u64,
-    /// The end of the page before, and the last store so far.
+    /// End of the page before.
     done: Option<Event>,
+    /// Last store so far.
     stored: Option<Event>,
-    /// The last of what the next pass's launch waits for.
+    /// Last load so far that the next pass's launch waits for.
     begun: Option<Event>,
     ended: bool,
 }
 
 impl<W: PageSource> Commands<W> {
-    /// The commands of `work`, the first of which has number `first`; all wait for `after`.
+    /// Creates the commands of `work`, the first of which has number `first`; all wait for `after`.
     pub fn new(work: W, kernel: &PageKernel, first: Event, after: &[Event]) -> Self {
         let mut commands = Self {
             work,
@@ -171,17 +177,17 @@ impl<W: PageSource> Commands<W> {
         self.issue_next_pass_loads(None, after);
     }
 
-    /// The launch.
+    /// Returns the launch.
     pub fn launched(&self) -> Option<Event> {
         self.launched
     }
 
-    /// The last store so far.
+    /// Returns the last store so far.
     pub fn stored(&self) -> Option<Event> {
         self.stored
     }
 
-    /// The last load so far that the launch of the next pass waits for.
+    /// Returns the last load so far that the launch of the next pass waits for.
     pub fn last_early_load(&self) -> Option<Event> {
         self.begun
     }
@@ -204,7 +210,7 @@ impl<W: PageSource> Commands<W> {
         made
     }
 
-    /// The work, and where it puts transfers that wait for `after`.
+    /// Returns the work, and a sink for its transfers, which wait for `after`.
     fn moves<'a>(&'a mut self, after: &'a After) -> (&'a mut W, CommandSink<'a>) {
         let moves = CommandSink {
             ready: &mut self.ready,
@@ -215,7 +221,7 @@ impl<W: PageSource> Commands<W> {
         (&mut self.work, moves)
     }
 
-    /// Loads the pages whose turn comes behind `page`.
+    /// Gives the loads of the pages that come behind `page`.
     fn loads(&mut self, page: Option<u64>, after: &After) {
         for page in self.work.next(page) {
             let (work, mut to) = self.moves(after);
@@ -229,7 +235,7 @@ impl<W: PageSource> Commands<W> {
         self.begun = begun.or(self.begun);
     }
 
-    /// The end of a page, its stores, and the loads of the pages that take its place.
+    /// Gives the wait for the end of a page, its stores, and the loads of the pages that take its place.
     fn turn(&mut self, page: u64) {
         let event = self.work.signal();
         let wait = HostAction::WaitSignal { event };
@@ -238,7 +244,7 @@ impl<W: PageSource> Commands<W> {
         let (work, mut to) = self.moves(&free);
         work.store(page, &mut to);
         let stored = to.last();
-        // What takes its place waits for its store, which waits for its end.
+        // A load into the page's place waits for the store of the page, which waits for the page's end.
         if let Some(stored) = stored {
             free = [stored].into_iter().collect();
         }
@@ -247,7 +253,7 @@ impl<W: PageSource> Commands<W> {
         self.issue_next_pass_loads(Some(page), &free);
     }
 
-    /// What follows the last page, of a reduction.
+    /// Gives the commands behind the last page of a reduction.
     fn end(&mut self) {
         let Some(ending) = self.work.ending() else {
             return;
@@ -317,8 +323,8 @@ impl<W: PageSource> Turns for Commands<W> {
 }
 
 impl Device {
-    /// Gives the commands of a pass, which wait for `after`. The kernel is loaded, or will be when `after` is complete. Returns the last
-    /// command, and the pass's commands as they are when all have been given.
+    /// Gives the commands of a pass, which wait for `after`. The kernel is loaded, or will be when `after` is
+    /// complete. Returns the last command, and the final state of the pass's commands.
     ///
     /// # Errors
     /// A command can never be carried out.
@@ -331,7 +337,7 @@ impl Device {
         self.stream_turns(|first| Commands::new(work, kernel, first, after))
     }
 
-    /// The same of pages that nothing is loaded for meanwhile.
+    /// Gives the commands of a pass, of which no next pass loads pages early.
     pub(crate) fn paged<W: PageSource>(
         &mut self,
         work: W,

@@ -1,7 +1,8 @@
-//! What kernels take, counted from their programs.
+//! Cycles of kernels, counted from their programs.
 //!
-//! The one source of every kernel's cycles is its program: [`cp2_emu::cycles`] follows it by the issue rule of the
-//! machine. Counters are kept by program and machine, for planners ask for the same counts again and again.
+//! The one source of every kernel's cycles is its program: [`cp2_emu::cycles`] follows it by the issue rule
+//! of the machine. Counters are kept by program and machine, because planners ask for the same counts again
+//! and again.
 
 mod pages;
 
@@ -14,7 +15,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Where the data of a program ends in DMEM.
+/// Returns the end of a program's data in DMEM.
 #[must_use]
 pub fn data_end(program: &Program) -> u64 {
     let ends = program
@@ -24,19 +25,19 @@ pub fn data_end(program: &Program) -> u64 {
     ends.max().unwrap_or(0)
 }
 
-/// A kernel: a program and where it begins.
+/// A kernel: a program and its entry point.
 #[derive(Clone, Debug)]
 pub struct KernelEntryPoint {
     /// The program.
     pub program: Arc<Program>,
-    /// Word address.
+    /// Word address of the entry point.
     pub entry: u32,
-    /// Words of its data that come at run time: first byte and byte behind the last.
+    /// Ranges of data words that are filled at run time: first byte, and byte behind the last.
     filled: Vec<(u32, u32)>,
 }
 
 impl KernelEntryPoint {
-    /// The kernel that begins at a word of a program.
+    /// Creates the kernel that begins at a word of a program.
     pub fn new(program: &Arc<Program>, entry: u32) -> Self {
         Self {
             program: program.clone(),
@@ -45,13 +46,13 @@ impl KernelEntryPoint {
         }
     }
 
-    /// The same, some of whose data come at run time.
+    /// Marks ranges of the kernel's data as filled at run time.
     pub fn filled(mut self, words: impl IntoIterator<Item = (u32, u32)>) -> Self {
         self.filled.extend(words);
         self
     }
 
-    /// The kernel at a label of a program, or at its beginning.
+    /// Creates the kernel at a label of a program, or at its beginning.
     pub fn from_label(program: &Arc<Program>, label: &str) -> Self {
         let entry = program.symbol(label).and_then(|at| u32::try_from(at).ok());
         Self {
@@ -60,10 +61,10 @@ impl KernelEntryPoint {
         }
     }
 
-    /// Its steps on a machine, with so many words of arguments at a byte address of DMEM.
+    /// Counts the kernel's steps on a machine, with the argument words `words` at a byte address of DMEM.
     ///
     /// # Errors
-    /// The kernel's way depends on data, or it does not run on the machine.
+    /// The kernel's control flow depends on data, or it does not run on the machine.
     pub fn count(
         &self,
         machine: &Machine,
@@ -72,7 +73,7 @@ impl KernelEntryPoint {
         self.count_at(machine, address, (address, words))
     }
 
-    /// The same of an argument block among those words.
+    /// Counts the kernel's steps with its argument block at `arguments`, among the words at `address`.
     fn count_at(
         &self,
         machine: &Machine,
@@ -85,10 +86,10 @@ impl KernelEntryPoint {
     }
 }
 
-/// Kernels that are kept.
+/// Number of kernels that are kept.
 const MOST_KERNELS: usize = 512;
 
-/// What of a machine decides how long a kernel takes, or whether it runs.
+/// Parameters of a machine that decide how long a kernel takes, or whether it runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct TimingKey {
     latency: ClassMap<Cycles>,
@@ -117,7 +118,7 @@ impl TimingKey {
     }
 }
 
-/// A kernel on a machine: its counter with what it has learnt.
+/// A kernel on a machine, with the counter and all it has counted.
 #[derive(Debug)]
 struct CountedKernel {
     program: Arc<Program>,
@@ -127,7 +128,7 @@ struct CountedKernel {
 
 type KernelCache = HashMap<(u64, u32, TimingKey), Arc<Mutex<CountedKernel>>>;
 
-/// Counts change nothing but how long planning takes: a pure function remembered.
+/// Cache of a pure function: counts affect nothing but the time of planning.
 static KEPT: LazyLock<Mutex<KernelCache>> = LazyLock::new(Mutex::default);
 
 fn known(
@@ -169,7 +170,7 @@ fn known(
     Ok(known)
 }
 
-/// The whole words of a program's data that do not come at run time: runs of them.
+/// Returns the whole words of a program's data that are not filled at run time, as runs.
 fn data(kernel: &KernelEntryPoint) -> Vec<(u32, Vec<u32>)> {
     let mut runs: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut end = None;

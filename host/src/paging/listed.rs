@@ -1,7 +1,8 @@
 //! A pass whose pages are listed, each with transfers of its own.
 //!
-//! Where pages have nothing in common, a [`Ring`](super::Ring) or a [`GridPlan`](crate::nest::GridPlan) has nothing to say of them: pages of a packed
-//! matrix differ in size, in what they load and in what they store, and some of them bring words of the program that is running.
+//! A [`Ring`](super::Ring) or a [`GridPlan`](crate::nest::GridPlan) cannot describe pages that have nothing
+//! in common. Pages of a packed matrix, for example, differ in size, loads and stores, and some of them load
+//! words of the running program.
 
 use super::{CommandSink, Launch, PageSource};
 use crate::{Device, Event, HostError, PAGE_EVENT, PageKernel};
@@ -16,37 +17,42 @@ const DONE: u32 = 1;
 /// The transfers of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedPage {
-    /// What loads it, in this order, behind what is [loaded early](ListedPage::early); the kernel waits for the last of them.
+    /// Loads of the page, in this order, behind its [early loads](ListedPage::early); the kernel waits for
+    /// the last of them.
     pub loads: Vec<Descriptor>,
-    /// What loads it as soon as its buffer is free, also where it or a page before it [replaces](ListedPage::replaces) what is in use for longer. Of a page with such
-    /// loads others are left, so that pages become ready in order.
+    /// Loads that are given as soon as the page's buffer is free, even if the page or one before it
+    /// [replaces](ListedPage::replaces) memory that is in use for longer. A page with early loads has others
+    /// too, so that pages become ready in order.
     pub early: Vec<Descriptor>,
-    /// What stores it when the kernel is done with it.
+    /// Stores of the page, when the kernel is done with it.
     pub stores: Vec<Descriptor>,
-    /// Whether its loads replace what the page before it has to the end: they, and those of the pages behind it, are given when that one is done.
+    /// True if the loads replace memory that the page before uses to its end: they, and those of the
+    /// following pages, are given when that page is done.
     pub replaces: bool,
 }
 
 /// A pass of listed pages.
 ///
-/// The kernel waits for [`PAGE_EVENT`] before each page and signals event 1 behind it. The page that takes the place of another, `buffers` pages behind it, is loaded
-/// when that one is stored; later where a page [replaces](ListedPage::replaces) what the one before it has.
+/// The kernel waits for [`PAGE_EVENT`] before each page and signals event 1 behind it. A page takes the place
+/// of the page `buffers` pages before it and is loaded when that one is stored, or later if a page
+/// [replaces](ListedPage::replaces) memory of the one before it.
 #[derive(Clone, Debug)]
 pub struct ListedPass {
-    /// Its pages, in order.
+    /// Pages in order.
     pub pages: Vec<ListedPage>,
-    /// How many pages are in DMEM, and in program memory, at a time.
+    /// Number of pages that are in DMEM, and in program memory, at a time.
     pub buffers: usize,
-    /// What the kernel gets in `a15`.
+    /// Address of the argument block, which the kernel gets in `a15`.
     pub address: u32,
-    /// The steps of the kernel from its launch to its end.
+    /// Steps of the kernel from its launch to its end.
     pub steps: Arc<Vec<KernelInterval>>,
-    /// What of DMEM is the kernel's.
+    /// Areas of DMEM that belong to the kernel.
     pub protection: Option<Arc<Protection>>,
 }
 
 impl ListedPass {
-    /// The transfers that load a page when its turn comes, the last of which posts the event that the kernel waits for.
+    /// Returns the transfers that load a page when its turn comes; the last posts the event that the kernel
+    /// waits for.
     #[must_use]
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         let own = self.page(page);
@@ -61,7 +67,7 @@ impl ListedPass {
         loads
     }
 
-    /// The transfers that store a page.
+    /// Returns the transfers that store a page.
     #[must_use]
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         self.page(page).stores.clone()
@@ -78,7 +84,8 @@ impl ListedPass {
         self.pages.get(at).unwrap_or(&NONE)
     }
 
-    /// The page behind whose stores a page is loaded; none of those that are loaded before the first is done.
+    /// Returns the page behind whose stores a page is loaded, or nothing if it is loaded before the first
+    /// page is done.
     fn find_preceding_page(&self, page: u64) -> Option<u64> {
         let freed = page.checked_sub(self.buffers as u64);
         let first = freed.map_or(0, |freed| freed + 1);
@@ -86,14 +93,15 @@ impl ListedPass {
         replacing.and_then(|page| page.checked_sub(1)).max(freed)
     }
 
-    /// Whether the turn of a page comes later than its buffer is free.
+    /// Returns true if a page is loaded later than its buffer is free.
     #[must_use]
     pub fn waits_for_turn(&self, page: u64) -> bool {
         let freed = page.checked_sub(self.buffers as u64);
         freed.is_some() && self.find_preceding_page(page) != freed
     }
 
-    /// Gives the commands of the pass, which wait for `after`. Returns what the next pass waits for: the last store, and the end of the kernel.
+    /// Gives the commands of the pass, which wait for `after`. Returns the events that the next pass waits
+    /// for: the last store, and the end of the kernel.
     ///
     /// # Errors
     /// A command can never be carried out.
@@ -120,7 +128,7 @@ struct ListedWork<'a> {
     names: [Arc<str>; 2],
 }
 
-/// Of the same pass.
+/// Compares by identity of the pass.
 impl PartialEq for ListedWork<'_> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.pass, other.pass)
@@ -128,7 +136,7 @@ impl PartialEq for ListedWork<'_> {
 }
 
 impl ListedWork<'_> {
-    /// Gives the early loads of the page that takes the place of `done`, if its turn has yet to come.
+    /// Gives the early loads of the page that takes the place of `done`, if its other loads come later.
     fn load_early(&self, done: u64, to: &mut CommandSink<'_>) {
         let next = done + self.pass.buffers as u64;
         if self.pass.waits_for_turn(next) {
@@ -172,7 +180,7 @@ impl PageSource for ListedWork<'_> {
             to.dma(&self.names[0], Some(page), transfer);
         }
         if self.pass.page(page).loads.is_empty() {
-            // The kernel waits for every page, even for one that needs nothing new.
+            // The kernel waits for every page, even for one that needs no loads.
             to.announce(&self.names[0], page, PAGE_EVENT);
         }
         if let Some(done) = page
@@ -187,8 +195,8 @@ impl PageSource for ListedWork<'_> {
         for transfer in self.pass.stores(page) {
             to.dma(&self.names[1], Some(page), transfer);
         }
-        // The kernel waits for the next page in words of this one. Where that page has yet to be loaded, nothing may
-        // take the place of these words before.
+        // The kernel waits for the next page in program words of this one. If that page has yet to be loaded,
+        // these words must not be replaced before.
         if !self.pass.page(page + 1).replaces {
             self.load_early(page, to);
         }
@@ -203,7 +211,7 @@ impl PageSource for ListedWork<'_> {
 mod tests {
     use super::*;
 
-    /// Pages that replace what the one before has come behind it, and none overtakes them.
+    /// Pages that replace memory of the page before are loaded behind it, and no page overtakes them.
     #[test]
     fn pages_are_loaded_in_order_and_not_too_early() {
         let page = |replaces| ListedPage {
@@ -231,8 +239,8 @@ mod tests {
         assert_eq!(early, [3, 4, 6, 7, 8]);
     }
 
-    /// The loads of pages that each have one early load, 10 times their number, and another, one more, in the order in which
-    /// they are given, and whether each posts an event.
+    /// Returns the numbers of the loads in the order in which they are given, and true for each that posts an
+    /// event. Page k has the early load 10 k and the load 10 k + 1.
     fn given(pages: u64, replaces: fn(u64) -> bool) -> Vec<(u64, bool)> {
         let load = |number: u64| Descriptor::load(cp2_dma::Target::Broadcast, 16 * number, 0, 16);
         let page = |number: u64| ListedPage {
@@ -266,8 +274,8 @@ mod tests {
         given.collect()
     }
 
-    /// A kernel waits for its next page in words of the page before. These are in place until the next page is there, also
-    /// where several pages in a row replace what is in use.
+    /// A kernel waits for its next page in words of the page before. These words are in place until the next
+    /// page is loaded, even if several pages in a row replace memory in use.
     #[test]
     fn words_in_which_the_kernel_waits_are_kept() {
         let given = given(8, |page| page > 0);
@@ -276,7 +284,7 @@ mod tests {
         assert_eq!(given, expected);
     }
 
-    /// What does not wait for what is in use is loaded when the buffer is free, and once.
+    /// Early loads are given when the buffer is free, and only once.
     #[test]
     fn buffers_are_filled_while_pages_wait_for_their_turn() {
         let both = |page: u64| [(10 * page, false), (10 * page + 1, true)];

@@ -1,7 +1,8 @@
-//! What a pass should take, and the least it can: one simulation of control CPU, channel and kernel, of any pass.
+//! Simulation of any pass: its expected time, and its least time.
 //!
-//! It goes page by page, as [`Commands`](super::Commands) gives them: a kernel waits for a page's load, works, and signals; the page is stored, and the next one
-//! loaded that takes its place. Where everything is as it was a round of buffers before, rounds are left out.
+//! Control CPU, channel and kernel are followed page by page, as [`Commands`](super::Commands) gives them: a
+//! kernel waits for a page's load, works, and signals; the page is stored, and the page that takes its place
+//! is loaded. Rounds of the buffers that repeat the round before exactly are skipped.
 
 mod pass_state;
 mod step_cursor;
@@ -18,41 +19,45 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A pass, as far as its price is concerned.
+/// Pages of a pass, as far as they decide its price.
 pub(crate) trait Priced {
-    /// Number of pages.
+    /// Returns the number of pages.
     fn pages(&self) -> u64;
-    /// The pages that are loaded behind the stores of `page`, or before the first is stored.
+    /// Returns the pages that are loaded behind the stores of `page`, or before the first is stored.
     fn next(&self, page: Option<u64>) -> Vec<u64>;
-    /// The first page that costs the same, or, of what is `usual`, does so without what only the first pages have to load.
+    /// Returns the first page of equal cost. With `usual`, loads that only the first pages have do not count.
     fn class(&self, page: u64, usual: bool) -> u64;
-    /// Its transfers, with the events that they post.
+    /// Returns the transfers of a page, with the events that they post.
     fn moved(&self, page: u64) -> PageTransfers;
-    /// Pages after which they cost the same again; of a kernel that is `followed` also the buffers are the same ones.
+    /// Returns the number of pages after which costs repeat; for a kernel that is `followed` the buffers
+    /// repeat as well.
     fn round(&self, followed: bool) -> u64;
-    /// How many pages from this one on cost what those of the round before did.
+    /// Returns the number of pages from this one on that cost as much as those of the round before.
     fn alike(&self, page: u64) -> u64;
-    /// How many pages from this one on, behind very many, may be taken to cost about what as many before did.
+    /// Returns the number of pages from this one on that, behind very many, may be taken to cost about as
+    /// much as those before.
     fn about(&self, _page: u64) -> u64 {
         0
     }
-    /// The load of arguments that the launch waits for.
+    /// Returns the load of arguments that the launch waits for.
     fn arguments(&self) -> Option<Descriptor> {
         None
     }
-    /// Whether the first pages' loads are given before the launch.
+    /// Returns true if the first pages' loads are given before the launch.
     fn loads_first(&self) -> bool;
-    /// The steps of its kernel, where its program is known.
+    /// Returns the counted steps of the kernel, if its program is known.
     fn counted(&self) -> Option<Arc<Counted>> {
         None
     }
-    /// Where it is not: the event that the kernel waits for, and the ticks that a page then takes, whose transfers take so many.
+    /// Returns, for a kernel whose program is not known, the event that it waits for, and the ticks of a page
+    /// whose transfers take `moved` ticks.
     fn described(&self, page: u64, moved: u64) -> (u32, u64);
-    /// Whether its first pages are loaded while the pass before it ends, and if so whether its arguments are.
+    /// Returns a value if the first pages are loaded while the pass before ends: true if the arguments are as
+    /// well.
     fn begun(&self) -> Option<bool> {
         None
     }
-    /// What of the next pass is loaded while it ends.
+    /// Returns the loads of the next pass that are given while this one ends.
     fn early_loads(&self) -> &[EarlyLoad] {
         &[]
     }
@@ -61,26 +66,27 @@ pub(crate) trait Priced {
 /// The transfers of a page.
 #[derive(Debug, Default)]
 pub(crate) struct PageTransfers {
-    /// What it waits for that is not there yet.
+    /// Loads that the page waits for and that did not come with the page before.
     pub(crate) own: Vec<Descriptor>,
-    /// What comes with it for the next page.
+    /// Loads that come with this page for the next one.
     pub(crate) next: Vec<Descriptor>,
-    /// What stores it.
+    /// Stores of the page.
     pub(crate) stores: Vec<Descriptor>,
 }
 
-/// Pages that are simulated one by one where they do not repeat themselves; the rest goes on at the same pace.
+/// Number of pages that are simulated one by one if they do not repeat themselves; the rest goes on at the
+/// same pace.
 const MANY: u64 = 512;
 
-/// The pages of a pass on a machine, one after the other.
+/// The pages of a pass on a machine, in order.
 pub(super) struct PricedPages<'a, P> {
     pass: &'a P,
     machine: &'a Machine,
     arguments: IssuedTransfers,
     fixed: Fixed,
-    /// What its kernel takes, where its program is known.
+    /// Counted steps of the kernel, if its program is known.
     kernel: Option<Arc<Counted>>,
-    /// What the pages cost that stand for others.
+    /// Costs of the pages that stand for their class.
     kinds: RefCell<BTreeMap<u64, Kind>>,
 }
 
@@ -96,7 +102,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         }
     }
 
-    /// What a page costs; if it is to be `usual`, without what only the first have to load.
+    /// Returns the cost of a page; with `usual`, without loads that only the first pages have.
     fn kind(&self, page: u64, usual: bool) -> Kind {
         let class = self.pass.class(page, usual);
         let mut kinds = self.kinds.borrow_mut();
@@ -116,7 +122,8 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         }
     }
 
-    /// Goes on from `now` to the last store of the pass. Returns what its first load and its last store take.
+    /// Goes on from `now` to the last store of the pass. Returns the ticks of the first load and the last
+    /// store.
     fn go(&self, now: &mut PassState) -> u64 {
         self.begin(now);
         let count = self.pass.pages();
@@ -145,7 +152,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
                 before = (rounds == 0).then(|| (page, PassState::clone(now)));
                 page += rounds * round;
             }
-            // What repeats itself after very many pages only is about the same in between.
+            // A pass that repeats itself only after very many pages goes on at about the same pace.
             if page == many {
                 half = Some((page, PassState::clone(now)));
             }
@@ -163,7 +170,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
             }
             page += 1;
         }
-        // What comes behind the last page.
+        // The kernel's steps behind the last page.
         while let Some(step) = self
             .kernel
             .as_ref()
@@ -174,7 +181,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         self.kind(0, true).load() + self.kind(count.max(1) - 1, true).store.all
     }
 
-    /// A load of the next pass.
+    /// Adds an early load of the next pass.
     fn price_early_load(&self, ahead: &EarlyLoad, now: &mut PassState) {
         let load = IssuedTransfers::new(std::slice::from_ref(&ahead.load), self.machine);
         now.issue_transfers(load, 0, self.fixed);
@@ -183,20 +190,20 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         }
     }
 
-    /// The launch, and the loads before it unless the pass before has given them.
+    /// Adds the launch, and the loads before it unless the pass before has given them.
     fn begin(&self, now: &mut PassState) {
         (now.place, now.furthest) = (StepCursor::default(), 0);
         if let Some(informed) = self.pass.begun() {
             if !informed {
-                // Its arguments come behind the last stores.
+                // The arguments come behind the last stores.
                 now.cp2 = now.cp2.max(now.dma);
             }
-            // Its program may be the last to come.
+            // The program may be the last to be loaded.
             now.cp2 = now.cp2.max(std::mem::take(&mut now.ready));
             now.cp2 += self.fixed.completion + self.fixed.launch;
             now.furthest = self.pass.next(None).into_iter().max().unwrap_or(0);
         } else {
-            // What the pass before has done must have been seen.
+            // The CPU must have seen the end of the pass before.
             let ready = match now.dma.max(now.cp2) {
                 0 => 0,
                 busy => busy + self.fixed.completion,
@@ -212,7 +219,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         }
     }
 
-    /// A page that is there: its arithmetic, its stores, and the loads that take its place.
+    /// Adds a page: its computation, its stores, and the loads that take its place.
     fn page(&self, page: u64, now: &mut PassState) {
         let this = self.kind(page, false);
         let done = match &self.kernel {
@@ -233,7 +240,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         now.moved += usual.load() + usual.store.all;
     }
 
-    /// The kernel goes on until it signals a page, whose end this is.
+    /// Follows the kernel until it signals a page, and returns the time of the signal.
     fn followed(&self, kernel: &Counted, now: &mut PassState) -> u64 {
         let cycle = self.fixed.cycle;
         while let Some(step) = now.place.next(kernel) {
@@ -255,23 +262,25 @@ impl<'a, P: Priced> PricedPages<'a, P> {
     }
 }
 
-/// What a pass alone takes, in ticks.
+/// Time of a pass alone, in ticks.
 pub(crate) struct Price {
-    /// Until the channel has done all.
+    /// End of the last transfer.
     pub(crate) dma: u64,
-    /// The kernel's work, and the transfers of all pages.
+    /// Work of the kernel.
     pub(crate) busy: u64,
+    /// Transfers of all pages.
     pub(crate) moved: u64,
-    /// The first load and the last store.
+    /// Transfers of the first load and the last store.
     pub(crate) ends: u64,
 }
 
-/// What a pass takes whose program is there.
+/// Returns the price of a pass whose program is loaded.
 pub(crate) fn price<P: Priced>(pass: &P, machine: &Machine) -> Price {
     prices([pass], machine)
 }
 
-/// What passes take that follow each other, some of them begun while the one before them ends; the ends are those of the last.
+/// Returns the price of consecutive passes, some of them begun while the one before ends; `ends` is that of
+/// the last.
 pub(crate) fn prices<'a, P: Priced + 'a>(
     passes: impl IntoIterator<Item = &'a P>,
     machine: &Machine,

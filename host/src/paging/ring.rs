@@ -1,11 +1,10 @@
 //! A pass of a persistent kernel over a ring of page buffers.
 //!
-//! Page `k` is loaded into buffer `k` and its result goes to the buffer before
-//! it, that of page `k - 1`, which the kernel no longer needs; when the result
-//! has been stored, page `k + n - 1` is loaded there. So `n` buffers keep `n - 1`
-//! pages under way: one computes while one is stored and the next loaded.
-//! A kernel that works in place leaves the result in buffer `k`, which is page
-//! `k + n`'s next: all `n` are under way.
+//! Page `k` is loaded into buffer `k` modulo `n`, and its result goes to the buffer of page `k - 1`, which
+//! the kernel no longer needs. When the result has been stored, page `k + n - 1` is loaded there. So `n`
+//! buffers keep `n - 1` pages under way: one computes while one is stored and the next is loaded. A kernel
+//! that works in place leaves the result in its own buffer, where page `k + n` is loaded next: all `n` are
+//! under way.
 
 use crate::{Device, Event, HostError, PageKernel, TransferLimits, Views};
 use cp2_dma::{Descriptor, Target};
@@ -34,20 +33,21 @@ pub use section_blocks::{QUAD, SectionBlocks, aligned, deals_quads};
 /// Event that the kernel signals when a page is done.
 const DONE: u32 = 1;
 
-/// Where the buffers of a pass are in DMEM.
+/// DMEM addresses of the buffers of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// Address of the argument block.
     pub arguments: u32,
-    /// Page buffers.
+    /// Addresses of the page buffers.
     pub pages: Vec<u32>,
-    /// A buffer of factors for each.
+    /// Address of a buffer of factors for each page buffer.
     pub factors: Vec<u32>,
-    /// Another address for each; what it is the kernel knows.
+    /// Another address for each page buffer, whose meaning only the kernel knows.
     pub beside: Vec<u32>,
-    /// How many buffers before a page's own its result lies: 0, 1, or as many as a page has pieces.
+    /// Number of buffers that a page's result lies before its own buffer: 0, 1, or the number of pieces of a
+    /// page.
     pub behind: usize,
-    /// Pages that are loaded before the first is stored.
+    /// Number of pages that are loaded before the first is stored.
     pub ahead: usize,
 }
 
@@ -56,24 +56,24 @@ pub struct Ring {
 pub struct RingPass {
     ring: Ring,
     work: Box<dyn RingPages>,
-    /// The kernel that it is priced by.
+    /// Kernel by which the pass is priced.
     kernel: Option<KernelEntryPoint>,
-    /// What of the next pass is loaded while this one ends.
+    /// Loads of the next pass that are given while this one ends.
     ahead: Vec<EarlyLoad>,
-    /// Whether its first pages are loaded while the pass before it ends.
+    /// True if the first pages are loaded while the pass before ends.
     begun: bool,
-    /// Whether its argument block is, too.
+    /// True if the argument block is loaded while the pass before ends.
     informed: bool,
-    /// Whether loads of the next pass need not wait for its first store.
+    /// True if loads of the next pass need not wait for the first store of this one.
     at_once: bool,
-    /// What of DMEM is its kernel's, where that is known.
+    /// Areas of DMEM that belong to the kernel, where they are known.
     protection: Option<Arc<Protection>>,
 }
 
 impl Ring {
-    /// `buffers` buffers from `first` on; the argument block lies at `arguments`.
+    /// Creates a ring of `buffers` buffers from `first` on; the argument block lies at `arguments`.
     pub fn new(arguments: u64, first: u64, buffers: usize, page: u64, factors: u64) -> Self {
-        // Inside DMEM, whose addresses are u32: the plan has checked the end.
+        // The addresses lie inside DMEM and are u32: the plan has checked the end.
         let at = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         let n = buffers as u64;
         Self {
@@ -86,12 +86,12 @@ impl Ring {
         }
     }
 
-    /// The same for a kernel in place, without factors.
+    /// Creates a ring for a kernel in place, without factors.
     pub fn new_in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
         Self::new(arguments, first, buffers, page, 0).store_in_place()
     }
 
-    /// The same for a kernel in place.
+    /// Changes the ring to that of a kernel in place.
     pub fn store_in_place(self) -> Self {
         Self {
             behind: 0,
@@ -100,14 +100,14 @@ impl Ring {
         }
     }
 
-    /// The same with this address for every page besides.
+    /// Sets the extra address of every page buffer.
     pub fn with_extra_address(mut self, address: u64) -> Self {
         self.beside.fill(u32::try_from(address).unwrap_or(u32::MAX));
         self
     }
 
-    /// `buffers` buffers for pages of which each comes and goes in `pieces`, every piece a page of the
-    /// pass; without factors.
+    /// Creates a ring of `buffers` buffers without factors, for pages that are loaded and stored in `pieces`;
+    /// every piece is a page of the pass.
     pub fn new_in_pieces(
         (arguments, first): (u64, u64),
         (buffers, pieces): (usize, usize),
@@ -121,7 +121,7 @@ impl Ring {
         }
     }
 
-    /// The same, everything so many bytes behind.
+    /// Moves all addresses up by `by` bytes.
     pub fn shift_addresses(mut self, by: u64) -> Self {
         let by = u32::try_from(by).unwrap_or(u32::MAX);
         let all = [&mut self.pages, &mut self.factors, &mut self.beside];
@@ -131,7 +131,7 @@ impl Ring {
         self
     }
 
-    /// Where it ends, with so many bytes for each page, its factors and what lies beside.
+    /// Returns the end of the ring's memory, with `bytes` for each page, its factors, and its extra address.
     pub fn end(&self, bytes: [u64; 3]) -> u64 {
         let arguments = u64::from(self.arguments) + Self::argument_bytes(self.pages.len());
         let places = [&self.pages, &self.factors, &self.beside];
@@ -144,18 +144,19 @@ impl Ring {
         ends.chain([arguments]).max().unwrap_or(arguments)
     }
 
-    /// Bytes of the argument block of so many buffers.
+    /// Returns the bytes of the argument block for `buffers` buffers.
     pub fn argument_bytes(buffers: usize) -> u64 {
         16 + 16 * buffers as u64
     }
 
-    /// Where the result of a page lies.
+    /// Returns the address of a page's result.
     fn result(&self, page: u64) -> u32 {
         let n = self.pages.len() as u64;
         self.pages[((page + n - self.behind as u64) % n) as usize]
     }
 
-    /// The words of the argument block for a job of `pages` pages, of which so many are of two kinds.
+    /// Returns the words of the argument block for a job of `pages` pages; `counts` are the numbers of pages
+    /// of two kinds.
     pub fn arguments(&self, pages: u64, counts: [u64; 2]) -> Vec<u32> {
         let n = self.pages.len();
         let [pages, first, second] =
@@ -170,7 +171,7 @@ impl Ring {
 }
 
 impl RingPass {
-    /// `work` through the buffers of `ring`.
+    /// Creates a pass of `work` through the buffers of `ring`.
     pub fn new(ring: Ring, work: impl RingPages + 'static) -> Self {
         Self {
             ring,
@@ -184,12 +185,12 @@ impl RingPass {
         }
     }
 
-    /// Number of pages.
+    /// Returns the number of pages.
     pub fn count(&self) -> u64 {
         self.work.count()
     }
 
-    /// The transfers of the first pages, of every kind, and of the argument block.
+    /// Returns the transfers of the first pages, of every kind, and of the argument block.
     pub fn first_transfers(&self, machine: &Machine) -> Vec<Descriptor> {
         let (pages, levels) = (0..self.work.period().min(self.count()), machine.dma.levels);
         let moved = pages.flat_map(|page| [self.loads(page, levels), self.stores(page, levels)]);
@@ -197,7 +198,7 @@ impl RingPass {
         moved.flatten().chain([arguments]).collect()
     }
 
-    /// The words of the argument block, as many as the DMA's granules hold.
+    /// Returns the words of the argument block, padded to whole granules of the DMA.
     fn padded(&self, machine: &Machine) -> Vec<u32> {
         let mut words = self.ring.arguments(self.count(), self.work.pages_of_kind());
         let granule = (machine.dma.granule.0 / 4).max(1) as usize;
@@ -209,24 +210,25 @@ impl RingPass {
         Descriptor::load(Target::Broadcast, system, self.ring.arguments, bytes)
     }
 
-    /// Where its local memory ends, if it is known what pages hold.
+    /// Returns the end of the pass's local memory, if the contents of pages are known.
     pub fn end(&self) -> Option<u64> {
         let held = self.work.dmem_bytes(0)?;
         Some(self.ring.end(held).next_multiple_of(QUAD))
     }
 
-    /// Number of page buffers.
+    /// Returns the number of page buffers.
     pub fn buffers(&self) -> usize {
         self.ring.ahead + self.ring.behind
     }
 
-    /// The transfers of so many levels that load a page.
+    /// Returns the transfers that load a page, with at most `levels` levels each.
     pub fn loads(&self, page: u64, levels: usize) -> Vec<Descriptor> {
         let (own, next) = self.shares(page, levels);
         own.into_iter().chain(next).collect()
     }
 
-    /// The same apart: what the page waits for that is not there yet, and what the next already has.
+    /// Returns the loads of a page in two parts: those that it waits for and that did not come with the page
+    /// before, and the early ones of the next page.
     fn shares(&self, page: u64, levels: usize) -> (Vec<Descriptor>, Vec<Descriptor>) {
         let at = |page: u64| {
             let slot = (page % self.ring.pages.len() as u64) as usize;
@@ -250,36 +252,36 @@ impl RingPass {
         }
         let next = at(page + 1);
         let loads = early(next);
-        // Where there is nothing else, the next waits for the last of these.
+        // If there is nothing else to load, the next page waits for the last of these.
         let last = own(next).is_empty();
         (first, if last { posted(page + 1, loads) } else { loads })
     }
 
-    /// The transfers of so many levels that store a page.
+    /// Returns the transfers that store a page, with at most `levels` levels each.
     pub fn stores(&self, page: u64, levels: usize) -> Vec<Descriptor> {
         within(self.work.stores(page, self.ring.result(page)), levels)
     }
 
-    /// The transfer that loads the argument block, whose words it puts in system memory.
+    /// Writes the words of the argument block to system memory, and returns the transfer that loads it.
     pub fn place(&self, device: &mut Device) -> Result<Descriptor, HostError> {
         let words = self.padded(device.machine());
         let words = device.alloc_from(&words)?;
         Ok(self.argument_load(words.address(), words.bytes()))
     }
 
-    /// Whether its first pages are loaded while the pass before it ends.
+    /// Returns true if the first pages are loaded while the pass before ends.
     pub fn starts_early(&self) -> bool {
         self.begun
     }
 
-    /// Whether its argument block is, too.
+    /// Returns true if the argument block is loaded while the pass before ends.
     pub fn args_early(&self) -> bool {
         self.informed
     }
 
-    /// Gives the commands of the pass, which wait for `after`. Where the next pass's argument block is loaded while
-    /// this one ends, `following` loads it. Returns what the next pass waits for: that load, or else the last
-    /// store, and the end of the kernel.
+    /// Gives the commands of the pass, which wait for `after`. If the next pass's argument block is loaded
+    /// while this one ends, `following` loads it. Returns the events that the next pass waits for: that load,
+    /// or else the last store, and the end of the kernel.
     pub fn submit(
         &self,
         device: &mut Device,
@@ -296,7 +298,7 @@ impl RingPass {
         Ok([beside.unwrap_or(launched), launched])
     }
 
-    /// The pages that are loaded when `page` is stored, or before the first is.
+    /// Returns the pages that are loaded when `page` is stored, or before the first is.
     fn next(&self, page: Option<u64>) -> impl Iterator<Item = u64> + use<> {
         let next = self.work.next(page, self.ring.ahead as u64);
         let count = self.count();
@@ -304,7 +306,7 @@ impl RingPass {
     }
 }
 
-/// The same of at most so many levels each.
+/// Splits transfers until each has at most `levels` levels.
 fn within(transfers: Vec<Descriptor>, levels: usize) -> Vec<Descriptor> {
     if transfers.iter().all(|d| d.levels.len() <= levels) {
         return transfers;

@@ -1,4 +1,4 @@
-//! Whatever is fast and whatever is slow: the commands' dependencies keep every buffer in turn.
+//! Tests that dependencies of commands keep buffers in turn at any speeds.
 
 mod buffers;
 
@@ -12,7 +12,8 @@ use cp2_machine::Machine;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-/// Commands of pages on their way: the control CPU takes the oldest that is ready, the DMA works in order, the kernel waits for loads.
+/// Simulation of a pass: the control CPU takes the oldest ready command, the DMA works in order, the kernel
+/// waits for loads.
 struct Run {
     commands: Vec<Command>,
     begun: Vec<bool>,
@@ -20,9 +21,11 @@ struct Run {
     /// Transfers under way.
     dma: VecDeque<usize>,
     buffers: Buffers,
-    /// Pages that have been announced, that the kernel has begun, and that it has ended.
+    /// Number of pages that have been announced.
     posted: u64,
+    /// Number of pages that the kernel has begun.
     computing: u64,
+    /// Number of pages that the kernel has ended.
     computed: u64,
 }
 
@@ -40,7 +43,7 @@ impl Run {
         }
     }
 
-    /// The step of a transfer, and whether it is the first and the last of it.
+    /// Returns the step that a transfer belongs to, and whether it is the first and the last of the step.
     fn step(&self, i: usize) -> Option<(StepId, bool, bool)> {
         let of = |command: &Command| match (&command.action, command.page) {
             (HostAction::Dma(d), Some(page)) => Some(StepId {
@@ -58,7 +61,7 @@ impl Run {
         Some((step, first, !same(i + 1)))
     }
 
-    /// The control CPU takes the oldest command that is ready.
+    /// Lets the control CPU take the oldest ready command.
     fn begin(&mut self) -> Result<bool, TestCaseError> {
         let known = |event: &crate::Event| self.ended[event.number() as usize];
         let ready = |&i: &usize| !self.begun[i] && self.commands[i].after.iter().all(known);
@@ -77,7 +80,7 @@ impl Run {
         Ok(true)
     }
 
-    /// The DMA ends a transfer.
+    /// Lets the DMA end a transfer.
     fn transferred(&mut self) -> Result<bool, TestCaseError> {
         let Some(i) = self.dma.pop_front() else {
             return Ok(false);
@@ -92,7 +95,7 @@ impl Run {
         Ok(true)
     }
 
-    /// The kernel begins a page, or ends one.
+    /// Lets the kernel begin a page, or end one.
     fn compute(&mut self) -> Result<bool, TestCaseError> {
         let step = |page| StepId {
             kind: StepKind::Compute,
@@ -110,7 +113,7 @@ impl Run {
         Ok(true)
     }
 
-    /// The control CPU sees a signal.
+    /// Lets the control CPU see a signal.
     fn see(&mut self) -> bool {
         let waits = |&i: &usize| {
             let command = &self.commands[i];
@@ -123,7 +126,7 @@ impl Run {
         found.map(|i| self.ended[i] = true).is_some()
     }
 
-    /// Goes on until nothing can happen any more; what happens first is chosen.
+    /// Goes on until nothing can happen any more; `choices` decides what happens first.
     fn go(mut self, mut choices: impl FnMut() -> usize) -> Result<(), TestCaseError> {
         let mut idle = 0;
         while idle < 4 {
@@ -147,7 +150,7 @@ impl Run {
             .filter(open)
             .map(|i| &self.commands[i].action)
             .collect();
-        // The kernel stops behind its last page.
+        // The model does not end the kernel's launch.
         prop_assert!(
             matches!(left[..], [HostAction::Launch { .. }]),
             "{:?}",

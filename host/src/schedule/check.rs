@@ -1,4 +1,4 @@
-//! The rules a job must keep whatever the page size.
+//! Checks of a paging job that do not depend on the page size.
 
 use super::dmem_frame::does_not_fit;
 use super::dmem_map::DmemMap;
@@ -8,11 +8,11 @@ use cp2_dma::extent;
 use cp2_machine::Machine;
 use std::ops::Range;
 
-/// Larger jobs than any machine's memory; sizes beyond are refused before
-/// arithmetic on them could overflow.
+/// Upper bound of sizes, beyond any machine's memory. Larger sizes are refused before arithmetic on them
+/// could overflow.
 const SIZE_LIMIT: u64 = 1 << 48;
 
-/// Checks what does not depend on the page size.
+/// Checks the rules of a job that do not depend on the page size.
 pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
     let granule = machine.dma.granule.0.max(1);
     let zero = |what: &str| PlanError::Zero {
@@ -59,7 +59,7 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
         if stream.pitch > machine.cp2.dmem.0 {
             return Err(does_not_fit(job, machine, min));
         }
-        // Where the rows of a view lie, the device checks.
+        // The device checks the real addresses of a view's rows.
         let memory = match job.views.contains_address(stream.system) {
             true => u64::MAX,
             false => machine.host.memory.0,
@@ -200,13 +200,13 @@ fn check_stream(
     Ok(())
 }
 
-/// The bytes of a strided piece.
+/// Returns the range of bytes that a strided piece covers.
 fn reach(start: i64, run: u64, levels: impl Iterator<Item = (u32, i64)>) -> Range<i128> {
     let start = i128::from(start);
     extent(start..start + i128::from(run), levels)
 }
 
-/// First and one past the last byte of a stream in system memory.
+/// Returns the first and one past the last byte of a stream in system memory.
 fn span(stream: &Stream, blocks: u64) -> (i128, i128) {
     let (mut from, mut to) = (i128::MAX, i128::MIN);
     for piece in &stream.pieces {
@@ -227,7 +227,7 @@ fn overlap(a: &Stream, b: &Stream, blocks: u64) -> bool {
     a.0 < b.1 && b.0 < a.1
 }
 
-/// Whether block `k` of one lies inside the stride of block `k` of the other.
+/// Returns true if block `k` of either stream lies inside the stride of block `k` of the other.
 fn same_blocks(a: &Stream, b: &Stream) -> bool {
     let inside = |s: &Stream| {
         let (from, to) = span(s, 1);
@@ -236,7 +236,7 @@ fn same_blocks(a: &Stream, b: &Stream) -> bool {
     a.system == b.system && a.stride == b.stride && inside(a) && inside(b)
 }
 
-/// An address for a message, saturating.
+/// Saturates an address for a message.
 fn narrow(at: i128) -> i64 {
     at.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

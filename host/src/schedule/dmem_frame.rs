@@ -24,7 +24,7 @@ impl DmemFrame {
                 return None;
             }
         }
-        // Strict alignment first: it leaves the fewest holes.
+        // Buffers with the strictest alignment are placed first, which leaves the fewest holes.
         let mut wishes = Vec::new();
         let streams = |out: bool| if out { &job.outputs } else { &job.inputs };
         for out in [false, true] {
@@ -80,7 +80,7 @@ impl DmemFrame {
     }
 }
 
-/// What a page of `min` blocks would need.
+/// Returns the error that says how much DMEM a page of `min` blocks would need.
 pub(super) fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
     let degree = job.buffering.degrees()[0];
     let streams = job

@@ -1,4 +1,4 @@
-//! Where everything lies in DMEM.
+//! Allocation of DMEM: named regions at free addresses.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,17 +13,17 @@ pub struct DmemRegion {
     pub bytes: u64,
 }
 
-/// The DMEM of one section, the same in all: disjoint regions, ascending.
+/// The DMEM of one section, equal in all: disjoint regions, ascending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DmemMap {
     /// Size of DMEM.
     pub bytes: u64,
-    /// What lies in it.
+    /// Regions that are taken.
     pub regions: Vec<DmemRegion>,
 }
 
 impl DmemMap {
-    /// An empty DMEM.
+    /// Creates an empty map.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl DmemMap {
         }
     }
 
-    /// Takes a fixed range; `false` where it overlaps another or leaves DMEM.
+    /// Takes a fixed range; returns `false` if it overlaps another or leaves DMEM.
     #[must_use]
     pub fn reserve(&mut self, name: &str, address: u64, bytes: u64) -> bool {
         let Some(end) = address.checked_add(bytes).filter(|&end| end <= self.bytes) else {
@@ -77,7 +77,7 @@ impl DmemMap {
         self.reserve(name, start, bytes).then_some(start)
     }
 
-    /// Bytes taken.
+    /// Returns the bytes that are taken.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.regions.iter().map(|r| r.bytes).sum()

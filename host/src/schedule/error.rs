@@ -1,11 +1,13 @@
-/// Why a paging job cannot be planned.
+//! Errors of planning a paging job.
+
+/// Reason why a paging job cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A field that must be at least one is zero.
     #[error("{what} is zero; it must be at least 1")]
     Zero {
-        /// Which field.
+        /// Name of the field.
         what: String,
     },
     /// A size or an address breaks the DMA granule.
@@ -13,11 +15,11 @@ pub enum PlanError {
         "{what} is {value} B, which is no multiple of the DMA granule of {granule} B (D2); the next that is: {nearest} B"
     )]
     Granule {
-        /// Which field.
+        /// Name of the field.
         what: String,
-        /// Its value.
+        /// Value of the field.
         value: u64,
-        /// The machine's granule.
+        /// Granule of the machine.
         granule: u64,
         /// The next multiple.
         nearest: u64,
@@ -25,9 +27,9 @@ pub enum PlanError {
     /// A number does not fit its field.
     #[error("{what} is too large: {value} exceeds {limit}")]
     TooLarge {
-        /// Which field.
+        /// Name of the field.
         what: String,
-        /// Its value.
+        /// Value of the field.
         value: u64,
         /// The largest allowed.
         limit: u64,
@@ -37,9 +39,9 @@ pub enum PlanError {
         "the array `{array}` and those before it need {end} B of system memory, and the machine has {memory} B (`host.memory`); use a smaller problem or a machine with more memory"
     )]
     SystemMemory {
-        /// Its name.
+        /// Name of the array.
         array: String,
-        /// One past its last byte.
+        /// One past the last byte of the array.
         end: i128,
         /// Bytes of the machine.
         memory: u64,
@@ -47,7 +49,7 @@ pub enum PlanError {
     /// An alignment is not a power of two.
     #[error("{what}: an alignment of {value} is no power of two")]
     Alignment {
-        /// Which stream.
+        /// Name of the stream.
         what: String,
         /// The alignment asked for.
         value: u64,
@@ -68,12 +70,12 @@ pub enum PlanError {
         /// Bytes of a block in DMEM.
         pitch: u64,
     },
-    /// An overlap where there can be none.
+    /// An overlap of a stream that cannot have one.
     #[error("stream `{stream}` has an overlap, and {what}; only inputs of adjacent blocks overlap")]
     Overlap {
         /// The stream.
         stream: String,
-        /// Why it cannot have one.
+        /// Reason.
         what: &'static str,
     },
     /// In-place outputs must pair up with inputs of the same place in DMEM.
@@ -83,7 +85,7 @@ pub enum PlanError {
     InPlace {
         /// Index of the output.
         output: usize,
-        /// Its bytes per block in DMEM.
+        /// Bytes per block of the output in DMEM.
         output_pitch: u64,
         /// Bytes per block of the input of the same index; 0 where there is none.
         input_pitch: u64,
@@ -103,11 +105,11 @@ pub enum PlanError {
         "`{name}` at DMEM {address:#x}, {bytes} B, overlaps another reserved range or leaves the {dmem} B of DMEM"
     )]
     Reserved {
-        /// Its name.
+        /// Name of the range.
         name: String,
-        /// Its address.
+        /// Address of the range.
         address: u64,
-        /// Its size.
+        /// Size of the range in bytes.
         bytes: u64,
         /// Size of DMEM.
         dmem: u64,

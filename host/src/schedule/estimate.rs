@@ -1,4 +1,4 @@
-//! What a plan should cost, from its shape alone.
+//! Expected time of a plan, from its shape alone.
 
 use super::page_source::in_turn;
 use super::stream_plan::StreamPlan;
@@ -8,15 +8,15 @@ use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Cycles, Machine};
 use serde::{Deserialize, Serialize};
 
-/// The scheduler's expectation. It prices transfers, the launch, completions
-/// and the kernel as the job describes it; the load of the program it leaves out.
+/// Expected time of a plan. It includes transfers, the launch, completions and the kernel as the job
+/// describes it, but not the load of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamEstimate {
-    /// From the first load to the last store seen complete.
+    /// Cycles from the first load until the last store is seen complete.
     pub cycles: f64,
-    /// The DMA busy time in it, but for arguments.
+    /// Busy cycles of the DMA in it, without arguments.
     pub dma: f64,
-    /// The kernel time in it.
+    /// Cycles of the kernel in it.
     pub compute: f64,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn estimate(plan: &StreamPlan, machine: &Machine) -> StreamEstimate {
     }
 }
 
-/// A plan on a machine.
+/// A plan on a machine, to be priced.
 pub(crate) struct PlanPrice<'a> {
     plan: &'a StreamPlan,
     machine: &'a Machine,
@@ -55,7 +55,8 @@ impl Priced for PlanPrice<'_> {
         in_turn(page, self.plan.degree(), self.pages())
     }
 
-    /// Pages of as many blocks: the first, those behind it, and the last two may have other numbers of them.
+    /// Returns the class of pages with as many blocks: the first, those behind it, and the last two may have
+    /// other numbers of them.
     fn class(&self, page: u64, _usual: bool) -> u64 {
         let (pages, count) = (self.plan.pages(), self.pages());
         let blocks = |page: u64| pages.extent(page).map(|(_, blocks)| blocks);
@@ -86,7 +87,7 @@ impl Priced for PlanPrice<'_> {
     }
 
     fn alike(&self, page: u64) -> u64 {
-        // Behind the first page, which may be another, and before the last two.
+        // All pages are alike behind the first, which may differ, and before the last two.
         match page > self.plan.degree() as u64 {
             true => self.pages().saturating_sub(page + 2),
             false => 0,
@@ -119,7 +120,7 @@ impl Priced for PlanPrice<'_> {
                 .saturating_add(job.cycles_per_page);
             self.machine.time_base().cycles(Cycles(cycles)).0
         });
-        // Not known, it is taken to be as fast as the DMA.
+        // A kernel of unknown speed is taken to be as fast as the DMA.
         (PAGE_EVENT, ticks.unwrap_or(moved))
     }
 }

@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 pub struct Paging {
     /// Number of blocks in the whole job.
     pub blocks: u64,
-    /// What a page loads.
+    /// Streams that a page loads.
     pub inputs: Vec<Stream>,
-    /// What a page stores.
+    /// Streams that a page stores.
     pub outputs: Vec<Stream>,
-    /// The kernel leaves output `i` where input `i` was: they share one page buffer.
+    /// True if the kernel leaves output `i` where input `i` was: they share one page buffer.
     pub in_place: bool,
     /// DMEM bytes of working space, shared by all pages.
     pub scratch: u64,
-    /// The same for every block per section of a page.
+    /// DMEM bytes of working space for every block per section of a page.
     pub scratch_per_block: u64,
     /// DMEM already taken: the program's own data.
     pub reserved: Vec<Reserved>,
@@ -28,21 +28,21 @@ pub struct Paging {
     pub args: PageArgs,
     /// Blocks of each section in one page.
     pub size: BlocksPerSection,
-    /// How many pages are in DMEM at a time.
+    /// Number of pages in DMEM at a time.
     pub buffering: Buffering,
-    /// Expected cycles of the kernel per block, where known: the scheduler
-    /// chooses the page size by it. `None` takes the kernel to be as fast as the DMA.
+    /// Expected cycles of the kernel per block, where known: the scheduler chooses the page size by it.
+    /// `None` takes the kernel to be as fast as the DMA.
     pub cycles_per_block: Option<u64>,
-    /// Expected cycles of the kernel per page, beside its blocks.
+    /// Expected cycles of the kernel per page, besides those of its blocks.
     pub cycles_per_page: u64,
-    /// Arrays that streams name by addresses beyond system memory: where their rows lie.
+    /// Views: arrays that streams name by addresses beyond system memory.
     #[serde(skip)]
     pub views: Views,
 }
 
 impl Paging {
-    /// A job of which the scheduler chooses everything: separate pages for
-    /// inputs and outputs, no scratch, a kernel as fast as the DMA.
+    /// Creates a job in which the scheduler chooses everything: separate pages for inputs and outputs, no
+    /// scratch, a kernel as fast as the DMA.
     #[must_use]
     pub fn new(blocks: u64, inputs: Vec<Stream>, outputs: Vec<Stream>) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Paging {
     }
 }
 
-/// One array that pages go through: where its blocks lie and how a block looks in DMEM.
+/// One array that pages go through: positions of its blocks in system memory, and their layout in DMEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     /// Name in listings and on the timeline.
@@ -74,13 +74,13 @@ pub struct Stream {
     pub stride: u64,
     /// Bytes from a block to the next in a page in DMEM.
     pub pitch: u64,
-    /// Alignment of the page in DMEM; a power of two, at least the granule is used.
+    /// Alignment of the page in DMEM: a power of two. The granule is used if it is larger.
     pub align: u64,
-    /// Bytes of the blocks that follow which every section has behind its own
-    /// (inputs of adjacent blocks only): history, or the far end of a filter.
+    /// Bytes of the following blocks that every section has behind its own, for inputs of adjacent blocks
+    /// only: history, or the far end of a filter.
     #[serde(default)]
     pub overlap: u64,
-    /// The transfers of one block, relative to its system and local address.
+    /// Transfers of one block, relative to its system and local address.
     pub pieces: Vec<BlockPiece>,
 }
 
@@ -98,7 +98,7 @@ pub struct BlockPiece {
 }
 
 impl BlockPiece {
-    /// `run` bytes at the block's start, repeated by `levels`.
+    /// Creates a piece of `run` bytes at the block's start, repeated by `levels`.
     #[must_use]
     pub fn new(run: u64, levels: Vec<Level>) -> Self {
         Self {
@@ -111,7 +111,8 @@ impl BlockPiece {
 }
 
 impl Stream {
-    /// Blocks of `bytes` that follow each other in system memory, with the same layout in DMEM.
+    /// Creates a stream of blocks of `bytes` that follow each other in system memory, with the same layout in
+    /// DMEM.
     #[must_use]
     pub fn contiguous(name: &str, system: u64, bytes: u64) -> Self {
         Self::strided(
@@ -123,7 +124,8 @@ impl Stream {
         )
     }
 
-    /// Blocks of any layout: `stride` bytes apart in system memory, `pitch` bytes apart in DMEM.
+    /// Creates a stream of blocks of any layout: `stride` bytes apart in system memory, `pitch` bytes apart
+    /// in DMEM.
     #[must_use]
     pub fn strided(
         name: &str,
@@ -143,10 +145,9 @@ impl Stream {
         }
     }
 
-    /// Adjacent blocks of `bytes`, of which a kernel also reads `overlap` bytes
-    /// of those that follow. A section's blocks lie one behind the other in its
-    /// page and the overlap behind the last: it is loaded once for all of them.
-    /// The array has `overlap` bytes more than its blocks.
+    /// Creates a stream of adjacent blocks of `bytes`, where a kernel also reads `overlap` bytes of the
+    /// blocks that follow. A section's blocks are contiguous in its page, and the overlap, loaded once for
+    /// all of them, lies behind the last. The array has `overlap` bytes more than its blocks.
     #[must_use]
     pub fn overlapping(name: &str, system: u64, bytes: u64, overlap: u64) -> Self {
         Self {
@@ -155,20 +156,20 @@ impl Stream {
         }
     }
 
-    /// Bytes that `blocks` blocks of a section take in a page; none where that is too much.
+    /// Returns the bytes that `blocks` blocks of a section take in a page, or nothing on overflow.
     pub(super) fn page_bytes(&self, blocks: u32) -> Option<u64> {
         let own = self.pitch.checked_mul(u64::from(blocks))?;
         own.checked_add(self.overlap)
     }
 
-    /// The same with pages aligned in DMEM (bit-reversed and modulo addressing want it).
+    /// Aligns the pages in DMEM, as bit-reversed and modulo addressing need it.
     #[must_use]
     pub fn aligned(mut self, align: u64) -> Self {
         self.align = align;
         self
     }
 
-    /// Bytes moved for one block.
+    /// Returns the bytes moved for one block.
     #[must_use]
     pub fn block_bytes(&self) -> u64 {
         self.pieces
@@ -213,9 +214,9 @@ pub enum BlocksPerSection {
     /// the last page smaller so that less time passes before the first
     /// kernel and after the last.
     Range {
-        /// At least.
+        /// Least number.
         min: u32,
-        /// At most.
+        /// Largest number.
         max: u32,
     },
 }
@@ -232,7 +233,7 @@ impl BlocksPerSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffering {
-    /// The one with the smallest expected time; the smaller degree where equal.
+    /// The degree with the smallest expected time, and the smaller one if times are equal.
     #[default]
     Auto,
     /// One page: load, compute, store in turn.
@@ -244,7 +245,7 @@ pub enum Buffering {
 }
 
 impl Buffering {
-    /// The degrees to try.
+    /// Returns the degrees to try.
     #[must_use]
     pub fn degrees(self) -> &'static [usize] {
         match self {
@@ -255,7 +256,7 @@ impl Buffering {
         }
     }
 
-    /// The name of a degree.
+    /// Returns the name of a degree.
     #[must_use]
     pub fn name(degree: usize) -> &'static str {
         match degree {

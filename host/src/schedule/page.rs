@@ -1,4 +1,4 @@
-//! How blocks are dealt to pages and sections.
+//! Blocks dealt to pages and sections.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +20,13 @@ pub struct StreamPages {
 /// One page: which blocks each section computes and which it stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Its number.
+    /// Number of the page.
     pub index: u64,
-    /// Its first block.
+    /// First block of the page.
     pub first: u64,
     /// Number of distinct blocks.
     pub blocks: u64,
-    /// Blocks every section computes.
+    /// Blocks that every section computes.
     pub per_section: u32,
     /// First block of each section. Sections short of blocks start early
     /// enough to have `per_section` valid blocks: they compute some that
@@ -35,7 +35,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Blocks from a section's start to the next section's, where that is the same for all.
+    /// Returns the blocks from a section's start to the next section's, if all distances are equal.
     #[must_use]
     pub fn stride(&self) -> Option<u64> {
         let stride = match self.starts.get(..2) {
@@ -48,7 +48,7 @@ impl Page {
             .then_some(stride)
     }
 
-    /// The blocks section `s` stores: each block of the page is stored by one section.
+    /// Returns the blocks that section `s` stores; each block of the page is stored by one section.
     #[must_use]
     pub fn stored(&self, s: usize) -> std::ops::Range<u64> {
         let Some(&start) = self.starts.get(s) else {
@@ -62,7 +62,7 @@ impl Page {
         done.max(start).min(end)..end
     }
 
-    /// Whether every section stores all it computes.
+    /// Returns true if every section stores all blocks that it computes.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.blocks == u64::from(self.per_section) * self.starts.len() as u64
@@ -70,8 +70,8 @@ impl Page {
 }
 
 impl StreamPages {
-    /// `blocks` blocks in pages of `size` blocks for each of `sections` sections;
-    /// the first and the last page have `edge` where the job is long enough.
+    /// Cuts `blocks` blocks into pages of `size` blocks for each of `sections` sections. The first and the
+    /// last page have `edge` blocks per section if the job is long enough.
     #[must_use]
     pub fn new(blocks: u64, sections: u32, size: u32, edge: u32) -> Self {
         let (sections, size) = (sections.max(1), size.max(1));
@@ -85,19 +85,19 @@ impl StreamPages {
         }
     }
 
-    /// Blocks per section of an ordinary page.
+    /// Returns the blocks per section of an ordinary page.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// Blocks per section of the first and the last page.
+    /// Returns the blocks per section of the first and the last page.
     #[must_use]
     pub fn edge(&self) -> u32 {
         self.edge
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.blocks
@@ -115,7 +115,7 @@ impl StreamPages {
         u64::from(self.size) * u64::from(self.sections)
     }
 
-    /// Number of pages.
+    /// Returns the number of pages.
     #[must_use]
     pub fn len(&self) -> u64 {
         let edge = self.edge_blocks();
@@ -123,21 +123,21 @@ impl StreamPages {
         middle + if edge > 0 { 2 } else { 0 }
     }
 
-    /// Whether there is nothing to do.
+    /// Returns true if there are no blocks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks == 0
     }
 
-    /// Page `k`, or `None` past the last.
+    /// Returns page `k`, or `None` past the last.
     #[must_use]
     pub fn get(&self, k: u64) -> Option<Page> {
         let (first, blocks) = self.extent(k)?;
         Some(self.share(k, first, blocks))
     }
 
-    /// First block and number of blocks of page `k`. Pages of as many blocks differ
-    /// only by the first one.
+    /// Returns the first block and the number of blocks of page `k`. Pages with as many blocks differ only in
+    /// their first block.
     pub(crate) fn extent(&self, k: u64) -> Option<(u64, u64)> {
         if k >= self.len() {
             return None;
@@ -156,9 +156,9 @@ impl StreamPages {
         })
     }
 
-    /// Blocks that every section computes of a page of `blocks`.
+    /// Returns the blocks that every section computes of a page of `blocks`.
     pub(crate) fn per_section(&self, blocks: u64) -> u32 {
-        // At most the page size, which is u32.
+        // The quotient is at most the page size, which is u32.
         u32::try_from(self.each(blocks)).unwrap_or(self.size)
     }
 
@@ -166,7 +166,7 @@ impl StreamPages {
         blocks.div_ceil(u64::from(self.sections)).max(1)
     }
 
-    /// The per-section counts that occur, each once.
+    /// Returns the per-section counts that occur, each once.
     #[must_use]
     pub fn list_block_counts(&self) -> Vec<u32> {
         let len = self.len();
@@ -186,7 +186,7 @@ impl StreamPages {
         let sections = u64::from(self.sections);
         let per = self.each(blocks);
         let spare = blocks - per;
-        // An even spacing where one covers all blocks: a single descriptor serves it.
+        // An even spacing is preferred if one covers all blocks: a single descriptor serves it.
         let even =
             (sections > 1 && spare.is_multiple_of(sections - 1)).then(|| spare / (sections - 1));
         let starts = (0..sections)
@@ -242,7 +242,7 @@ mod tests {
                 prop_assert_eq!(page.starts.len(), sections as usize);
                 prop_assert!(page.per_section >= 1 && page.per_section <= size);
                 for s in 0..sections as usize {
-                    // Everything computed is a block of this page.
+                    // Every computed block belongs to this page.
                     prop_assert!(page.starts[s] >= page.first);
                     prop_assert!(page.starts[s] + u64::from(page.per_section) <= page.first + page.blocks);
                     for b in page.stored(s) {

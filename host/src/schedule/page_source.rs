@@ -1,4 +1,4 @@
-//! A plan as device commands.
+//! A stream plan as a source of pages for the engine.
 
 use super::{ArgBlock, PlanTransfers, Stream, StreamPlan};
 use crate::device::{Buffer, Device, Event, HostError, PlacedProgram};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// The argument blocks of a plan in system memory, ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageArguments {
-    /// Those of the first pages, one for each buffer.
+    /// Argument blocks of the first pages, one for each buffer.
     first: Buffer<u32>,
-    /// All, by buffer and number of blocks.
+    /// All argument blocks, by buffer and number of blocks.
     all: Vec<(usize, u32, Buffer<u32>)>,
-    /// The control CPU's writes, where time had begun.
+    /// Writes of the control CPU, if time had begun.
     written: Vec<Event>,
 }
 
-/// What pages of a plan move.
+/// Pages of a plan, and the transfers of each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlanWork<'a> {
     plan: &'a StreamPlan,
@@ -41,7 +41,7 @@ impl<'a> PlanWork<'a> {
         }
     }
 
-    /// The load of arguments that comes with page `k`.
+    /// Returns the load of arguments that comes with page `k`.
     fn arguments(&self, k: u64) -> Option<Descriptor> {
         if !self.plan.changes_args(k) {
             return None;
@@ -98,7 +98,8 @@ impl PageSource for PlanWork<'_> {
     }
 }
 
-/// The pages that are loaded behind the stores of `page`, or before the first is stored, where page `k` takes the place of page `k - degree`.
+/// Returns the pages that are loaded behind the stores of `page`, or before the first is stored, if page `k`
+/// takes the place of page `k - degree`.
 pub(super) fn in_turn(page: Option<u64>, degree: usize, pages: u64) -> Vec<u64> {
     let degree = degree.max(1) as u64;
     match page {
@@ -110,7 +111,7 @@ pub(super) fn in_turn(page: Option<u64>, degree: usize, pages: u64) -> Vec<u64> 
     }
 }
 
-/// The transfer that brings argument blocks to all sections.
+/// Returns the transfer that brings argument blocks to all sections.
 fn load(local: u32, image: Buffer<u32>) -> Descriptor {
     Descriptor::load(Target::Broadcast, image.address(), local, image.bytes())
 }
@@ -171,7 +172,7 @@ impl Device {
     /// # Errors
     /// System memory is used up.
     pub fn page_arguments(&mut self, plan: &StreamPlan) -> Result<PageArguments, HostError> {
-        // As far apart as the plan has them in DMEM.
+        // Argument blocks are as far apart as in DMEM.
         let apart = usize::try_from(aligned(self.machine()) / 4).unwrap_or(1);
         let padded = |words: &mut Vec<u32>| words.resize(words.len().next_multiple_of(apart), 0);
         let mut written = Vec::new();
@@ -192,7 +193,7 @@ impl Device {
             padded(&mut first);
         }
         let first = image(self, &first)?;
-        // With one count no page ever needs another block than the first ones'.
+        // If all pages have equal counts, the first argument blocks serve all pages.
         for block in plan
             .args()
             .into_iter()

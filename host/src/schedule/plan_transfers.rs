@@ -1,27 +1,29 @@
-//! The transfers of pages one after the other, without making each anew.
+//! Transfers of consecutive pages, reused from page to page.
 
 use super::stream_plan::StreamPlan;
 use cp2_dma::{Descriptor, Direction};
 
-/// The transfers of a plan's pages. Pages of as many blocks in the same buffer
-/// differ only in where they lie in system memory: what was made for the one before is moved on.
+/// The transfers of a plan's pages. Pages with as many blocks in the same buffer differ only in their
+/// addresses in system memory, so the transfers of the page before are moved on.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlanTransfers<'a> {
     plan: &'a StreamPlan,
-    /// By buffer.
+    /// Loads of the latest page in each buffer.
     loads: Vec<DirectionTransfers>,
+    /// Stores of the latest page in each buffer.
     stores: Vec<DirectionTransfers>,
-    /// Those of the page asked for last, where rows of views lie.
+    /// Transfers of the page asked for last, with views replaced by real addresses.
     lying: Vec<(usize, Descriptor)>,
 }
 
-/// Those of one page in one direction.
+/// Transfers of one page in one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct DirectionTransfers {
-    /// First block of the page, and how many it has.
+    /// First block of the page.
     first: u64,
+    /// Number of blocks of the page.
     blocks: u64,
-    /// Each with its stream.
+    /// Transfers, each with the index of its stream.
     made: Vec<(usize, Descriptor)>,
 }
 
@@ -35,7 +37,7 @@ impl<'a> PlanTransfers<'a> {
         }
     }
 
-    /// The transfers of page `k`, each with the index of its stream.
+    /// Returns the transfers of page `k`, each with the index of its stream.
     pub(super) fn list_page_transfers(
         &mut self,
         direction: Direction,

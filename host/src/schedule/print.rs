@@ -1,4 +1,4 @@
-//! The plan as a table.
+//! Prints a stream plan as a table.
 
 use super::job::Buffering;
 use super::stream_plan::StreamPlan;

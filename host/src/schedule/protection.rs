@@ -1,19 +1,20 @@
-//! What of DMEM is the kernel's own while it works on a page of a plan.
+//! Areas of DMEM that a kernel owns while it works on a page of a plan.
 
 use super::argument_blocks::HEADER;
 use super::stream_plan::StreamPlan;
 use crate::paging::{PAGE_EVENT, QUAD};
 use cp2_emu::{Area, PageAreas, Protection, Results};
 
-/// The area of `bytes` bytes from `address` on, both inside DMEM. It ends with an access of the widest kind: what lies
-/// between that and the next area belongs to nobody.
+/// Returns the area of `bytes` bytes from `address` on, both inside DMEM. Its end is rounded up to an access
+/// of the widest kind; the bytes between that and the next area belong to nobody.
 fn area(address: u32, bytes: u64) -> Area {
     let bytes = u32::try_from(bytes.next_multiple_of(QUAD)).unwrap_or(u32::MAX);
     Area { address, bytes }
 }
 
 impl StreamPlan {
-    /// What the page kernel may touch (`docs/abi.md`): the blocks of its page, scratch, arguments and program data.
+    /// Returns the areas that the page kernel may access (`docs/abi.md`): the blocks of its page, scratch,
+    /// arguments and program data.
     #[must_use]
     pub fn protection(&self) -> Protection {
         let at = |address: u64| u32::try_from(address).unwrap_or(u32::MAX);
@@ -66,7 +67,7 @@ impl StreamPlan {
         Some(area(scratch, region(scratch)?.bytes))
     }
 
-    /// The buffers of page `k`, as far as its blocks fill them.
+    /// Returns the buffers of page `k`, as far as its blocks fill them.
     fn areas(&self, k: u64) -> Vec<Area> {
         let Some(page) = self.pages().get(k) else {
             return Vec::new();
@@ -92,7 +93,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Every page's own transfers lie inside its areas, and those of the pages that are in DMEM with it outside.
+        /// Every page's own transfers lie inside its areas, and those of the pages that are in DMEM with it
+        /// lie outside.
         #[test]
         fn a_page_has_what_its_transfers_move(blocks in 1u64..300, size in 1u32..6, degree in 0usize..3, overlap in 0u64..3, in_place: bool) {
             let vm7 = Machine::builtin("vm7").unwrap();
@@ -131,7 +133,7 @@ mod tests {
                 for area in of(k) {
                     owned[area.address as usize..][..area.bytes as usize].fill(1);
                 }
-                // Of a page that repeats blocks some are not stored.
+                // In a page that repeats blocks, some blocks are not stored.
                 prop_assert!(bytes.iter().zip(&owned).all(|(moved, own)| moved <= own), "page {}", k);
                 if page.is_whole() {
                     prop_assert_eq!(&bytes, &owned, "page {}", k);

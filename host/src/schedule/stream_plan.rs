@@ -15,33 +15,35 @@ use cp2_dma::{Descriptor, Direction};
 use cp2_machine::{Bytes, Machine};
 use serde::{Deserialize, Serialize};
 
-/// How a paging job is carried out: a plain value, independent of any device.
+/// Execution of a paging job: a plain value, independent of any device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamPlan {
     job: Paging,
     degree: usize,
     map: DmemMap,
     pages: StreamPages,
-    /// Page addresses, `[stream][buffer]`.
+    /// Page addresses of the inputs in DMEM, `[stream][buffer]`.
     inputs: Vec<Vec<u32>>,
+    /// Page addresses of the outputs in DMEM, `[stream][buffer]`.
     outputs: Vec<Vec<u32>>,
     scratch: u32,
     /// DMEM addresses of the argument blocks, by buffer.
     slots: Vec<u32>,
     limits: TransferLimits,
     estimate: StreamEstimate,
-    /// Bytes that DMEM is short of for two pages of the least size, if there is but one at a time for want of them.
+    /// Bytes of DMEM that are missing for two pages of the least size, if pages come one at a time for that
+    /// reason.
     short: Option<u64>,
 }
 
-/// Bytes of local memory that any two pages have room in, which each fit one that there is.
+/// Bytes of local memory in which two pages always have room if each fits a real one.
 const ROOM: u64 = 1 << 28;
 
 impl StreamPlan {
     /// Plans `job` on `machine`.
     ///
     /// # Errors
-    /// The first rule the job breaks, or that it does not fit.
+    /// The job breaks a rule, the first of which is reported, or does not fit.
     pub fn new(job: Paging, machine: &Machine) -> Result<Self, PlanError> {
         check(&job, machine)?;
         let (min, max) = match job.size {
@@ -92,7 +94,7 @@ impl StreamPlan {
         Ok(plan)
     }
 
-    /// The plan of pages in a frame, with arguments.
+    /// Returns the plan of pages in a frame, with arguments.
     fn fit_frame(
         frame: &DmemFrame,
         job: &Paging,
@@ -104,7 +106,7 @@ impl StreamPlan {
         let words =
             3 + job.inputs.len().max(1) + job.outputs.len().max(1) - 1 + job.args.words.len();
         let bytes = (u64::from(HEADER) + 4 * words as u64).next_multiple_of(granule);
-        // One behind the other: the first pages' are one transfer.
+        // Argument blocks are adjacent, so those of the first pages are one transfer.
         let used = (frame.degree as u64).min(pages.len());
         let first = map.place("arguments", bytes.checked_mul(used)?, granule)?;
         let slots = (0..used)
@@ -128,12 +130,13 @@ impl StreamPlan {
         Some(plan)
     }
 
-    /// Bytes that are missing for two pages of so many blocks, where pages come one at a time though nobody asked for it.
+    /// Returns the bytes that are missing for two pages of so many blocks, if pages come one at a time though
+    /// nobody asked for it.
     fn missing(&self, machine: &Machine, (sections, blocks): (u32, u32)) -> Option<u64> {
         if self.degree > 1 || self.pages.len() < 2 || self.job.buffering != Buffering::Auto {
             return None;
         }
-        // As if there were room.
+        // The frame of two pages is laid out in a larger DMEM.
         let mut roomy = machine.clone();
         roomy.cp2.dmem = Bytes(ROOM.max(4 * machine.cp2.dmem.0));
         let frame = DmemFrame::new(&self.job, &roomy, 2, blocks)?;
@@ -145,7 +148,8 @@ impl StreamPlan {
             .filter(|&bytes| bytes > 0)
     }
 
-    /// Bytes that DMEM is short of for two pages of the least size, where there is but one at a time for want of them.
+    /// Returns the bytes of DMEM that are missing for two pages of the least size, if pages come one at a
+    /// time for that reason.
     #[must_use]
     pub fn bytes_short(&self) -> Option<u64> {
         self.short
@@ -154,7 +158,7 @@ impl StreamPlan {
     /// Checks the transfers of the pages that differ from their neighbours.
     fn validate(&self, machine: &Machine) -> Result<(), PlanError> {
         let n = self.pages.len();
-        // The kernel counts them in a 32-bit register.
+        // The kernel counts pages in a 32-bit register.
         if n > u64::from(u32::MAX) {
             return Err(PlanError::TooLarge {
                 what: "number of pages".into(),
@@ -188,31 +192,31 @@ impl StreamPlan {
         Ok(())
     }
 
-    /// The job.
+    /// Returns the job.
     #[must_use]
     pub fn job(&self) -> &Paging {
         &self.job
     }
 
-    /// Pages in DMEM at a time: 1, 2 or 3.
+    /// Returns the number of pages in DMEM at a time: 1, 2 or 3.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// Where everything lies in DMEM.
+    /// Returns the map of DMEM.
     #[must_use]
     pub fn map(&self) -> &DmemMap {
         &self.map
     }
 
-    /// The pages.
+    /// Returns the pages.
     #[must_use]
     pub fn pages(&self) -> &StreamPages {
         &self.pages
     }
 
-    /// Every argument block that a page finds, each once.
+    /// Returns every argument block that a page finds, each once.
     #[must_use]
     pub fn args(&self) -> Vec<ArgBlock> {
         let counts = self.pages.list_block_counts();
@@ -223,33 +227,32 @@ impl StreamPlan {
             .collect()
     }
 
-    /// What the scheduler expects.
+    /// Returns the expected time.
     #[must_use]
     pub fn estimate(&self) -> &StreamEstimate {
         &self.estimate
     }
 
-    /// The argument block of `page`.
+    /// Returns the argument block of `page`.
     #[must_use]
     pub fn args_of(&self, page: &Page) -> ArgBlock {
         self.block(self.buffer(page), page.per_section)
     }
 
-    /// The argument block of page 0; those of the next pages follow it.
+    /// Returns the argument block of page 0; those of the next pages follow it.
     #[must_use]
     pub fn first_args(&self) -> Option<ArgBlock> {
         self.pages.get(0).map(|page| self.args_of(&page))
     }
 
-    /// Whether the arguments of `page` must be loaded with it: its buffer's
-    /// are those of another number of blocks. The first pages' are loaded
-    /// before the kernel is launched.
+    /// Returns true if the arguments of `page` must be loaded with it: those in its buffer are for another
+    /// number of blocks. The first pages' arguments are loaded before the kernel is launched.
     #[must_use]
     pub fn loads_args(&self, page: &Page) -> bool {
         self.changes_args(page.index)
     }
 
-    /// [`StreamPlan::loads_args`] of page `k`.
+    /// Returns [`StreamPlan::loads_args`] of page `k`.
     pub(crate) fn changes_args(&self, k: u64) -> bool {
         let blocks = |k| self.pages.extent(k).map(|(_, blocks)| blocks);
         let before = k.checked_sub(self.degree as u64).and_then(blocks);
@@ -258,7 +261,7 @@ impl StreamPlan {
         })
     }
 
-    /// What buffer `buffer` holds for a page of `per_section` blocks.
+    /// Returns the argument block in buffer `buffer` for a page of `per_section` blocks.
     fn block(&self, buffer: usize, per_section: u32) -> ArgBlock {
         let at = |table: &[Vec<u32>], index: usize| table.get(index).map_or(0, |b| b[buffer]);
         let mut words = vec![
@@ -271,7 +274,7 @@ impl StreamPlan {
         words.extend((1..self.outputs.len()).map(|i| at(&self.outputs, i)));
         words.extend(&self.job.args.words);
         let next = self.slots[(buffer + 1) % self.slots.len()];
-        // More are refused.
+        // A plan with more pages is refused.
         let pages = u32::try_from(self.pages.len()).unwrap_or(u32::MAX);
         ArgBlock {
             address: self.slots[buffer],
@@ -282,36 +285,36 @@ impl StreamPlan {
         }
     }
 
-    /// Where scratch is in DMEM, if there is any.
+    /// Returns the address of scratch in DMEM, if there is any.
     pub(super) fn scratch(&self) -> Option<u32> {
         let any = self.job.scratch > 0 || self.job.scratch_per_block > 0;
         any.then_some(self.scratch)
     }
 
-    /// The page addresses of all inputs, then of all outputs, by buffer.
+    /// Returns the page addresses of all inputs, then of all outputs, by buffer.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &Vec<u32>> {
         self.inputs.iter().chain(&self.outputs)
     }
 
-    /// The page buffer of `page`.
+    /// Returns the page buffer of `page`.
     #[must_use]
     pub fn buffer(&self, page: &Page) -> usize {
         (page.index % self.degree as u64) as usize
     }
 
-    /// The transfers that load `page`, with the index of the stream of each.
+    /// Returns the transfers that load `page`, with the index of the stream of each.
     #[must_use]
     pub fn loads(&self, page: &Page) -> Vec<(usize, Descriptor)> {
         self.resolve_views(self.transfers(Direction::Load, page))
     }
 
-    /// The transfers that store `page`, with the index of the stream of each.
+    /// Returns the transfers that store `page`, with the index of the stream of each.
     #[must_use]
     pub fn stores(&self, page: &Page) -> Vec<(usize, Descriptor)> {
         self.resolve_views(self.transfers(Direction::Store, page))
     }
 
-    /// The same transfers where the rows of views lie.
+    /// Replaces transfers that name views by those with the real addresses of their rows.
     pub(super) fn resolve_views(
         &self,
         transfers: Vec<(usize, Descriptor)>,
@@ -330,7 +333,7 @@ impl StreamPlan {
             .collect()
     }
 
-    /// The transfers as the streams have them.
+    /// Returns the transfers of a page before views are replaced.
     pub(super) fn transfers(&self, direction: Direction, page: &Page) -> Vec<(usize, Descriptor)> {
         let (streams, addresses) = match direction {
             Direction::Load => (&self.job.inputs, &self.inputs),
@@ -354,14 +357,14 @@ impl StreamPlan {
     }
 }
 
-/// Page sizes worth trying, ascending: all small ones, then steps of about a tenth.
+/// Returns the page sizes worth trying, ascending: all small ones, then steps of about a tenth.
 fn sizes(min: u32, max: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(min), move |&n| {
         (n < max).then(|| n.saturating_add((n / 10).max(1)).min(max))
     })
 }
 
-/// Sizes worth trying for the first and the last page.
+/// Returns the sizes worth trying for the first and the last page.
 fn edges(size: u32, choose: bool) -> impl Iterator<Item = u32> {
     let smaller = std::iter::successors((choose && size > 1).then_some(size / 2), |&n| {
         (n > 1).then_some(n / 2)

@@ -1,5 +1,6 @@
-//! Plans, checked without an emulator: a byte-level model of DMEM and system
-//! memory carries out the engine's commands.
+//! Tests of stream plans, without an emulator.
+//!
+//! A byte-level model of DMEM and system memory carries out the engine's commands.
 
 use super::*;
 use crate::device::{Device, Event, HostAction};
@@ -23,7 +24,7 @@ fn job(blocks: u64, bytes: u64, in_place: bool) -> Paging {
     }
 }
 
-/// (section, local byte, system byte) of every byte a descriptor moves.
+/// Returns (section, local byte, system byte) of every byte that a descriptor moves.
 fn bytes(d: &Descriptor, sections: usize) -> Vec<(usize, u64, u64)> {
     let mut starts = vec![(0i64, 0i64)];
     for level in &d.levels {
@@ -57,18 +58,18 @@ fn bytes(d: &Descriptor, sections: usize) -> Vec<(usize, u64, u64)> {
     out
 }
 
-/// What the kernel finds of a page, and that it leaves every byte of its input as its output.
+/// Checks what the kernel finds of a page, and copies every byte of its input to its output.
 fn compute(
     plan: &StreamPlan,
     page: &Page,
     slots: &std::collections::BTreeMap<u32, ArgBlock>,
     dmem: &mut [Vec<Option<u64>>],
 ) -> Result<(), TestCaseError> {
-    // Word 0 and 1 name the pages, word 2 the count.
+    // Words 0 and 1 name the pages, word 2 the count.
     let args = plan.args_of(page);
     prop_assert!(plan.args().contains(&args));
     prop_assert_eq!(args.words[2], page.per_section);
-    // What the page loop finds: the block of the next page, and how many there are.
+    // The header names the block of the next page and the number of pages.
     let next = plan.pages().get(page.index + 1);
     prop_assert!(next.is_none_or(|n| plan.args_of(&n).address == args.header[0]));
     prop_assert_eq!(u64::from(args.header[2]), plan.pages().len());
@@ -77,7 +78,7 @@ fn compute(
     let stream = &plan.job().inputs[0];
     let n = page.per_section as usize * stream.pitch as usize;
     for section in dmem {
-        // What overlaps follows without a gap.
+        // Overlapping bytes follow without a gap.
         let last = section[from + n - 1].unwrap_or_default();
         for i in 0..stream.overlap as usize {
             prop_assert_eq!(section[from + n + i], Some(last + 1 + i as u64));
@@ -233,7 +234,7 @@ fn a_page_of_adjacent_blocks_is_one_transfer() {
     assert_eq!(plan.args()[1].words, [8192, 8192, 4, 0]);
 }
 
-/// However many sections: what several of them compute is loaded once.
+/// Blocks that several sections compute are loaded once, for any number of sections.
 #[test]
 fn a_page_of_few_blocks_loads_each_once() {
     let targets = |blocks: u64, sections: usize| -> Vec<(Target, u64)> {
@@ -262,7 +263,7 @@ fn the_estimate_prefers_overlap_and_small_ends() {
     job.buffering = Buffering::Single;
     let single = StreamPlan::new(job, &vm7()).unwrap();
     assert!(single.estimate().cycles > 1.5 * plan.estimate().cycles);
-    // Bound: 1024 blocks / 4 sections * 1024 cycles; the ends and launches cost little.
+    // The bound is 1024 blocks / 4 sections * 1024 cycles; the ends and launches cost little.
     assert!(plan.estimate().cycles < 1.08 * 262_144.0, "{plan}");
 }
 

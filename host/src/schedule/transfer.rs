@@ -68,7 +68,7 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<MovableBlocks> {
     }
 }
 
-/// A share for every section that `blocks` gives some.
+/// Returns a share for every section for which `blocks` gives some.
 fn ones(
     page: &Page,
     blocks: impl Fn(usize, u64) -> Option<std::ops::Range<u64>>,
@@ -128,7 +128,8 @@ impl MovableBlocks {
         if merged.1.len() <= limit {
             return vec![descriptor(0, merged)];
         }
-        // Too many levels: a descriptor for every block, or more where its own are too many.
+        // With too many levels there is a descriptor for every block, or several if the block's own levels
+        // are too many.
         (0..self.count)
             .map(|b| descriptor(b, merge(piece.run, &piece.levels)))
             .flat_map(|d| d.within(limit).collect::<Vec<_>>())
@@ -136,7 +137,7 @@ impl MovableBlocks {
     }
 }
 
-/// The same runs with as few levels as possible.
+/// Merges levels that continue each other; the runs stay the same.
 pub(crate) fn merge(mut run: u64, levels: &[Level]) -> (u64, Levels) {
     let mut out = Levels::new();
     for &level in levels.iter().filter(|l| l.count != 1) {

@@ -1,23 +1,23 @@
-//! The operations of a step.
+//! The operations of a step, and the words of system memory they access.
 
 use crate::device::MemoryElement;
 use cp2_emu::{OutOfMemory, SystemRam};
 use serde::{Deserialize, Serialize};
 
-/// A number that an operation of a step gave.
+/// Number that an operation of a step gave, by the operation's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepScalar(pub(super) u32);
 
-/// What a word of system memory holds.
+/// Number format of a word in system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordKind {
-    /// A float of 4 bytes; a number is rounded to the nearest, ties to even.
+    /// A float of 4 bytes; stored numbers are rounded to the nearest, ties to even.
     Float32,
     /// A float of 8 bytes.
     Float64,
-    /// An unsigned integer of 4 bytes; a number is cut towards 0 to what fits, no number gives 0.
+    /// An unsigned integer of 4 bytes; stored numbers are truncated towards 0 and saturated, and NaN gives 0.
     Uint32,
 }
 
@@ -42,7 +42,7 @@ impl WordKind {
 
     fn write(self, memory: &mut SystemRam, address: u64, number: f64) -> Result<(), OutOfMemory> {
         let mut bytes = [0; 8];
-        // Of all that are no numbers the one of the kernels.
+        // Every NaN is stored as the one that kernels produce.
         match self {
             Self::Float32 if number.is_nan() => f32::from_bits(0x7fc0_0000).put(&mut bytes),
             Self::Float64 if number.is_nan() => f64::from_bits(0x7ff8 << 48).put(&mut bytes),
@@ -56,7 +56,7 @@ impl WordKind {
 
 /// A type that a step reads and writes.
 pub trait StepNumber: MemoryElement {
-    /// What its words hold.
+    /// Format of its words.
     const WORD: WordKind;
 }
 
@@ -74,11 +74,11 @@ impl StepNumber for u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnaryOperation {
-    /// Its negative.
+    /// The negative.
     Negate,
-    /// Its magnitude.
+    /// The magnitude.
     Magnitude,
-    /// Its square root.
+    /// The square root.
     SquareRoot,
     /// The largest whole number that is not larger.
     Floor,
@@ -108,69 +108,69 @@ pub enum BinaryOperation {
     Either,
 }
 
-/// What a step does in its turn. All but stores give a number; a store gives what it stores, or would.
+/// Operation of a step. Each gives a number that later ones can use; a store gives the number that it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// A number that is known.
+    /// Gives a constant.
     Constant {
-        /// Its bits, as those of an f64.
+        /// Bits of the constant as an f64.
         bits: u64,
     },
-    /// A word of system memory.
+    /// Loads a word of system memory.
     Load {
-        /// What it holds.
+        /// Format of the word.
         word: WordKind,
-        /// Its byte address.
+        /// Byte address of the word.
         address: u64,
     },
     /// An operation on a number.
     Unary {
-        /// Which.
+        /// Operation.
         operation: UnaryOperation,
-        /// The number.
+        /// Operand.
         of: StepScalar,
     },
     /// An operation on two numbers.
     Binary {
-        /// Which.
+        /// Operation.
         operation: BinaryOperation,
-        /// The numbers.
+        /// Operands a and b.
         of: [StepScalar; 2],
     },
-    /// One of two numbers.
+    /// Selects one of two numbers.
     Select {
-        /// What decides: the first number, unless this is 0.
+        /// Condition: the first number is selected unless this is 0.
         by: StepScalar,
-        /// The numbers.
+        /// Numbers to select from.
         of: [StepScalar; 2],
     },
     /// Writes a word of system memory.
     Store {
-        /// What it will hold.
+        /// Format of the word.
         word: WordKind,
-        /// Its byte address.
+        /// Byte address of the word.
         address: u64,
-        /// The number.
+        /// Number to store.
         of: StepScalar,
     },
     /// Writes one of several words of system memory.
     Put {
-        /// What it will hold.
+        /// Format of the words.
         word: WordKind,
-        /// Byte address of the first.
+        /// Byte address of the first word.
         address: u64,
-        /// How many words there are.
+        /// Number of words.
         count: u64,
-        /// The number of the word, rounded down: one that there is not is not written.
+        /// Index of the word, rounded down; an index that is out of range writes nothing.
         index: StepScalar,
-        /// The number.
+        /// Number to store.
         of: StepScalar,
     },
 }
 
 impl Operation {
-    /// The numbers that it uses.
+    /// Returns the numbers that the operation uses.
     pub(super) fn uses(&self) -> impl Iterator<Item = StepScalar> {
         let of = match *self {
             Self::Constant { .. } | Self::Load { .. } => [None; 3],
@@ -182,7 +182,8 @@ impl Operation {
         of.into_iter().flatten()
     }
 
-    /// The word of system memory that it touches, if any: the address of the first that it may be, and how many there are.
+    /// Returns the words of system memory that the operation may access, if any: their format, the address of
+    /// the first, and their number.
     pub(super) fn place(&self) -> Option<(WordKind, u64, u64)> {
         match *self {
             Self::Load { word, address } | Self::Store { word, address, .. } => {
@@ -198,7 +199,7 @@ impl Operation {
         }
     }
 
-    /// Whether it computes something.
+    /// Returns true if the operation costs `host.scalar` cycles.
     pub(super) fn computes(&self) -> bool {
         matches!(
             self,
@@ -206,9 +207,9 @@ impl Operation {
         )
     }
 
-    /// Carries it out with the numbers of those before it, and gives its own.
+    /// Carries the operation out with the numbers of those before it, and returns its own.
     pub(super) fn run(&self, numbers: &[f64], memory: &mut SystemRam) -> Result<f64, OutOfMemory> {
-        // A number that does not come before is refused when the step is given.
+        // A reference to a number that does not come before is refused when the step is given.
         let number = |of: StepScalar| numbers.get(of.0 as usize).copied().unwrap_or(f64::NAN);
         let truth = |is: bool| f64::from(u8::from(is));
         Ok(match *self {
@@ -251,7 +252,7 @@ impl Operation {
                 of,
             } => {
                 let index = number(index);
-                // No number is in no range.
+                // NaN lies in no range.
                 if (0.0..count as f64).contains(&index) {
                     let at = address + word.bytes() * index as u64;
                     word.write(memory, at, number(of))?;

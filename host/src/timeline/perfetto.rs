@@ -1,4 +1,4 @@
-//! Chrome/Perfetto JSON trace.
+//! Writes a timeline as a Chrome/Perfetto JSON trace.
 
 use super::{Timeline, Track};
 use cp2_machine::{Ticks, TimeBase};
@@ -58,7 +58,7 @@ impl Timeline {
     }
 }
 
-/// Microseconds as a decimal number.
+/// Formats a time in microseconds as a decimal number.
 pub(super) fn micros(base: TimeBase, t: Ticks) -> String {
     // t / (ticks_per_cycle * clock_hz) seconds.
     let den = u128::from(base.ticks_per_cycle) * u128::from(base.clock_hz).max(1);

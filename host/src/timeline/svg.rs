@@ -1,4 +1,4 @@
-//! The timeline as a picture: span by span, or, of many, shares of the time and the first pages.
+//! The timeline as a picture: span by span, or shares and the first pages.
 
 mod panel;
 mod span;
@@ -15,9 +15,9 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 58.0;
 const ROW: f64 = 44.0;
 const GAP: f64 = 8.0;
-/// Beyond so many spans of a track no eye tells one from the next.
+/// Number of spans of a track beyond which they cannot be told apart, and shares are drawn.
 const MANY: usize = 100;
-/// Of that many pages the first are drawn one by one.
+/// Number of pages that are drawn one by one besides the shares, from the first on.
 const FIRST: usize = 8;
 
 /// A unit of time.
@@ -39,7 +39,7 @@ impl TimeUnit {
         Self { name, seconds }
     }
 
-    /// The largest of which the time is at least one.
+    /// Returns the largest unit of which the time is at least one, or the smallest unit for shorter times.
     fn from_seconds(seconds: f64) -> Self {
         let [.., smallest] = Self::ALL;
         let fits = Self::ALL.into_iter().find(|u| seconds >= u.seconds);
@@ -48,13 +48,14 @@ impl TimeUnit {
 }
 
 impl Timeline {
-    /// The timeline as a self-contained SVG: a row per track, a legend, time
-    /// in a unit that suits it and in cycles. Hovering over a slice names it. The share beside a track is that of
-    /// the time in which it works.
+    /// Returns the timeline as a self-contained SVG: a row per track, a legend, time in a unit that suits it
+    /// and in cycles. Hovering over a slice names it. The share beside a track is that of the time in which
+    /// it works.
     ///
-    /// A kernel that has done a page and whose next one has not come waits: that has a colour of its own. More slices
-    /// than can be told apart are drawn as the share of each activity in every small stretch of time, from the bottom up,
-    /// and the first pages below, slice by slice.
+    /// A kernel that has finished a page while the next one is not loaded yet waits; waits have a colour of
+    /// their own. If there are more slices than can be told apart, the picture shows the share of each
+    /// activity in every small stretch of time, stacked from the bottom, and below them the first pages slice
+    /// by slice.
     #[must_use]
     pub fn to_svg(&self, title: &str) -> String {
         let (start, end) = self.span().unwrap_or((Ticks(0), Ticks(1)));
@@ -93,7 +94,8 @@ impl Timeline {
         svg
     }
 
-    /// Where the first pages end, or transfers if there are no pages.
+    /// Returns the end of the first [`FIRST`] pages, or of as many transfers if there are no pages, and the
+    /// name of either.
     fn first(&self) -> (Option<Ticks>, &'static str) {
         let pages = self.sorted(|c| c == Category::Page, Track::Cp2);
         let (slices, what) = match pages.len() {
@@ -145,7 +147,8 @@ mod tests {
     use crate::device::Trace;
     use crate::timeline::Slice;
 
-    /// A kernel of so many pages, each of 1000 cycles, of which it waits for the first 100.
+    /// Returns the timeline of a kernel of `count` pages of 1000 cycles each, of which it waits for the first
+    /// 100.
     fn pages(count: u64) -> Timeline {
         let base = crate::test_machine().time_base();
         let ticks = |cycles: u64| Ticks(cycles * base.ticks_per_cycle);
@@ -194,7 +197,7 @@ mod tests {
             svg.contains("The first 8 pages")
                 && svg.contains("waits for a page: 10.0 % of the time")
         );
-        // As large as a picture of a few pages, whatever their number.
+        // The picture is as large as that of a few pages.
         assert!(svg.len() < 60_000, "{}", svg.len());
         // 20 million cycles at 200 MHz are 100 ms; the first eight pages are 40 us.
         assert!(

@@ -1,4 +1,4 @@
-//! Receivers: filters as of convolutions, sums of products, transforms of rows.
+//! Radar and sonar receivers in single precision, from filter to decibels.
 
 use crate::NativeProblem;
 use crate::conv::Full;
@@ -60,7 +60,7 @@ pub(crate) fn sonar(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// How receivers end: window, transform, decibels.
+/// Final stages of a receiver: window, transform, decibels.
 struct ReceiverEnd {
     window: Vec<f32>,
     fft: Arc<dyn Fft<f32>>,

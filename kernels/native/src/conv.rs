@@ -8,10 +8,10 @@ use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Taps up to which sums of products are made.
+/// Most taps for which outputs are sums of products.
 const FEW: usize = 64;
 
-/// Points of a transform at least.
+/// Fewest points of a block's transform.
 const BLOCK: usize = 1024;
 
 pub(crate) fn filter(problem: &dyn Problem) -> Option<NativeProblem> {
@@ -26,7 +26,7 @@ pub(crate) fn filter(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// The outputs that are wanted of all channels.
+/// Computes the outputs that the problem asks for, of all channels.
 fn channels<T: Sample>(
     problem: &ConvProblem,
     x: &[T],
@@ -48,10 +48,10 @@ fn channels<T: Sample>(
     like(problem, y)
 }
 
-/// A full convolution with taps.
+/// A full convolution with fixed taps.
 pub(crate) enum Full {
     Sums(Vec<Complex32>),
-    /// Transforms there and back, and that of the taps, divided by its length.
+    /// Forward and inverse transforms, and the spectrum of the taps divided by the transform's length.
     Blocks {
         fft: [Arc<dyn Fft<f32>>; 2],
         spectrum: Vec<Complex32>,
@@ -82,7 +82,7 @@ impl Full {
         ("overlap-add by rustfft in single precision", blocks)
     }
 
-    /// All outputs of a signal.
+    /// Returns all outputs of the full convolution with a signal.
     pub(crate) fn convolve(&self, x: &[Complex32]) -> Vec<Complex32> {
         match self {
             Self::Sums(taps) => {

@@ -1,4 +1,4 @@
-//! Transforms by rustfft.
+//! Fourier transforms, complex and real, by rustfft.
 
 use crate::NativeProblem;
 use cp2_problems::fft::{FftProblem, RealFftProblem, TransformDirection, hermitian};
@@ -13,7 +13,7 @@ pub(crate) fn planned(n: usize, direction: TransformDirection) -> Arc<dyn Fft<f3
     cp2_rustfft::single(n, direction.into())
 }
 
-/// Over all axes, the last first.
+/// Prepares complex transforms over all axes, the last axis first.
 pub(crate) fn complex(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FftProblem>()?.clone();
     let axes = problem.axes().iter();
@@ -33,7 +33,7 @@ pub(crate) fn complex(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// The columns of matrices of `width` columns.
+/// Transforms the columns of matrices of `width` columns.
 pub(crate) fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usize) {
     let mut column = Vec::with_capacity(fft.len());
     for matrix in numbers.chunks_exact_mut(fft.len() * width) {
@@ -48,7 +48,7 @@ pub(crate) fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usiz
     }
 }
 
-/// By complex transforms of the same length.
+/// Prepares real transforms, by complex ones of the same length.
 pub(crate) fn real(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<RealFftProblem>()?.clone();
     let (n, batch, half) = (problem.len(), problem.batch(), problem.len() / 2 + 1);
@@ -73,7 +73,7 @@ pub(crate) fn real(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// Values as the one output of the problem.
+/// Returns the values as the one output of the problem.
 pub(crate) fn like<T: cp2_problems::Element>(problem: &dyn Problem, values: Vec<T>) -> NamedArrays {
     let forms = problem.outputs();
     let form = forms.first();

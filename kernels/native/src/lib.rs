@@ -1,5 +1,6 @@
-//! The problems on the computer itself, in single precision: transforms by rustfft, the rest by
-//! plain loops. A second opinion on every problem, and what an emulated time is compared with.
+//! The backend of this computer: rustfft and plain loops, single precision.
+//!
+//! A second opinion on every problem, and the measured time that emulated times are compared with.
 //!
 //! ```
 //! use cp2_native::Native;
@@ -28,14 +29,14 @@ use cp2_problems::{
 use std::fmt;
 use std::time::Instant;
 
-/// This computer.
+/// The backend of this computer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Native;
 
-/// Ready to compute a problem, if it is of the type that the function knows.
+/// Prepares a problem, if it is of the type that the function knows.
 type PrepareFn = fn(&dyn Problem) -> Option<NativeProblem>;
 
-/// What computes which type of problem.
+/// Functions that prepare the known types of problems.
 const TABLE: &[PrepareFn] = &[
     fft::complex,
     fft::real,
@@ -76,7 +77,7 @@ impl Backend for Native {
 /// Computes the output of an input.
 type ComputeFn = dyn FnMut(&NamedArrays) -> Result<NamedArrays, DataError> + Send;
 
-/// A problem with everything made that does not depend on its input.
+/// A problem with all preparations done that do not depend on its input.
 struct NativeProblem {
     recipe: &'static str,
     run: Box<ComputeFn>,

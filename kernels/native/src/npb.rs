@@ -1,4 +1,4 @@
-//! The NAS benchmarks by rustfft and plain loops.
+//! The NAS benchmarks FT and MG, by rustfft and plain loops.
 
 use crate::NativeProblem;
 use crate::fft::{columns, planned};
@@ -8,7 +8,7 @@ use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::{NamedArrays, Problem};
 use num_complex::{Complex32, Complex64};
 
-/// MG: the operators as they are defined.
+/// Prepares MG: multigrid cycles with the operators as they are defined.
 pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<MgProblem>()?.clone();
     let n = problem.n();
@@ -23,7 +23,7 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
     ))
 }
 
-/// FT: every step multiplies the transform of the field by its factors and transforms it back.
+/// Prepares FT: every step multiplies the transform of the field by its factors and transforms it back.
 pub(crate) fn ft(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FtProblem>()?.clone();
     let shape = problem.shape();
@@ -64,7 +64,7 @@ pub(crate) fn ft(problem: &dyn Problem) -> Option<NativeProblem> {
     ))
 }
 
-/// Multiplies a field by the factors along its axes.
+/// Multiplies a field by the product of the factors along its axes.
 fn evolve(field: &mut [Complex32], [z, y, x]: &[Vec<f64>; 3], [_, rows, columns]: [usize; 3]) {
     for (z, plane) in z.iter().zip(field.chunks_exact_mut(rows * columns)) {
         for (y, row) in y.iter().zip(plane.chunks_exact_mut(columns)) {

@@ -1,4 +1,4 @@
-//! Sparse products and what is made of them, by plain loops over rows.
+//! Sparse products, solvers, power iterations and CG, by plain loops.
 
 use crate::NativeProblem;
 use crate::fft::like;
@@ -10,7 +10,7 @@ use std::ops::{AddAssign, Mul};
 
 const RECIPE: &str = "plain loops in single precision";
 
-/// A matrix times vectors.
+/// Prepares products of a matrix with vectors.
 pub(crate) fn product(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<SpmvProblem>()?.clone();
     Some(NativeProblem::new(RECIPE, move |input| {
@@ -35,7 +35,7 @@ pub(crate) fn product(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// The products of a matrix whose entries are `value` with vectors that lie side by side.
+/// Multiplies a matrix, whose entry `k` is `value(k)`, by vectors that are interleaved element by element.
 fn times<T: Copy + Default + AddAssign + Mul<Output = T>>(
     matrix: &SparseMatrix,
     vectors: usize,
@@ -56,7 +56,7 @@ fn times<T: Copy + Default + AddAssign + Mul<Output = T>>(
     y
 }
 
-/// A system of equations.
+/// Prepares the solution of a system of equations.
 pub(crate) fn solve(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<SolveProblem>()?.clone();
     Some(NativeProblem::new(RECIPE, move |input| {
@@ -66,7 +66,7 @@ pub(crate) fn solve(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// Power iterations.
+/// Prepares power iterations.
 pub(crate) fn power(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<PowerProblem>()?.clone();
     Some(NativeProblem::new(RECIPE, move |input| {
@@ -76,7 +76,7 @@ pub(crate) fn power(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// The benchmark CG.
+/// Prepares inverse iterations, the benchmark CG.
 pub(crate) fn inverse_iterations(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<CgProblem>()?.clone();
     Some(NativeProblem::new(RECIPE, move |input| {

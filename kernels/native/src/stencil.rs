@@ -1,4 +1,4 @@
-//! Stencils by plain loops.
+//! Stencils in single precision, by plain loops.
 
 use crate::NativeProblem;
 use crate::fft::like;
@@ -24,7 +24,7 @@ pub(crate) fn stencil(problem: &dyn Problem) -> Option<NativeProblem> {
     ))
 }
 
-/// One step.
+/// Computes one step of the stencil.
 fn stepped(problem: &StencilProblem, u: &[f32], c: Option<&[f32]>) -> Vec<f32> {
     let extents = problem.extents();
     let [planes, rows, columns] = extents;

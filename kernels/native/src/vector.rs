@@ -1,4 +1,4 @@
-//! Vectors and small matrices by plain loops.
+//! Operations on vectors and small matrices, by plain loops.
 
 use crate::NativeProblem;
 use crate::fft::like;
@@ -44,7 +44,7 @@ fn mapped(op: &MapOp, x: &[f32], y: &[f32]) -> Vec<f32> {
     }
 }
 
-/// Couples of floats as complex numbers.
+/// Iterates over pairs of floats as complex numbers.
 fn numbers(x: &[f32]) -> impl Iterator<Item = Complex32> {
     x.chunks_exact(2).map(|z| Complex32::new(z[0], z[1]))
 }
@@ -87,7 +87,8 @@ pub(crate) fn reduce(problem: &dyn Problem) -> Option<NativeProblem> {
     }))
 }
 
-/// A sum in eight parts: shorter chains, and smaller errors than one by one.
+/// Adds up terms in eight partial sums: the chains are shorter, and the rounding errors smaller, than in one
+/// sum.
 fn sum(terms: impl Iterator<Item = f32>) -> f32 {
     let mut parts = [0.0f32; 8];
     for (i, term) in terms.enumerate() {

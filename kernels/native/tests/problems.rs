@@ -1,4 +1,4 @@
-//! Every problem on the computer itself, on every kind of input.
+//! Every problem is computed on this computer, with every kind of input.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_native::Native;
@@ -21,7 +21,7 @@ fn every_problem_is_computed() {
     }
 }
 
-/// A problem that the table does not know.
+/// A problem of a type that the table does not know.
 #[derive(Debug)]
 struct Other;
 

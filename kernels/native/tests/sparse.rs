@@ -1,4 +1,4 @@
-//! Sparse products against those of another library, and the problems that are made of them.
+//! Sparse products agree with another library's; solvers reach their goals.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_native::Native;
@@ -23,7 +23,7 @@ fn wide(z: Complex32) -> Complex64 {
     Complex64::new(z.re.into(), z.im.into())
 }
 
-/// The products of a matrix with vectors side by side in double precision, by another library.
+/// Multiplies a matrix by vectors side by side in double precision, with another library.
 fn theirs(a: &SparseMatrix, vectors: usize, x: &[Complex64]) -> Vec<Complex64> {
     let mut all = sprs::TriMat::new((a.rows(), a.cols()));
     for i in 0..a.rows() {
@@ -46,7 +46,7 @@ fn theirs(a: &SparseMatrix, vectors: usize, x: &[Complex64]) -> Vec<Complex64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Matrices of every family and field, with one or several vectors.
+    /// Tests matrices of every family and field, with one or several vectors.
     #[test]
     fn products_are_those_of_another_library(
         pattern in prop::sample::select(Pattern::ALL.to_vec()),
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Every kind of input, those with infinities among them.
+/// Tests every kind of input, including those with infinities.
 #[test]
 fn products_of_every_kind_of_input() {
     for field in NumberField::ALL {

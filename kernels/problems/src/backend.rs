@@ -1,4 +1,4 @@
-//! What computes problems: interfaces that every build implements.
+//! Interfaces of backends, which compute problems, and judged runs.
 
 use crate::data::{DataError, NamedArrays};
 use crate::problem::Problem;
@@ -7,21 +7,21 @@ use std::any::Any;
 use std::error::Error;
 use std::fmt;
 
-/// Somewhere that problems are computed.
+/// A computer, real or emulated, that computes problems.
 pub trait Backend: fmt::Debug + Send + Sync {
-    /// What it is called in reports.
+    /// Returns the name of the backend in reports.
     fn name(&self) -> String;
 
-    /// Gets ready to compute `problem`: chooses an algorithm, makes programs and tables.
+    /// Prepares `problem`: chooses an algorithm, and builds programs and tables.
     ///
     /// # Errors
-    /// It has no way to compute this kind of problem, or this one does not fit.
+    /// The backend cannot compute this kind of problem, or this problem does not fit it.
     fn prepare(&self, problem: &dyn Problem) -> Result<Box<dyn Prepared>, Refusal>;
 }
 
-/// A problem that a backend is ready to compute, again and again.
+/// A problem that a backend has prepared, to be computed any number of times.
 pub trait Prepared: fmt::Debug + Send {
-    /// How it will be computed, in words, where there are several ways.
+    /// Returns the algorithm that was chosen, in words, if there are several.
     fn recipe(&self) -> Option<String> {
         None
     }
@@ -29,16 +29,16 @@ pub trait Prepared: fmt::Debug + Send {
     /// Computes the problem's output.
     ///
     /// # Errors
-    /// An input that is not the problem's, or a failure of what computes.
+    /// The input does not fit the problem, or the computation failed.
     fn run(&mut self, input: &NamedArrays) -> Result<Outcome, RunError>;
 }
 
-/// Whose seconds they are.
+/// Kind of time that a run took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// The seconds of a machine that is simulated: the same on every host.
+    /// Simulated seconds of a machine, the same on every host.
     Simulated,
-    /// The seconds that passed.
+    /// Seconds that passed on this computer.
     Measured,
 }
 
@@ -51,14 +51,14 @@ impl fmt::Display for Clock {
     }
 }
 
-/// What a backend has to say about a run beside its result.
+/// A backend's report on a run, besides its result.
 pub trait Report: Any + fmt::Debug + Send {
-    /// In words, for people.
+    /// Returns the report in words.
     fn text(&self) -> String;
 }
 
 impl dyn Report {
-    /// The report, if it is of this type.
+    /// Returns the report as a type `R`, if it is of that type.
     #[must_use]
     pub fn downcast_ref<R: Report>(&self) -> Option<&R> {
         let any: &dyn Any = self;
@@ -66,78 +66,78 @@ impl dyn Report {
     }
 }
 
-/// A result and what it took.
+/// The result of a run and the time that it took.
 #[derive(Debug)]
 pub struct Outcome {
     /// The arrays of the output.
     pub output: NamedArrays,
-    /// From the input in memory to the output there, in seconds.
+    /// Seconds from the input in memory to the output in memory.
     pub seconds: f64,
-    /// Whose seconds these are.
+    /// Kind of these seconds.
     pub clock: Clock,
-    /// What else there is to say.
+    /// The backend's report, if it has one.
     pub report: Option<Box<dyn Report>>,
 }
 
-/// Why a backend does not compute a problem.
+/// Reason why a backend does not compute a problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It computes no problems of the kind.
+    /// The backend does not compute problems of this kind.
     #[error("{backend} does not compute `{problem}`; take another backend for it")]
     Unknown {
-        /// The backend.
+        /// Name of the backend.
         backend: String,
         /// The kind of problem.
         problem: &'static str,
     },
-    /// It computes others of the kind.
+    /// The backend computes problems of this kind, but not this one.
     #[error("{backend}, {problem}: {source}")]
     Unfit {
-        /// The backend.
+        /// Name of the backend.
         backend: String,
         /// The problem's title.
         problem: String,
-        /// Why not this one.
+        /// The reason.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// Why there is no result.
+/// Reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The input is not the problem's.
+    /// The input does not fit the problem.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// What computes did not come to its end.
+    /// The computation did not finish.
     #[error("the run did not finish: {end}")]
     Unfinished {
-        /// How it ended.
+        /// The way in which it ended.
         end: String,
     },
-    /// The backend's own failure.
+    /// A failure of the backend.
     #[error(transparent)]
     Backend(Box<dyn Error + Send + Sync>),
 }
 
-/// A result that was found right.
+/// A result that was judged to be right.
 #[derive(Debug)]
 pub struct Judged {
     /// The result.
     pub outcome: Outcome,
-    /// How close it is.
+    /// Comparison with the reference.
     pub verdict: Verdict,
 }
 
-/// Why a run has no right result.
+/// Reason why a run has no right result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JudgeError {
-    /// It has none.
+    /// The run has no result.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// It is wrong.
+    /// The result is wrong.
     #[error(
         "{problem}: the result is wrong: its error is {} times what is allowed, relative RMS {:.2e}",
         verdict.worst, verdict.rms
@@ -145,15 +145,15 @@ pub enum JudgeError {
     Wrong {
         /// The problem's title.
         problem: String,
-        /// How far off it is.
+        /// Comparison with the reference.
         verdict: Verdict,
     },
 }
 
-/// Runs what is prepared and judges the result.
+/// Runs a prepared problem and judges the result.
 ///
 /// # Errors
-/// There is no result, or it is wrong.
+/// The run has no result, or the result is wrong.
 pub fn run_judged(
     prepared: &mut dyn Prepared,
     problem: &dyn Problem,

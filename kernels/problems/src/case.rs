@@ -1,4 +1,4 @@
-//! Inputs: random ones, and those that break what random ones do not.
+//! Kinds of inputs: random numbers, and extreme ones that break programs.
 
 use crate::random::Random;
 use num_complex::Complex32;
@@ -7,28 +7,30 @@ use std::fmt;
 /// A kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Case {
-    /// Uniform in [-1, 1).
+    /// Uniform numbers in [-1, 1).
     Random,
-    /// Nothing but 0.
+    /// Zeros only.
     Zeros,
-    /// In each row a single 1, somewhere.
+    /// A single 1 in each row, at a random place.
     Impulse,
-    /// Random, as large as no result or sum on the way to it overflows.
+    /// Random numbers, as large as possible without overflow of a result or an intermediate sum.
     Large,
-    /// Random, of size 2^-40: squares are still normal numbers.
+    /// Random numbers of size 2^-40, whose squares are still normal numbers.
     Small,
-    /// 1 and -1 in turn: sums cancel.
+    /// Alternating 1 and -1, whose sums cancel.
     Alternating,
-    /// Random, and in each row one number 2^20 times as large: it hides what is left of others.
+    /// Random numbers with one in each row that is 2^20 times as large and hides the rounded rest of the
+    /// others.
     Outlier,
-    /// Random, of size 2^-130: every number is subnormal.
+    /// Random numbers of size 2^-130, all of them subnormal.
     Subnormal,
-    /// Random, and in each row an infinity of either sign and what is no number, as far as it has room for them.
+    /// Random numbers with an infinity of either sign and a NaN in each row, as far as the row has room for
+    /// them.
     NotFinite,
 }
 
 impl Case {
-    /// All of them.
+    /// All cases.
     pub const ALL: [Self; 9] = [
         Self::Random,
         Self::Zeros,
@@ -41,7 +43,7 @@ impl Case {
         Self::NotFinite,
     ];
 
-    /// Those of finite numbers.
+    /// Cases of finite numbers.
     pub const FINITE: [Self; 8] = [
         Self::Random,
         Self::Zeros,
@@ -53,7 +55,7 @@ impl Case {
         Self::Subnormal,
     ];
 
-    /// Those whose numbers, and products of two of them, are normal numbers or 0.
+    /// Cases whose numbers, and products of two of them, are normal numbers or 0.
     pub const NORMAL: [Self; 7] = [
         Self::Random,
         Self::Zeros,
@@ -64,7 +66,7 @@ impl Case {
         Self::Outlier,
     ];
 
-    /// Its name.
+    /// Returns the name of the case.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,19 +82,19 @@ impl Case {
         }
     }
 
-    /// The one of that name.
+    /// Returns the case of a name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|case| case.name() == name)
     }
 
-    /// Rows of `row` floats, `count` in all. Large ones are `2^most`.
+    /// Returns `count` floats in rows of `row`. [`Case::Large`] numbers are of size `2^most`.
     #[must_use]
     pub fn floats(self, random: &mut Random, count: usize, row: usize, most: i32) -> Vec<f32> {
         let scaled = |exponent: i32, random: &mut Random| {
             let scale = libm::ldexp(1.0, exponent);
             let all = random.uniforms(count).into_iter();
-            // Subnormal numbers are rounded: their products with a power of two are not exact.
+            // Subnormal numbers are rounded, as their products with a power of two are not exact.
             all.map(|x| (f64::from(x) * scale) as f32).collect()
         };
         let row = row.max(1);
@@ -128,7 +130,7 @@ impl Case {
         }
     }
 
-    /// The same of complex numbers.
+    /// Returns `count` complex numbers in rows of `row`. [`Case::Large`] numbers are of size `2^most`.
     #[must_use]
     pub fn complexes(
         self,

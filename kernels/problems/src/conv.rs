@@ -1,13 +1,13 @@
 //! Convolutions of channels with taps: in all modes, at all rates.
 //!
-//! # How exact
+//! # Accuracy
 //!
-//! No output of a channel x has a larger norm than max |H| ||x||, where H is the transform of the
-//! taps. A convolution by transforms of K points errs in each of three by what a transform may, of the
-//! norm that its numbers have there: some 2^-24 (4 + 6 log2 K) max |H| ||x|| in all. A sum of
-//! products errs by less: by 2^-24 times the root of the number of taps at worst where rounding errors
-//! do not add up. Products of subnormal numbers are off by half a unit of 2^-149 each, of which there are
-//! as many as taps for each output; 16 K such units for each are allowed.
+//! No output of a channel x has a larger norm than max |H| ||x||, where H is the transform of the taps. In a
+//! convolution by transforms of K points each of three transforms has the error of a transform, relative to
+//! the norm of its numbers: about 2^-24 (4 + 6 log2 K) max |H| ||x|| in all. A sum of products has a smaller
+//! error: at worst 2^-24 times the square root of the number of taps, if rounding errors do not add up.
+//! Products of subnormal numbers have errors of half a unit of 2^-149 each, as many as there are taps for
+//! each output; 16 K such units are allowed for each output.
 
 mod exact;
 mod judge;
@@ -33,13 +33,13 @@ use num_complex::{Complex32, Complex64};
 use std::convert::Infallible;
 use std::ops::Range;
 
-/// Real or complex samples.
+/// Type of samples, real or complex.
 pub trait Sample: data::Element {
-    /// Whether the samples are real.
+    /// True if the samples are real.
     const REAL: bool;
-    /// As a complex number.
+    /// Converts the sample to a complex number.
     fn complex(self) -> Complex32;
-    /// Reproducible random samples.
+    /// Draws reproducible random samples.
     fn random(random: &mut Random, count: usize) -> Vec<Self>;
 }
 
@@ -63,13 +63,13 @@ impl Sample for f32 {
     }
 }
 
-/// Most taps that random ones are made of.
+/// Most taps of a problem with random taps.
 const MOST_TAPS: usize = 1 << 18;
 
-/// Refuses what has nothing to filter, nothing to filter with, or no output: the outputs of a channel.
+/// Returns the number of outputs of a channel, and refuses problems without taps, samples or outputs.
 ///
 /// # Errors
-/// No taps, no samples, a rate of 0, no output, or more than an address has.
+/// No taps, no samples, a rate of 0, no output, or an array beyond the address space.
 pub fn check(
     taps: usize,
     (channels, samples): (usize, usize),
@@ -96,7 +96,7 @@ pub fn check(
     }
 }
 
-/// Channels of samples and the taps of their filter.
+/// Channels of samples that are convolved with the taps of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvProblem {
     taps: Vec<Complex32>,
@@ -108,7 +108,7 @@ pub struct ConvProblem {
 }
 
 impl ConvProblem {
-    /// `channels` of `samples` complex numbers each.
+    /// Returns the convolution of `channels` channels of `samples` complex numbers each.
     ///
     /// # Errors
     /// No taps, no samples, or no output.
@@ -121,10 +121,11 @@ impl ConvProblem {
         Self::new_at_rate(taps, channels, samples, (mode, OutputRate::SAME))
     }
 
-    /// The same at a rate; at another than [`OutputRate::SAME`] all outputs, whatever the mode.
+    /// Returns a convolution at an output rate. At another rate than [`OutputRate::SAME`] all outputs are
+    /// computed, whatever the mode.
     ///
     /// # Errors
-    /// No taps, no samples, no output, a rate of 0, or more outputs than an address has.
+    /// No taps, no samples, no output, a rate of 0, or more outputs than fit the address space.
     pub fn new_at_rate(
         taps: &[Complex32],
         channels: usize,
@@ -142,10 +143,10 @@ impl ConvProblem {
         })
     }
 
-    /// Decimated or interpolated, all outputs.
+    /// Returns a decimated or interpolated convolution with all outputs.
     ///
     /// # Errors
-    /// No taps, no samples, a rate of 0, or more outputs than an address has.
+    /// No taps, no samples, a rate of 0, or more outputs than fit the address space.
     pub fn resampled(
         taps: &[Complex32],
         channels: usize,
@@ -155,7 +156,7 @@ impl ConvProblem {
         Self::new_at_rate(taps, channels, samples, (ConvolutionMode::Full, rate))
     }
 
-    /// The same of real samples.
+    /// Converts the problem to one of real samples.
     ///
     /// # Errors
     /// The taps are not real.
@@ -166,11 +167,12 @@ impl ConvProblem {
         Ok(Self { real: true, ..self })
     }
 
-    /// Of a size with `taps`, which are random, `samples` and `channels`. It may have a `mode`; `decimate` and `interpolate`, of which one is 1; and
-    /// `real`: 1 for real taps. `real_samples` says that the samples are real as well.
+    /// Returns the problem of a size with `taps` (drawn at random), `samples` and `channels`. The size may
+    /// have a `mode`; `decimate` and `interpolate`, one of which is 1; and `real`, 1 for real taps. With
+    /// `real_samples` the samples are real as well.
     ///
     /// # Errors
-    /// See [`ConvProblem::new`]; another size.
+    /// See [`ConvProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size, real_samples: bool) -> Result<Self, ProblemError> {
         let [taps, samples, channels] = size.all_positive(["taps", "samples", "channels"])?;
         if taps > MOST_TAPS {
@@ -217,51 +219,51 @@ impl ConvProblem {
         }
     }
 
-    /// The taps.
+    /// Returns the taps.
     #[must_use]
     pub fn taps(&self) -> &[Complex32] {
         &self.taps
     }
 
-    /// Channels.
+    /// Returns the number of channels.
     #[must_use]
     pub fn channels(&self) -> usize {
         self.channels
     }
 
-    /// Samples of a channel.
+    /// Returns the number of samples of a channel.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Which outputs are wanted.
+    /// Returns the mode, which selects outputs of the full convolution.
     #[must_use]
     pub fn mode(&self) -> ConvolutionMode {
         self.mode
     }
 
-    /// Outputs for a sample.
+    /// Returns the rate of outputs per sample.
     #[must_use]
     pub fn rate(&self) -> OutputRate {
         self.rate
     }
 
-    /// Whether the samples are real.
+    /// True if the samples are real.
     #[must_use]
     pub fn is_real(&self) -> bool {
         self.real
     }
 
-    /// Outputs of a channel.
+    /// Returns the number of outputs of a channel.
     #[must_use]
     pub fn outputs(&self) -> usize {
         let (samples, taps) = (self.samples, self.taps.len());
         self.rate.outputs(self.mode, samples, taps).len()
     }
 
-    /// Out of the full convolution of the samples, zeros between them where outputs are more: those of which every
-    /// [`OutputRate::decimate`]-th is an output.
+    /// Returns the range of the full convolution from which outputs are taken, every
+    /// [`OutputRate::decimate`]-th one. An interpolating filter convolves samples with zeros between them.
     #[must_use]
     pub fn wanted(&self) -> Range<usize> {
         let (samples, taps) = (self.samples, self.taps.len());
@@ -271,13 +273,13 @@ impl ConvProblem {
         0..(samples.max(1) - 1) * self.rate.interpolate() + taps
     }
 
-    /// Reproducible random input: the samples of [`Case::Random`].
+    /// Draws the samples of [`Case::Random`], reproducibly.
     #[must_use]
     pub fn random(&self, seed: u64) -> Vec<Complex32> {
         Random::new(seed).complexes(self.channels * self.samples)
     }
 
-    /// The outputs of one channel in double precision.
+    /// Computes the outputs of one channel in double precision.
     fn exact<T: Sample>(&self, x: &[T], taps: &[Complex64]) -> Vec<Complex64> {
         let (spread, step) = (self.rate.interpolate(), self.rate.decimate());
         let mut spread_x = vec![Complex64::default(); (x.len().max(1) - 1) * spread + 1];
@@ -289,7 +291,8 @@ impl ConvProblem {
         wanted.iter().step_by(step).copied().collect()
     }
 
-    /// The taps in double precision, and the error that a channel may have: for each unit of its norm, and beside that.
+    /// Returns the taps in double precision and the error that a channel may have: relative to the norm of
+    /// its samples, and absolute.
     fn tolerance(&self) -> (Vec<Complex64>, [f64; 2]) {
         let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
         let length = (self.samples + self.taps.len()) as f64;
@@ -300,23 +303,24 @@ impl ConvProblem {
 
     /// Compares the result for real or complex samples with the reference.
     ///
-    /// Worst is over the channels: the L2 error in units of
-    /// 2^-24 (4 + 6 log2 K) max |H| times the samples' norm, where K is the
-    /// length of the full convolution and no output's norm is beyond max |H| ||x||.
+    /// `worst` is the maximum over the channels: the L2 error in units of 2^-24 (4 + 6 log2 K) max |H| times
+    /// the samples' norm, where K is the length of the full convolution and no output's norm exceeds max |H|
+    /// ||x||.
     #[must_use]
     pub fn compare<T: Sample>(&self, input: &[T], output: &[T]) -> Verdict {
         self.judged(input, output, false).0
     }
 
-    /// The same over the channels whose samples are all finite, and how many they are; none where none is, or the taps
-    /// are not. What is in one channel reaches no other, so that these are right whatever the others hold.
+    /// Compares the channels whose samples are all finite, and returns their number. Returns none if there is
+    /// no such channel, or if the taps are not finite. Channels do not influence each other, so these are
+    /// right whatever the others hold.
     #[must_use]
     pub fn compare_finite<T: Sample>(&self, input: &[T], output: &[T]) -> Option<(Verdict, usize)> {
         let (verdict, channels) = self.judged(input, output, true);
         (channels > 0).then_some((verdict, channels))
     }
 
-    /// Over all channels, or those that are finite, and how many they are.
+    /// Compares all channels, or with `finite` those whose samples are finite, and returns their number.
     fn judged<T: Sample>(&self, input: &[T], output: &[T], finite: bool) -> (Verdict, usize) {
         let (samples, wanted) = (self.samples, self.outputs());
         if input.len() != self.channels * samples || output.len() != self.channels * wanted {
@@ -342,13 +346,14 @@ impl ConvProblem {
         (tally.verdict(), channels)
     }
 
-    /// What compares one channel after the other with the reference; with `finite` only those whose samples all are.
+    /// Returns a judge that compares one channel after the other with the reference; with `finite` it judges
+    /// only channels whose samples are all finite.
     #[must_use]
     pub fn channel_judge(&self, finite: bool) -> ChannelJudge {
         ChannelJudge::new(self, finite)
     }
 
-    /// What the samples of `input` should become.
+    /// Computes the reference for the samples of an input.
     fn expected<T: Sample>(&self, x: &[T]) -> Reference {
         let (taps, [relative, lost]) = self.tolerance();
         let channels = x.chunks(self.samples);
@@ -376,7 +381,7 @@ impl ConvProblem {
     }
 }
 
-/// The root of the sum of the squares of samples.
+/// Returns the L2 norm of samples.
 fn norm<T: Sample>(x: &[T]) -> f64 {
     let squares = x.iter().map(|x| widen(x.complex()).norm_sqr());
     squares.sum::<f64>().sqrt()

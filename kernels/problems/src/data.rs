@@ -1,9 +1,9 @@
-//! Arrays by name: what a problem is given, and what it gives.
+//! Named arrays: the inputs and outputs of problems.
 
 use num_complex::Complex32;
 use std::fmt;
 
-/// What the elements of an array are.
+/// Type of the elements of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Real numbers of 4 bytes.
@@ -12,9 +12,9 @@ pub enum Kind {
     F64,
     /// Complex numbers of two [`Kind::F32`], real part first.
     Complex64,
-    /// Integers of 4 bytes with a sign.
+    /// Signed integers of 4 bytes.
     I32,
-    /// Integers of 4 bytes without.
+    /// Unsigned integers of 4 bytes.
     U32,
     /// Bytes.
     U8,
@@ -36,21 +36,21 @@ impl fmt::Display for Kind {
 /// The elements of an array, the last index fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// See [`Kind::F32`].
+    /// Elements of [`Kind::F32`].
     F32(Vec<f32>),
-    /// See [`Kind::F64`].
+    /// Elements of [`Kind::F64`].
     F64(Vec<f64>),
-    /// See [`Kind::Complex64`].
+    /// Elements of [`Kind::Complex64`].
     Complex64(Vec<Complex32>),
-    /// See [`Kind::I32`].
+    /// Elements of [`Kind::I32`].
     I32(Vec<i32>),
-    /// See [`Kind::U32`].
+    /// Elements of [`Kind::U32`].
     U32(Vec<u32>),
-    /// See [`Kind::U8`].
+    /// Elements of [`Kind::U8`].
     U8(Vec<u8>),
 }
 
-/// The same for every kind of values.
+/// Evaluates one expression for the vector of any kind of values.
 macro_rules! each {
     ($values:expr, $v:ident => $what:expr) => {
         match $values {
@@ -65,7 +65,7 @@ macro_rules! each {
 }
 
 impl Values {
-    /// What they are.
+    /// Returns the type of the elements.
     #[must_use]
     pub fn kind(&self) -> Kind {
         fn kind<T: Element>(_: &[T]) -> Kind {
@@ -74,19 +74,19 @@ impl Values {
         each!(self, v => kind(v))
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         each!(self, v => v.len())
     }
 
-    /// Whether there is none.
+    /// True if there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Their bytes as they lie in a memory, the least significant first.
+    /// Returns the bytes of the elements as they are in memory, the least significant first.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         fn bytes<T: Element>(values: &[T]) -> Vec<u8> {
@@ -100,15 +100,15 @@ impl Values {
     }
 }
 
-/// A type of elements.
+/// A type that elements of arrays can have.
 pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static {
-    /// Its kind.
+    /// The kind of this type.
     const KIND: Kind;
-    /// The values, if they are of this type.
+    /// Returns the values as a slice of this type, if they are of it.
     fn typed_values(values: &Values) -> Option<&[Self]>;
-    /// The values.
+    /// Converts a vector to values.
     fn values(values: Vec<Self>) -> Values;
-    /// Adds the bytes of a value.
+    /// Appends the bytes of a value.
     fn bytes(self, all: &mut Vec<u8>);
 }
 
@@ -146,7 +146,7 @@ element! {
 pub struct Array {
     /// Its name among the arrays of the problem.
     pub name: &'static str,
-    /// Its sides, the last contiguous; none of a single number.
+    /// Its sides, the last one contiguous; empty for a single number.
     pub shape: Vec<usize>,
     /// Its elements.
     pub values: Values,
@@ -159,7 +159,7 @@ pub struct NamedArrays {
 }
 
 impl NamedArrays {
-    /// The same and an array more.
+    /// Adds an array.
     #[must_use]
     pub fn add_array<T: Element>(
         mut self,
@@ -175,22 +175,22 @@ impl NamedArrays {
         self
     }
 
-    /// One array.
+    /// Returns arrays that consist of one array.
     #[must_use]
     pub fn from_array<T: Element>(name: &'static str, shape: &[usize], values: Vec<T>) -> Self {
         Self::default().add_array(name, shape, values)
     }
 
-    /// The arrays, in the problem's order.
+    /// Returns the arrays, in the problem's order.
     #[must_use]
     pub fn arrays(&self) -> &[Array] {
         &self.arrays
     }
 
-    /// The array of that name.
+    /// Returns the array of a name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such array.
     pub fn array(&self, name: &'static str) -> Result<&Array, DataError> {
         let found = self.arrays.iter().find(|array| array.name == name);
         found.ok_or_else(|| DataError::Missing {
@@ -199,10 +199,10 @@ impl NamedArrays {
         })
     }
 
-    /// The elements of the array of that name.
+    /// Returns the elements of the array of a name.
     ///
     /// # Errors
-    /// There is none, or it holds others.
+    /// There is no such array, or its elements are of another type.
     pub fn get<T: Element>(&self, name: &'static str) -> Result<&[T], DataError> {
         let array = self.array(name)?;
         T::typed_values(&array.values).ok_or(DataError::Kind {
@@ -212,10 +212,10 @@ impl NamedArrays {
         })
     }
 
-    /// The same of so many elements.
+    /// Returns the elements of the array of a name, if there are `len` of them.
     ///
     /// # Errors
-    /// There is none, it holds others, or another number of them.
+    /// There is no such array, its elements are of another type, or there is another number of them.
     pub fn get_sized<T: Element>(&self, name: &'static str, len: usize) -> Result<&[T], DataError> {
         let values = self.get(name)?;
         if values.len() == len {
@@ -228,7 +228,7 @@ impl NamedArrays {
         })
     }
 
-    /// Gives an array another name.
+    /// Renames an array.
     pub fn rename(&mut self, from: &str, to: &'static str) {
         for array in &mut self.arrays {
             if array.name == from {
@@ -238,35 +238,35 @@ impl NamedArrays {
     }
 }
 
-/// Arrays that are not those of the problem.
+/// Arrays that do not fit the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// An array is not there.
+    /// An array is missing.
     #[error("there is no array `{name}`, only {found:?}")]
     Missing {
         /// Its name.
         name: &'static str,
-        /// Those that are there.
+        /// Names of the arrays that are present.
         found: Vec<&'static str>,
     },
-    /// An array of other elements.
+    /// An array with elements of another type.
     #[error("array `{name}` is of {found}; expected {expected}")]
     Kind {
         /// Its name.
         name: &'static str,
-        /// What it holds.
+        /// Type of its elements.
         found: Kind,
-        /// What it should.
+        /// Expected type.
         expected: Kind,
     },
-    /// An array of another length.
+    /// An array with another number of elements.
     #[error("array `{name}` holds {found} elements; expected {expected}")]
     Length {
         /// Its name.
         name: &'static str,
-        /// How many it holds.
+        /// Number of its elements.
         found: usize,
-        /// How many it should.
+        /// Expected number.
         expected: usize,
     },
 }

@@ -1,56 +1,58 @@
+//! Reasons why a problem cannot exist: sizes, rates, matrices, taps.
+
 use crate::conv::OutputRate;
 use crate::size::SizeError;
 use crate::sparse::MatrixError;
 
-/// Why there is no such problem.
+/// Reason why there is no such problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// A size that the kind of problem does not have.
+    /// A size whose parameters do not fit the kind of problem.
     #[error(transparent)]
     Size(#[from] SizeError),
-    /// A matrix that is none.
+    /// An invalid matrix.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// A length or number of 0.
     #[error("{what}: 0 is not possible; expected at least 1")]
     Zero {
-        /// What is 0.
+        /// Name of the length or number that is 0.
         what: &'static str,
     },
-    /// More bytes than an address has.
+    /// More bytes than fit the address space.
     #[error("{what} takes more bytes than there are addresses; expected fewer or shorter ones")]
     TooLarge {
-        /// What is too large.
+        /// Name of the array that is too large.
         what: String,
     },
-    /// A size or other number that does not go with the operation.
+    /// A size or another number that the operation does not allow.
     #[error("{what}: {found} is not possible; expected {expected}")]
     Odd {
-        /// What it is.
+        /// Name of the number.
         what: &'static str,
-        /// What was asked for.
+        /// Value that was asked for.
         found: String,
-        /// What is possible.
+        /// Values that are allowed.
         expected: String,
     },
     /// A filter without taps.
     #[error("there are no taps; a filter has at least one")]
     NoTaps,
-    /// Nothing to filter.
+    /// A signal without samples or channels.
     #[error("the signal is empty; it must hold at least one sample of one channel")]
     Empty,
-    /// `valid` needs a signal that is no shorter than the filter.
+    /// A convolution in mode `valid` of a signal that is shorter than the filter.
     #[error(
         "no output of {samples} samples is valid for {taps} taps: the signal must be no shorter than the filter"
     )]
     NothingValid {
         /// Samples of a channel.
         samples: usize,
-        /// Taps.
+        /// Number of taps.
         taps: usize,
     },
-    /// No filter has that rate.
+    /// A rate that no filter has.
     #[error(
         "a filter with {rate} is none: expected a factor of at least 1 and outputs that fit an address space"
     )]
@@ -58,7 +60,7 @@ pub enum ProblemError {
         /// The rate asked for.
         rate: OutputRate,
     },
-    /// Complex taps on a real signal.
+    /// Complex taps for a real signal.
     #[error(
         "real signals are filtered two at a time, which needs real taps; these are complex: give the signal as complex numbers"
     )]
@@ -66,7 +68,7 @@ pub enum ProblemError {
 }
 
 impl ProblemError {
-    /// See [`ProblemError::Odd`].
+    /// Returns [`ProblemError::Odd`].
     pub(crate) fn odd(
         what: &'static str,
         found: impl ToString,
@@ -80,7 +82,8 @@ impl ProblemError {
     }
 }
 
-/// The number of elements of arrays of these sides, none of them 0, unless there are more than addresses for 16 bytes of each.
+/// Returns the number of elements of arrays with these sides, none of which may be 0. The elements, of 16
+/// bytes each, must fit the address space.
 pub(crate) fn elements(
     what: &dyn Fn() -> String,
     sides: &[(&'static str, usize)],

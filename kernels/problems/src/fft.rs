@@ -1,14 +1,13 @@
-//! Transforms: of complex numbers over any axes, of real numbers.
+//! Fourier transforms: of complex numbers over any axes, of real numbers.
 //!
-//! # How exact
+//! # Accuracy
 //!
-//! A transform of N numbers by a fast algorithm is off by an L2 error that grows with the number
-//! of its levels, log2 N: each level multiplies by factors that were rounded once and rounds
-//! products and sums, which leaves a relative L2 error of some 2^-24 times a small number (Gentleman
-//! and Sande, 1966; in the mean even less, Schatzman, 1996). [`error_bound`] allows 2^-24 (2 + 3 log2 N).
-//! What is subnormal has no 24 bits: every operation on the way may then be off by half a unit of
-//! 2^-149, and an algorithm by convolution does so with numbers that its tables have scaled; 16 N^1.5
-//! such units are allowed in all.
+//! A transform of N numbers by a fast algorithm has an L2 error that grows with the number of its levels,
+//! log2 N. Each level multiplies by factors that were rounded once and rounds products and sums, which leaves
+//! a relative L2 error of some 2^-24 times a small number (Gentleman and Sande, 1966; on average even less,
+//! Schatzman, 1996). [`error_bound`] allows 2^-24 (2 + 3 log2 N). Subnormal numbers do not have 24 bits:
+//! every operation may then have an error of half a unit of 2^-149, in an algorithm by convolution also with
+//! numbers that its tables have scaled; 16 N^1.5 such units are allowed in all.
 
 mod exact;
 mod real;
@@ -28,12 +27,12 @@ use crate::{ROUNDING, TINIEST, widen};
 use num_complex::{Complex32, Complex64};
 use std::fmt;
 
-/// The sign of the exponent. Neither direction is scaled.
+/// The direction of a transform, the sign of its exponent. Neither direction is scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransformDirection {
-    /// exp(-2 pi i jk/N).
+    /// Factors exp(-2 pi i jk/N).
     Forward,
-    /// exp(+2 pi i jk/N).
+    /// Factors exp(+2 pi i jk/N).
     Inverse,
 }
 
@@ -47,7 +46,7 @@ impl From<TransformDirection> for cp2_rustfft::FftDirection {
 }
 
 impl TransformDirection {
-    /// The other one.
+    /// Returns the opposite direction.
     #[must_use]
     pub fn reverse(self) -> Self {
         match self {
@@ -56,7 +55,7 @@ impl TransformDirection {
         }
     }
 
-    /// The direction of that name.
+    /// Reads the direction of a size; forward if it has none.
     fn parse_size(size: &Size) -> Result<Self, ProblemError> {
         match size.find("direction") {
             None => Ok(Self::Forward),
@@ -88,10 +87,10 @@ pub struct FftProblem {
 }
 
 impl FftProblem {
-    /// `batch` transforms of `n` complex numbers.
+    /// Returns `batch` transforms of `n` complex numbers.
     ///
     /// # Errors
-    /// A length or a batch of 0, or one of more bytes than an address has.
+    /// A length or a batch of 0, or more bytes than fit the address space.
     pub fn new(
         n: usize,
         direction: TransformDirection,
@@ -100,7 +99,7 @@ impl FftProblem {
         Self::from_axes(&[n], direction, batch)
     }
 
-    /// `batch` transforms of arrays of complex numbers over all their axes.
+    /// Returns `batch` transforms of arrays of complex numbers over all their axes.
     ///
     /// # Errors
     /// See [`FftProblem::new`]; no axis.
@@ -126,10 +125,11 @@ impl FftProblem {
         })
     }
 
-    /// Of a size with `n`, or `planes` (1 for two axes), `rows` and `columns`; `batch`, and it may be `direction`.
+    /// Returns the problem of a size with `n`, or `planes` (1 for two axes), `rows` and `columns`; with
+    /// `batch`, and optionally `direction`.
     ///
     /// # Errors
-    /// See [`FftProblem::new`]; another size.
+    /// See [`FftProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let (direction, batch) = (
             TransformDirection::parse_size(size)?,
@@ -143,51 +143,50 @@ impl FftProblem {
         Self::from_axes(axes, direction, batch)
     }
 
-    /// Numbers of a transform.
+    /// Returns the numbers of one transform.
     #[must_use]
     pub fn len(&self) -> usize {
         self.axes.iter().product()
     }
 
-    /// Never: a transform has at least one number.
+    /// Returns false: a transform has at least one number.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lengths of the axes.
+    /// Returns the lengths of the axes.
     #[must_use]
     pub fn axes(&self) -> &[usize] {
         &self.axes
     }
 
-    /// Direction.
+    /// Returns the direction.
     #[must_use]
     pub fn direction(&self) -> TransformDirection {
         self.direction
     }
 
-    /// Number of transforms.
+    /// Returns the number of transforms.
     #[must_use]
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// The shape of input and output.
+    /// Returns the shape of input and output.
     fn shape(&self) -> Vec<usize> {
         let axes = self.axes.iter().copied();
         std::iter::once(self.batch).chain(axes).collect()
     }
 
-    /// Reproducible random input: the numbers of [`Case::Random`].
+    /// Draws the numbers of [`Case::Random`], reproducibly.
     #[must_use]
     pub fn random(&self, seed: u64) -> Vec<Complex32> {
         Random::new(seed).complexes(self.len() * self.batch)
     }
 
-    /// Compares a result with the reference, array by array in one place: no second array
-    /// of the whole batch is made. Worst is over the transforms: the L2 error in units of
-    /// what is allowed.
+    /// Compares a result with the reference, array by array in one buffer, without a second array of the
+    /// whole batch. `worst` is the maximum over the transforms: the L2 error in units of the allowed one.
     #[must_use]
     pub fn verdict(&self, input: &[Complex32], output: &[Complex32]) -> Verdict {
         let n = self.len();
@@ -202,8 +201,8 @@ impl FftProblem {
         tally.verdict()
     }
 
-    /// Compares a result with an exact one. Worst is over the transforms: the
-    /// L2 error in units of what is allowed.
+    /// Compares a result with an exact one. `worst` is the maximum over the transforms: the L2 error in units
+    /// of the allowed one.
     #[must_use]
     pub fn compare(&self, exact: &[Complex64], output: &[Complex32]) -> Verdict {
         if exact.len() != output.len() {
@@ -231,14 +230,14 @@ impl FftProblem {
     }
 }
 
-/// The L2 error a transform of `n` numbers may have whose exact result has this square norm.
+/// Returns the L2 error that a transform of `n` numbers may have if its exact result has this squared norm.
 fn allowed(n: usize, norm: f64) -> f64 {
     let n_root = (n as f64).sqrt();
     norm.sqrt() * error_bound(n) + 16.0 * n as f64 * n_root * TINIEST
 }
 
-/// The largest exponent of inputs of a transform of `n` numbers: what algorithms by convolution
-/// have on the way is at most n^3 times as large.
+/// Returns the largest exponent of inputs of a transform of `n` numbers: intermediate numbers of algorithms
+/// by convolution are at most n^3 times as large.
 fn most(n: usize) -> i32 {
     100 - 3 * n.max(1).next_power_of_two().ilog2() as i32
 }
@@ -308,8 +307,8 @@ impl Problem for FftProblem {
     }
 }
 
-/// The L2 error a transform may have, relative to its exact result's norm, where
-/// nothing overflows or underflows: 2^-24 (2 + 3 log2 N).
+/// Returns the L2 error that a transform may have, relative to the norm of its exact result, if nothing
+/// overflows or underflows: 2^-24 (2 + 3 log2 N).
 #[must_use]
 pub fn error_bound(n: usize) -> f64 {
     (2.0 + 3.0 * f64::from(n.max(1).ilog2())) * ROUNDING
@@ -319,7 +318,7 @@ pub fn error_bound(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The definition, term by term.
+    /// Computes a transform by the definition, term by term.
     fn naive(x: &[Complex32], direction: TransformDirection) -> Vec<Complex64> {
         let n = x.len();
         let sign = if direction == TransformDirection::Forward {

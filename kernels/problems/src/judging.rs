@@ -1,11 +1,12 @@
-//! Results judged part by part, on several host threads.
+//! Judges results part by part, on several host threads.
 
 use crate::verdict::{PartVerdict, Tally};
 use std::thread;
 
-/// Judges `count` parts of a result, and says how many of them could be: `judge` makes what compares a part, or finds that
-/// there is nothing to compare, on each of so many host threads, or of as many as can be started. The sums are those of the parts in their order,
-/// whatever the number of threads.
+/// Judges `count` parts of a result, and returns the number of parts that could be judged. On each of
+/// `threads` host threads, or of as many as can be started, `judge` makes a closure that compares a part, or
+/// finds that there is nothing to compare. Sums are made in the order of the parts, whatever the number of
+/// threads.
 ///
 /// ```
 /// use cp2_problems::{PartVerdict, judged};
@@ -22,7 +23,7 @@ use std::thread;
 /// ```
 ///
 /// # Errors
-/// Those of the parts: the first one's.
+/// The error of the first part that has one.
 pub fn judged<J, E>(
     count: usize,
     threads: usize,
@@ -58,7 +59,7 @@ where
         let begin = |from| thread::Builder::new().spawn_scoped(scope, move || share(from));
         let shares: Vec<_> = shares.map(|from| (from, begin(from))).collect();
         for (from, begun) in shares {
-            // What no thread could be started for is judged on this one.
+            // A share for which no thread could be started is judged on this thread.
             let parts = match begun.map(thread::ScopedJoinHandle::join) {
                 Ok(Ok(parts)) => parts,
                 Ok(Err(panic)) => std::panic::resume_unwind(panic),

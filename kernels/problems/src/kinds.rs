@@ -1,4 +1,6 @@
-//! The kinds of problems of this crate, by name and size: for tools and tests that go through all.
+//! The kinds of problems of this crate, by name and size.
+//!
+//! Tools and tests use this table to go through all problems.
 
 use crate::chain::{RadarProblem, SonarProblem};
 use crate::conv::ConvProblem;
@@ -13,31 +15,32 @@ use crate::stencil::StencilProblem;
 use crate::vector::{BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem};
 use std::sync::Arc;
 
-/// Makes the problem of a size, given the name of its kind or of a kernel.
+/// Makes the problem of a size, for the name of its kind or of a kernel.
 pub type MakeProblem = fn(&str, &Size) -> Result<Arc<dyn Problem>, ProblemError>;
 
 /// A kind of problem.
 #[derive(Clone, Copy, Debug)]
 pub struct ProblemKind {
-    /// Its name.
+    /// Name of the kind.
     pub name: &'static str,
-    /// What a size of it consists of.
+    /// Parameters of its sizes.
     pub parameters: &'static [SizeParameter],
-    /// Sizes that take no time, those of several algorithms among them, see [`Size::from_row`].
+    /// Sizes that take little time, with sizes for several algorithms among them, in the form of
+    /// [`Size::from_row`].
     small: &'static [&'static str],
     make: MakeProblem,
 }
 
 impl ProblemKind {
-    /// The problem of a size.
+    /// Makes the problem of a size.
     ///
     /// # Errors
-    /// It has no such size.
+    /// The kind has no such size.
     pub fn make_problem(&self, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
         (self.make)(self.name, size)
     }
 
-    /// Sizes that take no time, those of several algorithms among them.
+    /// Returns sizes that take little time, with sizes for several algorithms among them.
     #[must_use]
     pub fn small_sizes(&self) -> Vec<Size> {
         let rows = self.small.iter();

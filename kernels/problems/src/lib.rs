@@ -1,10 +1,9 @@
-//! What is to be computed, on whatever machine.
+//! Definitions of computations, independent of any machine.
 //!
-//! A [`Problem`] says what a computation is: its input and output arrays, inputs
-//! of many kinds by seed ([`Case`]), its result in double precision and how
-//! large an error may be. A [`Backend`] computes problems somewhere: on an
-//! emulated CP2, on the computer itself, on a graphics card. This crate knows
-//! none of them: no emulator, no machine, no host.
+//! A [`Problem`] defines a computation: its input and output arrays, inputs of many kinds by seed ([`Case`]),
+//! its result in double precision and the error that is allowed. A [`Backend`] computes problems somewhere:
+//! on an emulated CP2, on this computer, on a graphics card. This crate depends on none of them: no emulator,
+//! no machine, no host.
 //!
 //! | problem | input | output |
 //! |---|---|---|
@@ -12,28 +11,26 @@
 //! | [`RealFftProblem`](fft::RealFftProblem) | `x`: rows of real numbers, or half spectra | `y`: half spectra, or rows |
 //! | [`ConvProblem`](conv::ConvProblem) | `x`: channels of real or complex samples | `y`: their convolutions with taps |
 //! | [`MapProblem`](vector::MapProblem) | `x`, some also `y`: floats | `z`: an operation on every element |
-//! | [`ReduceProblem`](vector::ReduceProblem) | `x`, some also `y`: rows | `value`, `place`: what a row is reduced to |
+//! | [`ReduceProblem`](vector::ReduceProblem) | `x`, some also `y`: rows | `value`, `place`: the reduction of each row |
 //! | [`BeamProblem`](vector::BeamProblem) | `x`: vectors | `y`: a matrix times each |
 //! | [`ProductProblem`](vector::ProductProblem) | `a`, `b`: matrices | `c`: their products |
 //! | [`TransposeProblem`](vector::TransposeProblem) | `x`: matrices | `y`: their transposes |
-//! | [`MgProblem`](npb::mg::MgProblem) | `v`: a cube of floats | `u`: what V-cycles make of it; `norms` |
+//! | [`MgProblem`](npb::mg::MgProblem) | `v`: a cube of floats | `u`: the result of V-cycles; `norms` |
 //! | [`StencilProblem`](stencil::StencilProblem) | `u`: an array, some also `c`: coefficients of every element | `v`: the array after some steps |
 //! | [`SpmvProblem`](sparse::SpmvProblem) | `x`: vectors | `y`: a sparse matrix times each |
-//! | [`SolveProblem`](sparse::SolveProblem) | `b`: a right-hand side | `x`, `residuals`, `end`: what an iterative method makes of A x = b |
-//! | [`PowerProblem`](sparse::PowerProblem) | `x`: a vector to start from | `values`, `residuals`, `x`: what power iterations make of it |
-//! | [`CgProblem`](npb::cg::CgProblem) | `x`: a vector to start from | `zeta`, `rnorm`, `x`: what inverse iterations make of it |
-//! | [`RadarProblem`](chain::RadarProblem) | `x`: what is received of pulses | `spectra`, `decibels`: a map of ranges and speeds |
-//! | [`FtProblem`](npb::FtProblem) | `x`: a field of three axes | `w`, `checksums`: what diffusion makes of it |
-//! | [`SonarProblem`](chain::SonarProblem) | `x`: what hydrophones hear | `spectra`, `decibels`: those of beams |
+//! | [`SolveProblem`](sparse::SolveProblem) | `b`: a right-hand side | `x`, `residuals`, `end`: the result of an iterative method for A x = b |
+//! | [`PowerProblem`](sparse::PowerProblem) | `x`: a vector to start from | `values`, `residuals`, `x`: the results of power iterations |
+//! | [`CgProblem`](npb::cg::CgProblem) | `x`: a vector to start from | `zeta`, `rnorm`, `x`: the results of inverse iterations |
+//! | [`RadarProblem`](chain::RadarProblem) | `x`: received samples of pulses | `spectra`, `decibels`: a map of ranges and speeds |
+//! | [`FtProblem`](npb::FtProblem) | `x`: a field of three axes | `w`, `checksums`: the field after diffusion, and its checksums |
+//! | [`SonarProblem`](chain::SonarProblem) | `x`: samples of hydrophones | `spectra`, `decibels`: those of beams |
 //!
 //! # How a backend recognises a problem
 //!
-//! By its type: [`Problem`] is [`Any`](std::any::Any), and a backend has a
-//! table of functions that each try one type with
-//! `downcast_ref` and say nothing of others. A
-//! new problem is a new type here and a row in the table of each backend that
-//! computes it; no list of all problems has to be changed, and a problem of
-//! another crate is as good as one of this.
+//! A backend recognises a problem by its type: [`Problem`] is [`Any`](std::any::Any), and a backend has a
+//! table of functions that each try one type with `downcast_ref` and return none for others. A new problem is
+//! a new type here and a row in the table of each backend that computes it. No list of all problems has to be
+//! changed, and a problem of another crate is treated like one of this crate.
 //!
 //! ```
 //! use cp2_problems::fft::{FftProblem, TransformDirection};
@@ -85,13 +82,13 @@ pub use reference::{Exact, ExpectedArray, Reference};
 pub use size::{Size, SizeError, SizeParameter, SizeValue};
 pub use verdict::{PartVerdict, Tally, Verdict};
 
-/// Half a unit of the last place of binary32, relative: what one rounding may be off.
+/// Largest relative error of one rounding to binary32: half a unit of the last place, 2^-24.
 pub(crate) const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
 
-/// The smallest positive binary32.
+/// The smallest positive binary32 number.
 pub(crate) const TINIEST: f64 = f32::from_bits(1) as f64;
 
-/// A complex number in double precision.
+/// Converts a complex number to double precision.
 pub(crate) fn widen(z: num_complex::Complex32) -> num_complex::Complex64 {
     num_complex::Complex64::new(z.re.into(), z.im.into())
 }

@@ -1,7 +1,7 @@
-//! The NAS Parallel Benchmarks (NPB 3.4): what they compute, their inputs and their official values.
+//! The NAS Parallel Benchmarks (NPB 3.4): problems, inputs, official values.
 //!
-//! A class is a letter that stands for a size. A benchmark is a [`Problem`](crate::Problem) of that size or of
-//! any other; what its official value is compared with is part of its class.
+//! A class is a letter that denotes a size. A benchmark is a [`Problem`](crate::Problem) of the size of a
+//! class or of any other; only a class has an official value to compare with.
 
 pub mod cg;
 mod class;

@@ -1,4 +1,4 @@
-//! What is to be computed.
+//! The trait of problems: arrays, inputs, reference and judgement.
 
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
@@ -8,19 +8,19 @@ use crate::verdict::Verdict;
 use std::any::Any;
 use std::fmt;
 
-/// An array of a problem: name, elements and shape.
+/// Name, element type and shape of an array of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayForm {
-    /// Its name.
+    /// Name of the array.
     pub name: &'static str,
-    /// Its elements.
+    /// Type of its elements.
     pub kind: Kind,
-    /// Its sides, the last contiguous.
+    /// Its sides, the last one contiguous.
     pub shape: Vec<usize>,
 }
 
 impl ArrayForm {
-    /// An array.
+    /// Returns a form of these parts.
     #[must_use]
     pub fn new(name: &'static str, kind: Kind, shape: &[usize]) -> Self {
         Self {
@@ -31,47 +31,47 @@ impl ArrayForm {
     }
 }
 
-/// A computation of a certain size: what it is given, what it should give, and how exactly.
+/// A computation of a certain size: its inputs, its exact outputs and the allowed errors.
 ///
-/// Backends recognise it by its type, see the [crate's documentation](crate).
+/// Backends recognise a problem by its type, see the [crate's documentation](crate).
 pub trait Problem: Any + fmt::Debug + Send + Sync {
-    /// The kind of problem, the same for all sizes: `fft`.
+    /// Returns the kind of problem, the same for all sizes, such as `fft`.
     fn name(&self) -> &'static str;
 
-    /// One line for reports, with the size.
+    /// Returns one line for reports, with the size.
     fn title(&self) -> String;
 
-    /// Its size, in the terms of its kind.
+    /// Returns the size, in the parameters of its kind.
     fn size(&self) -> Size;
 
-    /// The arrays of its input, in their order.
+    /// Returns the forms of the input arrays, in their order.
     fn inputs(&self) -> Vec<ArrayForm>;
 
-    /// The arrays of its output.
+    /// Returns the forms of the output arrays.
     fn outputs(&self) -> Vec<ArrayForm>;
 
-    /// The kinds of input for which its tolerance is meant.
+    /// Returns the kinds of input that the tolerance is meant for.
     fn cases(&self) -> &'static [Case] {
         &Case::FINITE
     }
 
-    /// An input: the same for the same seed on every host.
+    /// Returns an input, the same for the same seed on every host.
     fn input(&self, case: Case, seed: u64) -> NamedArrays;
 
-    /// The output in double precision, and how far from it one may lie.
+    /// Computes the output in double precision, with the errors that a result may have.
     ///
     /// # Errors
-    /// An input that is not the problem's.
+    /// The input does not fit the problem.
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError>;
 
-    /// Compares an output with the reference. What is not of the problem's shape is wrong.
+    /// Compares an output with the reference. An output of another shape is wrong.
     fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         let reference = self.reference(input);
         reference.map_or(Verdict::SHAPELESS, |exact| exact.judge(output))
     }
 
-    /// Compares the outputs of two backends with each other: they may be twice as far apart as
-    /// each may be from the reference.
+    /// Compares the outputs of two backends with each other: their distance may be twice the error that each
+    /// may have.
     fn agree(&self, input: &NamedArrays, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let reference = self.reference(input);
         reference.map_or(Verdict::SHAPELESS, |exact| exact.agree(one, other))
@@ -79,7 +79,7 @@ pub trait Problem: Any + fmt::Debug + Send + Sync {
 }
 
 impl dyn Problem {
-    /// The problem, if it is of this type.
+    /// Returns the problem as a type `P`, if it is of that type.
     #[must_use]
     pub fn downcast_ref<P: Problem>(&self) -> Option<&P> {
         let any: &dyn Any = self;

@@ -1,4 +1,4 @@
-//! Seeded test data: the same numbers on every host, for every seed.
+//! Seeded random numbers for test data, the same on every host.
 
 use num_complex::Complex32;
 
@@ -13,13 +13,13 @@ use num_complex::Complex32;
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of a seed. Every seed is a good seed.
+    /// Returns the stream of a seed. Every seed is a good seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub const fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,29 +27,30 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform in [-1, 1): a multiple of 2^-23, so that no rounding is involved.
+    /// Returns a number uniform in [-1, 1): a multiple of 2^-23, so that no rounding is involved.
     #[allow(clippy::cast_precision_loss)]
     pub fn uniform(&mut self) -> f32 {
         ((self.next_u64() >> 40) as f32 - 8_388_608.0) / 8_388_608.0
     }
 
-    /// Real and imaginary part uniform in [-1, 1).
+    /// Returns a complex number whose parts are uniform in [-1, 1).
     pub fn complex(&mut self) -> Complex32 {
         let re = self.uniform();
         Complex32::new(re, self.uniform())
     }
 
-    /// So many of [`Random::uniform`].
+    /// Returns `count` numbers of [`Random::uniform`].
     pub fn uniforms(&mut self, count: usize) -> Vec<f32> {
         (0..count).map(|_| self.uniform()).collect()
     }
 
-    /// So many of [`Random::complex`].
+    /// Returns `count` numbers of [`Random::complex`].
     pub fn complexes(&mut self, count: usize) -> Vec<Complex32> {
         (0..count).map(|_| self.complex()).collect()
     }
 
-    /// Approximately normal, mean 0, variance 1: twelve uniform numbers added.
+    /// Returns an approximately normal number of mean 0 and variance 1: a scaled sum of twelve uniform
+    /// numbers.
     pub fn normal(&mut self) -> f32 {
         // The sum of twelve numbers of variance 1/3 has variance 4.
         (0..12).map(|_| self.uniform()).sum::<f32>() / 2.0

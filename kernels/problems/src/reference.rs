@@ -1,45 +1,45 @@
-//! What the output of a problem should be, and how far from it an output may lie.
+//! The exact output of a problem, and the errors that an output may have.
 
 use crate::data::{Array, NamedArrays, Values};
 use crate::verdict::{PartVerdict, Tally, Verdict};
 use crate::widen;
 use num_complex::Complex64;
 
-/// The right elements of an array.
+/// The exact elements of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Exact {
     /// Real numbers.
     Real(Vec<f64>),
     /// Complex numbers.
     Complex(Vec<Complex64>),
-    /// These very elements, bit by bit.
+    /// Elements that must be equal bit by bit.
     Same(Values),
 }
 
-/// An array of a problem's output as it should be.
+/// An array of a problem's output with its exact elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedArray {
-    /// Its name.
+    /// Name of the array.
     pub name: &'static str,
-    /// Its shape.
+    /// Shape of the array.
     pub shape: Vec<usize>,
-    /// Its elements.
+    /// Exact elements.
     pub exact: Exact,
-    /// Elements of a part: its error is the root of the sum of the squares of theirs.
+    /// Number of elements of a part. The error of a part is the L2 norm of the errors of its elements.
     pub part: usize,
-    /// The error that each part may have; none for [`Exact::Same`].
+    /// Error that each part may have; empty for [`Exact::Same`].
     pub allowed: Vec<f64>,
 }
 
-/// Everything that a problem gives, as it should be.
+/// All exact outputs of a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// The arrays.
+    /// The output arrays.
     pub arrays: Vec<ExpectedArray>,
 }
 
 impl Reference {
-    /// One array.
+    /// Returns the reference of one output array.
     #[must_use]
     pub fn from_array(array: ExpectedArray) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Reference {
         }
     }
 
-    /// Compares an output with what it should be.
+    /// Compares an output with the exact one.
     #[must_use]
     pub fn judge(&self, output: &NamedArrays) -> Verdict {
         let mut tally = Tally::default();
@@ -61,8 +61,7 @@ impl Reference {
         }
     }
 
-    /// Compares two outputs with each other: each may be off by what is allowed, so they are at
-    /// most twice as far apart.
+    /// Compares two outputs with each other: their distance may be twice the error that each may have.
     #[must_use]
     pub fn agree(&self, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let mut tally = Tally::default();
@@ -92,22 +91,22 @@ impl Reference {
     }
 }
 
-/// The least normal number of single precision.
+/// The smallest normal number of single precision.
 const SMALL: f64 = f32::MIN_POSITIVE as f64;
 
 impl ExpectedArray {
-    /// The array of the output, if it has the shape.
+    /// Returns the array of the output, if it has the shape.
     fn find_matching<'a>(&self, output: &'a NamedArrays) -> Option<&'a Array> {
         let found = output.array(self.name).ok()?;
         let whole = found.shape.iter().product::<usize>() == found.values.len();
         (whole && found.shape == self.shape).then_some(found)
     }
 
-    /// Adds the parts; none where the array has other elements.
+    /// Adds the parts of an array to a tally. Returns none if its elements are of another type.
     fn compare(&self, found: &Array, tolerance: f64, tally: &mut Tally) -> Option<()> {
         let real = |x: &[f64], y: &mut dyn ExactSizeIterator<Item = f64>, tally: &mut Tally| {
             self.parts(x, y, tolerance, tally, |x, y| {
-                // What should be no number is right if it is none.
+                // A NaN is right where the exact element is NaN.
                 let same = *x == y || (x.is_nan() && y.is_nan());
                 let error = if same { 0.0 } else { (x - y) * (x - y) };
                 (error, if x.is_finite() { x * x } else { 0.0 })
@@ -119,7 +118,8 @@ impl ExpectedArray {
             (Exact::Complex(x), Values::Complex64(y)) => {
                 let y = &mut y.iter().map(|&y| widen(y));
                 self.parts(x, y, tolerance, tally, |x, y| {
-                    // Which part of a product with an infinity is one depends on how products are made.
+                    // Which part of a complex product with an infinity is infinite depends on how products
+                    // are computed, so all infinities are equal.
                     match (x.is_finite(), y.is_finite()) {
                         (false, false) => (0.0, 0.0),
                         (false, true) => (f64::INFINITY, 0.0),
@@ -140,7 +140,8 @@ impl ExpectedArray {
         }
     }
 
-    /// Adds part after part; `of` says the squares of an element's error and size. None where not every part has its reference and what it is allowed.
+    /// Adds the parts one by one; `of` returns the squares of an element's error and size. Returns none
+    /// unless every part has a reference and an allowed error.
     fn parts<X, Y>(
         &self,
         exact: &[X],
@@ -159,7 +160,8 @@ impl ExpectedArray {
             for (x, y) in part.iter().zip(&mut *found) {
                 let (e, n) = of(x, y);
                 error += e;
-                // What is below the range of single precision is known to its least number, not to a share of itself.
+                // Numbers below the normal range are known to the smallest number only, not to a share of
+                // their size.
                 norm += n.max(SMALL * SMALL);
             }
             tally.add(PartVerdict {
@@ -255,7 +257,7 @@ mod tests {
         );
     }
 
-    /// What has no reference, or is allowed nothing that is known, is not passed over.
+    /// A part without a reference, or without a known allowed error, is an error and is not skipped.
     #[test]
     fn every_part_has_a_reference_and_what_it_is_allowed() {
         let output = found([1.0, 2.0, 3.0, 4.0], [3, 4]);

@@ -4,18 +4,18 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A value that a size consists of.
+/// Value of a parameter of a size.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
 pub enum SizeValue {
-    /// A length, a number of something.
+    /// A length or a count.
     Number(u64),
-    /// The letter of a class, the name of a mode or file.
+    /// A word: the letter of a class, the name of a mode or of a file.
     Word(Cow<'static, str>),
 }
 
 impl SizeValue {
-    /// The number, if it is one.
+    /// Returns the number, if the value is one.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -58,19 +58,19 @@ impl fmt::Display for SizeValue {
     }
 }
 
-/// What a size consists of.
+/// A parameter of sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeParameter {
-    /// Its name, and option on the command line.
+    /// Name of the parameter, and of its option on the command line.
     pub name: &'static str,
-    /// Its value where none is given; others are of the same kind.
+    /// Default value; its type is that of all values.
     pub default: SizeValue,
-    /// What it is, with its unit.
+    /// Meaning of the parameter, with its unit.
     pub help: &'static str,
 }
 
 impl SizeParameter {
-    /// A number.
+    /// Returns a parameter whose values are numbers.
     #[must_use]
     pub const fn new(name: &'static str, default: u64, help: &'static str) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl SizeParameter {
         }
     }
 
-    /// A word.
+    /// Returns a parameter whose values are words.
     #[must_use]
     pub const fn word(name: &'static str, default: &'static str, help: &'static str) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl SizeParameter {
 }
 
 impl SizeParameter {
-    /// The value that a text stands for, if it is one of this parameter's.
+    /// Parses a value of this parameter; none if the text is none.
     #[must_use]
     pub fn value(&self, text: &str) -> Option<SizeValue> {
         match self.default {
@@ -102,22 +102,23 @@ impl SizeParameter {
     }
 }
 
-/// A size: a value for each parameter, in their order.
+/// A size: a value for each parameter, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Size(Vec<(&'static str, SizeValue)>);
 
 impl Size {
-    /// A size from its values.
+    /// Builds a size from names and values.
     #[must_use]
     pub fn new<V: Clone + Into<SizeValue>>(values: &[(&'static str, V)]) -> Self {
         let values = values.iter().cloned();
         Self(values.map(|(name, value)| (name, value.into())).collect())
     }
 
-    /// The size that [`Size`]'s text stands for: `n=64 batch=3`. Parameters that it does not name have their defaults.
+    /// Parses the text form of [`Size`], `n=64 batch=3`. Parameters that the text does not name have their
+    /// defaults.
     ///
     /// # Errors
-    /// A name that is no parameter's, or a value that is none of it.
+    /// A name that is no parameter, or an invalid value.
     pub fn parse(parameters: &[SizeParameter], text: &str) -> Result<Self, SizeError> {
         let wrong = |name: &'static str, expected| SizeError {
             name,
@@ -137,10 +138,10 @@ impl Size {
         Ok(size)
     }
 
-    /// The size of a row of a table: a value for each parameter, in their order: `64 3`.
+    /// Parses a row of a table, `64 3`: a value for each parameter, in order.
     ///
     /// # Errors
-    /// More or fewer values, or one that is none of its parameter.
+    /// More or fewer values than parameters, or an invalid value.
     pub fn from_row(parameters: &[SizeParameter], row: &str) -> Result<Self, SizeError> {
         let wrong = |name: &'static str, expected| SizeError {
             name,
@@ -162,26 +163,26 @@ impl Size {
         }
     }
 
-    /// The same and a value more.
+    /// Adds a value.
     #[must_use]
     pub fn add_value(mut self, name: &'static str, value: impl Into<SizeValue>) -> Self {
         self.0.push((name, value.into()));
         self
     }
 
-    /// Names and values, in their order.
+    /// Iterates over names and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &SizeValue)> + '_ {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
-    /// A value, if the size has it.
+    /// Returns a value, if the size has it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&SizeValue> {
         let found = self.0.iter().find(|(n, _)| *n == name);
         found.map(|(_, value)| value)
     }
 
-    /// An error about one of its values.
+    /// Returns an error about one of its values.
     #[must_use]
     pub fn wrong(&self, name: &'static str, expected: &'static str) -> SizeError {
         SizeError {
@@ -191,20 +192,20 @@ impl Size {
         }
     }
 
-    /// A parameter's value as a length.
+    /// Returns a parameter's value as a length.
     ///
     /// # Errors
-    /// The size has no such parameter, it is a word, or larger than an address.
+    /// The size has no such parameter, or the value is a word or larger than an address.
     pub fn length(&self, name: &'static str) -> Result<usize, SizeError> {
         let value = self.find(name).ok_or_else(|| self.wrong(name, "a value"))?;
         let number = value.number().ok_or_else(|| self.wrong(name, "a number"))?;
         usize::try_from(number).map_err(|_| self.wrong(name, "a smaller value"))
     }
 
-    /// A parameter's value as a length that is not zero.
+    /// Returns a parameter's value as a length above zero.
     ///
     /// # Errors
-    /// See [`Size::length`]; and it is zero.
+    /// See [`Size::length`]; or the length is zero.
     pub fn positive(&self, name: &'static str) -> Result<usize, SizeError> {
         match self.length(name)? {
             0 => Err(self.wrong(name, "at least 1")),
@@ -212,7 +213,7 @@ impl Size {
         }
     }
 
-    /// Several of them.
+    /// Returns the values of several parameters as lengths above zero.
     ///
     /// # Errors
     /// See [`Size::positive`].
@@ -227,10 +228,10 @@ impl Size {
         Ok(values)
     }
 
-    /// A parameter's value as a word.
+    /// Returns a parameter's value as a word.
     ///
     /// # Errors
-    /// The size has no such parameter, or it is a number.
+    /// The size has no such parameter, or the value is a number.
     pub fn word(&self, name: &'static str) -> Result<&str, SizeError> {
         match self.find(name) {
             Some(SizeValue::Word(word)) => Ok(word),
@@ -254,11 +255,11 @@ impl fmt::Display for Size {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("size `{size}`: `{name}` should be {expected}")]
 pub struct SizeError {
-    /// The parameter.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// The size.
+    /// The whole size.
     pub size: String,
-    /// What was expected.
+    /// Values that were expected.
     pub expected: &'static str,
 }
 

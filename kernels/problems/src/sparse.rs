@@ -1,4 +1,4 @@
-//! Sparse matrices: what they are, where they come from, and what is computed with them.
+//! Sparse matrices: storage, sources, and the problems that use them.
 
 mod confirm;
 mod iterate;

@@ -1,4 +1,4 @@
-//! Stencils: every element becomes a sum of its neighbours times coefficients, again and again.
+//! Stencils: steps that replace elements by weighted sums of neighbours.
 
 mod exact;
 mod shape;
@@ -15,14 +15,15 @@ use crate::random::Random;
 use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 
-/// Most steps: what takes longer than anyone waits.
+/// Most steps; more would take longer than is useful.
 const STEPS: usize = 1 << 20;
 
-/// So many steps of a stencil over an array of two or three axes.
+/// A number of steps of a stencil over an array of two or three axes.
 ///
-/// A step makes of the array u the array v(i) = sum over the points p of c(p) u(i + p), where u goes on beyond its edges as [`Edge`] says. With
-/// coefficients of its own every element has c(i, p): the input `c` holds them row by row, of planes x rows x points x columns (rows x points x
-/// columns of two axes), so that the row of one point's coefficients lies together; the points are in the stencil's order.
+/// A step computes v(i) = sum over the points p of c(p) u(i + p), where [`Edge`] defines u beyond the edges
+/// of the array. With coefficients for every element the weights are c(i, p). The input `c` then holds them
+/// as planes x rows x points x columns (rows x points x columns for two axes), so that the coefficients of
+/// one point along a row are contiguous; points are in the stencil's order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StencilProblem {
     shape: Vec<usize>,
@@ -33,10 +34,12 @@ pub struct StencilProblem {
 }
 
 impl StencilProblem {
-    /// `steps` of a stencil over arrays of this shape, slowest axis first, with coefficients that are the same everywhere.
+    /// Returns `steps` of a stencil over arrays of this shape, slowest axis first, with the same coefficients
+    /// for all elements.
     ///
     /// # Errors
-    /// Another number of axes than the stencil's, an extent or number of steps of 0, or more than an address has.
+    /// A shape with another number of axes than the stencil, an extent or number of steps of 0, or more bytes
+    /// than fit the address space.
     pub fn new(
         shape: &[usize],
         stencil: StencilShape,
@@ -74,17 +77,18 @@ impl StencilProblem {
         })
     }
 
-    /// The same where every element has coefficients of its own.
+    /// Gives every element coefficients of its own, which are then an input.
     #[must_use]
     pub fn per_element(mut self) -> Self {
         self.per_element = true;
         self
     }
 
-    /// Of a size with `planes` (1 of two axes), `rows`, `columns`, `points`, `steps`, `edge` and `coefficients` (`class` or `element`).
+    /// Returns the problem of a size with `planes` (1 for two axes), `rows`, `columns`, `points`, `steps`,
+    /// `edge` and `coefficients` (`class` or `element`).
     ///
     /// # Errors
-    /// See [`StencilProblem::new`]; another size.
+    /// See [`StencilProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [planes, rows, columns, points, steps] =
             size.all_positive(["planes", "rows", "columns", "points", "steps"])?;
@@ -106,13 +110,13 @@ impl StencilProblem {
         }
     }
 
-    /// The array's extents, slowest first.
+    /// Returns the array's extents, slowest first.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The same of three axes: one plane of an array of two.
+    /// Returns the extents as planes, rows and columns; an array of two axes is one plane.
     #[must_use]
     pub fn extents(&self) -> [usize; 3] {
         match *self.shape {
@@ -122,37 +126,37 @@ impl StencilProblem {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The points.
+    /// Returns the stencil's points and coefficients.
     #[must_use]
     pub fn stencil(&self) -> &StencilShape {
         &self.stencil
     }
 
-    /// Whether every element has coefficients of its own.
+    /// True if every element has coefficients of its own.
     #[must_use]
     pub fn is_per_element(&self) -> bool {
         self.per_element
     }
 
-    /// How arrays go on.
+    /// Returns the rule for elements beyond the edges.
     #[must_use]
     pub fn edge(&self) -> Edge {
         self.edge
     }
 
-    /// The number of steps.
+    /// Returns the number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// The shape of the coefficients of every element.
+    /// Returns the shape of the coefficients of all elements.
     fn coefficients(&self) -> Vec<usize> {
         let mut shape = self.shape.clone();
         shape.insert(shape.len() - 1, self.stencil.points().len());
@@ -214,7 +218,7 @@ impl Problem for StencilProblem {
         if !self.per_element {
             return data;
         }
-        // Sums stay as large as the elements are.
+        // Coefficients are at most 1 / points in size, so that elements do not grow from step to step.
         let shape = self.coefficients();
         let points = self.stencil.points().len() as f32;
         let numbers = random.uniforms(shape.iter().product());

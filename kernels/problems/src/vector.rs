@@ -1,13 +1,14 @@
-//! Operations on vectors and small matrices: element by element, reductions of rows, matrix
-//! products, transposes, windows.
+//! Operations on vectors and small matrices.
 //!
-//! # How exact
+//! Element by element operations, reductions of rows, matrix products, transposes and windows.
 //!
-//! What rounds once is off by half a unit of the last place of its result; what uses an approximation
-//! of a root, an angle or a logarithm by the units that [`MapOp`] says. A sum of k terms may be made
-//! in any order: rounding errors that do not add up leave 2^-24 (4 + 2 sqrt k) of the sum of the
-//! terms' sizes, even of terms of one sign. (The bound of the worst order, 2^-24 k, would hide a term that
-//! was left out.) Products below the normal numbers are off by half a unit of 2^-149 each.
+//! # Accuracy
+//!
+//! A result that is rounded once has an error of half a unit of its last place. Approximations of a root, an
+//! angle or a logarithm have the errors that [`MapOp`] states. A sum of k terms may be computed in any order:
+//! rounding errors that do not add up leave 2^-24 (4 + 2 sqrt k) of the sum of the terms' sizes, even for
+//! terms of one sign. (The bound for the worst order, 2^-24 k, would hide a term that was left out.) Products
+//! below the normal numbers have errors of half a unit of 2^-149 each.
 
 mod map;
 mod matrix;
@@ -26,25 +27,25 @@ pub use window::WindowFunction;
 use crate::random::Random;
 use crate::{ROUNDING, TINIEST};
 
-/// Seeds from those of an array to those of the next.
+/// Distance between the seeds of two arrays of an input.
 const SEEDS: u64 = 1 << 32;
 
-/// The random numbers of array `index` of an input.
+/// Returns the random stream of array `index` of an input.
 fn stream(seed: u64, index: u64) -> Random {
     Random::new(seed.wrapping_add(index.wrapping_mul(SEEDS)))
 }
 
-/// The error of a sum of `terms` products whose sizes add up to `sizes`.
+/// Returns the error that a sum of `terms` products may have whose sizes add up to `sizes`.
 fn sum_error(terms: usize, sizes: f64) -> f64 {
     let k = terms as f64;
     ROUNDING * (4.0 + 2.0 * k.sqrt()) * sizes + 2.0 * k * TINIEST
 }
 
-/// A unit of the last place of a result of that size.
+/// Returns the unit of the last place of a result.
 fn unit(result: f64) -> f64 {
     let size = result.abs();
     if !size.is_finite() {
-        // Nothing but the same is right.
+        // An infinity or NaN must be matched exactly.
         return 0.0;
     }
     if size < f64::from(f32::MIN_POSITIVE) {
@@ -53,8 +54,8 @@ fn unit(result: f64) -> f64 {
     libm::ldexp(1.0, libm::ilogb(size) - 23)
 }
 
-/// Declares an enumeration of operations, and one of each as a list: an
-/// operation that is added is in the list, and whoever goes through it has to know it.
+/// Declares an enumeration of operations and a list with one of each, so that code which goes through the
+/// list meets every new operation.
 macro_rules! operations {
     (
         $(#[$about:meta])*
@@ -68,7 +69,7 @@ macro_rules! operations {
         }
 
         impl $name {
-            /// One of each operation, those with parameters with usual ones.
+            /// Returns one of each operation, with usual parameters.
             #[must_use]
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant $(($example))?,)*]

@@ -1,41 +1,42 @@
-//! How a result compares with what it should be.
+//! Comparison of a result with its reference.
 
-/// How a result compares with the reference.
+/// Outcome of comparing a result with the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// Root-mean-square error relative to the root mean square of the reference, of whose elements none counts as less than the
-    /// least normal number of single precision.
+    /// Root-mean-square error relative to the root mean square of the reference. Elements of the reference
+    /// count at least as the smallest normal number of single precision.
     pub rms: f64,
-    /// The largest error in units of what the problem allows: at most 1 is right.
+    /// The largest error in units of the allowed one; a result is right up to 1.
     pub worst: f64,
 }
 
 impl Verdict {
-    /// On a result of the wrong shape, or of which nothing has been compared.
+    /// Verdict on a result of the wrong shape, or of which nothing was compared.
     pub const SHAPELESS: Self = Self {
         rms: f64::NAN,
         worst: f64::NAN,
     };
 
-    /// Whether the result is within the problem's tolerance (a NaN is not).
+    /// True if the result is within the problem's tolerance (a NaN is not).
     #[must_use]
     pub fn is_within_tolerance(&self) -> bool {
         self.worst <= 1.0
     }
 }
 
-/// How a part of a result compares with its reference.
+/// Comparison of a part of a result with its reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartVerdict {
     /// Squared error.
     pub error: f64,
     /// Squared norm of the reference.
     pub norm: f64,
-    /// The error that the part may have, not squared.
+    /// Error that the part may have, not squared.
     pub allowed: f64,
 }
 
-/// A verdict in the making, from parts that are each allowed an error. Of no parts nothing is known: that is no right result.
+/// Accumulates a verdict from parts, each with its allowed error. Without parts nothing is known, and the
+/// result is not right.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     parts: usize,
@@ -45,7 +46,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds a part: sums are those of the parts in their order.
+    /// Adds a part; sums are made in the order of the parts.
     pub fn add(&mut self, part: PartVerdict) {
         let PartVerdict {
             error,
@@ -57,17 +58,17 @@ impl Tally {
         self.norm += norm;
         let ratio = match allowed {
             _ if error == 0.0 => 0.0,
-            // Nothing is below what is negative or no number.
+            // An allowed error that is negative or NaN admits nothing.
             allowed if allowed >= 0.0 => error.sqrt() / allowed,
             _ => f64::NAN,
         };
-        // Not `max`: a NaN must stay.
+        // `max` would drop a NaN, which must stay.
         if ratio > self.worst || ratio.is_nan() {
             self.worst = ratio;
         }
     }
 
-    /// All parts together.
+    /// Returns the verdict on all parts together.
     #[must_use]
     pub fn verdict(self) -> Verdict {
         if self.parts == 0 {
@@ -112,12 +113,12 @@ mod tests {
         assert!(tally.verdict().is_within_tolerance());
         tally.add(part(4.0, 100.0, 1.0));
         assert_eq!(tally.verdict().worst, 2.0);
-        // An error where none is allowed.
+        // An error where none is allowed is beyond any tolerance.
         tally.add(part(1e-30, 0.0, 0.0));
         assert!(!tally.verdict().is_within_tolerance());
     }
 
-    /// A comparison that is false for what is no number, or that compares nothing, does not pass.
+    /// A comparison with NaN, or of nothing, does not pass.
     #[test]
     fn what_can_not_be_compared_is_not_right() {
         assert!(!Tally::default().verdict().is_within_tolerance());

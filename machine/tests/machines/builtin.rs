@@ -1,4 +1,4 @@
-//! The built-in machines hold the numbers of the reference and survive being written out.
+//! The built-in machines have the reference's numbers, and reload as written.
 
 use cp2_machine::{Bytes, Class, Cycles, Machine, Ratio, Source};
 
@@ -96,7 +96,7 @@ fn toml_output_loads_to_the_same_machine() {
         assert_eq!(serde_json::from_str::<Machine>(&saved).unwrap(), m);
         assert!(serde_json::from_str::<Machine>(&saved.replace("sections", "legs")).is_err());
     }
-    // The complete built-in file is written the way `to_toml` writes.
+    // The checked-in file has the text that `to_toml` writes.
     assert_eq!(
         Machine::builtin("vm7").unwrap().to_toml(),
         include_str!("../../vm7.toml")
@@ -122,7 +122,7 @@ fn json_output_holds_every_parameter() {
     assert_eq!(vm9["hash"].as_str().unwrap().len(), 64);
 }
 
-/// What a base publishes of itself is not said of a machine whose numbers are others.
+/// A base's note is not inherited: the numbers of the new machine are others.
 #[test]
 fn a_note_belongs_to_the_file_that_says_it() {
     let vm7 = Machine::builtin("vm7").unwrap();
@@ -138,7 +138,8 @@ fn a_note_belongs_to_the_file_that_says_it() {
     assert!(!Machine::builtin("vm9").unwrap().note.contains("bytes"));
 }
 
-/// Published are transfers in two and three dimensions: a run with two levels. The third is ours.
+/// Published are transfers in two and three dimensions: a run with up to two levels. The third level is
+/// assumed.
 #[test]
 fn levels_beyond_the_published_ones_are_assumed() {
     let vm7 = Machine::builtin("vm7").unwrap();

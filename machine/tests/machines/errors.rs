@@ -1,4 +1,4 @@
-//! What machine files can get wrong: position, message, help; and files that attack the reader.
+//! Errors in machine files: position, message and help; hostile files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use cp2_machine::{Machine, MachineError, Problem, ROWS};
@@ -12,7 +12,7 @@ fn refuse(text: &str) -> MachineError {
     }
 }
 
-/// On vm7 with one more line: the text of the error must hold every piece.
+/// Checks that the error for vm7 with one more line contains every piece of text.
 fn check(line: &str, pieces: &[&str]) {
     let shown = refuse(&format!("base = \"vm7\"\n{line}\n")).to_string();
     for piece in pieces {
@@ -117,7 +117,7 @@ fn keys_units_and_sources() {
     check("base = \"vm9\"", &["not valid TOML", "duplicate key"]);
 }
 
-/// Peak rates follow from the intervals of the units: one fact, one key.
+/// Peak rates follow from the intervals of the units, so they are not parameters of their own.
 #[test]
 fn derived_rates_are_no_parameters() {
     let text = "[cp2]\nbutterflies = { value = 0.25, unit = \"butterflies/cycle\" }\n";
@@ -171,7 +171,7 @@ fn impossible_values() {
         ("dma.bandwidth", "\"1/0\""),
         ("dma.bandwidth", "\"-1/2\""),
         ("dma.granule", "0"),
-        // DMEM consists of 32-bit numbers.
+        // DMEM consists of 32-bit numbers, so a granule has at least 4 bytes.
         ("dma.granule", "2"),
         ("dma.granule", "24"),
         ("dma.granule", "8192"),
@@ -391,7 +391,7 @@ fn hostile_nesting_is_an_error() {
 
 #[test]
 fn a_ratio_too_fine_for_any_clock_is_an_error() {
-    // 2^60 granule times would wrap to nothing in 64 bits; the second saturates on both sides.
+    // 2^60 granule times would wrap to 0 in 64 bits; the second value saturates on both sides.
     for value in [
         "1/1152921504606846976",
         "1/18446744073709551615",
@@ -407,7 +407,7 @@ fn a_ratio_too_fine_for_any_clock_is_an_error() {
 
 #[test]
 fn a_quoted_dot_is_no_path() {
-    // It would set the clock a second time.
+    // Accepted, the quoted key would set the clock a second time.
     check(
         "\"cp2.clock\" = { value = 1, unit = \"GHz\" }\n[cp2]\nclock = { value = 2, unit = \"GHz\" }",
         &["unknown key `\"cp2.clock\"`", "did you mean `cp2.clock`?"],
@@ -439,7 +439,7 @@ fn a_file_name_that_is_no_machine_name_becomes_one() {
     ] {
         let m = Machine::parse(file, "base = \"vm7\"").unwrap();
         assert_eq!(m.name, name);
-        // What is printed, and what a checkpoint holds, loads again.
+        // The printed text, which a checkpoint holds too, loads again.
         assert_eq!(Machine::parse("again.toml", &m.to_toml()), Ok(m));
     }
 }

@@ -1,4 +1,4 @@
-//! Machine files, in one binary.
+//! Tests of machine files, in one binary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod builtin;

@@ -1,4 +1,4 @@
-//! The checked-in manual is the generated one, and what it shows works.
+//! The checked-in manual is the generated one, and its examples load.
 
 use cp2_machine::{Class, Machine, ROWS, Ratio, Source, manual};
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! Random machines survive being written; random damage never panics.
+//! Random machines reload as written; random damage never panics.
 
 use cp2_machine::{Machine, Quantity, ROWS, Range};
 use cp2_tests::drawn::{compare, digest_strategy};
 use proptest::prelude::*;
 use std::path::Path;
 
-/// A file on vm7 that sets some parameters to values within their ranges.
+/// Draws a file based on vm7 that sets some parameters to values within their ranges.
 fn changes() -> impl Strategy<Value = String> {
     let change = (0..ROWS.len(), any::<u64>(), 1u64..=250, 0usize..3);
     prop::collection::btree_map(0..ROWS.len(), change, 0..12).prop_map(|map| {
@@ -54,7 +54,7 @@ proptest! {
         let again = Machine::parse("again.toml", &m.to_toml());
         prop_assert_eq!(again.as_ref(), Ok(&m));
         prop_assert_eq!(again.map(|a| a.to_toml()), Ok(m.to_toml()));
-        // The hash sees numbers, and nothing else.
+        // The hash depends on the numbers and on nothing else.
         let vm7 = Machine::builtin("vm7").unwrap();
         let same = m.parameters().zip(vm7.parameters()).all(|(a, b)| a.value == b.value);
         prop_assert_eq!(m.hash == vm7.hash, same);

@@ -1,24 +1,27 @@
-//! Operations of an algorithm, and how long the units of one section take for them.
+//! Operations of an algorithm, and the cycles that a section takes for them.
 
 use cp2_machine::{Class, Machine};
 use std::ops::{Add, Mul};
 
-/// Issues of one section. A fraction: where two transforms share an issue, each has a half.
+/// Operation counts of an algorithm, in issues of one section. They are fractions: if two transforms share an
+/// issue, each has a half.
 ///
-/// What may be issued in more ways than one is counted as what it is, not as how it is done:
-/// the units of a machine decide.
+/// An operation that several units can do is counted by its kind, not by the unit: [`Count::cycles`]
+/// distributes it for the units of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
-    /// Butterflies x + yw, x - yw with a factor: one issue of the butterfly unit; or a multiply-add and a multiply-subtract; or a
-    /// product and an issue of quad adds.
+    /// Butterflies x + yw, x - yw with a factor. Each is one issue of the butterfly unit; or a multiply-add
+    /// and a multiply-subtract; or a product and an issue of quad adds.
     pub twiddled: f64,
-    /// Butterflies whose factor is a power of i: an issue of the butterfly unit, or of quad adds.
+    /// Butterflies with a power of i as factor. Each is an issue of the butterfly unit or of quad adds.
     pub plain: f64,
-    /// Complex products and multiply-adds: an issue of the multiply-adders, or of the butterfly unit for half of what it computes.
+    /// Complex products and multiply-adds. Each is an issue of the multiply-adders, or of the butterfly unit,
+    /// half of whose results are used.
     pub products: f64,
-    /// Quads of additions: an issue of the adders, or of the multiply-adders with a factor of one.
+    /// Quads of additions. Each is an issue of the adders, or of the multiply-adders with a factor of one.
     pub adds: f64,
-    /// Quads of real multiply-adds: an issue, or a product and a sum, both by the adders and multipliers.
+    /// Quads of real multiply-adds. Each is an issue of the multiply-adders, or a product and a sum, both by
+    /// the adders, which multiply too.
     pub madds: f64,
     /// Permutes, selections and bit operations.
     pub integer: f64,
@@ -56,7 +59,7 @@ impl Mul<f64> for Count {
     }
 }
 
-/// Cycles from an issue to the next of each unit.
+/// Cycles between two issues of each unit.
 struct Units {
     butterfly: f64,
     madd: f64,
@@ -79,7 +82,8 @@ impl Units {
 }
 
 impl Count {
-    /// Issues if every operation is one: the count of a machine all of whose units take an operation every cycle.
+    /// Returns the number of issues if every operation is one issue: the cycles on a machine whose units all
+    /// take an operation every cycle.
     #[must_use]
     pub fn issues(&self) -> f64 {
         self.twiddled
@@ -91,10 +95,11 @@ impl Count {
             + self.elementary
     }
 
-    /// The least cycles of one section, one issue a cycle, each unit at its interval.
+    /// Returns the fewest cycles of one section: one issue a cycle, each unit at its interval.
     ///
-    /// Butterflies with factors go to their unit as far as it has time, for the multiply-adders need two issues
-    /// for one; then products and plain butterflies, which other units do in one.
+    /// Butterflies with factors go to the butterfly unit as far as it has time, as multiply-adders need two
+    /// issues for one. Products and plain butterflies, which other units do in one issue, take the rest of
+    /// its time. The fewest cycles for which the work fits are found by bisection.
     #[must_use]
     pub fn cycles(&self, machine: &Machine) -> f64 {
         let units = Units::of(machine);
@@ -106,7 +111,7 @@ impl Count {
         while !self.fits(&units, more) {
             (less, more) = (more, 2.0 * more);
         }
-        // As many halvings as a double has bits.
+        // 64 halvings are more than the bits of a double's significand.
         for _ in 0..64 {
             let middle = f64::midpoint(less, more);
             match self.fits(&units, middle) {
@@ -117,19 +122,21 @@ impl Count {
         more
     }
 
-    /// Whether units at work for so many cycles do everything.
+    /// Returns true if the units can do everything in `cycles` cycles.
     fn fits(&self, units: &Units, cycles: f64) -> bool {
-        // Sums of floating point are off by their last digits.
+        // The tolerance covers the rounding of floating-point sums.
         let within = |what: f64, most: f64| what <= most * (1.0 + 1e-12) + 1e-9;
         let room = cycles / units.butterfly;
         let twiddled = self.twiddled.min(room);
         let products = self.products.min(room - twiddled);
         let plain = self.plain.min(room - twiddled - products);
-        // Of a butterfly that its unit has no time for, one issue multiplies and one may be either.
+        // A butterfly for which its unit has no time takes two issues: one of the multiply-adders, and one of
+        // either the adders or the multiply-adders.
         let rest = self.twiddled - twiddled;
         let multiplied = self.products - products + self.madds + rest;
         let added = self.adds + self.plain - plain + rest;
-        // What is too much for the multiply-adders is a product and a sum.
+        // Real multiply-adds for which the multiply-adders have no time are split into a product and a sum,
+        // both by the adders.
         let apart = (multiplied - cycles / units.madd).clamp(0.0, self.madds);
         let (multiplied, added) = (multiplied - apart, added + 2.0 * apart);
         let issues =
@@ -154,7 +161,8 @@ mod tests {
         Machine::parse("changed", &text).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// 300 butterflies: beside one every third cycle there is time for a multiply-add and a multiply-subtract.
+    /// While a butterfly is issued every third cycle, there is time for a multiply-add and a
+    /// multiply-subtract, which do another one.
     #[test]
     fn slow_butterflies_are_helped_by_the_multiply_adders() {
         let count = Count {
@@ -165,7 +173,7 @@ mod tests {
         assert_eq!([1, 2, 3, 1000].map(took), [300.0, 400.0, 450.0, 599.0]);
     }
 
-    /// Every split of the work among the units, against the rule of the greedy one.
+    /// Compares the greedy distribution with every integer distribution of the work among the units.
     #[test]
     fn no_split_of_the_work_is_faster() {
         for intervals in [
@@ -197,7 +205,8 @@ mod tests {
                     for plain in 0..=p {
                         for products in 0..=c {
                             let rest = t - on;
-                            // How many of what either unit does the adders do.
+                            // `x` issues of work that either unit can do go to the adders, and `y`
+                            // multiply-adds are split.
                             let both = (0..=rest + p - plain + q)
                                 .flat_map(|x| (0..=r).map(move |y| (x, y)));
                             for (adders, apart) in both {
@@ -219,7 +228,7 @@ mod tests {
                     }
                 }
                 let greedy = count.cycles(&units);
-                // Whole operations take up to an interval of each unit more than fractions of them.
+                // Whole operations take up to an interval of each unit longer than fractions of operations.
                 assert!(
                     greedy <= least + 1e-6,
                     "{intervals:?} {count:?}: {greedy} {least}"

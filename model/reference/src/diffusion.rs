@@ -5,7 +5,8 @@ use crate::fft::FftArray;
 use crate::figures::Figures;
 use cp2_machine::{Cycles, Machine};
 
-/// The transform of a field over its axes, and of every step its product with real factors and the transform back.
+/// Forward transform of a field over its axes; then in each step the product with real factors and the
+/// inverse transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diffusion {
     /// Lengths of the axes.
@@ -15,10 +16,10 @@ pub struct Diffusion {
 }
 
 impl Diffusion {
-    /// A transform with so many products of each number and a factor.
+    /// Returns the figures of one transform and `products` products of each number with a real factor.
     fn passes(&self, products: f64, machine: &Machine) -> Figures {
         let numbers: f64 = self.shape.iter().map(|&n| n as f64).product();
-        // A quad of products: two numbers times a real one each.
+        // A quad of products multiplies two complex numbers by a real factor each.
         let products = Count {
             adds: products * numbers / 2.0,
             ..Count::default()
@@ -26,19 +27,20 @@ impl Diffusion {
         FftArray::new(&self.shape, 1).figures_beside(products, machine)
     }
 
-    /// The reference of the transform of the field.
+    /// Returns the reference of the forward transform of the field.
     #[must_use]
     pub fn transform(&self, machine: &Machine) -> Cycles {
         self.passes(0.0, machine).reference
     }
 
-    /// The reference of a step: products and the transform back.
+    /// Returns the reference of a step: products and the inverse transform.
     #[must_use]
     pub fn step(&self, machine: &Machine) -> Cycles {
         self.passes(1.0, machine).reference
     }
 
-    /// Bound: the field in and out. Reference: the transform, and of each step products in the passes of the transform back.
+    /// Returns bound and reference. Bound: the field in and out. Reference: the forward transform, and for
+    /// each step products in the passes of the inverse transform.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let transform = self.passes(0.0, machine);

@@ -1,4 +1,4 @@
-//! Fourier transforms, complex and real, of one axis and several.
+//! Bounds and references of Fourier transforms: complex, real, n-D.
 
 use crate::bound::Traffic;
 use crate::count::Count;
@@ -6,11 +6,11 @@ use crate::figures::{Figures, Known, Plan};
 use crate::transforms::{Means, Search, searches};
 use cp2_machine::Machine;
 
-/// Bytes of a real number and of a complex one.
+/// Bytes of a real number and of a complex number.
 pub(crate) const REAL: u128 = 4;
 pub(crate) const COMPLEX: u128 = 8;
 
-/// Lengths beyond this are counted as this one: no machine has memory for them.
+/// Longest length that is searched; longer ones are counted as this one, as no machine has memory for them.
 const LONGEST: u64 = 1 << 40;
 
 /// `batch` complex transforms of `n` numbers.
@@ -27,7 +27,8 @@ pub struct FftArray {
     batch: usize,
 }
 
-/// `batch` transforms of `n` real numbers to the n/2 + 1 numbers of their spectrum that are not conjugates of others, or back.
+/// `batch` transforms of `n` real numbers to the n/2 + 1 numbers of their spectra that are not conjugates of
+/// others, or back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealFft {
     n: usize,
@@ -35,7 +36,7 @@ pub struct RealFft {
     inverse: bool,
 }
 
-/// The least counts of one complex transform of `n` numbers.
+/// Returns the least counts of one complex transform of `n` numbers.
 pub(crate) fn transforms(n: usize) -> Vec<Known> {
     let n = (n as u64).min(LONGEST);
     let ways = searches().into_iter().map(|mut search| search.plain(n));
@@ -47,7 +48,7 @@ pub(crate) fn transforms(n: usize) -> Vec<Known> {
     known.collect()
 }
 
-/// Repeats what is known of one.
+/// Multiplies the counts of known algorithms by a number of repetitions.
 fn repeated(known: Vec<Known>, times: f64) -> impl Iterator<Item = Known> {
     known.into_iter().map(move |way| Known {
         count: way.count * times,
@@ -55,14 +56,17 @@ fn repeated(known: Vec<Known>, times: f64) -> impl Iterator<Item = Known> {
     })
 }
 
-/// What a transform of so many bytes, and of one number, whose input and output are `ends` moves: in and out, where one section's memory
-/// holds it; and where all together do, the sections hand one another through system memory what is not their own already;
-/// else all of it once more, in two passes.
+/// Plans the transfers of `batch` transforms; `held` are the bytes of one transform's numbers, `number` those
+/// of one number, `ends` those of input and output of one transform.
+///
+/// If one section's memory holds a transform, its ends are moved once. If the memories of all sections
+/// together hold it, each section also hands on what it does not keep, (S - 1)/S of the numbers, out and in
+/// through system memory. Otherwise all numbers are moved once more in each direction, in two passes.
 fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machine) -> Plan {
     let sections = machine.cp2.sections.max(1) as u128;
     let dmem = u128::from(machine.cp2.dmem.0);
     let once = Traffic::bytes(ends.saturating_mul(batch));
-    // Beside the numbers there are factors, arguments, tables.
+    // The comparison is strict, as factors, arguments and tables need room besides the numbers.
     if held < dmem {
         return Plan::once(once);
     }
@@ -73,7 +77,7 @@ fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machin
         ),
         false => (2 * held, "two passes over system memory"),
     };
-    // Bytes for each of N numbers.
+    // The method's text gives the bytes for each of the N numbers.
     let numbers = (held / number).max(1) as f64;
     let each = (ends + between) as f64 / numbers;
     Plan {
@@ -84,20 +88,20 @@ fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machin
 }
 
 impl Fft {
-    /// Transforms of one length.
+    /// Returns `batch` transforms of length `n`.
     #[must_use]
     pub fn new(n: usize, batch: usize) -> Self {
         Self { n, batch }
     }
 
-    /// The arithmetic issues of one transform, were every butterfly, product and quad one issue.
+    /// Returns the arithmetic issues of one transform if every butterfly, product and quad is one issue.
     #[must_use]
     pub fn issues(&self) -> f64 {
         let counts = transforms(self.n).into_iter().map(|way| way.count.issues());
         counts.fold(f64::INFINITY, f64::min)
     }
 
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let bytes = COMPLEX * self.n as u128;
@@ -106,14 +110,14 @@ impl Fft {
         Figures::least(machine, must, &plan, self.known())
     }
 
-    /// The ways to compute them.
+    /// Returns the known algorithms for all transforms of the batch.
     pub(crate) fn known(&self) -> Vec<Known> {
         repeated(transforms(self.n), self.batch as f64).collect()
     }
 }
 
 impl FftArray {
-    /// Transforms of arrays with such axes.
+    /// Returns `batch` transforms of arrays with these axes.
     #[must_use]
     pub fn new(axes: &[usize], batch: usize) -> Self {
         Self {
@@ -122,13 +126,13 @@ impl FftArray {
         }
     }
 
-    /// Bound and reference: rows and columns one after the other.
+    /// Returns bound and reference: transforms along one axis after the other.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         self.figures_beside(Count::default(), machine)
     }
 
-    /// The same with other arithmetic in its passes.
+    /// Returns bound and reference with additional arithmetic `beside` in the passes of the transforms.
     pub(crate) fn figures_beside(&self, beside: Count, machine: &Machine) -> Figures {
         let numbers: u128 = self.axes.iter().map(|&n| n as u128).product();
         let bytes = COMPLEX * numbers;
@@ -154,19 +158,20 @@ impl FftArray {
 }
 
 impl RealFft {
-    /// Transforms of one length, to half spectra or back.
+    /// Returns `batch` transforms of `n` real numbers to half spectra, or `inverse` ones.
     #[must_use]
     pub fn new(n: usize, batch: usize, inverse: bool) -> Self {
         Self { n, batch, inverse }
     }
 
-    /// Bound and reference: of the arithmetic half of that of a complex transform.
+    /// Returns bound and reference: the arithmetic is half of that of a complex transform.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let (n, batch) = (self.n as u128, self.batch as u128);
         let ends = REAL * n + COMPLEX * (n / 2 + 1);
         let plan = moved((REAL * n, REAL), ends, batch, machine);
-        // Two imaginary parts are ignored, of odd lengths one; granules of four bytes need not bring them.
+        // The imaginary parts of the first and, for even lengths, the last number are ignored; with granules
+        // of four bytes they need not be moved.
         let ignored = match self.inverse && machine.dma.granule.0 < 8 {
             true => REAL * (2 - n % 2),
             false => 0,

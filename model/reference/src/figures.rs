@@ -1,45 +1,45 @@
-//! The two figures of a problem on a machine.
+//! The two figures of a problem on a machine: bound and reference.
 
 use crate::bound::Traffic;
 use crate::count::Count;
 use cp2_machine::{Cycles, Machine};
 use serde::Serialize;
 
-/// Which term of a reference is the longer.
+/// The longer of the two terms of a reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Term {
-    /// The arithmetic of all sections.
+    /// Arithmetic of all sections.
     Arithmetic,
-    /// The bytes over the DMA channel.
+    /// Bytes over the DMA channel.
     #[default]
     Channel,
 }
 
-/// What a problem takes at least: proved, and by the best algorithm known.
+/// Least times of a problem: the proved one, and that of the best algorithm known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Figures {
-    /// The proved limit: inputs and outputs once over the channel, see [`crate::bound`].
+    /// The proved limit in cycles: inputs and outputs once over the channel, see [`crate::bound`].
     #[serde(rename = "bound_cycles")]
     pub bound: Cycles,
-    /// The least of the known algorithms; never below the bound.
+    /// The least time in cycles of the known algorithms; never below the bound.
     #[serde(rename = "reference_cycles")]
     pub reference: Cycles,
-    /// What the reference is the time of: the algorithm, or where the channel takes longer the plan of transfers.
+    /// The algorithm of the reference or, if the channel takes longer, its plan of transfers.
     #[serde(rename = "reference_method")]
     pub method: String,
-    /// Where that is published.
+    /// The publication of the method.
     #[serde(rename = "reference_source")]
     pub source: String,
-    /// Which of both terms the reference is.
+    /// The term that the reference is the time of.
     #[serde(rename = "reference_term")]
     pub term: Term,
 }
 
-/// A way to do without repetition what has to be done: its arithmetic and its transfers.
+/// The arithmetic of a known algorithm for a whole problem.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
-    /// Issues of one section, all sections together.
+    /// Issues of all sections together.
     pub(crate) count: Count,
     pub(crate) method: String,
     pub(crate) source: String,
@@ -53,11 +53,11 @@ pub(crate) struct Plan {
     pub(crate) source: &'static str,
 }
 
-/// Inputs and outputs moved once.
+/// Method of a plan that moves inputs and outputs once.
 const ONCE: &str = "inputs and outputs once over the channel";
 
 impl Known {
-    /// Of ways the one that takes the least time.
+    /// Returns the algorithm that takes the least time on a machine.
     pub(crate) fn best(ways: impl IntoIterator<Item = Self>, machine: &Machine) -> Option<Self> {
         let timed = ways.into_iter().map(|way| (way.count.cycles(machine), way));
         let best = timed.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -76,8 +76,8 @@ impl Plan {
 }
 
 impl Figures {
-    /// Those of a procedure that moves so much and issues so many operations, all sections together, by a method
-    /// that is published in `source`.
+    /// Returns the figures of a procedure with this traffic and this count, all sections together, by a
+    /// method that is published in `source`.
     #[must_use]
     pub fn of(
         machine: &Machine,
@@ -94,7 +94,10 @@ impl Figures {
         Self::least(machine, traffic, &Plan::once(traffic), [known])
     }
 
-    /// The least of known algorithms with a plan of transfers, beside what must be moved.
+    /// Returns the figures of the fastest known algorithm with a plan of transfers; `must` is the traffic
+    /// that no program can avoid.
+    ///
+    /// `reference = max(arithmetic of all sections, plan's traffic, bound)`.
     pub(crate) fn least(
         machine: &Machine,
         must: Traffic,
@@ -105,7 +108,8 @@ impl Figures {
         let best = Known::best(known, machine);
         let bound = must.cycles(machine);
         let moved = plan.traffic.cycles(machine).max(bound);
-        // A count in hundredths of cycles is exact; what is below is of the sums of floating point.
+        // Counts are exact to hundredths of cycles; smaller differences are rounding errors, so the sum is
+        // rounded down after 1e-6 is added.
         let computed = best.as_ref().map_or(0, |way| {
             (way.count.cycles(machine) / sections + 1e-6).floor() as u64
         });
@@ -122,13 +126,13 @@ impl Figures {
         }
     }
 
-    /// Reference / measured.
+    /// Returns the efficiency: reference / measured.
     #[must_use]
     pub fn efficiency(&self, measured: u64) -> f64 {
         self.reference.get() as f64 / measured.max(1) as f64
     }
 
-    /// Both figures in words.
+    /// Describes both figures in words.
     #[must_use]
     pub fn text(&self) -> String {
         format!(

@@ -1,4 +1,4 @@
-//! Convolutions and filters, of real and complex numbers, at the rate of their samples and at others.
+//! Convolutions and filters of real and complex numbers, at any rate.
 
 use crate::bound::Traffic;
 use crate::count::Count;
@@ -9,41 +9,41 @@ use crate::transforms::{Means, Search, searches};
 use cp2_machine::Machine;
 use std::ops::Range;
 
-/// Outputs of a filter for samples.
+/// Outputs of a filter that are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
-    /// These of the full convolution.
+    /// A range of outputs of the full convolution.
     Same {
-        /// First output.
+        /// First output of the range.
         from: usize,
-        /// How many.
+        /// Number of outputs.
         count: usize,
     },
-    /// Every so many-th of the full convolution, from the first on.
+    /// Every `every`-th output of the full convolution, from the first.
     Decimate {
-        /// Outputs of the full convolution from one to the next.
+        /// Distance between outputs in the full convolution.
         every: usize,
-        /// How many.
+        /// Number of outputs.
         count: usize,
     },
-    /// So many for every sample, as if zeros were between samples.
+    /// As many outputs for every sample, as if zeros were inserted between samples.
     Interpolate(usize),
 }
 
 /// A filter of known taps over channels of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// Taps.
+    /// Number of taps.
     pub taps: usize,
-    /// Whether all of them are real numbers.
+    /// True if all taps are real numbers.
     pub real_taps: bool,
     /// Samples of a channel.
     pub samples: usize,
-    /// Channels.
+    /// Number of channels.
     pub channels: usize,
-    /// Whether samples and outputs are real numbers.
+    /// True if samples and outputs are real numbers.
     pub real: bool,
-    /// Which outputs are wanted.
+    /// Outputs that are computed.
     pub rate: Rate,
 }
 
@@ -54,12 +54,12 @@ const POLYPHASE: &str =
     "Crochiere, Rabiner, Multirate Digital Signal Processing (1983); Stockham (1966)";
 const FOLDED: &str = "Borgerding, Turning overlap-save into a multiband mixing, downsampling filter bank, IEEE SP Magazine 23 (2006)";
 
-/// Powers of two, and odd parts, of the lengths of blocks that are looked at.
+/// Exponents of two of the block lengths that are searched; the odd factors follow.
 const BLOCKS: Range<u32> = 0..26;
 const ODD_PARTS: [u64; 3] = [1, 3, 5];
 
 impl Filter {
-    /// Outputs of a channel.
+    /// Returns the outputs of a channel.
     #[must_use]
     pub fn outputs(&self) -> usize {
         let full = |samples: usize| samples.saturating_add(self.taps).saturating_sub(1);
@@ -69,7 +69,7 @@ impl Filter {
         }
     }
 
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let outputs = self.outputs() as u128 * self.channels as u128 * self.number();
@@ -77,13 +77,13 @@ impl Filter {
         Figures::least(machine, must, &Plan::once(must), self.known())
     }
 
-    /// The ways to compute it.
+    /// Returns the known algorithms for all channels.
     pub(crate) fn known(&self) -> Vec<Known> {
         let mut known = vec![self.direct(), self.fast()];
         for search in &mut searches() {
             self.blocks(search, &mut known);
         }
-        // Two real samples are a complex one.
+        // A pair of real samples is handled as a complex one.
         let times = self.channels as f64 * if self.real { 0.5 } else { 1.0 };
         let all = known.into_iter().map(|way| Known {
             count: way.count * times,
@@ -92,7 +92,8 @@ impl Filter {
         all.collect()
     }
 
-    /// A multiply-add of each tap and a sample that it meets: a complex one, or of real taps two in a quad.
+    /// Counts the direct filter: a multiply-add for each pair of a tap and a sample that it meets, complex,
+    /// or for real taps two in a quad.
     fn direct(&self) -> Known {
         Known {
             count: self.multiplied(self.pairs()),
@@ -114,14 +115,14 @@ impl Filter {
         }
     }
 
-    /// Pairs of a tap and a sample that an output has a product of.
+    /// Returns the number of products of a tap and a sample in all outputs of a channel.
     fn pairs(&self) -> f64 {
         let (l, n) = (self.taps as u128, self.samples as u128);
         match self.rate {
             Rate::Interpolate(_) => (l * n) as f64,
             Rate::Decimate { every, count } => {
                 let (every, count) = (every.max(1) as u128, count as u128);
-                // Outputs k whose sample k `every` - tap there is.
+                // Number of outputs `k` for which sample `k * every - tap` exists.
                 let met = |tap: u128| {
                     let before = |sample: u128| (sample + tap).div_ceil(every).min(count);
                     before(n) - before(0)
@@ -129,7 +130,8 @@ impl Filter {
                 (0..l).map(met).sum::<u128>() as f64
             }
             Rate::Same { from, count } => {
-                // Of the first k outputs: taps come one by one, are all there, and go one by one.
+                // Products in the first k outputs of the full convolution: their number per output rises to
+                // the shorter of taps and samples, stays there, and falls.
                 let before = |k: u128| {
                     let (short, long) = (l.min(n), l.max(n));
                     let rise = k.min(short);
@@ -144,7 +146,8 @@ impl Filter {
         }
     }
 
-    /// By short filters whose parts share products: outputs one behind the other, at another rate each phase's.
+    /// Counts short filters whose phases share products: at the samples' rate one filter, at another rate one
+    /// for each phase of the taps.
     fn fast(&self) -> Known {
         let (phases, outputs) = match self.rate {
             Rate::Same { count, .. } => (1, count as f64),
@@ -163,13 +166,13 @@ impl Filter {
         }
     }
 
-    /// By transforms of blocks that overlap.
+    /// Adds the algorithms by transforms of overlapping blocks.
     fn blocks(&self, search: &mut Search, known: &mut Vec<Known>) {
         let l = self.taps as u64;
         let lengths = ODD_PARTS
             .into_iter()
             .flat_map(|odd| BLOCKS.map(move |b| odd << b));
-        // Longer blocks than hold everything are no use.
+        // Blocks much longer than all samples and taps gain nothing.
         let spread = match self.rate {
             Rate::Interpolate(i) => self.samples.saturating_mul(i),
             _ => self.samples,
@@ -180,7 +183,8 @@ impl Filter {
                 Rate::Same { from, count } if k >= l && k % 2 == 0 => {
                     let forward = search.plain(k);
                     let back = search.scaled(k);
-                    // One block may hold all, what comes round falling on no output wanted.
+                    // A single block may hold everything if wrapped-around terms fall on unwanted outputs
+                    // only.
                     let full = (self.samples as u64 + l).saturating_sub(1);
                     let whole = k >= self.samples as u64
                         && k >= (from + count) as u64
@@ -216,8 +220,8 @@ impl Filter {
         }
     }
 
-    /// Blocks of `k` outputs, of which those that nothing comes round to are used: by a transform of each phase, or
-    /// by one of all samples, whose products are folded.
+    /// Adds decimation in blocks of `k` outputs, of which those free of wrap-around are used: with a
+    /// transform for each phase, or with one transform of all samples, whose products are folded.
     fn decimated(&self, search: &mut Search, k: u64, m: u64, known: &mut Vec<Known>) {
         let each = (self.taps as u64).div_ceil(m);
         if k < each {
@@ -235,7 +239,7 @@ impl Filter {
             source: source(POLYPHASE, phase.means),
         });
         let whole = search.plain(k * m);
-        // The last outputs of which all samples are in the block.
+        // Number of outputs at the end of a block all of whose samples are in the block.
         let l = self.taps as u64;
         let used = if k * m >= l { (k * m - l) / m + 1 } else { 0 };
         if used > 0 {
@@ -247,12 +251,12 @@ impl Filter {
         }
     }
 
-    /// Bytes of a sample, and of an output.
+    /// Returns the bytes of a sample, which are those of an output too.
     fn number(&self) -> u128 {
         if self.real { REAL } else { COMPLEX }
     }
 
-    /// What of the samples must cross the channel.
+    /// Returns the traffic of the samples that must cross the channel.
     pub(crate) fn read(&self, machine: &Machine) -> Traffic {
         let (every, last) = match self.rate {
             Rate::Decimate { every, count } => {
@@ -261,17 +265,17 @@ impl Filter {
             }
             _ => (1, usize::MAX),
         };
-        // Up to the last output's own.
+        // Samples behind that of the last output are not needed.
         let samples = self.samples.min(last.saturating_add(1));
         let channels = self.channels as u128;
         if self.taps >= every {
             return Traffic::bytes(channels * samples as u128 * self.number());
         }
-        // All windows but the first lie in the samples.
+        // All windows but the first lie entirely in the samples.
         let windows = samples.saturating_sub(1) / every;
         let couples = Windows::new(self.taps, every, 2 * REAL as usize, machine);
         let held = if self.real {
-            // Two real numbers may lie side by side, or each channel by itself.
+            // Two real channels may be interleaved as pairs, or each channel may be contiguous.
             let each = Windows::new(self.taps, every, REAL as usize, machine);
             let both = [couples.moved(windows / 2), each.moved(windows)];
             both.into_iter().min_by_key(|m| couples.ticks(*m))
@@ -293,15 +297,18 @@ fn source(of: &str, means: Means) -> String {
     }
 }
 
-/// The samples that outputs of fewer taps than they have samples need, in system memory: an output's lie in as many granules as hold
-/// them, and where whole granules are between them and the next one's, these are moved too or a run begins behind them, whichever
-/// takes less.
+/// Traffic of samples in system memory for decimated outputs that need fewer samples than lie between
+/// outputs.
+///
+/// The window of an output lies in as many granules as hold it. Whole granules between two windows are either
+/// moved too, or skipped by a new run, whichever takes less.
 struct Windows {
-    /// Granules and runs of so many windows, behind which they lie in granules as before.
+    /// Number of windows after which their positions within granules repeat; `each` has the granules and the
+    /// new runs of so many windows.
     period: u128,
     each: (u128, u128),
     granule: u128,
-    /// Times of a granule and of a run.
+    /// Ticks of a granule and of a new run.
     times: [u128; 2],
 }
 
@@ -319,14 +326,14 @@ impl Windows {
                 u128::from(dma.run.0.min(dma.setup_queued.0)) * u128::from(dma.bandwidth.num),
             ],
         };
-        // Whatever place of a granule the first begins at.
+        // The first window may begin at any place of a granule; the best place counts.
         let all = (0..in_one).map(|first| windows.from(first, (l, every), in_one));
         let best = all.min_by_key(|&moved| windows.ticks(moved));
         windows.each = best.unwrap_or_default();
         windows
     }
 
-    /// Of a period whose first window begins at this place of a granule.
+    /// Returns granules and new runs of a period whose first window begins at place `first` of a granule.
     fn from(&self, first: usize, (l, every): (usize, usize), in_one: usize) -> (u128, u128) {
         let (mut granules, mut gaps) = (0, 0);
         for window in 0..in_one {
@@ -348,7 +355,7 @@ impl Windows {
         granules * self.times[0] + gaps * self.times[1]
     }
 
-    /// Of so many windows; behind the last there is no gap.
+    /// Returns granules and new runs of so many windows; no run begins behind the last window.
     fn moved(&self, windows: usize) -> (u128, u128) {
         let periods = windows as u128 / self.period;
         let (granules, gaps) = self.each;
@@ -360,7 +367,8 @@ impl Windows {
 mod tests {
     use super::*;
 
-    /// Against every choice of runs over the granules of some windows, the cheapest found by going through them.
+    /// Compares with the cheapest choice of runs over the granules of some windows, found by dynamic
+    /// programming.
     #[test]
     fn windows_cost_what_the_cheapest_runs_do() {
         for name in ["vm7", "vm9"] {
@@ -370,7 +378,7 @@ mod tests {
                 let count = 24;
                 let (granules, gaps) = windows.moved(count);
                 let least = [0, 1].map(|first| {
-                    // Cheapest cost so far, if the last granule is moved or not.
+                    // Cheapest costs so far: with the last granule moved, and with it skipped.
                     let (mut moved, mut left) = (windows.times[1], 0);
                     for granule in 0..(first + count * every) / 2 + 1 {
                         let needed = (0..count).any(|w| {

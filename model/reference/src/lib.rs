@@ -1,15 +1,16 @@
-//! What a problem takes at least, for whoever judges a program by it.
+//! Least times of problems, proved and known, to judge programs by.
 //!
-//! Two figures, never mixed:
+//! There are two figures, which are never mixed:
 //!
 //! * the **bound** is proved: no program takes less ([`bound`] has the proofs);
 //! * the **reference** is the least time of the algorithms that are known for the problem, on the machine's
 //!   units at their intervals, each with its source. It is no proof: a new algorithm lowers it.
 //!
-//! Efficiency is reference / measured. Above 1 one of the three is wrong.
+//! Efficiency is reference / measured. If it is above 1, the reference, the model or the emulator has a
+//! fault.
 //!
-//! Problems are known here by their sizes alone. Nothing in this crate has seen a kernel, and it cannot: it depends
-//! on the description of machines only.
+//! Problems are known here by their sizes alone. Nothing in this crate depends on a kernel, nor can it: the
+//! crate depends on the description of machines only.
 //!
 //! ```
 //! use cp2_machine::Machine;

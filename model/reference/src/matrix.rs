@@ -23,7 +23,7 @@ pub struct MatrixProducts {
     count: usize,
 }
 
-/// A complex matrix that is known in advance, of so many beams and elements, times many vectors.
+/// A complex matrix of `beams` rows of `elements` that is known in advance, times many vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixTimesVectors {
     elements: usize,
@@ -37,9 +37,9 @@ pub struct Transposition {
     numbers: u128,
 }
 
-/// A product by Strassen's recursion in Winograd's form while it takes fewer operations: 7 products of halves, and of
-/// additions 4 of parts of the first factor, which where it is `known` are done in advance, 4 of the second, 7 of the product.
-/// Two complex additions are an issue.
+/// Counts a product by Strassen's recursion in Winograd's form, as long as that takes fewer operations. One
+/// level has 7 products of halves and 15 additions of quarters: 4 of the first factor, which are done in
+/// advance if it is `known`, 4 of the second factor, 7 of the product. Two complex additions are one issue.
 fn strassen([m, k, n]: [f64; 3], known: bool) -> Count {
     let direct = Count {
         products: m * k * n,
@@ -63,8 +63,9 @@ fn strassen([m, k, n]: [f64; 3], known: bool) -> Count {
     }
 }
 
-/// (A + iB)(C + iD) by AC, BD and (A + B)(C + D): quads of real multiply-adds, real parts and imaginary ones apart and the
-/// product's together again, a permute a number.
+/// Counts the product (A + iB)(C + iD) by three real products: AC, BD and (A + B)(C + D), in quads of real
+/// multiply-adds. Real and imaginary parts are separated, and joined in the product, with one permute for
+/// each number.
 fn three([m, k, n]: [f64; 3], known: bool) -> Count {
     let first = if known { 0.0 } else { m * k };
     Count {
@@ -94,13 +95,13 @@ fn known(sides: [f64; 3], fixed: bool, times: f64) -> [Known; 3] {
 }
 
 impl MatrixProducts {
-    /// Products of matrices of sides m, k, n.
+    /// Returns `count` products of matrices of sides m, k, n.
     #[must_use]
     pub fn new(sides: [usize; 3], count: usize) -> Self {
         Self { sides, count }
     }
 
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let [m, k, n] = self.sides.map(|side| side as u128);
@@ -112,7 +113,7 @@ impl MatrixProducts {
 }
 
 impl MatrixTimesVectors {
-    /// A matrix of `beams` rows of `elements` times so many vectors.
+    /// Returns a matrix of `beams` rows of `elements` times `vectors` vectors.
     #[must_use]
     pub fn new(elements: usize, beams: usize, vectors: usize) -> Self {
         Self {
@@ -122,7 +123,8 @@ impl MatrixTimesVectors {
         }
     }
 
-    /// Bound and reference. The matrix itself is of the program's tables and not counted.
+    /// Returns bound and reference. The matrix belongs to the program's tables, and its bytes are not
+    /// counted.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let numbers = self.vectors as u128 * (self.elements as u128 + self.beams as u128);
@@ -130,9 +132,9 @@ impl MatrixTimesVectors {
         Figures::least(machine, must, &Plan::once(must), self.known())
     }
 
-    /// The ways to compute them.
+    /// Returns the known algorithms for all vectors.
     pub(crate) fn known(&self) -> Vec<Known> {
-        // Vectors side by side are a matrix; of how many, the recursion may choose.
+        // Adjacent vectors form a matrix; up to 1024 of them are taken as its columns for the recursion.
         let wide = (self.vectors.max(1) as f64).min(1024.0);
         let sides = [self.beams as f64, self.elements as f64, wide];
         known(sides, true, self.vectors as f64 / wide).into()
@@ -140,7 +142,7 @@ impl MatrixTimesVectors {
 }
 
 impl Transposition {
-    /// Transposes of `count` matrices of so many rows and columns.
+    /// Returns transposes of `count` matrices of `rows` rows and `columns` columns.
     #[must_use]
     pub fn new(rows: usize, columns: usize, count: usize) -> Self {
         Self {
@@ -148,7 +150,7 @@ impl Transposition {
         }
     }
 
-    /// Bound and reference: nothing is computed.
+    /// Returns bound and reference, which are equal: nothing is computed.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let must = Traffic::bytes(2 * COMPLEX * self.numbers);

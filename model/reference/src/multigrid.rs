@@ -1,73 +1,79 @@
-//! V-cycles of multigrid on a periodic cube.
+//! V-cycles of multigrid on a periodic cube: NPB MG.
 //!
-//! Nothing but the right-hand side and the result has to be moved, so that is the bound. The reference is that of cycles whose operators
-//! are computed by the fewest known operations on every level, each level's arrays moved once in each direction where they do not fit local
-//! memory, and the longer of both taken for each level.
+//! Only the right-hand side and the result have to be moved, so their bytes are the bound. The reference is
+//! the time of cycles whose operators take the fewest known operations on every level. Each level's arrays
+//! are moved once in each direction if they do not fit local memory, and for each level the longer of
+//! arithmetic and transfers counts.
 
 use crate::bound::Traffic;
 use crate::count::Count;
 use crate::figures::{Figures, Term};
 use cp2_machine::{Cycles, Machine};
 
-/// So many V-cycles on n^3 points, from u = 0 on, with a residual behind each.
+/// V-cycles on n^3 points, starting from u = 0, with a residual after each cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multigrid {
     n: usize,
     cycles: usize,
 }
 
-/// Issues for four points of a level in a cycle: residual and smoother by sums across x that neighbouring quads share (9 and 10), projection and
-/// interpolation separably (14/8 and 15/8 for the four points of the finer level).
+/// Issues for four points of a level in a cycle. Residual and smoother use sums across x that neighbouring
+/// quads share (9 and 10). Projection and interpolation are separable (14 and 15 issues for 8 quads of the
+/// finer level, so 14/8 and 15/8).
 const RESIDUAL: f64 = 9.0;
 const SMOOTHER: f64 = 10.0;
 const PROJECTION: f64 = 14.0 / 8.0;
 const INTERPOLATION: f64 = 15.0 / 8.0;
 const NORM: f64 = 1.0;
-/// A quad's lanes come from four others: two issues, each of which makes a pair.
+/// Issues for a quad in a change of layout: its lanes come from four other quads, and each issue makes a
+/// pair.
 const RELAYOUT: f64 = 2.0;
 
-/// Bytes that a cycle moves for a point of a level that does not fit local memory: on the finest one u in and out and v in, with an eighth each of
-/// what comes from and goes to the level below; on others likewise with their right-hand side.
+/// Bytes that a cycle moves for a point of a level that does not fit local memory. On the finest level these
+/// are u in and out and v in, with an eighth each of the arrays that come from and go to the level below; on
+/// other levels likewise with their right-hand side.
 const BYTES: f64 = 13.0;
 
 /// A pass over the arrays of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultigridPass {
-    /// r = v - A u.
+    /// Residual r = v - A u.
     Residual,
-    /// u + S r, or S r alone.
+    /// Smoother u + S r, or S r alone.
     Smoother {
-        /// Whether u is not zero.
+        /// True if u is not zero.
         add: bool,
     },
-    /// The right-hand side of the level below.
+    /// Projection of the residual to the right-hand side of the level below.
     Projection,
-    /// u and the correction, or the correction alone.
+    /// Interpolation of the correction, added to u or alone.
     Interpolation {
-        /// Whether u is not zero.
+        /// True if u is not zero.
         add: bool,
     },
-    /// Interpolation, residual and smoother.
+    /// Interpolation, residual and smoother in one pass.
     Ascent {
-        /// Whether u is not zero.
+        /// True if u is not zero.
         add: bool,
     },
-    /// Residual and projection.
+    /// Residual and projection in one pass.
     Descent,
-    /// The planes between those of the correction of the level below, interpolated along z.
+    /// Interpolation along z of the planes between those of the correction of the level below.
     Planes,
-    /// The sum of the squares of the residual, which is not stored.
+    /// Sum of the squares of the residual, which is not stored.
     ResidualNorm,
-    /// Rows as the user has them and back, sums of squares on the way if need be.
+    /// Change between the user's row layout and the passes' layout, with sums of squares on the way if
+    /// needed.
     Relayout,
-    /// The same of the right-hand side, which is projected too.
+    /// Change of layout of the right-hand side with its sum of squares and its projection.
     First,
-    /// The same of the result, with the sum of the squares of its residual.
+    /// Change of layout of the result, with the sum of the squares of its residual.
     Last,
 }
 
 impl MultigridPass {
-    /// Issues for four points, and bytes for a point with each array moved once: of the finer level where two have to do with it.
+    /// Returns the issues for four points, and the bytes for a point with each array moved once. Points are
+    /// those of the finer level if a pass works on two levels.
     fn work(self) -> (f64, f64) {
         let own = |add: bool| if add { 4.0 } else { 0.0 };
         match self {
@@ -77,7 +83,7 @@ impl MultigridPass {
             Self::Interpolation { add } => (INTERPOLATION, 4.5 + own(add)),
             Self::Ascent { add } => (INTERPOLATION + RESIDUAL + SMOOTHER, 8.5 + own(add)),
             Self::Descent => (RESIDUAL + PROJECTION, 8.5),
-            // A sum and a product for a quad of the coarser level, which has an eighth of them.
+            // A quad of the coarser level takes a sum and a product; that level has an eighth of the quads.
             Self::Planes => (2.0 / 8.0, 1.0),
             Self::ResidualNorm => (RESIDUAL + NORM, 8.0),
             Self::Relayout => (RELAYOUT, 8.0),
@@ -86,7 +92,8 @@ impl MultigridPass {
         }
     }
 
-    /// What it takes on a level of n^3 points, the finer one where two have to do with it: the longer of its operations and its bytes, halos aside.
+    /// Returns the cycles of the pass on a level of n^3 points, the finer one if it works on two levels: the
+    /// longer of its operations and its bytes, without halos.
     #[must_use]
     pub fn cycles(self, n: u64, machine: &Machine) -> Cycles {
         let points = (n as f64).powi(3);
@@ -100,13 +107,13 @@ impl MultigridPass {
 const REAL: u128 = 4;
 
 impl Multigrid {
-    /// So many cycles on n points along each axis.
+    /// Returns so many `cycles` on `n` points along each axis.
     #[must_use]
     pub fn new(n: usize, cycles: usize) -> Self {
         Self { n, cycles }
     }
 
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let points = (self.n as u128).saturating_pow(3);
@@ -116,7 +123,7 @@ impl Multigrid {
         while n >= 2 {
             let finest = n == self.n;
             let points = (n as f64).powi(3);
-            // The finest level has a residual more; the coarsest one nothing but a smoother.
+            // The finest level has one residual more, the coarsest one only a smoother.
             let mut issues = SMOOTHER;
             if n > 2 {
                 issues += RESIDUAL + PROJECTION + INTERPOLATION;
@@ -138,7 +145,7 @@ impl Multigrid {
             }
             n /= 2;
         }
-        // The norms of the right-hand side and of the last residual.
+        // Norms of the right-hand side and of the last residual.
         let times = self.cycles as f64;
         let norms = 2.0 * cycles(NORM * points as f64, machine);
         let all = (arithmetic + channel) * times + norms;
@@ -161,7 +168,7 @@ fn sections(machine: &Machine) -> u64 {
     machine.cp2.sections.max(1) as u64
 }
 
-/// Cycles of so many operations on points, four an issue in each section.
+/// Returns the cycles of `issues` operations on points, four in one issue of each section.
 fn cycles(issues: f64, machine: &Machine) -> f64 {
     let count = Count {
         madds: issues / 4.0,
@@ -174,7 +181,8 @@ fn cycles(issues: f64, machine: &Machine) -> f64 {
 mod tests {
     use super::*;
 
-    /// 10 + 9 + 9 + 14/8 + 15/8 issues for four points of the finest level, nine less for those below, which are a seventh as many: 34.857.
+    /// The finest level takes 10 + 9 + 9 + 14/8 + 15/8 issues for four points. Lower levels take nine fewer,
+    /// and have 1/8 + 1/64 + ... = 1/7 as many points: together 34.857.
     #[test]
     fn a_cycle_of_class_a() {
         let vm7 = Machine::builtin("vm7").unwrap();

@@ -1,8 +1,9 @@
-//! Receivers: filters, products and transforms one behind the other.
+//! Receivers: filters, products and transforms one after the other.
 //!
-//! What is between two stages is neither input nor output: no program has to move it, and none of it is in a bound. The
-//! reference is the arithmetic of all stages, each by the best of its ways, with nothing moved between them; the reference of
-//! stages that each fetch and leave their arrays is the sum of theirs.
+//! Arrays between two stages are neither input nor output: no program has to move them, and none of their
+//! bytes are in a bound. The reference is the arithmetic of all stages, each by the best of its algorithms,
+//! with nothing moved between them. The reference of stages that load and store their arrays is the sum of
+//! the stages' references.
 
 use crate::bound::Traffic;
 use crate::count::Count;
@@ -13,42 +14,42 @@ use crate::matrix::MatrixTimesVectors;
 use crate::vector::{Map, MapOperation};
 use cp2_machine::Machine;
 
-/// A pulse-Doppler radar: of every pulse the correlation with what was sent, over the pulses of every range a window and a
-/// transform, the decibels of all.
+/// A pulse-Doppler radar: each pulse is correlated with the transmitted one; over the pulses of every range a
+/// window and a transform follow, then decibels of all points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Radar {
     /// Pulses, each of `ranges` + `pulse` - 1 complex samples.
     pub pulses: usize,
-    /// Outputs of a correlation.
+    /// Outputs of each correlation.
     pub ranges: usize,
-    /// Samples of the pulse that is sent.
+    /// Samples of the transmitted pulse.
     pub pulse: usize,
-    /// Whether all of them are real numbers.
+    /// True if all samples of the transmitted pulse are real numbers.
     pub real_pulse: bool,
 }
 
-/// A passive sonar: of every hydrophone a decimating filter of real taps, beams of all hydrophones, over the frames of every beam a
-/// window and a transform, the decibels of all.
+/// A passive sonar: a decimating filter of real taps for each hydrophone, beams from all hydrophones, a
+/// window and a transform over the frames of every beam, then decibels of all points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sonar {
-    /// Hydrophones.
+    /// Number of hydrophones.
     pub hydrophones: usize,
-    /// Complex samples of each.
+    /// Complex samples of each hydrophone.
     pub samples: usize,
     /// Taps of the filter.
     pub taps: usize,
-    /// Samples for an output of it.
+    /// Samples for one output of the filter.
     pub decimate: usize,
-    /// Beams.
+    /// Number of beams.
     pub beams: usize,
-    /// Frames of a beam.
+    /// Frames of each beam.
     pub frames: usize,
     /// Points of a frame.
     pub points: usize,
 }
 
 impl Radar {
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let filter = Filter {
@@ -70,8 +71,8 @@ impl Radar {
 }
 
 impl Sonar {
-    /// Bound and reference. Filter and phases of the beams are of the program's tables and not counted; samples behind the last whole
-    /// frame are not looked at.
+    /// Returns bound and reference. Filter and beam phases belong to the program's tables and are not
+    /// counted. Samples behind the last whole frame are not needed.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let filtered = self.frames * self.points;
@@ -94,7 +95,7 @@ impl Sonar {
     }
 }
 
-/// How receivers end: of `rows` rows of `points` a window, a transform, decibels.
+/// Counts the final stages of a receiver, for `rows` rows of `points`: window, transform, decibels.
 fn spectra(points: usize, rows: usize) -> [Vec<Known>; 3] {
     let map = |operation| Map::new(operation, 1, 2 * points * rows).known();
     [
@@ -104,7 +105,8 @@ fn spectra(points: usize, rows: usize) -> [Vec<Known>; 3] {
     ]
 }
 
-/// What stages take that read so much and leave spectra of so many numbers, and their decibels.
+/// Returns the figures of stages that read `read` from system memory and store spectra of `numbers` numbers
+/// with their decibels.
 fn figures(
     machine: &Machine,
     read: Traffic,
@@ -112,7 +114,8 @@ fn figures(
     stages: impl Iterator<Item = Vec<Known>>,
 ) -> Figures {
     let must = read + Traffic::bytes((COMPLEX + REAL) * numbers as u128);
-    // The best of each stage alone need not be the best of all: stages share the units.
+    // The best algorithm of each stage alone need not be the best for all, as stages share the units: all
+    // combinations are compared.
     let stages: Vec<Vec<Known>> = stages.collect();
     let mut all: Vec<Vec<&Known>> = vec![Vec::new()];
     for ways in stages.iter().filter(|ways| !ways.is_empty()) {
@@ -132,7 +135,7 @@ fn figures(
     Figures::least(machine, must, &Plan::once(must), together)
 }
 
-/// Each once.
+/// Joins names, each listed once.
 fn joined<'a>(names: impl Iterator<Item = &'a String>, between: &str) -> String {
     let mut all: Vec<&str> = Vec::new();
     for name in names {

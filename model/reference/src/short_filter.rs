@@ -1,9 +1,11 @@
-//! Filters of few taps whose two phases share products.
+//! Counts of fast short filters, whose two phases share products.
 
 use crate::count::Count;
 
-/// What an output takes. Of two phases x0, x1 and h0, h1: h0 x0, h1 x1 and (h0 + h1)(x0 + x1), filters of half as many taps
-/// each, for two outputs, and four complex additions; again while it is less.
+/// Returns the count for one output of a filter (Mou, Duhamel 1991). For two outputs, with phases x0, x1 of
+/// the samples and h0, h1 of the taps, three filters of half as many taps compute h0 x0, h1 x1 and (h0 +
+/// h1)(x0 + x1), and four complex additions join them. The recursion is used while it takes fewer issues than
+/// the direct filter.
 pub(crate) fn output(taps: usize, real: bool) -> Count {
     let direct = match real {
         true => Count {

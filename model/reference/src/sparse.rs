@@ -1,8 +1,9 @@
-//! Sparse matrices: products with vectors, and iterative methods that are made of them.
+//! Sparse matrices: products with vectors, and iterative methods.
 //!
-//! The values of a matrix are input like the numbers of a vector; where they stand is not: whoever makes the program knows that, and may have it in
-//! the program. So what has to be moved are the values that a symmetry leaves open, none of a pattern, and the vectors once. A format that
-//! keeps columns beside values moves more, and that is the format's cost.
+//! Values of a matrix are input, like the numbers of a vector. Their positions are not: the author of the
+//! program knows these, and may have them in the program. So the bytes that have to be moved are the values
+//! that a symmetry leaves open, none for a matrix of ones, and the vectors once. A format that stores column
+//! indices with the values moves more, which is the format's cost.
 
 use crate::bound::Traffic;
 use crate::count::Count;
@@ -13,19 +14,19 @@ use cp2_machine::Machine;
 /// Floats of a quad.
 const QUAD: f64 = 4.0;
 
-/// What the entries of a matrix are.
+/// Numbers that the entries of a matrix are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparseNumbers {
-    /// Each of them is 1.
+    /// Every entry is 1.
     Ones,
     /// Real numbers.
     Real,
-    /// Complex numbers, and with them vectors.
+    /// Complex numbers; vectors are complex too.
     Complex,
 }
 
 impl SparseNumbers {
-    /// Bytes of a number of a vector.
+    /// Returns the bytes of a vector's number.
     fn bytes(self) -> u128 {
         match self {
             Self::Ones | Self::Real => REAL,
@@ -33,7 +34,8 @@ impl SparseNumbers {
         }
     }
 
-    /// What an entry takes for one vector: a sum, a multiply-add of real numbers (two operations), or one of complex numbers.
+    /// Returns the count for one entry and one vector: a sum for ones, a real multiply-add (two operations),
+    /// or a complex multiply-add.
     fn entry(self) -> Count {
         let one = Count::default();
         match self {
@@ -50,7 +52,7 @@ impl SparseNumbers {
     }
 }
 
-/// So many multiply-adds of single numbers.
+/// Counts so many multiply-adds of single numbers.
 fn madds(count: f64) -> Count {
     Count {
         madds: count / QUAD,
@@ -70,8 +72,9 @@ pub struct SparseProduct {
 }
 
 impl SparseProduct {
-    /// The products of a matrix of so many rows and columns with `vectors` vectors. Columns without an entry other than 0 do not count, nor do
-    /// entries that are 0; `values` real numbers make all entries known (one triangle of a symmetric matrix; none of ones).
+    /// Returns the products of a matrix of so many rows and columns with `vectors` vectors. Entries that are
+    /// 0, and columns without other entries, are not counted. `values` is the number of real numbers that
+    /// determine all entries (one triangle of a symmetric matrix; none for ones).
     #[must_use]
     pub fn new(
         [rows, cols]: [usize; 2],
@@ -90,7 +93,7 @@ impl SparseProduct {
         }
     }
 
-    /// Bytes of the values, once.
+    /// Returns the bytes of the values, moved once.
     fn values(&self) -> u128 {
         match self.numbers {
             SparseNumbers::Ones => 0,
@@ -98,7 +101,7 @@ impl SparseProduct {
         }
     }
 
-    /// Bytes of the vectors that are multiplied and of their products.
+    /// Returns the bytes of the multiplied vectors and of their products.
     fn ends(&self) -> u128 {
         let numbers = (self.rows as u128 + self.cols as u128) * self.vectors as u128;
         self.numbers.bytes() * numbers
@@ -108,7 +111,7 @@ impl SparseProduct {
         self.numbers.entry() * (self.entries as f64 * self.vectors as f64)
     }
 
-    /// Bound and reference: values and vectors once, and an operation for each entry and vector.
+    /// Returns bound and reference: values and vectors once, and an operation for each entry and vector.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let must = Traffic::bytes(self.values().saturating_add(self.ends()));
@@ -121,34 +124,36 @@ impl SparseProduct {
 pub enum SparseMethod {
     /// Conjugate gradients.
     Cg,
-    /// The same preconditioned with the diagonal.
+    /// Conjugate gradients, preconditioned with the diagonal.
     Pcg,
     /// Stabilised biconjugate gradients, preconditioned with the diagonal.
     Bicgstab,
-    /// Inverse iterations of so many steps of conjugate gradients each (NPB CG).
+    /// Inverse iterations, each with so many steps of conjugate gradients (NPB CG).
     Inverse {
-        /// Steps of one.
+        /// Steps of conjugate gradients in an iteration.
         steps: usize,
     },
-    /// Power iterations, each with its Rayleigh quotient and the residual of that.
+    /// Power iterations, each with its Rayleigh quotient and the residual of that value.
     Power,
 }
 
-/// What an iteration does beside its products.
+/// Work of an iteration: its number of products, and passes over vectors.
 struct Passes {
     products: f64,
-    /// Vectors that are read or written: each pass that does whatever its vectors allow moves each of them once.
+    /// Vectors that are read or written if local memory does not hold them: each fused pass moves each of its
+    /// vectors once.
     moved: f64,
-    /// The same where vectors stay in local memory: what is multiplied goes to all sections and has to be written and read for that.
+    /// Vectors that are moved if local memory holds them: the factor of each product goes to all sections,
+    /// for which it is written and read.
     shared: f64,
-    /// Multiply-adds for a row: sums of products, and vectors that are added to others.
+    /// Multiply-adds for each row: inner products, and multiples of vectors added to others.
     madds: f64,
-    /// Products of two vectors' numbers.
+    /// Products of two vectors, element by element.
     products_of_numbers: f64,
 }
 
 impl SparseMethod {
-    /// One iteration.
+    /// Returns the work of one iteration.
     ///
     /// | pass of conjugate gradients | reads | writes | multiply-adds a row |
     /// |---|---|---|---|
@@ -156,7 +161,8 @@ impl SparseMethod {
     /// | r - alpha q, r r | q, r | r | 2 |
     /// | x + alpha p, r + beta p | x, p, r | x, p | 2 |
     ///
-    /// With a diagonal d: z = d r in the second pass and again in the third, each of which reads d, and r z beside r r.
+    /// With a diagonal d the second and the third pass also compute z = d r, for which each reads d, and r z
+    /// is computed with r r.
     ///
     /// | pass of stabilised biconjugate gradients | reads | writes | multiply-adds a row |
     /// |---|---|---|---|
@@ -166,7 +172,8 @@ impl SparseMethod {
     /// | t = A z, t r, t t | z, r | t | 2 |
     /// | x + alpha y + omega z, r - omega t, s r, r r | x, y, z, r, t, s | x, r | 5 |
     ///
-    /// An inverse iteration has its steps and x - A z with its norm, x z and z z (reads z and x, and the product writes nothing), and z / |z| (reads z, writes x).
+    /// An inverse iteration has its steps; then x - A z with its norm, x z and z z (reads z and x; the
+    /// product is not written); then z / |z| (reads z, writes x).
     ///
     /// | pass of power iterations | reads | writes | multiply-adds a row |
     /// |---|---|---|---|
@@ -215,7 +222,7 @@ impl SparseMethod {
         }
     }
 
-    /// Vectors that an iteration goes on with.
+    /// Returns the number of vectors that an iteration works with, those of its products included.
     fn kept(self) -> u128 {
         match self {
             Self::Power => 2,
@@ -226,7 +233,7 @@ impl SparseMethod {
     }
 }
 
-/// So many iterations of a method.
+/// A number of iterations of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SparseSolver {
     method: SparseMethod,
@@ -238,8 +245,9 @@ pub struct SparseSolver {
 }
 
 impl SparseSolver {
-    /// `iterations` of a method with a matrix of so many rows and entries other than 0, which `values` real numbers make known. (Complex numbers count as
-    /// they do in products; no method here takes them.)
+    /// Returns `iterations` of a method with a matrix of so many rows and entries other than 0, which
+    /// `values` real numbers determine. (Complex numbers are counted as in products; no method here takes
+    /// them.)
     #[must_use]
     pub fn new(
         method: SparseMethod,
@@ -258,10 +266,13 @@ impl SparseSolver {
         }
     }
 
-    /// Bound and reference. Nothing but the values, the right-hand side and the solution has to be moved, so that is the bound, without the values where
-    /// no iteration is made: the right-hand side alone says then what the solution is. The reference
-    /// moves the values in every product, unless local memory holds them and the vectors, and the vectors as the passes of
-    /// the method do, or, if local memory holds them, for the products alone.
+    /// Returns bound and reference.
+    ///
+    /// Bound: values, right-hand side and solution once. Without iterations the values are not needed, as the
+    /// right-hand side alone determines the result.
+    ///
+    /// Reference: the values are moved in every product, unless local memory holds them and the vectors. The
+    /// vectors are moved in the passes of the method or, if local memory holds them, for the products alone.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let product =
@@ -324,7 +335,8 @@ impl SparseSolver {
 mod tests {
     use super::*;
 
-    /// A vector that no local memory holds is moved ten times in an iteration of conjugate gradients, one that it does twice.
+    /// A vector that exceeds local memory is moved ten times in an iteration of conjugate gradients, one that
+    /// fits twice.
     #[test]
     fn vectors_are_moved_as_often_as_passes_do() {
         let vm7 = Machine::builtin("vm7").unwrap_or_else(|| panic!("vm7"));
@@ -338,8 +350,8 @@ mod tests {
         let of = |rows, entries| cycles(rows, entries, 9).0 - cycles(rows, entries, 8).0;
         assert_eq!(of(100_000, 500_000), (500_000 + 10 * 100_000) / 4);
         assert_eq!(of(16_000, 500_000), (500_000 + 2 * 16_000) / 4);
-        // Values and vectors are local: what is left is a vector for each product, or arithmetic, five multiply-adds a row beside those
-        // of the product, sixteen a cycle.
+        // With local values and vectors the time is that of one vector out and in for each product, or of the
+        // arithmetic: five multiply-adds a row besides those of the product, sixteen a cycle.
         let few = cycles(1600, 2000, 20);
         assert_eq!(few.0, 20 * (2 * 1600) / 4 + 2000 / 4);
         assert_eq!(few.1, (2000 + 2 * 1600) / 4);

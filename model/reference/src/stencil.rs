@@ -1,4 +1,4 @@
-//! Stencils: every element a sum of its neighbours times coefficients, step after step.
+//! Stencils: elements become sums of neighbours times coefficients, in steps.
 
 use crate::bound::Traffic;
 use crate::count::Count;
@@ -8,43 +8,44 @@ use cp2_machine::Machine;
 
 /// Floats of a quad.
 const QUAD: f64 = 4.0;
-/// Most steps that are looked at in one pass.
+/// Most steps of one pass that are searched.
 const FUSED: usize = 8;
-/// Most tiles along an axis that are looked at.
+/// Most tiles along an axis that are searched.
 const TILES: usize = 256;
 
-/// What the points of a stencil are multiplied by.
+/// Coefficients that the points of a stencil are multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coefficients {
-    /// The same number for all points that lie elsewhere along as many axes.
+    /// One number for all points with offsets along equally many axes.
     Class,
-    /// The same of nine or 27 points, where they are products of a number for each axis.
+    /// One number for each class of nine or 27 points, as products of a number for each axis.
     Separable,
-    /// A number for each point, no two of one size.
+    /// A number for each point, no two of equal absolute value.
     Point,
-    /// A number for each point, some of one size: sums of points may be shared in ways that nobody has counted.
+    /// A number for each point, some of equal absolute value: sums of points may be shared in ways whose
+    /// least count is unknown.
     Few,
-    /// A number for each point of every element: they are inputs.
+    /// A number for each point of every element, which is input.
     Element,
 }
 
-/// Some steps of a stencil over an array.
+/// A number of steps of a stencil over an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stencil {
-    /// Planes, rows, columns.
+    /// Numbers of planes, rows and columns.
     extents: [usize; 3],
     points: usize,
     coefficients: Coefficients,
     steps: usize,
-    /// Elements that are computed; others are kept.
+    /// Elements that are computed in a step; others are kept.
     computed: usize,
     /// Coefficients of elements that can change the result.
     own: usize,
 }
 
 impl Stencil {
-    /// `steps` of a stencil of so many points over planes, rows and columns, one plane of an array of two axes. All elements are computed, with all
-    /// coefficients.
+    /// Returns `steps` of a stencil of so many points over planes, rows and columns; an array of two axes is
+    /// one plane. All elements are computed, with all coefficients.
     #[must_use]
     pub fn new(
         extents: [usize; 3],
@@ -65,8 +66,8 @@ impl Stencil {
         }
     }
 
-    /// The same where only so many elements are computed, and so many coefficients of elements can change the result: others are of elements that
-    /// are kept, or of neighbours beyond an edge.
+    /// Restricts the stencil to `computed` elements and `own` coefficients of elements that can change the
+    /// result. Other coefficients belong to elements that are kept, or to neighbours beyond an edge.
     #[must_use]
     pub fn only(self, computed: usize, own: usize) -> Self {
         Self {
@@ -76,12 +77,15 @@ impl Stencil {
         }
     }
 
-    /// What a quad of elements takes in a step, if neighbours along a row lie in neighbouring quads: sums and multiply-adds.
+    /// Returns the sums and multiply-adds of a quad of elements in a step, if neighbours along a row lie in
+    /// neighbouring quads.
     ///
-    /// Of classes the sums are shared. Across faces alone, with F(y, x) = u(y-1, x) + u(y, x+1), the four neighbours in a plane are F(y, x) + F(y+1, x-1). With
-    /// C = u(y-1) + u(y+1), of two axes v = a1 (a0/a1 u + C + P(x-1) + P(x+1)), P = u + a2/a1 C. Of three a plane
-    /// contributes P + R(x-1) + R(x+1) to the planes beside it and P(x-1) + P(x+1) + a1/a2 C + a0/a2 u to its own, all times a2, with P = C + a1/a2 u and
-    /// R = u + a3/a2 C; without corners R = u. Separable coefficients take a sum and a multiply-add an axis, and a product in the end.
+    /// With classes of points, neighbouring elements share sums. With faces alone and F(y, x) = u(y-1, x) +
+    /// u(y, x+1), the four neighbours in a plane are F(y, x) + F(y+1, x-1). With two axes and C = u(y-1) +
+    /// u(y+1), the result is v = a1 (a0/a1 u + C + P(x-1) + P(x+1)), where P = u + a2/a1 C. With three axes a
+    /// plane contributes P + R(x-1) + R(x+1) to the planes next to it and P(x-1) + P(x+1) + a1/a2 C + a0/a2 u
+    /// to its own, all times a2, where P = C + a1/a2 u and R = u + a3/a2 C; without corners R = u. Separable
+    /// coefficients take a sum and a multiply-add for each axis, and a product at the end.
     fn quad(&self) -> Count {
         let (adds, madds) = match (self.coefficients, self.points) {
             (Coefficients::Class, 5) => (2.0 + 1.0, 1.0),
@@ -91,9 +95,9 @@ impl Stencil {
             (Coefficients::Class, 27) => (6.0 + 1.0, 4.0),
             (Coefficients::Separable, 9) => (2.0 + 1.0, 2.0),
             (Coefficients::Separable, 27) => (3.0 + 1.0, 3.0),
-            // No count of operations is known to be the least: the transfers alone are the reference.
+            // No least count is known, so none is taken: the transfers alone are the reference.
             (Coefficients::Few, _) => (0.0, 0.0),
-            // The first product is added to nothing.
+            // The first point takes a product without an addition.
             (_, points) => (1.0, points.max(1) as f64 - 1.0),
         };
         Count {
@@ -107,13 +111,14 @@ impl Stencil {
         self.extents.iter().map(|&n| n as f64).product()
     }
 
-    /// Bytes of a pass of so many steps with the least halo: sections march with tiles of which 2 k + 2 planes (rows, of two axes) are in local memory,
-    /// those that are read, the ones between steps and the next to come.
+    /// Returns the bytes of a pass of so many steps with the least halo. Sections march through tiles, of
+    /// which 2 k + 2 planes (rows with two axes) are in local memory for k steps: those that are read, those
+    /// between steps and the next one to be loaded.
     fn pass(&self, steps: usize, machine: &Machine) -> f64 {
         let [planes, rows, columns] = self.extents;
         let halo = 2 * steps;
         let floats = machine.cp2.dmem.0 as f64 / REAL as f64 / (halo + 2) as f64;
-        // Of two axes a tile has no rows: it marches through them.
+        // With two axes a tile has no rows: it marches through them.
         let rows = if planes > 1 { rows } else { 1 };
         let extent = |count: usize, parts: usize| match parts {
             1 => count,
@@ -132,8 +137,8 @@ impl Stencil {
                 least = least.min(all(rows, across) * all(columns, along));
             }
         }
-        // Where no tile fits, or there are fewer elements than sections, nothing is said of halos.
-        // What is only copied needs no neighbours.
+        // Halos are not counted if no tile fits or there are fewer elements than sections. Elements that are
+        // only copied need no neighbours.
         let again = match least.is_finite() && self.computed > 0 {
             true => least / (rows * columns) as f64,
             false => 1.0,
@@ -141,7 +146,7 @@ impl Stencil {
         REAL as f64 * (self.elements() * (again + 1.0) + self.own as f64)
     }
 
-    /// Bound and reference: passes of as many steps as take the least time together.
+    /// Returns bound and reference: passes of as many steps as take the least time together.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let once = (self.elements() * 2.0 + self.own as f64) * REAL as f64;
@@ -156,7 +161,7 @@ impl Stencil {
             source: "definition".to_owned(),
         };
         let must = Traffic::bytes(once as u128);
-        // Where nothing is computed the result is the input.
+        // If nothing is computed, the result is the input, and one pass copies it.
         let steps = if self.computed == 0 { 1 } else { self.steps };
         let ways = (1..=steps.min(FUSED)).map(|fused| {
             let passes = steps.div_ceil(fused) as f64;
@@ -187,7 +192,7 @@ mod tests {
         let of = |points, steps, coefficients| {
             Stencil::new([128; 3], points, coefficients, steps).figures(&vm7)
         };
-        // Cycles for a quad in each section.
+        // Cycles for a quad of elements in each section.
         let per = |figures: Figures| figures.reference.0 as f64 / points * 16.0;
         let one = of(7, 1, Coefficients::Class);
         assert_eq!(one.bound.0, 128 * 128 * 128 * 8 / 16);
@@ -196,7 +201,7 @@ mod tests {
         assert!((per(of(27, 1, Coefficients::Class)) - 11.0).abs() < 1e-3);
         assert!((per(of(27, 2, Coefficients::Separable)) - 14.0).abs() < 1e-3);
         assert!((per(of(19, 1, Coefficients::Element)) - 84.19).abs() < 0.01);
-        // Of sums that may be shared in any way nothing is counted.
+        // Sums that may be shared in unknown ways are not counted.
         assert!((per(of(27, 1, Coefficients::Few)) - 8.19).abs() < 0.01);
         // Elements that are kept are copied, and their coefficients are not needed.
         let kept = Stencil::new([1, 2, 4000], 9, Coefficients::Element, 3).only(0, 0);

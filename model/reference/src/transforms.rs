@@ -1,18 +1,19 @@
 //! The least counts of known algorithms for one complex transform.
 //!
-//! A recursion over the factorisations of a length, with memory. Of every length there are two counts: of the transform alone, and of one
-//! whose inputs but the first come with constant factors (`twiddled`), as in the second stage of a mixed-radix
-//! transform, where products ride in butterflies. Whether a butterfly with a factor is one issue or two depends on the machine, so the
-//! recursion is done for several prices of it, the same for every machine, and a machine takes the best of what is found.
+//! The search is a memoised recursion over the factorisations of a length. Every length has two counts: one
+//! of the plain transform, and one of the transform whose inputs but the first have constant factors
+//! (`twiddled`), as in the second stage of a mixed-radix transform, where products are part of butterflies.
+//! Whether a butterfly with a factor is one issue or two depends on the machine. So the search is done for
+//! several fixed prices of it, and each machine takes the best of all results.
 
 use crate::count::Count;
 use std::collections::HashMap;
 
-/// What a count was made of.
+/// The set of methods that a count uses, one bit for each of [`MEANS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Means(u16);
 
-/// Names and sources, in the order in which a method names them.
+/// Names and sources of methods, in the order in which a method's text names them.
 const MEANS: [(&str, &str); 8] = [
     (
         "Rader",
@@ -64,7 +65,7 @@ impl Means {
     fn used(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let named = move |i: usize| self.0 >> i & 1 == 1;
         let radices = MIXED.0 | COPRIME.0 | SPLIT.0 | RADER.0 | PADDED.0 | BLUESTEIN.0;
-        // Radices are worth a word only where nothing else is.
+        // Radices are named only if no other method is used.
         let alone = self.0 & radices == 0;
         let shown = move |i: usize| named(i) && (i < 6 || alone);
         MEANS
@@ -88,7 +89,7 @@ impl Means {
     }
 }
 
-/// The count of a length and what it was made of.
+/// The count of a length and the methods that it uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
     pub(crate) count: Count,
@@ -124,8 +125,8 @@ impl Way {
     }
 }
 
-/// Prices of a butterfly with a factor, and of a product or multiply-add, in issues of anything else. Prices say which
-/// factorisation is looked at, not what it costs: for every machine all results are compared.
+/// Prices of a butterfly with a factor, and of a product or multiply-add, in issues of other operations.
+/// Prices direct the search only: for every machine the results of all prices are compared at its own costs.
 const PRICES: [(f64, f64); 6] = [
     (1.0, 1.0),
     (1.3, 1.0),
@@ -135,20 +136,21 @@ const PRICES: [(f64, f64); 6] = [
     (3.0, 3.0),
 ];
 
-/// Odd numbers whose multiples by powers of two are looked at as lengths of convolutions.
+/// Odd numbers whose multiples by powers of two are searched as lengths of convolutions.
 const SMOOTH: [u64; 14] = [1, 3, 5, 7, 9, 15, 21, 25, 27, 35, 45, 63, 75, 105];
 
-/// Longest odd prime whose transform is looked at by sums and differences of couples: their number is its square's.
+/// Largest odd prime whose transform is searched by sums and differences of pairs of inputs, which take a
+/// number of operations quadratic in the prime.
 const LARGEST_ODD: u64 = 64;
 
-/// The least counts at one price.
+/// Search for the least counts at one price.
 pub(crate) struct Search {
     price: (f64, f64),
     plain: HashMap<u64, Way>,
     twiddled: HashMap<u64, Way>,
 }
 
-/// One search for each price.
+/// Returns one search for each price.
 pub(crate) fn searches() -> Vec<Search> {
     let made = PRICES.into_iter().map(|price| Search {
         price,
@@ -158,7 +160,7 @@ pub(crate) fn searches() -> Vec<Search> {
     made.collect()
 }
 
-/// The prime factors of a number, each with its power.
+/// Returns the prime factors of a number, each with its power, as pairs `(p, p^k)`.
 pub(crate) fn factors(mut n: u64) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let mut p = 2;
@@ -192,7 +194,7 @@ impl Search {
         best.unwrap_or_default()
     }
 
-    /// One transform of `n` numbers.
+    /// Returns the least count of one plain transform of `n` numbers.
     pub(crate) fn plain(&mut self, n: u64) -> Way {
         if n <= 1 {
             return Way::default();
@@ -231,7 +233,8 @@ impl Search {
         best
     }
 
-    /// `b` transforms of `a` numbers, then `a` of `b`, all but one of them with factors.
+    /// Counts a Cooley-Tukey step: `b` transforms of `a` numbers, then `a` of `b`, all but one of which have
+    /// factors.
     fn mixed(&mut self, a: u64, b: u64) -> [Way; 1] {
         let means = if (a * b).is_power_of_two() {
             TWO
@@ -243,7 +246,9 @@ impl Search {
         [columns.and(rows).by(means)]
     }
 
-    /// Of a power of two: half as many even places, and two transforms of a quarter.
+    /// Counts split radix for a power of two: a half-length transform of the even inputs, two quarter-length
+    /// ones of the odd inputs, and n/4 butterflies of four numbers with two products each (the first
+    /// without).
     fn split(&mut self, n: u64) -> Way {
         let quarter = n / 4;
         let parts = self.plain(n / 2).and(self.plain(quarter).times(2));
@@ -258,7 +263,7 @@ impl Search {
         parts.and(butterflies)
     }
 
-    /// A transform whose inputs but the first come with factors.
+    /// Returns the least count of a transform whose inputs but the first have factors.
     fn twiddled(&mut self, n: u64) -> Way {
         if n <= 1 {
             return Way::default();
@@ -275,7 +280,8 @@ impl Search {
             [(p, q)] if p == q => ways.extend(odd(p, true)),
             _ => {
                 for (p, _) in factors {
-                    // A factor of a whole column is one of its results, and goes with the next stage's.
+                    // A factor common to a whole column multiplies one of its results, and is merged into the
+                    // next stage's factors.
                     let (a, b) = (p, n / p);
                     ways.push(self.twiddled(a).times(b).and(self.twiddled(b).times(a)));
                 }
@@ -286,8 +292,8 @@ impl Search {
         best
     }
 
-    /// A transform of an even length whose inputs all come with any factors: half of the products ride in the
-    /// first butterflies.
+    /// Returns the least count of a transform of an even length whose inputs all have arbitrary factors: half
+    /// of the products are part of the first butterflies.
     pub(crate) fn scaled(&mut self, n: u64) -> Way {
         let all = self.plain(n).products(n as f64);
         if n < 2 || !n.is_multiple_of(2) {
@@ -302,15 +308,17 @@ impl Search {
         self.best([all, first.and(rest)])
     }
 
-    /// A transform of a prime number of numbers.
+    /// Counts the algorithms for a prime length: pairs of inputs, and Rader's convolution of p - 1 numbers.
     fn prime(&mut self, p: u64) -> Vec<Way> {
         let mut ways = odd(p, false).into_iter().collect::<Vec<_>>();
         if p > 3 {
-            // The factors are of one absolute value, but the first: one product more, and all others ride.
+            // The factors but the first have equal absolute values: one needs a product, and all others are
+            // part of butterflies.
             let riding = self.twiddled(p - 1).products(1.0);
             let scaled = self.scaled(p - 1);
             let back = self.best([riding, scaled]);
-            // The first output; the first input goes into the product of the zeroth numbers.
+            // An addition for the first output; the first input is added in the product of the convolution's
+            // zeroth frequency.
             let sum = Way::of(
                 Count {
                     adds: 0.5,
@@ -319,7 +327,8 @@ impl Search {
                 RADER,
             );
             ways.push(self.plain(p - 1).and(back).and(sum));
-            // Lengths of longer ones have the smallest primes as factors, which must not ask for them again.
+            // Lengths of longer convolutions have the primes up to 7 as factors, whose own search must not
+            // recurse here.
             if p > 7 {
                 let longer = self.convolution(2 * p - 3);
                 ways.push(longer.and(sum).by(PADDED));
@@ -328,7 +337,7 @@ impl Search {
         ways
     }
 
-    /// A circular convolution with constants of at least so many numbers.
+    /// Counts a circular convolution with constants of at least `least` numbers.
     fn convolution(&mut self, least: u64) -> Way {
         let most = least.next_power_of_two();
         let mut lengths = Vec::new();
@@ -348,7 +357,8 @@ impl Search {
         self.best(ways)
     }
 
-    /// By a convolution with a chirp: products with it before and behind.
+    /// Counts Bluestein's algorithm: a convolution with a chirp, and products with the chirp before and after
+    /// it.
     fn bluestein(&mut self, n: u64) -> [Way; 1] {
         let convolution = self.convolution(2 * n - 1);
         [convolution.products(2.0 * n as f64).by(BLUESTEIN)]
@@ -363,7 +373,7 @@ fn butterflies(twiddled: f64) -> Way {
     Way::of(count, TWO)
 }
 
-/// Transforms whose factors are eighths of a turn.
+/// Counts transforms whose factors are multiples of an eighth of a turn.
 fn short(n: u64) -> Option<Way> {
     let (plain, twiddled) = match n {
         2 => (1.0, 0.0),
@@ -379,9 +389,10 @@ fn short(n: u64) -> Option<Way> {
     Some(Way::of(count, TWO))
 }
 
-/// An odd prime p = 2h + 1 by sums and differences of couples of inputs: h butterflies; h complex sums for the first output, h^2 products
-/// of sums with cosines, h (h - 1) of differences with sines, whose first is a factor of the last h butterflies.
-/// Two transforms share an issue of quads. With factors h products, and the first butterflies have them.
+/// Counts an odd prime p = 2h + 1 by sums and differences of pairs of inputs: h butterflies; h complex sums
+/// for the first output; h^2 products of sums with cosines and h (h - 1) of differences with sines, as the
+/// first of each row is a factor of the last h butterflies. Two transforms share an issue of quads. With
+/// `factors` there are h products more, and the first butterflies take the other factors.
 fn odd(p: u64, factors: bool) -> Option<Way> {
     if p.is_multiple_of(2) || p > LARGEST_ODD {
         return None;

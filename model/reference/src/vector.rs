@@ -9,26 +9,26 @@ use cp2_machine::Machine;
 /// Floats of a quad.
 const QUAD: f64 = 4.0;
 
-/// What is done with every element.
+/// Operations on every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapOperation {
-    /// a x.
+    /// Product a x.
     Scale,
-    /// a x + y.
+    /// Multiply-add a x + y.
     Axpy,
-    /// x + y or x - y.
+    /// Sum x + y or difference x - y.
     Add,
-    /// x y, or rows of x times coefficients that are known.
+    /// Product x y, or rows of x times known coefficients.
     Multiply,
-    /// x y of complex numbers.
+    /// Product x y of complex numbers.
     ComplexMultiply,
-    /// |z|^2.
+    /// Square of the absolute value, |z|^2.
     Power,
-    /// |z|.
+    /// Absolute value |z|.
     Magnitude,
-    /// arg z.
+    /// Argument arg z.
     Phase,
-    /// 10 log10 |z|^2.
+    /// Decibels, 10 log10 |z|^2.
     Decibels,
 }
 
@@ -36,14 +36,14 @@ pub enum MapOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Map {
     operation: MapOperation,
-    /// Arrays that are read.
+    /// Number of arrays that are read.
     inputs: usize,
-    /// Floats of each.
+    /// Floats of each array.
     len: usize,
 }
 
-/// Squares of complex numbers' absolute values, four at a time: two quads by pairs into real and imaginary parts, in four permutes,
-/// then a product and a multiply-add.
+/// Count of four squared absolute values: four permutes separate two quads of complex numbers into real and
+/// imaginary parts, then a product and a multiply-add follow.
 const POWER: Count = Count {
     twiddled: 0.0,
     plain: 0.0,
@@ -54,11 +54,12 @@ const POWER: Count = Count {
     elementary: 0.0,
 };
 
-/// Coefficients of the polynomial for atan t / t in t^2 on [0, 1], the first of which is 1, that is good to binary32.
+/// Number of coefficients of a polynomial for atan t / t in t^2 on [0, 1], the first of which is 1, that is
+/// accurate to binary32.
 const ATAN: u32 = 9;
 
 impl MapOperation {
-    /// What four floats of the output take.
+    /// Returns the count for four floats of the output.
     fn quad(self) -> Count {
         let adds = |adds: f64| Count {
             adds,
@@ -79,13 +80,15 @@ impl MapOperation {
                 ..Count::default()
             },
             Self::Power => POWER,
-            // p rsqrt(p), p kept off 0 and infinity in the root.
+            // |z| = p rsqrt(p), with p = |z|^2 kept off 0 and infinity in the root: two operations, and one
+            // for the product.
             Self::Magnitude => POWER + elementary + adds(2.0 + 1.0),
             Self::Decibels => POWER + elementary + adds(1.0),
-            // Of the smaller of both parts over the larger: parts apart, 2 absolute values, largest, smallest, largest with the smallest
-            // number, 2 reciprocals, quotient; its square and cube; Horner's scheme for all coefficients but the first, and
-            // what this is added to. Reflections at the diagonal and both axes: a comparison or shift, difference, selection;
-            // the sign is two.
+            // The argument is that of t, the smaller part over the larger: separate the parts, 2 absolute
+            // values, maximum, minimum, maximum with the smallest number, 2 reciprocals, quotient; square and
+            // cube of t; Horner's scheme for all coefficients but the first, and the sum with t. Then
+            // reflections at the diagonal and both axes: a comparison or shift, a difference and a selection
+            // each; the sign takes two.
             Self::Phase => {
                 let parts = Count {
                     integer: 4.0,
@@ -107,7 +110,7 @@ impl MapOperation {
         }
     }
 
-    /// Floats of an input for one of the output.
+    /// Returns the floats of an input for one float of the output.
     fn ratio(self) -> usize {
         match self {
             Self::Power | Self::Magnitude | Self::Phase | Self::Decibels => 2,
@@ -130,7 +133,7 @@ impl MapOperation {
 }
 
 impl Map {
-    /// An operation on `inputs` arrays of `len` floats.
+    /// Returns an operation on `inputs` arrays of `len` floats.
     #[must_use]
     pub fn new(operation: MapOperation, inputs: usize, len: usize) -> Self {
         Self {
@@ -140,7 +143,7 @@ impl Map {
         }
     }
 
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let outputs = self.len / self.operation.ratio();
@@ -149,7 +152,7 @@ impl Map {
         Figures::least(machine, must, &Plan::once(must), self.known())
     }
 
-    /// The way to compute it.
+    /// Returns the algorithm, the definition in most cases.
     pub(crate) fn known(&self) -> Vec<Known> {
         let outputs = self.len / self.operation.ratio();
         let (method, source) = self.operation.method();
@@ -161,16 +164,16 @@ impl Map {
     }
 }
 
-/// What rows are reduced to.
+/// Results that rows are reduced to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionOperation {
     /// The sum.
     Sum,
-    /// The sum of products, or of squares and its root.
+    /// The sum of products, or the square root of the sum of squares.
     Dot,
-    /// The sum of complex products, floats in couples.
+    /// The sum of complex products, with numbers as pairs of floats.
     ComplexDot,
-    /// The largest and its place.
+    /// The largest element and its place.
     Max,
 }
 
@@ -185,7 +188,8 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// A reduction of `rows` rows of `n` floats of each of `inputs` arrays to `results` floats or places a row.
+    /// Returns a reduction of `rows` rows of `n` floats, in each of `inputs` arrays, to `results` floats or
+    /// places for each row.
     #[must_use]
     pub fn new(
         operation: ReductionOperation,
@@ -201,13 +205,13 @@ impl Reduction {
         }
     }
 
-    /// Bound and reference.
+    /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let (n, rows) = (self.n as f64, self.rows as f64);
         let one = Count::default();
         let (row, method) = match self.operation {
-            // n numbers need one addition fewer.
+            // A sum of n numbers takes n - 1 additions.
             ReductionOperation::Sum => (
                 Count {
                     adds: (n - 1.0).max(0.0) / QUAD,
@@ -215,7 +219,7 @@ impl Reduction {
                 },
                 "the definition, four sums at a time",
             ),
-            // The first product needs no addition.
+            // n multiply-adds: the first product needs no addition, but counts as one.
             ReductionOperation::Dot => (
                 Count {
                     madds: n / QUAD,
@@ -230,7 +234,7 @@ impl Reduction {
                 },
                 "the definition",
             ),
-            // The place is looked for in the part of the row that has the largest.
+            // The place is searched only in the part of the row that has the largest element.
             ReductionOperation::Max => (
                 Count {
                     adds: (n - 1.0).max(0.0) / QUAD,

@@ -1,4 +1,4 @@
-//! Counts that are published or worked out by hand, and what must hold of all of them.
+//! Counts are the published ones or those by hand, and have their properties.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_machine::{Class, Cycles, Machine};
@@ -20,14 +20,15 @@ fn transforms_take_what_is_known() {
         let n = 1usize << b;
         assert_eq!(Fft::new(n, 1).issues(), (n / 2) as f64 * f64::from(b));
     }
-    // Odd primes by couples: h^2 + 2h.
+    // Odd primes by pairs of inputs: h^2 + 2h.
     for (p, issues) in [(3, 3.0), (5, 8.0), (7, 15.0), (11, 35.0), (13, 48.0)] {
         assert_eq!(Fft::new(p, 1).issues(), issues, "{p}");
     }
-    // Without factors between coprime lengths: 840 = 8 x 3 x 5 x 7.
+    // No factors between coprime lengths: 840 = 8 x 3 x 5 x 7.
     let apart: f64 = 840.0 * (12.0 / 8.0 + 3.0 / 3.0 + 8.0 / 5.0 + 15.0 / 7.0);
     assert_eq!(Fft::new(840, 1).issues(), apart.round());
-    // 4095 = 9 x 5 x 7 x 13, where nine are three columns of three, three rows of three, two of them with factors.
+    // 4095 = 9 x 5 x 7 x 13, where nine is three columns of three and three rows of three, two of which have
+    // factors.
     let apart: f64 = 4095.0 * (20.0 / 9.0 + 8.0 / 5.0 + 15.0 / 7.0 + 48.0 / 13.0);
     assert_eq!(Fft::new(4095, 1).issues(), apart.round());
     // Rader over 126 = 2 x 7 x 9 and 250 = 2 x 125.
@@ -40,8 +41,8 @@ fn transforms_take_what_is_known() {
     }
 }
 
-/// FT of class A: 23 levels of N/2 butterflies in four sections, N/2 products beside them in each step, and two passes of 16 N bytes; with 12.8 bytes a cycle
-/// these are the longer.
+/// FT of class A: a transform has 23 levels of N/2 butterflies in four sections, each step also N/2 products,
+/// and both two passes of 16 N bytes; with 12.8 bytes a cycle the bytes still take no longer than a step.
 #[test]
 fn steps_of_diffusion_are_transforms_with_products() {
     let [vm7, vm9] = machines();
@@ -58,7 +59,7 @@ fn steps_of_diffusion_are_transforms_with_products() {
         [n, n / 8 * (23 + 6 * 24)]
     );
     assert_eq!(a.step(&vm9).0, n / 8 * 24);
-    // The transform alone is that of the planner's reference.
+    // The transform alone has the reference of a three-dimensional FFT.
     let fft = FftArray::new(&[64; 3], 1).figures(&vm7).reference;
     let s = Diffusion {
         shape: [64; 3],
@@ -68,7 +69,8 @@ fn steps_of_diffusion_are_transforms_with_products() {
     assert_eq!(fft.0, 589_824);
 }
 
-/// Every division of a length into factors, with and without products between coprime ones: primes by couples of inputs.
+/// Compares with every division of a length into factors, with and without products between coprime ones;
+/// primes by pairs of inputs.
 #[test]
 fn no_order_of_factors_is_cheaper() {
     fn column(p: usize, factors: bool) -> f64 {
@@ -82,7 +84,7 @@ fn no_order_of_factors_is_cheaper() {
     fn gcd(a: usize, b: usize) -> usize {
         if b == 0 { a } else { gcd(b, a % b) }
     }
-    // Without factors, and with one on every input but the first.
+    // Least count without factors, and with one on every input but the first.
     fn least(n: usize, factors: bool) -> f64 {
         if (2..n).all(|a| !n.is_multiple_of(a)) {
             return column(n, factors);
@@ -102,7 +104,7 @@ fn no_order_of_factors_is_cheaper() {
         }
         best
     }
-    // Of larger primes there are other ways.
+    // Primes from 11 have other algorithms, and are left out.
     let smooth = (2..=128usize)
         .filter(|n| (11..=*n).all(|p| n % p != 0 || p % 2 == 0 || (3..p).any(|a| p % a == 0)));
     let mut looked = 0;
@@ -135,7 +137,7 @@ fn traffic_is_proved_once_and_planned_more_often() {
             "{n}"
         );
     }
-    // 28 N bytes at 12.8 a cycle; 14 N and 8 of real numbers, whose spectrum has N/2 + 1.
+    // 28 N bytes at 12.8 a cycle; 14 N + 8 bytes for real numbers, whose spectra have N/2 + 1 numbers.
     assert_eq!(Fft::new(16_384, 4).figures(&vm9).reference.get(), 143_360);
     let real = RealFft::new(32_768, 8, false).figures(&vm9);
     assert_eq!(real.reference.get(), 8 * (14 * 32_768 + 8) * 10 / 128);
@@ -144,7 +146,7 @@ fn traffic_is_proved_once_and_planned_more_often() {
     assert_eq!(array.reference.get(), 64 * 64 * 64 / 8 * 18);
 }
 
-/// vm7 whose channel never limits.
+/// Returns vm7 with a channel that never limits.
 fn fast() -> Machine {
     let mut machine = Machine::builtin("vm7").unwrap();
     machine.dma.bandwidth.num = 1 << 40;
@@ -160,7 +162,8 @@ fn real_transforms_take_half() {
     }
 }
 
-/// A butterfly every third cycle: a multiply-add and a multiply-subtract beside it, or split radix, which has fewer products.
+/// With a butterfly every n-th cycle the multiply-adders help: by a multiply-add and a multiply-subtract, or
+/// by split radix, which has fewer products.
 #[test]
 fn slow_butterflies_are_not_the_only_way() {
     let slow = |interval: u64| {
@@ -176,7 +179,7 @@ fn slow_butterflies_are_not_the_only_way() {
             "{interval}"
         );
     }
-    // Sums in quads, N/2 log2 N, and products, about N/3 log2 N.
+    // Split radix takes N/2 log2 N quads of sums, and about N/3 log2 N products.
     let figures = slow(1000);
     assert_eq!(figures.method, "split radix");
     let share = figures.reference.get() as f64 / (1024.0 * 4096.0 * 12.0 / 4.0);
@@ -199,7 +202,7 @@ fn same(taps: usize, samples: usize) -> Rate {
     Rate::Same { from: 0, count }
 }
 
-/// All outputs of a filter by decimation.
+/// Returns all outputs of a decimating filter.
 fn every(every: usize, taps: usize, samples: usize) -> Rate {
     let count = (samples + taps - 1).div_ceil(every);
     Rate::Decimate { every, count }
@@ -208,12 +211,12 @@ fn every(every: usize, taps: usize, samples: usize) -> Rate {
 #[test]
 fn filters_take_what_is_known() {
     let fast = fast();
-    // 256 real taps, every 8th output: 16 issues a sample directly, half by transforms.
+    // 256 real taps, every 8th output: 16 issues a sample directly, at most half of that by transforms.
     let figures = fir(256, every(8, 256, 200_000)).figures(&fast);
     let direct = 200_000 * 256 / 8 / 2 / 4;
     assert!(2 * figures.reference.get() <= direct, "{figures:?}");
     assert!(figures.method.contains("overlap-save"), "{figures:?}");
-    // Few taps: directly, half an issue a tap.
+    // Few taps are fastest directly: half an issue a tap.
     let figures = fir(3, same(3, 200_000)).figures(&fast);
     assert_eq!(figures.reference.get(), 200_000 * 3 / 2 / 4);
     assert_eq!(figures.method, "directly");
@@ -240,7 +243,7 @@ fn filters_take_what_is_known() {
     assert!(real.abs_diff(cycles / 2) <= 1);
 }
 
-/// Pairs of a tap and a sample, one by one, against the formulas.
+/// Compares the formulas with the pairs of a tap and a sample, counted one by one.
 #[test]
 fn direct_filters_count_every_product() {
     let mut one = fast();
@@ -288,11 +291,12 @@ fn direct_filters_count_every_product() {
 
 #[test]
 fn matrices_take_what_is_known() {
-    // The definition for small ones.
+    // Small matrices are fastest by the definition.
     let eight = MatrixProducts::new([8, 8, 8], 100).figures(&fast());
     let found = (eight.reference.get(), eight.method.as_str());
     assert_eq!(found, (100 * 512 / 4, "the definition"));
-    // 7/8 of 2048 and 60 for 64 elements and 32 beams once divided, less if more often.
+    // With 64 elements and 32 beams one level of Strassen takes 7/8 of 2048 issues and 60 more; further
+    // levels take less.
     let beams = MatrixTimesVectors::new(64, 32, 4096).figures(&fast());
     let beams = beams.reference.get();
     assert!(
@@ -316,7 +320,7 @@ fn maps_and_reductions_take_what_is_known() {
 
 type Problem = (String, Box<dyn Fn(&Machine) -> Figures>);
 
-/// Every problem, of two sizes.
+/// Lists every problem, with sizes `n` and `k`.
 fn problems(n: usize, k: usize) -> Vec<Problem> {
     let mut all: Vec<Problem> = Vec::new();
     let mut add = |name: &str, figures: Box<dyn Fn(&Machine) -> Figures>| {
@@ -458,7 +462,7 @@ const UNITS: [Class; 5] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A bound is no more than a reference, and a slower unit or channel makes neither less.
+    /// A bound is at most the reference, and a slower unit or channel makes neither smaller.
     #[test]
     fn bounds_lie_below_references_which_grow_with_intervals(
         n in 1usize..3000, k in 1usize..40, unit in 0usize..5,
@@ -486,8 +490,8 @@ proptest! {
     }
 }
 
-/// By hand: 4 bytes a value and number at 16 a cycle, 8 of complex ones; a symmetric matrix has half its values to move; sixteen
-/// multiply-adds a cycle where vectors are many.
+/// Expected cycles by hand: 4 bytes for a value and for a number, 8 if complex, at 16 bytes a cycle; a
+/// symmetric matrix has half of its values to move; with many vectors sixteen multiply-adds a cycle limit.
 #[test]
 fn sparse_products_move_values_once() {
     let [vm7, vm9] = machines();
@@ -508,7 +512,8 @@ fn sparse_products_move_values_once() {
     assert_eq!(of(&vm7, 32_000, SparseNumbers::Ones, 1), (400, 2000));
 }
 
-/// NPB CG of class A: 15 iterations of 26 products, the values of one triangle, 14,000 rows whose five vectors lie beyond local memory.
+/// NPB CG of class A: 15 iterations of 26 products, the values of one triangle, and 14,000 rows whose five
+/// vectors exceed local memory.
 #[test]
 fn inverse_iterations_are_products_and_passes() {
     let [vm7, _] = machines();
@@ -523,7 +528,8 @@ fn inverse_iterations_are_products_and_passes() {
     assert_eq!(figures.reference.get(), moved);
 }
 
-/// By hand: what is read once and left once, and where that takes no time the issues of every stage.
+/// Expected cycles by hand: inputs read once and outputs stored once, and with a fast channel the issues of
+/// every stage.
 #[test]
 fn receivers_are_their_stages_without_what_is_between() {
     let radar = Radar {
@@ -536,7 +542,8 @@ fn receivers_are_their_stages_without_what_is_between() {
     let vm7 = Machine::builtin("vm7").unwrap();
     assert_eq!(radar.figures(&vm7).bound.get(), bytes / 16);
     let numbers = 64 * 16;
-    // Three products, half a quad for the window, two butterflies; 8 issues for the decibels of four numbers.
+    // Issues for a number: three products, half a quad for the window, two butterflies; 8 for the decibels of
+    // four numbers.
     let decibels = Map::new(MapOperation::Decibels, 1, 2 * numbers);
     let decibels = decibels.figures(&fast()).reference.get();
     let figures = radar.figures(&fast());
@@ -553,7 +560,7 @@ fn receivers_are_their_stages_without_what_is_between() {
         frames: 8,
         points: 64,
     };
-    // The last sample that is looked at is the last output's own.
+    // The last sample that is needed is that of the last output.
     let bytes = 8 * (2 * 511 + 1) * 8 + 4 * 512 * (8 + 4);
     assert_eq!(sonar.figures(&vm7).bound.get(), bytes / 16);
 }

@@ -1,4 +1,4 @@
-//! What a name means.
+//! Looks up names: values, scopes, local labels.
 
 use super::{Body, Definition, Table};
 use crate::assemble::limits;
@@ -52,7 +52,7 @@ impl Symbols for Table {
         let Body::Later(expr) = &definition.body else {
             return definition.origin;
         };
-        // It has a value: the chain of its definitions ends.
+        // The constant has a value, so that the chain of its definitions ends.
         let known = self.later_origins.borrow().get(key).copied();
         known.unwrap_or_else(|| {
             let kind = self.origin(expr);
@@ -96,7 +96,7 @@ impl Names for Table {
 
     fn known(&self, name: &str) -> Option<Value> {
         match self.symbols.get(name) {
-            // A constant that is an address is asked for its label.
+            // A constant that is an address stays a name, since its label may be asked for.
             Some(Definition {
                 kind: SymbolKind::Absolute,
                 origin: SymbolKind::Absolute,

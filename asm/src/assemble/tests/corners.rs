@@ -1,4 +1,4 @@
-//! Corners of the language: what stands at the edge of each rule.
+//! Tests the corner cases of the language, rule by rule.
 
 use crate::object::ObjectError;
 use crate::{
@@ -118,7 +118,7 @@ fn a_computed_nan_is_the_same_on_every_host() {
         data(".dmem\n.float 0.0 / 0.0, (0.0 / 0.0) * 2, (1.0 / 0) - (1.0 / 0), exp2(0.0 / 0.0)\n"),
         [0x7fc0_0000; 4]
     );
-    // What is given bit by bit stays.
+    // A NaN given by its bits keeps them.
     assert_eq!(data(".dmem\n.float bits(0xff800001)\n"), [0xff80_0001]);
 }
 
@@ -152,11 +152,12 @@ fn texts_of_other_editors_are_read() {
     for text in ["\u{feff}a: nop\n stop\n", "a: nop ; c\r\n stop\r\n"] {
         assert_eq!(try_assemble(text).unwrap(), plain, "{text:?}");
     }
-    // A comment would reach to the end of the file.
+    // A carriage return without a line feed is refused; otherwise a comment would reach to the end of a file
+    // with such line ends.
     assert_eq!(codes("; comment\r\n\r stop\n"), ["character"]);
 }
 
-/// Whatever control characters a line has, the caret is below the place.
+/// Control characters in a line do not move the caret away from the place of the error.
 #[test]
 fn control_characters_do_not_spoil_the_caret() {
     for text in [" nop \r oops\n stop\n", " nop \u{b}\u{1b} oops\n stop\n"] {
@@ -189,7 +190,7 @@ fn registers_beyond_the_last_are_explained() {
     }
 }
 
-/// The object of words that the assembler would not put together.
+/// Loads an object of words that the assembler would not produce.
 fn load(words: &[&str]) -> Result<Program, ObjectError> {
     let words = words
         .iter()
@@ -267,7 +268,8 @@ fn the_loader_knows_how_deep_loops_may_nest() {
     assert_eq!(program.check_machine(&vm7), Err(expected));
 }
 
-/// Wherever a place in the program is wanted an address of DMEM is none, also where both would be the same number.
+/// Addresses of DMEM are refused wherever a program address is required, even if both would be the same
+/// number.
 #[test]
 fn an_address_of_dmem_is_no_place_in_the_program() {
     let source = |line: &str, constants: &str| {
@@ -306,7 +308,7 @@ fn an_address_of_dmem_is_no_place_in_the_program() {
                 let named = wants.replace("{}", "place");
                 for text in [
                     source(&wants.replace("{}", place), ""),
-                    // A constant that is an address, before its label and behind it.
+                    // Constants that are addresses, defined before their label and behind it.
                     source(&named, &format!(".equ place, {place}")),
                     source(&named, "") + &format!(".equ place, {place}\n"),
                 ] {
@@ -317,7 +319,7 @@ fn an_address_of_dmem_is_no_place_in_the_program() {
             }
         }
     }
-    // The message names what the line says.
+    // The message quotes the name that the line uses.
     let error = try_assemble(&source(" jmp place", ".equ place, data + 4")).unwrap_err();
     let said = error.to_string();
     assert!(

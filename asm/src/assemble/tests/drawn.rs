@@ -1,4 +1,4 @@
-//! Whether what is drawn is what was.
+//! Test that the strategies of this crate still draw the same first values.
 
 use super::{folding, hostile};
 use crate::testing::{any_program, any_word};

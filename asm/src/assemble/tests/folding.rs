@@ -1,11 +1,13 @@
-//! Values in the place of arguments and names: the same program, or none.
+//! Property tests of folding: the same program as without it, or errors.
 
 use crate::assemble::attempt;
 use crate::{Options, Source, shipped};
 use cp2_machine::Machine;
 use proptest::prelude::*;
 
-/// Whether folding gives the program of the source as it is written.
+/// Assembles a text with and without folding and checks that both give one program.
+///
+/// Returns `None` if the folded reading gives errors.
 fn folds(text: &str) -> Option<bool> {
     let include = |name: &str, _from: &str| {
         let text = shipped(name).ok_or("no such file")?;
@@ -27,7 +29,7 @@ fn folds(text: &str) -> Option<bool> {
     same
 }
 
-/// A program with a macro of these lines, called with these arguments.
+/// Makes a program with a macro of these lines, called with these arguments.
 fn program(lines: &[&str], arguments: [&str; 2]) -> String {
     let [p, q] = arguments;
     format!(
@@ -68,7 +70,7 @@ const LINES: [&str; 24] = [
     "leaf K\\p, \\q",
 ];
 
-/// Arguments.
+/// Arguments of the macro calls.
 const ARGUMENTS: [&str; 27] = [
     "3",
     "1 + 2",
@@ -107,7 +109,7 @@ proptest! {
     }
 }
 
-/// Programs with macros of some of the lines and arguments.
+/// Strategy for programs whose macros combine some of the lines and arguments.
 pub(super) fn sources() -> impl Strategy<Value = String> {
     let argument = || prop::sample::select(&ARGUMENTS[..]);
     let lines = prop::collection::vec(prop::sample::select(&LINES[..]), 1..4);
@@ -124,11 +126,11 @@ fn every_line_folds_with_every_argument() {
             }
         }
     }
-    // Others are no programs, or read as they are written.
+    // The others are no programs, or are read as written.
     assert!(same > 7000, "{same}");
 }
 
-/// Iterations that are the same words, and some that are not; loads and sums that wait.
+/// Iterations that give identical words are repeated, others are expanded; loads and sums wait in both.
 #[test]
 fn iterations_repeat_their_words() {
     let bodies = [

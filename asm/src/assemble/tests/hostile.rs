@@ -1,10 +1,10 @@
-//! Sources that mean harm: an error each, after bounded work, never a panic.
+//! Tests of hostile sources: each gives an error after bounded work, no panic.
 
 use crate::assemble::{limits, state::Assembler};
 use crate::{Options, Problem, Source, assemble, assemble_word, parse_define};
 use proptest::prelude::*;
 
-/// The code of the first error.
+/// Assembles a text and returns the code of the first error.
 fn code(text: &str) -> &'static str {
     match assemble(&Source::new("hostile.s", text), &Options::default()) {
         Ok(_) => "none",
@@ -12,8 +12,8 @@ fn code(text: &str) -> &'static str {
     }
 }
 
-/// The code of the first error, and what is done to the source, counted: lines and tokens that it expands to, expansions,
-/// and the words and data that it leaves; the more of both readings, with values in the place of arguments and without.
+/// Returns the code of the first error and a count of the work done: lines and tokens after expansion,
+/// expansions, words and data. The larger count of both readings, folded and as written.
 fn code_and_work(text: &str) -> (&'static str, u64) {
     let options = Options::default();
     let (mut code, mut work) = ("none", 0);
@@ -117,7 +117,7 @@ fn runaway_expansions_hit_a_limit() {
         let (found, work) = code_and_work(&text);
         assert!(work < 3 * limits::LINES, "{name} takes {work} steps");
         if name == "macros that double" {
-            // 2^40 calls: the limit is hit before or by the unknown name at the bottom.
+            // There are 2^40 calls: the limit is hit before or by the unknown name in the innermost macro.
             assert!(found == expected || found == "limit", "{name}: {found}");
         } else {
             assert_eq!(found, expected, "{name}");
@@ -168,7 +168,7 @@ fn at_most_a_hundred_errors() {
     assert_eq!(errors.len(), 101); // the last says that there may be more
 }
 
-/// Pieces that together reach most of the grammar.
+/// Pieces of text that together reach most of the grammar.
 const PIECES: [&str; 60] = [
     "add",
     "ldp",
@@ -258,7 +258,7 @@ proptest! {
     }
 }
 
-/// Tokens in any order.
+/// Strategy for tokens in any order.
 pub(super) fn tokens() -> impl Strategy<Value = String> {
     let token = (0..PIECES.len(), 0..3usize);
     prop::collection::vec(token, 0..60).prop_map(|tokens| {
@@ -267,7 +267,7 @@ pub(super) fn tokens() -> impl Strategy<Value = String> {
     })
 }
 
-/// A good source with pieces cut out, doubled or replaced.
+/// Strategy for a valid source with pieces cut out, doubled or replaced.
 pub(super) fn mutated() -> impl Strategy<Value = String> {
     let edit = (any::<prop::sample::Index>(), 0..PIECES.len(), 0..12usize);
     prop::collection::vec(edit, 1..6).prop_map(|edits| {

@@ -1,4 +1,6 @@
-//! What the disassembler's own tests leave open: the order of the slots.
+//! Test that a word's two slots may be written in either order.
+//!
+//! The disassembler's own tests cover its canonical order only.
 
 use crate::{assemble_word, testing};
 use proptest::prelude::*;
@@ -6,7 +8,7 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Either order of the slots is the same word, and no slot need be left out.
+    /// Both orders of the slots give the same word; no slot has to be left out.
     #[test]
     fn slots_in_either_order(word in testing::any_word()) {
         for text in [format!("{} || {}", word.mem, word.arith), format!("{} || {}", word.arith, word.mem)] {

@@ -1,9 +1,9 @@
-//! Stall warnings.
+//! Tests of stall warnings: which lines, how many cycles, which cause.
 
 use crate::{Options, Problem, Source, assemble};
 use cp2_machine::{Class, Machine};
 
-/// Line and cycles of each warning.
+/// Assembles a text and returns line, cycles and cause of each warning.
 fn warnings(text: &str) -> Vec<(u32, u64, &'static str)> {
     let machine = Machine::builtin("vm7").unwrap();
     let options = Options {
@@ -19,7 +19,7 @@ fn warnings(text: &str) -> Vec<(u32, u64, &'static str)> {
     found.collect()
 }
 
-/// The latency of a class on the machine of these tests.
+/// Returns the latency of a class, in cycles, on the machine of these tests.
 fn latency(class: Class) -> u64 {
     Machine::builtin("vm7").unwrap().cp2.latency[class].0
 }

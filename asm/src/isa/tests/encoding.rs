@@ -1,4 +1,4 @@
-//! Every 64-bit value is a word that encodes back to it, or a typed error.
+//! Tests of encoding: each 64-bit value decodes exactly or gives an error.
 
 use crate::isa::{Address, DecodeError, Inst, Kind, Op, Slot, Word};
 use crate::testing::{any_operands, any_word};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// Decodes and, if that succeeds, encodes again.
+/// Decodes a value and, if that succeeds, checks that it encodes to the same bits.
 fn exact(bits: u64) -> Result<(), String> {
     match Word::decode(bits) {
         Ok(word) if word.encode() == bits => Ok(()),
@@ -16,7 +16,7 @@ fn exact(bits: u64) -> Result<(), String> {
     }
 }
 
-/// The bits of a slot's fixed part and operand fields, from the form alone.
+/// Returns the bits of a slot that are used: opcode and operand fields, from the form alone.
 fn used(op: Op) -> u64 {
     let row = op.row();
     let slot = row.slot();
@@ -35,7 +35,7 @@ fn used(op: Op) -> u64 {
     )
 }
 
-/// A row of the table for these opcode bits, found without the index.
+/// True if the table has a row with these opcode bits; searched without the decoder's index.
 fn row_exists(slot: Slot, major: u64, minor: u64) -> bool {
     Op::ALL.iter().map(|op| op.row()).any(|row| {
         row.slot() == slot
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Any row, its operand fields all zero, all one, or alternating.
+/// Tests each row with its operand fields all zero, all one, and alternating.
 #[test]
 fn every_opcode_corner_is_exact_or_an_error() {
     let fills = [0, !0, 0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa];
@@ -123,7 +123,7 @@ fn every_used_bit_of_every_row_means_something() {
                 let bits = inst.encode() ^ 1 << bit;
                 match Inst::decode(slot, bits) {
                     Ok(other) => assert_ne!(other, inst, "{op:?} bit {bit}"),
-                    // The rest of the composite address is reserved under some modes.
+                    // Some address modes reserve the remaining bits of the composite address.
                     Err(error) => assert_ne!(error.to_string(), ""),
                 }
             }
@@ -159,7 +159,7 @@ fn one_register_is_written_once() {
     assert!(twice(add, load(4)).is_ok());
 }
 
-/// The few operand values that a field can hold and an operand cannot.
+/// Field values that the field can hold and the operand does not allow.
 #[test]
 fn operand_limits() {
     let refused = |inst: Inst, operand: &str| {

@@ -1,4 +1,4 @@
-//! The table keeps the limits of the machine and its own conventions.
+//! Tests of the instruction table against the machine's limits.
 
 use crate::isa::{Address, Form, Kind, Op, Row, Scalar, Slot};
 use cp2_machine::Class;
@@ -12,7 +12,7 @@ fn base_rows() -> impl Iterator<Item = &'static Row> {
     rows().filter(|row| row.requires.is_empty())
 }
 
-/// Bytes of section registers that an operand covers.
+/// Returns the bytes of section registers that an operand covers.
 fn section_bytes(kind: Kind) -> u32 {
     match kind {
         Kind::Pair => 8,
@@ -21,7 +21,7 @@ fn section_bytes(kind: Kind) -> u32 {
     }
 }
 
-/// The peak rate of a class is that of its fullest row.
+/// The peak rate of a class equals that of its row with the most operations.
 #[test]
 fn classes_have_the_operations_of_their_fullest_row() {
     for class in [Class::Butterfly, Class::Madd, Class::Add] {
@@ -31,8 +31,8 @@ fn classes_have_the_operations_of_their_fullest_row() {
     }
 }
 
-/// M12: 4 multiplies and 6 adds, three register reads at the operand width,
-/// two 64-bit writes or one quad, one DMEM access of at most 128 bits.
+/// Limits of M12: 4 multiplies and 6 adds, three register reads at the operand width, two 64-bit writes or
+/// one quad, one DMEM access of at most 128 bits.
 #[test]
 fn no_base_row_exceeds_the_section() {
     for row in base_rows() {
@@ -63,7 +63,7 @@ fn no_base_row_exceeds_the_section() {
     }
 }
 
-/// The limits are reached: the butterfly needs all of them.
+/// The butterfly reaches all limits of a section.
 #[test]
 fn the_butterfly_uses_the_whole_section() {
     let row = Op::Bfly.row();
@@ -154,8 +154,8 @@ fn fields_of_a_form_are_disjoint() {
     }
 }
 
-/// What the assembler can tell apart in an operand's text. Names and numbers
-/// look alike where both may be written: targets and immediates.
+/// Returns the class of an operand as far as its text tells. Names and numbers look alike where both may be
+/// written: in targets and immediates.
 fn class(kind: Kind) -> char {
     match kind {
         Kind::Pair => 'r',
@@ -220,7 +220,7 @@ fn quad_rows_mirror_pair_rows() {
     assert!(pairs > 30, "{pairs}");
 }
 
-/// M15: what each unit computes, by the shape of the row.
+/// Rules of M15: the shape of a row determines its unit.
 #[test]
 fn classes_follow_the_unit() {
     for row in rows() {

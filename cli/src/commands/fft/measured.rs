@@ -1,4 +1,4 @@
-//! A batch of transforms that has been run and judged, and its figures.
+//! A batch of transforms that has been run and judged, with its figures.
 
 use super::{FftPlan, NumberArray};
 use crate::digits::decimal;
@@ -16,25 +16,25 @@ use num_complex::Complex32;
 use serde_json::json;
 use std::time::Instant;
 
-/// A batch that was transformed and compared with the reference.
+/// Batch that was transformed and compared with the reference.
 pub(crate) struct MeasuredBatch {
-    /// Problem.
+    /// Problem that was computed.
     pub(crate) problem: FftProblem,
-    /// Whether input or output are real numbers.
+    /// True if the input or the output is real.
     pub(crate) real: bool,
-    /// The least cycles of the recipe itself, and the formula.
+    /// Lower bound of the recipe itself in cycles, with its formula.
     pub(crate) own: Option<(f64, &'static str)>,
-    /// Whether the input is still in system memory: what the result is judged by.
+    /// True if the input is still in system memory, where the result is judged by it.
     kept: bool,
-    /// Run.
+    /// The run.
     pub(crate) run: KernelRun<NumberArray>,
-    /// Comparison; none where there is no result or no finite input.
+    /// Comparison with the reference; `None` without a result or without finite input.
     pub(crate) verdict: Option<Verdict>,
-    /// Seconds of real time for the simulation.
+    /// Seconds of host time for the simulation.
     pub(crate) host_seconds: f64,
 }
 
-/// Transforms a batch, a row every `stride` numbers, on a plan and judges the result.
+/// Transforms a batch with a row every `stride` numbers, and judges the result.
 pub(crate) fn measure(
     fft: &FftPlan,
     input: &mut dyn ValueSource<Complex32>,
@@ -70,7 +70,7 @@ pub(crate) fn measure(
     })
 }
 
-/// Transforms the frames of a recording, which are cut and weighted in the same job, and judges the result.
+/// Transforms the frames of a recording, which the same job cuts and weights, and judges the result.
 pub(crate) fn measure_recording(
     fft: &FftPlan,
     recording: &FramedRecording,
@@ -106,7 +106,7 @@ pub(crate) fn measure_recording(
 }
 
 impl MeasuredBatch {
-    /// One line that says what was computed.
+    /// Returns one line that says what was computed.
     pub(crate) fn title(&self) -> String {
         if !self.real {
             return self.problem.title();
@@ -129,15 +129,15 @@ impl MeasuredBatch {
         }
     }
 
-    /// Nominal operations of a transform in units of N log2 N.
+    /// Returns the nominal operations of a transform in units of N log2 N.
     fn nominal(&self) -> f64 {
         if self.real { 2.5 } else { 5.0 }
     }
 
-    /// Nominal operations per second of simulated time, 5 N log2 N per transform
-    /// (half of that if real), in 10^9.
+    /// Returns the nominal operations per second of simulated time in 10^9: 5 N log2 N per transform, half of
+    /// that if real.
     ///
-    /// None where the run did not finish: what it did is unknown.
+    /// Returns `None` for a run that did not finish, since the number of its transforms is unknown.
     pub(crate) fn gflops(&self) -> Option<f64> {
         let n = self.problem.len() as f64;
         let operations = self.nominal() * n * libm::log2(n) * self.problem.batch() as f64;
@@ -145,12 +145,12 @@ impl MeasuredBatch {
         self.finished().then(|| operations / seconds / 1e9)
     }
 
-    /// Reference by measured cycles, where the run finished.
+    /// Returns the reference cycles divided by the measured cycles, if the run finished.
     fn efficiency(&self) -> Option<f64> {
         self.finished().then(|| self.run.efficiency())
     }
 
-    /// The recipe's floor by measured cycles, where it has one.
+    /// Returns the recipe's lower bound divided by the measured cycles, if there is a bound.
     fn recipe_floor_efficiency(&self) -> Option<f64> {
         let cycles = self.run.run.report.cycles.max(1) as f64;
         self.own
@@ -162,7 +162,7 @@ impl MeasuredBatch {
         self.run.run.report.end.is_finished()
     }
 
-    /// The figures as JSON fields.
+    /// Returns the figures as JSON fields.
     pub(crate) fn figures(&self) -> serde_json::Value {
         let report = &self.run.run.report;
         let own = json!({
@@ -191,7 +191,7 @@ impl MeasuredBatch {
         merge(figures(report), merge(own, json!(self.run.figures)))
     }
 
-    /// The figures as text.
+    /// Returns the figures as text.
     pub(crate) fn text(&self) -> String {
         let report = &self.run.run.report;
         let mut text = format!("{}\n{}", self.title(), table(report));
@@ -230,7 +230,7 @@ impl MeasuredBatch {
         text + &format!("simulated in {}\n", seconds(self.host_seconds))
     }
 
-    /// Row `b` of the result, of `row` numbers.
+    /// Reads row `b` of the result, with `row` numbers.
     pub(crate) fn row(&self, b: usize, row: usize) -> Result<Vec<Complex32>, CommandFailure> {
         let mut numbers = vec![Complex32::default(); row];
         if let Some(output) = self.run.output {
@@ -240,7 +240,7 @@ impl MeasuredBatch {
         Ok(numbers)
     }
 
-    /// Exit code and note for a result that is wrong.
+    /// Sets exit code and note of `outcome` if the result is wrong.
     pub(crate) fn judge(&self, outcome: &mut CommandOutcome) {
         let wrong = WrongResult {
             whose: "a transform's",

@@ -1,4 +1,4 @@
-//! The transform a command line asks for, complex or real.
+//! The plan of a transform from the command line, complex or real.
 
 use crate::io::{FramedRecording, Kind};
 use crate::outcome::CommandFailure;
@@ -15,16 +15,16 @@ use num_complex::Complex32;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A plan. Real numbers are held as complex ones, whose imaginary parts are 0.
+/// Plan of a transform. Real numbers are passed as complex ones with imaginary parts of 0.
 #[derive(Clone, Debug)]
 pub(crate) enum FftPlan {
-    /// Complex numbers to complex numbers.
+    /// Transforms of complex numbers along one axis.
     Complex(Arc<dyn Fft>),
-    /// The same over all axes of an array.
+    /// Transforms of complex arrays over all their axes.
     Array(Arc<FftNd>),
-    /// Real numbers to half spectra.
+    /// Transforms of real numbers to half spectra.
     Forward(Arc<RealToComplex>),
-    /// Half spectra to real numbers.
+    /// Transforms of half spectra to real numbers.
     Inverse(Arc<ComplexToReal>),
 }
 
@@ -41,7 +41,7 @@ macro_rules! each {
 }
 
 impl FftPlan {
-    /// The cheapest plan for `batch` transforms of `n` numbers, real ones or complex ones.
+    /// Makes the cheapest plan for `batch` transforms of `n` numbers, real or complex.
     pub(crate) fn new(
         machine: &Arc<Machine>,
         n: usize,
@@ -58,7 +58,7 @@ impl FftPlan {
         plan.map_err(CommandFailure::input)
     }
 
-    /// All plans for `batch` transforms of `n` real numbers, the cheapest first.
+    /// Makes all plans for `batch` transforms of `n` real numbers, the cheapest first.
     pub(crate) fn all_real(
         machine: &Arc<Machine>,
         n: usize,
@@ -79,7 +79,7 @@ impl FftPlan {
         plans.map_err(CommandFailure::input)
     }
 
-    /// The plans for arrays of a shape, the one to take first.
+    /// Makes the plans for arrays of a shape, the preferred one first.
     pub(crate) fn arrays(
         machine: &Arc<Machine>,
         shape: &[usize],
@@ -92,7 +92,7 @@ impl FftPlan {
         Ok(plans.map(|fft| Self::Array(Arc::new(fft))).collect())
     }
 
-    /// The plan for arrays of a shape.
+    /// Makes the preferred plan for arrays of a shape.
     pub(crate) fn array(
         machine: &Arc<Machine>,
         shape: &[usize],
@@ -104,12 +104,12 @@ impl FftPlan {
         plans.into_iter().next().ok_or_else(none)
     }
 
-    /// Length of the transform.
+    /// Returns the length of the transform.
     pub(crate) fn len(&self) -> usize {
         each!(self, fft => fft.len())
     }
 
-    /// Numbers in a row of the input.
+    /// Returns the count of numbers in a row of the input.
     pub(crate) fn row(&self) -> usize {
         match self {
             Self::Inverse(fft) => fft.len() / 2 + 1,
@@ -117,7 +117,7 @@ impl FftPlan {
         }
     }
 
-    /// Numbers in a row of the output.
+    /// Returns the count of numbers in a row of the output.
     pub(crate) fn output_row(&self) -> usize {
         match self {
             Self::Forward(fft) => fft.len() / 2 + 1,
@@ -146,7 +146,7 @@ impl FftPlan {
         each!(self, fft => fft.figures(batch))
     }
 
-    /// The least cycles of the recipe itself, and the formula.
+    /// Returns the lower bound of the recipe itself in cycles, with its formula.
     pub(crate) fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
         match self {
             Self::Complex(fft) => fft.recipe_floor(batch),
@@ -160,7 +160,7 @@ impl FftPlan {
         each!(self, fft => fft.expected(batch)).map_err(CommandFailure::input)
     }
 
-    /// What a batch is transformed by.
+    /// Returns the description of the recipe for a batch.
     pub(crate) fn recipe(&self, batch: usize) -> String {
         match self {
             Self::Complex(fft) => fft.recipe(),
@@ -174,7 +174,8 @@ impl FftPlan {
         each!(self, fft => fft.source(file))
     }
 
-    /// Transforms rows; complex ones may lie apart, one every `stride` numbers. Of real ones the real parts count.
+    /// Transforms rows. Complex rows may be `stride` numbers apart; of real rows only the real parts are
+    /// used.
     pub(crate) fn process(
         &self,
         input: &mut dyn ValueSource<Complex32>,
@@ -197,7 +198,7 @@ impl FftPlan {
         }
     }
 
-    /// Cuts a recording into frames, weights and transforms them, in one job.
+    /// Cuts a recording into frames, weights and transforms them in one job.
     pub(crate) fn process_recording(
         &self,
         recording: &FramedRecording,
@@ -217,7 +218,7 @@ impl FftPlan {
         done.with_output(complex).map_err(CommandFailure::input)
     }
 
-    /// The input of a run of [`FftPlan::process`] in system memory.
+    /// Returns the input array of a run of [`FftPlan::process`] in system memory.
     pub(crate) fn input(&self, run: &KernelRun<NumberArray>) -> Option<NumberArray> {
         let x = run.inputs.first()?;
         Some(match self {
@@ -226,8 +227,8 @@ impl FftPlan {
         })
     }
 
-    /// Compares the results of a run with the reference in double precision, on so many host threads; `fetch` gives the
-    /// rows that were transformed. None where one is not finite.
+    /// Compares the results of a run with the reference in double precision, on the given number of host
+    /// threads. `fetch` returns the rows that were transformed. Returns `None` if a row is not finite.
     pub(crate) fn judge(
         &self,
         problem: &FftProblem,
@@ -261,7 +262,7 @@ impl FftPlan {
         Ok((parts == problem.batch()).then(|| tally.verdict()))
     }
 
-    /// Rows of input or output as the rows of the complex transform of the same length.
+    /// Expands rows of input or output to rows of the complex transform of the same length.
     pub(crate) fn whole<'a>(&self, rows: &'a [Complex32], row: usize) -> Cow<'a, [Complex32]> {
         match row == self.len() {
             true => rows.into(),
@@ -274,17 +275,17 @@ fn complex(y: Buffer<Complex32>, _: &FinishedRun) -> Result<NumberArray, FftErro
     Ok(NumberArray::Complex(y))
 }
 
-/// Numbers in system memory.
+/// Array of numbers in system memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NumberArray {
-    /// Real ones.
+    /// Array of real numbers.
     Real(Buffer<f32>),
-    /// Complex ones.
+    /// Array of complex numbers.
     Complex(Buffer<Complex32>),
 }
 
 impl NumberArray {
-    /// The type of an array of them.
+    /// Returns the element type of the array.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Real(_) => Kind::Float32,
@@ -292,7 +293,7 @@ impl NumberArray {
         }
     }
 
-    /// Where they lie: address and bytes.
+    /// Returns the array's byte address and its length in bytes.
     pub(crate) fn place(self) -> (u64, u64) {
         match self {
             Self::Real(buffer) => (buffer.address(), buffer.bytes()),
@@ -300,7 +301,7 @@ impl NumberArray {
         }
     }
 
-    /// Fills `out` from number `first` on, with real ones as complex ones.
+    /// Fills `out` with the numbers from index `first`; real numbers become complex.
     pub(crate) fn fetch(
         self,
         run: &FinishedRun,
@@ -322,7 +323,7 @@ impl NumberArray {
     }
 }
 
-/// The real parts of complex numbers.
+/// Source of the real parts of complex numbers.
 struct RealPartSource<'a>(&'a mut dyn ValueSource<Complex32>, Vec<Complex32>);
 
 impl ValueSource<f32> for RealPartSource<'_> {

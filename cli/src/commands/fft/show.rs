@@ -1,4 +1,4 @@
-//! `cp2 fft --plan`: what the planner chooses from.
+//! `cp2 fft --plan`: lists the recipes that the planner chooses from.
 
 use super::FftPlan;
 use crate::commands::signal::too_many;
@@ -11,20 +11,20 @@ use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
 
-/// The transform that recipes are asked for.
+/// Transform whose recipes are listed.
 pub(super) struct RequestedTransform<'a> {
-    /// Its length where it has one axis.
+    /// Length, if there is one axis.
     pub(super) n: usize,
-    /// Its axes where it has more.
+    /// Lengths of the axes, if there are several.
     pub(super) axes: Option<&'a [usize]>,
     /// Forward or inverse.
     pub(super) direction: TransformDirection,
-    /// Whether it is one of real numbers.
+    /// True for a transform of real numbers.
     pub(super) real: bool,
 }
 
 impl RequestedTransform<'_> {
-    /// Numbers of a transform.
+    /// Returns the count of numbers in a transform.
     pub(super) fn numbers(&self) -> usize {
         let axes = self.axes.unwrap_or(&[]);
         match axes {
@@ -33,7 +33,8 @@ impl RequestedTransform<'_> {
         }
     }
 
-    /// The recipes, the one that runs first, and why it does; the kinds that the machine has none of, and why.
+    /// Returns the recipes, the one that runs first; the reason for that choice; and the kinds of recipes
+    /// that are impossible on the machine, with reasons.
     fn plans(
         &self,
         machine: &Arc<Machine>,
@@ -69,10 +70,10 @@ impl RequestedTransform<'_> {
     }
 }
 
-/// Characters of a line of a recipe in a table.
+/// Most characters on a line of a recipe in the table.
 const WIDTH: usize = 100;
 
-/// The words of a text in lines of at most `width` characters where its words allow, all but the first indented.
+/// Breaks a text at spaces into lines of at most `width` characters; all lines but the first are indented.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -105,7 +106,7 @@ pub(super) fn show(
     let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right]);
     table.row(["recipe", "expected cycles", "efficiency"]);
     let mut candidates = Vec::new();
-    // Of the problem: the same for all recipes.
+    // Bounds of the problem, equal for all recipes.
     let known = plans
         .first()
         .map(|plan| plan.figures(batch))

@@ -1,4 +1,4 @@
-//! The arrays of a job: inputs, what passes store, and what results are compared with.
+//! The arrays of a job: inputs, outputs, expected results.
 
 use super::LoadedJob;
 use super::file::ArraySpec;
@@ -9,16 +9,16 @@ use cp2_kernels::map::{ArrayId, Arrays, MapError};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// An array of the job.
+/// Array that the job file declares.
 pub(super) struct DeclaredArray {
     pub(super) id: ArrayId,
     pub(super) shape: Vec<u64>,
-    /// Whether it is an input, which no pass stores.
+    /// True for an input, which has its contents before the first pass.
     pub(super) stored: bool,
 }
 
 impl LoadedJob<'_> {
-    /// The arrays by name, and what is written in the end.
+    /// Declares the arrays; returns them by name, and the results to write in the end.
     pub(super) fn arrays(
         &self,
         all: &mut Arrays,
@@ -107,7 +107,8 @@ impl LoadedJob<'_> {
         Ok((known, results))
     }
 
-    /// Checks that whatever says how a result is judged is judged by.
+    /// Checks that an array with a tolerance has an `expect`, and that a stored array with an `expect` has an
+    /// `output`.
     fn check_judged(&self, name: &str, spanned: &Spanned<ArraySpec>) -> Result<(), CommandFailure> {
         let spec = spanned.get_ref();
         let message = match (&spec.output, &spec.expect) {

@@ -11,60 +11,60 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::DeTable;
 
-/// A whole job.
+/// Contents of a job file.
 #[derive(Debug)]
 pub(super) struct JobFile {
     /// Arrays by name.
     pub(super) arrays: BTreeMap<String, Spanned<ArraySpec>>,
-    /// Passes, in their order.
+    /// Passes in order.
     pub(super) passes: Vec<Spanned<PassSpec>>,
-    /// How often all passes are carried out.
+    /// Number of times that all passes are carried out.
     pub(super) repeat: Spanned<u32>,
 }
 
-/// An array: an input, which is read from a file, or one with a shape, which passes store.
+/// Array: an input read from a file, or one with a shape that passes store.
 #[derive(Debug)]
 pub(super) struct ArraySpec {
-    /// The file that it is read from.
+    /// File to read the array from.
     pub(super) input: Option<Spanned<PathBuf>>,
-    /// The file that it is written to.
+    /// File to write the array to.
     pub(super) output: Option<Spanned<PathBuf>>,
     /// Extents, slowest first.
     pub(super) shape: Option<Spanned<Vec<u64>>>,
-    /// NumPy's name of its elements; float32 if not given.
+    /// NumPy's name of the element type; float32 if not given.
     pub(super) element: Option<Spanned<String>>,
-    /// What it is compared with.
+    /// File of the expected array.
     pub(super) expect: Option<Spanned<PathBuf>>,
-    /// How far it may be from that, as the options of `cp2 map` say it.
+    /// Tolerance of the comparison, as in the options of `cp2 map`.
     pub(super) tolerance: MapTolerance,
 }
 
-/// A pass of a kernel.
+/// Pass of a kernel over arrays.
 #[derive(Debug)]
 pub(super) struct PassSpec {
     /// Source or object file of the kernel.
     pub(super) kernel: Spanned<PathBuf>,
-    /// Elements of a block along each axis, of all streams that do not say.
+    /// Elements of a block along each axis, for all streams without a block of their own.
     pub(super) block: Spanned<Vec<u64>>,
     pub(super) inputs: Vec<StreamSpec>,
     pub(super) outputs: Vec<StreamSpec>,
     pub(super) tables: Vec<Spanned<String>>,
-    /// Words of the kernel's own.
+    /// Words that follow the addresses in the kernel's argument block.
     pub(super) args: Vec<MapWord>,
     pub(super) reduce: bool,
     pub(super) in_place: bool,
-    /// The axis that pages march along.
+    /// Axis that pages march along.
     pub(super) march: Option<March>,
     pub(super) scratch: u64,
-    /// Blocks of each section in a page.
+    /// Number of blocks per section in a page.
     pub(super) page: Option<std::num::NonZeroU32>,
     pub(super) buffering: Buffering,
 }
 
-/// An array as a pass takes it.
+/// Array as an input or output stream of a pass.
 #[derive(Debug)]
 pub(super) struct StreamSpec {
-    /// Its name.
+    /// Name of the array.
     pub(super) array: Spanned<String>,
     pub(super) block: Option<Spanned<Vec<u64>>>,
     pub(super) halo: Option<Spanned<Vec<u64>>>,
@@ -83,7 +83,7 @@ const TABLES: WantedKey = WantedKey::new("a list of names of arrays", "such as [
 const ARGS: WantedKey = WantedKey::new("a list of numbers", "such as [3, 0.375]");
 
 impl JobFile {
-    /// Reads a job.
+    /// Reads a job file.
     pub(super) fn read(text: &JobText<'_>) -> Result<Self, CommandFailure> {
         let table = DeTable::parse(text.text).map_err(|e| {
             let end = text.text.len();

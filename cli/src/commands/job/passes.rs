@@ -1,4 +1,4 @@
-//! The passes of a job.
+//! Builds the passes of a job from its file.
 
 use super::arrays::DeclaredArray;
 use super::file::{PassSpec, StreamSpec};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 impl LoadedJob<'_> {
-    /// Adds the passes; what the assembler has to say of their kernels.
+    /// Adds the passes; returns the assembler's notes about their kernels.
     pub(super) fn passes<'a>(
         &'a self,
         args: &RunArgs,
@@ -81,7 +81,7 @@ impl LoadedJob<'_> {
         Ok(notes)
     }
 
-    /// The streams of a pass; what it loads must have been stored.
+    /// Makes the streams of a pass; an array must have contents before a pass loads it.
     fn streams<'a>(
         &'a self,
         spec: &'a PassSpec,
@@ -162,7 +162,8 @@ impl LoadedJob<'_> {
         })
     }
 
-    /// Checks that a block and a halo have a number for each axis of their array; a block of one number takes any array as one row, without halo.
+    /// Checks that a block and a halo have one number for each axis of their array. A block of one number
+    /// takes any array as a single row, without halo.
     fn check_axes(
         &self,
         stream: &StreamSpec,

@@ -1,4 +1,6 @@
-//! Tables of a job file, read key by key: a refusal has the place, what was found, what is expected and what to do.
+//! Reads the tables of a job file key by key.
+//!
+//! A refusal states the place, what was found, what is expected and what to do.
 
 use super::text::JobText;
 use crate::outcome::CommandFailure;
@@ -14,22 +16,22 @@ pub(super) type SpannedValue<'i> = Spanned<DeValue<'i>>;
 /// Longest piece of a file that a message repeats, in characters.
 const REPEATED: usize = 40;
 
-/// A table whose keys are taken one by one.
+/// Table whose keys are read one by one.
 pub(super) struct Keys<'t, 'i> {
     text: &'t JobText<'t>,
-    /// What the table describes, as messages name it.
+    /// Name of the table in messages.
     whose: String,
     place: Range<usize>,
     table: &'t DeTable<'i>,
     known: Vec<&'static str>,
 }
 
-/// What a key wants, in messages.
+/// Requirements of a key, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct WantedKey {
-    /// Behind "expected".
+    /// Expected value: the text after "expected".
     pub(super) what: &'static str,
-    /// What to do.
+    /// Advice on how to fix the value.
     pub(super) help: &'static str,
 }
 
@@ -49,7 +51,7 @@ const EXTENTS: WantedKey = WantedKey::new(
 );
 
 impl<'t, 'i> Keys<'t, 'i> {
-    /// The keys of the whole file.
+    /// Makes a reader of the file's top-level keys.
     pub(super) fn from_file(text: &'t JobText<'t>, table: &'t Spanned<DeTable<'i>>) -> Self {
         Self {
             text,
@@ -60,7 +62,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         }
     }
 
-    /// The keys of a value that has to be a table.
+    /// Makes a reader of the keys of a value, which must be a table.
     pub(super) fn from_value(
         text: &'t JobText<'t>,
         whose: &str,
@@ -80,18 +82,19 @@ impl<'t, 'i> Keys<'t, 'i> {
         })
     }
 
-    /// Where the table is.
+    /// Returns the byte range of the table in the file.
     pub(super) fn place(&self) -> Range<usize> {
         self.place.clone()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn find(&mut self, key: &'static str) -> Option<&'t SpannedValue<'i>> {
         self.known.push(key);
         self.table.get(key)
     }
 
-    /// The value of a key that `read` makes something of: none where that is another type of value, an error where it is no such thing.
+    /// Reads the value of a key with `read`, which returns `None` for a value of another type and an error
+    /// for an invalid value.
     fn read<T, E: Display>(
         &mut self,
         key: &'static str,
@@ -109,7 +112,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         }
     }
 
-    /// A refusal of a value of another type.
+    /// Makes the refusal of a value of another type.
     fn wrong(
         &self,
         key: &str,
@@ -120,7 +123,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         self.text.fail(value.span(), &message, help)
     }
 
-    /// Text.
+    /// Reads a string.
     pub(super) fn name<T: From<String>>(
         &mut self,
         key: &'static str,
@@ -132,7 +135,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         })
     }
 
-    /// A word with a meaning.
+    /// Reads a string that stands for one of several choices.
     pub(super) fn word<T>(
         &mut self,
         key: &'static str,
@@ -142,7 +145,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         Ok(self.read(key, NAME, read)?.map(Spanned::into_inner))
     }
 
-    /// A number, by the same words as on a command line.
+    /// Reads a number, written as on a command line.
     pub(super) fn number<T: std::str::FromStr<Err: Display>>(
         &mut self,
         key: &'static str,
@@ -151,7 +154,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         Ok(self.read(key, NUMBER, read)?.map(Spanned::into_inner))
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     pub(super) fn whole<T: TryFrom<u64>>(
         &mut self,
         key: &'static str,
@@ -162,7 +165,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         })
     }
 
-    /// A whole number from 1 on.
+    /// Reads a whole number from 1 on.
     pub(super) fn positive(
         &mut self,
         key: &'static str,
@@ -178,7 +181,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         Ok(self.read(key, WHOLE, read)?.map(Spanned::into_inner))
     }
 
-    /// Extents along axes.
+    /// Reads a list of extents along axes.
     pub(super) fn extents(
         &mut self,
         key: &'static str,
@@ -190,13 +193,13 @@ impl<'t, 'i> Keys<'t, 'i> {
         })
     }
 
-    /// Yes or no; no where the key is not there.
+    /// Reads a boolean; false if the key is missing.
     pub(super) fn truth(&mut self, key: &'static str) -> Result<bool, CommandFailure> {
         let found = self.read(key, TRUTH, |value| value.as_bool().map(Ok::<_, String>))?;
         Ok(found.is_some_and(Spanned::into_inner))
     }
 
-    /// What `each` makes of the values of a list; empty where the key is not there.
+    /// Reads a list, each value with `each`; empty if the key is missing.
     pub(super) fn list<T>(
         &mut self,
         key: &'static str,
@@ -215,7 +218,7 @@ impl<'t, 'i> Keys<'t, 'i> {
             .collect()
     }
 
-    /// A value that has to be there.
+    /// Returns a required value, or the refusal of its absence.
     pub(super) fn needed<T>(
         &self,
         key: &str,
@@ -226,7 +229,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         value.ok_or_else(|| self.text.fail(self.place(), &message, help))
     }
 
-    /// Refuses keys that nobody has asked for.
+    /// Refuses keys that were not read.
     pub(super) fn end(self) -> Result<(), CommandFailure> {
         let other = |key: &&Spanned<_>| {
             let key: &toml::de::DeString<'_> = key.get_ref();
@@ -243,7 +246,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 }
 
-/// A number as it is written.
+/// Returns a number as it is written in the file.
 pub(super) fn digits(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::Integer(number) => Some(number.to_string()),
@@ -257,7 +260,7 @@ fn whole(value: &DeValue<'_>) -> Option<u64> {
     u64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
-/// A value in words.
+/// Describes a value in words.
 pub(super) fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text \"{}\"", short(text)),
@@ -275,7 +278,7 @@ pub(super) fn found(value: &DeValue<'_>) -> String {
     }
 }
 
-/// The beginning of a text.
+/// Shortens a text to its beginning.
 fn short(text: &str) -> String {
     match text.char_indices().nth(REPEATED) {
         Some((end, _)) => format!("{}..", &text[..end]),

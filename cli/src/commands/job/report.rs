@@ -1,4 +1,4 @@
-//! What a job did, pass by pass.
+//! The report of a job, pass by pass.
 
 use super::super::map::margins;
 use super::RunArgs;
@@ -10,7 +10,7 @@ use cp2_kernels::Pass;
 use cp2_kernels::map::Mapped;
 use serde_json::{Value, json};
 
-/// For people.
+/// Returns the report as text.
 pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
     let report = &done.run.report;
     let mut text = format!("{} passes of {}\n", passes(done), args.job.display());
@@ -34,7 +34,7 @@ pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
     text
 }
 
-/// For programs.
+/// Returns the report as JSON fields.
 pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
     let report = &done.run.report;
     let mut fields = merge(
@@ -54,12 +54,13 @@ pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
     fields
 }
 
-/// Passes of the user's kernels, as often as they were carried out.
+/// Returns the number of kernel passes that were carried out, without changes of layout.
 fn passes(done: &Mapped) -> usize {
     done.passes.len() - done.relayouts()
 }
 
-/// Time and launches of each pass; what puts arrays into another layout has no name of a pass, and a line for each kind of it.
+/// Formats time and launches of each pass. Passes that change the layout of arrays have no name and share a
+/// line for each program.
 fn by_stage(run: &FinishedRun) -> String {
     let mut rows = TextTable::new(&[
         Align::Left,
@@ -96,7 +97,7 @@ fn by_stage(run: &FinishedRun) -> String {
     rows.to_string()
 }
 
-/// The first pass of each name, which is paged as the others of that name.
+/// Returns the first pass of each name; passes of one name are paged alike.
 fn planned(done: &Mapped) -> Vec<(ProgramStage, &Pass)> {
     let mut plans: Vec<(ProgramStage, &Pass)> = Vec::new();
     for pass in done.passes.iter().filter(|pass| pass.nest().is_some()) {

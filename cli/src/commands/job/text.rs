@@ -1,4 +1,4 @@
-//! A job file's text, for messages that show where they are about.
+//! The text of a job file, with messages that show the place of an error.
 
 use crate::outcome::CommandFailure;
 use codespan_reporting::diagnostic::{Diagnostic, Label};
@@ -7,14 +7,14 @@ use codespan_reporting::term;
 use std::ops::Range;
 use std::path::Path;
 
-/// The text and its file.
+/// Text of a job file, with its path.
 pub(super) struct JobText<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
 }
 
 impl JobText<'_> {
-    /// A failure at a place of the file, with its line and a caret.
+    /// Makes a failure at a place of the file, shown with its line and a caret.
     pub(super) fn fail(&self, span: Range<usize>, message: &str, help: &str) -> CommandFailure {
         let file = SimpleFile::new(self.path.display().to_string(), self.text);
         let mut diagnostic = Diagnostic::error()

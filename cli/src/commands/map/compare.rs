@@ -1,4 +1,4 @@
-//! A result beside the one that the user expects.
+//! Compares a result with the array that the user expects.
 
 use super::tolerance::{Bound, MapTolerance};
 use crate::digits::scientific;
@@ -7,24 +7,25 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::ops::Range;
 
-/// How far a result is from what is expected.
+/// Differences between a result and the expected array.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Comparison {
     elements: usize,
-    /// Every measure that has a tolerance.
+    /// Errors of all measures that have a tolerance.
     measured: Vec<MeasuredError>,
     wrong: WrongElements,
     worst: Option<Worst>,
 }
 
-/// What an error is relative to.
+/// Measure of an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
-    /// That of an element by itself: absolute up to 1, relative to what is expected there beyond.
+    /// Largest error of a single number: absolute up to an expected magnitude of 1, relative to the expected
+    /// number beyond.
     Each,
-    /// The largest difference as a share of the largest expected number.
+    /// Largest difference divided by the largest expected number.
     Largest,
-    /// The root mean square of the differences as a share of that of the expected numbers.
+    /// Root mean square of the differences divided by that of the expected numbers.
     Rms,
 }
 
@@ -38,7 +39,7 @@ impl Measure {
     }
 }
 
-/// An error and what it may be.
+/// Error by some measure, with its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MeasuredError {
     measure: Measure,
@@ -52,11 +53,11 @@ impl MeasuredError {
     }
 }
 
-/// The elements that are too far, by themselves or beside the largest.
+/// Elements that exceed the tolerance of their own error, or that relative to the largest number.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct WrongElements {
     elements: usize,
-    /// The smallest box that has all of them.
+    /// Smallest box that contains all of them: a range along each axis.
     within: Vec<Range<usize>>,
 }
 
@@ -72,7 +73,7 @@ impl WrongElements {
     }
 }
 
-/// Where the farthest number is, how far, and what it is instead of what.
+/// Number with the largest error: place, error, value and expected value.
 #[derive(Clone, Debug, PartialEq)]
 struct Worst {
     index: usize,
@@ -83,7 +84,8 @@ struct Worst {
 }
 
 impl Comparison {
-    /// Compares arrays of one type and shape number by number; of complex numbers both parts count. A NaN equals every other, an infinity itself.
+    /// Compares arrays of one type and shape number by number, both parts of complex numbers. A NaN equals
+    /// any other NaN, an infinity equals itself.
     ///
     /// # Errors
     /// Types or shapes differ.
@@ -126,7 +128,8 @@ impl Comparison {
         add(Measure::Rms, tolerance.rms, &|| {
             share(rms(&differences, most), rms(&expected_numbers, largest))
         });
-        // Ordered by their own error, or where nothing is said of that by the difference.
+        // The worst number has the largest error of its own if that has a tolerance, otherwise the largest
+        // difference.
         let error = |d: f64, x: f64| match tolerance.each() {
             Some(_) => own(d, x),
             None => d,
@@ -167,7 +170,7 @@ impl Comparison {
         })
     }
 
-    /// Whether the result keeps to every tolerance.
+    /// True if the result keeps to every tolerance.
     pub(crate) fn is_close(&self) -> bool {
         self.measured.iter().all(MeasuredError::holds)
     }
@@ -189,7 +192,7 @@ impl Comparison {
     }
 }
 
-/// The numbers of an array, both parts of complex ones.
+/// Returns the numbers of an array, both parts of complex ones.
 fn numbers(array: &NpyArray) -> Vec<f64> {
     let words = array
         .bytes
@@ -209,7 +212,7 @@ fn numbers(array: &NpyArray) -> Vec<f64> {
     }
 }
 
-/// How far two numbers are from each other: never NaN.
+/// Returns the distance between two numbers: 0 for equal ones and for two NaNs, never NaN.
 fn difference(got: f64, expected: f64) -> f64 {
     let same = got == expected || (got.is_nan() && expected.is_nan());
     match (got - expected).abs() {
@@ -219,7 +222,7 @@ fn difference(got: f64, expected: f64) -> f64 {
     }
 }
 
-/// The error of an element by itself.
+/// Returns the error of a single number: `difference / max(1, |expected|)` for a finite expected number.
 fn own(difference: f64, expected: f64) -> f64 {
     match expected.is_finite() {
         true => difference / expected.abs().max(1.0),
@@ -227,13 +230,14 @@ fn own(difference: f64, expected: f64) -> f64 {
     }
 }
 
-/// A part of a whole; nothing of nothing is 0.
+/// Returns `part / whole`, and 0 for a part of 0.
 fn share(part: f64, whole: f64) -> f64 {
     if part == 0.0 { 0.0 } else { part / whole }
 }
 
-/// The root mean square of the finite numbers of which `largest` is the largest, which are divided by it before they are squared so that
-/// no square leaves the range of f64; infinite where `largest` is.
+/// Returns the root mean square of the finite numbers, of which `largest` has the largest magnitude; infinite
+/// if `largest` is. Numbers are divided by `largest` before they are squared, so that no square leaves the
+/// range of f64.
 fn rms(numbers: &[f64], largest: f64) -> f64 {
     if largest == 0.0 || largest.is_infinite() {
         return largest;
@@ -243,7 +247,7 @@ fn rms(numbers: &[f64], largest: f64) -> f64 {
     largest * (squares / finite().count().max(1) as f64).sqrt()
 }
 
-/// The coordinates of an element, slowest first.
+/// Returns the coordinates of an element, slowest axis first.
 fn place(index: usize, shape: &[usize]) -> Vec<usize> {
     let mut rest = index;
     let mut at: Vec<usize> = shape

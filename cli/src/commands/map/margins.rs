@@ -1,8 +1,8 @@
-//! What is said of passes that make the margins of clamped rows.
+//! The line of a report about passes that fill clamped edges.
 
 use cp2_kernels::map::Mapped;
 
-/// A line about the passes that a clamped edge takes though rows are such as the DMA moves; nothing where there are none.
+/// Returns a line about the extra passes that fill the edges of clamped rows; empty if there are none.
 pub(crate) fn margins(done: &Mapped) -> String {
     let passes = match done.clamps {
         0 => return String::new(),

@@ -1,4 +1,4 @@
-//! Results of kernels over arrays, and where they go.
+//! Writes results of kernels over arrays and compares them.
 
 use super::compare::Comparison;
 use super::tolerance::MapTolerance;
@@ -7,24 +7,25 @@ use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// A result: its file, what it holds, and what it is compared with.
+/// Result of a run: file, contents, and expected array.
 pub(crate) struct ExpectedResult {
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) shape: Vec<usize>,
-    /// The array that it should be, and its file.
+    /// Expected array with its file.
     pub(crate) expected: Option<(PathBuf, NpyArray)>,
-    /// How far it may be from that.
+    /// Tolerance of the comparison.
     pub(crate) tolerance: MapTolerance,
 }
 
-/// Writes results, whose bytes are there if the run finished, and says of each how far it is from what is expected.
+/// Writes the results and reports how far each is from the expected array. The bytes are available if the run
+/// finished.
 pub(crate) fn deliver(
     results: &[ExpectedResult],
     made: Option<&[Vec<u8>]>,
     outcome: &mut CommandOutcome,
 ) -> Result<(), CommandFailure> {
-    // Where there is no result, nobody has compared one.
+    // Without any result, the run counts as not judged.
     let compared = results.iter().all(|result| result.expected.is_some());
     match compared && made.is_some() && !results.is_empty() {
         true => outcome.json["judged"] = json!(true),

@@ -1,13 +1,13 @@
-//! How far a result may be from what is expected, as command lines and job files say it.
+//! Tolerances of results, as command lines and job files spell them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A number from 0 on, judged in one place whichever way it is given.
+/// Tolerance: a finite number from 0 on, parsed alike from command lines and job files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub(crate) struct Bound(f64);
 
-/// A number that bounds nothing.
+/// Error for a number that cannot be a tolerance.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("found {found}; expected a finite number from 0 on, such as 1e-5")]
 pub(crate) struct NoBound {
@@ -19,7 +19,7 @@ impl Bound {
         self.0
     }
 
-    /// Whether an error is within it; an error that is no number is not.
+    /// True if an error is within the bound; a NaN is not.
     pub(crate) fn holds(self, error: f64) -> bool {
         error <= self.0
     }
@@ -30,7 +30,7 @@ impl TryFrom<f64> for Bound {
 
     fn try_from(number: f64) -> Result<Self, NoBound> {
         match number.is_finite() && number >= 0.0 {
-            // Of -0 too.
+            // The absolute value turns -0 into 0.
             true => Ok(Self(number.abs())),
             false => Err(NoBound {
                 found: number.to_string(),
@@ -56,28 +56,30 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What a result has to keep to: all that is given, and where nothing is given no error at all.
+/// Tolerances that a result has to keep to: all that are given; without any, no error at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args)]
 pub(crate) struct MapTolerance {
-    /// How far an element may be from the expected one: absolute up to 1, relative to it beyond [default: 0 where no other tolerance is given]
+    /// How far an element may be from the expected one: absolute up to 1, relative to it beyond [default: 0
+    /// where no other tolerance is given]
     #[arg(long = "tolerance", value_name = "E", requires = "expected")]
     pub(crate) each: Option<Bound>,
-    /// The same as a share of the largest expected number of the array [default: any]
+    /// How far an element may be from the expected one, as a share of the largest expected number of the
+    /// array [default: any]
     #[arg(long = "tolerance-largest", value_name = "E", requires = "expected")]
     pub(crate) largest: Option<Bound>,
-    /// What the root mean square of all differences may be, as a share of that of the expected numbers [default: any]
+    /// Largest root mean square of all differences, as a share of that of the expected numbers [default: any]
     #[arg(long = "tolerance-rms", value_name = "E", requires = "expected")]
     pub(crate) rms: Option<Bound>,
 }
 
 impl MapTolerance {
-    /// What an element may be off by itself.
+    /// Returns the tolerance of a single element: 0 if no tolerance is given.
     pub(crate) fn each(&self) -> Option<Bound> {
         let other = self.largest.or(self.rms);
         self.each.or(other.is_none().then(Bound::default))
     }
 
-    /// Whether one is given.
+    /// True if a tolerance is given.
     pub(crate) fn is_given(&self) -> bool {
         self.each.or(self.largest).or(self.rms).is_some()
     }

@@ -1,13 +1,13 @@
-//! Words of a kernel's argument block, as command lines and job files say them.
+//! Words of a kernel's argument block, as users write them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A 32-bit word: an integer, negative ones in two's complement, or the bits of a float32.
+/// A 32-bit word: an integer, in two's complement if negative, or the bits of a float32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapWord(pub(crate) u32);
 
-/// A text that is no word.
+/// Error for a text that is no 32-bit word.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("found `{found}`; expected {expected}")]
 pub(crate) struct NoWord {
@@ -24,9 +24,9 @@ impl NoWord {
     }
 }
 
-/// What an integer may be.
+/// Range of an integer, for messages.
 const INTEGER: &str = "-2147483648 to 4294967295: an integer is 32 bits";
-/// What a decimal number may be.
+/// Range of a decimal number, for messages.
 const FLOAT: &str =
     "a number that float32 can hold: its largest is 3.4028235e38, its least above 0 1e-45";
 const ANY: &str = "an integer such as -1 or 0x10, or for the bits of a float32 a decimal number such as 0.375 or 1e-3";
@@ -55,7 +55,8 @@ impl FromStr for MapWord {
             return number.map(Self).ok_or_else(|| NoWord::new(text, INTEGER));
         }
         let number: f32 = text.parse().map_err(|_| NoWord::new(text, ANY))?;
-        // Infinities that are written are meant; a number that becomes one, or 0, is not.
+        // An infinity written by name is accepted; a decimal number that overflows to it, or underflows to 0,
+        // is not.
         let named = digits.starts_with(|c: char| c.is_ascii_alphabetic());
         let mut mantissa = digits.bytes().take_while(|b| !b"eE".contains(b));
         let zero = !mantissa.any(|b| (b'1'..=b'9').contains(&b));

@@ -1,4 +1,4 @@
-//! What `cp2 model` prints.
+//! The output of `cp2 model`.
 
 use crate::outcome::{CommandOutcome, UNVERIFIED};
 use crate::provenance::ReportProvenance;
@@ -10,13 +10,13 @@ use cp2_reference::Figures;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Layout of the objects this command prints.
+/// Name and version of the layout of the JSON objects.
 const SCHEMA: &str = "cp2-model/1";
 
-/// Below this share of the measured time, what the model leaves out is worth a word.
+/// Share of the measured time below which the report mentions what the model leaves out.
 const SMALL: f64 = 0.9;
 
-/// The expected time, term by term.
+/// Reports the expected time, term by term.
 pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> CommandOutcome {
     let cycles = |s: f64| system.cycles(s);
     let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right]);
@@ -35,7 +35,7 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Com
         Align::Left,
     ]);
     phases.row(["phase", "cycles", "overlapped", "alone", "limit"]);
-    // Phases that cost the same, one after the other, share a row.
+    // Consecutive phases with equal costs share a row.
     let mut rest = expected.phases.as_slice();
     while let Some(phase) = rest.first() {
         let figures = |p: &PhaseEstimate| {
@@ -103,7 +103,7 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Com
     }
 }
 
-/// The same kernel on several machines.
+/// Combines the reports of one kernel on several machines.
 pub(super) fn several(machines: Vec<serde_json::Value>) -> serde_json::Value {
     json!({
         "schema": SCHEMA,
@@ -112,13 +112,13 @@ pub(super) fn several(machines: Vec<serde_json::Value>) -> serde_json::Value {
     })
 }
 
-/// Names the machine that the system was made of.
+/// Adds the machine that the system was derived from.
 pub(super) fn provenance(outcome: &mut CommandOutcome, machine: &Machine) {
     let figures = std::mem::take(&mut outcome.json);
     outcome.json = ReportProvenance::new(SCHEMA, machine, None).with(figures);
 }
 
-/// Adds what only kernels have.
+/// Adds the figures that only kernels have.
 pub(super) fn kernel(
     outcome: &mut CommandOutcome,
     kernel: &dyn Kernel,
@@ -142,7 +142,7 @@ pub(super) fn kernel(
     outcome.text += &format!("{}\n", figures.text());
 }
 
-/// Adds the emulator's measurement.
+/// Adds the emulator's measurement of a kernel.
 pub(super) fn emulated(outcome: &mut CommandOutcome, row: &PerformanceRow) {
     let own = json!({
         "engine": row.engine,
@@ -161,7 +161,7 @@ pub(super) fn emulated(outcome: &mut CommandOutcome, row: &PerformanceRow) {
     judge(outcome, row);
 }
 
-/// A row of the table that a machine has no place for.
+/// Row of the table for a kernel that does not fit on the machine.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct RefusedRow {
     /// Kernel.
@@ -170,11 +170,11 @@ pub(super) struct RefusedRow {
     pub(super) size: String,
     /// Machine.
     pub(super) machine: String,
-    /// Why.
+    /// Reason why the kernel does not fit.
     pub(super) reason: String,
 }
 
-/// The table of all kernels.
+/// Reports the table of all kernels.
 pub(super) fn rows(rows: &[PerformanceRow], refused: &[RefusedRow]) -> CommandOutcome {
     let mut table = TextTable::new(&[
         Align::Left,
@@ -238,7 +238,7 @@ pub(super) fn rows(rows: &[PerformanceRow], refused: &[RefusedRow]) -> CommandOu
     outcome
 }
 
-/// An expected time above the measured one means that one of the two is wrong.
+/// Reports an error if the expected time exceeds the measured one: then one of the two is wrong.
 fn judge(outcome: &mut CommandOutcome, row: &PerformanceRow) {
     for (name, value) in [
         ("expected / emulated", row.ratio),

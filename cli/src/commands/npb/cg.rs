@@ -1,4 +1,4 @@
-//! `cp2 npb cg`.
+//! `cp2 npb cg`: the conjugate gradient benchmark.
 
 use super::BenchmarkOptions;
 use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
@@ -24,23 +24,24 @@ pub(super) struct Args {
     common: BenchmarkOptions,
 }
 
-/// What the host does before time begins.
+/// Work of the host before simulated time begins.
 const OUTSIDE: &[&str] = &[
     "the matrix of the benchmark's generator is made, rounded to float32 and packed",
     "the vector of ones is an input, the others are filled with zeros",
 ];
 
-/// How many times the memory of its entries making the matrix takes, about.
+/// Memory for generating the matrix, as a multiple of the memory of its entries (an estimate).
 const GENERATED: usize = 8;
 
-/// Runs the benchmark.
+/// Runs `cp2 npb cg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(None)?;
     let benchmark = CgClass::of(common.class);
-    // Each row has about the square of the entries of a vector of the generator.
+    // The generator sums outer products of sparse vectors: a row has about the square of a vector's number of
+    // entries.
     let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
-    // The generator sums up products of its vectors before there is a matrix, which takes several times its entries.
+    // The sums of products take several times the memory of the final entries.
     let bytes = memory::matrix_bytes(GENERATED * nnz, 2 * benchmark.rows, 6);
     memory::admit(format!("NPB CG, class {}", common.class), bytes)?;
     let (problem, plan, pack_seconds) = {
@@ -97,13 +98,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     report.conclude(common)
 }
 
-/// The last number of a history of a run that finished.
+/// Returns the last number of a history, if the run finished.
 fn last(run: &KernelRun<NamedArrays>, name: &'static str) -> Option<f64> {
     let output = run.output.as_ref()?;
     output.get::<f64>(name).ok()?.last().copied()
 }
 
-/// The time that the bytes of the matrix by rows and of the vectors would take, relative to that of a product of the run.
+/// Returns the ideal transfer time of the matrix by rows and of the vectors, relative to the time of a
+/// product of the run.
 fn csr_ratio(problem: &CgProblem, run: &KernelRun<NamedArrays>, machine: &Machine) -> Option<f64> {
     let products = run.run.report.parts.iter();
     let products: Vec<u64> = products
@@ -115,7 +117,8 @@ fn csr_ratio(problem: &CgProblem, run: &KernelRun<NamedArrays>, machine: &Machin
     (cycles > 0).then_some(ratio * products.len() as f64)
 }
 
-/// The last zeta beside the official one and that in double precision, the residual, and all results beside double precision.
+/// Compares the last zeta with the official value and with double precision, and the residual and all other
+/// results with double precision.
 fn compared(
     benchmark: &CgClass,
     problem: &CgProblem,

@@ -1,4 +1,4 @@
-//! `cp2 npb ft`.
+//! `cp2 npb ft`: the Fourier transform benchmark.
 
 use super::BenchmarkOptions;
 use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
@@ -23,18 +23,18 @@ pub(super) struct Args {
     common: BenchmarkOptions,
 }
 
-/// What the host does before time begins.
+/// Work of the host before simulated time begins.
 const OUTSIDE: &[&str] = &[
     "the field is an input: the generator's numbers rounded to float32",
     "the factors of each step along each axis",
 ];
 
-/// Runs the benchmark.
+/// Runs `cp2 npb ft`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(None)?;
     let problem = FtProblem::from_class(common.class);
-    // A number is in five arrays of single and four of double precision.
+    // Each number is in five arrays of single precision and four of double precision.
     let bytes = 112 * problem.shape().iter().product::<usize>() as u64;
     memory::admit(problem.title(), bytes)?;
     let method = {
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         .iter()
         .take(problem.steps())
         .map(|number| number.difference)
-        // What is no number stays.
+        // A NaN is kept as the worst difference.
         .reduce(|worst, next| {
             if next > worst || next.is_nan() {
                 next
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     report.conclude(common)
 }
 
-/// The checksums of a run that finished.
+/// Returns the checksums of the run, if it finished.
 fn values(run: &KernelRun<NamedArrays>) -> serde_json::Value {
     let sums = run
         .output
@@ -89,7 +89,8 @@ fn values(run: &KernelRun<NamedArrays>) -> serde_json::Value {
     json!(sums.map(|sums| sums.chunks_exact(2).collect::<Vec<_>>()))
 }
 
-/// The checksums beside the official ones, and the field beside that in double precision, whose relative error comes with them.
+/// Compares the checksums with the official ones, and the field with double precision; returns the field's
+/// relative error as well.
 fn compared(
     problem: &FtProblem,
     common: &BenchmarkOptions,
@@ -103,7 +104,7 @@ fn compared(
         .get::<f64>("checksums")
         .map_err(CommandFailure::input)?;
     let words = |re: f64, im: f64| format!("{re:.9} {im:+.9}i");
-    // A checksum that is missing is wrong.
+    // A missing checksum counts as wrong.
     let step = |(i, [re, im]): (usize, &[f64; 2])| {
         let [a, b] = [0, 1].map(|k| sums.get(2 * i + k).copied().unwrap_or(f64::NAN));
         ComparedFigure {
@@ -137,13 +138,13 @@ fn compared(
     Ok((compared, Some(field)))
 }
 
-/// The parts of the run and what they should take.
+/// Returns the parts of the run with their reference cycles.
 fn operators(problem: &FtProblem, machine: &Arc<Machine>) -> Vec<MarkedOperator> {
     let diffusion = Diffusion {
         shape: problem.shape(),
         steps: problem.steps(),
     };
-    // A checksum is the control CPU's: it is in no reference.
+    // The control CPU computes the checksums: they have no reference.
     let references = [diffusion.transform(machine), diffusion.step(machine)];
     let references = references.into_iter().map(Some).chain([None]);
     let named = FT_OPERATORS.into_iter().zip(references);

@@ -1,4 +1,4 @@
-//! `cp2 npb mg`.
+//! `cp2 npb mg`: the multigrid benchmark.
 
 use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
 use super::{BenchmarkOptions, tuned};
@@ -23,16 +23,17 @@ pub(super) struct Args {
     tuned: Option<PathBuf>,
 }
 
-/// What the host does before time begins.
+/// Work of the host before simulated time begins.
 const OUTSIDE: &[&str] = &["the right-hand side is an input: ten charges of each sign"];
 
-/// Runs the benchmark.
+/// Runs `cp2 npb mg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(args.tuned.as_deref())?;
     let benchmark = MgClass::of(common.class);
     let problem = benchmark.problem();
-    // A point and its share of the coarser grids are in four arrays of single and four of double precision.
+    // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
+    // double precision.
     let bytes = 100 * problem.n().pow(3) as u64;
     memory::admit(problem.title(), bytes)?;
     let plan = {
@@ -76,12 +77,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     report.conclude(common)
 }
 
-/// The norms of a run that finished.
+/// Returns the norms of the run, if it finished.
 fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
     run.output.as_ref()?.get::<f64>("norms").ok()
 }
 
-/// The last norm beside the official one, and all results beside the same cycles in double precision.
+/// Compares the last norm with the official one, and all results with the same cycles in double precision.
 fn compared(
     benchmark: &MgClass,
     input: &NamedArrays,

@@ -1,4 +1,4 @@
-//! What a benchmark did, for people and for programs: the same of all benchmarks.
+//! The report of a benchmark, as text and as JSON, for all benchmarks.
 
 use super::BenchmarkOptions;
 use crate::digits::scientific;
@@ -12,64 +12,64 @@ use cp2_machine::{Cycles, Machine};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A number of the benchmark beside the one that it is compared with.
+/// Number of the benchmark with the one that it is compared with.
 pub(super) struct ComparedFigure {
-    /// What it is: a step, a norm.
+    /// Name of the number: a step, a norm.
     pub(super) name: String,
-    /// The official or exact one, in words.
+    /// Official or exact number, as text.
     pub(super) official: String,
-    /// That of the run, in words.
+    /// Number of the run, as text.
     pub(super) ours: String,
-    /// How far apart they are, relative to the official one.
+    /// Difference relative to the official number.
     pub(super) difference: f64,
-    /// How far apart they may be.
+    /// Largest difference that is accepted.
     pub(super) tolerance: f64,
 }
 
 impl ComparedFigure {
-    /// Whether it is close enough: what is no number is not.
+    /// True if the difference is within the tolerance; a NaN is not.
     fn holds(&self) -> bool {
         self.difference <= self.tolerance
     }
 }
 
-/// A part of the run that comes again and again, as the marks of its job name it.
+/// Part of the run that recurs, named by the marks of its job.
 #[derive(Clone, Debug)]
 pub(super) struct MarkedOperator {
-    /// The name of the mark.
+    /// Name of the mark.
     pub(super) name: String,
-    /// What it should take each time by the best known algorithm, in cycles; none where that is not known.
+    /// Cycles of one occurrence by the best known algorithm; `None` if not known.
     pub(super) reference: Option<Cycles>,
 }
 
-/// A benchmark that has been run.
+/// Benchmark that has been run.
 pub(super) struct BenchmarkReport<'a, O> {
-    /// Its name: FT, MG.
+    /// Name of the benchmark: FT, MG.
     pub(super) benchmark: &'static str,
-    /// One line: what was computed.
+    /// One line that says what was computed.
     pub(super) title: String,
     pub(super) machine: &'a Machine,
-    /// What decides whether it passed.
+    /// Comparisons that decide whether the benchmark passed.
     pub(super) compared: Vec<ComparedFigure>,
-    /// The benchmark's own result, and the official one.
+    /// Result of the run, and the official one.
     pub(super) values: [Value; 2],
-    /// The largest difference of these, and how large it may be.
+    /// Largest difference between the two, and its tolerance.
     pub(super) difference: [f64; 2],
     /// Operations as the benchmark counts them.
     pub(super) operations: f64,
     pub(super) operators: Vec<MarkedOperator>,
     pub(super) run: &'a KernelRun<O>,
-    /// What the host does without simulated time.
+    /// Work of the host outside of simulated time.
     pub(super) outside: &'a [&'a str],
-    /// What only this benchmark says, in lines, and has as JSON fields.
+    /// Lines that only this benchmark reports, with their JSON fields.
     pub(super) said: String,
     pub(super) more: Value,
-    /// Seconds of real time for the simulation.
+    /// Seconds of host time for the simulation.
     pub(super) host_seconds: f64,
 }
 
 impl<O> BenchmarkReport<'_, O> {
-    /// Whether the run finished, kept its input, and every number is close enough.
+    /// True if the run finished, kept its input, and every number is within its tolerance.
     fn passed(&self, kept: bool) -> bool {
         let finished = self.run.run.report.end.is_finished();
         finished
@@ -78,7 +78,7 @@ impl<O> BenchmarkReport<'_, O> {
             && self.compared.iter().all(ComparedFigure::holds)
     }
 
-    /// The outcome of the command.
+    /// Makes the outcome of the command.
     pub(super) fn conclude(
         &self,
         common: &BenchmarkOptions,
@@ -180,13 +180,13 @@ impl<O> BenchmarkReport<'_, O> {
     }
 }
 
-/// All parts of a name.
+/// Sum over all parts with one name.
 struct Summed {
     name: String,
     times: u64,
     cycles: u64,
     causes: BTreeMap<String, u64>,
-    /// What all of them should take.
+    /// Reference cycles of all of them together.
     reference: Option<u64>,
 }
 
@@ -208,7 +208,7 @@ impl Summed {
     }
 }
 
-/// The parts of a run by name, in the order in which they come first.
+/// Sums the parts of a run by name, in the order of their first occurrence.
 fn operators(report: &RunReport, known: &[MarkedOperator]) -> Vec<Summed> {
     let mut all: Vec<Summed> = Vec::new();
     for part in &report.parts {

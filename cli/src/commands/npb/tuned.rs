@@ -1,4 +1,4 @@
-//! Files of `cp2 tune mg`: which passes V-cycles are made of, in which blocks.
+//! Files of `cp2 tune mg`: the passes of V-cycles and their blocks.
 
 use crate::commands::text;
 use crate::io::read_small;
@@ -14,24 +14,24 @@ use std::sync::Arc;
 /// Largest file accepted.
 const LIMIT: u64 = 1 << 20;
 
-/// What a file is made for.
+/// Name of the benchmark in the files.
 const BENCHMARK: &str = "MG";
 
-/// A file.
+/// Contents of a tuning file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct TuningFile {
     benchmark: String,
     class: String,
-    /// Name of the machine, for readers.
+    /// Name of the machine, for human readers.
     machine: String,
-    /// What decides whether it is the same machine.
+    /// Hash by which the machine is recognised.
     machine_hash: String,
     pub(crate) pass: Vec<PassShape>,
 }
 
 impl TuningFile {
-    /// Passes of a class on a machine.
+    /// Makes the contents for a class on a machine.
     pub(crate) fn new(class: NpbClass, machine: &Machine, pass: Vec<PassShape>) -> Self {
         Self {
             benchmark: BENCHMARK.to_owned(),
@@ -42,7 +42,7 @@ impl TuningFile {
         }
     }
 
-    /// Its text.
+    /// Returns the text of the file.
     pub(crate) fn text(&self) -> Result<String, CommandFailure> {
         let head = format!(
             "# Passes and blocks of `cp2 npb mg --class {}`, found by `cp2 tune mg`; used with `--tuned`.\n",
@@ -51,7 +51,7 @@ impl TuningFile {
         Ok(head + &toml::to_string(self).map_err(CommandFailure::input)?)
     }
 
-    /// Refuses what is made for another benchmark, class or machine.
+    /// Refuses a file for another benchmark, class or machine.
     fn check(&self, class: NpbClass, machine: &Machine) -> Result<(), String> {
         let again = format!("`cp2 tune mg --class {class}` makes one for this run");
         if self.benchmark != BENCHMARK {
@@ -76,7 +76,7 @@ impl TuningFile {
     }
 }
 
-/// The plan that a file says.
+/// Makes the plan that a file describes.
 pub(super) fn plan(
     path: &Path,
     class: NpbClass,

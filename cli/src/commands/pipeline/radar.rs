@@ -1,4 +1,4 @@
-//! `cp2 pipeline radar`.
+//! `cp2 pipeline radar`: a pulse-Doppler radar.
 
 use super::receive::{Keep, receive};
 use super::report::{ChainFindings, conclude, listed, scene};
@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// Samples of the chirp that is sent; sample i of n has the phase pi (i - n/2)^2 / n
     #[arg(long, value_name = "N", default_value_t = RadarSpec::default().chirp)]
     chirp: usize,
-    /// What is sent instead of a chirp, as complex64 or float32: .npy [default: the chirp]
+    /// Pulse that is sent instead of a chirp, as complex64 or float32: .npy [default: the chirp]
     #[arg(
         long,
         value_name = "FILE",
@@ -61,7 +61,7 @@ impl Args {
     }
 }
 
-/// Runs the radar.
+/// Runs `cp2 pipeline radar`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     common.check_outputs(args.pulse.as_deref(), None)?;
@@ -145,7 +145,7 @@ fn text(spec: &RadarSpec, blocks: usize, detections: &[Detection]) -> String {
     )
 }
 
-/// Range to the right, speed upwards, 0 in the middle.
+/// Makes the range-Doppler map: range to the right, speed upwards, 0 in the middle.
 fn field(spec: &RadarSpec, decibels: &[f32], title: String) -> HeatMap {
     let (pulses, ranges) = (spec.pulses, spec.ranges);
     let points: Vec<usize> = spec.list_by_speed().collect();
@@ -178,11 +178,11 @@ mod tests {
             ..RadarSpec::default()
         };
         let mut decibels = vec![0.0; 32];
-        // Point 2 of range 3: two cells towards the radar.
+        // Point 2 of range 3 lies two cells from zero, moving towards the radar.
         decibels[3 * 8 + 2] = 9.0;
         let field = field(&spec, &decibels, String::new());
         assert_eq!(field.values[2 * 4 + 3], 9.0, "two below the middle row, 4");
-        // The cell of 0 m/s is half below and half above 0.
+        // The cell of 0 m/s extends half a cell to either side of 0.
         let axis = cells("speed", "m/s", -4.0, 1.0, 8);
         let zero = axis.ticks(4).into_iter().find(|t| t.1 == "0").unwrap();
         assert!((zero.0 - 4.5 / 8.0).abs() < 1e-12, "{}", zero.0);

@@ -1,4 +1,4 @@
-//! Blocks through a chain, on every machine.
+//! Runs the blocks of a signal through a chain on every machine.
 
 use super::ChainOptions;
 use crate::interrupt;
@@ -12,47 +12,47 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A chain on a machine, and what became of it.
+/// Chain on one machine, with its results.
 pub(super) struct OnMachine<R> {
     pub(super) machine: Arc<Machine>,
     pub(super) receiver: R,
     pub(super) stages: Vec<StageCost>,
-    /// Of the worst block.
+    /// Accuracy of the worst block.
     pub(super) accuracy: Accuracy,
-    /// Whether its results are those of the first machine, bit for bit.
+    /// True if all results equal those of the first machine, bit for bit.
     pub(super) same_bits: bool,
 }
 
-/// What to keep of all blocks.
+/// Results to keep of all blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Keep {
     pub(super) spectra: bool,
     pub(super) decibels: bool,
 }
 
-/// What all blocks gave.
+/// Results of all blocks.
 pub(super) struct ReceivedBlocks<R> {
-    /// At least one.
+    /// Chains by machine: at least one.
     pub(super) machines: Vec<OnMachine<R>>,
     pub(super) blocks: usize,
-    /// Whether all samples were numbers: if not, nothing is known about errors.
+    /// True if all samples are finite: otherwise errors are unknown.
     pub(super) finite: bool,
-    /// Of the last block on the first machine.
+    /// Results of the last block on the first machine.
     pub(super) last: Received,
-    /// Of all blocks on the first machine, where they are kept.
+    /// Spectra of all blocks on the first machine, if they are kept.
     pub(super) spectra: Vec<Complex32>,
     pub(super) decibels: Vec<f32>,
 }
 
 impl<R> ReceivedBlocks<R> {
-    /// The chain on the first machine.
+    /// Returns the chain on the first machine.
     fn receiver(&self) -> &R {
         &self.machines[0].receiver
     }
 }
 
-/// Plans a chain on every machine and runs all blocks: those of the file, or
-/// as many as asked for of the scene. Every machine's results are judged by the problem.
+/// Plans a chain on every machine and runs all blocks: those of the file, or the requested number of blocks
+/// of the generated scene. The problem's reference judges every machine's results.
 pub(super) fn receive<R: Receiver>(
     common: &ChainOptions,
     plan: impl Fn(&Arc<Machine>) -> Result<R, ChainError>,
@@ -107,7 +107,7 @@ pub(super) fn receive<R: Receiver>(
                 results.receiver().problem().scene(seed).into()
             }
         };
-        // The commands of the others are the same.
+        // Only the first block is emitted: the commands of the others are equal.
         results.take(&block, common, common.emit.as_deref().filter(|_| k == 0))?;
         if keep.spectra {
             results.spectra.extend(&results.last.spectra);
@@ -121,7 +121,8 @@ pub(super) fn receive<R: Receiver>(
 }
 
 impl<R: Receiver> ReceivedBlocks<R> {
-    /// A block on every machine; the job on the first goes to a directory, if there is one.
+    /// Runs a block on every machine. The job on the first machine is written to the directory `emit`, if
+    /// there is one.
     fn take(
         &mut self,
         block: &[Complex32],

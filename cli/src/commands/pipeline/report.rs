@@ -1,4 +1,4 @@
-//! What a chain did, for people and for programs.
+//! The report of a chain, as text and as JSON.
 
 use super::ChainOptions;
 use super::receive::{OnMachine, ReceivedBlocks};
@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a chain found.
+/// Findings of a chain in its signal.
 pub(super) struct ChainFindings<'a> {
     pub(super) name: &'static str,
     pub(super) text: String,
     pub(super) json: Value,
     /// Seconds of signal in a block.
     pub(super) seconds: f64,
-    /// What of a generated scene was missed, or found without being there.
+    /// Errors about a generated scene: targets that were missed, and detections without a target.
     pub(super) missed: Vec<String>,
-    /// Shape of a block's spectra; those of many blocks lie one behind the other.
+    /// Shape of a block's spectra; the spectra of several blocks are consecutive.
     pub(super) shape: Vec<usize>,
-    /// Name in the report, file, content.
+    /// Pictures: name in the report, file, contents.
     pub(super) pictures: Vec<(&'static str, &'a Path, HeatMap)>,
 }
 
-/// Puts the report together and writes the files.
+/// Makes the report and writes the files.
 pub(super) fn conclude<R: Receiver>(
     common: &ChainOptions,
     results: &ReceivedBlocks<R>,
@@ -78,7 +78,7 @@ pub(super) fn conclude<R: Receiver>(
         "machines": rows,
         "outside_time": [],
     });
-    // The first machine's figures, for who asks for one only.
+    // The first machine's figures also stand at the top level, for readers that want one machine only.
     if let Some(first) = rows.first() {
         for key in [
             "engine",
@@ -118,7 +118,7 @@ pub(super) fn conclude<R: Receiver>(
     Ok(outcome)
 }
 
-/// What is said where samples are not finite and the filter that they go through first spreads them.
+/// Returns the warning about samples that are not finite, which the first filter of the chain spreads.
 fn spread<R: Receiver>(on: &OnMachine<R>) -> String {
     let (stage, filter) = on.receiver.filter();
     if filter.is_exact() {
@@ -132,7 +132,7 @@ fn spread<R: Receiver>(on: &OnMachine<R>) -> String {
     )
 }
 
-/// What a machine took for the signal; `first` is the machine with which it is compared.
+/// Reports time and cost of a machine for the signal; `first` is the machine that it is compared with.
 fn figures<R>(
     on: &OnMachine<R>,
     signal: f64,
@@ -215,7 +215,7 @@ fn figures<R>(
     (row, text)
 }
 
-/// Where the cycles of all stages went, most of them first.
+/// Lists the causes of all stages' cycles, the largest first.
 fn shares(causes: &BTreeMap<&str, u64>, cycles: u64) -> String {
     let mut all: Vec<_> = causes.iter().collect();
     all.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
@@ -226,7 +226,7 @@ fn shares(causes: &BTreeMap<&str, u64>, cycles: u64) -> String {
     format!("cycles: {}\n", shares.join(", "))
 }
 
-/// Exit code and notes for a machine whose result is wrong.
+/// Sets exit code and notes for a machine whose result is wrong.
 fn judge<R>(on: &OnMachine<R>, outcome: &mut CommandOutcome) {
     let (a, name) = (on.accuracy, &on.machine.name);
     if a.is_right() {
@@ -248,8 +248,8 @@ fn judge<R>(on: &OnMachine<R>, outcome: &mut CommandOutcome) {
     };
 }
 
-/// The part of a report about a generated scene: what is in it, and whether it
-/// can be judged. Nothing for a file.
+/// Returns the report's part about a generated scene: its contents, and whether it can be judged. Empty for a
+/// signal from a file.
 pub(super) fn scene(common: &ChainOptions, there: Value, resolved: bool) -> (Value, &'static str) {
     if common.input.is_some() {
         return (Value::Null, "");
@@ -262,7 +262,7 @@ pub(super) fn scene(common: &ChainOptions, there: Value, resolved: bool) -> (Val
     (json!({"contents": there, "judged": resolved}), note)
 }
 
-/// What was found, as a table of at most 20 rows; without rows nothing.
+/// Formats findings as a table of at most 20 rows; empty without findings.
 pub(super) fn listed<const N: usize>(
     head: [&str; N],
     rows: impl Iterator<Item = [String; N]>,

@@ -1,4 +1,4 @@
-//! `cp2 pipeline sonar`.
+//! `cp2 pipeline sonar`: a passive sonar with a line of hydrophones.
 
 use super::receive::{Keep, receive};
 use super::report::{ChainFindings, conclude, listed, scene};
@@ -41,7 +41,7 @@ pub(super) struct Args {
     spectrogram: Option<PathBuf>,
 }
 
-/// Runs the sonar.
+/// Runs `cp2 pipeline sonar`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     common.check_outputs(None, args.spectrogram.as_deref())?;
@@ -142,7 +142,7 @@ fn frequencies(spec: &SonarSpec) -> PlotAxis {
     )
 }
 
-/// Frequency to the right, beams upwards.
+/// Makes the bearing map: frequency to the right, beams upwards.
 fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> HeatMap {
     let (points, beams) = (spec.points, spec.beams);
     let value = |i: usize, beam: usize| {
@@ -161,7 +161,7 @@ fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> HeatMap {
     )
 }
 
-/// Time to the right, frequency upwards, for the beam with the loudest cell.
+/// Makes the spectrogram of the beam with the loudest cell: time to the right, frequency upwards.
 fn spectrogram(spec: &SonarSpec, decibels: &[f32], bearings: &[f32], blocks: usize) -> HeatMap {
     let (points, frames) = (spec.points, spec.frames());
     let loudest = bearings

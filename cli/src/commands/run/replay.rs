@@ -1,4 +1,4 @@
-//! A directory that `--emit` wrote, run again.
+//! Runs a directory again that `--emit` wrote.
 
 use super::Args;
 use crate::io::{Kind, shown, write_array};
@@ -11,11 +11,11 @@ use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
 
-/// What lies in memory when the time of a replay begins.
+/// Work of the recorded command before simulated time begins: its results are in memory already.
 const OUTSIDE: &[&str] = &["what the recorded command had made before its time began"];
 
-/// Runs it, and says whether it did what was recorded. Inputs may hold other data: the commands are the same then,
-/// and so are the cycles, but not the results.
+/// Replays the directory and reports whether the run equals the recorded one. If inputs hold other data,
+/// commands and cycles are still equal, but the results differ.
 pub(super) fn replay(
     args: &Args,
     json: bool,
@@ -84,7 +84,7 @@ pub(super) fn replay(
             false => "not finished".to_owned(),
         },
     );
-    // Another machine may take other cycles, never give other bits; nor do cycles depend on data.
+    // Another machine may take other cycles but gives the same bits. Cycles do not depend on data.
     let cycles_hold = same_cycles || machine.hash != replay.machine.hash;
     let bits_hold = same_bits || other_data;
     if finished && (replay.is_changed || !bits_hold || !cycles_hold) {
@@ -106,7 +106,7 @@ pub(super) fn replay(
     Ok((run, outcome))
 }
 
-/// Element, shape, address and bytes of the result asked for.
+/// Returns element type, shape, address and bytes of the requested result.
 fn result(args: &Args, replay: &Replay) -> Result<(Kind, Vec<usize>, u64, u64), CommandFailure> {
     let fail = |message: String| Err(CommandFailure::in_file(&args.input, message));
     let named =

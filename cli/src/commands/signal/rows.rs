@@ -1,4 +1,4 @@
-//! Transforms' worth of input, and what is checked of it.
+//! Input data for whole transforms, with checks as it is read.
 
 use crate::io::{FileError, FileValues, FramedRecording, Kind, Npy};
 use crate::outcome::CommandFailure;
@@ -7,30 +7,30 @@ use cp2_host::{SourceError, ValueSource};
 use num_complex::Complex32;
 use std::path::{Path, PathBuf};
 
-/// Where a signal came from, with what its picture needs.
+/// Origin of a signal, with the data that its picture needs.
 #[derive(Clone, Debug)]
 pub(crate) enum SignalOrigin {
-    /// Generated.
+    /// Random numbers from this seed.
     Seed(u64),
-    /// From an array.
+    /// Array in this file.
     Array(PathBuf),
-    /// From a recording.
+    /// Recording in a file.
     Sound {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Samples per second.
         rate: u32,
-        /// Samples between frames.
+        /// Samples from the start of one frame to the next.
         hop: usize,
-        /// Zeros added to fill the last frame.
+        /// Number of zeros added to fill the last frame.
         frames_padded: usize,
-        /// What there is to say of the file.
+        /// Warning about the file.
         warning: Option<String>,
     },
 }
 
 impl SignalOrigin {
-    /// The file, if any.
+    /// Returns the path of the file, if there is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Seed(_) => None,
@@ -38,7 +38,7 @@ impl SignalOrigin {
         }
     }
 
-    /// The seed, if any.
+    /// Returns the seed, if the signal is generated.
     pub(crate) fn seed(&self) -> Option<u64> {
         if let Self::Seed(seed) = self {
             Some(*seed)
@@ -48,34 +48,34 @@ impl SignalOrigin {
     }
 }
 
-/// What is looked for in the numbers as they pass.
+/// Property that is checked while numbers are read.
 #[derive(Debug)]
 enum Watched {
     Nothing,
-    /// Imaginary parts, which are an error.
+    /// No number may have an imaginary part.
     Imaginary,
-    /// Imaginary parts that a spectrum of so many real numbers has none of: for number 0 and the last one the row of
-    /// the largest, and that.
+    /// Imaginary parts that the half spectrum of this many real numbers cannot have. For number 0 and for the
+    /// last number of a row: the row with the largest imaginary part, and its value.
     Ends(usize, [Option<(usize, f32)>; 2]),
 }
 
-/// Transforms' worth of input: the source of its numbers, which are made or read as they are asked for, transform after
-/// transform with what lies between.
+/// Input data for whole transforms: a source that makes or reads numbers on demand, transform after
+/// transform, including numbers between transforms.
 #[derive(Debug)]
 pub(crate) struct Signal {
-    /// Where it came from.
+    /// Origin of the signal.
     pub(crate) origin: SignalOrigin,
     /// Shape of the output.
     pub(crate) shape: Vec<usize>,
     /// Points of a transform.
     pub(crate) n: usize,
-    /// Numbers from the beginning of a transform to that of the next.
+    /// Count of numbers from the start of one transform to the next.
     pub(crate) stride: usize,
     values: FileValues,
-    /// All numbers, and those that were given.
+    /// Count of all numbers, and of those already given.
     numbers: usize,
     given: usize,
-    /// Numbers that are left out behind every transform.
+    /// Count of numbers to leave out after every transform.
     gap: usize,
     watched: Watched,
 }
@@ -98,7 +98,7 @@ impl ValueSource<Complex32> for Signal {
 }
 
 impl Signal {
-    /// Transforms of `n` numbers that follow each other.
+    /// Makes a signal of consecutive transforms of `n` numbers.
     pub(super) fn new(
         origin: SignalOrigin,
         shape: Vec<usize>,
@@ -118,7 +118,7 @@ impl Signal {
         }
     }
 
-    /// Transforms of `n` numbers every `stride` numbers of an array.
+    /// Opens an array as transforms of `n` numbers every `stride` numbers.
     pub(super) fn read_spectra(
         path: &Path,
         n: usize,
@@ -149,17 +149,17 @@ impl Signal {
         })
     }
 
-    /// Number of transforms.
+    /// Returns the number of transforms.
     pub(crate) fn batch(&self) -> usize {
         self.numbers.div_ceil(self.stride.max(1))
     }
 
-    /// Whether the numbers of the input are real ones that become complex ones.
+    /// True if real numbers of a file are converted to complex ones.
     pub(crate) fn is_widened(&self) -> bool {
         matches!(&self.values, FileValues::Array(array) if array.kind == Kind::Float32)
     }
 
-    /// The recording that it is.
+    /// Returns the recording, if the signal is one.
     pub(crate) fn recording(&self) -> Option<&FramedRecording> {
         match &self.values {
             FileValues::Recording(recording) => Some(recording),
@@ -167,7 +167,7 @@ impl Signal {
         }
     }
 
-    /// Leaves out what lies between the transforms.
+    /// Drops the numbers between transforms from now on.
     pub(crate) fn close_up(&mut self) {
         if self.n < self.stride {
             self.numbers = self.batch() * self.n;
@@ -176,7 +176,7 @@ impl Signal {
         }
     }
 
-    /// The next numbers of transforms, without what lies between.
+    /// Reads the next numbers of transforms and skips the numbers between them.
     fn give_rows(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
         let mut skipped = vec![Complex32::default(); self.gap.min(1 << 12)];
         let mut done = 0;
@@ -225,13 +225,14 @@ impl Signal {
         self.watched = Watched::Imaginary;
     }
 
-    /// Looks for what half spectra of `n` real numbers have no imaginary parts at: number 0 of a row, and of even lengths its
-    /// last one. What a file has there, as products of spectra do, counts as 0; [`Signal::warnings`] says so.
+    /// Watches the imaginary parts that half spectra of `n` real numbers cannot have: of number 0 of each row
+    /// and, for even `n`, of the last one. A file may have some there, for example after a product of
+    /// spectra: they count as 0, and [`Signal::warnings`] reports them.
     pub(crate) fn watch_ends(&mut self, n: usize) {
         self.watched = Watched::Ends(n, [None; 2]);
     }
 
-    /// What there is to say of the input, once it has been read.
+    /// Returns the warnings about the input, once it has been read.
     pub(crate) fn warnings(&self) -> String {
         let file = match &self.origin {
             SignalOrigin::Sound { warning, .. } => warning.clone(),
@@ -240,7 +241,7 @@ impl Signal {
         file.into_iter().chain(self.ignored()).collect()
     }
 
-    /// A warning of imaginary parts that count as 0, where there were any.
+    /// Returns the warning about imaginary parts that count as 0, if there were any.
     fn ignored(&self) -> Option<String> {
         let Watched::Ends(n, [first, last]) = self.watched else {
             return None;
@@ -255,8 +256,8 @@ impl Signal {
         ))
     }
 
-    /// A picture of its spectra: against time and frequency for a recording,
-    /// of which the negative frequencies mirror the positive ones.
+    /// Makes a picture of the spectra. A recording is shown over time and frequency without the negative
+    /// frequencies, which mirror the positive ones.
     pub(crate) fn picture(&self, spectrum: impl FnMut(usize) -> Vec<Complex32>) -> HeatMap {
         let (bins, x, y) = match &self.origin {
             SignalOrigin::Sound { rate, hop, .. } => {
@@ -290,7 +291,7 @@ impl Signal {
     }
 }
 
-/// The larger one of imaginary parts that are not 0; what is no number is larger than all.
+/// Returns the larger of two imaginary parts; 0 is left out, and a NaN exceeds every number.
 fn larger(known: Option<(usize, f32)>, (row, im): (usize, f32)) -> Option<(usize, f32)> {
     let larger = known.is_none_or(|(_, most)| is_larger(most, im));
     if im != 0.0 && larger {

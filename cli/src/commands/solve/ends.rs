@@ -1,4 +1,6 @@
-//! How a system has been solved, in words: what is said of an end fits its cause, and what is advised can be done with this method and this matrix.
+//! Words about the end of an iterative solver, with advice.
+//!
+//! A message fits the cause of the end, and its advice is possible with this method and this matrix.
 
 use crate::digits::scientific;
 use cp2_problems::NamedArrays;
@@ -6,13 +8,14 @@ use cp2_problems::sparse::{
     Confirmation, MethodEnd, SolveOutcome, SolveProblem, SolverMethod, SparseMatrix, Symmetry,
 };
 
-/// The least tolerance that single precision may keep: two roundings.
+/// Smallest tolerance that single precision may reach: two roundings.
 const LEAST: f64 = f32::EPSILON as f64;
 
-/// How many times what single precision holds a residual may be that is near it.
+/// Largest ratio of a residual to what single precision can hold for which the residual counts as near that
+/// limit.
 const NEAR: f64 = 8.0;
 
-/// What is said of a tolerance before anything is computed.
+/// Returns the warning about a tolerance that is too small, before anything is computed.
 pub(super) fn warning(tolerance: f64) -> Option<String> {
     (tolerance < LEAST).then(|| {
         format!(
@@ -21,11 +24,11 @@ pub(super) fn warning(tolerance: f64) -> Option<String> {
     })
 }
 
-/// What a result says, and what double precision says of it.
+/// Result of a solver, with its confirmation in double precision.
 pub(super) struct SolvedRun {
     pub(super) x: Vec<f32>,
     pub(super) residuals: Vec<f64>,
-    /// How the method ended.
+    /// End of the method by its own account.
     pub(super) end: MethodEnd,
     pub(super) found: Confirmation,
 }
@@ -55,7 +58,7 @@ impl SolvedRun {
         self.residuals.len().saturating_sub(1)
     }
 
-    /// The residual that the method claims.
+    /// Returns the residual that the method claims.
     pub(super) fn claimed(&self) -> Option<f64> {
         self.residuals.last().copied()
     }
@@ -64,7 +67,7 @@ impl SolvedRun {
         self.found.outcome(self.end)
     }
 
-    /// The outcome with its figures, as a line.
+    /// Returns a line with the outcome and its figures.
     pub(super) fn text(&self) -> String {
         let (outcome, iterations) = (self.outcome(), self.iterations());
         let claimed = self.claimed().unwrap_or(f64::NAN);
@@ -86,7 +89,7 @@ impl SolvedRun {
         )
     }
 
-    /// Why the system is not solved, and what to do; nothing if it is.
+    /// Returns why the system is not solved and what to do; `None` if it is solved.
     pub(super) fn advice(&self, problem: &SolveProblem) -> Option<String> {
         let iterations = self.iterations();
         let Confirmation {
@@ -108,7 +111,7 @@ impl SolvedRun {
         }
     }
 
-    /// What to do about a residual that the method has reached only by its own account.
+    /// Returns advice for a residual that only the method's own account confirms.
     fn unconfirmed(&self, problem: &SolveProblem) -> String {
         if let Some(limited) = self.limited() {
             return limited;
@@ -135,14 +138,15 @@ impl SolvedRun {
         )
     }
 
-    /// What to do where less was asked for than single precision holds, and the residual is near that.
+    /// Returns advice if the tolerance is below what single precision holds and the residual is near that
+    /// limit.
     fn limited(&self) -> Option<String> {
         let Confirmation {
             residual,
             attainable,
             tolerance,
         } = self.found;
-        // A residual far above what can be held has another cause: iterations that lack, or a drift.
+        // A residual far above the limit has another cause: too few iterations, or drift.
         if attainable <= tolerance || residual.is_nan() || residual > NEAR * attainable {
             return None;
         }
@@ -161,7 +165,7 @@ impl SolvedRun {
     fn unsolved(&self, end: MethodEnd, problem: &SolveProblem) -> String {
         let is_stabilised = problem.method() == SolverMethod::Bicgstab;
         match end {
-            // The judgement of double precision is another's.
+            // Only double precision judges a solution, in `advice`.
             MethodEnd::Converged => String::new(),
             MethodEnd::Breakdown => {
                 let cause = match is_stabilised {
@@ -205,7 +209,7 @@ fn is_symmetric(problem: &SolveProblem) -> bool {
     problem.matrix().symmetry() == Symmetry::Symmetric
 }
 
-/// What else can be done where a method does not go on.
+/// Returns advice for a method that cannot continue.
 fn remedy(problem: &SolveProblem) -> String {
     let rows = "order the rows of A and of b so that large numbers stand on the diagonal, or solve for two random parts of b and add up the solutions";
     match problem.method() {
@@ -220,10 +224,10 @@ fn remedy(problem: &SolveProblem) -> String {
     }
 }
 
-/// Numbers of a matrix whose products and squares single precision holds well.
+/// Magnitudes of a matrix whose products and squares single precision represents well.
 const HELD: std::ops::RangeInclusive<f32> = 1e-12..=1e12;
 
-/// What to do about a matrix whose largest number is far from 1; nothing of others.
+/// Returns advice for a matrix whose largest number is far from 1; `None` for others.
 fn far(matrix: &SparseMatrix) -> Option<String> {
     let rows = (0..matrix.rows()).flat_map(|i| matrix.real_row(i));
     let largest = rows.fold(0.0f32, |most, (_, a)| most.max(a.abs()));

@@ -1,4 +1,4 @@
-//! `cp2 spmv --iterations`: power iterations.
+//! `cp2 spmv --iterations`: power iteration.
 
 use super::{Args, other_format, report::divided};
 use crate::digits::decimal;
@@ -21,18 +21,18 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What the host does before time begins.
+/// Work of the host before simulated time begins.
 const OUTSIDE: &[&str] = &["the matrix is packed", "vectors are filled with zeros"];
 
-/// What the residual can not see.
+/// Explanation of the residual's limits in the report.
 const WHICH: &str = "a small residual shows that an eigenvalue is near, not which: as a rule that of the largest size, unless the start lacks its vector\n";
 
-/// What a run gave, beside what double precision makes of the same.
+/// Results of a run, with values of double precision.
 struct IteratedRun {
     x: Vec<f32>,
     values: Vec<f64>,
     residuals: Vec<f64>,
-    /// The last value and residual in double precision.
+    /// Last value and residual in double precision.
     exact: [f64; 2],
 }
 
@@ -48,7 +48,7 @@ impl IteratedRun {
         })
     }
 
-    /// Whether nothing is left of x.
+    /// True if x has become zero.
     fn is_nothing(&self) -> bool {
         self.x.iter().all(|&x| x == 0.0)
     }
@@ -58,7 +58,8 @@ fn last(all: &[f64]) -> f64 {
     all.last().copied().unwrap_or(f64::NAN)
 }
 
-/// Iterates from the user's x, or from random numbers: a start with a structure, like ones, may be an eigenvector itself or lack the one that is looked for.
+/// Iterates from the user's x or from random numbers. A structured start, such as ones, may be an eigenvector
+/// itself, or lack the eigenvector that is sought.
 pub(super) fn run(
     args: &Args,
     iterations: usize,
@@ -149,14 +150,14 @@ pub(super) fn run(
     Ok(outcome)
 }
 
-/// A run that has ended, and what is known of it.
+/// Run that has ended, with its results and verdict.
 struct Done<'a> {
     problem: &'a PowerProblem,
     plan: &'a PowerIterations,
     run: &'a KernelRun<NamedArrays>,
     iterated: Option<&'a IteratedRun>,
     verdict: Option<Verdict>,
-    /// Of this computer: for packing, and for the simulation.
+    /// Seconds of host time: for packing, and for the simulation.
     host_seconds: [f64; 2],
 }
 
@@ -167,7 +168,7 @@ impl Done<'_> {
         let finished = report.end.is_finished();
         let efficiency = finished.then(|| self.run.efficiency());
         let [_, host_seconds] = self.host_seconds;
-        // Nothing that is left has no value, and no residual.
+        // A zero vector has neither value nor residual.
         let left = self.iterated.filter(|found| !found.is_nothing());
         let of = |number: fn(&IteratedRun) -> f64| left.map(number);
         let packed = self.packed(machine);
@@ -205,7 +206,7 @@ impl Done<'_> {
         }
     }
 
-    /// What packing costs.
+    /// Returns the cost of packing the matrix.
     fn packed(&self, machine: &Machine) -> PackingCost {
         let product = self.plan.product().expected().0 as f64;
         PackingCost::new(self.plan.packing(), self.host_seconds[0], product, machine)
@@ -247,7 +248,7 @@ impl Done<'_> {
     }
 }
 
-/// Writes x in the shape of the first one, and says so where nothing is left of it.
+/// Writes x in the shape of the start vector, and adds a note if x has become zero.
 fn finish(
     args: &Args,
     iterated: &IteratedRun,

@@ -1,4 +1,4 @@
-//! What `cp2 spmv` says.
+//! The report of `cp2 spmv`.
 
 use crate::digits::decimal;
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -13,25 +13,26 @@ use cp2_problems::sparse::{SparseMatrix, SpmvProblem};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
 
-/// What was asked for, and how it is done.
+/// Product that was requested, with its plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedProduct<'a> {
     pub(super) problem: &'a SpmvProblem,
     pub(super) products: &'a Products,
     pub(super) machine: &'a Machine,
-    /// Seconds of this computer for the packing.
+    /// Seconds of host time for packing.
     pub(super) host_seconds: f64,
 }
 
 impl PlannedProduct<'_> {
-    /// The measure of formats, of the products of all vectors.
+    /// Returns the format's figure of merit for the products of all vectors: the time of compressed rows
+    /// relative to `cycles`.
     fn csr_ratio(&self, cycles: u64) -> f64 {
         let (matrix, vectors) = (self.problem.matrix(), self.problem.vectors());
         csr_ratio(matrix, vectors, Cycles(cycles), self.machine)
     }
 }
 
-/// The formats and what they cost.
+/// Lists the formats with their costs.
 fn formats(planned: &PlannedProduct<'_>) -> (String, Value) {
     let products = planned.products;
     let mut lines = TextTable::new(&[
@@ -76,7 +77,7 @@ fn formats(planned: &PlannedProduct<'_>) -> (String, Value) {
     (lines.to_string(), json!(all))
 }
 
-/// What entries that are not finite do; nothing where all are.
+/// Returns the warning about entries that are not finite; empty if there are none.
 fn not_finite(matrix: &SparseMatrix) -> String {
     let Some((count, [row, column])) = matrix.not_finite() else {
         return String::new();
@@ -93,10 +94,10 @@ fn not_finite(matrix: &SparseMatrix) -> String {
     )
 }
 
-/// What the host does without simulated time.
+/// Work of the host outside of simulated time.
 const PACKING: &str = "packing the matrix";
 
-/// What is known before anything is computed.
+/// Reports what is known before the product is computed.
 fn described(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value) {
     let PlannedProduct {
         problem,
@@ -135,7 +136,7 @@ fn described(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value) {
     (text, merge(json, packed.json()))
 }
 
-/// What would be done.
+/// Reports the plan of a product that is not computed.
 pub(super) fn planned(
     planned: &PlannedProduct<'_>,
     x: &NamedArrays,
@@ -156,7 +157,7 @@ pub(super) fn planned(
     })
 }
 
-/// What was done.
+/// Reports a product that was computed.
 pub(super) fn done(
     planned: &PlannedProduct<'_>,
     run: &KernelRun<NamedArrays>,
@@ -202,7 +203,7 @@ pub(super) fn done(
     }
 }
 
-/// A picture with what is multiplied with one piece of the vector.
+/// Colours a picture by the parts of the matrix that are multiplied with one piece of the vector.
 pub(super) fn divided(picture: MatrixPicture, product: &PackedMatrix) -> MatrixPicture {
     let (legend, regions) = product.regions();
     let blocks = regions

@@ -1,4 +1,4 @@
-//! The passes of a plan, and what each of them should take.
+//! The passes of a stencil's plan with their expected cycles.
 
 use crate::table::{Align, TextTable};
 use cp2_kernels::stencil::Stencils;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// One pass of a job.
 struct Planned<'a> {
     pass: &'a Pass,
-    /// Steps of the stencil, none of a pass that puts an array into another layout.
+    /// Number of stencil steps; 0 for a pass that only changes an array's layout.
     steps: usize,
-    /// What it should take, where that is known.
+    /// Expected cycles, if known.
     cycles: Option<u64>,
 }
 
@@ -24,7 +24,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Whether a line can be about both.
+    /// True if both passes can share a line of the table.
     fn is_like(&self, other: &Self) -> bool {
         let of = |planned: &Self| (planned.steps, planned.pass.pages(), planned.cycles);
         of(self) == of(other)
@@ -54,7 +54,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// The passes and their prices, and the pages of each program that steps have.
+    /// Returns the table of the passes with their prices, and the pages of each program that performs steps.
     pub(super) fn text(&self) -> String {
         let mut table = TextTable::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
         table.row(["pass", "what", "pages", "cycles each"]);
@@ -85,7 +85,7 @@ impl<'a> Passes<'a> {
                 continue;
             };
             shown.push(program);
-            // The price of the pass is in the table.
+            // The pass's price is in the table already.
             let nest = format!("{nest:#}");
             text += &format!(
                 "\npages of pass {}, {}: {}\n",

@@ -9,9 +9,9 @@ use std::str::FromStr;
 /// The `--points` option.
 #[derive(Clone, Debug)]
 pub(super) enum Points {
-    /// A stencil that its number names.
+    /// Number of points, which names a standard stencil.
     Number(usize),
-    /// A file with a point in every line.
+    /// File with one point on every line.
     File(PathBuf),
 }
 
@@ -30,12 +30,12 @@ impl FromStr for Points {
 }
 
 impl Points {
-    /// The points across faces of an array of so many axes; of three where nobody says.
+    /// Returns the standard stencil across faces for an array with that many axes; of three axes if unknown.
     pub(super) fn from_axes(axes: Option<usize>) -> Self {
         Self::Number(if axes == Some(2) { 5 } else { 7 })
     }
 
-    /// Its file.
+    /// Returns the file, if there is one.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::Number(_) => None,
@@ -43,7 +43,7 @@ impl Points {
         }
     }
 
-    /// The stencil, with coefficients for its classes where they are given.
+    /// Loads the stencil, with coefficients for its classes of points if they are given.
     pub(super) fn load(&self, classes: Option<&[f32]>) -> Result<StencilShape, CommandFailure> {
         match self {
             Self::Number(points) => {
@@ -58,7 +58,7 @@ impl Points {
     }
 }
 
-/// A stencil from lines `[plane] row column coefficient`; what is behind a # is a comment.
+/// Reads a stencil from lines `[plane] row column coefficient`; a # starts a comment.
 fn read(path: &Path) -> Result<StencilShape, CommandFailure> {
     let text = read_text(path)?;
     let (mut axes, mut points) = (None, Vec::new());

@@ -1,9 +1,9 @@
-//! What to do in NumPy with an array of elements that are not read.
+//! Advice how to convert arrays with unsupported elements in NumPy.
 
 use super::Kind;
 use super::header::{literal, string};
 
-/// An expression of an array `x` whose header says `descr` that makes one of `kinds` of it, in words.
+/// Returns a NumPy expression that converts an array `x` with header entry `descr` to one of `kinds`.
 pub(super) fn advice(descr: &str, kinds: &[Kind]) -> String {
     let Some(fields) = fields(descr) else {
         return plain("x", string(descr).unwrap_or(descr), kinds);
@@ -14,7 +14,7 @@ pub(super) fn advice(descr: &str, kinds: &[Kind]) -> String {
     }
     match fields.first() {
         None => "an array whose elements have fields".to_owned(),
-        // A field may have fields, too.
+        // A field may itself have fields.
         Some((name, of)) => format!(
             "one of its fields, as in {}",
             of_field("x", name, of, kinds)
@@ -32,25 +32,25 @@ fn of_field(x: &str, name: &str, descr: &str, kinds: &[Kind]) -> String {
     plain(&x, string(descr).unwrap_or(descr), kinds)
 }
 
-/// The same of elements without fields.
+/// Returns the expression for elements without fields.
 fn plain(x: &str, descr: &str, kinds: &[Kind]) -> String {
     let nearest = nearest(descr, kinds).map_or("", Kind::name);
     match code(descr) {
         Some('c') if !kinds.contains(&Kind::Complex64) => {
             format!("{x}.real.astype('{nearest}'), or {x}.imag.astype('{nearest}')")
         }
-        // Bytes without a meaning.
+        // Raw bytes without a type.
         Some('V') => format!("{x}.view('uint8').astype('{nearest}')"),
         _ => format!("{x}.astype('{nearest}')"),
     }
 }
 
-/// The letter of a type, as in <f8.
+/// Returns the letter of a type code, such as f in <f8.
 fn code(descr: &str) -> Option<char> {
     descr.chars().find(char::is_ascii_alphabetic)
 }
 
-/// What comes nearest of `kinds` to a type that is none of them.
+/// Returns the type of `kinds` that is nearest to a type which is none of them.
 fn nearest(descr: &str, kinds: &[Kind]) -> Option<Kind> {
     let wanted: &[Kind] = match code(descr) {
         Some('c') => &[Kind::Complex64, Kind::Float32],
@@ -62,7 +62,7 @@ fn nearest(descr: &str, kinds: &[Kind]) -> Option<Kind> {
     found.or(kinds.first()).copied()
 }
 
-/// The names of a record's fields, with their quotation marks, and their types; none of what is no record.
+/// Returns the quoted names and the types of a record's fields; `None` for a type that is no record.
 fn fields(descr: &str) -> Option<Vec<(&str, &str)>> {
     let mut rest = descr.strip_prefix('[')?.strip_suffix(']')?.trim();
     let mut fields = Vec::new();
@@ -71,7 +71,7 @@ fn fields(descr: &str) -> Option<Vec<(&str, &str)>> {
         let inside = field.strip_prefix('(')?.strip_suffix(')')?;
         let (name, of) = literal(inside)?;
         let (of, _) = literal(of.strip_prefix(',')?)?;
-        // A field with a title: ('title', 'name').
+        // A field with a title is written ('title', 'name').
         let named = match name.strip_prefix('(').and_then(|n| n.strip_suffix(')')) {
             Some(both) => literal(both)?.1.strip_prefix(',')?.trim(),
             None => name,
@@ -87,7 +87,7 @@ fn fields(descr: &str) -> Option<Vec<(&str, &str)>> {
 mod tests {
     use super::*;
 
-    /// Each was tried with NumPy 2: it gives an array of a type that is read, and raises nothing.
+    /// Each expression was tried with NumPy 2: it gives an array of a supported type and raises no error.
     #[test]
     fn numpy_does_what_is_advised() {
         for (descr, kinds, said) in [

@@ -1,14 +1,14 @@
 //! The header of an array: a dictionary of Python with three entries.
 //!
-//! NumPy writes literals of few kinds there. They are told apart by their brackets and quotation marks alone, without
-//! recursion, so that no depth of a hostile header is one too many.
+//! NumPy writes only few kinds of literals there. Brackets and quotation marks are enough to separate them,
+//! without recursion, so that no hostile header is nested too deeply.
 
-/// What a header says.
+/// Entries of a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NpyHeader<'a> {
-    /// Element type, as the header has it: a string with its quotation marks, or a list of fields.
+    /// Element type as written in the header: a string with its quotation marks, or a list of fields.
     pub(super) descr: &'a str,
-    /// Whether the first index is the fastest.
+    /// True if the first index varies fastest.
     pub(super) fortran: bool,
     pub(super) shape: Vec<usize>,
 }
@@ -41,13 +41,13 @@ impl<'a> NpyHeader<'a> {
     }
 }
 
-/// The literal at the start of a text, and what follows it.
+/// Splits a text into its first literal and the rest.
 pub(super) fn literal(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quoted) = (0_usize, None);
     let mut end = text.len();
     for (at, c) in text.char_indices() {
         match (quoted, c) {
-            // Whether it escapes a quotation mark is a question that NumPy's headers do not ask.
+            // NumPy's headers have no backslashes, so that escaped quotation marks are not handled.
             (_, '\\') => return None,
             (Some(mark), _) if mark == c => quoted = None,
             (Some(_), _) => {}
@@ -64,7 +64,7 @@ pub(super) fn literal(text: &str) -> Option<(&str, &str)> {
     (depth == 0 && quoted.is_none()).then(|| (text[..end].trim(), &text[end..]))
 }
 
-/// What stands between quotation marks, before which Python 2 may have put a letter.
+/// Returns the text between quotation marks, which Python 2 may precede with a letter.
 pub(super) fn string(literal: &str) -> Option<&str> {
     let literal = literal.strip_prefix('u').unwrap_or(literal);
     let mark = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
@@ -72,7 +72,8 @@ pub(super) fn string(literal: &str) -> Option<&str> {
     (!inside.contains(mark)).then_some(inside)
 }
 
-/// The numbers of a tuple: with a comma behind each, but for the last of several. Behind those that Python 2 called long is an L.
+/// Reads the numbers of a tuple: a comma follows each number, except the last of several. Python 2 appends an
+/// L to long numbers.
 fn tuple(literal: &str) -> Option<Vec<usize>> {
     let inside = literal.strip_prefix('(')?.strip_suffix(')')?.trim();
     if inside.is_empty() {
@@ -80,7 +81,7 @@ fn tuple(literal: &str) -> Option<Vec<usize>> {
     }
     let numbers = match inside.strip_suffix(',') {
         Some(numbers) => numbers,
-        // (3) is a number.
+        // In Python, (3) is a number and no tuple.
         None => inside.contains(',').then_some(inside)?,
     };
     let number = |text: &str| {

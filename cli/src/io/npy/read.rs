@@ -1,8 +1,8 @@
-//! Reading an array.
+//! Reads `.npy` arrays.
 //!
-//! The header is read and judged first; elements are read as they are asked for, so that a long array need not be
-//! on the host as a whole. Nothing is allocated for what a header merely announces; what is left to guard is how much is
-//! read, and how long a header may be.
+//! The header is read and checked first; elements are read on demand, so that a long array need not be on the
+//! host as a whole. Nothing is allocated for sizes that a header merely declares. The remaining risks, the
+//! amount of data that is read and the length of a header, are limited.
 
 use super::advice::advice;
 use super::header::{NpyHeader, string};
@@ -16,40 +16,40 @@ use std::path::{Path, PathBuf};
 
 /// Longest header accepted. NumPy writes 118 bytes.
 const HEADER_LIMIT: usize = 16 * 1024;
-/// Most characters of a header that is none in a message.
+/// Most characters of an invalid header in a message.
 const SHOWN: usize = 200;
 
-/// An array in a file: its header has been read, its elements come in their order.
+/// Array in a file: the header has been read, the elements follow in order.
 #[derive(Debug)]
 pub(crate) struct Npy<R = BufReader<File>> {
     path: PathBuf,
     /// Element type.
     pub(crate) kind: Kind,
-    /// Lengths of its axes, at least one.
+    /// Lengths of the axes, at least one.
     pub(crate) shape: Vec<usize>,
-    /// The header, for messages.
+    /// Text of the header, for messages.
     text: String,
     stream: R,
-    /// Bytes of the elements, and of those that were given.
+    /// Bytes of all elements, and of those already given.
     bytes: usize,
     given: usize,
-    /// Whether the first index is the fastest in the file.
+    /// True if the first index varies fastest in the file.
     fortran: bool,
-    /// Of such an array all elements, once they are asked for, the last index fastest.
+    /// All elements of such an array in C order, once the first has been requested.
     turned: Option<Vec<u8>>,
-    /// Room for what is read at a time.
+    /// Buffer for the bytes of one read.
     part: Vec<u8>,
 }
 
 impl Npy {
-    /// Opens an array of one of these kinds, of at most `limit` bytes: what the machine's memory holds.
+    /// Opens an array of one of these types with at most `limit` bytes, the machine's memory.
     pub(crate) fn open(path: &Path, kinds: &[Kind], limit: u64) -> Result<Self, FileError> {
         let file = open(path)?;
         let length = regular_length(&file);
         Self::new(path, kinds, limit, (BufReader::new(file), length))
     }
 
-    /// The same of one or two dimensions.
+    /// Opens an array of one or two dimensions.
     pub(crate) fn rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Self, FileError> {
         let array = Self::open(path, kinds, limit)?;
         if array.shape.len() > 2 {
@@ -68,7 +68,7 @@ pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<NpyArr
     Npy::open(path, kinds, limit)?.whole()
 }
 
-/// Reads a vector of a matrix of so many rows, finite numbers, and its shape, which may be any.
+/// Reads a vector with one finite number per row of a matrix; returns it with its shape, which may be any.
 pub(crate) fn read_vector(
     path: &Path,
     rows: usize,
@@ -98,7 +98,7 @@ pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<NpyAr
 }
 
 impl<R: Read> Npy<R> {
-    /// Reads the header of a stream, whose size is `length` where that is known.
+    /// Reads the header of a stream; `length` is the stream's size in bytes, if known.
     fn new(
         path: &Path,
         kinds: &[Kind],
@@ -129,7 +129,7 @@ impl<R: Read> Npy<R> {
         })?;
         let known = |kind: &&Kind| string(descr) == Some(kind.descr());
         let Some(&kind) = kinds.iter().find(known) else {
-            // Quoted once, whatever it has inside.
+            // The type is quoted once, even if the text has quotation marks of its own.
             let found = format!("elements of type {:?}", string(descr).unwrap_or(descr));
             let types = format!("{}: in NumPy, {}", expected(kinds), advice(descr, kinds));
             return Err(FileError::format(path, found, types));
@@ -173,17 +173,18 @@ impl<R: Read> Npy<R> {
         if bytes == 0 {
             array.end()?;
         }
-        // One fast index: both orders are the same.
+        // With at most one axis longer than 1, both orders are equal.
         array.fortran &= array.shape.iter().filter(|&&d| d != 1).count() > 1;
         Ok(array)
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(crate) fn elements(&self) -> usize {
         self.bytes / self.kind.bytes()
     }
 
-    /// The bytes of the next elements, little-endian, last index fastest: as many as there is room for, never more than are left.
+    /// Reads the bytes of the next elements, little-endian, last index fastest, until `out` is full. The
+    /// caller never asks for more than are left.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<(), FileError> {
         if self.fortran && self.turned.is_none() {
             self.admit(TURNED)?;
@@ -204,7 +205,7 @@ impl<R: Read> Npy<R> {
         }
         self.given += out.len();
         if self.given == self.bytes {
-            // They are in place now; the memory is needed for what becomes of them.
+            // All elements are in place; the memory is released for the steps that follow.
             self.turned = None;
             self.fortran = false;
             self.end()?;
@@ -212,7 +213,7 @@ impl<R: Read> Npy<R> {
         Ok(())
     }
 
-    /// The next elements as complex numbers, those of one lane as real parts.
+    /// Reads the next elements as complex numbers; elements of one lane become real parts.
     pub(crate) fn read_complex(&mut self, numbers: &mut [Complex32]) -> Result<(), FileError> {
         self.read_each(numbers, |lanes| {
             let im = lanes.get(1).copied().map_or(0.0, f32::from_le_bytes);
@@ -220,12 +221,12 @@ impl<R: Read> Npy<R> {
         })
     }
 
-    /// The next elements' first lanes.
+    /// Reads the first lane of each of the next elements.
     pub(crate) fn read_real(&mut self, numbers: &mut [f32]) -> Result<(), FileError> {
         self.read_each(numbers, |lanes| f32::from_le_bytes(lanes[0]))
     }
 
-    /// The next elements, made of their lanes.
+    /// Reads the next elements, each converted from its lanes.
     fn read_each<T>(
         &mut self,
         numbers: &mut [T],
@@ -242,7 +243,7 @@ impl<R: Read> Npy<R> {
         Ok(())
     }
 
-    /// All elements.
+    /// Reads all elements.
     pub(crate) fn whole(mut self) -> Result<NpyArray, FileError> {
         self.admit(WHOLE)?;
         let bytes = match self.fortran {
@@ -257,17 +258,17 @@ impl<R: Read> Npy<R> {
         })
     }
 
-    /// Asks for memory for so many copies of all elements.
+    /// Checks that this computer has memory for `copies` copies of all elements.
     fn admit(&self, copies: u64) -> Result<(), FileError> {
         let what = format!("the array of {}", self.path.display());
         let bytes = copies.saturating_mul(self.bytes as u64);
         Ok(admit(what, bytes)?)
     }
 
-    /// All elements as the file has them.
+    /// Reads all elements in the order of the file.
     fn rest(&mut self) -> Result<Vec<u8>, FileError> {
         let mut bytes = Vec::new();
-        // Room for what is there, not for what is announced.
+        // Memory is reserved for bytes that are there, not for bytes that are declared.
         let read = self
             .stream
             .by_ref()
@@ -280,7 +281,7 @@ impl<R: Read> Npy<R> {
         Ok(bytes)
     }
 
-    /// All elements of an array whose first index is the fastest in the file.
+    /// Reads all elements of an array whose first index varies fastest, and returns them in C order.
     fn turn(&mut self) -> Result<Vec<u8>, FileError> {
         let raw = self.rest()?;
         Ok(match self.kind.bytes() {
@@ -289,7 +290,7 @@ impl<R: Read> Npy<R> {
         })
     }
 
-    /// Behind the elements there is nothing.
+    /// Checks that nothing follows the elements.
     fn end(&mut self) -> Result<(), FileError> {
         let more = self.stream.by_ref().take(1).read_to_end(&mut Vec::new());
         match more.map_err(|e| FileError::system(&self.path, "read", e))? {
@@ -307,10 +308,11 @@ impl<R: Read> Npy<R> {
     }
 }
 
-/// Copies of an array that is read as a whole: its bytes, its numbers, and complex ones of real parts on the way to them.
+/// Copies of an array that is read as a whole: bytes, numbers, and complex numbers that are converted from
+/// real ones.
 const WHOLE: u64 = 4;
 
-/// Copies of an array whose elements are put in another order.
+/// Copies of an array whose elements are reordered.
 const TURNED: u64 = 2;
 
 const DICTIONARY: &str =
@@ -320,15 +322,15 @@ fn announced(text: &str, present: &str) -> String {
     format!("the header {text:?} announces a shape, but {present} bytes of elements follow")
 }
 
-/// What is expected of the size, for messages.
+/// Describes the allowed size, for messages.
 fn memory(limit: u64) -> String {
     format!("at most {limit} bytes of elements, what the machine's memory holds")
 }
 
-/// Elements in another order: the first index is the fastest in `raw`.
+/// Reorders elements from first index fastest to last index fastest (C order).
 fn turned<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
     let elements = raw.as_chunks::<N>().0;
-    // How far apart in `raw` neighbours along an axis are.
+    // Distance in `raw` between adjacent elements along each axis.
     let strides: Vec<usize> = shape
         .iter()
         .scan(1, |stride, &d| Some(std::mem::replace(stride, *stride * d)))
@@ -338,7 +340,7 @@ fn turned<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     while let Some(element) = elements.get(at) {
         out.extend_from_slice(element);
-        // The last index that has a next one takes it; those behind it begin again.
+        // The last index that can advance does so; the indices after it restart at 0.
         let mut more = false;
         for ((i, &d), stride) in index.iter_mut().zip(shape).zip(&strides).rev() {
             *i += 1;
@@ -357,7 +359,7 @@ fn turned<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
     out
 }
 
-/// Reads up to the end of the header; returns how much was read, and the header's text.
+/// Reads up to the end of the header; returns the number of bytes read and the header's text.
 fn read_header(path: &Path, stream: &mut impl Read) -> Result<(usize, String), FileError> {
     let format = |found: &str, expected: String| FileError::format(path, found, expected);
     let mut fill = |bytes: &mut [u8]| match stream.read_exact(bytes) {
@@ -367,7 +369,7 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(usize, String), F
         )),
         other => other.map_err(|e| FileError::system(path, "read", e)),
     };
-    // Magic, version, and the two bytes of length that every version has.
+    // Magic string, version, and the two length bytes that every version has.
     let mut raw = vec![0; 10];
     fill(&mut raw)?;
     if !raw.starts_with(b"\x93NUMPY") {

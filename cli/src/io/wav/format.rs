@@ -1,16 +1,16 @@
-//! What the samples of a recording are.
+//! The sample format of a recording.
 
 use super::EXPECTED;
 
-/// Bytes of a format that mean something: a `WAVEFORMATEXTENSIBLE`.
+/// Meaningful bytes of the longest format: a `WAVEFORMATEXTENSIBLE`.
 pub(super) const LONGEST: usize = 40;
 /// Bytes of the shortest format.
 const SHORTEST: usize = 16;
-/// The tag of formats whose kind of samples is a GUID, which begins with the tag of old.
+/// Tag of formats that give the kind of samples as a GUID, which begins with one of the older tags.
 const EXTENSIBLE: u16 = 0xfffe;
-/// How such a GUID goes on.
+/// Remaining bytes of such a GUID.
 const GUID: [u8; 14] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
-/// Tags of what is no plain sample.
+/// Tags of encoded samples, which are not supported, with their names.
 const CODED: [(u16, &str); 12] = [
     (0x0002, "Microsoft ADPCM"),
     (0x0006, "A-law"),
@@ -25,23 +25,23 @@ const CODED: [(u16, &str); 12] = [
     (0x0161, "Windows Media Audio"),
     (0x2000, "AC-3"),
 ];
-/// An integer's full scale, in 64 bits.
+/// Full scale of an integer that is shifted to the top of 64 bits.
 const FULL_SCALE: f32 = (1_u64 << 63) as f32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// An integer of one byte, above 0x80.
+    /// Integer of one byte with an offset of 0x80.
     Unsigned,
-    /// A longer one, in two's complement.
+    /// Integer of several bytes, in two's complement.
     Signed,
     Float32,
     Float64,
 }
 
-/// What the samples of a recording are.
+/// Format of the samples in a recording.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WavFormat {
-    /// Channels, at least one, whose samples follow each other.
+    /// Number of channels, at least one, whose samples are interleaved.
     pub(super) channels: u16,
     /// Samples of a channel per second, at least one.
     pub(super) rate: u32,
@@ -51,7 +51,7 @@ pub(super) struct WavFormat {
 }
 
 impl WavFormat {
-    /// The format of a `fmt ` chunk that begins so; otherwise what was found, and what is expected.
+    /// Parses the beginning of a `fmt ` chunk. An error holds what was found and what is expected.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, (String, String)> {
         let wrong = |found: String, expected: &str| Err((found, expected.to_owned()));
         if bytes.len() < SHORTEST {
@@ -88,12 +88,14 @@ impl WavFormat {
             let expected = format!("{EXPECTED}: decode it first");
             return wrong(format!("samples in {name}"), &expected);
         }
-        // Samples of fewer bits are at the top of their bytes, so that the number of bits is of no more concern.
+        // Samples with fewer bits occupy the upper bits of their bytes, so that the number of bits does not
+        // matter.
         let container = usize::from(block / channels);
         let fits = block.is_multiple_of(channels) && usize::from(bits) <= 8 * container;
         let kind = match (tag, container, bits) {
             (1, 1, 1..) if fits => Kind::Unsigned,
-            // Whether they would be unsigned, files do not agree.
+            // Files disagree whether samples of at most 8 bits in several bytes are unsigned: those are
+            // refused.
             (1, 2..=8, 9..) if fits => Kind::Signed,
             (3, 4, 32) if fits => Kind::Float32,
             (3, 8, 64) if fits => Kind::Float64,
@@ -114,12 +116,12 @@ impl WavFormat {
         })
     }
 
-    /// Bytes of a sample of each channel.
+    /// Returns the bytes of a block: one sample of each channel.
     pub(super) fn block(&self) -> usize {
         self.container * usize::from(self.channels)
     }
 
-    /// The sample of a channel in a block: an integer's full scale is 1.
+    /// Returns the sample of a channel in a block; full scale of an integer is 1.
     pub(super) fn sample(&self, block: &[u8], channel: u16) -> f32 {
         let start = usize::from(channel) * self.container;
         let bytes = &block[start..start + self.container];
@@ -133,7 +135,7 @@ impl WavFormat {
                 return f64::from_le_bytes(word) as f32;
             }
         }
-        // Rounded once: the scale is a power of two.
+        // The conversion rounds once, since the scale is a power of two.
         i64::from_le_bytes(word) as f32 / FULL_SCALE
     }
 }

@@ -1,4 +1,6 @@
-//! A file of chunks, each with a name and a length, read from its beginning to its end: of a pipe nothing comes twice.
+//! Reads RIFF files: chunks with a name and a length.
+//!
+//! A file is read once from its beginning to its end, since a pipe cannot be read twice.
 
 use super::EXPECTED;
 use super::format::LONGEST;
@@ -6,7 +8,7 @@ use crate::io::FileError;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// What files of other kinds begin with.
+/// First bytes of other kinds of files, with their names.
 const OTHERS: [(&[u8], &str); 11] = [
     (b"RF64", "an RF64 file, for more than 4 GiB"),
     (b"BW64", "a BW64 file, for more than 4 GiB"),
@@ -21,7 +23,7 @@ const OTHERS: [(&[u8], &str); 11] = [
     (b"\xff\xfb", "an MP3 file"),
 ];
 
-/// A chunk's name, and its length as the file has it.
+/// Name of a chunk, and its length as the file has it.
 pub(super) struct RiffChunk {
     pub(super) name: [u8; 4],
     pub(super) length: u32,
@@ -31,14 +33,14 @@ pub(super) struct RiffChunk {
 pub(super) struct Riff<'a, R> {
     path: &'a Path,
     stream: R,
-    /// Bytes that were read.
+    /// Number of bytes read so far.
     at: u64,
-    /// Bytes that follow the first chunk's length, as that says.
+    /// Number of bytes after the length field of the file, as that field says.
     length: u32,
 }
 
 impl<'a, R: Read> Riff<'a, R> {
-    /// Reads up to the first chunk within.
+    /// Reads up to the first chunk.
     pub(super) fn open(path: &'a Path, stream: R) -> Result<Self, FileError> {
         let mut riff = Self {
             path,
@@ -65,23 +67,23 @@ impl<'a, R: Read> Riff<'a, R> {
         self.path
     }
 
-    /// Bytes that were read.
+    /// Returns the number of bytes read so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.at
     }
 
-    /// Whether what was read is all that the header announces, with or without a last pad byte.
+    /// True if exactly the bytes that the header announces were read, with or without a final pad byte.
     pub(super) fn is_at_its_end(&self) -> bool {
         let end = u64::from(self.length) + 8;
         (end..=end + 1).contains(&self.at)
     }
 
-    /// An error about its contents.
+    /// Makes an error about the file's contents.
     pub(super) fn wrong(&self, found: &str) -> FileError {
         FileError::format(self.path, found, EXPECTED)
     }
 
-    /// The next chunk; none at the end of the file.
+    /// Reads the head of the next chunk; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<RiffChunk>, FileError> {
         let mut head = [0; 8];
         let read = self.read(&mut head)?;
@@ -92,7 +94,7 @@ impl<'a, R: Read> Riff<'a, R> {
         }))
     }
 
-    /// The first bytes of a chunk, and how many they are; the rest is passed over.
+    /// Reads the first bytes of a chunk and skips the rest; returns them with their number.
     pub(super) fn beginning(
         &mut self,
         chunk: &RiffChunk,
@@ -107,12 +109,12 @@ impl<'a, R: Read> Riff<'a, R> {
         Ok((bytes, length))
     }
 
-    /// Passes over a chunk.
+    /// Skips a chunk.
     pub(super) fn skip(&mut self, chunk: &RiffChunk) -> Result<(), FileError> {
         self.pass(chunk, 0)
     }
 
-    /// Passes over what is behind the first bytes of a chunk; one of an odd length has a pad byte.
+    /// Skips the rest of a chunk after `read` bytes; a chunk of odd length has a pad byte.
     fn pass(&mut self, chunk: &RiffChunk, read: usize) -> Result<(), FileError> {
         let rest = u64::from(chunk.length) + u64::from(chunk.length % 2) - read as u64;
         let mut rest_of = self.stream.by_ref().take(rest);
@@ -133,7 +135,7 @@ impl<'a, R: Read> Riff<'a, R> {
         ))
     }
 
-    /// Reads as much as there is room for, less at the end of the file alone.
+    /// Fills `bytes`; returns less than its length only at the end of the file.
     pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, FileError> {
         let mut done = 0;
         while done < bytes.len() {

@@ -1,4 +1,4 @@
-//! Files are made here byte by byte, as RIFF and WAVE define them.
+//! Tests of recordings, with files built byte by byte as RIFF and WAVE define.
 
 mod properties;
 
@@ -23,17 +23,17 @@ fn riff(chunks: &[Vec<u8>]) -> Vec<u8> {
     [&b"RIFF"[..], &(body.len() as u32).to_le_bytes(), &body].concat()
 }
 
-/// What samples are, as a test asks for it.
+/// Format of the samples that a test builds.
 #[derive(Clone, Debug)]
 struct Kind {
     tag: u16,
     channels: u16,
     /// Bytes of a sample.
     container: u16,
-    /// Bits of it that count.
+    /// Number of valid bits in a sample.
     bits: u16,
     extensible: bool,
-    /// Bytes of the format behind its fields.
+    /// Extra bytes of the format after its fields.
     more: usize,
 }
 
@@ -71,7 +71,7 @@ impl Kind {
         chunk(b"fmt ", &data)
     }
 
-    /// A number of `bits` bits, drawn from all 64, as a file has it, and its value.
+    /// Makes a sample from 64 random bits: its bytes in the file, and its value.
     fn sample(&self, drawn: i64) -> (Vec<u8>, f32) {
         if self.tag == 3 {
             let value = drawn as f32 / i64::MAX as f32;
@@ -119,7 +119,7 @@ fn ramp() -> (Vec<u8>, Vec<f32>) {
     )
 }
 
-/// 24 bits that count in words of 32 are the upper ones, of which nothing is lost.
+/// The upper 24 bits of words of 32 are the valid ones, and none is lost.
 #[test]
 fn fewer_bits_than_their_bytes_have_are_at_the_top() {
     for (container, bits, extensible) in [
@@ -161,7 +161,7 @@ fn chunks_of_odd_lengths_have_a_pad_byte() {
         list,
     ]);
     assert_eq!(samples(&file), ramp);
-    // Three samples of a byte, and what is behind their pad byte.
+    // Three samples of one byte, and a chunk behind their pad byte.
     let bytes = Kind {
         container: 1,
         bits: 8,
@@ -184,7 +184,7 @@ fn chunks_of_odd_lengths_have_a_pad_byte() {
     );
 }
 
-/// Whoever writes to a pipe cannot come back and correct the lengths.
+/// A program that writes to a pipe cannot return to correct the lengths.
 #[test]
 fn a_length_that_nobody_knew_is_the_file_s() {
     let (data, ramp) = ramp();
@@ -211,7 +211,7 @@ fn a_length_that_nobody_knew_is_the_file_s() {
                     .unwrap_err()
                     .contains(" samples; expected at most 255, ")
             );
-            // Its last sample was not written whole.
+            // The last sample is incomplete.
             file.pop();
             assert_eq!(samples(&file), ramp[..255], "{length:#x}");
         }
@@ -223,7 +223,7 @@ fn a_length_that_nobody_knew_is_the_file_s() {
     ]);
     let none = samples(&empty);
     assert!(none.is_empty(), "no length is not an unknown one");
-    // A length that somebody knew, of a file that was cut off.
+    // A file with a correct length was cut off.
     let file = riff(&[Kind::PLAIN.format(), chunk_of(b"data", 600, &data)]);
     let sound = read_bytes(&file, 0, 1000).unwrap();
     assert_eq!(sound.samples, ramp);

@@ -1,3 +1,5 @@
+//! Tests of matrix pictures: entries, blocks, density, file formats.
+
 use super::*;
 use cp2_problems::sparse::{GeneratedMatrix, Pattern, Triplets};
 
@@ -14,7 +16,7 @@ fn decoded(bytes: &[u8]) -> (usize, Vec<u8>) {
     (info.width as usize, pixels)
 }
 
-/// The pixel in the middle of a cell.
+/// Returns the pixel in the middle of a cell.
 fn at(picture: &MatrixPicture, row: usize, column: usize) -> [u8; 3] {
     let (width, pixels) = decoded(&picture.png().unwrap());
     let layout = picture.layout();
@@ -54,7 +56,7 @@ fn blocks_are_tinted_and_outlined() {
     assert_eq!(at(&picture, 2, 1), [0; 3]);
     assert_eq!(at(&picture, 2, 3), [255; 3]);
     let text = picture.svg().unwrap();
-    // What is empty or beyond the matrix is not drawn.
+    // Empty blocks and blocks beyond the matrix are not drawn.
     assert_eq!(text.matches(r#"fill="none" stroke="\#"#).count(), 0);
     assert_eq!(text.matches(r##"fill="none" stroke="#d55e00""##).count(), 1);
     assert_eq!(text.matches(r##"stroke="#0072b2""##).count(), 0);
@@ -63,7 +65,8 @@ fn blocks_are_tinted_and_outlined() {
     }
 }
 
-/// Several entries share a cell, which is the darker the more there are; nothing is lost, however narrow the matrix.
+/// Several entries share a cell, which is darker the more there are; no entry is lost, however narrow the
+/// matrix.
 #[test]
 fn large_matrices_are_rasters_of_density() {
     let band = GeneratedMatrix::new(Pattern::Band, 100_000)
@@ -76,7 +79,7 @@ fn large_matrices_are_rasters_of_density() {
     let pixels = picture.pixels();
     let grey = |row: usize, column: usize| pixels[(row * SIDE + column) * 3];
     assert!(grey(300, 300) < 20 && grey(300, 310) == 255);
-    // The few entries beside the diagonal's cells show as well.
+    // The few entries beside the diagonal's cells are visible as well.
     assert!((100..200).contains(&grey(300, 301)), "{}", grey(300, 301));
     let narrow = GeneratedMatrix {
         cols: 2,

@@ -1,9 +1,11 @@
-//! The port of DMEM that a kernel shares with granules, where there is one alone: in the long run, not word by word.
+//! Model of the one DMEM port that a kernel shares with arriving granules.
+//!
+//! It averages accesses over a step rather than following them word by word.
 
 use super::{Forecast, Running};
 use cp2_machine::{Machine, Ticks};
 
-/// How far a kernel has come in a step, and granules that have come and wait for the port.
+/// Progress of a kernel in a step, and granules that have arrived and wait for the port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PortProgress {
     pub(super) at: f64,
@@ -11,11 +13,12 @@ pub(super) struct PortProgress {
     pub(super) debt: f64,
 }
 
-/// Of cycles and granules: less than any that there is.
+/// Cycles or granules so few that they are rounding errors.
 const NOTHING: f64 = 1e-6;
 
 impl Forecast {
-    /// How far the kernel has come in its step by a cycle: when, what is left then, and the granules that wait then.
+    /// Follows the kernel in its step up to cycle `until`: returns the cycle reached, the cycles of the step
+    /// left, and the granules that wait then.
     pub(super) fn reached(&self, kernel: &Running, until: f64, machine: &Machine) -> PortProgress {
         let wants = kernel.step.accesses as f64 / kernel.step.cycles.max(1) as f64;
         let idle = PortProgress {
@@ -31,8 +34,9 @@ impl Forecast {
         self.flow(own, until, wants.min(1.0), machine)
     }
 
-    /// The kernel and the port of its memory go on up to a cycle, or until nothing of the step is left, of whose cycles the part
-    /// `wants` uses the port. A granule takes it for a cycle; a word of the kernel gives way to those that wait, for one cycle.
+    /// Follows the kernel and the port up to a cycle, or until nothing is left of the step. `wants` is the
+    /// share of the step's cycles that use the port. A granule takes the port for a cycle; a word of the
+    /// kernel gives way for one cycle to granules that wait.
     fn flow(
         &self,
         mut work: PortProgress,
@@ -53,12 +57,14 @@ impl Forecast {
                 Some(span) => (cycle(span.data), 0.0, 0.0),
                 None => (f64::INFINITY, 0.0, 0.0),
             };
-            // What uses the port in every cycle but those in which it gives way lets so many granules pass.
+            // A kernel cycle takes 1 + wants cycles if granules always wait. One of these cycles lets a
+            // granule pass, so that 1 / (1 + wants) granules pass per cycle.
             let passed = 1.0 / (1.0 + wants);
             let full = work.debt > 0.0 || piled >= passed;
             let (slow, growth) = match full {
                 true => (1.0 + wants, piled - passed),
-                // What came in a cycle that was the kernel's waits for the next one, too.
+                // Otherwise an access is delayed by granules that arrive in its own cycle or in the one by
+                // which it was delayed: by min(granules (1 + wants), 1) cycles on average.
                 false => (1.0 + wants * (granules * (1.0 + wants)).min(1.0), 0.0),
             };
             let mut cycles = (end.min(until) - work.at).min(work.left * slow);
@@ -77,7 +83,7 @@ impl Forecast {
         work
     }
 
-    /// Kernel and port come to the present: what shares the port changes.
+    /// Advances kernel and port to the present, before the transfers that share the port change.
     pub(super) fn settle(&mut self, now: Ticks, machine: &Machine) {
         if machine.cp2.dmem_ports > 1 {
             return;

@@ -1,6 +1,8 @@
+//! Tests of commands: times, launches, the DMA queue, signals and streams.
+
 use super::*;
 
-/// Copies through DMEM with exact times, from the numbers of the machine.
+/// A copy through DMEM takes exactly the times of the machine.
 #[test]
 fn a_load_and_a_store_take_what_the_machine_says() {
     let mut device = Device::new(vm("vm7"));
@@ -73,7 +75,7 @@ fn a_launch_is_charged_by_what_it_waited_for() {
     assert_eq!(work.cycles, plain.cycles + 600);
 }
 
-/// The cycle of a launch is CP2's no more: the first issue of one that takes none is in the next.
+/// A launch that takes no time still takes its own cycle: the first issue is in the next one.
 #[test]
 fn a_launch_that_takes_no_time_is_accounted_for() {
     let mut machine = (*vm("vm7")).clone();
@@ -87,7 +89,7 @@ fn a_launch_that_takes_no_time_is_accounted_for() {
         ready = device.launch("k", 0, 0, &[ready]).unwrap();
     }
     let report = device.finish().unwrap().report;
-    // A cycle before each, and what the CPU takes to see the two before stop.
+    // One cycle before each launch, and for the last two the time until the CPU sees the kernel before stop.
     assert_eq!(report.causes.get(Cause::Launch), 3 + 2 * 40);
     assert_accounts(&report);
 }
@@ -120,7 +122,7 @@ fn the_queue_holds_what_the_machine_says() {
     }
     let report = device.finish().unwrap().report;
     assert_eq!(report.dma.transfers, 40);
-    // Back to back all the same: one set-up from idle, the rest queued.
+    // The transfers are back to back nonetheless: one set-up from idle, the rest queued.
     assert_eq!(report.cycles, 8 + 32 + 40 * 2048 + 39 * 4 + 40);
     let built: Vec<u64> = slices(&report, Category::Descriptor)
         .map(|s| s.start.0)
@@ -234,7 +236,7 @@ fn a_long_stream_is_taken_a_window_at_a_time() {
     assert_eq!((report.cycles, report.timeline.dropped), (n, n));
 }
 
-/// Any command of a small world: transfers, three kernels, work, events.
+/// Returns a strategy for commands of a small world: transfers, three kernels, work, events.
 fn any_command() -> impl Strategy<Value = (HostAction, Vec<prop::sample::Index>)> {
     let size = (1u64..64).prop_map(|n| n * 16);
     let action = prop_oneof![

@@ -1,3 +1,5 @@
+//! Tests of runs that end early, and of requests that are refused.
+
 use super::*;
 
 #[test]
@@ -154,7 +156,7 @@ fn what_cannot_be_done_is_refused_when_given() {
         device.place("data", Arc::new(outside)),
         Err(HostError::DataOutside { .. } | HostError::Machine(_))
     ));
-    // Nothing was taken.
+    // None of the refused requests was carried out.
     assert_eq!(device.finish().unwrap().report.cycles, 0);
 }
 

@@ -1,3 +1,5 @@
+//! Tests of emitted runs, their replay, and exported timelines.
+
 use super::*;
 
 #[test]
@@ -29,7 +31,7 @@ fn an_emitted_run_replays_bit_for_bit() {
         crate::emit::RecordedFigures::measure_run(&run, &replay.outputs).unwrap(),
         replay.expected
     );
-    // Recording changes nothing.
+    // Recording does not change the report.
     job.options.record = false;
     assert_eq!(
         map(assembled(SLOW), vm("vm9"), &floats(4 * 21), &job)
@@ -54,8 +56,8 @@ fn an_emitted_run_replays_bit_for_bit() {
     );
 }
 
-/// Two plans on one device with a look at the result between them: what is
-/// measured is the same recorded, not recorded and replayed.
+/// Two plans on one device with a read of the result between them give the same report plain, recorded and
+/// replayed.
 #[test]
 fn recording_and_replaying_change_nothing_in_a_longer_run() {
     let machine = vm("vm7");
@@ -77,7 +79,7 @@ fn recording_and_replaying_change_nothing_in_a_longer_run() {
             entry: 0,
         };
         let first = device.page(&plan, &placed, 0, &[]).unwrap();
-        // Time has begun: the control CPU writes them.
+        // Time has begun, so the control CPU writes the arguments.
         let arguments = device.page_arguments(&plan).unwrap();
         let again = |device: &mut Device, after: &[Event]| {
             device.pages(&plan, &kernel, &arguments, after).unwrap()
@@ -97,7 +99,7 @@ fn recording_and_replaying_change_nothing_in_a_longer_run() {
     let replay = crate::emit::Replay::read(&path).unwrap();
     let replayed = replay.run(machine.clone(), checked()).unwrap();
     assert_eq!(replayed.report, plain.report);
-    // Its transfers deal blocks to four sections.
+    // The recorded transfers deal blocks to four sections.
     let mut other = (*machine).clone();
     other.cp2.sections = 2;
     let refused = replay.run(Arc::new(other), checked()).unwrap_err();
@@ -122,7 +124,7 @@ fn the_timeline_exports() {
     let complete: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
     assert_eq!(complete.len(), report.timeline.slices.len());
     for track in 1..=3 {
-        // No two slices of a track overlap, but that pages lie in their kernel.
+        // Slices of a track do not overlap, except pages with their kernel.
         let mut spans: Vec<(f64, f64)> = complete
             .iter()
             .filter(|e| e["tid"] == track && e["cat"] != "kernel")
@@ -170,7 +172,7 @@ fn the_timeline_exports() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Whatever is in the files: an error or a run that ends, never a panic.
+    /// Any contents of the files give an error or a run that ends, never a panic.
     #[test]
     fn damaged_directories_are_errors_or_other_runs(
         which in 0usize..4, edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..4)

@@ -1,9 +1,9 @@
-//! An array through a page kernel, block by block.
+//! Helper of the tests: an array through a page kernel, block by block.
 
 use super::*;
 use crate::emit::EmittedArray;
 
-/// What to do with the array.
+/// Options of a run over an array.
 #[derive(Clone, Debug)]
 pub(super) struct MapJob {
     pub(super) name: String,
@@ -18,7 +18,7 @@ pub(super) struct MapJob {
 }
 
 impl MapJob {
-    /// Blocks of `block` bytes, everything else chosen by the scheduler.
+    /// Creates a job of blocks of `block` bytes; the scheduler chooses everything else.
     pub(super) fn new(name: &str, block: u64) -> Self {
         Self {
             name: name.to_string(),
@@ -35,13 +35,13 @@ impl MapJob {
 
 #[derive(Debug)]
 pub(super) struct MapRun {
-    /// Meaningless unless the run finished.
+    /// Output array, meaningless unless the run finished.
     pub(super) output: Vec<u8>,
     pub(super) plan: StreamPlan,
     pub(super) run: FinishedRun,
 }
 
-/// Each block of the array becomes a block of the output.
+/// Runs each block of the array through the kernel to a block of the output.
 pub(super) fn map(
     program: Arc<Program>,
     machine: Arc<Machine>,

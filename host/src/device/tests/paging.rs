@@ -1,3 +1,5 @@
+//! Tests of paged runs: results, exact times, estimates and deadlocks.
+
 use super::*;
 
 proptest! {
@@ -22,7 +24,7 @@ proptest! {
         let pages: Vec<_> = slices(report, Category::Page).map(|s| s.page).collect();
         prop_assert_eq!(pages, (0..done.plan.pages().len()).map(Some).collect::<Vec<_>>());
         prop_assert_eq!(report.dma.stored, input.len() as u64);
-        // Nothing in it depends on the computer that simulates.
+        // A second run gives an equal report, whatever the host.
         let again = map(assembled(SLOW), machine, &input, &job);
         prop_assert_eq!(&again.run.report, report);
     }
@@ -133,7 +135,7 @@ fn buffering_pays() {
     assert!(double * 10 < single * 8, "single {single}, double {double}");
 }
 
-/// A job over `blocks` blocks of 16 bytes from `x` to `y`.
+/// Returns a job over `blocks` blocks of 16 bytes from `x` to `y`.
 pub(super) fn job(placed: &PlacedProgram, blocks: u64, x: u64, y: u64, slow: u32) -> Paging {
     Paging {
         in_place: true,
@@ -169,12 +171,12 @@ proptest! {
             device.page(&plan, &placed, 0, &[]).unwrap();
             (plan.estimate().cycles, device.finish().unwrap().report)
         };
-        // The kernel's own time is the caller's to know: take it from a run.
+        // The caller must know the kernel's own time: it is measured in a first run.
         let (_, first) = run(0);
         let kernel = slices(&first, Category::Page).next().unwrap();
         let ticks = machine.time_base().ticks_per_cycle;
         let (estimate, report) = run((kernel.end.0 - kernel.start.0) / ticks);
-        // Beside it there are the loads of program and arguments.
+        // The estimate leaves out the loads of the program and the arguments.
         let error = report.cycles as f64 - estimate;
         prop_assert!(error.abs() < 150.0 + 0.02 * report.cycles as f64, "estimate {estimate}, measured {}", report.cycles);
     }
@@ -209,7 +211,7 @@ fn one_device_runs_one_plan_after_another() {
     assert!(slices(&run.report, Category::Work).any(|s| s.name == "arguments" && s.bytes > 0));
 }
 
-/// Nothing is loaded: the CPU announces the pages.
+/// The kernel has no input, so the CPU announces the pages.
 #[test]
 fn a_kernel_without_inputs_makes_an_array() {
     const ONES: &str = "
@@ -244,8 +246,8 @@ fn a_kernel_without_inputs_makes_an_array() {
     assert_accounts(&run.report);
 }
 
-/// Nothing is stored page by page: registers live from page to page, and what
-/// they hold at the end is fetched when the plan is done.
+/// The kernel has no outputs: registers keep their values from page to page, and the sums are fetched when
+/// the plan is done.
 #[test]
 fn a_kernel_without_outputs_sums_an_array() {
     const SUM: &str = "
@@ -275,7 +277,7 @@ fn a_kernel_without_outputs_sums_an_array() {
     let job = Paging {
         reserved: placed.reserved(),
         size: BlocksPerSection::Fixed(2),
-        // Further inputs and outputs come first, and there are none.
+        // Pages of further inputs and outputs would come first, and there are none.
         args: PageArgs { words: vec![0] },
         ..Paging::new(96, vec![Stream::contiguous("x", x.address(), 16)], vec![])
     };
@@ -292,7 +294,7 @@ fn a_kernel_without_outputs_sums_an_array() {
     assert_accounts(&run.report);
 }
 
-/// A kernel that forgets a page is found out: nothing can happen any more.
+/// A kernel that never gives a page back ends in a deadlock.
 #[test]
 fn a_kernel_that_gives_no_page_back_is_a_deadlock() {
     let text = ".program\n    wait 0\n    stop\n";

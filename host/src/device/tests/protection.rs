@@ -1,9 +1,9 @@
-//! Kernels that leave what is theirs, and kernels that end before their pages.
+//! Tests of kernels that access foreign areas or end before their pages.
 
 use super::*;
 use cp2_emu::{Objection, Owner};
 
-/// The job on 4 x 40 blocks of 16 bytes, under the checkers.
+/// Runs the job on 4 x 40 blocks of 16 bytes under the checkers.
 fn mapped(text: &str, change: impl FnOnce(&mut MapJob)) -> MapRun {
     let mut job = MapJob::new("k", 16);
     job.options = checked();
@@ -12,7 +12,7 @@ fn mapped(text: &str, change: impl FnOnce(&mut MapJob)) -> MapRun {
     map(assembled(text), vm("vm7"), &floats(4 * 4 * 40 - 4), &job)
 }
 
-/// Source line, owner and whether it was a store of what is objected to; in order.
+/// Returns the source line, the owner, true for a store, and the page of each objection, in order.
 fn outside(text: &str, done: &MapRun) -> Vec<(u32, Owner, bool, u64)> {
     let program = assembled(text);
     let findings = done.run.report.findings.iter();
@@ -29,7 +29,7 @@ fn outside(text: &str, done: &MapRun) -> Vec<(u32, Owner, bool, u64)> {
     of.collect()
 }
 
-/// A kernel that doubles, and does something else with every block, in line 8.
+/// Returns a kernel that doubles, and executes `line` for every block, in line 8 of the source.
 fn with(line: &str) -> String {
     format!(
         "
@@ -59,7 +59,8 @@ fn scratch_must_be_declared() {
     );
     let done = mapped(&text, |job| job.scratch = 16);
     assert_eq!(done.run.report.findings, []);
-    // Without, the address of scratch is 0: here the first page buffer, which is of another page every second time.
+    // If scratch is not declared, its address is 0: here the first page buffer, which belongs to another page
+    // every second time.
     let done = mapped(&text, |_| ());
     assert!(!outside(&text, &done).is_empty());
     let far = "
@@ -83,13 +84,13 @@ fn scratch_must_be_declared() {
     assert_eq!(outside(far, &done), [(11, Owner::None, true, 0)]);
     let said = done.run.report.findings[0].to_string();
     assert!(said.contains("scratch"), "{said}");
-    // What is found costs nothing.
+    // Checks cost no simulated time.
     let free = mapped(far, |job| job.options = DeviceOptions::default());
     assert_eq!(free.run.report.cycles, done.run.report.cycles);
     assert!(free.run.report.findings.is_empty());
 }
 
-/// The last block of a page has no neighbour: what it reads depends on the size of the pages.
+/// The last block of a page has no neighbour: the bytes behind it depend on the size of the pages.
 #[test]
 fn blocks_of_other_pages_are_not_read() {
     let text = "
@@ -114,8 +115,8 @@ fn blocks_of_other_pages_are_not_read() {
         let found = outside(text, &done);
         assert!(matches!(found[..], [(9, _, false, 0)]), "{found:?}");
     }
-    // With one buffer a full page is followed by its own output, which it may read. The last page does not fill the
-    // buffer: what it reads is left of the page before.
+    // With one buffer a full page is followed by its own output, which it may read. The last page does not
+    // fill the buffer, so the bytes behind it belong to the page before.
     let part = mapped(text, |job| {
         job.size = BlocksPerSection::Fixed(24);
         job.buffering = Buffering::Single;
@@ -123,7 +124,7 @@ fn blocks_of_other_pages_are_not_read() {
     assert_eq!(outside(text, &part), [(9, Owner::OtherPage, false, 1)]);
 }
 
-/// The store is named, whatever comes of it later.
+/// The store is reported, whatever its later consequences.
 #[test]
 fn argument_blocks_are_not_written() {
     let text = with("stq q0, [a15 - 16]").replace(
@@ -139,7 +140,7 @@ fn argument_blocks_are_not_written() {
     assert_eq!(outside(&text, &done)[0], (11, Owner::Arguments, true, 0));
 }
 
-/// The end is where nothing can go on any more, not where someone looks at a clock.
+/// A deadlock ends the run where nothing can happen any more, independent of any polling.
 #[test]
 fn a_deadlock_ends_where_it_begins() {
     let deadlock = |text: &str| {
@@ -161,7 +162,7 @@ fn a_deadlock_ends_where_it_begins() {
         );
         (unsignalled, said)
     };
-    // Without a page loop: stops after the first page.
+    // A kernel without a page loop stops after the first page.
     let (page, said) = deadlock(
         ".program
     wait 0
@@ -173,17 +174,18 @@ fn a_deadlock_ends_where_it_begins() {
     );
     assert_eq!(page, Some(0));
     assert!(said.contains("`page_begin`"), "{said}");
-    // The loop is closed by hand: no page is given back.
+    // A loop that is closed by hand gives no page back.
     let (page, said) = deadlock(&with("nop").replace("    page_end", "    mov a15, c15\n    }"));
     assert_eq!(page, Some(0));
     assert!(said.contains("`page_end`"), "{said}");
-    // A wait for an event of its own, behind the words before it.
+    // A wait for an event of the kernel's own, behind the words before it.
     let (page, said) = deadlock(".program\n    nop\n    wait 4\n    stop\n");
     assert_eq!(page, Some(0));
     assert!(said.contains("event 4"), "{said}");
 }
 
-/// A store that goes on behind its array's last granule is another array's loss: the checkers name it, wherever else it lies.
+/// A store that goes on behind its array's last granule would damage another array: the checkers report it,
+/// whatever lies there.
 #[test]
 fn stores_behind_an_array_are_found() {
     for (granule, bytes, found) in [
@@ -196,7 +198,7 @@ fn stores_behind_an_array_are_found() {
         machine.dma.granule = cp2_machine::Bytes(granule);
         let mut device = Device::with_options(machine.into(), checked());
         let x = device.alloc_from(&[7u32; 64]).unwrap();
-        // 20 bytes, and what is left of the second quad.
+        // The array has 20 bytes and owns the rest of its second quad.
         let y = device.alloc::<u32>(5).unwrap();
         let z = device.alloc::<u32>(64).unwrap();
         assert!(z.address() >= y.address() + 32);

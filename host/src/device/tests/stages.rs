@@ -1,17 +1,17 @@
-//! What of a run belongs to which program and pass.
+//! Tests of the shares of programs and passes in a run.
 
 use super::*;
 
-/// A kernel that issues so many words before its `stop`, and reads a register that it never wrote.
+/// Returns a kernel that issues `words` words before its `stop`, and reads a register that it never wrote.
 fn kernel(words: usize) -> Arc<Program> {
     let adds = "    add r1, r0, r0\n".repeat(words);
     assembled(&format!("{adds}    stop\n"))
 }
 
-/// A pass of a run: which of the programs, under which name, and how many granules it loads before and stores behind.
+/// A pass of a run: index of the program, name, granules loaded before it and stored behind it.
 type Step = (usize, Option<u8>, u64, u64);
 
-/// Carries passes out one behind the other; every program is loaded when it is not there.
+/// Carries out the passes in order; a program is loaded if another one was there.
 fn run(programs: &[Arc<Program>], steps: &[Step], options: DeviceOptions) -> FinishedRun {
     let mut device = Device::with_options(vm("vm7"), options);
     let x = device.alloc::<f32>(4096).unwrap();
@@ -48,8 +48,8 @@ fn counted(options: DeviceOptions) -> DeviceOptions {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Cycles, causes, words and bytes of all stages together are those of the run, those of each are what its passes have, and nothing else
-    /// of the report is other than where nobody asks for stages.
+    /// Cycles, causes, words and bytes of all stages add up to those of the run, each stage has those of its
+    /// passes, and the rest of the report is the same as without stages.
     #[test]
     fn stages_share_the_run(steps in proptest::collection::vec((0usize..3, proptest::option::of(0u8..3), 0u64..3, 0u64..3), 1..12)) {
         let programs = [kernel(1), kernel(5), kernel(30)];
@@ -67,7 +67,7 @@ proptest! {
             prop_assert_eq!(stage.counters.words, words);
             prop_assert_eq!(stage.counters.per_word.len(), own.first().map_or(0, |step| programs[step.0].words.len()));
             prop_assert_eq!(stage.dma.stored, own.iter().map(|step| 16 * step.3).sum::<u64>());
-            // A kernel takes a cycle for each word at least, and its launch takes some.
+            // A kernel takes at least a cycle for each word, and its launch takes some.
             prop_assert!(stage.cycles > words || own.is_empty());
         }
         let loaded: u64 = report.stages.iter().map(|s| s.dma.loaded).sum();
@@ -80,7 +80,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
-    /// Where a pass waits for the kernel of the one before, the first passes take what they take on a device of their own.
+    /// If each pass waits for the kernel of the one before, the first passes take as long as on a device of
+    /// their own.
     #[test]
     fn a_stage_ends_where_a_run_of_it_would(steps in proptest::collection::vec((0usize..3, 0u64..3), 2..6)) {
         let programs = [kernel(1), kernel(5), kernel(30)];
@@ -96,7 +97,7 @@ proptest! {
     }
 }
 
-/// A word address says nothing without its program.
+/// Findings name the program and the pass, because a word address means nothing without its program.
 #[test]
 fn findings_are_of_a_program_and_a_pass() {
     let programs = [kernel(1), kernel(2)];
@@ -151,7 +152,7 @@ fn a_fault_is_of_a_program_and_a_pass() {
     }
 }
 
-/// The device is as new when it begins again.
+/// A restarted device gives the same stages as a new one.
 #[test]
 fn stages_begin_anew_with_a_run() {
     let mut device = Device::with_options(vm("vm7"), counted(DeviceOptions::default()));

@@ -1,10 +1,10 @@
-//! Pages on several host threads: nothing is different but the time it takes.
+//! Tests that reports do not depend on the number of host threads.
 
 use super::*;
 use cp2_emu::Engine;
 use std::sync::atomic::AtomicU64;
 
-/// Runs a job on so many threads; how many segments were taken over.
+/// Runs a job on `threads` threads, and returns the number of segments that were taken over.
 fn on_threads(
     threads: usize,
     (program, machine, input, job): (&Arc<Program>, &Arc<Machine>, &[u8], &MapJob),
@@ -23,7 +23,7 @@ fn on_threads(
     (run, taken.load(Ordering::Relaxed))
 }
 
-/// Runs a job on one thread and on several; everything that can be seen is the same.
+/// Runs a job on one thread and on several, and compares everything observable.
 fn compared(threads: usize, task: (&Arc<Program>, &Arc<Machine>, &[u8], &MapJob)) -> (MapRun, u64) {
     let (one, none) = on_threads(1, task);
     let (many, taken) = on_threads(threads, task);
@@ -62,7 +62,7 @@ fn pages_run_on_several_threads() {
     }
 }
 
-/// Machines whose transfers take odd times.
+/// Returns a strategy for machines whose transfers take fractions of cycles.
 fn odd_machine() -> impl Strategy<Value = Arc<Machine>> {
     let bandwidth = prop::sample::select(vec![(16, 1), (32, 3), (100, 7), (8, 1)]);
     (
@@ -106,7 +106,7 @@ proptest! {
     }
 }
 
-/// What one page leaves in registers changes what the next computes: no guess is right.
+/// Registers carry data from page to page, so no guess is right.
 #[test]
 fn sums_over_all_pages_are_no_guesswork() {
     let text = DOUBLE.replace("add q1, q0, q0", "add q2, q2, q0\n        mov q1, q2");
@@ -121,7 +121,7 @@ fn sums_over_all_pages_are_no_guesswork() {
     assert_eq!(taken, 0);
 }
 
-/// Pages take as long as their data say, or fault.
+/// Kernel whose pages take as long as their data say, or fault.
 const DATA: &str = "
 .include \"page.s\"
 .program
@@ -142,7 +142,7 @@ const DATA: &str = "
     stop
 ";
 
-/// A block of [`DATA`]: passes, and an address.
+/// Returns a block of [`DATA`]: a number of passes, and an address.
 fn block(passes: u32, address: u32) -> Vec<u8> {
     [passes, 0, address, 0]
         .iter()
@@ -161,7 +161,7 @@ fn kernels_may_look_at_their_data() {
             .flat_map(|i| block(passes(i / 4), address(i)))
             .collect()
     };
-    // As long as it takes, page by page.
+    // Times that differ from page to page.
     let (_, taken) = compared(
         2,
         (
@@ -172,10 +172,10 @@ fn kernels_may_look_at_their_data() {
         ),
     );
     assert_eq!(taken, 0);
-    // Alike, but for a few in the middle: that segment is thrown away, others are not.
+    // Equal times except for a few pages: a segment with one is thrown away, others are not.
     let seldom = |k: usize| if k % 400 == 399 { 900 } else { 20 };
     compared(4, (&program, &machine, &array(&seldom, None), &job));
-    // A fault in the middle, wherever it is.
+    // A fault in the middle, at several positions.
     for bad in [3, 100, 300, 611, 998] {
         let input = array(&|_| 20, Some(bad));
         let (run, _) = compared(3, (&program, &machine, &input, &job));
@@ -183,7 +183,7 @@ fn kernels_may_look_at_their_data() {
     }
 }
 
-/// The run would take hours: what ends it is the interrupt, whenever the host gets to it.
+/// The run would take hours; the interrupt ends it, at any time of the host.
 #[test]
 fn an_interrupt_ends_all_threads() {
     let (flag, progress) = (
@@ -213,7 +213,7 @@ fn an_interrupt_ends_all_threads() {
     assert_accounts(&run.report);
 }
 
-/// Pages that are loaded from where others are stored, and passes one after the other.
+/// Pages that are loaded from addresses where others are stored, in consecutive passes.
 #[test]
 fn passes_follow_each_other() {
     let run = |threads: usize| {

@@ -1,4 +1,4 @@
-//! How a pass repeats itself.
+//! Detection of a pass that repeats itself.
 
 use super::super::engine::DeviceEngine;
 use cp2_emu::Course;
@@ -8,34 +8,34 @@ use std::collections::VecDeque;
 /// Longest repetition that is looked for, in turns.
 const LONGEST: usize = 48;
 
-/// Turns at least that must have repeated themselves.
+/// Number of turns that must at least have repeated themselves.
 const SEEN: usize = 8;
 
-/// What a repetition brings.
+/// Progress of a run in one repetition.
 #[derive(Clone, Debug)]
 pub(super) struct RepetitionRate {
-    /// Its turns.
+    /// Turns of the repetition.
     pub turns: u64,
     pub cycles: u64,
     pub commands: u64,
     /// Bytes stored.
     pub stored: u64,
-    /// What counts.
+    /// Change of the scalars and loop counters that count.
     pub steps: Course,
 }
 
-/// The beginning of a turn.
+/// State at the beginning of a turn.
 #[derive(Debug)]
 struct TurnStart {
     now: u64,
     given: u64,
     stored: u64,
-    /// The processor's present, from the CPU's.
+    /// Present of the processor, relative to that of the CPU.
     phase: u64,
     course: Course,
 }
 
-/// The beginnings of the latest turns.
+/// Detects repetitions by the beginnings of the latest turns.
 #[derive(Debug)]
 pub(super) struct TurnPace {
     period: usize,
@@ -52,13 +52,13 @@ impl TurnPace {
         }
     }
 
-    /// Forgets all.
+    /// Forgets all turns and the rate.
     pub(super) fn forget(&mut self) {
         self.marks.clear();
         self.rate = None;
     }
 
-    /// A turn begins. (Where a rate is known, it stays until it is forgotten.)
+    /// Notes the beginning of a turn. A known rate stays until it is forgotten.
     pub(super) fn note(&mut self, engine: &DeviceEngine) {
         if self.rate.is_some() {
             return;
@@ -79,7 +79,7 @@ impl TurnPace {
         self.rate = turns.find_map(|turns| self.repeats(turns));
     }
 
-    /// How the pass repeats itself, if it does.
+    /// Returns the repetition of the pass, if there is one.
     pub(super) fn rate(&self) -> Option<&RepetitionRate> {
         self.rate.as_ref()
     }

@@ -1,4 +1,4 @@
-//! A device as it would be some turns later.
+//! A device moved on to the state it would have some turns later.
 
 use super::super::command::{Command, HostAction};
 use super::super::control_state::{Arrival, ControlCpuState};
@@ -6,12 +6,13 @@ use super::super::engine::DeviceEngine;
 use super::repetition::RepetitionRate;
 use cp2_machine::Ticks;
 
-/// A number of repetitions further on.
+/// A shift by a number of repetitions.
 pub(super) struct RepetitionShift<'a> {
     pub rate: &'a RepetitionRate,
     pub times: u64,
-    /// Number of the first of `commands`, and these: the last ones given there.
+    /// Number of the first of `commands`.
     pub first: u64,
+    /// Last commands that are given before the state to be reached.
     pub commands: &'a [Command],
 }
 
@@ -24,8 +25,8 @@ impl RepetitionShift<'_> {
         self.rate.cycles.saturating_mul(self.times)
     }
 
-    /// The number of what has number `number` here. What is older than the commands is not repeated:
-    /// the launch of the kernel that runs.
+    /// Returns the number that command `number` has after the shift. Commands older than `commands` are not
+    /// repeated and keep their number: the launch of the kernel that runs.
     fn number(&self, number: u64) -> u64 {
         match number.checked_add(self.numbers()) {
             Some(moved) if moved >= self.first => moved,
@@ -33,7 +34,7 @@ impl RepetitionShift<'_> {
         }
     }
 
-    /// The command with a number.
+    /// Returns the command with a number.
     fn command(&self, number: u64) -> Option<&Command> {
         let at = number.checked_sub(self.first)?;
         self.commands.get(usize::try_from(at).ok()?)
@@ -41,8 +42,8 @@ impl RepetitionShift<'_> {
 }
 
 impl DeviceEngine {
-    /// Moves on; none where that makes no sense. Commands are those given there;
-    /// data in local memory stay as they are.
+    /// Moves the device on, or returns nothing if a command there does not correspond to one here. Commands
+    /// become those given there; data in local memory stay as they are.
     pub(super) fn moved(&mut self, on: &RepetitionShift<'_>) -> Option<()> {
         let ticks = self.ticks(on.cycles());
         self.state.moved(on, ticks)?;

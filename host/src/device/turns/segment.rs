@@ -1,4 +1,4 @@
-//! A stretch of turns on a device beside the true one.
+//! Segments of turns that run on a copy of the device.
 
 use super::super::command::{Command, HostAction};
 use super::super::control_state::ControlCpuState;
@@ -13,27 +13,28 @@ use cp2_emu::{AddressSpans, Counters, Processor, StoreLog, SystemRam};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// A device for segments. It stays from pass to pass: its engine learns programs, too.
+/// A device for segments. It is kept from pass to pass, because its engine keeps translated programs.
 #[derive(Debug)]
 pub(in super::super) struct Helper {
     pub(super) engine: DeviceEngine,
-    /// Room for what it stores.
+    /// Buffer for the stores of a segment.
     pub(super) stores: StoreLog,
 }
 
-/// The turns of a segment, and where the guess begins.
+/// Turns of a segment, and the position of its guess.
 pub(super) struct TurnShare<'a> {
     pub rate: &'a RepetitionRate,
-    /// Turns from the present to where it is guessed; none for the segment that begins now.
+    /// Turns from the present to the guessed state; 0 for the segment that begins now.
     pub ahead: u64,
-    /// Turns before that whose commands may be under way there.
+    /// Turns before the guessed state whose commands may be under way there.
     pub back: u64,
-    /// First turn, and the first of the next segment.
+    /// First turn of the segment.
     pub first: u64,
+    /// First turn of the next segment.
     pub end: u64,
 }
 
-/// What decides how a run goes on: it is compared.
+/// State that decides how a run goes on; two are compared.
 #[derive(Debug, PartialEq)]
 pub(super) struct RunPoint<S> {
     state: ControlCpuState,
@@ -43,7 +44,7 @@ pub(super) struct RunPoint<S> {
 
 /// A segment that was run.
 pub(super) struct TurnSegment<S> {
-    /// The guess it began with, if it was one.
+    /// Recorded state at its beginning, if the segment began with a guess.
     pub begin: Option<RunPoint<S>>,
     pub source: S,
     pub counters: Counters,
@@ -52,7 +53,7 @@ pub(super) struct TurnSegment<S> {
 }
 
 impl<S: Turns> TurnSegment<S> {
-    /// Whether the run that begins here goes on what `before`, which ended in `engine`, was.
+    /// Returns true if the segment begins in the state in which `before` ended, which is that of `engine`.
     pub(super) fn continues(&self, before: &Self, engine: &DeviceEngine) -> bool {
         self.begin.as_ref().is_some_and(|begin| {
             begin.source == before.source
@@ -74,8 +75,8 @@ impl Helper {
         }
     }
 
-    /// Runs a segment of what `source` gives after `from`, reading `memory`; none where that
-    /// ends early or is not worth following. Stores are kept.
+    /// Runs a segment of the commands that `source` gives after `from`, on `memory`. Returns nothing if the
+    /// segment ends early or cannot be followed. Stores are kept apart.
     pub(super) fn run<S: Turns>(
         &mut self,
         from: &DeviceEngine,
@@ -116,12 +117,12 @@ impl Helper {
         Some((begin, counters, engine.state.progress.take_seen()))
     }
 
-    /// Becomes as `from` is, with sums that begin anew.
+    /// Copies the state of `from`, with sums that begin anew.
     fn follow(&mut self, from: &DeviceEngine) {
         let engine = &mut self.engine;
         engine.options = from.options.clone();
         engine.options.progress = None;
-        // It is the true device that knows what belongs to which program.
+        // Stages are recorded by the true device alone.
         engine.options.stages = false;
         engine.options.trace.limit = from.timeline.room();
         engine.state.clone_from(&from.state);
@@ -129,7 +130,7 @@ impl Helper {
         self.begin();
     }
 
-    /// Moves on to where `source` will be `share.ahead` turns further on.
+    /// Moves on to the state that is guessed for `share.ahead` turns later.
     fn guess<S: Turns>(&mut self, source: &mut S, share: &TurnShare<'_>) -> Option<()> {
         let rate = share.rate;
         let commands = |turns: u64| (turns / rate.turns).checked_mul(rate.commands);
@@ -149,7 +150,7 @@ impl Helper {
 
     /// Runs to the beginning of a turn.
     fn advance<S: Turns>(&mut self, source: &mut S, turn: u64) -> Option<()> {
-        // A launch would ask when earlier commands were complete.
+        // The account of a launch needs the completion times of earlier commands, which are not known here.
         let state = &self.engine.state;
         let busy = state.busy.iter().map(|busy| &*busy.what);
         if state
@@ -166,7 +167,7 @@ impl Helper {
         (matches!(went, Ok(None)) && !part.launched).then_some(())
     }
 
-    /// What decides how it goes on; sums begin here.
+    /// Returns the state that decides how the run goes on; sums begin here.
     fn point<S: Turns>(&mut self, source: &S) -> RunPoint<S> {
         self.begin();
         let processor = &mut self.engine.processor;
@@ -183,7 +184,7 @@ impl Helper {
         point
     }
 
-    /// All sums begin anew.
+    /// Begins all sums anew.
     fn begin(&mut self) {
         let engine = &mut self.engine;
         let base = engine.machine.time_base();

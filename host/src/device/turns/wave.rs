@@ -1,4 +1,4 @@
-//! Segments side by side.
+//! Waves of segments that run in parallel.
 
 use super::super::engine::DeviceEngine;
 use super::super::error::HostError;
@@ -10,36 +10,38 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-/// Bytes that a segment stores, about: they are kept until all are done.
+/// Bytes that a segment stores, approximately; they are kept until all segments are done.
 const BYTES: u64 = 8 << 20;
 
-/// Turns that pass before what a guess was wrong about is replaced, beside a period.
+/// Turns that a guess runs, besides a period, until its errors are replaced.
 const BESIDE: u64 = 3;
 
-/// How many times as long as its guess's run a segment is at least.
+/// Least ratio of a segment's turns to those of its guess.
 const WORTH: u64 = 4;
 
-/// As many segments as threads, one behind the other.
+/// As many consecutive segments as threads.
 pub(super) struct Wave<'a> {
     rate: &'a RepetitionRate,
     first: u64,
-    /// Turns of a segment, of a guess's run before it, and those whose commands may be under way: all repetitions.
+    /// Turns of a segment, a multiple of the repetition.
     turns: u64,
+    /// Turns that a guess runs before its segment, a multiple of the repetition.
     warm: u64,
+    /// Turns whose commands may be under way, a multiple of the repetition.
     back: u64,
     threads: usize,
 }
 
 impl<'a> Wave<'a> {
-    /// Whether a source may have turns enough.
+    /// Returns true if a source may have enough turns.
     pub(super) fn may_fit<S: Turns>(source: &S, threads: usize) -> bool {
         let least = (source.period() + BESIDE).saturating_mul(WORTH);
         source.turns() / threads as u64 >= least
     }
 
-    /// Segments from turn `first` on, of `end`; none where they would be too short.
-    /// The guesses' runs last `care` turns and a few.
-    /// `under_way` commands have passed since the oldest that is not done.
+    /// Cuts the turns `first .. end` into segments, or returns nothing if they would be too short. A guess
+    /// runs for `care` turns and a few more. `under_way` commands have been given since the oldest that is
+    /// not complete.
     pub(super) fn new(
         (first, end): (u64, u64),
         (care, under_way): (u64, u64),
@@ -52,7 +54,7 @@ impl<'a> Wave<'a> {
         let least = whole((back.checked_add(warm)?).max(warm.checked_mul(WORTH)?))?;
         let most = BYTES / rate.stored.max(1) * rate.turns;
         let all = (end - first) / threads as u64 / rate.turns * rate.turns;
-        // What is under way must be of turns, not of what was before them.
+        // Commands under way must belong to turns, not to the commands before them.
         (all >= least && first >= back).then(|| Self {
             rate,
             first,
@@ -75,8 +77,8 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// Runs the segments, and takes over those that are one run with what there
-    /// is: how many, and for how many there were threads.
+    /// Runs the segments, and takes over those that continue the present run. Returns their number, and the
+    /// number of segments that had a thread.
     pub(super) fn run<S: Turns>(
         &self,
         engine: &mut DeviceEngine,
@@ -96,7 +98,7 @@ impl<'a> Wave<'a> {
         segments.truncate(taken);
         take_over(engine, helpers, segments, source)?;
         if let Some(count) = &engine.options.taken_over {
-            // The first would have been run in any case.
+            // The first segment would have been run in any case.
             count.fetch_add(taken.saturating_sub(1) as u64, Ordering::Relaxed);
         }
         if let Some(progress) = &engine.options.progress {
@@ -105,8 +107,8 @@ impl<'a> Wave<'a> {
         Ok((taken, started))
     }
 
-    /// The first segment runs on this thread, each of the others on one of its own; from the first one on that cannot be
-    /// started there are none.
+    /// Runs the first segment on this thread and each of the others on its own thread. If a thread cannot be
+    /// started, that segment and all after it are missing.
     fn segments<S: Turns>(
         &self,
         engine: &DeviceEngine,
@@ -134,7 +136,7 @@ impl<'a> Wave<'a> {
     }
 }
 
-/// How many segments, from the first on, are one run, and load nothing that they store.
+/// Returns the number of segments, from the first on, that are one run and load nothing that they store.
 fn follow_each_other<S: Turns>(segments: &[Option<TurnSegment<S>>], helpers: &[Helper]) -> usize {
     let mut stored = AddressSpans::default();
     let mut before: Option<(&TurnSegment<S>, &Helper)> = None;
@@ -153,7 +155,7 @@ fn follow_each_other<S: Turns>(segments: &[Option<TurnSegment<S>>], helpers: &[H
     segments.len()
 }
 
-/// Lets the device go on behind `segments`.
+/// Moves the device on to the end of `segments`.
 fn take_over<S: Turns>(
     engine: &mut DeviceEngine,
     helpers: &mut [Helper],
@@ -165,7 +167,7 @@ fn take_over<S: Turns>(
     };
     let mut counters = engine.processor.take_counters();
     let running = engine.state.kernel.as_ref().map(|kernel| kernel.command);
-    // Turns are of the pass whose kernel runs.
+    // Turns belong to the pass whose kernel runs.
     let stage = running.and_then(|command| engine.stages.find_stage(command));
     let taken = helpers.iter().take(segments.len());
     let stores: Vec<_> = taken.map(|helper| &helper.stores).collect();
@@ -187,7 +189,7 @@ fn take_over<S: Turns>(
     let seen = engine.state.progress.take_seen();
     std::mem::swap(&mut engine.state, &mut theirs.state);
     engine.state.progress.add_seen(seen);
-    // Translations go along; system memory stays.
+    // Translated programs are swapped as well; system memory stays with the device.
     std::mem::swap(&mut engine.processor, &mut theirs.processor);
     std::mem::swap(engine.processor.memory_mut(), theirs.processor.memory_mut());
     engine.processor.count(&counters);

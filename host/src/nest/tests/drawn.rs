@@ -1,4 +1,4 @@
-//! Whether what is drawn is what was.
+//! Tests that the generated marches are those of the stored digest.
 
 use cp2_tests::drawn::{compare, digest_strategy};
 use std::path::Path;

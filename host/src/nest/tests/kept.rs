@@ -1,4 +1,6 @@
-//! Planes that a kernel makes of what it loads, in the ring of an input that brings only their first rows: those that other blocks hand over.
+//! Tests of computed planes that stay in an input's ring.
+//!
+//! The input loads only the first rows of each plane: those that other blocks hand over.
 
 use super::*;
 use crate::schedule::Buffering;
@@ -6,15 +8,16 @@ use cp2_dma::{Direction, Recipient};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Rows that blocks hand over.
+/// Number of rows that blocks hand over.
 const HANDED: u64 = 2;
 /// Bytes of a row.
 const ROW: u64 = 16;
 
-/// A plane and a row of it, from -1 on.
+/// A computed row: its plane, and its number in the plane from -1 on.
 type Made = (u64, i64);
 
-/// Blocks of `height` rows of all pages of a march: each makes its rows but the first, and the one behind it.
+/// Returns a sweep of blocks of `height` rows for all pages of a march. A block computes its rows but the
+/// first, and the row behind it.
 fn sweep(pages: u64, [rows, height]: [u64; 2], (buffering, apart): (Buffering, bool)) -> GridPass {
     let [from, to, kept] = [1u64 << 20, 2 << 20, 3 << 20];
     let blocks = rows.div_ceil(height);
@@ -43,7 +46,7 @@ fn sweep(pages: u64, [rows, height]: [u64; 2], (buffering, apart): (Buffering, b
     }
 }
 
-/// The sections that a run of bytes goes to, or comes from.
+/// Returns the sections that a run of bytes goes to, or comes from.
 fn sections(to: Recipient) -> Vec<usize> {
     match to {
         Recipient::Section(section) => vec![section as usize],
@@ -55,7 +58,8 @@ fn sections(to: Recipient) -> Vec<usize> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A kernel finds the planes of its window whole: what it has made, and what other blocks have, whether loads come early and stores late or not.
+    /// A kernel finds the planes of its window complete, from its own results and those of other blocks, with
+    /// early and with late transfers.
     #[test]
     fn planes_are_kept_and_handed_over(
         pages in 3u64..9,
@@ -73,7 +77,7 @@ proptest! {
         let mut system: HashMap<u64, Made> = HashMap::new();
         let (mut loaded, mut stored) = (0, 0);
         for k in 0..all {
-            // Loads as early, and stores as late, as they may be.
+            // Loads come as early, and stores as late, as they may.
             while loaded < all && nest.find_preceding_page(loaded).is_none_or(|page| page < k) {
                 while nest.find_preceding_page(loaded).is_some_and(|page| stored <= page) {
                     for (stream, transfer) in nest.transfers(Direction::Store, stored) {
@@ -142,7 +146,8 @@ fn what_is_within_a_ring_is_made_there() {
         change(&mut sweep);
         GridPlan::new(sweep, &machine).unwrap_err().to_string()
     };
-    // A plane beyond the window, a row beyond its room; a ring that is only loaded, and a stream that is loaded into another's.
+    // Refused are a plane beyond the window, a row beyond its room, a ring that is only loaded, and a stream
+    // that is loaded into the buffer of another.
     for place in [[2, 3], [1, 4], [-2, 0]] {
         let said =
             refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().place_in_input(1, place));
@@ -155,7 +160,7 @@ fn what_is_within_a_ring_is_made_there() {
         sweep.inputs.push(more);
     });
     assert!(said.contains("march"), "{said}");
-    // What the kernel makes of a plane it may write, and nothing of what is only loaded.
+    // The kernel may write into the planes that it computes, and not into those that are only loaded.
     let nest = GridPlan::new(whole.clone(), &machine).unwrap();
     let writes: Vec<bool> = nest.protection().windows.iter().map(|w| w.writes).collect();
     assert_eq!(writes, [false, true]);

@@ -1,4 +1,6 @@
-//! Windows that slide, without an emulator: what lies where while a page is computed, by the transfers' runs alone.
+//! Tests of sliding windows by the runs of transfers, without an emulator.
+//!
+//! They check the contents of DMEM while a page is computed.
 
 use super::*;
 use crate::schedule::Buffering;
@@ -7,7 +9,7 @@ use cp2_dma::{Direction, Recipient};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// One case.
+/// A drawn case.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     march: March,
@@ -24,7 +26,7 @@ const ELEMENT: u64 = 4;
 const ZEROS: u64 = 1 << 29;
 
 impl Case {
-    /// Where an input begins in system memory.
+    /// Returns the address of an input in system memory.
     fn system(index: usize) -> u64 {
         (1 + index as u64) << 20
     }
@@ -48,7 +50,7 @@ impl Case {
         }
     }
 
-    /// Lines of an input's window along the march.
+    /// Returns the number of lines of an input's window along the march.
     fn window(&self, index: usize) -> u64 {
         self.block[self.march.axis()] + 2 * self.halos[index][self.march.axis()]
     }
@@ -57,14 +59,14 @@ impl Case {
         self.halos[index][self.march.axis()] > 0
     }
 
-    /// The byte from `a15` of what says where a line of an input's window is.
+    /// Returns the offset from `a15` of the word with the address of a line of an input's window.
     fn line(&self, index: usize, line: u64) -> i64 {
         let before = (0..index).filter(|&input| self.slides(input));
         let before: u64 = before.map(|input| self.window(input)).sum();
         -104 - 8 * (self.halos.len() as i64 - 1) - 8 * (before + line) as i64
     }
 
-    /// What a kernel reads that goes by lines.
+    /// Returns the argument words that a kernel with line addresses reads.
     fn reads(&self) -> Reads {
         let mut text = ".include \"page.s\"\n.program\npage_begin\nldx2 a0, [a15]\n".to_owned();
         for index in (0..self.halos.len()).filter(|&index| self.slides(index)) {
@@ -77,7 +79,8 @@ impl Case {
         Reads::from_program(&assembly.unwrap().program)
     }
 
-    /// Address in system memory of an element of an input that may be outside; none of a zero.
+    /// Returns the address in system memory of an element of an input, which may be outside the array, or
+    /// nothing for a zero.
     fn lies(&self, index: usize, at: [i64; AXES]) -> Option<u64> {
         let mut place = 0;
         for (axis, i) in at.into_iter().enumerate() {
@@ -93,11 +96,11 @@ impl Case {
     }
 }
 
-/// What the words of each section's DMEM were loaded from.
+/// Addresses that the words of each section's DMEM were loaded from.
 struct Dmem(Vec<HashMap<u32, Option<u64>>>);
 
 impl Dmem {
-    /// A page is loaded; bytes that each section gets.
+    /// Loads a page, and returns the bytes that each section gets.
     fn load(&mut self, nest: &GridPlan, page: u64, machine: &Machine) -> Vec<u64> {
         let mut bytes = vec![0; self.0.len()];
         for (_, transfer) in nest.transfers(Direction::Load, page) {
@@ -121,14 +124,15 @@ impl Dmem {
     }
 }
 
-/// A page that the kernel may be at work on.
+/// A page that the kernel may work on.
 struct Live<'a> {
     case: &'a Case,
     nest: &'a GridPlan,
     page: u64,
     digits: [u64; AXES],
-    /// Its argument block as the slot has it, and as it is made for it.
+    /// Argument block in the slot of the page.
     words: &'a [u32],
+    /// Argument block that is made for the page.
     own: Vec<u32>,
 }
 
@@ -159,14 +163,14 @@ impl<'a> Live<'a> {
         words[((before + at) / 4) as usize].into()
     }
 
-    /// Elements of a section's blocks.
+    /// Returns the elements of a section's blocks along each axis.
     fn extent(&self) -> [u64; AXES] {
         let mut extent = self.case.block;
         extent[self.nest.cuts.deal] *= self.nest.cuts.per_section(self.digits);
         extent
     }
 
-    /// Bytes that a section loads with it.
+    /// Returns the bytes that a section loads with the page.
     fn loads(&self) -> u64 {
         let each = self.case.halos.iter().map(|halo| {
             let extent = self.extent();
@@ -181,7 +185,8 @@ impl<'a> Live<'a> {
         each.sum()
     }
 
-    /// The DMEM address of the first element of a row of a plane of an input's window, both counted from the block's first.
+    /// Returns the DMEM address of the first element of a row of a plane of an input's window, both counted
+    /// from the block's first.
     fn row(&self, index: usize, [z, y]: [i64; 2]) -> Result<i64, TestCaseError> {
         let pitches = match index {
             0 => -96,
@@ -216,7 +221,7 @@ impl<'a> Live<'a> {
         })
     }
 
-    /// Whether all of its windows are where its arguments say.
+    /// Checks that all windows of the page are where its arguments say.
     fn check(&self, dmem: &Dmem, loaded: u64) -> Result<(), TestCaseError> {
         let extent = self.extent().map(|n| n as i64);
         for (index, halo) in self.case.halos.iter().enumerate() {
@@ -253,7 +258,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     let machine = Machine::builtin("vm7").unwrap();
     let nest = match GridPlan::new(case.sweep(Some(case.march)), &machine) {
         Ok(nest) => nest,
-        // The DMA cannot move it, or it is too large, with or without marching.
+        // The DMA cannot move the case, or it is too large, with or without marching.
         Err(NestError::Unaligned { .. } | NestError::DoesNotFit { .. }) => return Ok(()),
         Err(e) => return Err(TestCaseError::fail(e.to_string())),
     };
@@ -266,11 +271,11 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
         if loaded == 0 || nest.changes_arguments(loaded) {
             slots[slot(loaded)] = nest.arguments(loaded);
         }
-        // The kernel may still be at work on the first of these.
+        // The kernel may still work on the first of these pages.
         for page in nest.find_preceding_page(loaded).map_or(0, |page| page + 1)..=loaded {
             let live = Live::new(case, &nest, page, &slots[slot(page)]);
             live.check(&dmem, loaded)?;
-            // Lines are loaded once, but for those around the ends of a march.
+            // Lines are loaded once, except those around the ends of a march.
             if page == loaded {
                 prop_assert!(bytes.iter().all(|&bytes| bytes == live.loads()));
             }
@@ -304,7 +309,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     (sizes, how).prop_map(|((n, b, halos), (march, edge, size, buffering, apart))| {
         let mut halos: Vec<_> = halos
             .into_iter()
-            // Elements that are repeated within a granule take another pass to load.
+            // Elements that are repeated within a granule need another pass to load.
             .map(|(z, y, x)| [z, y, if edge == BoundaryRule::Clamp { 0 } else { x }])
             .collect();
         let first = &mut halos[0][march.axis()];
@@ -358,7 +363,8 @@ fn marching_is_cheaper_and_priced_so() {
     });
     assert!(march.0 * 4 < whole.0 * 3, "{} and {}", march.0, whole.0);
     assert!(march.1 * 1.1 < whole.1, "{} and {}", march.1, whole.1);
-    // Blocks of arguments are there for a turn of the ring: but for the first turn of each march none is loaded.
+    // There are argument blocks for a whole turn of the ring, so they are loaded only in the first turn of
+    // each march.
     let nest = march.2;
     let changes = (0..nest.len()).filter(|&k| nest.changes_arguments(k));
     let marches = nest.len() / nest.digits()[0];

@@ -1,4 +1,4 @@
-//! What page kernels (`docs/abi.md`) take for their pages.
+//! Cycles of page kernels (`docs/abi.md`) for their pages.
 
 use super::{KernelEntryPoint, data_end};
 use crate::nest::{GridPlan, PageCycles};
@@ -8,18 +8,21 @@ use cp2_machine::Machine;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Blocks of a page that is counted, at most.
+/// Number of blocks of a counted page at most.
 const MOST_BLOCKS: u64 = 16;
 
-/// Bytes before an argument block, of which the first word is the address of the next and the third the number of pages.
+/// Bytes before an argument block: its first word is the address of the next block, its third the number of
+/// pages.
 const HEAD: u32 = 16;
 
-/// Pages of a counted run, of which all but the first and the last are alike.
+/// Number of pages of a counted run; all but the first and the last are alike.
 const PAGES: u32 = 6;
 
-/// A job for the scheduler with the cycles that its page kernel takes by its program; as it is where that cannot be counted.
+/// Returns a job for the scheduler with the cycles of its page kernel, counted from the program, or the job
+/// itself if they cannot be counted.
 pub fn priced(paging: Paging, kernel: &KernelEntryPoint, machine: &Machine) -> Paging {
-    // About as many blocks as a page has, and half of them: what a block takes more, and a page beside its blocks.
+    // Two page sizes are counted, about that of a page and half of it: cycles per block = difference of
+    // cycles / difference of blocks, and the rest is the cost of a page.
     let pitch = |streams: &[Stream]| streams.iter().map(|stream| stream.pitch).sum::<u64>();
     let each = pitch(&paging.inputs) + pitch(&paging.outputs);
     let fit = machine.cp2.dmem.0 / (2 * each).max(1);
@@ -47,7 +50,8 @@ pub fn priced(paging: Paging, kernel: &KernelEntryPoint, machine: &Machine) -> P
     }
 }
 
-/// The steps of a page kernel whose pages are alike: of the first, of one behind others, and of the last to the end.
+/// Steps of a page kernel whose pages are alike: of the first page, of a later one, and of the last with the
+/// end.
 #[derive(Clone, Debug, Default)]
 struct PageSteps {
     first: Vec<KernelInterval>,
@@ -56,7 +60,7 @@ struct PageSteps {
 }
 
 impl PageSteps {
-    /// Those of a run of so many pages.
+    /// Splits the steps of a run of `count` pages.
     fn from_steps(steps: impl Iterator<Item = KernelInterval>, count: u32) -> Self {
         let mut pages: Vec<Vec<KernelInterval>> = vec![Vec::new()];
         for step in steps {
@@ -64,7 +68,7 @@ impl PageSteps {
             if let Some(page) = pages.last_mut() {
                 page.push(step);
             }
-            // What follows the last page is its end.
+            // The steps behind the last signal belong to the last page.
             if begins && matches!(step.mark, Mark::Signal(_)) {
                 pages.push(Vec::new());
             }
@@ -76,45 +80,47 @@ impl PageSteps {
         Self { first, page, last }
     }
 
-    /// Cycles from the end of a page to the end of the next, which is there.
+    /// Returns the cycles from the end of a page to the end of the next, if that is loaded.
     fn cycles(&self) -> u64 {
         self.page.iter().map(|step| step.cycles + 1).sum()
     }
 
-    /// Those of a page that is the first and the last.
+    /// Returns the steps of a page that is the first and the last.
     fn alone(&self) -> Vec<KernelInterval> {
         let ends = self.last.get(signalled(&self.last)..).unwrap_or_default();
         self.first.iter().chain(ends).copied().collect()
     }
 }
 
-/// How many steps there are to the first signal.
+/// Returns the number of steps up to the first signal.
 fn signalled(steps: &[KernelInterval]) -> usize {
     let signal = |step: &KernelInterval| matches!(step.mark, Mark::Signal(_));
     steps.iter().position(signal).map_or(0, |at| at + 1)
 }
 
 impl KernelEntryPoint {
-    /// The first byte of DMEM behind its data where argument blocks of a counted run lie.
+    /// Returns the first byte of DMEM behind the kernel's data, where the argument blocks of a counted run
+    /// lie.
     fn free(&self) -> u32 {
         let end = data_end(&self.program).next_multiple_of(64);
         u32::try_from(end).unwrap_or(u32::MAX / 2)
     }
 
-    /// The steps of pages of so many blocks, of so many streams and with so many words of their own.
+    /// Counts the steps of pages of `blocks` blocks, with `streams` streams and the kernel-specific words
+    /// `own`.
     fn page_steps(
         &self,
         blocks: u32,
         (streams, own): (usize, &[u32]),
         machine: &Machine,
     ) -> Result<PageSteps, Uncounted> {
-        /// Argument blocks in turn.
+        /// Number of argument blocks that take turns.
         const TURNS: u32 = 3;
         let further = streams.saturating_sub(2) + own.len();
         let bytes = (HEAD + 16 + 4 * further as u32).next_multiple_of(64);
         let first = self.free();
         let at = |turn: u32| first + turn % TURNS * bytes;
-        // Behind them are the pages, wherever they end.
+        // Pages lie behind the argument blocks, wherever they end.
         let page = at(TURNS - 1) + bytes;
         let mut words: Vec<u32> = Vec::new();
         for turn in 0..TURNS {
@@ -127,10 +133,10 @@ impl KernelEntryPoint {
         Ok(PageSteps::from_steps(counted.steps(), PAGES))
     }
 
-    /// The steps of a kernel whose pages the scheduler moves.
+    /// Returns the steps of a kernel whose pages the scheduler moves.
     ///
     /// # Errors
-    /// The kernel's way depends on data.
+    /// The kernel's control flow depends on data.
     pub fn paged(
         &self,
         plan: &StreamPlan,
@@ -146,10 +152,10 @@ impl KernelEntryPoint {
         Ok(known.steps())
     }
 
-    /// The steps of a kernel whose pages are those of a nest.
+    /// Returns the steps of a kernel whose pages are those of a nest.
     ///
     /// # Errors
-    /// The kernel's way depends on data.
+    /// The kernel's control flow depends on data.
     pub fn nested(
         &self,
         nest: &GridPlan,
@@ -163,14 +169,15 @@ impl KernelEntryPoint {
                 Ok(PageSteps::from_steps(steps.into_iter(), PAGES))
             })?;
         }
-        // What follows the last page finds the arguments of the end.
+        // The kernel's steps behind the last page use the arguments of the end.
         let last = nest.len().saturating_sub(1);
         let ending = self.nest_steps(nest, [last, nest.len()], 1, machine)?;
         known.ending = Some(ending[signalled(&ending)..].to_vec());
         Ok(known.steps())
     }
 
-    /// The steps of a run of so many pages whose arguments are those of two pages of a nest by turns.
+    /// Counts the steps of a run of `pages` pages that find the arguments of the two pages `of` of a nest in
+    /// turn.
     fn nest_steps(
         &self,
         nest: &GridPlan,
@@ -179,9 +186,9 @@ impl KernelEntryPoint {
         machine: &Machine,
     ) -> Result<Vec<KernelInterval>, Uncounted> {
         let layout = nest.layout();
-        // Where they lie in a run: elsewhere the kernel may store.
+        // The argument blocks lie where they do in a run, because the kernel may store elsewhere.
         let (first, blocks) = match nest.argument_blocks() {
-            // One block serves all pages, where they are alike.
+            // One block serves all pages if they are alike.
             Some((first, 1)) if of[0] == of[1] => (first, 1),
             Some((first, 2)) => (first, 2),
             _ => (self.free(), 2),
@@ -195,13 +202,14 @@ impl KernelEntryPoint {
         Ok(counted.steps().collect())
     }
 
-    /// The cycles of a kernel for blocks and pages, from those of the pages of two nests of different sizes.
+    /// Returns the cycles of a kernel per block and per page, from the pages of two nests of different sizes.
     pub fn nest_cycles(
         &self,
         nests: [&GridPlan; 2],
         machine: &Machine,
     ) -> Result<PageCycles, Uncounted> {
-        // One in the middle of those that are alike: what is done in the first alone is none of it.
+        // A page in the middle of those that are alike is counted, so that steps of the first page alone are
+        // left out.
         let largest = |nest: &GridPlan| {
             let kinds = nest.kinds().iter();
             let all = kinds.map(|kind| (kind.blocks, kind.when.clone()));
@@ -228,12 +236,12 @@ impl KernelEntryPoint {
     }
 }
 
-/// The pages of a run, of which those of equal arguments take the same steps.
+/// Pages of a run; those with equal arguments take the same steps.
 struct CountedPages<K> {
     kinds: HashMap<K, usize>,
     steps: Vec<PageSteps>,
     pages: Vec<usize>,
-    /// What follows the last page, if not what does in a run of pages that are all alike.
+    /// Steps behind the last page, if they differ from those in a run of equal pages.
     ending: Option<Vec<KernelInterval>>,
 }
 
@@ -249,7 +257,7 @@ impl<K> Default for CountedPages<K> {
 }
 
 impl<K: std::hash::Hash + Eq> CountedPages<K> {
-    /// Another page, whose steps are counted if they are not known.
+    /// Adds a page, whose steps are counted if they are not known.
     fn page(
         &mut self,
         key: K,
@@ -267,7 +275,7 @@ impl<K: std::hash::Hash + Eq> CountedPages<K> {
         Ok(())
     }
 
-    /// The steps of all pages, one behind the other.
+    /// Returns the steps of all pages in order.
     fn steps(self) -> impl Iterator<Item = KernelInterval> + Send {
         let Self {
             steps,

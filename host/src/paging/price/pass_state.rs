@@ -1,4 +1,4 @@
-//! How far control CPU, channel and kernel have come.
+//! Progress of control CPU, channel and kernel in a simulated pass.
 
 use super::StepCursor;
 use cp2_dma::{Descriptor, transfer_time};
@@ -6,15 +6,15 @@ use cp2_emu::cycles::Counted;
 use cp2_machine::{Cycles, Machine};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is the same for every page, in ticks.
+/// Costs that are equal for every page, in ticks.
 #[derive(Clone, Copy)]
 pub(super) struct Fixed {
     pub(super) cycle: u64,
     pub(super) completion: u64,
     pub(super) launch: u64,
-    /// The control CPU's time for a transfer.
+    /// Time of the control CPU for a transfer.
     pub(super) descriptor: u64,
-    /// Set-up of a transfer that finds the channel idle, beyond that of one behind another.
+    /// Set-up of a transfer that finds the channel idle, beyond that of a queued one.
     pub(super) idle: u64,
 }
 
@@ -32,20 +32,20 @@ impl Fixed {
     }
 }
 
-/// Ticks of a transfer behind another.
+/// Returns the ticks of a transfer that is queued behind another.
 pub(in crate::paging) fn queued(transfer: &Descriptor, machine: &Machine) -> u64 {
     let set_up = machine.time_base().cycles(machine.dma.setup_queued);
     transfer_time(transfer, machine).body.0 + set_up.0
 }
 
-/// Transfers that the control CPU gives one after the other, in ticks.
+/// Transfers that the control CPU gives in a row, in ticks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct IssuedTransfers {
     pub(super) count: u64,
-    /// All of them, each behind another.
+    /// Time of all transfers, each queued behind another.
     pub(super) all: u64,
     pub(super) last: u64,
-    /// The event that the last one posts.
+    /// Event that the last transfer posts.
     pub(super) event: Option<u32>,
 }
 
@@ -62,15 +62,15 @@ impl IssuedTransfers {
     }
 }
 
-/// What a page costs, in ticks.
+/// Cost of a page, in ticks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Kind {
-    /// What it waits for, unless all of that came with the page before.
+    /// Loads that the page waits for, unless all of them came with the page before.
     pub(super) own: Option<IssuedTransfers>,
-    /// What comes with it for the next.
+    /// Loads that come with this page for the next one.
     pub(super) next: IssuedTransfers,
     pub(super) store: IssuedTransfers,
-    /// What its kernel takes, and the event that it waits for, where its program is not known.
+    /// Event that the kernel waits for, and ticks of its work, if its program is not known.
     pub(super) described: (u32, u64),
 }
 
@@ -80,40 +80,44 @@ impl Kind {
     }
 }
 
-/// How far a pass has come, in ticks.
+/// Progress of a pass, in ticks.
 #[derive(Clone, Default)]
 pub(super) struct PassState {
-    /// When the channel has done all it was given, CP2 the pages so far, and the control CPU has given all transfers.
+    /// Time when the channel has ended all transfers given so far.
     pub(super) dma: u64,
+    /// Time when CP2 has ended the pages so far.
     pub(super) cp2: u64,
+    /// Time when the control CPU has given all transfers so far.
     pub(super) cpu: u64,
-    /// When the pages to come are there that an event tells of, those of the next pass behind them.
+    /// Times of the posts of each event that the kernel has not consumed; those of the next pass come behind.
     pub(super) posts: BTreeMap<u32, VecDeque<u64>>,
-    /// When the program of the next pass is there.
+    /// Time when the program of the next pass is loaded.
     pub(super) ready: u64,
-    /// The last page that was loaded.
+    /// Last page that was loaded.
     pub(super) furthest: u64,
-    /// How far the kernel has come, and what it has computed.
+    /// Next step of the kernel.
     pub(super) place: StepCursor,
+    /// Time in which the kernel has computed.
     pub(super) busy: u64,
+    /// Time of all transfers of the pages so far.
     pub(super) moved: u64,
 }
 
 impl PassState {
-    /// Transfers that the CPU may give from `ready` on.
+    /// Gives transfers that the CPU may issue from `ready` on.
     pub(super) fn issue_transfers(&mut self, given: IssuedTransfers, ready: u64, fixed: Fixed) {
         let Some(more) = given.count.checked_sub(1) else {
             return;
         };
         let first = self.cpu.max(ready) + fixed.descriptor;
         self.cpu = first + more * fixed.descriptor;
-        // The channel is still at work when the first is given, or starts anew.
+        // When the first is given, the channel is still at work, or it starts anew.
         let begin = if first <= self.dma {
             self.dma
         } else {
             first + fixed.idle
         };
-        // So also when the last is given.
+        // The channel may have become idle before the last is given.
         let (others, last) = (begin + given.all - given.last, self.cpu);
         self.dma = if last <= others {
             others
@@ -125,13 +129,13 @@ impl PassState {
         }
     }
 
-    /// CP2 is at work for so long.
+    /// Lets CP2 work for `ticks`.
     pub(super) fn work(&mut self, ticks: u64) {
         self.cp2 += ticks;
         self.busy += ticks;
     }
 
-    /// CP2 waits for an event, which it sees at the begin of a cycle.
+    /// Lets CP2 wait for an event, which it sees at the beginning of a cycle.
     pub(super) fn wait(&mut self, event: u32, cycle: u64) {
         let posted = self.posts.get_mut(&event).and_then(VecDeque::pop_front);
         let seen = posted.map_or(0, |at| at.next_multiple_of(cycle.max(1)));
@@ -148,8 +152,9 @@ impl PassState {
             .max(page + u64::from(kind.next.event.is_some()));
     }
 
-    /// How many rounds of the `left` pages can be left out, all of which would be as the one since
-    /// `before`, the last `tail` not among them: they are added. Or they would be so about.
+    /// Skips rounds if the last one, since `before`, moved all times by the same amount: every further round
+    /// of the `left` pages then does so too. Adds the rounds skipped and returns their number; the last
+    /// `tail` pages are not among them. With `about`, the round is only taken to be typical.
     pub(super) fn rounds(
         &mut self,
         (page, before): &(u64, Self),
@@ -168,7 +173,7 @@ impl PassState {
                 .collect()
         };
         let ahead = self.furthest.saturating_sub(start);
-        // The last pages are followed by none.
+        // No pages follow the last ones.
         let mut rounds = left.saturating_sub(ahead.max(round).max(tail)) / round;
         if let Some(kernel) = kernel {
             rounds = rounds.min(self.place.rounds(&before.place, kernel) + 1);

@@ -1,8 +1,8 @@
-//! A place among the steps of a kernel.
+//! Position among the counted steps of a kernel.
 
 use cp2_emu::cycles::{Counted, KernelInterval};
 
-/// A place among the steps of a kernel: the next one.
+/// Position among the steps of a kernel: that of the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StepCursor {
     stretch: usize,
@@ -11,7 +11,7 @@ pub(crate) struct StepCursor {
 }
 
 impl StepCursor {
-    /// The next step, from which it goes on; none behind the last.
+    /// Returns the next step and moves behind it, or nothing behind the last.
     pub(crate) fn next(&mut self, kernel: &Counted) -> Option<KernelInterval> {
         let stretch = kernel.stretches.get(self.stretch)?;
         let step = stretch.steps.get(self.step).copied();
@@ -26,7 +26,7 @@ impl StepCursor {
         step
     }
 
-    /// How often what lies between an earlier place and this one comes again behind it.
+    /// Returns how often the steps between an earlier position and this one repeat behind it.
     pub(super) fn rounds(&self, before: &Self, kernel: &Counted) -> u64 {
         let same = (self.stretch, self.step) == (before.stretch, before.step);
         let turns = self.turn.saturating_sub(before.turn);
@@ -37,7 +37,7 @@ impl StepCursor {
         })
     }
 
-    /// Goes on by so many times what lies between an earlier place and this one.
+    /// Skips `rounds` repetitions of the steps between an earlier position and this one.
     pub(super) fn skip(&mut self, before: &Self, rounds: u64) {
         self.turn += rounds * self.turn.saturating_sub(before.turn);
     }

@@ -1,8 +1,9 @@
-//! What of a pass is loaded while the one before it ends.
+//! Loads of a pass that are given while the pass before it ends.
 //!
-//! A pass that goes on with what another stores need not wait for all of it: each of its first loads is given as
-//! soon as the local memory that it fills is free, and what it reads is stored. What a kernel waits for comes behind
-//! all that the one before waits for: they count the same events.
+//! A pass that goes on with results of another need not wait for all of them. Each of its first loads is
+//! given as soon as the local memory that it fills is free and the data that it reads are stored. A load that
+//! posts an event comes behind all loads that the pass before waits for, because both kernels count the same
+//! events.
 
 use super::{Ring, RingPass};
 use cp2_dma::{Bounds, Descriptor, Transfer};
@@ -12,18 +13,19 @@ use std::ops::Range;
 /// A load of the next pass.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlyLoad {
-    /// The page behind whose stores it is given; none: behind the first loads.
+    /// Page behind whose stores the load is given; none if it is given behind the first loads.
     pub(crate) behind: Option<u64>,
-    /// The page of the next pass that it is of; none of what all of that pass waits for, its program.
+    /// Page of the next pass that the load belongs to; none for the program, for which all of that pass
+    /// waits.
     pub(crate) page: Option<u64>,
     pub(crate) load: Descriptor,
 }
 
-/// Turns of all buffers in which loads of the next pass are given, at the end.
+/// Turns of all buffers, at the end of a pass, in which loads of the next pass are given.
 const TURNS: u64 = 2;
 
-/// Has every pass begun while the one before it ends, where the kernel is the same and it is known what pages
-/// hold. Argument blocks come early too where they lie apart.
+/// Begins every pass while the one before ends, if the kernel is the same and the contents of pages are
+/// known. Argument blocks come early too if they lie apart.
 pub fn overlap_passes(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingPass> {
     for next in 1..passes.len() {
         let (before, after) = passes.split_at_mut(next);
@@ -39,11 +41,13 @@ pub fn overlap_passes(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingP
     passes
 }
 
-/// How many pages before the end the program of another kernel may be given, beside the first of all.
+/// Number of the last pages behind which the program of another kernel may be given; other places are tried
+/// too.
 const PLACES: u64 = 4;
 
-/// Has `next` begun while `before` ends, though its kernel is another, where it is known what pages hold: `program` loads
-/// that kernel and its data where `before` has nothing, behind the page with which both should take the shortest time.
+/// Begins `next` while `before` ends, though its kernel is another, if the contents of pages are known.
+/// `program` loads that kernel and its data where `before` uses no memory; of several pages behind which it
+/// can be given, the one is taken with which both passes should take the shortest time.
 pub fn overlap_pair(
     before: &mut RingPass,
     next: &mut RingPass,
@@ -56,7 +60,7 @@ pub fn overlap_pair(
     next.begun = true;
     next.informed = true;
     let count = before.count();
-    // Of pages that belong together also behind those before the last ones.
+    // If pages form groups, also the last page before the last group is tried.
     let group = before.work.period();
     let before_last = (group > 1).then(|| count.saturating_sub(group + 1));
     let last = count.saturating_sub(PLACES)..count;
@@ -84,12 +88,12 @@ pub fn overlap_pair(
     true
 }
 
-/// The first loads of `next` in the order in which they are given while `before` ends; none where one
-/// does not know what its pages hold.
+/// Returns the first loads of `next` in the order in which they are given while `before` ends, or nothing if
+/// the contents of its pages are not known.
 fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec<EarlyLoad>> {
     let (pages, arguments) = (before.last_pages(), before.own_arguments());
     let first = pages.start;
-    // What is in use until a page is stored, and where it is stored.
+    // Memory that is in use until a page is stored, and the addresses that it is stored to.
     let mut busy = Vec::new();
     for page in pages {
         let (held, stores) = (
@@ -101,11 +105,11 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
         busy.push((page, held, stores));
     }
     let mut all = Vec::new();
-    // A page is there when all has come that was given before it, and that of the pass before.
+    // A page is complete when all loads given before it are, and those of the pass before.
     let first = (!before.at_once).then_some(first);
     let mut complete = first.max(first.map(|_| before.loaded_behind()));
     for page in next.next(None) {
-        // Its kernel has what lies beside as soon as the page is there.
+        // The kernel may write the page's extra memory as soon as the page is loaded.
         let beside = next.page_dmem_spans(page).map(|[_, _, beside, _]| beside);
         let stored = |(_, [own, _, _, result], _): &&(u64, [Range<u64>; 4], Vec<Range<u64>>)| {
             let written = beside.as_ref();
@@ -119,7 +123,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
                 system: from,
                 local: to,
             } = load.bounds(machine);
-            // The kernel has its arguments to the last page.
+            // The kernel uses its arguments to the last page.
             if meet(&to, &arguments) {
                 return None;
             }
@@ -143,7 +147,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     Some(all)
 }
 
-/// Whether the argument block of `next` lies where `before` has nothing to the end.
+/// Returns true if the argument block of `next` lies where `before` uses no memory up to its end.
 fn is_free(before: &RingPass, next: &RingPass) -> bool {
     let given = next.own_arguments();
     let held = before
@@ -154,19 +158,19 @@ fn is_free(before: &RingPass, next: &RingPass) -> bool {
 }
 
 impl RingPass {
-    /// The same, loads of the next pass given before its first page is done, if all of its own are.
+    /// Lets loads of the next pass be given before the first page is done, if all loads of this pass are.
     pub fn load_immediately(mut self) -> Self {
         self.at_once = self.count() <= self.ring.ahead as u64;
         self
     }
 
-    /// The pages behind which loads of the next pass can be given.
+    /// Returns the pages behind which loads of the next pass can be given.
     fn last_pages(&self) -> Range<u64> {
         let count = self.count();
         count.saturating_sub(TURNS * self.ring.ahead as u64)..count
     }
 
-    /// How many pages of the next pass are loaded before its first page is done.
+    /// Returns the number of pages of the next pass that are loaded before this pass's first page is done.
     pub fn count_immediate_loads(&self) -> u64 {
         let of = |at_once: bool| {
             let loads = self.ahead.iter();
@@ -177,19 +181,20 @@ impl RingPass {
         of(false).min().map_or(all, |later| later.min(all))
     }
 
-    /// The page behind which the last of its own is loaded.
+    /// Returns the page behind which the last page of the pass is loaded.
     fn loaded_behind(&self) -> u64 {
         let loads = |page: &u64| self.next(Some(*page)).next().is_some();
         (0..self.count()).rev().find(loads).unwrap_or(0)
     }
 
-    /// Where its argument block lies.
+    /// Returns the bytes of the argument block.
     fn own_arguments(&self) -> Range<u64> {
         let bytes = Ring::argument_bytes(self.ring.pages.len());
         span(self.ring.arguments.into(), bytes)
     }
 
-    /// The local memory that a page has from its first load to its store, its result among it.
+    /// Returns the local memory that a page uses from its first load to its store: own buffer, factors, extra
+    /// memory, and result.
     fn page_dmem_spans(&self, page: u64) -> Option<[Range<u64>; 4]> {
         let slot = (page % self.ring.pages.len().max(1) as u64) as usize;
         let ring = &self.ring;
@@ -211,7 +216,7 @@ fn span(from: u64, bytes: u64) -> Range<u64> {
     from..from.saturating_add(bytes)
 }
 
-/// Whether two spans have a byte in common.
+/// Returns true if two spans have a byte in common.
 fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
 }
@@ -224,7 +229,7 @@ mod tests {
 
     const PAGE: u64 = 64;
 
-    /// Pages of 64 bytes one behind the other, from an address to another.
+    /// Pages of 64 bytes that are copied from consecutive addresses to others.
     #[derive(Clone, Debug)]
     struct Copied {
         from: u64,
@@ -263,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Ten pages through two buffers from `first` on.
+    /// Returns a pass of ten pages through two buffers from `first` on.
     fn pass(arguments: u64, first: u64, from: u64, to: u64) -> RingPass {
         let pages = Copied {
             from,
@@ -280,26 +285,26 @@ mod tests {
         ahead.iter().map(|ahead| ahead.behind).collect()
     }
 
-    /// What is free and there comes behind the pass's own last page, page 9, which is loaded behind page 7; what is
-    /// neither as soon as it is.
+    /// Loads into free memory of data that are there come behind the load of the pass's own last page, which
+    /// is page 9 and is loaded behind page 7. Other loads come as soon as memory is free and data are stored.
     #[test]
     fn first_loads_wait_for_their_buffers_and_their_data_only() {
         let before = pass(0, 1000, 0, 1 << 20);
         let elsewhere = |from| pass(100, 2000, from, 1 << 30);
         assert_eq!(behind(&before, &elsewhere(1 << 40)), Some(vec![7, 7]));
-        // Pages 8 and 9 lie in the two buffers last.
+        // Pages 8 and 9 are the last in the two buffers.
         let same_buffers = pass(100, 1000, 1 << 40, 1 << 30);
         assert_eq!(behind(&before, &same_buffers), Some(vec![8, 9]));
         let one_buffer = pass(100, 1000 + PAGE, 1 << 40, 1 << 30);
         assert_eq!(behind(&before, &one_buffer), Some(vec![9, 9]));
-        // What page 7 stores, and what page 9 does: pages are there in their order.
+        // Data that page 7 stores, and data that page 9 stores: pages become ready in order.
         let stored = |page: u64| (1 << 20) + page * PAGE;
         assert_eq!(behind(&before, &elsewhere(stored(7))), Some(vec![7, 8]));
         assert_eq!(behind(&before, &elsewhere(stored(9))), Some(vec![9, 9]));
         assert_eq!(behind(&before, &elsewhere(stored(2))), Some(vec![7, 7]));
     }
 
-    /// Of ten pages through two buffers the last is given behind page 7.
+    /// The last of ten pages through two buffers is given behind page 7.
     #[test]
     fn no_page_is_announced_before_those_of_the_pass_before() {
         let machine = Machine::builtin("vm7").unwrap();
@@ -309,8 +314,8 @@ mod tests {
         assert_eq!(behind, [Some(7), Some(7)]);
     }
 
-    /// Pages that would come where the kernel still has its arguments, and pages of which nothing is known, are
-    /// not begun early; arguments are not where those of the pass before lie, or its pages.
+    /// Pages that would overwrite the arguments of the running kernel, and pages of unknown contents, are not
+    /// begun early. Argument blocks are free only outside the arguments and the pages of the pass before.
     #[test]
     fn some_passes_wait_for_the_one_before() {
         let before = pass(0, 1000, 0, 1 << 20);
@@ -330,8 +335,8 @@ mod tests {
         assert_eq!(behind(&unknown, &pass(100, 2000, 1 << 40, 1 << 30)), None);
     }
 
-    /// A pass that is begun while the one before it ends is expected to take less than behind it, and no
-    /// less than its arithmetic.
+    /// Passes that overlap are expected to take less than one behind the other, and no less than their
+    /// arithmetic.
     #[test]
     fn what_is_begun_early_takes_less() {
         let machine = Machine::builtin("vm9").unwrap();

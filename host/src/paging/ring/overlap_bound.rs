@@ -1,29 +1,30 @@
-//! What a pass takes at least with all words of its kernel.
+//! Least time of a pass over a ring, with all words of its kernel.
 
 use super::RingPass;
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_machine::{Cycles, Machine};
 
-/// What a pass cannot do with less, in cycles.
+/// Lower bounds of a pass, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverlapBound {
-    /// Its first load.
+    /// Time of the first load.
     pub first: f64,
-    /// The words of its kernel until the last page is done.
+    /// Time of the kernel's words until the last page is done.
     pub words: f64,
-    /// The last page's way to the control CPU, and its store.
+    /// Time from the last page's signal to the control CPU, and of its store.
     pub last: f64,
-    /// All transfers.
+    /// Time of all transfers.
     pub moved: f64,
 }
 
 impl OverlapBound {
-    /// The first load, the words and the last store one behind the other, or all transfers.
+    /// Returns the larger of first load + words + last store, and of all transfers.
     pub fn cycles(self) -> f64 {
         (self.first + self.words + self.last).max(self.moved)
     }
 
-    /// Of it and a pass behind it, whose first load can come beside this one's words and whose words beside this one's last store.
+    /// Returns the bound of this pass and `next`, whose first load can overlap this one's words and whose
+    /// words can overlap this one's last store.
     pub fn overlapped(self, next: Self) -> Self {
         Self {
             first: self.first,
@@ -35,8 +36,8 @@ impl OverlapBound {
 }
 
 impl RingPass {
-    /// What it cannot do with less. Of the first page of a pass whose program and factors may come before, `late`, only the
-    /// last load counts.
+    /// Returns the least time of the pass. If the program and factors of its first page may be loaded before,
+    /// `late`, only the last load of that page counts.
     pub fn floor(&self, machine: &Machine, late: bool) -> OverlapBound {
         let tick = machine.time_base();
         let of = |cycles: Cycles| tick.cycles(cycles).0;

@@ -1,4 +1,4 @@
-//! A ring's pass as the engine sees it.
+//! A pass over a ring as a source of pages for the engine.
 
 use super::{DONE, RingPass};
 use crate::paging::{CommandSink, Launch, PageSource};
@@ -6,15 +6,15 @@ use crate::{Event, TransferLimits, Views};
 use cp2_dma::Descriptor;
 use std::sync::Arc;
 
-/// What a pass moves, for a machine of such limits.
+/// Pages of a ring's pass, on a machine with the given limits.
 #[derive(Clone)]
 pub(super) struct RingWork<'a> {
     pass: &'a RingPass,
     names: [Arc<str>; 3],
-    /// Where rows lie that transfers name by other addresses.
+    /// Views of arrays that transfers name by addresses beyond system memory.
     views: &'a Views,
     limits: TransferLimits,
-    /// The load of the next pass's argument block, where it comes while this one ends.
+    /// Load of the next pass's argument block, if it comes while this pass ends.
     following: Option<&'a Descriptor>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> RingWork<'a> {
         }
     }
 
-    /// A transfer, or those that it stands for.
+    /// Gives a transfer, or those that replace it if it names a view.
     fn submit_transfer(
         &self,
         name: usize,
@@ -52,7 +52,7 @@ impl<'a> RingWork<'a> {
     }
 }
 
-/// Of the same pass.
+/// Compares by identity of the pass.
 impl PartialEq for RingWork<'_> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.pass, other.pass)

@@ -1,4 +1,4 @@
-//! What a pass over a ring should take.
+//! Expected time of a pass over a ring.
 
 use super::{EarlyLoad, RingPass};
 use crate::paging::KernelEntryPoint;
@@ -13,16 +13,18 @@ use std::sync::Arc;
 pub(super) struct RingPrice<'a> {
     pass: &'a RingPass,
     machine: &'a Machine,
-    /// Pages after which they cost the same again, and how many of the first do so.
+    /// Number of pages after which costs repeat.
     period: u64,
+    /// Number of the first pages whose costs repeat.
     alike: u64,
-    /// About what a page takes beside its arithmetic, where its program is not known: four schedules are filled and drained.
+    /// Ticks of a page besides its arithmetic, approximately, if its program is not known: four schedules are
+    /// filled and drained.
     turn: u64,
 }
 
 impl<'a> RingPrice<'a> {
     pub(super) fn new(pass: &'a RingPass, machine: &'a Machine) -> Self {
-        // Of two kinds, one after the other, those of the first are alike.
+        // If there are two kinds in sequence, costs repeat within the first.
         let (period, alike) = match pass.work.pages_of_kind() {
             [0, _] => (pass.work.cost_period().max(1), pass.count()),
             [first, _] => (1, first),
@@ -49,7 +51,7 @@ impl Priced for RingPrice<'_> {
     }
 
     fn class(&self, page: u64, usual: bool) -> u64 {
-        // The last may hold less.
+        // The last page may hold less than the others.
         if page >= self.alike || page + 1 == self.pass.count() {
             return page;
         }
@@ -69,7 +71,7 @@ impl Priced for RingPrice<'_> {
 
     fn round(&self, followed: bool) -> u64 {
         match followed {
-            // Its buffers take turns, too.
+            // The buffers take turns, too.
             true => common(self.period, self.pass.ring.pages.len() as u64),
             false => self.period,
         }
@@ -107,7 +109,7 @@ impl Priced for RingPrice<'_> {
     }
 }
 
-/// The least common multiple.
+/// Returns the least common multiple.
 fn common(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y > 0 {
@@ -117,8 +119,8 @@ fn common(a: u64, b: u64) -> u64 {
 }
 
 impl RingPass {
-    /// What the pass should take on `machine`, and the least it can take: its
-    /// arithmetic or its transfers, with the first load and the last store.
+    /// Returns the expected time of the pass on `machine`, and its least time: its arithmetic with the first
+    /// load and the last store, or its transfers.
     pub fn expect(&self, machine: &Machine) -> PassEstimate {
         let price = price(&RingPrice::new(self, machine), machine);
         let tick = machine.time_base();
@@ -129,7 +131,7 @@ impl RingPass {
         }
     }
 
-    /// Cycles of what the next pass's pages have before this one's last store.
+    /// Returns the cycles of the next pass's early loads that are given before this one's last store.
     pub fn price_early_pages(&self, machine: &Machine) -> f64 {
         let last = self.count().saturating_sub(1);
         let early = self.ahead.iter();
@@ -138,22 +140,24 @@ impl RingPass {
         ticks.sum::<u64>() as f64 / machine.time_base().ticks_per_cycle as f64
     }
 
-    /// The same, priced by the kernel that runs it: that at a label of a program.
+    /// Prices the pass by the kernel that runs it: the one at a label of a program.
     pub fn price_by_kernel(mut self, program: &Arc<Program>, entry: &str) -> Self {
         self.kernel = Some(KernelEntryPoint::from_label(program, entry));
         self
     }
 
-    /// The same, priced by the arithmetic of its pages alone ([`Pages::issues`](super::RingPages::arithmetic_cycles)): quick, for what is compared with many others.
+    /// Prices the pass by the arithmetic of its pages alone
+    /// ([`RingPages::arithmetic_cycles`](super::RingPages::arithmetic_cycles)). That is quick, for
+    /// comparisons of many passes.
     pub fn price_by_arithmetic(mut self) -> Self {
         self.kernel = None;
         self
     }
 
-    /// The steps of a kernel that runs it, one behind the other.
+    /// Returns the steps of a kernel that runs the pass, in order.
     ///
     /// # Errors
-    /// The kernel's way depends on data.
+    /// The kernel's control flow depends on data.
     pub fn steps(
         &self,
         kernel: &KernelEntryPoint,
@@ -165,7 +169,7 @@ impl RingPass {
         Ok(std::iter::from_fn(move || place.next(&counted)))
     }
 
-    /// The steps of its kernel, where its program is known.
+    /// Returns the counted steps of the kernel, if its program is known.
     pub fn counted(&self, machine: &Machine) -> Option<Arc<Counted>> {
         let words = self.padded(machine);
         let counted = self
@@ -175,8 +179,9 @@ impl RingPass {
         counted.ok()
     }
 
-    /// Cycles of its kernel from its first page's load until the last page is done, where nothing is waited for: what stands
-    /// before the last wait of the first page may come beside the load.
+    /// Returns the cycles of the kernel from the load of its first page until the last page is done, without
+    /// any waits. The words before the last wait of the first page are left out, because they may overlap the
+    /// load.
     pub(super) fn busy(&self, machine: &Machine) -> u64 {
         if let Some(counted) = self.counted(machine) {
             let last = counted.stretches.last().and_then(|last| last.steps.last());
@@ -193,24 +198,24 @@ impl RingPass {
     }
 }
 
-/// What passes should take that follow each other, some of them begun while the one before them ends.
+/// Returns the expected cycles of consecutive passes, some of them begun while the one before ends.
 pub fn expect_all<'a>(passes: impl IntoIterator<Item = &'a RingPass>, machine: &Machine) -> f64 {
     let passes = passes.into_iter().map(|pass| RingPrice::new(pass, machine));
     let passes: Vec<_> = passes.collect();
     prices(&passes, machine).dma as f64 / machine.time_base().ticks_per_cycle as f64
 }
 
-/// What a pass should take.
+/// Expected time of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PassEstimate {
     /// Cycles expected.
     pub cycles: f64,
-    /// Cycles it takes at least.
+    /// Least number of cycles.
     pub least: f64,
 }
 
 impl PassEstimate {
-    /// What it and another should take, one after the other.
+    /// Returns the estimate of two passes in sequence.
     pub fn and(self, other: Self) -> Self {
         Self {
             cycles: self.cycles + other.cycles,

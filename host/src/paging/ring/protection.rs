@@ -1,4 +1,4 @@
-//! What of DMEM the kernel of a pass may touch, for the checkers.
+//! Areas of DMEM that the kernel of a ring's pass may access.
 
 use super::{DONE, Ring, RingPass};
 use crate::Reserved;
@@ -6,8 +6,9 @@ use cp2_emu::{Area, Protection};
 use std::sync::Arc;
 
 impl RingPass {
-    /// The same, its kernel held to the buffers of the ring, its argument block and the `data` of its program, where it
-    /// is known what pages hold. Pages share the buffers: a kernel may begin with what it has of the next.
+    /// Restricts the kernel to the buffers of the ring, its argument block and the `data` of its program, if
+    /// the contents of pages are known. Pages share the buffers, because a kernel may begin with the loaded
+    /// part of the next page.
     pub fn protected(mut self, data: &[Reserved]) -> Self {
         let pages = 0..self.count().min(self.work.period().max(1) * 2);
         let held: Option<Vec<[u64; 3]>> = pages.map(|page| self.work.dmem_bytes(page)).collect();

@@ -6,34 +6,35 @@ use cp2_machine::Machine;
 /// Bytes of a quad, the widest access of a section.
 pub const QUAD: u64 = 16;
 
-/// Whether a dealt transfer gives each section a quad at a time: a couple of columns of complex numbers.
+/// Returns true if a dealt transfer gives each section a quad at a time: two columns of complex numbers.
 pub fn deals_quads(machine: &Machine) -> bool {
     machine.dma.dealt() == QUAD
 }
 
-/// What pages and argument blocks in local memory are aligned to: transfers are whole granules, accesses of the widest kind quads.
+/// Returns the alignment of pages and argument blocks in local memory: transfers are whole granules, and the
+/// widest accesses are quads.
 pub fn aligned(machine: &Machine) -> u64 {
     machine.dma.granule.0.max(QUAD)
 }
 
-/// Blocks, one for each section at a time: a group.
+/// Blocks in groups of one for each section.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionBlocks {
-    /// Blocks in all.
+    /// Number of all blocks.
     pub count: u64,
-    /// Sections.
+    /// Number of sections.
     pub sections: u64,
 }
 
 impl SectionBlocks {
-    /// Groups that the blocks make.
+    /// Returns the number of groups.
     pub fn groups(&self) -> u64 {
         self.count.div_ceil(self.sections)
     }
 
-    /// The transfers of a group whose blocks are `apart` bytes from each other in system memory:
-    /// `descriptor` makes one of target and bytes from the first block of all. Where the last blocks
-    /// are fewer than the sections, some are computed again.
+    /// Returns the transfers of a group whose blocks are `apart` bytes from each other in system memory.
+    /// `descriptor` makes one from a target and the bytes from the first block of all. If the last blocks are
+    /// fewer than the sections, some are computed twice.
     pub fn list_transfers(
         &self,
         group: u64,
@@ -53,7 +54,8 @@ impl SectionBlocks {
             .collect()
     }
 
-    /// The same for loads: no section computes what was never loaded.
+    /// Returns the loads of a group. If there are fewer blocks than sections, a broadcast ensures that no
+    /// section computes data that was never loaded.
     pub fn loads(
         &self,
         group: u64,

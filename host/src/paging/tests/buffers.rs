@@ -1,4 +1,4 @@
-//! Page buffers as an explicit state machine.
+//! Page buffers as an explicit state machine, for tests.
 //!
 //! ```text
 //! in place:  free -> filling -> ready -> computing -> computed -> draining -> free
@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-/// What a step does with its page.
+/// Kind of a step of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepKind {
     Load,
@@ -29,18 +29,18 @@ impl fmt::Display for StepId {
     }
 }
 
-/// What a page buffer holds.
+/// Content of a page buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BufferState {
-    /// Nothing of use.
+    /// No content of use.
     Free,
     /// A load is under way.
     Filling(u64),
-    /// Loaded.
+    /// A loaded page.
     Ready(u64),
-    /// The kernel works on it.
+    /// A page that the kernel works on.
     Computing(u64),
-    /// Results.
+    /// Results of a page.
     Computed(u64),
     /// A store is under way.
     Draining(u64),
@@ -59,7 +59,7 @@ impl fmt::Display for BufferState {
     }
 }
 
-/// Which buffer of a set.
+/// A buffer of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Buffer {
     /// An input buffer, or the only kind where pages are computed in place.
@@ -92,13 +92,13 @@ pub(super) enum Transition {
 pub(super) struct BufferError {
     /// The step.
     pub(super) step: StepId,
-    /// Its begin or its end.
+    /// Beginning or end of the step.
     pub(super) transition: Transition,
     /// The buffer.
     pub(super) buffer: Buffer,
-    /// What it holds.
+    /// State of the buffer.
     pub(super) found: BufferState,
-    /// What it should hold.
+    /// State that the step needs.
     pub(super) expected: BufferState,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// `degree` free buffers for inputs, and as many for outputs unless `in_place`.
+    /// Creates `degree` free buffers for inputs, and as many for outputs unless `in_place`.
     pub(super) fn new(degree: usize, in_place: bool) -> Self {
         let free = vec![BufferState::Free; degree.max(1)];
         Self {
@@ -120,7 +120,7 @@ impl Buffers {
         }
     }
 
-    /// Whether nothing is in use.
+    /// Returns true if no buffer is in use.
     pub(super) fn all_free(&self) -> bool {
         self.input
             .iter()
@@ -128,7 +128,7 @@ impl Buffers {
             .all(|&s| s == BufferState::Free)
     }
 
-    /// A step begins.
+    /// Notes that a step begins.
     ///
     /// # Errors
     /// A buffer of the step's page is not in the state the step needs.
@@ -136,7 +136,7 @@ impl Buffers {
         self.apply(step, Transition::Begin)
     }
 
-    /// A step is complete.
+    /// Notes that a step is complete.
     ///
     /// # Errors
     /// The step had not begun.

@@ -1,4 +1,4 @@
-//! A panel of the picture: the tracks over a stretch of time, span by span or as shares.
+//! A panel of the picture: tracks over time, span by span or as shares.
 
 use super::span::{Activity, TimeSpan};
 use super::{GAP, LEFT, RIGHT, ROW, TimeUnit, WIDTH, escape};
@@ -10,9 +10,10 @@ use std::fmt::Write;
 const STRIP: f64 = 16.0;
 /// Half the width of the longest label of the axis.
 const LABEL: f64 = 48.0;
-/// Width of the narrowest and the widest steps in which shares are drawn.
+/// Width of the narrowest and of the widest steps in which shares are drawn.
 const STEP: [f64; 2] = [4.0, 56.0];
-/// Spans in a step: of fewer, the shares would show how steps and pages meet rather than what happens.
+/// Average number of spans in a step. With fewer, the shares would show how steps and pages overlap rather
+/// than the activity.
 const TOGETHER: f64 = 8.0;
 /// Height of a panel, with its axis.
 pub(super) const PANEL: f64 = STRIP + GAP + 3.0 * (ROW + GAP) + 40.0;
@@ -22,7 +23,7 @@ pub(super) struct Panel<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) start: Ticks,
     pub(super) end: Ticks,
-    /// Where it begins in the picture.
+    /// Vertical position of the panel in the picture.
     pub(super) top: f64,
 }
 
@@ -31,7 +32,7 @@ impl Panel<'_> {
         (self.end.0.saturating_sub(self.start.0)).max(1)
     }
 
-    /// Where a time lies; what is outside, at the edge.
+    /// Returns the horizontal position of a time; times outside the panel lie at its edge.
     fn x(&self, at: Ticks) -> f64 {
         let at = at.clamp(self.start, self.end.max(self.start));
         let share = (at.0 - self.start.0) as f64 / self.length() as f64;
@@ -42,7 +43,7 @@ impl Panel<'_> {
         end > self.start && start < self.end
     }
 
-    /// Draws the rows, as shares of the time if so asked.
+    /// Draws the rows, as shares of the time if `shares` is set.
     pub(super) fn draw(&self, svg: &mut String, shares: bool) {
         self.kernels(svg);
         for (i, track) in Track::ALL.into_iter().enumerate() {
@@ -72,13 +73,13 @@ impl Panel<'_> {
         self.axis(svg);
     }
 
-    /// The names of the kernels over the times in which they run.
+    /// Draws the names of the kernels over the times in which they run.
     fn kernels(&self, svg: &mut String) {
         let kernels = self.timeline.sorted(|c| c == Category::Kernel, Track::Cp2);
         let mut drawn = LEFT;
         for kernel in kernels {
             let (from, to) = (self.x(kernel.start), self.x(kernel.end));
-            // Of many in one place the first is seen.
+            // A kernel that would be drawn over the one before it is left out.
             if !self.shows(kernel.start, kernel.end) || to < drawn + 0.5 {
                 continue;
             }
@@ -102,7 +103,7 @@ impl Panel<'_> {
         }
     }
 
-    /// Span by span; neighbours too narrow to see apart become one rectangle.
+    /// Draws a track span by span; neighbours too narrow to see apart become one rectangle.
     fn spans(&self, svg: &mut String, spans: &[TimeSpan<'_>], y: f64) {
         let mut i = 0;
         while let Some(span) = spans.get(i) {
@@ -162,7 +163,7 @@ impl Panel<'_> {
         )
     }
 
-    /// The shares of the time that the activities have, stacked, in narrow steps.
+    /// Draws the share of time of each activity, stacked, in narrow steps.
     fn shares(&self, svg: &mut String, spans: &[TimeSpan<'_>], y: f64) {
         let across = WIDTH - LEFT - RIGHT;
         let [narrowest, widest] = STEP;
@@ -210,7 +211,7 @@ impl Panel<'_> {
         }
     }
 
-    /// Ticks at round numbers of a unit, and the cycles below.
+    /// Draws ticks at round numbers of a unit, and the cycles below.
     fn axis(&self, svg: &mut String) {
         let (base, first) = (self.timeline.base, self.top + STRIP + GAP);
         let y = first + Track::ALL.len() as f64 * (ROW + GAP);
@@ -228,7 +229,8 @@ impl Panel<'_> {
                 continue;
             }
             let (px, cycle) = (self.x(at), at.0 / base.ticks_per_cycle);
-            // The picture ends close behind the last tick: its text must not.
+            // The picture ends close behind the last tick, and the text of the tick must not extend beyond
+            // it.
             let (anchor, tx) = if px > WIDTH - LABEL {
                 ("end", WIDTH - 4.0)
             } else {
@@ -248,7 +250,7 @@ impl Panel<'_> {
     }
 }
 
-/// A name in the middle of what it names, where it fits.
+/// Writes a name in the middle of the area it names, if it fits.
 fn label(svg: &mut String, text: &str, from: f64, width: f64, y: f64, colour: &str) {
     if width > 7.0 * text.chars().count() as f64 + 6.0 {
         let _ = writeln!(
@@ -260,7 +262,7 @@ fn label(svg: &mut String, text: &str, from: f64, width: f64, y: f64, colour: &s
     }
 }
 
-/// The next of 1, 2, 5 times a power of ten.
+/// Returns the next larger number of the form 1, 2 or 5 times a power of ten.
 fn round_step(wanted: f64) -> f64 {
     let power = libm::exp10(libm::floor(libm::log10(wanted.max(1e-9))));
     [1.0, 2.0, 5.0, 10.0]

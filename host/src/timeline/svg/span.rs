@@ -1,18 +1,18 @@
-//! What fills the rows of the picture: stretches of time that do not overlap.
+//! Spans of the picture's rows: stretches of time that do not overlap.
 
 use crate::timeline::{Category, Slice, Timeline, Track};
 use cp2_machine::Ticks;
 
-/// What a track does in a stretch of time.
+/// Activity of a track in a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     Slice(Category),
-    /// A page kernel has done a page, and the next one has not been loaded.
+    /// A page kernel has finished a page, and the next one has not been loaded.
     Wait,
 }
 
 impl Activity {
-    /// All of them, work first.
+    /// All activities, work first.
     pub(super) const ALL: [Self; 7] = [
         Self::Slice(Category::Page),
         Self::Slice(Category::Kernel),
@@ -23,7 +23,7 @@ impl Activity {
         Self::Wait,
     ];
 
-    /// Colours that stay apart for colour-blind readers (Okabe and Ito).
+    /// Returns the colour of an activity; colours stay distinct for colour-blind readers (Okabe and Ito).
     pub(super) fn colour(self) -> &'static str {
         match self {
             Self::Slice(Category::Kernel) => "#56b4e9",
@@ -50,7 +50,7 @@ pub(super) struct TimeSpan<'a> {
     pub(super) start: Ticks,
     pub(super) end: Ticks,
     pub(super) activity: Activity,
-    /// A wait is none.
+    /// Slice that the span shows; none for a wait.
     pub(super) slice: Option<&'a Slice>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> TimeSpan<'a> {
 }
 
 impl Timeline {
-    /// The slices of a category, by their start.
+    /// Returns the slices of a track whose category is accepted, ordered by their start.
     pub(super) fn sorted(&self, category: impl Fn(Category) -> bool, track: Track) -> Vec<&Slice> {
         let all = self.slices.iter();
         let mut slices: Vec<&Slice> = all
@@ -76,8 +76,8 @@ impl Timeline {
         slices
     }
 
-    /// What a track does, in order. A kernel that works through pages is its pages, the waits before
-    /// them, and what it does behind the last one.
+    /// Returns the activities of a track in order. A kernel that works through pages is divided into its
+    /// pages, the waits before them, and the rest behind the last page.
     pub(super) fn spans(&self, track: Track) -> Vec<TimeSpan<'_>> {
         let others = self.sorted(|c| c != Category::Kernel && c != Category::Page, track);
         let mut spans: Vec<TimeSpan<'_>> = others.into_iter().map(TimeSpan::from_slice).collect();

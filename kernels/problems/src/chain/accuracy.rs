@@ -1,26 +1,26 @@
-//! A chain's result against double precision.
+//! Accuracy of a chain's result, compared with double precision.
 
 use super::ExactSpectra;
 use crate::verdict::Verdict;
 use crate::widen;
 use num_complex::Complex32;
 
-/// How far a result is from double precision.
+/// Errors of a result, compared with double precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// Relative RMS error of the spectra.
     pub rel_error: f64,
-    /// The most that this may be: [`Accuracy::SPECTRA`], more where hardly anything is left of the input.
+    /// Largest allowed relative error: [`Accuracy::SPECTRA`], or more if the chain removes most of the input.
     pub rel_allowed: f64,
-    /// Error of the spectra in units of what they may be off by.
+    /// Error of the spectra in units of the allowed one.
     pub spectra_worst: f64,
-    /// Largest error of a decibel in dB, given the spectra; cells
-    /// [`Accuracy::DEPTH`] below the strongest do not count.
+    /// Largest error of a decibel in dB, given the spectra; cells [`Accuracy::DEPTH`] below the strongest do
+    /// not count.
     pub decibels_error: f64,
 }
 
 impl Default for Accuracy {
-    /// Without an error.
+    /// Returns the accuracy of a result without errors.
     fn default() -> Self {
         Self {
             rel_error: 0.0,
@@ -32,15 +32,15 @@ impl Default for Accuracy {
 }
 
 impl Accuracy {
-    /// Error of spectra from which on they are wrong, in parts of their norm or of that of noise; see the
-    /// [module](super) for both limits.
+    /// Allowed error of spectra, relative to their norm or to that of noise; see the [module](super) for both
+    /// limits.
     pub const SPECTRA: f64 = 5e-6;
-    /// Error in dB from which on decibels are wrong.
+    /// Allowed error of decibels in dB.
     pub const DECIBELS: f64 = 1e-4;
-    /// How far below the strongest cell a cell may be lost, in dB.
+    /// Distance in dB below the strongest cell from which on a cell may be lost.
     pub const DEPTH: f64 = 120.0;
 
-    /// Compares a result with the spectra it should have.
+    /// Compares a result with the exact spectra.
     pub(super) fn compare_spectra(
         exact: &ExactSpectra,
         spectra: &[Complex32],
@@ -73,7 +73,7 @@ impl Accuracy {
         }
     }
 
-    /// Both of two results, at their worst.
+    /// Joins two results: each field is the worse of both.
     #[must_use]
     pub fn worst(self, other: Self) -> Self {
         let worse = match self.spectra_worst < other.spectra_worst {
@@ -87,19 +87,19 @@ impl Accuracy {
         }
     }
 
-    /// Whether the spectra are right.
+    /// True if the spectra are right.
     #[must_use]
     pub fn spectra_hold(&self) -> bool {
         self.spectra_worst <= 1.0
     }
 
-    /// Whether the result is right.
+    /// True if the result is right.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.verdict().is_within_tolerance()
     }
 
-    /// The same for every problem: of spectra and decibels the worse.
+    /// Converts the accuracy to a verdict: the worse of spectra and decibels.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict {
@@ -109,7 +109,7 @@ impl Accuracy {
     }
 }
 
-/// The largest error of decibels of spectra, in dB.
+/// Returns the largest error of the decibels of spectra, in dB.
 pub(super) fn decibels_error(spectra: &[Complex32], decibels: &[f32]) -> f64 {
     let exact: Vec<f64> = spectra
         .iter()
@@ -127,7 +127,7 @@ pub(super) fn decibels_error(spectra: &[Complex32], decibels: &[f32]) -> f64 {
     decibels.iter().zip(&exact).map(error).fold(0.0, f64::max)
 }
 
-/// An error that is no number is as large as can be.
+/// Replaces a NaN by infinity: such an error is as large as can be.
 fn known(error: f64) -> f64 {
     if error.is_nan() { f64::INFINITY } else { error }
 }

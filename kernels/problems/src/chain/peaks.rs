@@ -1,30 +1,28 @@
-//! What stands out of a map of decibels.
+//! Detection of peaks in a map of decibels.
 
 /// Probability that noise alone shows a peak anywhere in a map.
 const FALSE_ALARM: f64 = 1e-4;
-/// No peak stands less than this above the median, in dB.
+/// Smallest height of a peak above the median, in dB.
 const LEAST: f64 = 3.0;
-/// No peak lies deeper than this below the strongest cell, in dB: what does may
-/// be a product of sidelobes.
+/// Largest depth of a peak below the strongest cell, in dB: deeper ones may be products of sidelobes.
 const DYNAMIC: f32 = 40.0;
-/// The median is taken to lie no deeper than this below the strongest cell, in
-/// dB: there f32 has nothing but its own errors.
+/// Largest depth of the median below the strongest cell, in dB: below, f32 has only rounding errors.
 const DEEPEST: f32 = 150.0;
 
-/// Across one side of a map.
+/// Shape of peaks along one side of a map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LobeRule {
-    /// Whether the last cell is next to the first.
+    /// True if the last cell is adjacent to the first.
     pub(super) wraps: bool,
     /// Cells on each side of a peak that belong to it.
     pub(super) lobe: usize,
     /// Cells on each side of a peak that may hold its sidelobes.
     pub(super) reach: usize,
-    /// The sidelobes are so far below the peak, in dB.
+    /// Distance of the sidelobes below the peak, in dB.
     pub(super) below: f32,
 }
 
-/// A cell that stands out.
+/// A cell of the map that stands out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peak {
     pub(super) row: usize,
@@ -33,11 +31,11 @@ pub(super) struct Peak {
     pub(super) above: f32,
 }
 
-/// How far above the median a cell of noise comes with [`FALSE_ALARM`] in a map
-/// of `cells`, in dB, if a cell is the mean of `looks` independent powers.
+/// Returns the height above the median, in dB, that noise exceeds with probability [`FALSE_ALARM`] anywhere
+/// in a map of `cells`, if a cell is the mean of `looks` independent powers.
 ///
-/// The mean of n exponential variates is gamma distributed, of which the cube
-/// root is nearly normal with a variance of 1/9n (Wilson and Hilferty 1931).
+/// The mean of n exponential variates is gamma distributed. Its cube root is nearly normal with a variance of
+/// 1/9n (Wilson and Hilferty 1931).
 pub(super) fn margin(cells: usize, looks: usize) -> f32 {
     let deviation = (1.0 / (9.0 * looks.max(1) as f64)).sqrt();
     let z = normal_quantile(FALSE_ALARM / cells.max(1) as f64);
@@ -45,8 +43,8 @@ pub(super) fn margin(cells: usize, looks: usize) -> f32 {
     (30.0 * libm::log10(root)).max(LEAST) as f32
 }
 
-/// What a standard normal variate exceeds with probability `p`, a small one
-/// (Abramowitz and Stegun 26.2.23, error below 4.5e-4).
+/// Returns the value that a standard normal variate exceeds with a small probability `p` (Abramowitz and
+/// Stegun 26.2.23, error below 4.5e-4).
 fn normal_quantile(p: f64) -> f64 {
     let t = (-2.0 * libm::log(p)).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
@@ -54,8 +52,8 @@ fn normal_quantile(p: f64) -> f64 {
     t - above / below
 }
 
-/// Cells that are the largest of their lobe, no sidelobes of others, and at
-/// least `margin` above the median; strongest first.
+/// Returns the cells that are the largest of their lobe, no sidelobes of others, and at least `margin` above
+/// the median; strongest first.
 pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 2]) -> Vec<Peak> {
     let columns = columns.max(1);
     let rows = map.len() / columns;
@@ -64,7 +62,7 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 
     let mut sorted = map.to_vec();
     sorted.sort_by(f32::total_cmp);
     let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
-    // Not `max`: a NaN must stay.
+    // `max` would drop a NaN, which must stay.
     let median = if median < top - DEEPEST {
         top - DEEPEST
     } else {
@@ -74,7 +72,7 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 
     let stands = |row: usize, column: usize| {
         let own = row * columns + column;
         let value = map[own];
-        // Of equals the first.
+        // The first of equal cells is the highest.
         let highest = || {
             down.around(row, down.lobe, rows).all(|r| {
                 let mut near = across.around(column, across.lobe, columns);
@@ -110,7 +108,7 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 
 }
 
 impl LobeRule {
-    /// The cells at most `reach` from `at`.
+    /// Iterates over the cells at most `reach` from `at`.
     fn around(self, at: usize, reach: usize, len: usize) -> impl Iterator<Item = usize> {
         let reach = reach.min(len);
         let (from, count) = if self.wraps {
@@ -157,7 +155,7 @@ mod tests {
         map[15 * 30 + 15] = 30.0;
         let three = [(5, 29), (10, 29), (15, 15)];
         assert_eq!(found(&map, 30, [SIDE, RING]), three);
-        // Without the ring the right edge is not next to the left one.
+        // Without the ring the right edge is not adjacent to the left one.
         let none = found(&map, 30, [SIDE, SIDE]);
         assert_eq!(none[..2], [(5, 29), (5, 0)]);
     }
@@ -172,7 +170,7 @@ mod tests {
         one[20] = -3.0;
         let peaks = peaks(&one, 8, 10.0, [SIDE, RING]);
         assert_eq!((peaks.len(), peaks[0].above), (1, DEEPEST));
-        // Of equals the first.
+        // The first of equal cells is the peak.
         assert_eq!(
             found(&[&[0.0; 60][..], &[30.0; 4]].concat(), 8, [SIDE, SIDE]),
             [(7, 4)]
@@ -181,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_margin_is_that_of_the_distribution() {
-        // One look: P(x > t median) = 2^-t, exactly.
+        // With one look, P(x > t median) = 2^-t exactly.
         let cells = 131_072;
         let exact = 10.0 * libm::log10(libm::log2(cells as f64 / FALSE_ALARM));
         let found = f64::from(margin(cells, 1));

@@ -1,4 +1,4 @@
-//! What receivers have in common as problems.
+//! The common trait of receivers, and their inputs and judgement.
 
 use super::accuracy::decibels_error;
 use super::{Accuracy, ExactSpectra};
@@ -11,18 +11,19 @@ use crate::verdict::{PartVerdict, Tally, Verdict};
 use crate::widen;
 use num_complex::Complex32;
 
-/// A chain as a problem: blocks of samples in, spectra and their decibels out.
+/// A receiver chain as a problem: blocks of samples in, spectra and their decibels out.
 pub trait ReceiverProblem: Problem {
-    /// Rows of a block, and samples in each.
+    /// Returns the number of rows of a block, and of samples in each.
     fn block(&self) -> [usize; 2];
 
-    /// Sides of the spectra, the points of one last.
+    /// Returns the sides of the spectra, the points of one last.
     fn spectra(&self) -> Vec<usize>;
 
-    /// What is received of the scene: a block, the same for the same seed on every host.
+    /// Returns a block received from the scene, the same for the same seed on every host.
     fn scene(&self, seed: u64) -> Vec<Complex32>;
 
-    /// The spectra of a block in double precision, from the definitions. Samples that a block lacks count as none.
+    /// Computes the spectra of a block in double precision, from the definitions. Missing samples
+    /// contribute nothing.
     fn exact(&self, block: &[Complex32]) -> ExactSpectra;
 }
 
@@ -38,7 +39,7 @@ pub(super) fn outputs(receiver: &impl ReceiverProblem) -> Vec<ArrayForm> {
     ]
 }
 
-/// A block: of the scene where it is random. Large samples are `2^most`.
+/// Returns a block; random ones are of the scene. [`Case::Large`] samples are of size `2^most`.
 pub(super) fn input(
     receiver: &impl ReceiverProblem,
     (case, seed): (Case, u64),
@@ -52,10 +53,11 @@ pub(super) fn input(
     NamedArrays::from_array("x", &[rows, samples], x)
 }
 
-/// The largest exponent of samples of which no power overflows, nor what is on the way to it: spectra are at most `gain` times as large,
-/// and rows with their filter are `length` long.
+/// Returns the largest exponent of samples for which no power and no intermediate number overflows. Spectra
+/// are at most `gain` times as large as samples, and rows with their filter are `length` long.
 pub(super) fn most(gain: f64, length: usize) -> i32 {
-    // The power of 2^63 is still a number; a filter by transforms has K^2 times its input in between.
+    // The power of 2^63 is a finite number. A filter by transforms of K points has intermediate numbers of up
+    // to K^2 times its input.
     let output = 61 - libm::ceil(libm::log2(gain.max(1.0))) as i32;
     output.min(90 - 3 * length.max(1).next_power_of_two().ilog2() as i32)
 }
@@ -76,7 +78,7 @@ pub(super) fn reference(
     Ok(exact.reference(receiver.spectra()))
 }
 
-/// Decibels are compared with what they are of.
+/// Compares spectra with the reference, and decibels with those of the output's own spectra.
 pub(super) fn judge(
     receiver: &impl ReceiverProblem,
     input: &NamedArrays,
@@ -90,7 +92,8 @@ pub(super) fn judge(
     }
 }
 
-/// Both have the decibels of their own spectra, which are at most twice as far apart as either may be off.
+/// Compares two outputs: each must have the decibels of its own spectra, and the distance of the spectra may
+/// be twice the allowed error.
 pub(super) fn agree(
     receiver: &impl ReceiverProblem,
     input: &NamedArrays,
@@ -122,7 +125,7 @@ pub(super) fn agree(
     }
 }
 
-/// Spectra and decibels, if they have the problem's shape.
+/// Returns spectra and decibels, if they have the problem's shape.
 fn arrays<'a>(
     receiver: &impl ReceiverProblem,
     output: &'a NamedArrays,

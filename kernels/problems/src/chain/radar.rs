@@ -1,8 +1,7 @@
 //! A pulse-Doppler radar: pulse compression and Doppler processing.
 //!
-//! An echo of a target at range R has the phase -4 pi R / wavelength: a target
-//! that comes nearer turns it forward from pulse to pulse and has a positive
-//! Doppler frequency, one that moves away a negative one.
+//! An echo of a target at range R has the phase -4 pi R / wavelength. An approaching target turns the phase
+//! forward from pulse to pulse and has a positive Doppler frequency, a receding one has a negative frequency.
 
 mod spec;
 
@@ -34,7 +33,8 @@ pub struct Detection {
     pub above_db: f32,
 }
 
-/// A map of ranges and speeds: every pulse correlated with what was sent, over the pulses a Hann window and a transform, decibels.
+/// A map of ranges and speeds: every pulse is correlated with the transmitted one, a Hann window and a
+/// transform are taken over the pulses, and the result is converted to decibels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadarProblem {
     spec: RadarSpec,
@@ -42,7 +42,7 @@ pub struct RadarProblem {
 }
 
 impl RadarProblem {
-    /// With the chirp of `spec`.
+    /// Returns the problem with the chirp of `spec`.
     ///
     /// # Errors
     /// A specification that makes no sense.
@@ -52,11 +52,11 @@ impl RadarProblem {
         Self::with_pulse(spec, pulse)
     }
 
-    /// With another pulse of as many samples as the chirp.
+    /// Returns the problem with another pulse of as many samples as the chirp.
     ///
     /// # Errors
-    /// See [`RadarProblem::new`]; a pulse of another length, of nothing, or with
-    /// samples that are not finite.
+    /// See [`RadarProblem::new`]; a pulse of another length, of zeros only, or with samples that are not
+    /// finite.
     pub fn with_pulse(spec: RadarSpec, pulse: Vec<Complex32>) -> Result<Self, ProblemError> {
         spec.check()?;
         if pulse.len() != spec.chirp {
@@ -75,10 +75,11 @@ impl RadarProblem {
         Ok(Self { spec, pulse })
     }
 
-    /// Of a size with `pulses`, `ranges` and `chirp`, at the usual rates or as many pulses a second as there is time for.
+    /// Returns the problem of a size with `pulses`, `ranges` and `chirp`, at the usual rates or with as many
+    /// pulses a second as there is time for.
     ///
     /// # Errors
-    /// See [`RadarProblem::new`]; another size.
+    /// See [`RadarProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [pulses, ranges, chirp] = size.all_positive(["pulses", "ranges", "chirp"])?;
         let mut spec = RadarSpec {
@@ -91,19 +92,19 @@ impl RadarProblem {
         Self::new(spec)
     }
 
-    /// What the radar sends and receives.
+    /// Returns the specification of the radar.
     #[must_use]
     pub fn spec(&self) -> &RadarSpec {
         &self.spec
     }
 
-    /// What is sent.
+    /// Returns the transmitted pulse.
     #[must_use]
     pub fn pulse(&self) -> &[Complex32] {
         &self.pulse
     }
 
-    /// The cells of a map of decibels that stand out, strongest first.
+    /// Returns the cells of a map of decibels that stand out, strongest first.
     #[must_use]
     pub fn detections(&self, decibels: &[f32]) -> Vec<Detection> {
         let (spec, pulses) = (&self.spec, self.spec.pulses);
@@ -130,7 +131,8 @@ impl RadarProblem {
             .collect()
     }
 
-    /// What detections have wrong about the scene, in words: every target has one within a cell, and there are no others.
+    /// Lists in words where detections differ from the scene: every target should have one within a cell, and
+    /// there should be no others.
     #[must_use]
     pub fn faults(&self, detections: &[Detection]) -> Vec<String> {
         let spec = &self.spec;
@@ -155,7 +157,8 @@ impl RadarProblem {
     }
 
     /// Highest sidelobe of the compressed pulse in dB below its peak: of its
-    /// autocorrelation beyond the lobe.
+    /// Returns the distance in dB of the compressed pulse's highest sidelobe below its peak: the maximum of
+    /// its autocorrelation beyond the lobe.
     fn range_sidelobes(&self) -> f32 {
         let pulse: Vec<Complex64> = self.pulse.iter().map(|&h| widen(h)).collect();
         let power = autocorrelation(&pulse);
@@ -166,7 +169,7 @@ impl RadarProblem {
 }
 
 impl ReceiverProblem for RadarProblem {
-    /// Pulses, and the samples of each.
+    /// Returns the number of pulses, and of samples of each.
     fn block(&self) -> [usize; 2] {
         [self.spec.pulses, self.spec.samples()]
     }
@@ -189,7 +192,7 @@ impl ReceiverProblem for RadarProblem {
                 rows[r * pulses + p] = near.iter().zip(&pulse).map(|(x, h)| x * h.conj()).sum();
             }
         }
-        // A range is a sum over the pulse, and of the samples of a pulse there are as many sums as ranges.
+        // A range is a sum over the pulse, and there are `ranges` such sums for the samples of a pulse.
         let share = ranges as f64 / self.spec.samples() as f64;
         let noise = norm(&echoes) * norm(&pulse) * share.sqrt();
         ExactSpectra::from_rows(rows, pulses, noise)

@@ -1,10 +1,9 @@
 //! A passive sonar: a line of hydrophones, beams, spectra.
 //!
-//! The hydrophones deliver complex samples around a centre frequency. The
-//! beams are steered by phase, which holds where the bandwidth is small
-//! against the inverse of the time sound takes along the array. A sound from
-//! bearing b comes to hydrophone e with the phase +pi e sin b: positive bearings
-//! are on the side of the higher hydrophones, which hear it first.
+//! The hydrophones deliver complex samples around a centre frequency. Beams are steered by phase, which is
+//! accurate if the bandwidth is small compared to the inverse of the time that sound takes along the array. A
+//! sound from bearing b arrives at hydrophone e with the phase +pi e sin b: positive bearings are on the side
+//! of the higher hydrophones, which receive it first.
 
 mod spec;
 
@@ -25,11 +24,11 @@ use crate::widen;
 use num_complex::{Complex32, Complex64};
 use serde::Serialize;
 
-/// Highest sidelobe of the Hamming window over the array, and room for noise, in
-/// dB below the peak.
+/// Distance in dB of the highest sidelobe of the Hamming window over the array below the peak, with room for
+/// noise.
 const HAMMING: f32 = 40.0 - 3.0;
-/// Where the filter lets less noise pass than so many dB below the most, there may
-/// be nothing but sidelobes of what is elsewhere.
+/// Attenuation of the filter's noise in dB from which on a frequency is in the stop band: it may show nothing
+/// but sidelobes of other frequencies.
 const STOPBAND: f64 = 20.0;
 
 /// A cell of the bearing picture that stands out.
@@ -39,19 +38,19 @@ pub struct Contact {
     pub bearing_deg: f64,
     /// Frequency from the centre in Hz.
     pub frequency_hz: f64,
-    /// Decibels above the median, the filter's response taken out.
+    /// Decibels above the median, corrected for the filter's response.
     pub above_db: f32,
 }
 
-/// Spectra of beams: of every hydrophone a low pass and decimation, beams that are steered by phase, over their frames a Hann window and
-/// a transform, decibels.
+/// Spectra of beams. Each hydrophone has a low-pass filter with decimation; beams are steered by phase; a
+/// Hann window and a transform are taken over each frame of a beam, and the result is converted to decibels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SonarProblem {
     spec: SonarSpec,
 }
 
 impl SonarProblem {
-    /// What `spec` says.
+    /// Returns the problem of a specification.
     ///
     /// # Errors
     /// A specification that makes no sense.
@@ -60,10 +59,11 @@ impl SonarProblem {
         Ok(Self { spec })
     }
 
-    /// Of a size with `hydrophones`, `beams`, `samples`, `decimate`, `taps` and `points`, at the usual rate.
+    /// Returns the problem of a size with `hydrophones`, `beams`, `samples`, `decimate`, `taps` and `points`,
+    /// at the usual rate.
     ///
     /// # Errors
-    /// See [`SonarProblem::new`]; another size.
+    /// See [`SonarProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [hydrophones, beams, samples] =
             size.all_positive(["hydrophones", "beams", "samples"])?;
@@ -79,15 +79,15 @@ impl SonarProblem {
         })
     }
 
-    /// What the array is and how it is processed.
+    /// Returns the specification of the array and its processing.
     #[must_use]
     pub fn spec(&self) -> &SonarSpec {
         &self.spec
     }
 
-    /// Power of white noise at each point of [`SonarSpec::list_by_frequency`] behind
-    /// filter and window in dB, at most [`STOPBAND`] below the highest: the
-    /// transform of the products of their autocorrelations.
+    /// Returns the power of white noise after filter and window, in dB, at each point of
+    /// [`SonarSpec::list_by_frequency`], at most [`STOPBAND`] below the highest. The power spectrum is the
+    /// transform of the product of both autocorrelations.
     fn noise_db(&self) -> Vec<f32> {
         let (points, decimate) = (self.spec.points, self.spec.decimate);
         let taps: Vec<Complex64> = self.spec.low_pass().iter().map(|&h| widen(h)).collect();
@@ -100,7 +100,7 @@ impl SonarProblem {
             .enumerate()
         {
             power[lag] += w * n;
-            // Both are real: the negative lag has the same product.
+            // Both autocorrelations are real, so the negative lag has the same product.
             if lag > 0 {
                 power[points - lag] += w * n;
             }
@@ -113,8 +113,7 @@ impl SonarProblem {
         above.collect()
     }
 
-    /// Mean power over the frames in dB, `beams` rows of `points`, frequency
-    /// rising from the lowest.
+    /// Returns the mean power over the frames in dB, as `beams` rows of `points`, frequency ascending.
     #[must_use]
     pub fn bearings(&self, spectra: &[Complex32]) -> Vec<f32> {
         let (points, frames) = (self.spec.points, self.spec.frames());
@@ -129,7 +128,7 @@ impl SonarProblem {
         map
     }
 
-    /// The cells of the bearing picture that stand out, strongest first.
+    /// Returns the cells of the bearing picture that stand out, strongest first.
     #[must_use]
     pub fn contacts(&self, spectra: &[Complex32]) -> Vec<Contact> {
         let (spec, points) = (&self.spec, self.spec.points);
@@ -164,7 +163,8 @@ impl SonarProblem {
         })
         .collect()
     }
-    /// What contacts have wrong about the scene, in words: every source has one within a beam and two points, and there are no others.
+    /// Lists in words where contacts differ from the scene: every source should have one within a beam and
+    /// two points, and there should be no others.
     #[must_use]
     pub fn faults(&self, contacts: &[Contact]) -> Vec<String> {
         let spec = &self.spec;
@@ -187,7 +187,7 @@ impl SonarProblem {
 }
 
 impl ReceiverProblem for SonarProblem {
-    /// Hydrophones, and the samples of each.
+    /// Returns the number of hydrophones, and of samples of each.
     fn block(&self) -> [usize; 2] {
         [self.spec.hydrophones, self.spec.samples]
     }
@@ -223,7 +223,8 @@ impl ReceiverProblem for SonarProblem {
                 |t: usize| -> Complex64 { row.iter().zip(&filtered).map(|(w, x)| w * x[t]).sum() };
             beams.extend((0..time).map(at));
         }
-        // An output is a sum over taps and hydrophones, and of all samples there are so many outputs.
+        // An output is a sum over taps and hydrophones; `share` is the number of outputs for each input
+        // sample.
         let passed = taps.iter().map(|h| h * h).sum::<f64>().sqrt();
         let share = time as f64 / (spec.hydrophones * spec.samples) as f64;
         let noise = norm(&sound) * passed * norm(&weights) * share.sqrt();
@@ -273,7 +274,7 @@ impl Problem for SonarProblem {
     }
 
     fn input(&self, case: Case, seed: u64) -> NamedArrays {
-        // Filter and weights are at most 2 and 1 in sum.
+        // The absolute values of filter taps and of weights add up to at most 2 and 1.
         let gain = 2.0 * self.spec.points as f64;
         let length = self.spec.samples + self.spec.taps;
         problem::input(self, (case, seed), problem::most(gain, length))

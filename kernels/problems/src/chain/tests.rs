@@ -1,3 +1,5 @@
+//! Receivers agree with their definitions, and wrong results are noticed.
+
 use super::*;
 use crate::problem::Problem;
 use crate::random::Random;
@@ -25,7 +27,7 @@ fn sonar(
     let spec = SonarSpec {
         hydrophones,
         beams,
-        // Some samples are in no frame.
+        // The last three samples are in no frame.
         samples: decimate * points * frames + 3,
         decimate,
         taps,
@@ -35,7 +37,7 @@ fn sonar(
     SonarProblem::new(spec).unwrap()
 }
 
-/// Both, of sizes that differ in everything.
+/// Lists receivers of both kinds, with sizes that are all different.
 fn receivers() -> Vec<Box<dyn Problem>> {
     vec![
         Box::new(radar(16, 64, 16)),
@@ -45,7 +47,7 @@ fn receivers() -> Vec<Box<dyn Problem>> {
     ]
 }
 
-/// Point k of the windowed transform of a row, term by term.
+/// Computes point k of the windowed transform of a row, term by term.
 fn point(row: &[Complex64], k: usize) -> Complex64 {
     let n = row.len();
     let window = WindowFunction::Hann.coefficients(n);
@@ -63,7 +65,7 @@ fn close(found: Complex64, exact: Complex64, size: f64) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A point of a radar's map from the definition.
+    /// Computes points of a radar's map from the definition.
     #[test]
     fn a_radars_spectra_are_the_definition(
         pulses in 1_usize..9,
@@ -88,7 +90,7 @@ proptest! {
         }
     }
 
-    /// A point of a sonar's spectra from the definition.
+    /// Computes points of a sonar's spectra from the definition.
     #[test]
     fn a_sonars_spectra_are_the_definition(
         hydrophones in 1_usize..4,
@@ -124,7 +126,7 @@ proptest! {
     }
 }
 
-/// White noise leaves the norm that is allowed for: neither signals in view nor the sizes decide.
+/// White noise leaves about the norm that the tolerance assumes, in every receiver.
 #[test]
 fn noise_leaves_what_is_said_of_it() {
     fn check(problem: &impl ReceiverProblem) {
@@ -133,7 +135,7 @@ fn noise_leaves_what_is_said_of_it() {
         let exact = problem.exact(&x);
         let share = exact.allowed() / (Accuracy::SPECTRA * exact.norm());
         assert!((1.0..1.1).contains(&share), "{}: {share}", problem.title());
-        // Scenes have no less than noise, but for chance.
+        // Scenes have no less energy than noise, but for chance.
         let exact = problem.exact(&problem.scene(3));
         let share = exact.allowed() / (Accuracy::SPECTRA * exact.norm());
         assert!((1.0..1.1).contains(&share), "{}: {share}", problem.title());
@@ -145,7 +147,7 @@ fn noise_leaves_what_is_said_of_it() {
     check(&sonar([16, 8, 16], [8, 200, 64]));
 }
 
-/// What the filter takes out leaves rounding errors, and these may be as large as they are.
+/// A tone that the filter removes leaves rounding errors, which may be larger than the rest of the tone.
 #[test]
 fn a_tone_in_the_stop_band_may_err_by_more_than_what_is_left() {
     let problem = sonar([8, 8, 2], [4, 64, 64]);
@@ -154,7 +156,7 @@ fn a_tone_in_the_stop_band_may_err_by_more_than_what_is_left() {
     assert!(exact.allowed() > 10.0 * Accuracy::SPECTRA * exact.norm());
 }
 
-/// The reference rounded.
+/// Returns the reference, rounded to single precision.
 fn rounded(problem: &dyn Problem, input: &NamedArrays) -> (Vec<Complex32>, Vec<f32>) {
     let exact = problem.reference(input).unwrap();
     let crate::Exact::Complex(spectra) = &exact.arrays[0].exact else {
@@ -184,7 +186,7 @@ fn wrong_spectra_and_wrong_decibels_are_noticed() {
             let right = rounded(problem, &input);
             let whole = output(problem, &right);
             let reference = problem.reference(&input).unwrap();
-            // What is right is so by the reference alone, and as judged.
+            // A right result passes the judgement and the comparison with itself.
             let holds =
                 |verdict: Verdict| assert!(verdict.is_within_tolerance(), "{title}: {verdict:?}");
             holds(problem.judge(&input, &whole));
@@ -260,7 +262,7 @@ fn arrays_of_other_shapes_are_wrong() {
     );
 }
 
-/// Nothing on the way to the map overflows, however large the samples of a case are.
+/// No intermediate number of the map overflows, however large the samples of a case are.
 #[test]
 fn powers_of_large_inputs_are_numbers() {
     for problem in receivers() {

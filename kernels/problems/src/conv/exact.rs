@@ -7,23 +7,24 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Points of a transform where the taps are few: what caches hold.
+/// Points of a transform if the taps are few; it fits the caches.
 const BLOCK: usize = 4096;
 
-/// The full convolution of signals of one length with taps: by transforms, each block of samples in the same place.
+/// Full convolution of signals of one length with taps, by transforms of blocks (overlap-add) in buffers that
+/// are reused.
 #[derive(Clone)]
 pub(super) struct ExactConvolution {
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
-    /// The taps' transform, by the length of a transform.
+    /// Transform of the taps, divided by its length.
     taps: Vec<Complex64>,
     samples: usize,
     /// Outputs of a signal.
     full: usize,
-    /// Samples of a block. What it adds reaches as far into the next ones as there are taps.
+    /// Samples of a block. The outputs of a block extend into the next ones by the number of taps less one.
     hop: usize,
     block: Vec<Complex64>,
-    /// Outputs from the block's first on, as far as they are known.
+    /// Partial sums of the outputs from the block's first on.
     sums: Vec<Complex64>,
     scratch: Vec<Complex64>,
 }
@@ -63,10 +64,11 @@ impl ExactConvolution {
         }
     }
 
-    /// Convolves a signal: `fill` gives the samples of a range, which are 0 at first, and `take` gets the outputs from a place on.
+    /// Convolves a signal: `fill` writes the samples of a range into a zeroed buffer, and `take` receives the
+    /// outputs from a position on.
     ///
     /// # Errors
-    /// Those of `fill` and `take`.
+    /// The errors of `fill` and `take`.
     pub(super) fn convolve<E>(
         &mut self,
         mut fill: impl FnMut(Range<usize>, &mut [Complex64]) -> Result<(), E>,
@@ -88,7 +90,7 @@ impl ExactConvolution {
             for (sum, z) in self.sums.iter_mut().zip(&self.block) {
                 *sum += z;
             }
-            // Later blocks add nothing to these; behind the last one are no others.
+            // Later blocks add nothing to these outputs; behind the last block all are complete.
             let known = if end == samples {
                 self.full - start
             } else {
@@ -103,7 +105,7 @@ impl ExactConvolution {
     }
 }
 
-/// The full convolution in double precision.
+/// Computes the full convolution in double precision.
 #[must_use]
 pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
     let mut y = Vec::with_capacity(x.len() + taps.len());
@@ -120,7 +122,7 @@ pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
     y
 }
 
-/// The largest magnitude of the taps' transform, on a grid four times as fine as the taps.
+/// Returns the largest magnitude of the taps' transform, on a grid at least four times as fine as the taps.
 pub(super) fn gain(taps: &[Complex64]) -> f64 {
     let mut h = taps.to_vec();
     h.resize((4 * taps.len()).next_power_of_two(), Complex64::default());

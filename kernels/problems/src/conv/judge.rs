@@ -1,4 +1,4 @@
-//! Channels judged one after the other, a block of samples at a time.
+//! Judges channels one after the other, a block of samples at a time.
 
 use super::exact::ExactConvolution;
 use super::{ConvProblem, Sample};
@@ -7,24 +7,25 @@ use crate::widen;
 use num_complex::Complex64;
 use std::ops::Range;
 
-/// Compares the channels of a convolution with the reference in double precision: neither a channel nor its reference need be
-/// on the host as a whole.
+/// Compares the channels of a convolution with the reference in double precision, without holding a whole
+/// channel or its reference in memory.
 #[derive(Clone, Debug)]
 pub struct ChannelJudge {
     exact: ExactConvolution,
-    /// Samples from one that is not a filled in zero to the next, and outputs from one that is kept to the next.
+    /// Distance between samples after zeros are inserted; `step` is the distance between outputs that are
+    /// kept.
     spread: usize,
     step: usize,
-    /// The outputs that are wanted, out of the full convolution.
+    /// Range of the full convolution from which outputs are taken.
     wanted: Range<usize>,
-    /// The error that a channel may have, by the norm of its samples, and beside it.
+    /// Error that a channel may have: relative to the norm of its samples, and absolute.
     allowed: [f64; 2],
-    /// Nothing is judged.
+    /// True if no channel is judged, as the taps are not finite.
     nothing: bool,
     finite: bool,
 }
 
-/// What ends the judging of a channel early.
+/// Reasons to end the judging of a channel early.
 enum Ended<E> {
     NotFinite,
     Failed(E),
@@ -47,11 +48,11 @@ impl ChannelJudge {
         }
     }
 
-    /// Compares a channel: `samples` and `outputs` fetch those from a place on. None where samples or taps are not finite
-    /// and only finite ones are judged.
+    /// Compares a channel: `samples` and `outputs` fetch values from a position on. Returns none if samples
+    /// or taps are not finite and only finite ones are judged.
     ///
     /// # Errors
-    /// Those of `samples` and `outputs`.
+    /// The errors of `samples` and `outputs`.
     pub fn judge<T: Sample, E>(
         &mut self,
         mut samples: impl FnMut(usize, &mut [T]) -> Result<(), E>,
@@ -81,7 +82,7 @@ impl ChannelJudge {
         let take = |at: usize, exact: &[Complex64]| {
             let from = wanted.start.max(at);
             let to = wanted.end.min(at + exact.len());
-            // The first output from there on that is kept.
+            // The first output from this position on that is kept.
             let first = from.saturating_sub(wanted.start).div_ceil(step);
             let start = wanted.start + first * step;
             let exact = exact.get(start - at.min(start)..to.saturating_sub(at));

@@ -1,21 +1,23 @@
+//! Modes of convolutions, and the taps of a matched filter.
+
 use num_complex::Complex32;
 use std::fmt;
 use std::ops::Range;
 
-/// Which outputs of a convolution are wanted.
+/// Selection of a convolution's outputs, for N samples and L taps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ConvolutionMode {
-    /// All N + L - 1.
+    /// All N + L - 1 outputs.
     #[default]
     Full,
-    /// As many as there are samples, from the (L - 1) / 2-th on.
+    /// N outputs, as many as samples, beginning with output (L - 1) / 2.
     Same,
-    /// The N - L + 1 to which every tap contributes.
+    /// The N - L + 1 outputs to which every tap contributes.
     Valid,
 }
 
 impl ConvolutionMode {
-    /// The outputs out of the full convolution; empty where nothing is valid.
+    /// Returns the range of outputs in the full convolution; empty if none is valid.
     #[must_use]
     pub fn outputs(self, samples: usize, taps: usize) -> Range<usize> {
         let before = taps.saturating_sub(1);
@@ -28,7 +30,7 @@ impl ConvolutionMode {
 }
 
 impl ConvolutionMode {
-    /// The mode of that name.
+    /// Returns the mode of a name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         let all = [Self::Full, Self::Same, Self::Valid];
@@ -46,8 +48,8 @@ impl fmt::Display for ConvolutionMode {
     }
 }
 
-/// The taps that make a convolution the correlation with `pattern`, a matched
-/// filter: reversed and conjugated. Lag 0 is output L - 1 of the full convolution.
+/// Returns the taps whose convolution is the correlation with `pattern` (a matched filter): reversed and
+/// conjugated. Lag 0 is output L - 1 of the full convolution.
 #[must_use]
 pub fn matched(pattern: &[Complex32]) -> Vec<Complex32> {
     pattern.iter().rev().map(Complex32::conj).collect()

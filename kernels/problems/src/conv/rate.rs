@@ -1,9 +1,11 @@
+//! Rates of outputs per sample: decimation and interpolation.
+
 use super::ConvolutionMode;
 use std::fmt;
 use std::ops::Range;
 
-/// Outputs of a filter for a sample. Every rate has one spelling: an output every sample is [`OutputRate::SAME`] whatever
-/// it is made of.
+/// Outputs of a filter per sample. Every rate has one representation: one output for every sample is
+/// [`OutputRate::SAME`] however it is constructed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OutputRate {
     decimate: usize,
@@ -17,13 +19,14 @@ impl Default for OutputRate {
 }
 
 impl OutputRate {
-    /// One.
+    /// One output for every sample.
     pub const SAME: Self = Self {
         decimate: 1,
         interpolate: 1,
     };
 
-    /// One for every `samples` samples: output k is output k M of the full convolution.
+    /// Returns the rate of one output for every M = `samples` samples: output k is output k M of the full
+    /// convolution.
     #[must_use]
     pub const fn decimate_by(samples: usize) -> Self {
         Self {
@@ -32,7 +35,8 @@ impl OutputRate {
         }
     }
 
-    /// So many, as if I - 1 zeros followed every sample but the last.
+    /// Returns the rate of I = `outputs` outputs for every sample, as if I - 1 zeros followed every sample
+    /// but the last.
     #[must_use]
     pub const fn interpolate_by(outputs: usize) -> Self {
         Self {
@@ -41,19 +45,19 @@ impl OutputRate {
         }
     }
 
-    /// Samples for an output.
+    /// Returns the number of samples for one output.
     #[must_use]
     pub const fn decimate(self) -> usize {
         self.decimate
     }
 
-    /// Outputs for a sample.
+    /// Returns the number of outputs for one sample.
     #[must_use]
     pub const fn interpolate(self) -> usize {
         self.interpolate
     }
 
-    /// Outputs of a full convolution of `samples` with `taps`.
+    /// Returns the number of outputs of a full convolution of `samples` with `taps`.
     #[must_use]
     pub fn count(self, samples: usize, taps: usize) -> usize {
         let spread = samples
@@ -63,8 +67,8 @@ impl OutputRate {
         spread.div_ceil(self.decimate.max(1))
     }
 
-    /// The outputs that are wanted, out of all that there are at this rate: those of the mode, or at another rate than
-    /// that of the samples all.
+    /// Returns the range of outputs that are computed, out of all at this rate: those of the mode, or all if
+    /// the rate is not that of the samples.
     #[must_use]
     pub fn outputs(self, mode: ConvolutionMode, samples: usize, taps: usize) -> Range<usize> {
         if self == Self::SAME {

@@ -1,3 +1,5 @@
+//! References of convolutions follow the definition; errors are noticed.
+
 use super::*;
 use proptest::prelude::*;
 
@@ -43,7 +45,7 @@ fn a_wrong_result_is_noticed() {
     assert!(!problem.compare(&x, &y[1..]).is_within_tolerance());
 }
 
-/// A channel that is not finite hides no error of another.
+/// A channel that is not finite hides no error in another channel.
 #[test]
 fn channels_that_are_not_finite_are_left_out() {
     let taps = [1.0, -2.0, 0.5].map(Complex32::from);
@@ -97,7 +99,7 @@ fn a_matched_filter_peaks_at_its_pattern() {
     assert!(y.iter().all(|z| z.norm() <= energy + 1e-6));
 }
 
-/// The outputs that are wanted of one channel, from the definition.
+/// Computes the outputs of one channel from the definition.
 fn naive(problem: &ConvProblem, x: &[Complex32]) -> Vec<Complex32> {
     let (spread, step) = (problem.rate().interpolate(), problem.rate().decimate());
     let (x, h) = (x.iter().map(|&x| widen(x)), problem.taps());
@@ -120,7 +122,7 @@ fn naive(problem: &ConvProblem, x: &[Complex32]) -> Vec<Complex32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever blocks, modes and rates make of it: a right result passes, one wrong output anywhere does not.
+    /// With any blocks, modes and rates a right result passes, and one wrong output anywhere does not.
     #[test]
     fn every_output_is_judged(
         (samples, taps) in prop_oneof![(1_usize..200, 1_usize..60), (4000_usize..9000, 1_usize..6)],
@@ -136,7 +138,7 @@ proptest! {
         let mut random = Random::new(samples as u64);
         let taps = random.complexes(taps);
         let problem = ConvProblem::new_at_rate(&taps, channels, samples, (mode, rate));
-        // Where nothing is valid there is no problem.
+        // Modes without a valid output are no problems.
         prop_assume!(problem.is_ok());
         let problem = problem.unwrap();
         let x = problem.random(7);

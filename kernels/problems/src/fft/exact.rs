@@ -7,14 +7,15 @@ use num_complex::{Complex32, Complex64};
 use std::fmt;
 use std::sync::Arc;
 
-/// Columns that are transformed together.
+/// Number of columns that are transformed together.
 const COLUMNS: usize = 8;
 
-/// The transform of arrays of a shape in double precision, planned once and carried out in one place: fresh memory for
-/// every array takes longer than the transforms.
+/// Transform of arrays of a shape in double precision. It is planned once and reuses its buffers, as
+/// allocating memory for every array takes longer than the transforms.
 #[derive(Clone)]
 pub struct ExactTransform {
-    /// The transforms along the axes, the last one first, and the distance between numbers of one of them.
+    /// Plans along the axes, the last axis first, each with the distance between consecutive numbers of the
+    /// axis.
     axes: Vec<(Arc<dyn Fft<f64>>, usize)>,
     numbers: Vec<Complex64>,
     column: Vec<Complex64>,
@@ -29,7 +30,7 @@ impl fmt::Debug for ExactTransform {
 }
 
 impl ExactTransform {
-    /// Over all axes of `shape`, the last contiguous; no axis has length 0.
+    /// Plans a transform over all axes of `shape`, the last one contiguous; no axis has length 0.
     #[must_use]
     pub fn new(shape: &[usize], direction: TransformDirection) -> Self {
         let mut width = 1;
@@ -47,7 +48,7 @@ impl ExactTransform {
         }
     }
 
-    /// The transform of one array or of several, one behind the other.
+    /// Transforms one array, or several contiguous ones.
     pub fn transform(&mut self, input: &[Complex32]) -> &[Complex64] {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
@@ -57,14 +58,14 @@ impl ExactTransform {
         &self.numbers
     }
 
-    /// The same of numbers in double precision, which their transforms replace.
+    /// Transforms numbers in double precision in place.
     pub fn transform_in_place(&mut self, numbers: &mut [Complex64]) {
         for (fft, width) in &self.axes {
             if *width == 1 {
                 fft.process_with_scratch(numbers, &mut self.scratch);
                 continue;
             }
-            // Several columns at a time: neighbours come together.
+            // Several columns are copied at a time, so that adjacent numbers are read together.
             let length = fft.len();
             for matrix in numbers.chunks_exact_mut(length * width) {
                 for first in (0..*width).step_by(COLUMNS) {
@@ -88,13 +89,13 @@ impl ExactTransform {
     }
 }
 
-/// All transforms of `input` in double precision.
+/// Computes all transforms of length `n` of `input` in double precision.
 #[must_use]
 pub fn reference(input: &[Complex32], n: usize, direction: TransformDirection) -> Vec<Complex64> {
     reference_nd(input, &[n], direction)
 }
 
-/// All arrays of `input` over all axes of `shape`, the last contiguous, in double precision.
+/// Transforms all arrays of `input` over all axes of `shape`, the last one contiguous, in double precision.
 #[must_use]
 pub fn reference_nd(
     input: &[Complex32],
@@ -106,8 +107,8 @@ pub fn reference_nd(
         .to_vec()
 }
 
-/// Rows of the N/2 + 1 numbers of spectra of `n` real numbers as rows of all N:
-/// the imaginary parts of the first and of number N/2 count as 0.
+/// Expands rows of N/2 + 1 numbers, half spectra of `n` real numbers, to rows of all N; the imaginary parts
+/// of the first number and of number N/2 count as 0.
 #[must_use]
 pub fn hermitian(half: &[Complex32], n: usize) -> Vec<Complex32> {
     let row = |half: &[Complex32]| -> Vec<Complex32> {

@@ -1,4 +1,4 @@
-//! Transforms of real numbers.
+//! Transforms of real numbers to half spectra, and back.
 
 use super::{TransformDirection, allowed, hermitian, most, reference};
 use crate::case::Case;
@@ -10,11 +10,11 @@ use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use num_complex::{Complex32, Complex64};
 
-/// A batch of transforms of real numbers of one length. Forward, rows of `n` real numbers
-/// become the first `n / 2 + 1` numbers of their spectra; inverse, such rows become `n` real numbers,
-/// and the imaginary parts that are 0 in every spectrum of real numbers count as 0.
+/// A batch of transforms of real numbers of one length. Forward transforms map rows of `n` real numbers to
+/// the first `n / 2 + 1` numbers of their spectra. Inverse ones map such rows to `n` real numbers; imaginary
+/// parts that are 0 in every spectrum of real numbers count as 0.
 ///
-/// The error of a row is allowed what a complex transform of as many numbers is.
+/// The allowed error of a row is that of a complex transform of as many numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealFftProblem {
     n: usize,
@@ -23,10 +23,10 @@ pub struct RealFftProblem {
 }
 
 impl RealFftProblem {
-    /// `batch` transforms of, or to, `n` real numbers.
+    /// Returns `batch` transforms of, or to, `n` real numbers.
     ///
     /// # Errors
-    /// A length or a batch of 0, or one of more bytes than an address has.
+    /// A length or a batch of 0, or more bytes than fit the address space.
     pub fn new(
         n: usize,
         direction: TransformDirection,
@@ -45,34 +45,34 @@ impl RealFftProblem {
         })
     }
 
-    /// Of a size with `n`, `batch`, and it may be `direction`.
+    /// Returns the problem of a size with `n`, `batch`, and optionally `direction`.
     ///
     /// # Errors
-    /// See [`RealFftProblem::new`]; another size.
+    /// See [`RealFftProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [n, batch] = size.all_positive(["n", "batch"])?;
         Self::new(n, TransformDirection::parse_size(size)?, batch)
     }
 
-    /// Real numbers of a transform.
+    /// Returns the real numbers of one transform.
     #[must_use]
     pub fn len(&self) -> usize {
         self.n
     }
 
-    /// Never: a transform has at least one number.
+    /// Returns false: a transform has at least one number.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Direction.
+    /// Returns the direction.
     #[must_use]
     pub fn direction(&self) -> TransformDirection {
         self.direction
     }
 
-    /// Number of transforms.
+    /// Returns the number of transforms.
     #[must_use]
     pub fn batch(&self) -> usize {
         self.batch
@@ -86,7 +86,7 @@ impl RealFftProblem {
         ArrayForm::new(name, Kind::Complex64, &[self.batch, self.n / 2 + 1])
     }
 
-    /// Half spectra whose imaginary parts are 0 where those of real numbers are.
+    /// Returns half spectra whose imaginary parts are 0 where those of real numbers are.
     fn spectra(&self, case: Case, random: &mut Random) -> Vec<Complex32> {
         let (n, row) = (self.n, self.n / 2 + 1);
         let mut spectra = case.complexes(random, row * self.batch, row, most(n));
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::fft::FftProblem;
 
-    /// Forward and back is n times the input.
+    /// Forward and inverse transform together multiply by n.
     #[test]
     fn the_directions_undo_each_other() {
         for n in [1, 2, 7, 64] {
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// The spectrum of real numbers is the complex transform's first half.
+    /// The spectrum of real numbers is the first half of the complex transform.
     #[test]
     fn spectra_are_those_of_complex_transforms() {
         let (n, batch) = (30, 2);

@@ -1,10 +1,12 @@
+//! Every kind of problem keeps its promises on arrays, inputs and sizes.
+
 use super::*;
 use crate::npb::cg::CgProblem;
 use crate::sparse::{PowerProblem, SolveProblem};
 use crate::{Case, NamedArrays, SizeValue};
 use std::collections::BTreeSet;
 
-/// Kinds that no kernel computes yet: their rows move to the table as soon as one does.
+/// Kinds that no kernel computes yet; their rows move to the table as soon as one does.
 static PLANNED: &[ProblemKind] = &[
     ProblemKind {
         name: "npb-cg",
@@ -55,17 +57,17 @@ fn every_operation_is_a_kind_and_names_are_unique() {
     }
 }
 
-/// What problems say of their arrays is so, their inputs are reproducible, and nothing at all is no result.
+/// Arrays have the announced forms, inputs are reproducible, and an empty output is no result.
 #[test]
 fn problems_keep_their_word() {
     for kind in all() {
-        // Every row is a size.
+        // Every row is a valid size.
         assert_eq!(kind.small_sizes().len(), kind.small.len(), "{}", kind.name);
         for size in kind.small_sizes() {
             let problem = kind.make_problem(&size).unwrap();
             for &case in problem.cases() {
                 let input = problem.input(case, 5);
-                // By their bytes: what is no number is equal to nothing.
+                // Inputs are compared by their bytes, as a NaN is not equal to itself.
                 let bytes = |data: NamedArrays| -> Vec<_> {
                     let arrays = data.arrays().iter();
                     arrays.map(|array| array.values.bytes()).collect()

@@ -1,4 +1,7 @@
-//! CG: the eigenvalue of a sparse matrix that is nearest to a number, by inverse iteration with conjugate gradients.
+//! CG: an eigenvalue of a sparse matrix by inverse iteration.
+//!
+//! Each iteration solves a system with conjugate gradients, and the result is the eigenvalue nearest to the
+//! shift.
 
 mod benchmark;
 mod matrix;

@@ -1,4 +1,4 @@
-//! Classes of benchmarks.
+//! Classes of benchmarks: letters that denote sizes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,21 +6,21 @@ use std::str::FromStr;
 /// A size of every benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NpbClass {
-    /// To try a program.
+    /// Small size, to test a program.
     S,
-    /// For a workstation of 1991.
+    /// Size for a workstation of 1991.
     W,
-    /// The smallest one that is meant to be measured.
+    /// The smallest size that is meant to be measured.
     A,
-    /// About four times A.
+    /// About four times the size of A.
     B,
 }
 
 impl NpbClass {
-    /// All of them, by size.
+    /// All classes, by size.
     pub const ALL: [Self; 4] = [Self::S, Self::W, Self::A, Self::B];
 
-    /// Its letter.
+    /// Returns the letter of the class.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

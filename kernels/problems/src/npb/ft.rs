@@ -1,7 +1,7 @@
 //! FT: the diffusion equation by Fourier transforms over three axes.
 //!
-//! Definition, sizes and official checksums: NPB 3.4.1 (D. Bailey et al., *The NAS Parallel Benchmarks*, RNR-94-007,
-//! 1994); the benchmark's sign of the exponent is the other one, which changes no checksum, for the
+//! Definition, sizes and official checksums: NPB 3.4.1 (D. Bailey et al., *The NAS Parallel Benchmarks*,
+//! RNR-94-007, 1994). The benchmark has the opposite sign of the exponent. That changes no checksum, as the
 //! evolution is even in every wave number.
 
 mod exact;
@@ -23,34 +23,37 @@ use num_complex::{Complex32, Complex64};
 
 /// The diffusion constant of the benchmark.
 pub const ALPHA: f64 = 1e-6;
-/// Points that a checksum adds up.
+/// Number of points that a checksum adds up.
 pub const POINTS: usize = 1024;
-/// Most numbers along an axis: lengths divide the number of points.
+/// Most numbers along an axis: lengths divide the number of points of a checksum.
 const LONGEST: usize = POINTS;
 /// Most steps.
 const STEPS: usize = 1000;
 
-/// How far a checksum may be from the official one in single precision, relative to it. (In double precision the
-/// benchmark asks for 1e-12.) Runs in single precision are off by 6.4e-8 at most, of all classes and steps.
+/// Allowed relative error of a checksum in single precision, compared with the official one. (In double
+/// precision the benchmark asks for 1e-12.) Over all classes and steps, runs in single precision have errors
+/// of at most 6.4e-8.
 pub const CHECKSUM_TOLERANCE: f64 = 1e-6;
-/// How far the field of a class may be from that in double precision: the relative L2 error. Runs in single
-/// precision are off by 1.8e-7 at most.
+/// Allowed relative L2 error of the field of a class, compared with double precision. Runs in single
+/// precision have errors of at most 1.8e-7.
 pub const FIELD_TOLERANCE: f64 = 4e-7;
 
-/// The evolution of a field of `shape[0]` x `shape[1]` x `shape[2]` complex numbers (z, y, x; x contiguous) over
-/// so many steps.
+/// The evolution of a field of `shape[0]` x `shape[1]` x `shape[2]` complex numbers (z, y, x; x contiguous)
+/// over a number of steps.
 ///
-/// With U the transform of the field `x`, step t = 1, 2, .. gives the field
-/// w = inverse transform of U exp(-4 pi^2 alpha t (kx^2 + ky^2 + kz^2)), neither transform scaled, wave numbers in -n/2 .. n/2 - 1;
-/// and its checksum, 1/N of the sum of the numbers (j mod nx, 3 j mod ny, 5 j mod nz), j = 1 .. 1024.
-/// Outputs are `checksums`, real and imaginary part of each step, and `w` of the last step, N times the field.
+/// With U the transform of the field `x`, step t = 1, 2, .. gives the field w = inverse transform of U exp(-4
+/// pi^2 alpha t (kx^2 + ky^2 + kz^2)). Neither transform is scaled, and wave numbers are in -n/2 .. n/2 - 1.
+/// The checksum of a step is 1/N of the sum of the numbers (j mod nx, 3 j mod ny, 5 j mod nz), j = 1 .. 1024.
+/// Outputs are `checksums`, real and imaginary part of each step, and `w` of the last step, which is N times
+/// the field.
 ///
-/// # How exact
+/// # Accuracy
 ///
-/// The evolution multiplies by 1 at most, so that what the first transform is off by (see [`crate::fft`]) comes through both to
-/// the field as N |x| times the error of a transform, to which the second adds |w| times it; the factors, products of
-/// three, of whose roundings and of quotients eight are allowed. A checksum adds numbers of the field, each of them 1024/n times where n is the longest axis,
-/// so that it is off by 1024/sqrt(n)/N times the L2 error of the field.
+/// The evolution multiplies by at most 1. The error of the first transform (see [`crate::fft`]) therefore
+/// reaches the field as N |x| times the error of a transform. The second transform adds |w| times it. Factors
+/// are products of three; for their roundings and the quotients eight units are allowed. A checksum adds
+/// numbers of the field, each of them 1024/n times where n is the longest axis, so its error is
+/// 1024/sqrt(n)/N times the L2 error of the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FtProblem {
     shape: [usize; 3],
@@ -58,10 +61,11 @@ pub struct FtProblem {
 }
 
 impl FtProblem {
-    /// A field of `planes` x `rows` x `columns` numbers, columns contiguous, and so many steps.
+    /// Returns the problem of a field of `planes` x `rows` x `columns` numbers, columns contiguous, over a
+    /// number of steps.
     ///
     /// # Errors
-    /// An axis that is no power of two from 2 to 1024; no step or more than 1000.
+    /// An axis whose length is no power of two from 2 to 1024; no step or more than 1000.
     pub fn new(shape: [usize; 3], steps: usize) -> Result<Self, ProblemError> {
         let [planes, rows, columns] = shape;
         let size = [
@@ -87,17 +91,17 @@ impl FtProblem {
         Ok(Self { shape, steps })
     }
 
-    /// Of a size with `planes`, `rows`, `columns` and `steps`.
+    /// Returns the problem of a size with `planes`, `rows`, `columns` and `steps`.
     ///
     /// # Errors
-    /// See [`FtProblem::new`]; another size.
+    /// See [`FtProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [planes, rows, columns, steps] =
             size.all_positive(["planes", "rows", "columns", "steps"])?;
         Self::new([planes, rows, columns], steps)
     }
 
-    /// The problem of a class.
+    /// Returns the problem of a class.
     #[must_use]
     pub fn from_class(class: NpbClass) -> Self {
         let steps = official(class).len();
@@ -107,31 +111,31 @@ impl FtProblem {
         }
     }
 
-    /// Lengths of the axes z, y, x, the last contiguous.
+    /// Returns the lengths of the axes z, y, x, the last one contiguous.
     #[must_use]
     pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
 
-    /// Numbers of a field.
+    /// Returns the numbers of a field.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Never: every axis has two numbers.
+    /// Returns false: every axis has at least two numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of steps.
+    /// Returns the number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// The benchmark's own input: the numbers of its generator, rounded to single precision.
+    /// Returns the benchmark's own input: the numbers of its generator, rounded to single precision.
     #[must_use]
     pub fn initial(&self) -> NamedArrays {
         let mut draws = Generator::default();
@@ -143,7 +147,8 @@ impl FtProblem {
         NamedArrays::from_array("x", &self.shape, x)
     }
 
-    /// The factors of step t = 1, 2, .. along an axis of `n` numbers: exp(-4 pi^2 alpha t k^2), k = 0, 1, .. and from n/2 on k - n.
+    /// Returns the factors of step t = 1, 2, .. along an axis of `n` numbers: exp(-4 pi^2 alpha t k^2) with k
+    /// = 0, 1, .., where k - n replaces k from n/2 on.
     #[must_use]
     pub fn factors(n: usize, step: usize) -> Vec<f64> {
         let pi = std::f64::consts::PI;
@@ -158,7 +163,7 @@ impl FtProblem {
         (0..n).map(each).collect()
     }
 
-    /// The numbers that a checksum adds up, in their order: their places in the field.
+    /// Iterates over the positions in the field of the numbers that a checksum adds up, in order.
     pub fn points(&self) -> impl Iterator<Item = usize> + use<> {
         let [planes, rows, columns] = self.shape;
         (1..=POINTS).map(move |j| {
@@ -167,7 +172,8 @@ impl FtProblem {
         })
     }
 
-    /// Operations as the benchmark counts them: N (14.8157 + 7.19641 ln N + T (5.23518 + 7.21113 ln N)).
+    /// Returns the operations as the benchmark counts them: N (14.8157 + 7.19641 ln N + T (5.23518 + 7.21113
+    /// ln N)).
     #[must_use]
     pub fn operations(&self) -> f64 {
         let (n, steps) = (self.len() as f64, self.steps as f64);
@@ -175,7 +181,7 @@ impl FtProblem {
         n * (14.8157 + 7.19641 * log + steps * (5.23518 + 7.21113 * log))
     }
 
-    /// The L2 error that a field may have, of an input and, as far as it is known, of a result of such norms.
+    /// Returns the L2 error that a field may have for an input of norm `x` and an exact field of norm `w`.
     fn allowed(&self, x: f64, w: f64) -> f64 {
         let n = self.len();
         error_bound(n) * n as f64 * x + (error_bound(n) + 8.0 * ROUNDING) * w
@@ -219,7 +225,7 @@ impl Problem for FtProblem {
         ]
     }
 
-    /// What is subnormal has no 24 bits, which the derivation leaves out.
+    /// Excludes subnormal inputs: they do not have the 24 bits that the derivation of the tolerance assumes.
     fn cases(&self) -> &'static [Case] {
         &Case::NORMAL
     }
@@ -227,7 +233,7 @@ impl Problem for FtProblem {
     fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let n = self.len();
         let random = &mut Random::new(seed);
-        // Both transforms may multiply by N.
+        // Each of the two transforms may multiply by N.
         let most = 100 - 2 * n.ilog2() as i32;
         NamedArrays::from_array("x", &self.shape, case.complexes(random, n, n, most))
     }
@@ -239,7 +245,7 @@ impl Problem for FtProblem {
         let evolved = exact::evolve(self, x);
         let n = self.len() as f64;
         let left = evolved.field.iter().map(Complex64::norm_sqr).sum::<f64>();
-        // A field of any step is at most N |x|.
+        // The norm of a field of any step is at most N |x|.
         let longest = self.shape.into_iter().max().unwrap_or(1) as f64;
         let sums = POINTS as f64 / longest.sqrt() / n * self.allowed(given, n * given);
         let checksums = ExpectedArray {

@@ -1,7 +1,7 @@
-//! The random numbers of the benchmarks.
+//! The random numbers of the NAS benchmarks.
 
-/// The generator of all benchmarks: x' = 5^13 x mod 2^46; a draw is x / 2^46, in (0, 1) and exact in
-/// double precision. The seed itself is never drawn.
+/// The generator of all benchmarks: x' = 5^13 x mod 2^46. A draw is x / 2^46, in (0, 1) and exact in double
+/// precision. The seed itself is never drawn.
 ///
 /// ```
 /// let mut draws = cp2_problems::npb::Generator::default();
@@ -14,33 +14,33 @@
 #[derive(Clone, Debug)]
 pub struct Generator(u64);
 
-/// 5^13.
+/// The multiplier 5^13.
 const FACTOR: u64 = 1_220_703_125;
 const BITS: u32 = 46;
 const MASK: u64 = (1 << BITS) - 1;
 
 impl Default for Generator {
-    /// From the seed of the benchmarks on.
+    /// Starts from the seed of the benchmarks.
     fn default() -> Self {
         Self(314_159_265)
     }
 }
 
 impl Generator {
-    /// The next number as an integer below 2^46: integers are in the order of the numbers.
-    // 2^46 divides 2^64, so that products may wrap.
+    /// Returns the next number as an integer below 2^46; integers are in the same order as numbers.
+    // 2^46 divides 2^64, so products may wrap.
     pub const fn next_integer(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(FACTOR) & MASK;
         self.0
     }
 
-    /// The next number.
+    /// Returns the next number, in (0, 1).
     #[allow(clippy::cast_precision_loss)]
     pub fn draw(&mut self) -> f64 {
         self.next_integer() as f64 / (1u64 << BITS) as f64
     }
 
-    /// Leaves so many numbers out.
+    /// Skips `count` numbers, in time proportional to log `count`.
     pub const fn skip(&mut self, count: u64) {
         let (mut power, mut rest) = (FACTOR, count);
         while rest > 0 {
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn published_numbers() {
-        // The values of the benchmark's definition: x_1 to x_5, x_10, x_100, x_1000.
+        // Values of the benchmark's definition: x_1 to x_5, x_10, x_100, x_1000.
         let published = [
             (1, 55_909_509_111_989),
             (2, 61_155_031_930_969),

@@ -1,27 +1,28 @@
-//! How a system has been solved in the end: what double precision says of the x that a method left.
+//! Confirmation of solutions: the true residual in double precision.
 
 use super::MethodEnd;
 use std::fmt;
 
-/// What double precision says of an x.
+/// Residual of an x in double precision, with the limits to compare it with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confirmation {
-    /// |b - A x| / |b|; no number if x has one that is none. (|b| counts as 1 if it is 0.)
+    /// Relative residual |b - A x| / |b|; NaN if x contains one. (|b| counts as 1 if it is 0.)
     pub residual: f64,
-    /// What the residual may be for single precision alone: 2^-23 (||A| |x|| + |b|) / |b|. Every number of x is rounded, and so is every product with it.
+    /// Residual that the roundings of single precision alone may leave: 2^-23 (||A| |x|| + |b|) / |b|. Every
+    /// number of x is rounded, and so is every product with it.
     pub attainable: f64,
-    /// The residual that was asked for.
+    /// The residual that was asked for, relative to |b|.
     pub tolerance: f64,
 }
 
 impl Confirmation {
-    /// Whether the residual is as small as was asked for: one that is no number is not.
+    /// True if the residual is as small as was asked for; a NaN is not.
     #[must_use]
     pub fn is_solved(&self) -> bool {
         self.residual <= self.tolerance
     }
 
-    /// How the system has been solved by a method that ended like this.
+    /// Returns the outcome for a method that ended in this way.
     #[must_use]
     pub fn outcome(&self, end: MethodEnd) -> SolveOutcome {
         match end {
@@ -32,15 +33,15 @@ impl Confirmation {
     }
 }
 
-/// How a system has been solved. What a method says of its residual is its own recursion's, which drifts from the true one; this is the judgement of double
-/// precision.
+/// Outcome of solving a system, judged in double precision. A method computes its residual by a recurrence,
+/// which drifts from the true residual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolveOutcome {
-    /// The residual in double precision is as small as was asked for, whatever ended the method.
+    /// The residual in double precision is as small as was asked for, however the method ended.
     Converged,
-    /// The method says that its residual is as small as was asked for, and the one in double precision is not.
+    /// The method's own residual is as small as was asked for, but the one in double precision is not.
     NotConfirmed,
-    /// Neither says so: the method ended in another way.
+    /// Neither residual is small enough: the method ended in another way.
     Unsolved(MethodEnd),
 }
 

@@ -1,21 +1,21 @@
-//! The methods, in any precision.
+//! Iterative methods for A x = b, in any precision.
 
 use super::method::{MethodEnd, SolverMethod};
 use super::{SolveProblem, SparseMatrix};
 use crate::real::{Real, add, direct, dot};
 
-/// What a method gives.
+/// Result of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solved<T> {
-    /// x.
+    /// The solution x.
     pub x: Vec<T>,
-    /// |r| / |b| of the residual that is updated, at first and behind each iteration.
+    /// Relative norms |r| / |b| of the residual that the method updates, initially and after each iteration.
     pub residuals: Vec<f64>,
-    /// How it ended.
+    /// The way in which the method ended.
     pub end: MethodEnd,
 }
 
-/// A matrix, multiplied in a precision.
+/// Multiplies a matrix by a vector in a precision.
 fn times<T: Real>(matrix: &SparseMatrix, x: &[T]) -> Vec<T> {
     let row = |i| {
         let products = matrix.real_row(i);
@@ -26,7 +26,7 @@ fn times<T: Real>(matrix: &SparseMatrix, x: &[T]) -> Vec<T> {
     (0..matrix.rows()).map(row).collect()
 }
 
-/// A vector divided by the diagonal, if that is to be done.
+/// Multiplies a vector by the inverse of the diagonal, if there is one.
 fn divided<T: Real>(inverse: Option<&[T]>, r: &[T]) -> Vec<T> {
     match inverse {
         Some(inverse) => inverse.iter().zip(r).map(|(&d, &r)| d * r).collect(),
@@ -35,12 +35,15 @@ fn divided<T: Real>(inverse: Option<&[T]>, r: &[T]) -> Vec<T> {
 }
 
 impl SolveProblem {
-    /// The method in a precision; sums of products are made in double precision. What `b` lacks of as many numbers as there are rows is 0. It is multiplied
-    /// by a power of two that brings its length near 1, and x by the inverse of that, so that no precision's least number comes into the way.
+    /// Runs the method in any precision; inner products are computed in double precision. If `b` has fewer
+    /// numbers than there are rows, the others are 0.
+    ///
+    /// `b` is multiplied by a power of two that brings its norm near 1, and x by the inverse of that, so that
+    /// no precision's smallest number influences the result.
     #[must_use]
     pub fn solve<T: Real>(&self, b: &[f32]) -> Solved<T> {
         let square: f64 = b.iter().map(|&b| f64::from(b) * f64::from(b)).sum();
-        // 0, and what is no number, stays as it is.
+        // Vectors of norm 0, or with a NaN or an infinity, are not scaled.
         let exponent = match square.is_normal() {
             true => -libm::ilogb(square) / 2,
             false => 0,
@@ -73,7 +76,7 @@ impl SolveProblem {
         }
     }
 
-    /// Conjugate gradients.
+    /// Runs conjugate gradients; `note` records each residual and tells the end.
     fn gradients<T: Real>(
         &self,
         mut r: Vec<T>,
@@ -110,7 +113,7 @@ impl SolveProblem {
         }
     }
 
-    /// Stabilised biconjugate gradients.
+    /// Runs stabilised biconjugate gradients; `note` records each residual and tells the end.
     fn stabilised<T: Real>(
         &self,
         mut r: Vec<T>,
@@ -140,7 +143,7 @@ impl SolveProblem {
             let z = divided(inverse, &r);
             let t = times(self.matrix(), &z);
             let size = dot(&t, &t);
-            // Where nothing is left of t nothing is left of r, or it cannot be made smaller that way.
+            // If t is 0, then so is r, or r cannot be reduced in this direction.
             let omega = if size == 0.0 { 0.0 } else { dot(&t, &r) / size };
             add(x, omega, &z);
             add(&mut r, -omega, &t);

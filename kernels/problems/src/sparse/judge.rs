@@ -1,4 +1,4 @@
-//! Whether what an iterative method gives is what it says of itself.
+//! Judges whether the result of an iterative method is consistent and true.
 
 use super::SolveProblem;
 use super::confirm::Confirmation;
@@ -7,7 +7,7 @@ use crate::ROUNDING;
 use crate::data::NamedArrays;
 use crate::verdict::Verdict;
 
-/// What a result says of itself.
+/// A result's own statement: x, residuals and end.
 struct Claim<'a> {
     x: &'a [f32],
     residuals: &'a [f64],
@@ -15,15 +15,15 @@ struct Claim<'a> {
     end: MethodEnd,
 }
 
-/// Sums over the rows of a system, in double precision.
+/// Norms of vectors of a system, in double precision.
 struct ResidualSums {
-    /// |b - A x|.
+    /// Norm of the residual, |b - A x|.
     left: f64,
-    /// ||A| |x||.
+    /// Bound of the products' size, ||A| |x||.
     size: f64,
-    /// ||A| 1|: what a number of x that is rounded by itself brings into all rows.
+    /// Norm ||A| 1|: the effect on all rows of an absolute rounding error in each number of x.
     ones: f64,
-    /// |b|, or 1 if it is 0.
+    /// Norm |b|, or 1 if it is 0.
     norm: f64,
 }
 
@@ -52,7 +52,7 @@ impl SolveProblem {
         }
     }
 
-    /// What double precision says of an x, whatever a method says of itself.
+    /// Computes the true residual of an x in double precision, independently of what the method states.
     #[must_use]
     pub fn confirm(&self, b: &[f32], x: &[f32]) -> Confirmation {
         let wide: Vec<f64> = x.iter().map(|&x| x.into()).collect();
@@ -71,8 +71,9 @@ impl SolveProblem {
         }
     }
 
-    /// |b - A x| / |b| in double precision, and how far the residual that a method updates may be from it behind so many iterations, the
-    /// largest of which was `most`. (|b| counts as 1 if it is 0.)
+    /// Returns |b - A x| / |b| in double precision, and the distance from it that the residual of a method
+    /// may have after `iterations` iterations, the largest residual of which was `most`. (|b| counts as 1 if
+    /// it is 0.)
     #[must_use]
     pub fn true_residual(&self, b: &[f32], x: &[f64], iterations: usize, most: f64) -> [f64; 2] {
         let sums = self.sums(b, x);
@@ -81,13 +82,13 @@ impl SolveProblem {
             SolverMethod::Cg | SolverMethod::Pcg => 0.5,
             SolverMethod::Bicgstab => 3.0,
         };
-        // A number of x below the normal ones is rounded like the least of these.
+        // A number of x below the normal range is rounded like the smallest normal one.
         let size = sums.size + f64::from(f32::MIN_POSITIVE) * sums.ones;
         let allowed = factor * steps.sqrt() * ROUNDING * (size / sums.norm + most);
         [sums.left / sums.norm, allowed]
     }
 
-    /// The verdict on an output, see [`SolveProblem`]. `rms` is the true residual.
+    /// Returns the verdict on an output, see [`SolveProblem`]; `rms` is the true residual.
     pub(super) fn judged(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         let (Ok(b), Some(claim)) = (
             input.get_sized::<f32>("b", self.matrix().rows()),
@@ -115,7 +116,7 @@ impl SolveProblem {
             return wrong;
         }
         if !claim.x.iter().all(|x| x.is_finite()) {
-            // Only what has diverged may have left the numbers.
+            // Only a method that has diverged may leave numbers that are not finite.
             return match claim.end == MethodEnd::Diverged {
                 true => Verdict {
                     rms: f64::INFINITY,
@@ -138,7 +139,7 @@ impl SolveProblem {
         }
     }
 
-    /// What an output says; none if it is of another shape.
+    /// Reads the statement of an output; none if it is of another shape.
     fn claim<'a>(&self, output: &'a NamedArrays) -> Option<Claim<'a>> {
         let x = output.get_sized("x", self.matrix().rows()).ok()?;
         let all: &[f64] = output
@@ -158,7 +159,7 @@ impl SolveProblem {
         })
     }
 
-    /// Whether the end is that of the residuals.
+    /// True if the stated end is the one that the stated residuals imply.
     fn is_consistent(&self, claim: &Claim) -> bool {
         let mut watch = self.watch();
         let ends: Vec<_> = claim.residuals.iter().map(|&r| watch.note(r)).collect();
@@ -169,13 +170,14 @@ impl SolveProblem {
             return false;
         }
         match (claim.end, last) {
-            // Nothing but the next residual could tell.
+            // Only the next residual, which is not recorded, could decide.
             (MethodEnd::Breakdown | MethodEnd::Diverged, None) => true,
             (end, &last) => last == Some(end),
         }
     }
 
-    /// Whether a result has to converge: plain loops do so soon enough, and what was asked for is not too little.
+    /// True if a result has to converge: plain loops converge soon enough, and the tolerance is not below
+    /// what rounding leaves.
     fn has_to_converge(&self, b: &[f32]) -> bool {
         let soon = |end: MethodEnd, residuals: &[f64]| {
             let most = Self::SLOWER * self.most_iterations() as f64;

@@ -1,20 +1,26 @@
-//! Texts of the Matrix Market: `coordinate` and `array`, `real`, `integer` (or `unsigned-integer`), `complex` and `pattern`, `general`, `symmetric`, `skew-symmetric`
-//! and `hermitian` (Boisvert, Pozo and Remington, *The Matrix Market Exchange Formats*, NISTIR 5935, 1996).
+//! Reader of Matrix Market files (.mtx), with errors by line.
+//!
+//! Formats are `coordinate` and `array`, numbers `real`, `integer` (or `unsigned-integer`), `complex` and
+//! `pattern`, symmetries `general`, `symmetric`, `skew-symmetric` and `hermitian` (Boisvert, Pozo and
+//! Remington, *The Matrix Market Exchange Formats*, NISTIR 5935, 1996).
 //!
 //! # Why not the reader of `sprs`
 //!
-//! `sprs::io::read_matrix_market` (0.11.6) reads coordinates of each field, but whoever calls it has to know the field before it
-//! reads the header, and it trusts its input:
+//! `sprs::io::read_matrix_market` (0.11.6) reads coordinates of each field, but its caller has to know the
+//! field before it reads the header, and it trusts its input:
 //!
-//! * a text that ends before its sizes is read for ever (its loop over comments does not look for the end);
-//! * it reserves memory for as many entries as are declared, so that `5 5 999999999999999` ends the process, and twice that wraps around;
+//! * it never returns from a text that ends before its sizes (its loop over comments does not check for the
+//!   end);
+//! * it reserves memory for as many entries as are declared, so that `5 5 999999999999999` ends the process,
+//!   and twice that wraps around;
 //! * indices beyond the sizes are an assertion that fails: a panic;
-//! * words among the sizes that are no numbers are passed over (`5 x 5 8`), as are lines beyond the last entry;
+//! * words among the sizes that are no numbers are skipped (`5 x 5 8`), as are lines beyond the last entry;
 //! * the header may have its words anywhere (`coordinate nonreal notgeneral` is a general real matrix);
 //! * entries above the diagonal of a symmetric matrix are mirrored, and so added to those below;
-//! * `array` is refused, and an error knows no line.
+//! * `array` is refused, and errors have no line number.
 //!
-//! To judge all that before it sees a text would be a second reader. It is what tests compare this one with.
+//! Checking all that before `sprs` sees a text would take a second reader. Tests compare this reader with
+//! that of `sprs`.
 
 mod entries;
 mod lines;
@@ -26,28 +32,28 @@ use entries::{Cursor, Entries};
 use lines::{MarketLine, MarketLines};
 use std::io::{self, BufRead};
 
-/// Why a text is no matrix. Lines count from 1 on.
+/// Reason why a text is no matrix. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarketError {
-    /// It cannot be read.
+    /// The text cannot be read.
     #[error("line {line}: {source}")]
     Read {
-        /// Its line.
+        /// Number of the line.
         line: usize,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Something else than there should be.
+    /// A line holds something unexpected.
     #[error("line {line}: {what}: found `{found}`; expected {expected}")]
     Line {
-        /// Its line.
+        /// Number of the line.
         line: usize,
-        /// What should be there.
+        /// The element that should be there.
         what: &'static str,
-        /// What is there.
+        /// The text that is there.
         found: String,
-        /// What is possible.
+        /// The values that are allowed.
         expected: String,
     },
     /// The text ends too early.
@@ -55,24 +61,24 @@ pub enum MarketError {
         "line {line}: the text ends behind {found} of {expected} entries; the line of sizes declares more than there are, or the file was cut off"
     )]
     Ended {
-        /// Its last line.
+        /// Number of the last line.
         line: usize,
         /// Entries that were read.
         found: u64,
         /// Entries that were declared.
         expected: u64,
     },
-    /// The sizes, or what the entries make together.
+    /// The sizes are invalid, or the entries together are.
     #[error("line {line}: {source}")]
     Matrix {
-        /// The line of the sizes.
+        /// Number of the line with the sizes.
         line: usize,
-        /// What is wrong.
+        /// The cause.
         source: MatrixError,
     },
 }
 
-/// What the header says of the numbers.
+/// Type of the numbers, as the header declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MarketField {
     Real,
@@ -82,10 +88,10 @@ enum MarketField {
     Pattern,
 }
 
-/// The header.
+/// The header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MarketHeader {
-    /// Whether places are given, and not all entries column by column.
+    /// True for coordinates of entries, false for arrays of all entries column by column.
     coordinate: bool,
     field: MarketField,
     symmetry: Symmetry,
@@ -114,7 +120,7 @@ impl MarketHeader {
         let field = match &**field {
             "real" => MarketField::Real,
             "integer" => MarketField::Integer,
-            // As SciPy calls it.
+            // SciPy's name of the type.
             "unsigned-integer" => MarketField::Unsigned,
             "complex" => MarketField::Complex,
             "pattern" => MarketField::Pattern,
@@ -148,8 +154,8 @@ impl MarketHeader {
     }
 }
 
-/// The matrix of a text, with at most `most_side` rows and columns. All entries are there, also those of a symmetric matrix above the
-/// diagonal; the numbers of an array are entries even if they are 0.
+/// Reads the matrix of a text, with at most `most_side` rows and columns. All entries are stored, also those
+/// of a symmetric matrix above the diagonal; the numbers of an array are entries even if they are 0.
 ///
 /// ```
 /// let text = "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2.5\n3 1 -1\n";
@@ -161,7 +167,7 @@ impl MarketHeader {
 /// ```
 ///
 /// # Errors
-/// A text that is none, with the line where it is not.
+/// The text is no matrix; the error has the line.
 pub fn read_market(text: &mut dyn BufRead, most_side: usize) -> Result<SparseMatrix, MarketError> {
     let mut lines = MarketLines::new(text);
     let header = match lines.next(false)? {
@@ -216,7 +222,7 @@ fn sizes_of(header: MarketHeader) -> &'static str {
     }
 }
 
-/// Rows, columns, and how many entries follow.
+/// Reads rows, columns, and the number of entries that follow.
 fn sizes(
     header: MarketHeader,
     line: &MarketLine,
@@ -252,7 +258,7 @@ fn sizes(
             "as many rows as columns",
         ));
     }
-    // Sides fit 32 bits or little more, so that these products fit.
+    // Sides fit 32 bits or little more, so these products fit 64 bits.
     let declared = declared.or_else(|| match header.symmetry {
         Symmetry::General => rows.checked_mul(cols),
         Symmetry::Skew => rows.checked_mul(rows - 1).map(|n| n / 2),

@@ -1,14 +1,14 @@
-//! A sparse matrix by its rows.
+//! A sparse matrix, stored by compressed rows.
 
 use super::Symmetry;
 use crate::ProblemError;
 use num_complex::Complex32;
 use std::ops::Range;
 
-/// What the entries of a matrix are, in the order of its rows.
+/// Entries of a matrix, in the order of its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MatrixEntries {
-    /// Each of them is 1.
+    /// Every entry is 1.
     Pattern,
     /// Real numbers.
     Real(Vec<f32>),
@@ -16,7 +16,7 @@ pub enum MatrixEntries {
     Complex(Vec<Complex32>),
 }
 
-/// A sparse matrix, stored by its rows: all entries, also those that a symmetry would give.
+/// A sparse matrix, stored by rows: all entries, also those that a symmetry implies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseMatrix {
     pub(super) rows: usize,
@@ -28,16 +28,16 @@ pub struct SparseMatrix {
     pub(super) rounded_to_zero: usize,
 }
 
-/// Why there is no such matrix.
+/// Reason why there is no such matrix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatrixError {
     /// No rows or no columns.
     #[error("a matrix of {rows} rows and {cols} columns is none; expected at least one of each")]
     Zero {
-        /// Rows.
+        /// Number of rows.
         rows: usize,
-        /// Columns.
+        /// Number of columns.
         cols: usize,
     },
     /// More rows, columns or entries than can be numbered or stored.
@@ -45,75 +45,76 @@ pub enum MatrixError {
         "a matrix of {rows} rows, {cols} columns and {entries} entries is too large; expected sides of at most 2^31 that fit the memory"
     )]
     TooLarge {
-        /// Rows.
+        /// Number of rows.
         rows: usize,
-        /// Columns.
+        /// Number of columns.
         cols: usize,
-        /// Entries.
+        /// Number of entries.
         entries: usize,
     },
-    /// This computer has no room for it.
+    /// This computer does not have the memory for the matrix.
     #[error(
         "this computer has not the memory for a matrix of {rows} rows, {cols} columns and {entries} entries; use a smaller one, \
          or let the program have more memory (`ulimit -v`, other programs)"
     )]
     OutOfMemory {
-        /// Rows.
+        /// Number of rows.
         rows: usize,
-        /// Columns.
+        /// Number of columns.
         cols: usize,
-        /// Entries, as far as they were counted.
+        /// Number of entries, as far as they were counted.
         entries: usize,
     },
-    /// An entry that is nowhere in the matrix.
+    /// An entry outside the matrix.
     #[error(
         "entry {entry} (from 1 on) is in row {row}, column {column} (from 0 on); expected one of {rows} rows and {cols} columns"
     )]
     Outside {
-        /// Its number, from 1 on.
+        /// Number of the entry, from 1.
         entry: usize,
-        /// Its row, from 0 on.
+        /// Row of the entry, from 0.
         row: usize,
-        /// Its column, from 0 on.
+        /// Column of the entry, from 0.
         column: usize,
-        /// Rows of the matrix.
+        /// Number of rows of the matrix.
         rows: usize,
-        /// Its columns.
+        /// Number of columns of the matrix.
         cols: usize,
     },
-    /// Only square matrices are symmetric.
+    /// A symmetry was declared of a matrix that is not square.
     #[error(
         "a {symmetry} matrix of {rows} rows and {cols} columns is none; expected as many rows as columns"
     )]
     NotSquare {
         /// The symmetry that was declared.
         symmetry: Symmetry,
-        /// Rows.
+        /// Number of rows.
         rows: usize,
-        /// Columns.
+        /// Number of columns.
         cols: usize,
     },
-    /// The symmetry does not hold.
+    /// The declared symmetry does not hold.
     #[error(
         "the entries at row {row}, column {column} and its mirror image (from 0 on) are not those of a {symmetry} matrix; declare it general"
     )]
     Unlike {
         /// The symmetry that was declared.
         symmetry: Symmetry,
-        /// Row, from 0 on.
+        /// Row of the first entry that violates it, from 0.
         row: usize,
-        /// Column, from 0 on.
+        /// Column of that entry, from 0.
         column: usize,
     },
 }
 
-/// Whether a number is 0 in single precision and not in double precision.
+/// True if a number is 0 in single precision and not in double precision.
 pub(super) fn is_rounded_to_zero(value: f64) -> bool {
     value != 0.0 && value as f32 == 0.0
 }
 
 impl SparseMatrix {
-    /// A square matrix whose rows are there, of real numbers that are rounded; its symmetry is the caller's word.
+    /// Returns a square matrix from its rows, with real numbers that are rounded; the symmetry is not
+    /// checked.
     pub(crate) fn from_rows(
         starts: Vec<usize>,
         columns: Vec<u32>,
@@ -135,67 +136,68 @@ impl SparseMatrix {
         }
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn nnz(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where the entries of each row begin, and where those of the last end.
+    /// Returns the number of the first entry of each row, and at the end the number of entries.
     #[must_use]
     pub fn starts(&self) -> &[usize] {
         &self.starts
     }
 
-    /// The columns of all entries, ascending within each row.
+    /// Returns the columns of all entries, ascending within each row.
     #[must_use]
     pub fn columns(&self) -> &[u32] {
         &self.columns
     }
 
-    /// What the entries are.
+    /// Returns the values of the entries.
     #[must_use]
     pub fn coefficients(&self) -> &MatrixEntries {
         &self.coefficients
     }
 
-    /// What is known of an entry and its mirror image.
+    /// Returns the known relation between an entry and its mirror image.
     #[must_use]
     pub fn symmetry(&self) -> Symmetry {
         self.symmetry
     }
 
-    /// Whether entries are complex, and with them vectors.
+    /// True if the entries, and with them the vectors, are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {
         matches!(self.coefficients, MatrixEntries::Complex(_))
     }
 
-    /// Whether every entry is 1.
+    /// True if every entry is 1.
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         matches!(self.coefficients, MatrixEntries::Pattern)
     }
 
-    /// How many entries had numbers other than 0 that are 0 in single precision.
+    /// Returns the number of entries that were not 0 before they were rounded to 0 in single precision.
     #[must_use]
     pub fn rounded_to_zero(&self) -> usize {
         self.rounded_to_zero
     }
 
-    /// How many entries are not finite, and row and column of the first, from 0 on; none where all are.
+    /// Returns the number of entries that are not finite, with row and column of the first, from 0; none if
+    /// all are finite.
     #[must_use]
     pub fn not_finite(&self) -> Option<(usize, [usize; 2])> {
         let odd = |&entry: &usize| {
@@ -208,7 +210,8 @@ impl SparseMatrix {
         Some((1 + all.count(), [row, self.columns[first] as usize]))
     }
 
-    /// Refuses entries that are not finite, which `what` names, with the first one's row and column, from 1 on.
+    /// Refuses a matrix, called `what`, with entries that are not finite; the error names the first one's row
+    /// and column, from 1.
     pub(super) fn check_finite(&self, what: &'static str) -> Result<(), ProblemError> {
         let Some((count, [row, column])) = self.not_finite() else {
             return Ok(());
@@ -221,7 +224,7 @@ impl SparseMatrix {
         Err(ProblemError::odd(what, found, "finite numbers"))
     }
 
-    /// Entries in words.
+    /// Returns the number of entries in words.
     #[must_use]
     pub fn entries(&self) -> String {
         match self.nnz() {
@@ -230,7 +233,7 @@ impl SparseMatrix {
         }
     }
 
-    /// The numbers of the entries of a row; none of a row that the matrix lacks.
+    /// Returns the numbers of the entries of a row; an empty range for a row that the matrix does not have.
     #[must_use]
     pub fn range(&self, row: usize) -> Range<usize> {
         match self.starts.get(row..=row + 1) {
@@ -239,13 +242,13 @@ impl SparseMatrix {
         }
     }
 
-    /// The columns of a row's entries, ascending.
+    /// Returns the columns of a row's entries, ascending.
     #[must_use]
     pub fn columns_of(&self, row: usize) -> &[u32] {
         &self.columns[self.range(row)]
     }
 
-    /// An entry by its number; 0 beyond the last.
+    /// Returns an entry by its number; 0 beyond the last.
     #[must_use]
     pub fn value(&self, entry: usize) -> Complex32 {
         match &self.coefficients {
@@ -254,7 +257,7 @@ impl SparseMatrix {
         }
     }
 
-    /// The real part of an entry by its number; 0 beyond the last.
+    /// Returns the real part of an entry by its number; 0 beyond the last.
     #[must_use]
     pub fn real(&self, entry: usize) -> f32 {
         match &self.coefficients {
@@ -265,19 +268,20 @@ impl SparseMatrix {
         }
     }
 
-    /// The entries of a row: column and value.
+    /// Iterates over the entries of a row: column and value.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, Complex32)> + '_ {
         self.range(row)
             .map(|entry| (self.columns[entry] as usize, self.value(entry)))
     }
 
-    /// The entries of a row of a matrix that is not complex: column and value. (Of a complex one the real parts.)
+    /// Iterates over the entries of a row of a real matrix: column and value. (For a complex matrix these are
+    /// the real parts.)
     pub fn real_row(&self, row: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         self.range(row)
             .map(|entry| (self.columns[entry] as usize, self.real(entry)))
     }
 
-    /// Rows and columns exchanged; values stay as they are, also complex ones.
+    /// Exchanges rows and columns; values, also complex ones, are not changed.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let mut starts = vec![0; self.cols + 1];
@@ -317,22 +321,22 @@ impl SparseMatrix {
         }
     }
 
-    /// Entries of the row that has most.
+    /// Returns the number of entries of the longest row.
     #[must_use]
     pub fn longest_row(&self) -> usize {
         let lengths = self.starts.windows(2).map(|pair| pair[1] - pair[0]);
         lengths.max().unwrap_or(0)
     }
 
-    /// Bytes of so many vectors that are multiplied, and of their products.
+    /// Returns the bytes of `vectors` vectors that are multiplied, and of their products.
     #[must_use]
     pub fn vector_bytes(&self, vectors: usize) -> u64 {
         let number = if self.is_complex() { 8 } else { 4 };
         number * (self.rows as u64 + self.cols as u64) * vectors as u64
     }
 
-    /// Bytes that a product with `vectors` vectors moves with compressed rows: a value and a column for each entry (8 bytes, 12 if
-    /// complex), and the vectors once.
+    /// Returns the bytes that a product with `vectors` vectors moves with compressed rows: a value and a
+    /// column for each entry (8 bytes, 12 if complex), and the vectors once.
     #[must_use]
     pub fn csr_bytes(&self, vectors: usize) -> u64 {
         let entry = if self.is_complex() { 12 } else { 8 };

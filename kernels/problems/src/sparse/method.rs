@@ -1,25 +1,25 @@
-//! Methods, how they end, and who watches them.
+//! Iterative methods, the ways they end, and the watch that ends them.
 
 use super::SolveProblem;
 use std::fmt;
 
-/// A method. Each begins at x = 0.
+/// An iterative method for A x = b, starting from x = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SolverMethod {
-    /// Conjugate gradients (Hestenes and Stiefel, 1952): for symmetric positive definite matrices.
+    /// Conjugate gradients (Hestenes and Stiefel, 1952), for symmetric positive definite matrices.
     Cg,
-    /// The same preconditioned with the diagonal (Jacobi).
+    /// Conjugate gradients preconditioned with the diagonal (Jacobi).
     Pcg,
-    /// Stabilised biconjugate gradients (van der Vorst, 1992), preconditioned from the right with the diagonal unless there is a 0 on it: for matrices of
-    /// any kind.
+    /// Stabilised biconjugate gradients (van der Vorst, 1992), preconditioned from the right with the
+    /// diagonal unless that has a 0; for any matrix.
     Bicgstab,
 }
 
 impl SolverMethod {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 3] = [Self::Cg, Self::Pcg, Self::Bicgstab];
 
-    /// Its name.
+    /// Returns the name of the method.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl SolverMethod {
         }
     }
 
-    /// The one of that name.
+    /// Returns the method of a name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
@@ -42,23 +42,26 @@ impl fmt::Display for SolverMethod {
     }
 }
 
-/// How a method ended.
+/// Ways in which a method ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MethodEnd {
-    /// The residual that it updates is as small as was asked for; what double precision says of it is a [`Confirmation`](super::Confirmation).
+    /// The residual that the method updates is as small as was asked for. The true residual in double
+    /// precision is a [`Confirmation`](super::Confirmation).
     Converged,
-    /// It would have divided by 0 or, of conjugate gradients, by what is not positive: the matrix is not positive definite.
+    /// A division by 0 was due or, in conjugate gradients, by a number that is not positive: the matrix is
+    /// not positive definite.
     Breakdown,
-    /// The residual is no number any more, or [`SolveProblem::DIVERGED`] times |b|.
+    /// The residual is not finite any more, or is [`SolveProblem::DIVERGED`] times |b|.
     Diverged,
-    /// In so many iterations as [`SolveProblem::STAGNATED`] says the smallest residual did not become smaller by a hundredth.
+    /// The smallest residual did not decrease by a hundredth in the last iterations,
+    /// [`SolveProblem::STAGNATED`] or more.
     Stagnated,
-    /// As many iterations as were allowed did not do.
+    /// The allowed number of iterations was reached.
     Limit,
 }
 
 impl MethodEnd {
-    /// All of them; the place of each is its number in outputs.
+    /// All ends; the position of each is its number in outputs.
     pub const ALL: [Self; 5] = [
         Self::Converged,
         Self::Breakdown,
@@ -67,13 +70,13 @@ impl MethodEnd {
         Self::Limit,
     ];
 
-    /// Its number in outputs.
+    /// Returns the number of the end in outputs.
     #[must_use]
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// The one of that number.
+    /// Returns the end of a number.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
@@ -92,15 +95,15 @@ impl fmt::Display for MethodEnd {
     }
 }
 
-/// Watches the residuals of a method, and says when it has ended: the same for whatever computes them.
+/// Watches the residuals of a method and decides when it has ended, the same way for every backend.
 #[derive(Clone, Debug)]
 pub struct Watch {
     tolerance: f64,
     most_iterations: usize,
-    /// Iterations without progress that are stagnation.
+    /// Number of iterations without progress that count as stagnation.
     patience: usize,
     residuals: Vec<f64>,
-    /// The smallest residual that counts as progress, and behind which iteration.
+    /// The smallest residual that counted as progress, and its iteration.
     best: (f64, usize),
 }
 
@@ -115,7 +118,7 @@ impl Watch {
         }
     }
 
-    /// Takes note of |r| / |b|, at first and behind each iteration; says if that is the end.
+    /// Records |r| / |b|, initially and after each iteration; returns the end, if this is it.
     pub fn note(&mut self, residual: f64) -> Option<MethodEnd> {
         if !residual.is_finite() {
             return Some(MethodEnd::Diverged);
@@ -135,7 +138,7 @@ impl Watch {
         }
     }
 
-    /// The residuals so far.
+    /// Returns the residuals so far.
     #[must_use]
     pub fn residuals(&self) -> &[f64] {
         &self.residuals

@@ -1,4 +1,4 @@
-//! Where the entries of matrices lie that are made for tests and tables: families of patterns.
+//! Matrices generated for tests and tables, by families of patterns.
 
 use super::places::EntryGenerator;
 use super::{MatrixError, SparseMatrix, Symmetry, Triplets};
@@ -8,85 +8,88 @@ use crate::size::{Size, SizeParameter};
 use num_complex::Complex64;
 use std::fmt;
 
-/// A way in which entries lie.
+/// A family of positions of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
     /// Diagonals.
     Band,
-    /// The points of a square, each with the four beside it. Symmetric.
+    /// Points of a square grid, each with its four neighbours. Symmetric.
     Grid5,
-    /// The points of a cube, each with the six beside it. Symmetric.
+    /// Points of a cubic grid, each with its six neighbours. Symmetric.
     Grid7,
-    /// The points of a cube, each with all 26 around it. Symmetric.
+    /// Points of a cubic grid, each with all 26 around it. Symmetric.
     Grid27,
-    /// Finite elements: the points of a square with all eight around them and several unknowns each, whose rows have the same columns. Symmetric.
+    /// Finite elements: points of a square grid with all eight around them and several unknowns each, whose
+    /// rows have the same columns. Symmetric.
     Fem,
-    /// So many in every row, anywhere.
+    /// A fixed number of entries in every row, at random columns.
     Random,
-    /// Few in most rows and columns, very many in some.
+    /// Few entries in most rows and columns, very many in some.
     PowerLaw,
-    /// So many in every row, anywhere, and one row that is full.
+    /// A fixed number of entries in every row, at random columns, and one full row.
     DenseRow,
-    /// The same with a column that is full.
+    /// A fixed number of entries in every row, at random columns, and one full column.
     DenseColumn,
-    /// So many in every row, anywhere, but every third row and every fifth column is empty.
+    /// A fixed number of entries in every row, at random columns, but every third row and every fifth column
+    /// is empty.
     Empty,
-    /// The corners of a mesh of triangles, each with the six around it, numbered at random. Symmetric.
+    /// Corners of a mesh of triangles, each with the six around it, numbered at random. Symmetric.
     Mesh,
 }
 
-/// What the entries are.
+/// Type of the entries of a generated matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberField {
     /// Real numbers.
     Real,
     /// Complex numbers.
     Complex,
-    /// Each of them is 1.
+    /// Every entry is 1.
     Pattern,
 }
 
-/// A matrix that is made.
+/// Parameters of a generated matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedMatrix {
-    /// Where its entries lie.
+    /// Family of the positions of entries.
     pub pattern: Pattern,
-    /// Rows; of grids the points along an axis.
+    /// Number of rows; for grids the points along an axis.
     pub n: usize,
-    /// Columns, or 0 for as many as there are rows. Bands, grids, finite elements and meshes are square.
+    /// Number of columns, or 0 for as many as rows. Bands, grids, finite elements and meshes are square.
     pub cols: usize,
-    /// Entries of a row, where the pattern leaves that open; of finite elements the unknowns of a point.
+    /// Entries of a row, if the pattern does not fix them; for finite elements the unknowns of a point.
     pub each: usize,
-    /// Diagonals of a band: columns to the right of the main one.
+    /// Diagonals of a band, as columns to the right of the main one.
     pub diagonals: Vec<i64>,
-    /// What the entries are.
+    /// Type of the entries.
     pub field: NumberField,
-    /// Whether the sizes of a row's other entries add up to less than that on its diagonal, which is positive then (and there, whatever the pattern).
+    /// True if the diagonal dominates: every diagonal entry is present, whatever the pattern, and larger than
+    /// the sum of the absolute values of its row's other entries.
     pub dominant: bool,
-    /// What random places and numbers it has.
+    /// Seed of random positions and numbers.
     pub seed: u64,
 }
 
-/// Parameters of the size of a made matrix that all problems with one have.
+/// Parameter `each` of the sizes of problems with a generated matrix.
 pub(super) const EACH: SizeParameter = SizeParameter::new(
     "each",
     5,
     "entries of a row; of fem unknowns of a point, 3 to 6",
 );
-/// See [`EACH`].
+/// Parameter `diagonals` of the sizes of problems with a generated matrix.
 pub(super) const DIAGONALS: SizeParameter = SizeParameter::word(
     "diagonals",
     "-2,-1,0,1,2",
     "diagonals of a band, to the right of the main one",
 );
-/// See [`EACH`].
+/// Parameter `seed` of the sizes of problems with a generated matrix.
 pub(super) const SEED: SizeParameter = SizeParameter::new("seed", 1, "seed of places and values");
 
-/// Entries at most of what is made.
+/// Most entries of a generated matrix.
 const MOST_ENTRIES: u64 = 1 << 28;
 
 impl Pattern {
-    /// All of them.
+    /// All patterns.
     pub const ALL: [Self; 11] = [
         Self::Band,
         Self::Grid5,
@@ -101,7 +104,7 @@ impl Pattern {
         Self::Mesh,
     ];
 
-    /// Its name.
+    /// Returns the name of the pattern.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,13 +122,13 @@ impl Pattern {
         }
     }
 
-    /// The one of that name.
+    /// Returns the pattern of a name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|pattern| pattern.name() == name)
     }
 
-    /// Whether an entry and its mirror image are the same.
+    /// True if every entry equals its mirror image.
     #[must_use]
     pub fn is_symmetric(self) -> bool {
         matches!(
@@ -134,7 +137,7 @@ impl Pattern {
         )
     }
 
-    /// Whether there are as many columns as rows.
+    /// True if there are as many columns as rows.
     fn is_square(self) -> bool {
         self.is_symmetric() || self == Self::Band
     }
@@ -147,10 +150,10 @@ impl fmt::Display for Pattern {
 }
 
 impl NumberField {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 3] = [Self::Real, Self::Complex, Self::Pattern];
 
-    /// Its name.
+    /// Returns the name of the type.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -162,7 +165,8 @@ impl NumberField {
 }
 
 impl GeneratedMatrix {
-    /// A pattern with real numbers, five entries a row (unknowns a point), a band of five diagonals, seed 1.
+    /// Returns a pattern with real numbers, five entries a row (unknowns a point), a band of five diagonals,
+    /// seed 1.
     #[must_use]
     pub fn new(pattern: Pattern, n: usize) -> Self {
         Self {
@@ -177,10 +181,11 @@ impl GeneratedMatrix {
         }
     }
 
-    /// Of a size with the first of [`SpmvProblem::PARAMETERS`](super::SpmvProblem::PARAMETERS).
+    /// Returns the matrix of a size with the first parameters of
+    /// [`SpmvProblem::PARAMETERS`](super::SpmvProblem::PARAMETERS).
     ///
     /// # Errors
-    /// Another size.
+    /// A size with other parameters, or invalid values.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let pattern = Pattern::find(size.word("pattern")?);
         let pattern = pattern.ok_or_else(|| {
@@ -209,7 +214,7 @@ impl GeneratedMatrix {
         })
     }
 
-    /// Its size.
+    /// Returns the size of the matrix's parameters.
     #[must_use]
     pub fn size(&self) -> Size {
         let diagonals: Vec<String> = self.diagonals.iter().map(i64::to_string).collect();
@@ -222,7 +227,7 @@ impl GeneratedMatrix {
             .add_value("seed", self.seed)
     }
 
-    /// The number of rows, if there are so many.
+    /// Returns the number of rows; none if it overflows.
     fn rows(&self) -> Option<usize> {
         match self.pattern {
             Pattern::Grid5 => self.n.checked_pow(2),
@@ -231,7 +236,7 @@ impl GeneratedMatrix {
         }
     }
 
-    /// Entries of a row as far as that is known before they are made.
+    /// Returns the entries of a row, as far as they are known before the matrix is generated.
     fn width(&self) -> usize {
         match self.pattern {
             Pattern::Band => self.diagonals.len(),
@@ -243,11 +248,12 @@ impl GeneratedMatrix {
         }
     }
 
-    /// The matrix.
+    /// Generates the matrix.
     ///
     /// # Errors
-    /// No rows or columns, too many entries, another number of columns than rows where it is square, more entries in a row than there are columns,
-    /// other than 3 to 6 unknowns of a point of finite elements.
+    /// No rows or columns, too many entries, another number of columns than rows in a square pattern, more
+    /// entries in a row than there are columns, or a number of unknowns of a point other than 3 to 6 in
+    /// finite elements.
     pub fn matrix(&self) -> Result<SparseMatrix, ProblemError> {
         let too_large = || MatrixError::TooLarge {
             rows: self.n,
@@ -304,7 +310,7 @@ impl GeneratedMatrix {
         }
         let mut sizes = vec![0.0; rows];
         let mut entries = Vec::with_capacity(places.len());
-        // Of a symmetric matrix one triangle is drawn, in the order of its places.
+        // In a symmetric matrix only one triangle is drawn, in the order of its positions.
         for (i, j) in places {
             if symmetric && j > i {
                 continue;
@@ -316,7 +322,8 @@ impl GeneratedMatrix {
                 }
                 NumberField::Real | NumberField::Pattern => f64::from(random.uniform()).into(),
             };
-            // What comes before a diagonal that dominates is negative, as with a discretised Laplacian.
+            // Off-diagonal entries of a matrix with dominant diagonal are negative, as in a discretised
+            // Laplacian.
             let value = match self.dominant {
                 true => -drawn.norm(),
                 false => 0.0,

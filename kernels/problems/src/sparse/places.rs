@@ -1,22 +1,22 @@
-//! The places of the entries of patterns.
+//! Generates the positions of entries for each family of patterns.
 
 use super::pattern::{GeneratedMatrix, Pattern};
 use crate::random::Random;
 use std::collections::BTreeSet;
 
-/// A matrix of so many rows and columns.
+/// Generator of the positions in a matrix of `rows` rows and `cols` columns.
 pub(super) struct EntryGenerator<'a> {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) made: &'a GeneratedMatrix,
 }
 
-/// The highest of the powers by which the columns of [`Pattern::PowerLaw`] crowd, and the exponent of its rows' lengths.
+/// Highest power by which the columns of [`Pattern::PowerLaw`] crowd, and the exponent of its rows' lengths.
 const CROWDING: f64 = 3.0;
 const LENGTHS: f64 = 0.6;
 
 impl EntryGenerator<'_> {
-    /// All places, each once.
+    /// Returns all positions, each once.
     pub(super) fn all(&self, random: &mut Random) -> Vec<(u32, u32)> {
         let n = self.made.n;
         match self.made.pattern {
@@ -61,7 +61,8 @@ impl EntryGenerator<'_> {
         (0..self.rows).flat_map(row).collect()
     }
 
-    /// The points of a box and those around each that lie elsewhere along as many axes as is asked for.
+    /// Returns pairs of a point of a box and a point next to it, or itself, whose class (the number of axes
+    /// with different coordinates) is `wanted`.
     fn around(
         &self,
         [planes, rows, columns]: [usize; 3],
@@ -87,7 +88,7 @@ impl EntryGenerator<'_> {
         all
     }
 
-    /// Points row by row, as square as it goes: so many, and how many in a row.
+    /// Returns the side of the smallest square with at least `count` points.
     fn square(count: usize) -> usize {
         (1..).find(|side| side * side >= count).unwrap_or(1)
     }
@@ -109,7 +110,8 @@ impl EntryGenerator<'_> {
         all
     }
 
-    /// Squares with a diagonal each.
+    /// Returns pairs of corners that share an edge in a mesh of squares with a diagonal each, with the
+    /// corners numbered at random.
     fn mesh(&self, random: &mut Random) -> Vec<(u32, u32)> {
         let side = Self::square(self.rows);
         let mut number: Vec<u32> = (0..self.rows as u32).collect();
@@ -120,7 +122,7 @@ impl EntryGenerator<'_> {
         let joined = places.into_iter().filter(|&(i, j)| {
             let at = |i: u32| (i as usize / side, i as usize % side);
             let ((y, x), (b, a)) = (at(i), at(j));
-            // Of the two diagonals of a square that along which both numbers grow.
+            // The edge is that diagonal of a square along which both coordinates grow.
             y == b || x == a || (b > y) == (a > x)
         });
         let named =
@@ -128,7 +130,7 @@ impl EntryGenerator<'_> {
         named.collect()
     }
 
-    /// So many different columns in each of the rows that are wanted.
+    /// Draws `each` different columns in each of the rows that are `wanted`.
     fn rows_of(&self, random: &mut Random, wanted: impl Fn(usize) -> bool) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for row in (0..self.rows).filter(|&row| wanted(row)) {
@@ -138,7 +140,8 @@ impl EntryGenerator<'_> {
         all
     }
 
-    /// So many different columns of a row, as they are drawn; where too many are drawn twice the first ones that are missing.
+    /// Draws different columns of a row; if too many draws repeat a column, takes the first missing columns
+    /// instead.
     fn different(
         &self,
         row: usize,
@@ -166,7 +169,7 @@ impl EntryGenerator<'_> {
         let mut all = Vec::new();
         for row in 0..self.rows {
             let unit = |random: &mut Random| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-            // Lengths of mean `each`: of the distribution's u^-a the mean is 1 / (1 - a).
+            // Lengths have the mean `each`: u^-a with uniform u has the mean 1 / (1 - a).
             let length =
                 self.made.each as f64 * (1.0 - LENGTHS) * libm::pow(1.0 - unit(random), -LENGTHS);
             let count = (length as usize).clamp(1, self.cols);

@@ -16,19 +16,25 @@ use crate::size::{Size, SizeParameter};
 use crate::verdict::Verdict;
 use std::sync::Arc;
 
-/// Power iterations from a vector x on: x becomes A x / |A x|, again and again, and x . A x / x . x comes near the eigenvalue of the largest size.
+/// Power iterations from a vector x: x becomes A x / |A x| in each, and the Rayleigh quotient x . A x / x . x
+/// converges to the eigenvalue of largest absolute value.
 ///
-/// The input is `x`, of any length but as many numbers as there are rows; it is divided by its length first. The outputs are `values`: the Rayleigh quotients
-/// x . A x / x . x, at first and behind each iteration; `residuals`: |A x - value x| / |A x| of each; and `x` behind the last iteration. Where A x is 0, x is 0 from then on, and
-/// so are values and residuals.
+/// The input is `x`, with as many numbers as there are rows, of any norm; it is normalised first. The outputs
+/// are `values`, the Rayleigh quotients x . A x / x . x, initially and after each iteration; `residuals`, |A
+/// x - value x| / |A x| for each of them; and `x` after the last iteration. If A x is 0, x is 0 from then on,
+/// and so are values and residuals.
 ///
 /// # How a result is judged
 ///
-/// * By double precision: what x may be off by is the roundings of every product, each magnified by later iterations by at most |A| / |A x|; a value by twice |A| times that. Where that bound
-///   becomes larger than 1 nothing is asked: an x that lacks the eigenvector of the largest eigenvalue gets it from roundings, not in the same iteration in every precision.
-/// * By itself: the last value and residual are those of x, in double precision, but for the roundings of one product.
+/// * With double precision: the allowed error of x accumulates the roundings of every product, each magnified
+///   by later iterations by at most |A| / |A x|; the allowed error of a value is twice |A| times that. If
+///   that bound exceeds 1, nothing is asked: an x that lacks the eigenvector of the largest eigenvalue
+///   acquires it from roundings, in a different iteration in every precision.
+/// * With itself: the last value and residual are those of x, in double precision, except for the roundings
+///   of one product.
 ///
-/// Sums of products of vectors' numbers may be made in single precision of up to 128 terms; what is longer is to be added up from such sums.
+/// Inner products may be summed in single precision over up to 128 terms; longer ones have to be added up
+/// from such sums.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerProblem {
     matrix: Arc<SparseMatrix>,
@@ -36,31 +42,31 @@ pub struct PowerProblem {
     size: Size,
 }
 
-/// What power iterations give.
+/// Results of power iterations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Powers<T> {
-    /// x . A x / x . x, at first and behind each iteration.
+    /// Rayleigh quotients x . A x / x . x, initially and after each iteration.
     pub values: Vec<f64>,
-    /// |A x - value x| / |A x| of each.
+    /// Residuals |A x - value x| / |A x|, one for each value.
     pub residuals: Vec<f64>,
-    /// |A x| of each.
+    /// Norms |A x|, one for each value.
     norms: Vec<f64>,
-    /// The roundings of each product, of |x| = 1.
+    /// Bounds of the roundings of each product, for |x| = 1.
     roundings: Vec<f64>,
-    /// x behind the last iteration.
+    /// The vector x after the last iteration.
     pub x: Vec<T>,
 }
 
-/// A quotient, or 0 where it is divided by 0.
+/// Returns a quotient, or 0 if the divisor is 0.
 fn quotient(of: f64, by: f64) -> f64 {
     if by == 0.0 { 0.0 } else { of / by }
 }
 
 impl PowerProblem {
-    /// Iterations at most.
+    /// Most iterations.
     pub const MOST_ITERATIONS: usize = 1000;
 
-    /// What a size of a matrix that is made and iterated with consists of.
+    /// Parameters of a size, those of the generated matrix first.
     pub const PARAMETERS: [SizeParameter; 7] = [
         SizeParameter::word("pattern", "grid5", "as of spmv"),
         SizeParameter::new("n", 30, "rows; of grids points along an axis"),
@@ -71,10 +77,11 @@ impl PowerProblem {
         SizeParameter::new("iterations", 20, "iterations"),
     ];
 
-    /// So many iterations with a matrix.
+    /// Returns a number of power iterations with a matrix.
     ///
     /// # Errors
-    /// A matrix that is not square or complex, or with an entry that is not finite; no iterations or more than 1000.
+    /// A matrix that is not square, is complex, or has an entry that is not finite; no iterations or more
+    /// than 1000.
     pub fn new(matrix: Arc<SparseMatrix>, iterations: usize) -> Result<Self, ProblemError> {
         let size = Size::new(&[
             ("rows", matrix.rows()),
@@ -111,10 +118,11 @@ impl PowerProblem {
         })
     }
 
-    /// Whether iterations can begin with a vector: the square of its length is a number that single precision holds.
+    /// Checks that iterations can start from a vector: its squared norm is in the range of normal numbers of
+    /// single precision.
     ///
     /// # Errors
-    /// It is not.
+    /// The squared norm is outside this range.
     pub fn check(&self, x: &[f32]) -> Result<(), ProblemError> {
         let square: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
         let held = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
@@ -132,29 +140,30 @@ impl PowerProblem {
         }
     }
 
-    /// Of a size with [`PowerProblem::PARAMETERS`].
+    /// Returns the problem of a size with [`PowerProblem::PARAMETERS`].
     ///
     /// # Errors
-    /// See [`PowerProblem::new`]; another size.
+    /// See [`PowerProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let made = GeneratedMatrix::from_size(&size.clone().add_value("cols", 0usize))?;
         let iterations = size.positive("iterations")?;
         Self::sized(Arc::new(made.matrix()?), iterations, size.clone())
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     #[must_use]
     pub fn matrix(&self) -> &Arc<SparseMatrix> {
         &self.matrix
     }
 
-    /// How often x is multiplied and divided by its length.
+    /// Returns the number of iterations, each a product and a normalisation.
     #[must_use]
     pub fn iterations(&self) -> usize {
         self.iterations
     }
 
-    /// The iterations in a precision; sums of vectors' products are made in double precision. What `x` lacks of as many numbers as there are rows is 0.
+    /// Computes the iterations in any precision; inner products are computed in double precision. If `x` has
+    /// fewer numbers than there are rows, the others are 0.
     #[must_use]
     pub fn solve<T: Real>(&self, x: &[f32]) -> Powers<T> {
         let mut x: Vec<T> = x.iter().map(|&x| T::from_f64(x.into())).collect();
@@ -189,8 +198,8 @@ impl PowerProblem {
         all
     }
 
-    /// A x, and the length of what single precision may have it off by in whatever order sums are made (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section
-    /// 3.1).
+    /// Returns A x, and the norm of the error that single precision may have in it, in any order of summation
+    /// (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1).
     fn times<T: Real>(&self, x: &[T]) -> (Vec<T>, f64) {
         let mut roundings = 0.0;
         let row = |i| {
@@ -208,7 +217,7 @@ impl PowerProblem {
         (y, roundings.sqrt())
     }
 
-    /// The arrays of an output.
+    /// Builds the arrays of an output.
     #[must_use]
     pub fn output(&self, x: Vec<f32>, values: Vec<f64>, residuals: Vec<f64>) -> NamedArrays {
         let count = self.iterations + 1;
@@ -250,7 +259,7 @@ impl Problem for PowerProblem {
     }
 
     fn cases(&self) -> &'static [Case] {
-        // Squares are summed up: those of smaller numbers are 0.
+        // Squares are added up, and those of smaller numbers would be 0.
         &Case::NORMAL
     }
 
@@ -264,7 +273,7 @@ impl Problem for PowerProblem {
         Ok(self.reference_of(self.solve(x)))
     }
 
-    /// See [`PowerProblem`].
+    /// Judges an output as [`PowerProblem`] describes.
     fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         let x = input.get_sized::<f32>("x", self.matrix.rows());
         x.map_or(Verdict::SHAPELESS, |x| self.verdict(self.solve(x), output))

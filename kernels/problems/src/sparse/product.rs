@@ -1,4 +1,4 @@
-//! A sparse matrix times vectors.
+//! Products of a sparse matrix with vectors.
 
 use super::pattern::{DIAGONALS, EACH, SEED};
 use super::{GeneratedMatrix, SparseMatrix};
@@ -13,10 +13,11 @@ use crate::{ROUNDING, TINIEST, widen};
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
 
-/// A matrix times one or several vectors: y = A x.
+/// Product of a matrix with one or several vectors: y = A x.
 ///
-/// The input is `x`, of as many numbers as the matrix has columns, or columns x K numbers of K vectors, row by row; the output is `y`, of as many as it has rows, or
-/// rows x K. Both are complex if the matrix is. The matrix is part of the problem: it may be packed before anything is computed.
+/// The input is `x`: a vector with a number for each column, or columns x K numbers of K vectors, row by row.
+/// The output is `y`, with a number for each row, or rows x K numbers. Both are complex if the matrix is. The
+/// matrix is part of the problem: it may be packed before anything is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpmvProblem {
     matrix: Arc<SparseMatrix>,
@@ -25,7 +26,7 @@ pub struct SpmvProblem {
 }
 
 impl SpmvProblem {
-    /// What a size of a matrix that is made consists of, and how many vectors it is multiplied with.
+    /// Parameters of a size: those of the generated matrix, and the number of vectors.
     pub const PARAMETERS: [SizeParameter; 8] = [
         SizeParameter::word(
             "pattern",
@@ -41,10 +42,10 @@ impl SpmvProblem {
         SizeParameter::new("vectors", 1, "vectors that are multiplied"),
     ];
 
-    /// The products of a matrix with `vectors` vectors.
+    /// Returns the products of a matrix with `vectors` vectors.
     ///
     /// # Errors
-    /// No vectors, or more than an address has.
+    /// No vectors, or more bytes than fit the address space.
     pub fn new(matrix: Arc<SparseMatrix>, vectors: usize) -> Result<Self, ProblemError> {
         let size = Size::new(&[
             ("rows", matrix.rows()),
@@ -55,19 +56,19 @@ impl SpmvProblem {
         Self::sized(matrix, vectors, size)
     }
 
-    /// Of a size with [`SpmvProblem::PARAMETERS`].
+    /// Returns the problem of a size with [`SpmvProblem::PARAMETERS`].
     ///
     /// # Errors
-    /// Another size.
+    /// A size with other parameters, or a matrix that cannot be generated.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let made = GeneratedMatrix::from_size(size)?;
         Self::from_generated(&made, size.positive("vectors")?)
     }
 
-    /// A matrix that is made times so many vectors.
+    /// Returns the products of a generated matrix with `vectors` vectors.
     ///
     /// # Errors
-    /// There is no such matrix, or see [`SpmvProblem::new`].
+    /// The matrix cannot be generated, or see [`SpmvProblem::new`].
     pub fn from_generated(made: &GeneratedMatrix, vectors: usize) -> Result<Self, ProblemError> {
         let size = made.size().add_value("vectors", vectors);
         Self::sized(Arc::new(made.matrix()?), vectors, size)
@@ -84,25 +85,25 @@ impl SpmvProblem {
         })
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     #[must_use]
     pub fn matrix(&self) -> &Arc<SparseMatrix> {
         &self.matrix
     }
 
-    /// K: the number of vectors that are multiplied.
+    /// Returns K, the number of vectors that are multiplied.
     #[must_use]
     pub fn vectors(&self) -> usize {
         self.vectors
     }
 
-    /// One for compressed rows, see [`SparseMatrix::csr_bytes`].
+    /// Returns the bytes of a product with compressed rows, see [`SparseMatrix::csr_bytes`].
     #[must_use]
     pub fn csr_bytes(&self) -> u64 {
         self.matrix.csr_bytes(self.vectors)
     }
 
-    /// The fewest bytes, see [`SparseMatrix::least_bytes`].
+    /// Returns the fewest bytes of a product, see [`SparseMatrix::least_bytes`].
     #[must_use]
     pub fn least_bytes(&self) -> u64 {
         self.matrix.least_bytes(self.vectors)
@@ -197,15 +198,16 @@ impl Problem for SpmvProblem {
     }
 }
 
-/// What a sum of so many products, the sizes of which add up to `size`, may be off by in whatever order it is made: each term goes through
-/// its product and fewer additions than there are terms (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1; a unit
-/// more for the higher orders), and each product that is subnormal is off by half the smallest number.
+/// Returns the error that a sum of `terms` products may have in any order, if their sizes add up to `size`.
+/// Each term goes through its product and fewer additions than there are terms (Higham, *Accuracy and
+/// Stability of Numerical Algorithms*, 2nd ed., section 3.1; a unit more for the higher orders), and each
+/// subnormal product has an error of half the smallest number.
 fn allowed(terms: usize, size: f64) -> f64 {
     let n = terms as f64;
     (n + 2.0) * ROUNDING * size + n * TINIEST
 }
 
-/// A sum as single precision has it where it is too large for it: infinite.
+/// Converts a sum that exceeds single precision to infinity, as single precision has it.
 fn bounded(sum: f64) -> f64 {
     match sum.abs() > f64::from(f32::MAX) * (1.0 + ROUNDING) {
         true => f64::INFINITY.copysign(sum),
@@ -235,7 +237,8 @@ impl SpmvProblem {
         (Exact::Real(y), errors)
     }
 
-    /// The same of complex numbers: each part is a sum of twice as many products.
+    /// Computes the product of a complex matrix with the allowed errors: each part is a sum of twice as many
+    /// products as there are entries.
     fn complex(&self, x: &[Complex32]) -> (Exact, Vec<f64>) {
         let (mut y, mut errors) = (Vec::new(), Vec::new());
         let zeros = vec![Complex64::default(); self.vectors];
@@ -265,7 +268,7 @@ impl SpmvProblem {
         (Exact::Complex(y), errors)
     }
 
-    /// The largest power of two that numbers of x may have without a sum being infinite, 100 at most.
+    /// Returns the largest exponent of two of the numbers of x for which no sum is infinite, at most 100.
     fn most(&self) -> i32 {
         let row = |i| {
             self.matrix

@@ -1,4 +1,4 @@
-//! A x = b by an iterative method: the problem, and how a result is judged.
+//! A x = b by an iterative method: the problem, and how it is judged.
 
 use super::method::{MethodEnd, SolverMethod, Watch};
 use super::pattern::{DIAGONALS, EACH, SEED};
@@ -15,22 +15,31 @@ use std::sync::Arc;
 
 /// The solution of A x = b by an iterative method.
 ///
-/// The input is `b`. The outputs are `x`; `residuals`: |r| / |b| of the residual that the method updates, at first and behind each iteration,
-/// and NaN for iterations that were not made; and `end`: the [number](MethodEnd::number) of its end.
+/// The input is `b`. The outputs are `x`; `residuals`, |r| / |b| of the residual that the method updates,
+/// initially and after each iteration, with NaN for iterations that were not made; and `end`, the
+/// [number](MethodEnd::number) of the method's end.
 ///
 /// # How a result is judged
 ///
-/// No two precisions make the same iterates, so these are not compared. What is checked is what the result says of itself:
+/// Iterates differ between precisions, so they are not compared. The judgement checks the result's own
+/// statements:
 ///
-/// * the true residual |b - A x| / |b|, in double precision, is the last one of `residuals` but for what rounding makes of it;
-/// * the end is that of `residuals`: converged if the last one is as small as was asked for, and so on;
-/// * where double precision and plain loops in single precision converge in at most [half](SolveProblem::SLOWER) of the iterations that are allowed, and
-///   what was asked for is no smaller than rounding leaves, the result has converged.
+/// * the true residual |b - A x| / |b|, in double precision, equals the last one of `residuals` up to
+///   rounding errors;
+/// * the end is the one that `residuals` imply: converged if the last one is as small as was asked for, and
+///   so on;
+/// * if double precision and plain loops in single precision converge in at most [half](SolveProblem::SLOWER)
+///   of the allowed iterations, and the tolerance is no smaller than rounding leaves, the result has
+///   converged.
 ///
-/// The residual that a method updates drifts from the true one by the roundings of x, of r and of products: in k iterations, with n entries in the longest row and u = 2^-24,
-/// by at most a multiple of (k + n) u (||A| |x|| + max |r|) (Greenbaum, *Estimating the attainable accuracy of recursively computed residual methods*, 1997). Roundings that do not add up
-/// leave about sqrt(k + n) u of it. Half of that is allowed of conjugate gradients, and three times of stabilised biconjugate gradients, whose iterates grow and shrink: several times what is
-/// found; the bound itself would hide a wrong solution. Of the latter nothing is asked where they did not converge: their x may have been far larger on the way.
+/// The residual that a method updates drifts from the true one by the roundings of x, of r and of products.
+/// In k iterations, with n entries in the longest row and u = 2^-24, the drift is at most a multiple of (k +
+/// n) u (||A| |x|| + max |r|) (Greenbaum, *Estimating the attainable accuracy of recursively computed
+/// residual methods*, 1997). Roundings that do not add up leave about sqrt(k + n) u of it. Conjugate
+/// gradients are allowed half of that, and stabilised biconjugate gradients, whose iterates grow and shrink,
+/// three times that: several times the measured drift. The bound itself would hide a wrong solution. If the
+/// latter method did not converge, its true residual is not checked, as its x may have been far larger on the
+/// way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveProblem {
     matrix: Arc<SparseMatrix>,
@@ -41,23 +50,24 @@ pub struct SolveProblem {
 }
 
 impl SolveProblem {
-    /// Iterations at most that may be allowed.
+    /// Largest limit of iterations.
     pub const MOST_ITERATIONS: usize = 1 << 20;
 
-    /// A residual of so many times |b| is divergence.
+    /// Ratio of the residual to |b| from which on the method has diverged.
     pub const DIVERGED: f64 = 1e10;
 
-    /// A residual below so much of the smallest before it is progress.
+    /// Ratio to the smallest earlier residual below which a residual is progress.
     pub const PROGRESS: f64 = 0.99;
 
-    /// So many iterations in which the smallest residual does not become smaller by a hundredth are stagnation, or as many as there are rows if that is more:
-    /// conjugate gradients would be done by then without rounding.
+    /// Number of iterations without progress that is stagnation, or the number of rows if that is larger:
+    /// without rounding, conjugate gradients would have ended by then.
     pub const STAGNATED: usize = 300;
 
-    /// The part of the iterations in which plain loops converge where a result has to.
+    /// Share of the allowed iterations in which plain loops must converge for convergence to be required of a
+    /// result.
     pub const SLOWER: f64 = 0.5;
 
-    /// What a size of a matrix that is made and solved with consists of.
+    /// Parameters of a size, those of the generated matrix first.
     pub const PARAMETERS: [SizeParameter; 9] = [
         SizeParameter::word("pattern", "grid5", "as of spmv; a band is not symmetric"),
         SizeParameter::new("n", 30, "rows; of grids points along an axis"),
@@ -74,11 +84,12 @@ impl SolveProblem {
         SizeParameter::new("iterations", 300, "iterations at most"),
     ];
 
-    /// A method for a matrix, until the residual is `tolerance` times |b|.
+    /// Returns the problem to run a method on a matrix until the residual is `tolerance` times |b|.
     ///
     /// # Errors
-    /// A matrix that is not square, complex, or not declared symmetric where the method wants that; an entry that is not finite; a 0 on the diagonal where it is divided by; a tolerance that is not above 0
-    /// and below 1; no iterations or more than 2^20.
+    /// A matrix that is not square, is complex, or is not declared symmetric although the method needs that;
+    /// an entry that is not finite; a 0 on a diagonal that the method divides by; a tolerance that is not
+    /// above 0 and below 1; no iterations or more than 2^20.
     pub fn new(
         matrix: Arc<SparseMatrix>,
         method: SolverMethod,
@@ -156,10 +167,11 @@ impl SolveProblem {
         })
     }
 
-    /// Of a size with [`SolveProblem::PARAMETERS`]. The diagonal dominates, so that a symmetric matrix is positive definite.
+    /// Returns the problem of a size with [`SolveProblem::PARAMETERS`]. The diagonal dominates, so a
+    /// symmetric matrix is positive definite.
     ///
     /// # Errors
-    /// See [`SolveProblem::new`]; another size.
+    /// See [`SolveProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let whole = size.clone().add_value("cols", 0usize);
         let made = GeneratedMatrix {
@@ -186,44 +198,45 @@ impl SolveProblem {
         )
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     #[must_use]
     pub fn matrix(&self) -> &Arc<SparseMatrix> {
         &self.matrix
     }
 
-    /// The method.
+    /// Returns the method.
     #[must_use]
     pub fn method(&self) -> SolverMethod {
         self.method
     }
 
-    /// The residual to be reached, relative to |b|.
+    /// Returns the residual to be reached, relative to |b|.
     #[must_use]
     pub fn tolerance(&self) -> f64 {
         self.tolerance
     }
 
-    /// Iterations at most.
+    /// Returns the largest number of iterations.
     #[must_use]
     pub fn most_iterations(&self) -> usize {
         self.most_iterations
     }
 
-    /// Who says when it has ended.
+    /// Returns a watch that decides when the method has ended.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch::new(self.tolerance, self.most_iterations, self.patience())
     }
 
-    /// Iterations without progress that are stagnation.
+    /// Returns the number of iterations without progress that is stagnation.
     #[must_use]
     pub fn patience(&self) -> usize {
         self.matrix.rows().max(Self::STAGNATED)
     }
 
-    /// What residuals are multiplied by before directions are made of them: the inverse of the diagonal, if the method is preconditioned and
-    /// there is no 0 on it.
+    /// Returns the preconditioner: the inverse of the diagonal, which residuals are multiplied by before
+    /// directions are computed. Returns none if the method is not preconditioned or there is a 0 on the
+    /// diagonal.
     #[must_use]
     pub fn preconditioner(&self) -> Option<Vec<f32>> {
         if self.method == SolverMethod::Cg {
@@ -234,7 +247,7 @@ impl SolveProblem {
         (!diagonal.contains(&0.0)).then(|| inverse.collect())
     }
 
-    /// The arrays of an output: residuals are filled up with NaN.
+    /// Builds the arrays of an output; residuals are padded with NaN.
     #[must_use]
     pub fn output(&self, x: Vec<f32>, residuals: &[f64], end: MethodEnd) -> NamedArrays {
         let mut all = residuals.to_vec();
@@ -246,7 +259,7 @@ impl SolveProblem {
 }
 
 impl SparseMatrix {
-    /// The real parts of the diagonal: 0 where there is no entry.
+    /// Returns the real parts of the diagonal, 0 where there is no entry.
     #[must_use]
     pub fn diagonal(&self) -> Vec<f32> {
         let entry = |i: usize| {
@@ -289,7 +302,7 @@ impl Problem for SolveProblem {
     }
 
     fn cases(&self) -> &'static [Case] {
-        // Numbers whose squares single precision does not hold are scaled.
+        // Vectors whose squared norm exceeds single precision are scaled.
         &Case::FINITE
     }
 
@@ -299,7 +312,7 @@ impl Problem for SolveProblem {
         NamedArrays::from_array("b", &[n], b)
     }
 
-    /// What double precision makes of it. No result has to be that, see [`SolveProblem`].
+    /// Computes the result in double precision. A right result need not equal it, see [`SolveProblem`].
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let n = self.matrix.rows();
         let b = input.get_sized::<f32>("b", n)?;
@@ -327,12 +340,12 @@ impl Problem for SolveProblem {
         })
     }
 
-    /// See [`SolveProblem`]. `rms` is the true residual.
+    /// Judges an output as [`SolveProblem`] describes; `rms` is the true residual.
     fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         self.judged(input, output)
     }
 
-    /// Both have to be right by themselves.
+    /// Compares two outputs: each has to be right by itself.
     fn agree(&self, input: &NamedArrays, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let [one, other] = [one, other].map(|output| self.judge(input, output));
         match one.worst >= other.worst || one.worst.is_nan() {

@@ -1,28 +1,28 @@
-//! What a matrix and its transpose have to do with each other.
+//! Symmetries of a matrix, and the entries that can change a product.
 
 use super::{MatrixEntries, MatrixError, SparseMatrix};
 use num_complex::Complex32;
 use std::fmt;
 
-/// What is known of the two entries at (i, j) and (j, i).
+/// Known relation between the entries at (i, j) and (j, i).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Symmetry {
-    /// Nothing.
+    /// No relation.
     #[default]
     General,
-    /// They are the same.
+    /// Both are equal.
     Symmetric,
-    /// One is the other with its sign changed; what is on the diagonal is 0.
+    /// One is the negative of the other; the diagonal is 0.
     Skew,
-    /// One is the complex conjugate of the other; what is on the diagonal is real.
+    /// One is the complex conjugate of the other; the diagonal is real.
     Hermitian,
 }
 
 impl Symmetry {
-    /// All of them.
+    /// All symmetries.
     pub const ALL: [Self; 4] = [Self::General, Self::Symmetric, Self::Skew, Self::Hermitian];
 
-    /// Its name, as files of the Matrix Market have it.
+    /// Returns the name in files of the Matrix Market.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Symmetry {
         }
     }
 
-    /// The one of that name, in letters of any size.
+    /// Returns the symmetry of a name, in letters of either case.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         let of = |symmetry: &Self| symmetry.name().eq_ignore_ascii_case(name);
@@ -47,17 +47,17 @@ impl fmt::Display for Symmetry {
     }
 }
 
-/// Whether two numbers are the same, a NaN being one.
+/// True if two numbers are equal, where a NaN equals a NaN.
 fn same(a: Complex32, b: Complex32) -> bool {
     let one = |a: f32, b: f32| a == b || (a.is_nan() && b.is_nan());
     one(a.re, b.re) && one(a.im, b.im)
 }
 
 impl SparseMatrix {
-    /// The same, known to be symmetric in this way.
+    /// Returns the matrix with a declared symmetry.
     ///
     /// # Errors
-    /// It is not square, or two entries are not what the symmetry says.
+    /// The matrix is not square, or two entries violate the symmetry.
     pub fn declared(mut self, symmetry: Symmetry) -> Result<Self, MatrixError> {
         self.symmetry = symmetry;
         if symmetry == Symmetry::General {
@@ -80,7 +80,7 @@ impl SparseMatrix {
         }
     }
 
-    /// The first entry whose mirror image is not what a symmetry says.
+    /// Returns row and column of the first entry whose mirror image violates a symmetry.
     fn first_unlike(&self, symmetry: Symmetry) -> Option<(usize, usize)> {
         let mirrored = self.transpose();
         let image = |z: Complex32| match symmetry {
@@ -101,7 +101,7 @@ impl SparseMatrix {
         })
     }
 
-    /// What of the matrix can change a product.
+    /// Counts the entries, values and columns that can change a product.
     #[must_use]
     pub fn significant(&self) -> Significant {
         let mut used = vec![false; self.cols];
@@ -133,8 +133,9 @@ impl SparseMatrix {
         }
     }
 
-    /// The fewest bytes that a product with `vectors` vectors moves where no more is known of a matrix than its symmetry, where it has zeros, and that it may
-    /// be a pattern: the values that have to be known once, and what of the vectors matters once.
+    /// Returns the fewest bytes that a product with `vectors` vectors moves if only the matrix's symmetry,
+    /// its zeros, and whether it is a pattern are known: the significant values once, and the significant
+    /// parts of the vectors once.
     #[must_use]
     pub fn least_bytes(&self, vectors: usize) -> u64 {
         let Significant {
@@ -145,14 +146,16 @@ impl SparseMatrix {
     }
 }
 
-/// What of a matrix can change a product: entries that are 0 cannot, nor what a symmetry makes known, nor columns without other entries.
+/// Counts of the parts of a matrix that can change a product. Entries that are 0 cannot, nor can values that
+/// a symmetry implies, nor columns without other entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Significant {
-    /// Entries that are not 0.
+    /// Number of entries that are not 0.
     pub entries: usize,
-    /// Real numbers that have to be known for all of these to be: those on and below the diagonal of a symmetric matrix, below it of a skew one, all of a
-    /// general one, none of a pattern. Parts of complex numbers that are 0, as on the diagonal of a Hermitian matrix, are none.
+    /// Number of real values that determine all of these entries: those on and below the diagonal of a
+    /// symmetric matrix, below it of a skew one, all of a general one, none of a pattern. Parts of complex
+    /// numbers that are 0, as on the diagonal of a Hermitian matrix, are not counted.
     pub values: usize,
-    /// Columns with such entries.
+    /// Number of columns with such entries.
     pub columns: usize,
 }

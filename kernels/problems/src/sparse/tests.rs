@@ -1,3 +1,5 @@
+//! Matrices, products, symmetries and patterns against another library.
+
 mod power;
 mod solve;
 
@@ -9,7 +11,7 @@ use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Sides, and entries somewhere, many of them twice.
+/// Draws sides and entries, many of them at equal positions.
 fn triplets() -> impl Strategy<Value = (usize, usize, Vec<(u32, u32, f64)>)> {
     (1usize..12, 1usize..12).prop_flat_map(|(rows, cols)| {
         let entry = (0..rows as u32, 0..cols as u32, -4.0..4.0);
@@ -18,7 +20,7 @@ fn triplets() -> impl Strategy<Value = (usize, usize, Vec<(u32, u32, f64)>)> {
     })
 }
 
-/// The same matrix as another library makes it, in double precision.
+/// Builds the matrix with another library, in double precision.
 fn theirs(rows: usize, cols: usize, entries: &[(u32, u32, f64)]) -> sprs::CsMat<f64> {
     let mut all = sprs::TriMat::new((rows, cols));
     for &(i, j, a) in entries {
@@ -45,7 +47,7 @@ fn exact(problem: &SpmvProblem, x: Vec<f32>) -> (Vec<f64>, Vec<f64>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Rows, columns and sums are those that another library finds.
+    /// Rows, columns and sums agree with another library.
     #[test]
     fn entries_are_where_they_were_put((rows, cols, entries) in triplets()) {
         let (ours, theirs) = (matrix(rows, cols, &entries), theirs(rows, cols, &entries));
@@ -73,7 +75,7 @@ proptest! {
         prop_assert_eq!(there.transpose(), ours);
     }
 
-    /// Products are those of another library, in double precision of the same rounded entries.
+    /// Products agree with another library's, in double precision with the same rounded entries.
     #[test]
     fn products_are_the_others((rows, cols, entries) in triplets(), seed in 0u64..1000) {
         let matrix = Arc::new(matrix(rows, cols, &entries));
@@ -95,7 +97,8 @@ proptest! {
     }
 }
 
-/// Zeros that are given are entries; sums are rounded once; what comes twice in a pattern is no pattern.
+/// Explicit zeros are entries, sums are rounded once, and a pattern with a repeated position becomes a real
+/// matrix.
 #[test]
 fn sums_and_zeros() {
     let a = matrix(
@@ -140,7 +143,7 @@ fn matrices_that_are_none_are_refused() {
     assert!(of(2, 3, &[(2, 0, 1.0)]).is_err());
 }
 
-/// Entries that are 0, and columns without others, change no product.
+/// Entries that are 0, and columns without other entries, change no product.
 #[test]
 fn what_cannot_change_a_product_is_not_significant() {
     let a = matrix(2, 9, &[(0, 1, 2.0), (1, 1, 3.0), (1, 4, 0.0), (0, 7, 1.0)]);
@@ -190,12 +193,13 @@ fn a_symmetry_has_to_hold() {
     };
     let a = complex(Complex64::new(1.0, -2.0)).unwrap();
     assert_eq!(a.csr_bytes(1), 12 * 3 + 8 * 4);
-    // The number on the diagonal is real.
+    // The number on the diagonal is real, so it counts as one value.
     assert_eq!(a.significant().values, 2 + 1);
     assert!(complex(Complex64::new(1.0, 2.0)).is_err());
 }
 
-/// Whoever leaves out an entry, takes the wrong row or lets an infinity reach another row is noticed, and what is within the bound is not.
+/// A missing entry, a wrong row, and an infinity that reaches another row are noticed; errors within the
+/// bound are not.
 #[test]
 fn errors_are_noticed_row_by_row() {
     let a = matrix(
@@ -231,7 +235,7 @@ fn errors_are_noticed_row_by_row() {
     assert!(!judge([inf, nan, inf], [inf, nan, inf]));
 }
 
-/// What a sum of floats in the worst order is off by, the bound allows; a unit more it does not.
+/// The bound allows the error of a sum of floats in the worst order, and not one unit more.
 #[test]
 fn bounds_are_those_of_sums() {
     let ones: Vec<_> = (0..100).map(|j| (0, j, 1.0)).collect();
@@ -241,7 +245,7 @@ fn bounds_are_those_of_sums() {
     assert!((allowed[0] - 102.0 * 100.0 * 2f64.powi(-24)).abs() < 1e-12);
 }
 
-/// Places are those that the families' names promise.
+/// The positions are those that the families' names promise.
 #[test]
 fn patterns_are_what_they_are_called() {
     let made = |pattern, n, each| GeneratedMatrix {
@@ -254,12 +258,13 @@ fn patterns_are_what_they_are_called() {
     assert_eq!(counts(&of(Pattern::Grid5, 10, 0)), (100, 500 - 40, 5));
     assert_eq!(counts(&of(Pattern::Grid7, 4, 0)), (64, 64 * 7 - 6 * 16, 7));
     assert_eq!(counts(&of(Pattern::Grid27, 3, 0)), (27, 7 * 7 * 7, 27));
-    // Points of a square of 7 x 6 and one more unknown each, all of which are joined.
+    // Points of a square of 7 x 6 with three unknowns each, all of which are joined.
     let fem = of(Pattern::Fem, 126, 3);
     assert_eq!(counts(&fem), (126, 9 * (19 * 16), 27));
     assert_eq!(fem.columns_of(60), fem.columns_of(61));
     let mesh = of(Pattern::Mesh, 100, 0);
-    // 10 x 10 corners: edges along both axes and one diagonal of each square, twice, and the corners themselves.
+    // The mesh has 10 x 10 corners: edges along both axes and one diagonal of each square, each twice, and
+    // the corners themselves.
     assert_eq!(counts(&mesh), (100, 100 + 2 * (90 + 90 + 81), 7));
     assert!((0..100).any(|i| {
         mesh.columns_of(i)
@@ -350,7 +355,7 @@ fn sizes_are_those_of_what_is_made() {
     ] {
         assert!(of(wrong).is_err(), "{wrong}");
     }
-    // What is not made has a size as well.
+    // A problem whose matrix was not generated has a size as well.
     let other = SpmvProblem::new(problem.matrix().clone(), 4).unwrap();
     assert_eq!(other.size().length("vectors"), Ok(4));
     assert!(other.cases().contains(&Case::NotFinite));

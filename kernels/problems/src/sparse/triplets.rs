@@ -1,16 +1,16 @@
-//! Matrices from entries in any order.
+//! Builds matrices from entries in any order.
 
 use super::matrix::is_rounded_to_zero;
 use super::{MatrixEntries, MatrixError, SparseMatrix, Symmetry};
 use num_complex::{Complex32, Complex64};
 
-/// Rows or columns at most: columns are numbers of 32 bits.
+/// Most rows or columns: column indices have 32 bits.
 const MOST_SIDE: usize = 1 << 31;
 
-/// Entries in any order, each with its row and column from 0 on. Those of the same place are added up.
+/// Entries in any order, each with its row and column from 0. Entries of equal position are added up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Triplets {
-    /// Places, where a 1 is. (Where places come twice the matrix is one of real numbers.)
+    /// Positions of ones. (If a position occurs twice, the result is a matrix of real numbers.)
     Pattern(Vec<(u32, u32)>),
     /// Real numbers.
     Real(Vec<(u32, u32, f64)>),
@@ -18,7 +18,7 @@ pub enum Triplets {
     Complex(Vec<(u32, u32, Complex64)>),
 }
 
-/// A place and a value that can be added up.
+/// A position with a value that can be added up.
 trait Entry: Copy {
     type Sum: Copy + std::ops::AddAssign;
     fn place(self) -> (usize, usize);
@@ -55,28 +55,28 @@ impl Entry for (u32, u32, Complex64) {
     }
 }
 
-/// Starts of rows, columns and sums.
+/// Row starts, columns and sums of sorted entries.
 struct Sorted<S> {
     starts: Vec<usize>,
     columns: Vec<u32>,
     sums: Vec<S>,
 }
 
-/// An empty list with room for so many, unless there is no memory for them.
+/// Returns an empty list with room for `count` elements; none if there is no memory for them.
 fn room<T>(count: usize) -> Option<Vec<T>> {
     let mut all = Vec::new();
     all.try_reserve_exact(count).ok()?;
     Some(all)
 }
 
-/// Zeros, unless there is no memory for them.
+/// Returns zeros; none if there is no memory for them.
 fn zeros(count: usize) -> Option<Vec<usize>> {
     let mut all = room(count)?;
     all.resize(count, 0);
     Some(all)
 }
 
-/// Entries by rows and columns; those of a place are added up in their order.
+/// Sorts entries by rows and columns; those of equal position are added up in their order.
 fn sorted<E: Entry>(
     rows: usize,
     cols: usize,
@@ -110,7 +110,7 @@ fn sorted<E: Entry>(
         entries: entries.len(),
     };
     let mut starts = zeros(rows + 1).ok_or_else(no_room)?;
-    // Entries by rows, in their order: each row's number of entries, then where each row ends.
+    // A counting sort by rows: first the number of entries of each row, then the end of each row.
     for entry in entries {
         starts[entry.place().0 + 1] += 1;
     }
@@ -131,7 +131,7 @@ fn sorted<E: Entry>(
     for row in 0..rows {
         let own = &mut order[starts[row]..starts[row + 1]];
         starts[row] = columns.len();
-        // A stable sort: sums are made in the entries' order.
+        // The sort is stable, so that sums are computed in the entries' order.
         own.sort_by_key(|&i| entries[i].place().1);
         let first = columns.len();
         for &i in &*own {
@@ -157,11 +157,11 @@ fn sorted<E: Entry>(
 }
 
 impl SparseMatrix {
-    /// A matrix of these entries, of which nothing else is known. Sums are made in double precision and rounded once; zeros are
-    /// entries like others.
+    /// Returns a matrix of these entries, without a symmetry. Sums are computed in double precision and
+    /// rounded once; zeros are entries like others.
     ///
     /// # Errors
-    /// No rows or columns, too many, or an entry that is in none of them.
+    /// No rows or columns, too many of them, or an entry outside the matrix.
     pub fn from_triplets(
         rows: usize,
         cols: usize,

@@ -1,15 +1,17 @@
-//! A stencil in double precision, and how far from it single precision may be.
+//! Stencils in double precision, with bounds of single-precision errors.
 //!
-//! A sum of n products, each of its terms going through at most n additions and three products (its own, that of a class's sum, and one by a ratio of
-//! coefficients), in whatever order, is off by at most (n + 3) 2^-24 of the sum of the terms' absolute values, to first order (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, 2nd ed., section 3.1; one unit more here for the higher orders), and by half the smallest number for each
-//! product, which is subnormal then. Step by step what u was off by goes through |c|: e'(i) = sum |c| e + (n + 4) 2^-24 sum |c| |u| + (n + 3) tiny.
+//! A sum of n products may be computed in any order. Each term goes through at most n additions and three
+//! products (its own, that of a class's sum, and one by a ratio of coefficients). To first order the error is
+//! at most (n + 3) 2^-24 of the sum of the terms' absolute values (Higham, *Accuracy and Stability of
+//! Numerical Algorithms*, 2nd ed., section 3.1; one unit more here for the higher orders), and half the
+//! smallest number for each product, which may be subnormal. From step to step the error of u is multiplied
+//! by |c|: e'(i) = sum |c| e + (n + 4) 2^-24 sum |c| |u| + (n + 3) tiny.
 
 use super::{Edge, StencilProblem};
 use crate::{ROUNDING, TINIEST};
 
 impl StencilProblem {
-    /// The elements after all steps, and how far off each may be.
+    /// Computes the elements after all steps, with the error that each may have.
     pub(super) fn exact(&self, u: &[f32], c: Option<&[f32]>) -> (Vec<f64>, Vec<f64>) {
         let mut values: Vec<f64> = u.iter().map(|&x| x.into()).collect();
         let mut errors = vec![0.0; u.len()];

@@ -1,30 +1,32 @@
-//! Which neighbours of an element count, and how much.
+//! Shapes of stencils: points, coefficients, classes and edges.
 
 use crate::error::ProblemError;
 use std::fmt;
 
-/// Most points within a distance of 1 along each axis.
+/// Most points of a stencil: all within a distance of 1 along each axis.
 const MOST: usize = 27;
 
-/// How an array goes on beyond its edges, along every axis.
+/// Rule for elements beyond the edges of an array, along every axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Edge {
-    /// With zeros.
+    /// Elements beyond an edge are 0.
     #[default]
     Zero,
-    /// Not at all: its outermost elements keep their values from step to step (Dirichlet's condition), and only what is inside is computed.
+    /// The outermost elements keep their values from step to step (Dirichlet's condition), and only inner
+    /// elements are computed.
     Fixed,
-    /// With its outermost elements again: u(-1) = u(0). The mirror lies half a step beyond them (Neumann's condition of cells, no flow across the edge).
+    /// The outermost elements are repeated: u(-1) = u(0). The mirror lies half a step beyond them (Neumann's
+    /// condition for cells, no flow across the edge).
     Mirrored,
-    /// From its other side on.
+    /// The array continues with its opposite side.
     Periodic,
 }
 
 impl Edge {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 4] = [Self::Zero, Self::Fixed, Self::Mirrored, Self::Periodic];
 
-    /// Its name.
+    /// Returns the name of the rule.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,13 +37,14 @@ impl Edge {
         }
     }
 
-    /// The one of that name.
+    /// Returns the rule of a name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|edge| edge.name() == name)
     }
 
-    /// The index that an axis of `count` elements has for index `at`, which may be one beyond either end; none for a zero.
+    /// Returns the index of the element that stands for index `at`, which may be one beyond either end, along
+    /// an axis of `count` elements; none for a zero.
     #[must_use]
     pub fn index(self, at: isize, count: usize) -> Option<usize> {
         let most = isize::try_from(count).unwrap_or(isize::MAX);
@@ -59,17 +62,18 @@ impl fmt::Display for Edge {
     }
 }
 
-/// A neighbour, or the element itself.
+/// A point of a stencil: a neighbour, or the element itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StencilPoint {
-    /// How far it is along planes, rows and columns: -1, 0 or 1 each.
+    /// Offset along planes, rows and columns: -1, 0 or 1 each.
     pub offset: [i8; 3],
-    /// What it is multiplied by, unless every element of the array has coefficients of its own.
+    /// Coefficient of the point, unless every element of the array has coefficients of its own.
     pub coefficient: f32,
 }
 
 impl StencilPoint {
-    /// Along how many axes it lies elsewhere: 0 the element itself, 1 across a face of it, 2 an edge, 3 a corner.
+    /// Returns the number of axes with an offset: 0 for the element itself, 1 across a face of it, 2 across
+    /// an edge, 3 across a corner.
     #[must_use]
     pub fn class(&self) -> usize {
         self.offset.iter().filter(|&&d| d != 0).count()
@@ -84,10 +88,11 @@ pub struct StencilShape {
 }
 
 impl StencilShape {
-    /// A stencil for arrays of so many axes, two or three.
+    /// Returns a stencil for arrays of two or three axes.
     ///
     /// # Errors
-    /// Another number of axes, no points or the same one twice, offsets beyond 1, or coefficients that are not finite.
+    /// Another number of axes, no points, a duplicate point, offsets beyond 1, or coefficients that are not
+    /// finite.
     pub fn new(axes: usize, points: Vec<StencilPoint>) -> Result<Self, ProblemError> {
         if !(2..=3).contains(&axes) {
             return Err(ProblemError::odd("the axes of a stencil", axes, "2 or 3"));
@@ -127,11 +132,13 @@ impl StencilShape {
         Ok(Self { axes, points })
     }
 
-    /// The stencils that have names by their points: 5 (faces) and 9 (all) of two axes, 7 (faces), 19 (no corners) and 27 (all) of three. The
-    /// coefficients are one for each [class](StencilPoint::class) of points, or those of a mean if none are given; points come in the order of their offsets.
+    /// Returns a stencil that is named by its number of points: 5 (faces) and 9 (all) for two axes, 7
+    /// (faces), 19 (no corners) and 27 (all) for three. There is one coefficient for each
+    /// [class](StencilPoint::class) of points; the default is a mean. Points are in the order of their
+    /// offsets.
     ///
     /// # Errors
-    /// Another number of points, or of coefficients than it has classes.
+    /// Another number of points, or a number of coefficients that differs from that of classes.
     pub fn from_classes(points: usize, coefficients: Option<&[f32]>) -> Result<Self, ProblemError> {
         let (axes, most, usual): (usize, usize, &[f32]) = match points {
             5 => (2, 1, &[0.4, 0.15]),
@@ -177,19 +184,19 @@ impl StencilShape {
         Self::new(axes, all)
     }
 
-    /// Two or three.
+    /// Returns the number of axes, two or three.
     #[must_use]
     pub fn axes(&self) -> usize {
         self.axes
     }
 
-    /// Its points, in the order in which they were given.
+    /// Returns the points, in the order in which they were given.
     #[must_use]
     pub fn points(&self) -> &[StencilPoint] {
         &self.points
     }
 
-    /// Whether it is one of [`StencilShape::from_classes`], in whatever order its points are.
+    /// True if it is one of [`StencilShape::from_classes`], whatever the order of its points.
     #[must_use]
     pub fn is_of_classes(&self) -> bool {
         let mut classes: [Option<f32>; 4] = [None; 4];
@@ -208,7 +215,7 @@ impl StencilShape {
             })
     }
 
-    /// The sum of the coefficients' absolute values.
+    /// Returns the sum of the coefficients' absolute values.
     #[must_use]
     pub fn gain(&self) -> f64 {
         let sizes = self.points.iter();

@@ -1,3 +1,5 @@
+//! Stencils: edges, coefficients of elements, and errors that are noticed.
+
 use super::*;
 
 fn problem(shape: &[usize], points: usize, edge: Edge, steps: usize) -> StencilProblem {
@@ -14,7 +16,7 @@ fn exact(problem: &StencilProblem, u: &[f32]) -> Vec<f64> {
     }
 }
 
-/// By hand: coefficients 0.4 and 0.15 over 1 2 / 3 4.
+/// Expected values by hand: coefficients 0.4 and 0.15 over the array 1 2 / 3 4.
 #[test]
 fn edges_are_what_they_are_called() {
     let u = [1.0, 2.0, 3.0, 4.0];
@@ -26,7 +28,7 @@ fn edges_are_what_they_are_called() {
     close(corner(Edge::Periodic), 0.4 + 0.15 * (2.0 + 3.0 + 2.0 + 3.0));
 }
 
-/// A mean of what is the same everywhere is that, where nothing is lost beyond the edges.
+/// The mean of a constant array is the constant, if nothing is lost beyond the edges.
 #[test]
 fn means_keep_what_is_even() {
     for (shape, points) in [
@@ -46,7 +48,7 @@ fn means_keep_what_is_even() {
     }
 }
 
-/// Coefficients of every element that are the classes' make no difference.
+/// Coefficients of every element that equal those of the classes give the same result.
 #[test]
 fn coefficients_of_elements_are_row_by_row() {
     let one = problem(&[2, 3, 4], 7, Edge::Zero, 2);
@@ -106,7 +108,7 @@ fn stencils_that_are_none_are_refused() {
     assert!(!shifted.is_of_classes());
 }
 
-/// After many steps of a decaying field, what single precision has flushed to 0 is no large error.
+/// After many steps of a decaying field, values that single precision has flushed to 0 are no large error.
 #[test]
 fn errors_below_single_precision_are_small() {
     let problem = problem(&[3, 3], 5, Edge::Zero, 1000);
@@ -119,7 +121,7 @@ fn errors_below_single_precision_are_small() {
         verdict.is_within_tolerance() && verdict.rms < 1e-10,
         "{verdict:?}"
     );
-    // An error that is seen in single precision is one.
+    // An error that single precision can represent is noticed.
     let wrong = NamedArrays::from_array("v", &[3, 3], vec![1e-37f32; 9]);
     let verdict = problem.judge(&input, &wrong);
     assert!(

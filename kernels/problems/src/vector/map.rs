@@ -1,4 +1,4 @@
-//! Element by element.
+//! Operations on every element of arrays.
 
 use super::{operations, stream, unit};
 use crate::case::Case;
@@ -11,38 +11,38 @@ use crate::{ROUNDING, TINIEST};
 use num_complex::Complex64;
 
 operations! {
-    /// What is done with every element. Complex numbers are two consecutive
-    /// floats, real part first.
+    /// Operations on every element. Complex numbers are two consecutive floats, real part first.
     #[derive(Clone, Debug, PartialEq)]
     pub enum MapOp {
-        /// a x.
+        /// Product a x.
         Scale(f32 = 1.5),
-        /// a x + y: a rounding of the product, and one of the sum.
+        /// Sum a x + y: one rounding of the product, and one of the sum.
         Axpy(f32 = 1.5),
-        /// x + y.
+        /// Sum x + y.
         Add,
-        /// x - y.
+        /// Difference x - y.
         Subtract,
-        /// x y.
+        /// Product x y.
         Multiply,
-        /// x y of complex numbers: three roundings of numbers that are at most |x| |y|.
+        /// Product x y of complex numbers: three roundings of numbers that are at most |x| |y|.
         ComplexMultiply,
-        /// Every row of x times these coefficients, one for each float of a row.
+        /// Product of every row of x with these coefficients, one for each float of a row.
         Window(Vec<f32> = super::WindowFunction::Hann.coefficients(1024)),
-        /// |z|^2 of complex z, to 1.5 units of the last place.
+        /// Power |z|^2 of complex z, to 1.5 units of the last place.
         Power,
-        /// |z| of complex z, to 2 units; |z|^2 has to be a normal number or 0.
+        /// Magnitude |z| of complex z, to 2 units; |z|^2 has to be a normal number or 0.
         Magnitude,
-        /// arg z of complex z in radians, -pi to pi, to 4 units; the larger part of z is
-        /// a normal number, or both are 0.
+        /// Phase arg z of complex z in radians, -pi to pi, to 4 units; the larger part of z is a normal
+        /// number, or both are 0.
         Phase,
-        /// 10 log10 |z|^2 of complex z, to 4e-7 of it, but 8e-7 at least; |z|^2 has to be a normal number or 0.
+        /// Decibels 10 log10 |z|^2 of complex z, to 4e-7 of the value but at least 8e-7; |z|^2 has to be a
+        /// normal number or 0.
         Decibels,
     }
 }
 
 impl MapOp {
-    /// Arrays it reads.
+    /// Returns the number of arrays that the operation reads.
     #[must_use]
     pub fn inputs(&self) -> usize {
         match self {
@@ -53,7 +53,7 @@ impl MapOp {
         }
     }
 
-    /// Floats of each input that make one float of the output.
+    /// Returns the floats of each input that make one float of the output.
     #[must_use]
     pub fn ratio(&self) -> usize {
         match self {
@@ -62,7 +62,7 @@ impl MapOp {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the operation.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -80,15 +80,15 @@ impl MapOp {
         }
     }
 
-    /// The one of that name, with usual parameters.
+    /// Returns the operation of a name, with usual parameters.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|op| op.name() == name)
     }
 
-    /// Float `i` of the output in double precision, and the error it may have.
+    /// Computes float `i` of the output in double precision, with the error it may have.
     fn exact(&self, i: usize, x: &[f32], y: &[f32]) -> (f64, f64) {
-        // Ties are half a unit off; what is added to a double is rounded there.
+        // A tie has an error of half a unit; the margin covers roundings of the double precision.
         const HALF: f64 = 0.5 + 1e-6;
         let number = |x: &[f32], i: usize| f64::from(x[i]);
         let complex = |x: &[f32], i: usize| Complex64::new(number(x, 2 * i), number(x, 2 * i + 1));
@@ -140,10 +140,10 @@ pub struct MapProblem {
 }
 
 impl MapProblem {
-    /// `op` on arrays of `len` floats.
+    /// Returns `op` on arrays of `len` floats.
     ///
     /// # Errors
-    /// A length the operation does not have.
+    /// A length that the operation does not allow.
     pub fn new(op: MapOp, len: usize) -> Result<Self, ProblemError> {
         elements(
             &|| format!("{} of {len} floats", op.name()),
@@ -169,35 +169,35 @@ impl MapProblem {
         Ok(Self { op, len })
     }
 
-    /// The operation of that name, of a size with `n`.
+    /// Returns the operation of a name on arrays of a size with `n`.
     ///
     /// # Errors
-    /// See [`MapProblem::new`]; another size.
+    /// See [`MapProblem::new`]; a size with other parameters.
     pub fn from_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
         let op = MapOp::find(name);
         let op = op.ok_or_else(|| size.wrong("op", "the name of an operation on every element"))?;
         Self::new(op, size.positive("n")?)
     }
 
-    /// The operation.
+    /// Returns the operation.
     #[must_use]
     pub fn op(&self) -> &MapOp {
         &self.op
     }
 
-    /// Floats of each input.
+    /// Returns the floats of each input.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never: there is at least one.
+    /// Returns false: there is at least one element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The shape of arrays of `1 / ratio` as many floats as the inputs have.
+    /// Returns the shape of arrays with `1 / ratio` as many floats as the inputs.
     fn shape(&self, ratio: usize) -> Vec<usize> {
         match &self.op {
             MapOp::Window(w) => vec![self.len / w.len(), w.len() / ratio],
@@ -240,7 +240,7 @@ impl Problem for MapProblem {
     fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let arrays = self.inputs().into_iter().zip(0..);
         arrays.fold(NamedArrays::default(), |data, (form, index)| {
-            // A row has no meaning for most operations; outliers and impulses are to be several.
+            // Rows have no meaning for most operations; they only make impulses and outliers several.
             let row = self.len.min(1024);
             let values = case.floats(&mut stream(seed, index), self.len, row, 55);
             data.add_array(form.name, &form.shape, values)
@@ -290,7 +290,7 @@ mod tests {
                     "{} {case}",
                     problem.title()
                 );
-                // Ten times what is allowed.
+                // An error of ten times the allowed one.
                 let off = 10.0 * exact.arrays[0].allowed[7] + f64::from(z[7]);
                 z[7] = if z[7].is_finite() { off as f32 } else { 0.0 };
                 assert!(

@@ -1,4 +1,4 @@
-//! A matrix times many vectors.
+//! Products of a matrix with many vectors.
 
 use super::{stream, sum_error};
 use crate::case::Case;
@@ -11,11 +11,11 @@ use crate::size::Size;
 use crate::widen;
 use num_complex::{Complex32, Complex64};
 
-/// Most elements of a matrix that random ones are made of.
+/// Most elements of a random matrix.
 const MOST_WEIGHTS: usize = 1 << 24;
 
-/// A complex matrix of `beams` rows of `elements`, times `snapshots` vectors: the sum over the
-/// elements of w x, without conjugation.
+/// A complex matrix of `beams` rows of `elements`, times `snapshots` vectors: the sum of w x over the
+/// elements, without conjugation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BeamProblem {
     weights: Vec<Complex32>,
@@ -24,10 +24,10 @@ pub struct BeamProblem {
 }
 
 impl BeamProblem {
-    /// Rows of `elements` weights, one behind the other, for so many vectors.
+    /// Returns the products of a matrix, given by rows of `elements` weights, with `snapshots` vectors.
     ///
     /// # Errors
-    /// Weights that are no rows, or no vectors.
+    /// Weights that do not fill rows, or no vectors.
     pub fn new(
         weights: &[Complex32],
         elements: usize,
@@ -56,10 +56,10 @@ impl BeamProblem {
         })
     }
 
-    /// Of a size with `elements`, `beams` and `snapshots`; the weights are random.
+    /// Returns the problem of a size with `elements`, `beams` and `snapshots`; the weights are random.
     ///
     /// # Errors
-    /// See [`BeamProblem::new`]; another size.
+    /// See [`BeamProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [elements, beams, snapshots] = size.all_positive(["elements", "beams", "snapshots"])?;
         let weights = elements.checked_mul(beams).filter(|&n| n <= MOST_WEIGHTS);
@@ -67,32 +67,32 @@ impl BeamProblem {
         Self::new(&Random::new(1).complexes(weights), elements, snapshots)
     }
 
-    /// The matrix, row by row.
+    /// Returns the matrix, row by row.
     #[must_use]
     pub fn weights(&self) -> &[Complex32] {
         &self.weights
     }
 
-    /// Numbers of a vector.
+    /// Returns the numbers of a vector.
     #[must_use]
     pub fn vector(&self) -> usize {
         self.elements
     }
 
-    /// Numbers of a result.
+    /// Returns the numbers of a result.
     #[must_use]
     pub fn beams(&self) -> usize {
         self.weights.len() / self.elements
     }
 
-    /// Vectors.
+    /// Returns the number of vectors.
     #[must_use]
     pub fn snapshots(&self) -> usize {
         self.snapshots
     }
 }
 
-/// The sum of products, and the error it may have.
+/// Computes a sum of products, with the error it may have.
 pub(super) fn dot(pairs: impl Iterator<Item = (Complex32, Complex32)>) -> (Complex64, f64) {
     let (mut sum, mut sizes, mut terms) = (Complex64::default(), 0.0, 0);
     for (a, b) in pairs {

@@ -17,10 +17,10 @@ pub struct ProductProblem {
 }
 
 impl ProductProblem {
-    /// Products of matrices of the sides m, k and n.
+    /// Returns `count` products of matrices of the sides m, k and n.
     ///
     /// # Errors
-    /// A side or number of 0, or more than an address has.
+    /// A side or count of 0, or more bytes than fit the address space.
     pub fn new([m, k, n]: [usize; 3], count: usize) -> Result<Self, ProblemError> {
         let what = || format!("{count} products of {m} x {k} by {k} x {n} matrices");
         let all = ("the number of products", count);
@@ -34,22 +34,22 @@ impl ProductProblem {
         })
     }
 
-    /// Of a size with `m`, `k`, `n` and `count`.
+    /// Returns the problem of a size with `m`, `k`, `n` and `count`.
     ///
     /// # Errors
-    /// See [`ProductProblem::new`]; another size.
+    /// See [`ProductProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [m, k, n, count] = size.all_positive(["m", "k", "n", "count"])?;
         Self::new([m, k, n], count)
     }
 
-    /// m, k and n.
+    /// Returns the sides m, k and n.
     #[must_use]
     pub fn sides(&self) -> [usize; 3] {
         self.sides
     }
 
-    /// Products.
+    /// Returns the number of products.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -119,7 +119,7 @@ impl Problem for ProductProblem {
 mod tests {
     use super::*;
 
-    /// Two products by hand.
+    /// Checks two products computed by hand.
     #[test]
     fn rows_times_columns() {
         let problem = ProductProblem::new([1, 2, 2], 2).unwrap();

@@ -1,4 +1,4 @@
-//! Reductions of rows.
+//! Reductions of rows: sums, inner products, norms, maxima.
 
 use super::{operations, stream, sum_error};
 use crate::ROUNDING;
@@ -11,24 +11,25 @@ use crate::size::Size;
 use num_complex::Complex64;
 
 operations! {
-    /// What a row is reduced to.
+    /// Operations that reduce a row.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ReductionOp {
         /// The sum of floats.
         Sum,
-        /// The sum of x y of floats.
+        /// The sum of x y over floats.
         Dot,
-        /// The sum of x conj(y) of complex numbers.
+        /// The sum of x conj(y) over complex numbers.
         ComplexDot,
-        /// The root of the sum of squares of floats, which has to be a normal number or 0; of complex numbers likewise.
+        /// The square root of the sum of squares of floats, or of both parts of complex numbers; the sum has
+        /// to be a normal number or 0.
         Norm,
-        /// The largest float and its first place. No NaN.
+        /// The largest float and its first place. Rows contain no NaN.
         Max,
     }
 }
 
 impl ReductionOp {
-    /// Arrays it reads.
+    /// Returns the number of arrays that the reduction reads.
     #[must_use]
     pub fn inputs(self) -> usize {
         match self {
@@ -37,7 +38,7 @@ impl ReductionOp {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the reduction.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,7 +50,7 @@ impl ReductionOp {
         }
     }
 
-    /// The one of that name.
+    /// Returns the reduction of a name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|op| op.name() == name)
@@ -65,10 +66,10 @@ pub struct ReduceProblem {
 }
 
 impl ReduceProblem {
-    /// `op` on each of `rows` rows of `n` floats.
+    /// Returns `op` on each of `rows` rows of `n` floats.
     ///
     /// # Errors
-    /// A length the operation does not have, or no rows.
+    /// A length that the operation does not allow, or no rows.
     pub fn new(op: ReductionOp, n: usize, rows: usize) -> Result<Self, ProblemError> {
         let sides = [("the length of a row", n), ("the number of rows", rows)];
         elements(
@@ -85,10 +86,10 @@ impl ReduceProblem {
         Ok(Self { op, n, rows })
     }
 
-    /// The reduction of that name, of a size with `n` and `rows`.
+    /// Returns the reduction of a name for a size with `n` and `rows`.
     ///
     /// # Errors
-    /// See [`ReduceProblem::new`]; another size.
+    /// See [`ReduceProblem::new`]; a size with other parameters.
     pub fn from_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
         let op = ReductionOp::find(name);
         let op = op.ok_or_else(|| size.wrong("op", "the name of a reduction"))?;
@@ -96,25 +97,25 @@ impl ReduceProblem {
         Self::new(op, n, rows)
     }
 
-    /// The reduction.
+    /// Returns the reduction.
     #[must_use]
     pub fn op(&self) -> ReductionOp {
         self.op
     }
 
-    /// Floats of a row.
+    /// Returns the floats of a row.
     #[must_use]
     pub fn row(&self) -> usize {
         self.n
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// What a row becomes, and the error it may have.
+    /// Computes the result of a row, with the error it may have.
     fn exact(&self, x: &[f32], y: &[f32]) -> (Complex64, f64) {
         let real = |terms: &mut dyn Iterator<Item = f64>| {
             terms.fold((0.0, 0.0), |(sum, sizes), t| (sum + t, sizes + t.abs()))
@@ -139,7 +140,7 @@ impl ReduceProblem {
             ReductionOp::Norm => {
                 let (sum, _) = real(&mut x.iter().map(|&x| f64::from(x).powi(2)));
                 let norm = sum.sqrt();
-                // Half of the sum's relative error, and that of an approximated root.
+                // Half of the sum's relative error, and the error of an approximate square root.
                 let error = 0.5 * sum_error(n, 1.0) + 4.0 * ROUNDING;
                 (norm.into(), norm * error)
             }
@@ -147,7 +148,7 @@ impl ReduceProblem {
     }
 }
 
-/// The largest number and its first place.
+/// Returns the largest number and its first place.
 fn largest(row: &[f32]) -> (f32, u32) {
     let mut best = (f32::NEG_INFINITY, 0);
     for (&x, place) in row.iter().zip(0..) {
@@ -252,7 +253,7 @@ impl Problem for ReduceProblem {
 mod tests {
     use super::*;
 
-    /// A term that is left out is beyond the tolerance, even of long rows.
+    /// A term that is left out exceeds the tolerance, even in long rows.
     #[test]
     fn a_term_left_out_is_noticed() {
         for n in [4, 64, 4096] {

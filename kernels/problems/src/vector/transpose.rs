@@ -1,4 +1,4 @@
-//! Transposes.
+//! Transposes of many matrices.
 
 use super::stream;
 use crate::case::Case;
@@ -9,7 +9,7 @@ use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use num_complex::Complex32;
 
-/// The transposes of `count` complex matrices of `rows` x `columns`, stored row by row: exact.
+/// The transposes of `count` complex matrices of `rows` x `columns`, stored row by row. Results are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransposeProblem {
     rows: usize,
@@ -18,10 +18,10 @@ pub struct TransposeProblem {
 }
 
 impl TransposeProblem {
-    /// So many matrices.
+    /// Returns transposes of `count` matrices.
     ///
     /// # Errors
-    /// A side or number of 0, or more than an address has.
+    /// A side or count of 0, or more bytes than fit the address space.
     pub fn new(rows: usize, columns: usize, count: usize) -> Result<Self, ProblemError> {
         let what = || format!("{count} matrices of {rows} x {columns}");
         let sides = [("rows", rows), ("columns", columns), ("matrices", count)];
@@ -33,16 +33,16 @@ impl TransposeProblem {
         })
     }
 
-    /// Of a size with `rows`, `columns` and `count`.
+    /// Returns the problem of a size with `rows`, `columns` and `count`.
     ///
     /// # Errors
-    /// See [`TransposeProblem::new`]; another size.
+    /// See [`TransposeProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [rows, columns, count] = size.all_positive(["rows", "columns", "count"])?;
         Self::new(rows, columns, count)
     }
 
-    /// Matrices, rows and columns.
+    /// Returns the numbers of matrices, rows and columns.
     #[must_use]
     pub fn shape(&self) -> [usize; 3] {
         [self.count, self.rows, self.columns]

@@ -1,22 +1,22 @@
-//! Windows in double precision, rounded once.
+//! Window functions in double precision, rounded once.
 
 use std::f64::consts::TAU;
 
-/// A window of `n` points, periodic (for spectra: point n would be point 0); of a single point it is 1.
+/// A window of `n` points, periodic for spectra (point n equals point 0); a window of a single point is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowFunction {
-    /// All ones.
+    /// w = 1.
     Rectangular,
-    /// 0.5 - 0.5 cos.
+    /// w = 0.5 - 0.5 cos(2 pi i/n).
     Hann,
-    /// 0.54 - 0.46 cos.
+    /// w = 0.54 - 0.46 cos(2 pi i/n).
     Hamming,
-    /// 0.42 - 0.5 cos + 0.08 cos 2.
+    /// w = 0.42 - 0.5 cos(2 pi i/n) + 0.08 cos(4 pi i/n).
     Blackman,
 }
 
 impl WindowFunction {
-    /// Its coefficients, for real samples.
+    /// Returns the coefficients for real samples.
     #[must_use]
     pub fn coefficients(self, n: usize) -> Vec<f32> {
         let [a, b, c] = match self {
@@ -25,7 +25,7 @@ impl WindowFunction {
             Self::Hamming => [0.54, 0.46, 0.0],
             Self::Blackman => [0.42, 0.5, 0.08],
         };
-        // Of a single point, where the cosines would be those of the edge, which spectra have no use for.
+        // A window of a single point would be the edge, which may be 0 and useless for spectra.
         if n == 1 {
             return vec![1.0];
         }
@@ -35,7 +35,7 @@ impl WindowFunction {
             .collect()
     }
 
-    /// The same for complex samples: every coefficient twice.
+    /// Returns the coefficients for complex samples: every coefficient twice.
     #[must_use]
     pub fn complex_coefficients(self, n: usize) -> Vec<f32> {
         let real = self.coefficients(n);
@@ -43,10 +43,10 @@ impl WindowFunction {
     }
 }
 
-/// The cosine of `i / n` turns. The angle is reduced exactly to the first eighth of a turn, so
-/// that the symmetries of the circle hold bit for bit.
+/// Returns the cosine of `i / n` turns. The angle is reduced exactly to the first eighth of a turn, so that
+/// the symmetries of the circle hold bit for bit.
 fn cosine(i: usize, n: usize) -> f64 {
-    // In quarters of 1 / n turns, which are integers: n of them are a quarter turn.
+    // Places are in quarters of 1 / n turns, which are integers: n of them are a quarter turn.
     let place = 4 * (i as u128 % n as u128);
     let n = n as u128;
     let half = place.min(4 * n - place);
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(WindowFunction::Rectangular.coefficients(3), [1.0; 3]);
     }
 
-    /// One point is all of a window, also of those that begin with 0: as elsewhere (`scipy.signal.get_window`).
+    /// A window of one point is 1, also for windows that begin with 0, as in `scipy.signal.get_window`.
     #[test]
     fn a_window_of_one_point_takes_nothing_away() {
         use WindowFunction::*;
@@ -117,7 +117,7 @@ mod tests {
             assert_eq!(window.complex_coefficients(1), [1.0; 2]);
             assert!(window.coefficients(0).is_empty());
         }
-        // Of two points the second is the middle.
+        // The second of two points is the middle.
         assert_eq!(Hann.coefficients(2), [0.0, 1.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! Comparisons against definitions written out.
+//! Property tests of comparisons against the definitions.
 
 use super::*;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn what_is_not_finite_is_right_only_where_it_is_expected() {
         (1.0, inf, false),
         (inf, 1.0, false),
     ] {
-        // No tolerance, however large, makes an infinity or a NaN a number.
+        // No tolerance, however large, accepts an infinity or a NaN in place of a number.
         for tolerance in [
             EXACT,
             MapTolerance {
@@ -67,7 +67,7 @@ fn nothing_is_a_share_of_zeros() {
         ..EXACT
     };
     assert!(compare(&[2], &[0.0, 0.0], &[0.0, -0.0], relative).is_close());
-    // Squares of these are 0 in single precision, and in double precision too far below.
+    // The squares of these numbers are 0 in single precision, and in double precision far too small.
     let compared = compare(&[2], &[0.0, 1e-45], &[0.0, 0.0], relative);
     assert!(!compared.is_close() && compared.to_string().starts_with("WRONG"));
     let tiny = [1e-45, 1e-40];
@@ -88,7 +88,7 @@ fn an_error_is_shown_with_the_digits_that_decide() {
 }
 
 proptest! {
-    /// Number, box and place of what is wrong, and every verdict, are those of the definition.
+    /// Number, box and worst place of the wrong elements, and all verdicts, follow the definitions.
     #[test]
     fn what_is_wrong_is_found(
         shape in prop::collection::vec(1usize..5, 1..4),
@@ -108,7 +108,7 @@ proptest! {
         let far = |i: usize| each.is_some_and(|e| d[i] > e * x[i].max(1.0)) || largest.is_some_and(|e| d[i] > e * top);
         let mean = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>() / count as f64;
         let (a, b) = (mean(&d).sqrt(), mean(&x).sqrt());
-        // Where rounding decides nothing is claimed.
+        // Cases in which rounding decides the verdict are left out.
         prop_assume!(rms.is_none_or(|e| a == 0.0 || (a - e * b).abs() > 1e-9));
         let close = !(0..count).any(far) && rms.is_none_or(|e| a <= e * b);
         let compared = compare(&shape, &got, &expected, tolerance);
@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(compared.to_string().starts_with("as expected"), close);
         let mut at = vec![Vec::new(); count];
         for (i, at) in at.iter_mut().enumerate() {
-            // Coordinates by walking the array, the last index fastest.
+            // The expected coordinates come from walking the array, the last index fastest.
             let mut step = count;
             for n in &shape {
                 step /= n;

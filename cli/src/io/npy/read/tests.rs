@@ -1,4 +1,4 @@
-//! Arrays as they may come.
+//! Tests of `.npy` files of every accepted form, and of damaged ones.
 
 use super::*;
 use ndarray::{IxDyn, ShapeBuilder as _};
@@ -18,7 +18,7 @@ fn read(bytes: &[u8]) -> Result<NpyArray, FileError> {
     Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?.whole()
 }
 
-/// The same element by element.
+/// Reads an array element by element.
 fn read_slowly(bytes: &[u8]) -> Result<NpyArray, FileError> {
     let stream = (bytes, Some(bytes.len() as u64));
     let mut npy = Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?;

@@ -1,11 +1,11 @@
-//! Whatever the formats allow, and what they do not.
+//! Property tests of everything the formats allow, and of damaged files.
 
 use super::*;
 use proptest::prelude::*;
 
 fn kinds() -> impl Strategy<Value = Kind> {
     let pcm = (1_u16..=8).prop_flat_map(|container| {
-        // From 9 bits on where there are more bytes than one; 32 are numbers that the expected values hold exactly.
+        // With more than one byte, at least 9 bits; at most 32, which the expected values hold exactly.
         let (fewest, most) = if container == 1 {
             (1, 8)
         } else {
@@ -27,7 +27,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     )
 }
 
-/// Names that mean nothing here, and what is in them.
+/// Strategy for chunks with unknown names and their contents.
 fn others() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let names = prop::sample::select(vec![*b"LIST", *b"bext", *b"fact", *b"id3 ", *b"junk"]);
     let any = (names, prop::collection::vec(any::<u8>(), 0..20));
@@ -37,7 +37,7 @@ fn others() -> impl Strategy<Value = Vec<Vec<u8>>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is written as the formats define it is read as it was meant, however its length is put.
+    /// A file that follows the definitions is read exactly, however its length is given.
     #[test]
     fn what_is_written_is_read(
         kind in kinds(),
@@ -57,7 +57,7 @@ proptest! {
             chunks.push(chunk(b"data", &data));
             chunks.extend(behind);
         } else {
-            // What has no length has nothing behind it, and no pad byte.
+            // A recording of unknown length has no chunk behind it, and no pad byte.
             chunks.push([&b"data"[..], &length.to_le_bytes(), &data].concat());
         }
         let mut file = riff(&chunks);
@@ -74,7 +74,7 @@ proptest! {
         prop_assert!(read_bytes(&file, channels as u16, 100).is_err());
     }
 
-    /// The beginning of a file is an error, or the beginning of its samples and a warning.
+    /// A truncated file is an error, or gives the beginning of its samples and a warning.
     #[test]
     fn a_part_of_a_file_is_no_other_recording(kind in kinds(), list in others(), drawn in prop::collection::vec(any::<i64>(), 1..9)) {
         let data: Vec<u8> = drawn.iter().flat_map(|&number| kind.sample(number).0).collect();
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// No bytes are fatal, or make more samples than there are bytes.
+    /// Arbitrary bytes cause no panic, and give no more samples than bytes.
     #[test]
     fn no_bytes_are_fatal(kind in kinds(), list in others(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let (data, _) = ramp();

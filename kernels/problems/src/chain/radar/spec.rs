@@ -1,4 +1,4 @@
-//! What a radar sends and receives, and the scene it looks at.
+//! The specification of a radar, and the scene of its targets.
 
 use crate::chain::exact::LOBE;
 use crate::chain::scene::{narrow, noise, turn};
@@ -11,17 +11,16 @@ use serde::Serialize;
 
 /// Speed of light in m/s.
 const LIGHT: f64 = 299_792_458.0;
-/// Amplitudes of the scene's echoes after the sums over pulse and pulses, in
-/// units of the noise there.
+/// Amplitudes of the scene's echoes after the sums over pulse and pulses, in units of the noise there.
 const STRONG: f64 = 22.6;
 const WEAK: f64 = 18.1;
 
-/// What the radar sends and receives.
+/// Parameters of the radar's transmitter and receiver.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RadarSpec {
-    /// Pulses that are processed together.
+    /// Number of pulses that are processed together.
     pub pulses: usize,
-    /// Range cells.
+    /// Number of range cells.
     pub ranges: usize,
     /// Samples of the transmitted chirp.
     pub chirp: usize,
@@ -29,7 +28,7 @@ pub struct RadarSpec {
     pub sample_rate: f64,
     /// Pulses per second.
     pub pulse_rate: f64,
-    /// Carrier in Hz.
+    /// Carrier frequency in Hz.
     pub carrier: f64,
 }
 
@@ -46,7 +45,7 @@ impl Default for RadarSpec {
     }
 }
 
-/// Something that reflects.
+/// A reflecting target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RadarTarget {
     /// Range at the first pulse in m.
@@ -58,19 +57,19 @@ pub struct RadarTarget {
 }
 
 impl RadarSpec {
-    /// Samples of one pulse: all that a target in the last range cell sends back.
+    /// Returns the samples received for one pulse: all that a target in the last range cell returns.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.ranges.saturating_add(self.chirp).saturating_sub(1)
     }
 
-    /// Metres of a range cell.
+    /// Returns the length of a range cell in metres.
     #[must_use]
     pub fn range_cell(&self) -> f64 {
         LIGHT / (2.0 * self.sample_rate)
     }
 
-    /// Metres per second of a Doppler cell.
+    /// Returns the width of a Doppler cell in metres per second.
     #[must_use]
     pub fn speed_cell(&self) -> f64 {
         self.pulse_rate / self.pulses as f64 * self.wavelength() / 2.0
@@ -80,7 +79,7 @@ impl RadarSpec {
         LIGHT / self.carrier
     }
 
-    /// Speed away from the radar, in m/s, that point `doppler` of a spectrum shows.
+    /// Returns the speed away from the radar, in m/s, of point `doppler` of a spectrum.
     #[must_use]
     pub fn speed(&self, doppler: usize) -> f64 {
         let turns = if 2 * doppler > self.pulses {
@@ -91,26 +90,26 @@ impl RadarSpec {
         0.0 - turns * self.speed_cell()
     }
 
-    /// The points of a spectrum from the lowest speed to the highest.
+    /// Iterates over the points of a spectrum from the lowest speed to the highest.
     pub fn list_by_speed(&self) -> impl Iterator<Item = usize> + use<> {
         let pulses = self.pulses;
         (0..pulses).map(move |i| (pulses + pulses / 2 - i) % pulses)
     }
 
-    /// Seconds that one set of pulses takes to arrive.
+    /// Returns the seconds in which one set of pulses arrives.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.pulses as f64 / self.pulse_rate
     }
 
-    /// Pulses per second at most: samples of one come before the next.
+    /// Returns the largest number of pulses per second: the samples of one pulse end before the next.
     #[must_use]
     pub fn fastest(&self) -> f64 {
         self.sample_rate / self.samples() as f64
     }
 
-    /// The chirp that is sent: it sweeps the whole sampled band. Sample i has
-    /// the phase pi (i - n/2)^2 / n.
+    /// Returns the transmitted chirp, which sweeps the whole sampled band. Sample i has the phase pi (i -
+    /// n/2)^2 / n.
     #[must_use]
     pub fn pulse(&self) -> Vec<Complex32> {
         let n = self.chirp as f64;
@@ -121,8 +120,7 @@ impl RadarSpec {
         (0..self.chirp).map(|i| narrow(turn(phase(i)))).collect()
     }
 
-    /// Four targets in view, as visible whatever the number of pulses and the
-    /// length of the chirp.
+    /// Returns four targets in view, equally visible for any number of pulses and length of the chirp.
     #[must_use]
     pub fn targets(&self) -> [RadarTarget; 4] {
         let at = |range: f64, speed: f64, height: f64| {
@@ -142,8 +140,8 @@ impl RadarSpec {
         ]
     }
 
-    /// Whether a target and a detection, or two targets, are at most `cells`
-    /// apart in range and in speed.
+    /// True if a target and a detection, or two targets, are at most `cells` apart in range and in speed,
+    /// where speeds wrap around.
     #[must_use]
     pub fn is_near(&self, a: (f64, f64), b: (f64, f64), cells: f64) -> bool {
         let ranges = (a.0 - b.0).abs() / self.range_cell();
@@ -151,7 +149,7 @@ impl RadarSpec {
         ranges <= cells && speeds.min(self.pulses as f64 - speeds) <= cells
     }
 
-    /// Whether the map has cells enough to tell the scene's targets apart.
+    /// True if the map has cells enough to separate the scene's targets.
     #[must_use]
     pub fn resolves_targets(&self) -> bool {
         let at = self.targets().map(|t| (t.range_m, t.speed_m_s));
@@ -161,7 +159,8 @@ impl RadarSpec {
         self.pulses >= 4 * LOBE && apart.all(|apart| apart)
     }
 
-    /// What the receiver samples of [`RadarSpec::targets`] in noise, where this pulse is sent: `pulses` rows of [`RadarSpec::samples`].
+    /// Computes the samples that are received from [`RadarSpec::targets`] in noise for a transmitted pulse,
+    /// as `pulses` rows of [`RadarSpec::samples`].
     pub(super) fn echoes(&self, seed: u64, pulse: &[Complex32]) -> Vec<Complex32> {
         let mut random = Random::new(seed);
         let mut all = Vec::new();
@@ -188,7 +187,7 @@ impl RadarSpec {
         check_rate("pulse rate", self.pulse_rate)?;
         check_rate("carrier", self.carrier)?;
         let most = self.fastest();
-        // A rate that was computed as this quotient passes.
+        // The margin admits a rate that was computed as this quotient.
         if self.pulse_rate > most * (1.0 + 1e-9) {
             return Err(ProblemError::odd(
                 "pulse rate",

@@ -1,4 +1,4 @@
-//! What an array of hydrophones is, and the scene it listens to.
+//! The specification of a sonar array, and the scene of its sources.
 
 use super::Contact;
 use crate::chain::exact::LOBE;
@@ -10,19 +10,19 @@ use crate::vector::WindowFunction;
 use num_complex::Complex32;
 use serde::Serialize;
 
-/// Amplitudes of the scene's sources after filter, beam and spectrum, in units
-/// of the noise there but for a factor of about 2.
+/// Amplitudes of the scene's sources after filter, beam and spectrum, in units of the noise there up to a
+/// factor of about 2.
 const STRONG: f64 = 18.1;
 const WEAK: f64 = 14.5;
-/// Samples of a block at most.
+/// Most samples of a block.
 const MOST_SAMPLES: usize = 1 << 28;
 
-/// What the array is and how it is processed.
+/// Parameters of the array and its processing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SonarSpec {
-    /// Hydrophones, half a wavelength of the centre frequency apart.
+    /// Number of hydrophones, half a wavelength of the centre frequency apart.
     pub hydrophones: usize,
-    /// Beams, evenly spaced in the sine of the bearing.
+    /// Number of beams, evenly spaced in the sine of the bearing.
     pub beams: usize,
     /// Complex samples of each hydrophone in a block.
     pub samples: usize,
@@ -30,7 +30,7 @@ pub struct SonarSpec {
     pub sample_rate: f64,
     /// Samples for one sample of the filtered signal.
     pub decimate: usize,
-    /// Taps of the filter.
+    /// Number of taps of the filter.
     pub taps: usize,
     /// Points of a spectrum.
     pub points: usize,
@@ -62,37 +62,37 @@ pub struct SoundSource {
 }
 
 impl SonarSpec {
-    /// Filtered samples of a hydrophone.
+    /// Returns the filtered samples of a hydrophone.
     #[must_use]
     pub fn filtered(&self) -> usize {
         self.frames() * self.points
     }
 
-    /// Spectra of a beam: those that have all their samples.
+    /// Returns the number of spectra of a beam: those that have all their samples.
     #[must_use]
     pub fn frames(&self) -> usize {
         self.samples / self.decimate.max(1) / self.points.max(1)
     }
 
-    /// Seconds of sound in a block.
+    /// Returns the seconds of sound in a block.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.samples as f64 / self.sample_rate
     }
 
-    /// Hz between points of a spectrum.
+    /// Returns the distance in Hz between points of a spectrum.
     #[must_use]
     pub fn frequency_cell(&self) -> f64 {
         self.sample_rate / self.decimate as f64 / self.points as f64
     }
 
-    /// Sine of the bearing of a beam.
+    /// Returns the sine of the bearing of a beam.
     #[must_use]
     pub fn sine(&self, beam: usize) -> f64 {
         2.0 * (beam as f64 - (self.beams / 2) as f64) / self.beams as f64
     }
 
-    /// Low pass for the decimation: a windowed sinc.
+    /// Returns the taps of the low-pass filter for the decimation: a windowed sinc.
     #[must_use]
     pub fn low_pass(&self) -> Vec<Complex32> {
         let window = WindowFunction::Hamming.coefficients(self.taps);
@@ -113,7 +113,7 @@ impl SonarSpec {
             .collect()
     }
 
-    /// Phases that point the array at each beam, `beams` rows of `hydrophones`.
+    /// Returns the weights that steer the array to each beam, as `beams` rows of `hydrophones`.
     #[must_use]
     pub fn weights(&self) -> Vec<Complex32> {
         let taper = WindowFunction::Hamming.coefficients(self.hydrophones);
@@ -128,19 +128,19 @@ impl SonarSpec {
             .collect()
     }
 
-    /// The points of a spectrum from the lowest frequency to the highest.
+    /// Iterates over the points of a spectrum from the lowest frequency to the highest.
     pub fn list_by_frequency(&self) -> impl Iterator<Item = usize> + use<> {
         let points = self.points;
         (0..points).map(move |i| (i + points.div_ceil(2)) % points)
     }
 
-    /// Hz from the centre of point `i` of [`SonarSpec::list_by_frequency`].
+    /// Returns the distance in Hz from the centre frequency of point `i` of [`SonarSpec::list_by_frequency`].
     #[must_use]
     pub fn frequency(&self, i: usize) -> f64 {
         (i as f64 - (self.points / 2) as f64) * self.frequency_cell()
     }
 
-    /// Three sources in view, as visible whatever the sizes.
+    /// Returns three sources in view, equally visible for all sizes.
     #[must_use]
     pub fn sources(&self) -> [SoundSource; 3] {
         let gain = self.points as f64 * self.decimate as f64 * self.hydrophones as f64;
@@ -156,14 +156,14 @@ impl SonarSpec {
         ]
     }
 
-    /// Beams on each side of a source that hear it: the main lobe of the
-    /// Hamming window has two cells of the array.
+    /// Returns the number of beams on each side of a source that receive it: the main lobe of the Hamming
+    /// window has two cells of the array.
     pub(super) fn beam_lobe(&self) -> usize {
         (2 * self.beams).div_ceil(self.hydrophones).max(LOBE)
     }
 
-    /// Whether a contact shows a source: within a beam or the half of the
-    /// array's lobe, and two points.
+    /// True if a contact shows a source: it is within a beam or half of the array's lobe, and within two
+    /// points.
     #[must_use]
     pub fn is_near(&self, source: &SoundSource, contact: &Contact) -> bool {
         let sine = |degrees: f64| libm::sin(degrees.to_radians());
@@ -173,13 +173,14 @@ impl SonarSpec {
         beams.min(1.0 - beams) <= width && points <= 2.1
     }
 
-    /// Whether beams and spectra have cells enough to tell the scene's sources apart.
+    /// True if beams and spectra have cells enough to separate the scene's sources.
     #[must_use]
     pub fn resolves_sources(&self) -> bool {
         self.hydrophones.min(self.beams) >= 8 && self.points >= 16 * LOBE
     }
 
-    /// What the hydrophones hear of [`SonarSpec::sources`] in noise: `hydrophones` rows of `samples`.
+    /// Computes the samples of the hydrophones from [`SonarSpec::sources`] in noise, as `hydrophones` rows of
+    /// `samples`.
     pub(super) fn sound(&self, seed: u64) -> Vec<Complex32> {
         let mut random = Random::new(seed);
         let mut all = Vec::new();

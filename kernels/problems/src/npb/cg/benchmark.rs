@@ -1,4 +1,4 @@
-//! The benchmark's sizes and official values.
+//! Sizes of the classes of CG and their official values.
 
 use super::CgProblem;
 use crate::npb::NpbClass;
@@ -10,28 +10,28 @@ pub struct CgClass {
     pub class: NpbClass,
     /// Rows of the matrix (`na`).
     pub rows: usize,
-    /// Entries of a random vector that the matrix is made of (`nonzer`).
+    /// Number of entries of a random vector that the matrix is made of (`nonzer`).
     pub entries: usize,
     /// Outer iterations (`niter`).
     pub iterations: usize,
-    /// What the matrix is shifted by.
+    /// Shift that is subtracted from the matrix's diagonal.
     pub shift: f64,
-    /// The last value of zeta.
+    /// Official last value of zeta.
     pub official: f64,
 }
 
 impl CgClass {
-    /// How far zeta in single precision may be from the official one, relative. (The benchmark itself asks for 1e-10, in double
-    /// precision.)
+    /// Allowed relative error of zeta in single precision, compared with the official value. (The benchmark
+    /// itself asks for 1e-10, in double precision.)
     pub const TOLERANCE: f64 = 1e-6;
 
-    /// What |x - A z| may be in single precision, where |x| is 1.
+    /// Largest allowed |x - A z| in single precision, with |x| = 1.
     pub const RESIDUAL: f64 = 5e-6;
 
     /// Steps of conjugate gradients in an outer iteration.
     pub const STEPS: usize = 25;
 
-    /// What a class is.
+    /// Returns size and official value of a class.
     #[must_use]
     pub const fn of(class: NpbClass) -> Self {
         let (rows, entries, iterations, shift, official) = match class {
@@ -50,13 +50,13 @@ impl CgClass {
         }
     }
 
-    /// Its problem.
+    /// Returns the problem of the class.
     #[must_use]
     pub fn problem(&self) -> CgProblem {
         CgProblem::from_benchmark(self)
     }
 
-    /// Operations as the benchmark counts them.
+    /// Returns the operations as the benchmark counts them.
     #[must_use]
     pub fn operations(&self) -> f64 {
         let each = (self.entries * (self.entries + 1)) as f64;

@@ -1,16 +1,16 @@
-//! The benchmark's matrix.
+//! The random sparse matrix of the benchmark CG, in double precision.
 
 use super::CgClass;
 use crate::npb::Generator;
 use crate::sparse::{SparseMatrix, Symmetry};
 
-/// The condition of the benchmark's matrix before it is shifted, inverse.
+/// Inverse of the condition number of the benchmark's matrix before it is shifted.
 const CONDITION: f64 = 0.1;
 
-/// What is on the diagonal of the random vectors.
+/// Value that random vector i has in place i.
 const DIAGONAL: f64 = 0.5;
 
-/// A square matrix in double precision, by its rows.
+/// A square matrix in double precision, stored by rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WideMatrix {
     starts: Vec<usize>,
@@ -18,10 +18,10 @@ pub struct WideMatrix {
     values: Vec<f64>,
 }
 
-/// The random vectors w_i: column and value of their entries, so many each and often one more.
+/// Draws the random vectors w_i as columns and values of their entries, `entries` of each and often one more.
 fn vectors(rows: usize, entries: usize) -> Vec<Vec<(u32, f64)>> {
     let mut draws = Generator::default();
-    // The benchmark draws once before it begins.
+    // The benchmark draws one number before it begins.
     draws.draw();
     let scale = rows.next_power_of_two() as f64;
     let vector = |i: usize| {
@@ -43,11 +43,11 @@ fn vectors(rows: usize, entries: usize) -> Vec<Vec<(u32, f64)>> {
 }
 
 impl WideMatrix {
-    /// A = sum of s_i w_i w_i^T + (0.1 - shift) I: s_i falls from 1 to 0.1 geometrically, and w_i is a random vector of so many entries
-    /// (fewer than there are rows) and 0.5 in place i.
+    /// Generates A = sum of s_i w_i w_i^T + (0.1 - shift) I. The s_i fall geometrically from 1 to 0.1, and
+    /// w_i is a random vector of `entries` entries (fewer than there are rows) and 0.5 in place i.
     pub(super) fn generated(rows: usize, entries: usize, shift: f64) -> Self {
         let vectors = vectors(rows, entries);
-        // The vectors that have an entry in each row, in their order, and that entry.
+        // For each row the vectors that have an entry there, in order, with that entry.
         let mut with: Vec<Vec<(u32, f64)>> = vec![Vec::new(); rows];
         for (i, vector) in (0..).zip(&vectors) {
             for &(row, value) in vector {
@@ -71,7 +71,7 @@ impl WideMatrix {
                     if !std::mem::replace(&mut there[at], true) {
                         columns.push(column);
                     }
-                    // The product of both values first: so is the matrix symmetric to the last bit.
+                    // Multiplying both values first makes the matrix symmetric to the last bit.
                     sums[at] += scale * (own * value);
                 }
             }
@@ -89,25 +89,25 @@ impl WideMatrix {
         all
     }
 
-    /// The matrix of a class.
+    /// Returns the matrix of a class.
     #[must_use]
     pub fn from_class(benchmark: &CgClass) -> Self {
         Self::generated(benchmark.rows, benchmark.entries, benchmark.shift)
     }
 
-    /// The matrix in single precision.
+    /// Rounds the matrix to single precision.
     #[must_use]
     pub fn rounded(self) -> SparseMatrix {
         SparseMatrix::from_rows(self.starts, self.columns, &self.values, Symmetry::Symmetric)
     }
 
-    /// Rows and columns.
+    /// Returns the number of rows, which is that of columns.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The entries of a row: column and value.
+    /// Iterates over the entries of a row: column and value.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = match self.starts.get(row..=row + 1) {
             Some(&[start, end]) => start..end,
@@ -116,7 +116,7 @@ impl WideMatrix {
         range.map(|entry| (self.columns[entry] as usize, self.values[entry]))
     }
 
-    /// Its product with a vector.
+    /// Multiplies the matrix by a vector.
     #[must_use]
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
         let row = |i| self.row(i).map(|(j, a)| a * x[j]).sum();

@@ -1,4 +1,4 @@
-//! Inverse iteration as a problem.
+//! Inverse iteration (CG) as a problem.
 
 use super::{CgClass, WideMatrix};
 use crate::case::Case;
@@ -12,11 +12,11 @@ use crate::size::{Size, SizeParameter};
 use crate::sparse::SparseMatrix;
 use std::sync::Arc;
 
-/// Inverse iterations from a vector x on: in each, z solves A z = x as far as 25 steps of conjugate gradients bring it, zeta = shift + 1 / (x . z), and x
-/// becomes z / |z|: the algorithm of the benchmark CG.
+/// Inverse iterations, the algorithm of the benchmark CG. In each iteration z is an approximate solution of A
+/// z = x by 25 steps of conjugate gradients, zeta = shift + 1 / (x . z), and x becomes z / |z|.
 ///
-/// The input is `x`; the outputs are `zeta` and `rnorm` = |x - A z| of each iteration, and `x` behind the last one. The matrix is part of the problem, in single
-/// precision.
+/// The input is the first vector `x`. The outputs are `zeta` and `rnorm` = |x - A z| of each iteration, and
+/// `x` after the last one. The matrix is part of the problem, in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CgProblem {
     matrix: Arc<SparseMatrix>,
@@ -26,20 +26,21 @@ pub struct CgProblem {
     shift: f64,
 }
 
-/// What inverse iterations give.
+/// Results of inverse iterations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iterated<T> {
-    /// The values of zeta, one of each iteration.
+    /// Values of zeta, one for each iteration.
     pub zeta: Vec<f64>,
-    /// |x - A z| of each iteration.
+    /// Residuals |x - A z|, one for each iteration.
     pub rnorm: Vec<f64>,
-    /// |x| before each iteration: 1 of all but the first.
+    /// Norms |x| before each iteration; all but the first are 1.
     pub norms: Vec<f64>,
-    /// x behind the last one.
+    /// The vector x after the last iteration.
     pub x: Vec<T>,
 }
 
-/// Inverse iterations in a precision with whatever multiplies by the matrix; sums of products are made in double precision.
+/// Computes inverse iterations in any precision; `times` multiplies by the matrix. Inner products are
+/// computed in double precision.
 pub fn inverse_iterations<T: Real>(
     mut x: Vec<T>,
     shift: f64,
@@ -76,22 +77,23 @@ pub fn inverse_iterations<T: Real>(
     all
 }
 
-/// Rows at most, and entries of a random vector.
+/// Most rows, and most entries of a random vector.
 const MOST_ROWS: usize = 1 << 20;
 const MOST_ENTRIES: usize = 32;
-/// Iterations at most.
+/// Most iterations.
 const MOST_ITERATIONS: usize = 1000;
 
-/// What x may be off by behind the last iteration, of |x| = 1: what single precision leaves of a vector that
-/// 25 steps solve for, again and again. No proof but what is found: of the classes S, W and A less than a tenth.
+/// Allowed error of x after the last iteration, relative to |x| = 1: the errors of single precision in a
+/// vector that is the result of many steps of conjugate gradients. The value is not proved but measured: the
+/// classes S, W and A have less than a tenth of it.
 const VECTOR: f64 = 2e-6;
 
-/// What |x - A z| may be of |x|: of any matrix of this kind several times what the benchmark's classes, whose shifts are further from the
-/// spectrum, are allowed.
+/// Allowed |x - A z|, relative to |x|, for any matrix of this kind: several times that of the benchmark's
+/// classes, whose shifts are further from the spectrum.
 const RESIDUAL: f64 = 4.0 * CgClass::RESIDUAL;
 
 impl CgProblem {
-    /// What a size consists of.
+    /// Parameters of a size.
     pub const PARAMETERS: [SizeParameter; 4] = [
         SizeParameter::new("rows", 1400, "rows of the matrix"),
         SizeParameter::new(
@@ -103,10 +105,12 @@ impl CgProblem {
         SizeParameter::new("shift", 10, "what the matrix is shifted by"),
     ];
 
-    /// So many inverse iterations with the matrix of the benchmark's kind: rows, entries of a random vector, what it is shifted by.
+    /// Returns inverse iterations with a matrix of the benchmark's kind: rows, entries of a random vector,
+    /// iterations and shift.
     ///
     /// # Errors
-    /// Fewer rows than 16 or more than 2^20, no entries, more than 32 or than half the rows, no iterations or more than 1000.
+    /// Fewer rows than 16 or more than 2^20; no entries, more than 32 or than half the rows; no iterations or
+    /// more than 1000; a shift that is not from 5 to 1000.
     pub fn new(
         rows: usize,
         entries: usize,
@@ -126,7 +130,7 @@ impl CgProblem {
             MOST_ENTRIES.min(rows / 2),
         )?;
         within("iterations", iterations, 1, MOST_ITERATIONS)?;
-        // Below that it might be singular.
+        // With a smaller shift the matrix might be singular.
         within("the shift", shift as usize, 5, 1000)?;
         let shift = f64::from(shift);
         let matrix = WideMatrix::generated(rows, entries, shift).rounded();
@@ -149,10 +153,10 @@ impl CgProblem {
         }
     }
 
-    /// Of a size with `rows`, `entries`, `iterations` and `shift`.
+    /// Returns the problem of a size with `rows`, `entries`, `iterations` and `shift`.
     ///
     /// # Errors
-    /// See [`CgProblem::new`]; another size.
+    /// See [`CgProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [rows, entries, iterations, shift] =
             size.all_positive(["rows", "entries", "iterations", "shift"])?;
@@ -160,25 +164,26 @@ impl CgProblem {
         Self::new(rows, entries, iterations, shift)
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     #[must_use]
     pub fn matrix(&self) -> &Arc<SparseMatrix> {
         &self.matrix
     }
 
-    /// Outer iterations.
+    /// Returns the number of outer iterations.
     #[must_use]
     pub fn iterations(&self) -> usize {
         self.iterations
     }
 
-    /// What the matrix is shifted by.
+    /// Returns the shift that is subtracted from the matrix's diagonal.
     #[must_use]
     pub fn shift(&self) -> f64 {
         self.shift
     }
 
-    /// The iterations in a precision, with the matrix in single precision. What `x` lacks of as many numbers as there are rows is 0.
+    /// Computes the iterations in any precision, with the matrix in single precision. If `x` has fewer
+    /// numbers than there are rows, the others are 0.
     #[must_use]
     pub fn solve<T: Real>(&self, x: &[f32]) -> Iterated<T> {
         let mut x: Vec<T> = x.iter().map(|&x| T::from_f64(x.into())).collect();
@@ -195,7 +200,7 @@ impl CgProblem {
         inverse_iterations(x, self.shift, self.iterations, times)
     }
 
-    /// What outputs are compared with, once the iterations have been done in double precision.
+    /// Returns the reference of outputs, from iterations that were computed in double precision.
     #[must_use]
     pub fn reference_of(&self, exact: Iterated<f64>) -> Reference {
         let history = |name, exact: Vec<f64>, allowed| ExpectedArray {
@@ -205,7 +210,7 @@ impl CgProblem {
             part: 1,
             allowed,
         };
-        // It is the shift and what is left of it: no more exact than that.
+        // Zeta is the shift plus a small number, and is no more exact than their sum.
         let zeta = exact
             .zeta
             .iter()
@@ -267,11 +272,12 @@ impl Problem for CgProblem {
     }
 
     fn cases(&self) -> &'static [Case] {
-        // What the vector is at first is forgotten, unless x . z is about 0 and zeta any number.
+        // The initial vector is forgotten during the iterations, unless x . z is about 0, which makes zeta
+        // any number.
         &[Case::Random]
     }
 
-    /// Ones, as the benchmark has them, of seed 1; of others numbers around 1.
+    /// Returns ones for seed 1, as the benchmark has them, and numbers around 1 for other seeds.
     fn input(&self, _: Case, seed: u64) -> NamedArrays {
         let mut random = Random::new(seed);
         let x = match seed {

@@ -1,10 +1,12 @@
+//! Matrices and values of CG are the published ones; errors are noticed.
+
 use super::*;
 use crate::Problem;
 use crate::data::NamedArrays;
 use crate::npb::NpbClass;
 use crate::sparse::Symmetry;
 
-/// Entries, their sum, the trace and the Frobenius norm, and the shortest and the longest row: published values of the matrix.
+/// The matrix has the published entries, sum, trace, Frobenius norm, and shortest and longest row.
 #[test]
 fn matrices_are_the_published_ones() {
     for (class, nnz, sum, trace, norm, rows) in [
@@ -52,14 +54,15 @@ fn matrices_are_the_published_ones() {
             (lengths().min(), lengths().max()),
             (Some(rows.0), Some(rows.1))
         );
-        // What is said of its symmetry is so.
+        // The matrix is symmetric, as it declares.
         let rounded = a.rounded();
         assert_eq!(rounded.symmetry(), Symmetry::Symmetric);
         assert!(rounded.declared(Symmetry::Symmetric).is_ok());
     }
 }
 
-/// In double precision the official value comes out as exactly as the benchmark asks for, and the first values on the way.
+/// In double precision the official value is reached as exactly as the benchmark asks for, and the first
+/// values are right.
 #[test]
 fn official_values() {
     let first = [
@@ -89,7 +92,7 @@ fn official_values() {
     }
 }
 
-/// Single precision comes close enough to it, and a matrix that is wrong in one entry does not.
+/// Single precision is close enough to the official value, and a matrix with one wrong entry is not.
 #[test]
 fn single_precision_is_judged() {
     let benchmark = CgClass::of(NpbClass::S);
@@ -117,7 +120,7 @@ fn single_precision_is_judged() {
     wrong(&|found| found.zeta[14] *= 1.0 + 2e-6);
     wrong(&|found| found.rnorm[3] = 6.0 * CgClass::RESIDUAL);
     wrong(&|found| found.x[5] += 5e-6);
-    // The same iterations with the diagonal's first entry off by a thousandth.
+    // Iterations with the diagonal's first entry off by a thousandth are wrong.
     let matrix = problem.matrix().clone();
     let x = input.get::<f32>("x").unwrap().to_vec();
     let off = inverse_iterations(x, problem.shift(), 15, |p| {
@@ -142,7 +145,7 @@ fn sizes_that_are_none_are_refused() {
     ] {
         assert!(CgProblem::new(rows, entries, iterations, shift).is_err());
     }
-    // 2 niter na (3 + m + 25 (5 + m) + 3) with m = nonzer (nonzer + 1).
+    // The count is 2 niter na (3 + m + 25 (5 + m) + 3) with m = nonzer (nonzer + 1).
     assert_eq!(
         CgClass::of(NpbClass::S).operations(),
         2.0 * 15.0 * 1400.0 * (6.0 + 56.0 + 25.0 * 61.0)

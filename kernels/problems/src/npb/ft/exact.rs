@@ -1,23 +1,24 @@
-//! The evolution in double precision.
+//! The evolution of FT in double precision.
 
 use super::{FtProblem, POINTS};
 use crate::fft::{ExactTransform, TransformDirection};
 use crate::widen;
 use num_complex::{Complex32, Complex64};
 
-/// What the benchmark gives, in double precision.
+/// Results of the benchmark in double precision.
 pub(super) struct Evolved {
     /// Real and imaginary part of every step's checksum.
     pub(super) checksums: Vec<[f64; 2]>,
-    /// The field of the last step, N times.
+    /// Field of the last step, times N.
     pub(super) field: Vec<Complex64>,
 }
 
-/// All steps of a field.
+/// Computes all steps of a field.
 ///
-/// A field is made of the last step alone. The checksums come from the transform U: their sum is, over all wave numbers, U times the
-/// factors times the sum over j of exp(2 pi i j (kx/nx + 3 ky/ny + 5 kz/nz)), j = 1 .. 1024. The lengths divide 1024, so
-/// that this sum of powers of a root of 1 is 1024 where kx/nx + 3 ky/ny + 5 kz/nz is a whole number, and else 0.
+/// Only the field of the last step is computed. The checksums follow from the transform U: a checksum is,
+/// over all wave numbers, the sum of U times the factors times the sum over j of exp(2 pi i j (kx/nx + 3
+/// ky/ny + 5 kz/nz)), j = 1 .. 1024. The lengths divide 1024, so this sum over j is 1024 if kx/nx + 3 ky/ny +
+/// 5 kz/nz is a whole number, and 0 otherwise.
 pub(super) fn evolve(problem: &FtProblem, x: &[Complex32]) -> Evolved {
     let shape = problem.shape();
     let mut numbers: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
@@ -40,14 +41,14 @@ pub(super) fn evolve(problem: &FtProblem, x: &[Complex32]) -> Evolved {
     }
 }
 
-/// The checksum of a step, of the transform of the field.
+/// Computes the checksum of a step from the transform of the field.
 fn checksum(problem: &FtProblem, transform: &[Complex64], step: usize) -> [f64; 2] {
     let [planes, rows, columns] = problem.shape();
     let [ez, ey, ex] = problem.shape().map(|n| FtProblem::factors(n, step));
     let mut sum = Complex64::default();
     for z in 0..planes {
         for y in 0..rows {
-            // What kx/nx has to be, in parts of 1024.
+            // Value that kx/nx must have, in 1024ths, for a whole number.
             let others = 5 * z * (POINTS / planes) + 3 * y * (POINTS / rows);
             let wanted = (POINTS - others % POINTS) % POINTS;
             let apart = POINTS / columns;

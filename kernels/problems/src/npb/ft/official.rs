@@ -1,8 +1,8 @@
-//! Sizes of the classes and their official checksums.
+//! Sizes of the classes of FT and their official checksums.
 
 use crate::npb::NpbClass;
 
-/// Lengths of the axes z, y, x of a class, x contiguous.
+/// Returns the lengths of the axes z, y, x of a class, x contiguous.
 #[must_use]
 pub fn shape(class: NpbClass) -> [usize; 3] {
     match class {
@@ -13,7 +13,7 @@ pub fn shape(class: NpbClass) -> [usize; 3] {
     }
 }
 
-/// The official checksums of a class, real and imaginary part of each step.
+/// Returns the official checksums of a class, real and imaginary part of each step.
 #[must_use]
 pub fn official(class: NpbClass) -> &'static [[f64; 2]] {
     match class {

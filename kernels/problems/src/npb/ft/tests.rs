@@ -1,7 +1,10 @@
+//! The reference of FT follows the definition and the official values.
+
 use super::*;
 use crate::fft::{TransformDirection, reference_nd};
 
-/// Step by step as the benchmark says it: the field of every step, and numbers of it one by one.
+/// Computes the checksums literally as the benchmark defines them: from the field of every step, number by
+/// number.
 fn literal(problem: &FtProblem, x: &[Complex32]) -> Vec<Complex64> {
     let shape = problem.shape();
     let transform = reference_nd(x, &shape, TransformDirection::Forward);
@@ -31,7 +34,7 @@ fn literal(problem: &FtProblem, x: &[Complex32]) -> Vec<Complex64> {
     sums
 }
 
-/// The inverse by definition, along one axis after the other.
+/// The inverse transform by definition, along one axis after the other.
 struct ExactField([usize; 3]);
 
 impl ExactField {
@@ -82,7 +85,8 @@ fn the_reference_is_the_definition() {
     }
 }
 
-/// Class S in double precision of the input in single precision: what is off are the roundings of the input.
+/// With input in single precision the checksums in double precision differ from the official ones by the
+/// roundings of the input.
 #[test]
 fn the_official_checksums() {
     for class in [NpbClass::S, NpbClass::W] {
@@ -102,7 +106,7 @@ fn classes_are_sizes() {
         let problem = FtProblem::from_class(class);
         assert_eq!(FtProblem::from_size(&problem.size()).unwrap(), problem);
     }
-    // The benchmark's own figure of class A: 7.14 Gop.
+    // The benchmark's own figure for class A is 7.14 Gop.
     let a = FtProblem::from_class(NpbClass::A).operations();
     assert!((a / 7.138e9 - 1.0).abs() < 0.01, "{a}");
 }

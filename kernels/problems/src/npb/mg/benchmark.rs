@@ -1,4 +1,4 @@
-//! The benchmark's sizes, its right-hand side and its official values.
+//! Sizes, right-hand sides and official values of the benchmark MG.
 
 use super::{MgProblem, Smoother};
 use crate::npb::{Generator, NpbClass};
@@ -10,20 +10,21 @@ pub struct MgClass {
     pub class: NpbClass,
     /// Points along each axis.
     pub n: usize,
-    /// V-cycles.
+    /// Number of V-cycles.
     pub cycles: usize,
     /// The smoother's weights.
     pub smoother: Smoother,
-    /// The norm of the residual behind the last cycle.
+    /// Official norm of the residual after the last cycle.
     pub official: f64,
 }
 
 impl MgClass {
-    /// How far a norm in single precision may be from the official one, relative: a few times what different
-    /// orders of evaluation are apart. (The benchmark itself asks for 1e-8, in double precision.)
+    /// Allowed relative error of a norm in single precision, compared with the official value: a few times
+    /// the difference between orders of evaluation. (The benchmark itself asks for 1e-8, in double
+    /// precision.)
     pub const TOLERANCE: f64 = 1e-5;
 
-    /// What a class is.
+    /// Returns size, smoother and official value of a class.
     #[must_use]
     pub const fn of(class: NpbClass) -> Self {
         let (n, cycles, smoother, official) = match class {
@@ -41,30 +42,31 @@ impl MgClass {
         }
     }
 
-    /// Its problem.
+    /// Returns the problem of the class.
     #[must_use]
     pub fn problem(&self) -> MgProblem {
         MgProblem::from_benchmark(self)
     }
 
-    /// Operations as the benchmark counts them: 58 for each point and cycle.
+    /// Returns the operations as the benchmark counts them: 58 for each point and cycle.
     #[must_use]
     pub fn operations(&self) -> f64 {
         58.0 * self.cycles as f64 * (self.n as f64).powi(3)
     }
 }
 
-/// Charges of each sign.
+/// Number of charges of each sign.
 const CHARGES: usize = 10;
 
-/// The right-hand side of the benchmark: n^3 draws fill the grid; where the ten smallest lie it is -1, where the ten largest
-/// lie +1, elsewhere 0. Seed 1 is the benchmark's, others go on later in its sequence of draws.
+/// Returns the right-hand side of the benchmark. Of n^3 draws that fill the grid, the places of the ten
+/// smallest are -1, those of the ten largest are +1, and all others are 0. Seed 1 is the benchmark's; other
+/// seeds use later parts of its sequence of draws.
 #[must_use]
 pub fn charges(n: usize, seed: u64) -> Vec<f32> {
     let mut draws = Generator::default();
     let count = n * n * n;
     draws.skip(seed.wrapping_sub(1) % (1 << 20) * count as u64);
-    // The least and the largest so far with their places, the outermost first.
+    // The smallest and the largest draws so far with their places, the most extreme first.
     let mut least: Vec<(u64, usize)> = Vec::with_capacity(CHARGES + 1);
     let mut most = least.clone();
     for place in 0..count {

@@ -2,37 +2,38 @@
 
 use crate::real::Real;
 
-/// A grid of n^3 points, x fastest, that goes on periodically.
+/// A grid of n^3 points, x fastest, that continues periodically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeriodicGrid<T> {
     n: usize,
     points: Vec<T>,
 }
 
-/// Sums of a row's neighbours in the plane across x: the four beside each point, and the four at its corners.
+/// Sums of a row's neighbours in the plane across x: the four that share a face (`beside`), and the four at
+/// the corners.
 struct NeighbourSums<T> {
     beside: Vec<T>,
     corners: Vec<T>,
 }
 
 impl<T: Real> PeriodicGrid<T> {
-    /// Zeros, so many along each axis.
+    /// Returns a grid of zeros, `n` along each axis.
     pub(super) fn zeros(n: usize) -> Self {
         Self::new(n, vec![T::default(); n * n * n])
     }
 
-    /// Points that are there, n along each axis: two or more.
+    /// Returns a grid of given points, `n` along each axis, at least two.
     pub(super) fn new(n: usize, points: Vec<T>) -> Self {
         Self { n, points }
     }
 
-    /// All points.
+    /// Returns all points.
     #[must_use]
     pub fn points(&self) -> &[T] {
         &self.points
     }
 
-    /// All points.
+    /// Converts the grid to its points.
     #[must_use]
     pub fn into_points(self) -> Vec<T> {
         self.points
@@ -43,7 +44,8 @@ impl<T: Real> PeriodicGrid<T> {
         self.points.get(start..start + self.n).unwrap_or(&[])
     }
 
-    /// The sums around a row. Rows and planes are counted from one before the grid, so that none is negative.
+    /// Computes the sums around a row. Rows and planes are counted from one period before the grid, so that
+    /// no index is negative.
     fn around(&self, z: usize, y: usize, sums: &mut NeighbourSums<T>) {
         let (z, y) = (z + self.n, y + self.n);
         let add = |rows: [&[T]; 4], sums: &mut [T]| {
@@ -69,7 +71,8 @@ impl<T: Real> PeriodicGrid<T> {
         }
     }
 
-    /// Gives the 27-point operator with these weights of centre, faces, edges and corners at every point, in order.
+    /// Calls `of` with the result of the 27-point operator at every point, in order; `weights` are those of
+    /// centre, faces, edges and corners.
     fn each(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
         let [centre, faces, edges, corners] = weights.map(T::from_f64);
         let (n, mut sums) = (self.n, self.sums());
@@ -93,19 +96,19 @@ impl<T: Real> PeriodicGrid<T> {
         }
     }
 
-    /// v - A u of this u.
+    /// Returns the residual v - A u, with this grid as u.
     pub(super) fn residual(&self, weights: [f64; 4], v: &Self) -> Self {
         let mut r = v.clone();
         self.each(weights, |i, au| r.points[i] = r.points[i] - au);
         r
     }
 
-    /// Adds S r.
+    /// Adds S r to this grid.
     pub(super) fn smooth(&mut self, weights: [f64; 4], r: &Self) {
         r.each(weights, |i, s| self.points[i] = self.points[i] + s);
     }
 
-    /// The right-hand side of the next coarser level: the point J there is 2 J + 1 here.
+    /// Returns the right-hand side of the next coarser level: its point J is point 2 J + 1 of this grid.
     pub(super) fn project(&self) -> Self {
         let [half, quarter] = [0.5, 0.25].map(T::from_f64);
         let (m, mut sums) = (self.n / 2, self.sums());
@@ -128,10 +131,11 @@ impl<T: Real> PeriodicGrid<T> {
         Self::new(m, points)
     }
 
-    /// Adds what linear interpolation makes of the next coarser level.
+    /// Adds the linear interpolation of the next coarser level.
     pub(super) fn add_interpolated(&mut self, coarse: &Self) {
         let (n, m, half) = (self.n, coarse.n, T::from_f64(0.5));
-        // Two points of the coarse grid that a fine one lies between, or twice the one that it is.
+        // The two coarse points that a fine point lies between, or twice the coarse point that coincides with
+        // it.
         let between = |i: usize| match i % 2 {
             1 => [i / 2, i / 2],
             _ => [(i / 2 + m - 1) % m, i / 2],
@@ -152,7 +156,7 @@ impl<T: Real> PeriodicGrid<T> {
         }
     }
 
-    /// The root of the mean square, in double precision.
+    /// Returns the root mean square, computed in double precision.
     pub(super) fn norm(&self) -> f64 {
         let squares = self.points.iter().map(|x| x.wide() * x.wide());
         (squares.sum::<f64>() / self.points.len() as f64).sqrt()

@@ -1,4 +1,4 @@
-//! Multigrid as a problem.
+//! Multigrid V-cycles (MG) as a problem.
 
 use super::{MgClass, PeriodicGrid, charges};
 use crate::ROUNDING;
@@ -12,17 +12,17 @@ use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
 use std::fmt;
 
-/// The weights of a smoother S, of centre, faces, edges and corners.
+/// Weights of a smoother S, for centre, faces, edges and corners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Smoother {
-    /// That of the classes S, W and A: -3/8, 1/32, -1/64, 0.
+    /// Weights of the classes S, W and A: -3/8, 1/32, -1/64, 0.
     A,
-    /// That of class B and larger ones: -3/17, 1/33, -1/61, 0.
+    /// Weights of class B and larger ones: -3/17, 1/33, -1/61, 0.
     B,
 }
 
 impl Smoother {
-    /// Its weights.
+    /// Returns the weights.
     #[must_use]
     pub fn weights(self) -> [f64; 4] {
         match self {
@@ -41,10 +41,11 @@ impl fmt::Display for Smoother {
     }
 }
 
-/// V-cycles for A u = v on a periodic cube, from u = 0 on: the algorithm of the benchmark MG.
+/// V-cycles for A u = v on a periodic cube, starting from u = 0: the algorithm of the benchmark MG.
 ///
-/// A is the 27-point operator with the weights -8/3, 0, 1/6, 1/12, the same on every level. The input is `v`, n^3 numbers, x fastest; the outputs
-/// are `u` behind the last cycle, of the same shape, and `norms`: the roots of the mean squares of v and of v - A u.
+/// A is the 27-point operator with the weights -8/3, 0, 1/6, 1/12, the same on every level. The input is `v`,
+/// n^3 numbers, x fastest. The outputs are `u` after the last cycle, of the same shape, and `norms`: the root
+/// mean squares of v and of v - A u.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MgProblem {
     n: usize,
@@ -52,29 +53,29 @@ pub struct MgProblem {
     smoother: Smoother,
 }
 
-/// What cycles give.
+/// Result of the cycles.
 #[derive(Clone, Debug)]
 pub struct Solution<T> {
-    /// u.
+    /// The solution u.
     pub u: PeriodicGrid<T>,
-    /// The norms of v and of the last residual.
+    /// Norms of v and of the last residual.
     pub norms: [f64; 2],
 }
 
-/// Points along an axis: of less than 4 x 4 x 4 there is no level below, and more than 1024^3 no memory holds.
+/// Points along an axis: small grids have hardly any levels below, and no memory holds more than 1024^3.
 const SIDES: std::ops::RangeInclusive<usize> = 16..=1024;
 
-/// Cycles at most.
+/// Most cycles.
 const MOST_CYCLES: usize = 1000;
 
 impl MgProblem {
-    /// The weights of A.
+    /// Weights of the operator A for centre, faces, edges and corners.
     pub const OPERATOR: [f64; 4] = [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0];
 
-    /// So many cycles on n^3 points.
+    /// Returns a number of cycles on n^3 points.
     ///
     /// # Errors
-    /// n is no power of two from 16 to 1024, or there are no cycles, or more than 1000.
+    /// n is no power of two from 16 to 1024, or there are no cycles or more than 1000.
     pub fn new(n: usize, cycles: usize, smoother: Smoother) -> Result<Self, ProblemError> {
         if !n.is_power_of_two() || !SIDES.contains(&n) {
             return Err(ProblemError::odd(
@@ -101,10 +102,10 @@ impl MgProblem {
         }
     }
 
-    /// Of a size with `n`, `cycles` and, if it is not `a`, `smoother`.
+    /// Returns the problem of a size with `n`, `cycles` and, if it is not `a`, `smoother`.
     ///
     /// # Errors
-    /// See [`MgProblem::new`]; another size.
+    /// See [`MgProblem::new`]; a size with other parameters.
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [n, cycles] = size.all_positive(["n", "cycles"])?;
         let smoother = match size.find("smoother") {
@@ -118,25 +119,26 @@ impl MgProblem {
         Self::new(n, cycles, smoother)
     }
 
-    /// Points along an axis.
+    /// Returns the number of points along an axis.
     #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// V-cycles.
+    /// Returns the number of V-cycles.
     #[must_use]
     pub fn cycles(&self) -> usize {
         self.cycles
     }
 
-    /// The smoother.
+    /// Returns the smoother.
     #[must_use]
     pub fn smoother(&self) -> Smoother {
         self.smoother
     }
 
-    /// The cycles in a precision; norms are summed up in double precision. What `v` lacks of n^3 numbers is 0.
+    /// Computes the cycles in any precision; norms are computed in double precision. If `v` has fewer than
+    /// n^3 numbers, the others are 0.
     #[must_use]
     pub fn solve<T: Real>(&self, v: &[f32]) -> Solution<T> {
         let a = Self::OPERATOR;
@@ -158,7 +160,7 @@ impl MgProblem {
         }
     }
 
-    /// What the level below says of a residual of n^3 points.
+    /// Returns the correction that the level below computes for a residual of n^3 points.
     fn correction<T: Real>(&self, r: &PeriodicGrid<T>, n: usize) -> PeriodicGrid<T> {
         let (weights, below) = (self.smoother.weights(), n / 2);
         let mut r = r.project();
@@ -180,9 +182,9 @@ impl MgProblem {
     }
 }
 
-/// Roundings that a result may be off by, of the sizes of v and u together: about thirty operations a point make
-/// a residual or a correction. That what the cycles make of their errors stays of their size is no proof but what is found: of class A a quarter of this, of
-/// smaller ones and all cases less.
+/// Allowed roundings of a result, relative to the sizes of v and u together: about thirty operations a point
+/// compute a residual or a correction. It is not proved but measured that cycles do not enlarge errors: class
+/// A has a quarter of this, smaller classes and all cases less.
 const ROUNDINGS: f64 = 64.0;
 
 impl Problem for MgProblem {
@@ -216,7 +218,7 @@ impl Problem for MgProblem {
     }
 
     fn cases(&self) -> &'static [Case] {
-        // Squares are summed up: those of smaller numbers are 0.
+        // Squares are added up, and those of smaller numbers would be 0.
         &Case::NORMAL
     }
 
@@ -235,7 +237,7 @@ impl Problem for MgProblem {
 }
 
 impl MgProblem {
-    /// What outputs are compared with, once the cycles have been done in double precision.
+    /// Returns the reference of outputs, from cycles that were computed in double precision.
     #[must_use]
     pub fn reference_of(&self, exact: &Solution<f64>) -> Reference {
         let [first, last] = exact.norms;
@@ -267,7 +269,8 @@ mod tests {
     use super::*;
     use crate::npb::NpbClass;
 
-    /// The official norms of the benchmark, within what double precision and the order of sums leave.
+    /// The official norms of the benchmark are reached, within the roundings of double precision and of the
+    /// order of sums.
     #[test]
     fn official_values() {
         for class in [NpbClass::S, NpbClass::W] {
@@ -293,7 +296,7 @@ mod tests {
         assert_eq!(v.iter().filter(|&&x| x != 0.0).count(), 20);
     }
 
-    /// Constants are interpolated and projected to constants, and A knows none of them.
+    /// Constants are interpolated and projected to constants, and A maps them to 0.
     #[test]
     fn operators_keep_constants() {
         let ones = PeriodicGrid::new(4, vec![1.0; 64]);

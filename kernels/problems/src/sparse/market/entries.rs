@@ -1,14 +1,14 @@
-//! The entries of a text.
+//! Reads the entries of a Matrix Market text.
 
 use super::lines::{MarketLine, number};
 use super::{MarketError, MarketField, MarketHeader};
 use crate::sparse::{MatrixError, Symmetry, Triplets};
 use num_complex::Complex64;
 
-/// Entries that memory is reserved for before they are there.
+/// Most entries for which memory is reserved before they are read.
 const RESERVED: u64 = 1 << 16;
 
-/// The place of the next entry of an array, column by column, as far as its symmetry leaves it open.
+/// Position of the next entry of an array, column by column, among those that its symmetry does not imply.
 pub(super) struct Cursor {
     symmetry: Symmetry,
     rows: usize,
@@ -28,7 +28,7 @@ impl Cursor {
         cursor
     }
 
-    /// The first row of the column.
+    /// Returns the first row of the column that is given.
     fn top(&self) -> usize {
         match self.symmetry {
             Symmetry::General => 0,
@@ -48,7 +48,7 @@ impl Cursor {
     }
 }
 
-/// Entries, with those that a symmetry adds.
+/// Entries read so far, with those that a symmetry adds.
 pub(super) struct Entries {
     header: MarketHeader,
     rows: usize,
@@ -120,7 +120,7 @@ impl Entries {
                     "one on or below it: the symmetry gives those above",
                 ));
             }
-            // A NaN may be its own image.
+            // A NaN on the diagonal counts as its own mirror image.
             let differs = |a: f64, b: f64| a != b && !a.is_nan();
             if i == j && (differs(value.re, image.re) || differs(value.im, image.im)) {
                 let expected = match self.header.symmetry {
@@ -151,7 +151,7 @@ impl Entries {
     }
 }
 
-/// Adds an entry, or says how many there are already where there is no memory for more.
+/// Appends an entry; if there is no memory for it, returns the number of entries there are.
 fn push<T>(all: &mut Vec<T>, entry: T) -> Result<(), usize> {
     all.try_reserve(1).map_err(|_| all.len())?;
     all.push(entry);
@@ -164,7 +164,7 @@ impl From<Entries> for Triplets {
     }
 }
 
-/// An index, from 0 on.
+/// Reads an index, converted to count from 0.
 fn index(
     line: &MarketLine,
     word: &[u8],
@@ -176,7 +176,7 @@ fn index(
     Ok(index as usize - 1)
 }
 
-/// An integer of any length: it is rounded like the real number that it is.
+/// Reads an integer of any length, rounded like a real number.
 fn integer(line: &MarketLine, word: &[u8], signed: bool) -> Result<f64, MarketError> {
     let digits = match word {
         [b'+', digits @ ..] => digits,
@@ -193,7 +193,7 @@ fn integer(line: &MarketLine, word: &[u8], signed: bool) -> Result<f64, MarketEr
     real(line, word)
 }
 
-/// A real number; what Fortran wrote in double precision has a D before the exponent.
+/// Reads a real number; a D before the exponent, as Fortran writes it in double precision, is allowed.
 fn real(line: &MarketLine, word: &[u8]) -> Result<f64, MarketError> {
     let wrong = |expected| line.wrong_word(word, "a number", expected);
     let decimal = word.iter().any(u8::is_ascii_digit);
@@ -207,7 +207,7 @@ fn real(line: &MarketLine, word: &[u8]) -> Result<f64, MarketError> {
     let number: f64 = text
         .parse()
         .map_err(|_| wrong("a decimal number such as -1.5e-3, inf or nan"))?;
-    // What is written with digits is finite, also in the precision that is computed in.
+    // A number written with digits must be finite in single precision too, the precision of the matrix.
     if decimal && number.abs() > f64::from(f32::MAX) {
         return Err(wrong(
             "at most 3.4028234e38, the largest number of single precision",

@@ -1,33 +1,33 @@
-//! A text line by line, none of them longer than it may be.
+//! Reads a text line by line, with a limit on the length of lines.
 
 use super::MarketError;
 use std::io::{self, BufRead, Read};
 
-/// Bytes of a line at most. The format allows 1024; what is far longer is no matrix.
+/// Most bytes of a line. The format allows 1024; texts with far longer lines are no matrices.
 const LONGEST: u64 = 1 << 16;
-/// Characters of a line that an error repeats.
+/// Most characters of a line that an error repeats.
 const SHOWN: usize = 60;
 
-/// A line without its end.
+/// A line without its line end.
 pub(super) struct MarketLine<'a> {
-    /// Its number, from 1 on.
+    /// Number of the line, from 1.
     pub(super) number: usize,
     bytes: &'a [u8],
 }
 
 impl MarketLine<'_> {
-    /// Its words, with whatever blanks between them.
+    /// Iterates over the words, separated by any blanks.
     pub(super) fn words(&self) -> impl Iterator<Item = &[u8]> {
         let words = self.bytes.split(u8::is_ascii_whitespace);
         words.filter(|word| !word.is_empty())
     }
 
-    /// An error about all of it.
+    /// Returns an error about the whole line.
     pub(super) fn wrong(&self, what: &'static str, expected: &str) -> MarketError {
         self.wrong_word(self.bytes, what, expected)
     }
 
-    /// An error about a part of it.
+    /// Returns an error about a part of the line.
     pub(super) fn wrong_word(
         &self,
         word: &[u8],
@@ -49,7 +49,7 @@ impl MarketLine<'_> {
     }
 }
 
-/// The lines of a text.
+/// Iterator over the lines of a text.
 pub(super) struct MarketLines<'a> {
     text: &'a mut dyn BufRead,
     number: usize,
@@ -65,12 +65,12 @@ impl<'a> MarketLines<'a> {
         }
     }
 
-    /// The number of the last line.
+    /// Returns the number of the last line that was read.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// The text's mark of its encoding is left out; what it is in another one cannot be read.
+    /// Removes a UTF-8 byte order mark from the first line, and refuses other encodings.
     fn check_encoding(&mut self) -> Result<(), MarketError> {
         let what = "the first line";
         let expected = "UTF-8 or plain ASCII, as other tools write it";
@@ -92,7 +92,7 @@ impl<'a> MarketLines<'a> {
         Ok(())
     }
 
-    /// Refuses carriage returns alone as ends of lines: what would be lines are one.
+    /// Refuses carriage returns alone as line ends: all lines would be read as one.
     fn check_returns(&self) -> Result<(), MarketError> {
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
         let end = line.iter().rposition(|&byte| byte != b'\r');
@@ -107,7 +107,7 @@ impl<'a> MarketLines<'a> {
         })
     }
 
-    /// The next line; with `content` the next one that is neither empty nor a comment.
+    /// Returns the next line; with `content` the next one that is neither empty nor a comment.
     pub(super) fn next(&mut self, content: bool) -> Result<Option<MarketLine<'_>>, MarketError> {
         loop {
             self.line.clear();
@@ -145,7 +145,7 @@ impl<'a> MarketLines<'a> {
     }
 }
 
-/// A number of nothing but digits.
+/// Parses a number that consists of digits only.
 pub(super) fn number(word: &[u8]) -> Option<u64> {
     let digits = word.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(word).ok().filter(|_| digits)?;

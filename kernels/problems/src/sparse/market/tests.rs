@@ -1,3 +1,5 @@
+//! Reading of Matrix Market texts: all formats, errors, hostile input.
+
 use super::*;
 use crate::sparse::MatrixEntries;
 use num_complex::{Complex32, Complex64};
@@ -31,10 +33,10 @@ fn every_kind_of_text() {
     let symmetric = c("coordinate integer symmetric\n2 2 2\n1 1 -7\n2 1 3\n");
     assert_eq!(reals(&symmetric), [[-7.0, 3.0], [3.0, 0.0]]);
     assert_eq!(read(&symmetric).unwrap().symmetry(), Symmetry::Symmetric);
-    // As SciPy writes arrays of uint32.
+    // SciPy writes arrays of uint32 in this way.
     let unsigned = c("coordinate unsigned-integer general\n%\n2 2 3\n1 1 1\n1 2 2\n2 2 3\n");
     assert_eq!(reals(&unsigned), [[1.0, 2.0], [0.0, 3.0]]);
-    // Of any length, rounded like the real numbers that they are.
+    // Integers of any length are rounded like real numbers.
     let digits = [
         "9223372036854775807",
         "9223372036854775808",
@@ -70,7 +72,7 @@ fn every_kind_of_text() {
     );
     let complex = c("coordinate complex symmetric\n2 2 1\n2 1 1 -2\n");
     assert_eq!(dense(&complex)[0][1], z(1.0, -2.0));
-    // Arrays go down the columns.
+    // The numbers of an array are column by column.
     assert_eq!(
         reals(&c("array real general\n2 3\n1\n2\n3\n4\n5\n0\n")),
         [[1.0, 3.0, 5.0], [2.0, 4.0, 0.0]]
@@ -103,7 +105,7 @@ fn every_kind_of_text() {
     );
 }
 
-/// Letters, blanks, comments and ends of lines as files have them.
+/// Letter case, blanks, comments and line ends may be as found in files.
 #[test]
 fn how_texts_are_written() {
     let plain =
@@ -338,7 +340,7 @@ fn what_is_wrong_is_said_with_its_line() {
     );
 }
 
-/// A text of entries below the diagonal, as another library's reader takes it too. Its numbers are
+/// Builds a text of entries below the diagonal that another library's reader accepts too. Its numbers are
 /// multiples of 1/4, so that sums of duplicates are exact in any order.
 fn text(field: &str, symmetry: &str, n: usize, entries: &[(usize, usize, i32, i32)]) -> String {
     let mut lines = Vec::new();
@@ -372,7 +374,7 @@ fn text(field: &str, symmetry: &str, n: usize, entries: &[(usize, usize, i32, i3
     head + &lines.concat()
 }
 
-/// What another library reads, by rows and rounded.
+/// Reads a text with another library, by rows and rounded.
 fn theirs<N>(text: &str, wide: impl Fn(&N) -> Complex64) -> Vec<(usize, usize, Complex32)>
 where
     N: sprs::num_kinds::PrimitiveKind
@@ -395,7 +397,7 @@ where
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Where another library's reader reads a text, it reads the same.
+    /// A text that another library's reader accepts is read equally.
     #[test]
     fn texts_are_read_as_by_others(
         n in 1usize..8,
@@ -416,7 +418,7 @@ proptest! {
         prop_assert_eq!(ours, theirs);
     }
 
-    /// No text makes it fail otherwise than with an error.
+    /// No text causes any failure but an error.
     #[test]
     fn no_text_is_fatal(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..100, at in 0usize..80, byte in any::<u8>()) {
         let _ = read_market(&mut &bytes[..], 1 << 20);

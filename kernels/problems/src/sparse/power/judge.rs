@@ -1,4 +1,4 @@
-//! Whether power iterations are those of double precision, and the last value and residual those of their x.
+//! Judges power iterations against double precision and by themselves.
 
 use super::{PowerProblem, Powers, quotient};
 use crate::ROUNDING;
@@ -7,11 +7,11 @@ use crate::real::{add, dot};
 use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::verdict::Verdict;
 
-/// Terms of a sum of products that may be made in single precision.
+/// Most terms of an inner product that may be summed in single precision.
 const TERMS: f64 = 128.0;
 
 impl PowerProblem {
-    /// No less than |A|: the least of what is known without an iteration.
+    /// Returns an upper bound of |A|: the least of several that are known without an iteration.
     fn norm(&self) -> f64 {
         let (mut squares, mut row_most) = (0.0, 0.0f64);
         let mut columns = vec![0.0f64; self.matrix.cols()];
@@ -29,17 +29,18 @@ impl PowerProblem {
         (row_most * column_most).sqrt().min(squares.sqrt())
     }
 
-    /// What a value and a residual may be off by for the roundings of their own product, where |A x| is known.
+    /// Returns the errors that a value and a residual may have from the roundings of their own product, given
+    /// |A x|.
     fn own(rounding: f64, norm: f64) -> [f64; 2] {
         let value = rounding + TERMS * ROUNDING * norm;
         [value, quotient(value + rounding, norm) + TERMS * ROUNDING]
     }
 
-    /// What an output is compared with, once the iterations have been done in double precision.
+    /// Returns the reference of outputs, from iterations that were computed in double precision.
     #[must_use]
     pub fn reference_of(&self, exact: Powers<f64>) -> Reference {
         let norm = self.norm();
-        // What x is off by: at first what dividing it by its length leaves.
+        // Error of x; initially that of its normalisation.
         let mut error = TERMS * ROUNDING;
         let (mut values, mut residuals) = (Vec::new(), Vec::new());
         let mut last = error;
@@ -79,7 +80,8 @@ impl PowerProblem {
         }
     }
 
-    /// The error of what an output says of its own x, relative to what is allowed. An x of which nothing is left is right only if something may leave nothing of it.
+    /// Returns the error of an output's last value and residual compared with its own x, relative to the
+    /// allowed one. An x of zeros is right only if x may vanish.
     fn own_error(&self, output: &NamedArrays, may_vanish: bool) -> Result<f64, DataError> {
         let count = self.iterations + 1;
         let x: &[f32] = output.get_sized("x", self.matrix.rows())?;
@@ -101,7 +103,7 @@ impl PowerProblem {
         for ((found, claimed), allowed) in found.into_iter().zip(claimed).zip(allowed) {
             let off = (found - claimed).abs();
             let ratio = if off == 0.0 { 0.0 } else { off / allowed };
-            // Not `max`: a NaN must stay.
+            // `max` would drop a NaN, which must stay.
             if ratio > worst || ratio.is_nan() {
                 worst = ratio;
             }
@@ -109,10 +111,10 @@ impl PowerProblem {
         Ok(worst)
     }
 
-    /// The verdict on an output, where double precision has been computed; see [`PowerProblem`].
+    /// Returns the verdict on an output, given the iterations in double precision; see [`PowerProblem`].
     #[must_use]
     pub fn verdict(&self, exact: Powers<f64>, output: &NamedArrays) -> Verdict {
-        // In some iteration no more is left of A x than roundings.
+        // In some iteration A x may be no larger than its roundings, so that x may vanish.
         let mut lengths = exact.norms.iter().zip(&exact.roundings);
         let may_vanish = lengths.any(|(length, rounding)| length <= rounding);
         let verdict = self.reference_of(exact).judge(output);

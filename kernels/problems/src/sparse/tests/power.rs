@@ -1,10 +1,11 @@
-//! Power iterations: what is known of them, and what their judge does not let pass.
+//! Power iterations: known eigenvalues, and results that are refused.
 
 use crate::data::NamedArrays;
 use crate::problem::Problem as _;
 use crate::sparse::{PowerProblem, SparseMatrix, Triplets};
 
-/// Rows of points whose neighbours are added: eigenvalues are 3 + 2 cos(k pi / (n + 1)).
+/// Returns power iterations with the tridiagonal matrix 1, 3, 1, whose eigenvalues are 3 + 2 cos(k pi / (n +
+/// 1)).
 fn chain(n: u32, iterations: usize) -> PowerProblem {
     let row = |i: u32| {
         let near = [i.checked_sub(1), (i + 1 < n).then_some(i + 1)];
@@ -23,17 +24,17 @@ fn quotients_of_a_positive_matrix_grow_to_its_largest_eigenvalue() {
     assert!(exact.values.windows(2).all(grows), "{:?}", exact.values);
     let largest = 3.0 + 2.0 * libm::cos(std::f64::consts::PI / 10.0);
     assert!((exact.values[200] - largest).abs() < 1e-10);
-    // Of nine ones: sixteen neighbours.
+    // Nine ones have sixteen neighbours together.
     assert!((exact.values[0] - (3.0 + 16.0 / 9.0)).abs() < 1e-12);
     assert!(exact.residuals[200] < 1e-8 && exact.residuals[0] > 0.05);
     let length: f64 = exact.x.iter().map(|x| x * x).sum();
     assert!((length - 1.0).abs() < 1e-12);
 }
 
-/// What is done to x, values and residuals of a right result.
+/// A change of x, values and residuals of a right result.
 type Change = fn(&mut [f32], &mut [f64], &mut [f64]);
 
-/// Every output is looked at, early or late.
+/// Errors in every output are noticed, after few iterations and after many.
 #[test]
 fn results_that_are_off_are_wrong() {
     for iterations in [3, 60] {
@@ -49,7 +50,7 @@ fn results_that_are_off_are_wrong() {
         let right = verdict(|_, _, _| {});
         assert!(right.worst < 0.5, "{right:?}");
         let wrong: [Change; 8] = [
-            // Nothing is left, where nothing can have left so little; late nothing else would tell.
+            // An x of zeros is wrong where no x can vanish; after many iterations nothing else would show it.
             |x, values, left| {
                 x.fill(0.0);
                 values.iter_mut().rev().take(1).for_each(|v| *v = 0.0);
@@ -75,7 +76,7 @@ fn results_that_are_off_are_wrong() {
     }
 }
 
-/// x may become 0 where A x does.
+/// An x of zeros is right if A x is 0.
 #[test]
 fn what_vanishes_is_right() {
     let shift = Triplets::Real(vec![(0, 1, 1.0), (1, 2, 1.0)]);

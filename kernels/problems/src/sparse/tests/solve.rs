@@ -1,3 +1,5 @@
+//! Iterative methods: solutions, ends, and false statements of results.
+
 use super::super::*;
 use crate::data::NamedArrays;
 use crate::{Case, Problem, Random};
@@ -21,7 +23,7 @@ fn of(rows: usize, entries: &[(u32, u32, f64)]) -> Arc<SparseMatrix> {
     Arc::new(all.clone().declared(Symmetry::Symmetric).unwrap_or(all))
 }
 
-/// The solution by elimination with the largest number of each column.
+/// Solves the system by Gaussian elimination with partial pivoting.
 fn eliminated(a: &SparseMatrix, b: &[f32]) -> Vec<f64> {
     let n = a.rows();
     let mut rows: Vec<Vec<f64>> = (0..n)
@@ -51,7 +53,8 @@ fn eliminated(a: &SparseMatrix, b: &[f32]) -> Vec<f64> {
     x
 }
 
-/// In double precision every method finds what elimination does; in single precision its result is right by its own account.
+/// In double precision every method finds the solution of elimination; in single precision its result passes
+/// the judgement.
 #[test]
 fn methods_solve() {
     for (pattern, n, methods) in [
@@ -66,7 +69,8 @@ fn methods_solve() {
             let exact = SolveProblem::new(problem.matrix().clone(), method, 1e-12, 400).unwrap();
             for &case in problem.cases() {
                 if case == Case::Impulse && pattern == Pattern::PowerLaw {
-                    // What leaves the one number never comes back to it: a breakdown.
+                    // The residual moves off the single number of `b` for good, so its product with the first
+                    // residual is 0: a breakdown.
                     continue;
                 }
                 let input = problem.input(case, 3);
@@ -98,7 +102,8 @@ fn methods_solve() {
     }
 }
 
-/// Conjugate gradients need as many steps as there are different eigenvalues; with the diagonal divided away, one.
+/// Conjugate gradients need as many steps as there are different eigenvalues; preconditioned with the
+/// diagonal, which is the whole matrix here, they need one.
 #[test]
 fn steps_are_those_of_the_theory() {
     let diagonal: Vec<_> = (0..30)
@@ -120,7 +125,7 @@ fn every_end_is_clear() {
     let end = |a: Arc<SparseMatrix>, method, b: &[f32], most| {
         let problem = SolveProblem::new(a, method, 1e-6, most).unwrap();
         let found = problem.solve::<f32>(b);
-        // An end is right by its own account.
+        // Every end passes the judgement.
         let input = NamedArrays::from_array("b", &[b.len()], b.to_vec());
         let output = problem.output(found.x, &found.residuals, found.end);
         let verdict = problem.judge(&input, &output);
@@ -171,7 +176,7 @@ fn every_end_is_clear() {
     }
 }
 
-/// Whatever a result says wrongly of itself is noticed.
+/// Every false statement of a result is noticed.
 #[test]
 fn lies_are_noticed() {
     let problem = system(Pattern::Grid7, 6, SolverMethod::Pcg);
@@ -197,7 +202,7 @@ fn lies_are_noticed() {
     let mut claimed = all.to_vec();
     *claimed.last_mut().unwrap() = 1e-9;
     assert!(!judge(x, &claimed, MethodEnd::Converged));
-    // To stop too early, to go on too long, to begin elsewhere.
+    // Stopped too early, continued too long, or started elsewhere.
     assert!(!judge(x, &all[..all.len() - 1], MethodEnd::Converged));
     assert!(!judge(x, &[all, &[1e-7]].concat(), MethodEnd::Converged));
     assert!(!judge(x, &all[1..], MethodEnd::Converged));
