@@ -69,7 +69,7 @@ fn sweep(function: Function) -> Report {
     };
     std::thread::scope(|scope| {
         for _ in 1..std::thread::available_parallelism().map_or(1, NonZero::get) {
-            // Fewer where no more can be started.
+            // Fewer threads do where the host refuses to start more.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

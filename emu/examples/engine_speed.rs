@@ -1,6 +1,7 @@
-//! Words per second of each engine on three programs, warm: the figures of `docs/engine.md`.
+//! Measures words per second of each engine on four programs, warm.
 //!
-//! `cargo run --release -p cp2-emu --example engine_speed [NAME ..]`; the least time of many runs
+//! The figures are in `docs/engine.md`:
+//! `cargo run --release -p cp2-emu --example engine_speed [NAME ..]`. The least time of many runs
 //! counts, so that a busy host disturbs little.
 #![allow(clippy::unwrap_used, reason = "an example")]
 
@@ -11,8 +12,8 @@ use cp2_machine::{Machine, Ticks};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Name and text: arithmetic alone, arithmetic beside memory, branches and calls,
-/// branches that are hard to foresee.
+/// Programs by name: arithmetic alone, arithmetic beside memory accesses, branches and calls, and
+/// branches that are hard to predict.
 const PROGRAMS: [(&str, &str); 4] = [
     (
         "butterflies",
@@ -109,7 +110,7 @@ odd:
     ),
 ];
 
-/// A processor with the program loaded, and its entry.
+/// Returns a processor with the program loaded, and the program's entry.
 fn loaded(machine: &Arc<Machine>, name: &str, text: &str, engine: Engine) -> (Processor, u32) {
     let options = Options {
         machine: Some(machine),
@@ -128,7 +129,7 @@ fn loaded(machine: &Arc<Machine>, name: &str, text: &str, engine: Engine) -> (Pr
     (processor, program.entry.into())
 }
 
-/// Words per second: the best of the runs that a second allows.
+/// Returns the highest words per second among the runs that fit into a second.
 fn speed(mut processor: Processor, entry: u32) -> f64 {
     let mut best = 0.0f64;
     let begin = Instant::now();

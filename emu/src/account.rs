@@ -1,4 +1,4 @@
-//! What a core did and where its cycles went.
+//! Accounts of a core: causes of its cycles, counters, waits and work.
 
 pub(crate) mod cause;
 pub(crate) mod counters;

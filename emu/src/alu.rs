@@ -26,7 +26,7 @@ pub trait Alu {
     /// A lane value: bits, a vector of bits, a virtual register.
     type L: Copy;
 
-    /// A constant.
+    /// Returns a lane value that holds a constant.
     fn constant(&mut self, bits: u32) -> Self::L;
 
     /// Float `a + b`.
@@ -81,7 +81,7 @@ pub trait Alu {
     /// `a` shifted right by the unsigned count `b`, sign in; counts of 32 and more act as 31.
     fn sar(&mut self, a: Self::L, b: Self::L) -> Self::L;
 
-    /// An elementary function.
+    /// Evaluates an elementary function.
     fn elementary(&mut self, function: Function, a: Self::L) -> Self::L;
 
     /// Float sums of two lanes. This and the next four are what an implementation
@@ -110,7 +110,7 @@ pub trait Alu {
         [self.fsub(a[0], b[0]), self.fadd(a[1], b[1])]
     }
 
-    /// The lanes of a result, as they will be written: the last chance of an
+    /// Returns the lanes of a result as they will be written: the last chance of an
     /// implementation that does not make every NaN canonical at once.
     fn finish<const N: usize>(&mut self, lanes: [Self::L; N]) -> [Self::L; N] {
         lanes

@@ -1,7 +1,7 @@
-//! The checkers: reads of what was never written, races with the DMA, and accesses of what is not the kernel's.
+//! The checkers: unwritten reads, races with the DMA, foreign accesses.
 //!
-//! A checker is an [`Observer`] beside the core; it changes neither bits nor
-//! cycles. One finding is kept per program word, kind, and number that the caller gives to launches (a word of
+//! A checker is an [`Observer`] beside the core; it changes neither bits nor cycles. One finding is
+//! kept per program word, kind of objection and launch number given by the caller (a word of
 //! another program is another word), with the number of times it was seen.
 
 pub(crate) mod finding;
@@ -27,26 +27,29 @@ pub(crate) struct Checker {
     sections: usize,
     /// DMEM words per section.
     words: usize,
-    /// Registers the running kernel wrote.
+    /// Registers the running kernel wrote, one bit each.
     written: u128,
-    /// `[section][word]`: ever written.
+    /// `[section][word]`: true once written by a kernel or a transfer.
     dmem: Vec<bool>,
-    /// `[section][word]`: the page at which the running kernel wrote it last, from 1 on; 0 if it never did.
+    /// `[section][word]`: the page at which the running kernel wrote it last, from 1 on; 0 if it
+    /// never did.
     stamps: Vec<u32>,
     /// Which streams the addresses in scalars come from.
     origins: Origins,
-    /// `[section][word]`: held by the running transfer.
+    /// `[section][word]`: true while the running transfer holds it.
     held: Vec<bool>,
     transfer: Option<(u64, Direction)>,
     /// First and last word of the runs of program memory the running transfer replaces.
     replaced: Vec<(u32, u32)>,
-    /// What of DMEM is the running kernel's, if that is known, and the page it is at.
+    /// DMEM that the running kernel owns, page by page, if that is known.
     protection: Option<Arc<Protection>>,
+    /// Page that the kernel is at, from 0.
     page: u64,
-    /// What of system memory is somebody's, first byte and end of each area, in order; nothing where nobody has said.
+    /// Areas of system memory that stores must keep to, each as first byte and end, in ascending
+    /// order; empty if stores are not restricted.
     #[serde(default)]
     areas: Vec<(u64, u64)>,
-    /// What the caller calls the launches of now.
+    /// Number that the caller gave to the last launch.
     launched: u32,
     findings: Vec<Finding>,
 }
@@ -77,7 +80,7 @@ impl Checker {
         &self.findings
     }
 
-    /// At launch only the argument address is defined.
+    /// Begins a launch: of the registers only the argument address is defined.
     pub(crate) fn launch(&mut self, protection: Option<Arc<Protection>>, launched: u32) {
         self.launched = launched;
         self.written = RegSet::one(crate::core::ARGUMENTS.reg()).0;
@@ -87,19 +90,19 @@ impl Checker {
         self.origins = Origins::default();
     }
 
-    /// The kernel has signalled an event.
+    /// Counts a page if `event`, which the kernel has signalled, ends pages.
     pub(crate) fn signalled(&mut self, event: u32) {
         let ends = self.protection.as_ref().is_some_and(|p| p.signal == event);
         self.page += u64::from(ends);
     }
 
-    /// A run of DMEM got a value.
+    /// Marks a run of DMEM as written.
     pub(crate) fn dmem_written(&mut self, section: usize, address: u32, bytes: u32) {
         let range = self.range(section, address, bytes);
         self.dmem[range].fill(true);
     }
 
-    /// A transfer, its tag and direction, begins to hold a run of DMEM.
+    /// Marks a run of DMEM as held by `transfer` (tag and direction), which begins.
     pub(crate) fn hold(
         &mut self,
         transfer: (u64, Direction),
@@ -112,7 +115,7 @@ impl Checker {
         self.held[range].fill(true);
     }
 
-    /// A transfer begins to replace a run of program memory, not empty.
+    /// Marks a non-empty run of program memory as being replaced by `transfer`, which begins.
     pub(crate) fn replace(&mut self, transfer: (u64, Direction), address: u32, bytes: u64) {
         self.transfer = Some(transfer);
         let word = |byte: u64| (byte / WORD_BYTES as u64) as u32;
@@ -120,7 +123,7 @@ impl Checker {
         self.replaced.push((word(first), word(first + bytes - 1)));
     }
 
-    /// The running transfer lets go of everything it held.
+    /// Releases everything that the running transfer held.
     pub(crate) fn release(&mut self) {
         if self.transfer.take().is_some() {
             self.held.fill(false);
@@ -134,17 +137,19 @@ impl Checker {
         base + at(address as usize)..base + at(address as usize + bytes as usize)
     }
 
-    /// From here on stores of transfers keep to these areas of system memory, each from its first byte to its end, in order.
+    /// Restricts later stores of transfers to these areas of system memory, each as first byte and
+    /// end, in ascending order.
     pub(crate) fn restrict_stores(&mut self, areas: Vec<(u64, u64)>) {
         self.areas = areas;
     }
 
-    /// What is somebody's of system memory, see [`Self::restrict_stores`].
+    /// Areas of system memory that stores are restricted to, see [`Self::restrict_stores`].
     pub(crate) fn areas(&self) -> &[(u64, u64)] {
         &self.areas
     }
 
-    /// A transfer, its tag, is about to store a run of so many bytes to an address of system memory.
+    /// Checks that a run of `bytes` bytes, which a transfer is about to store to system memory,
+    /// ends within the area that it begins in.
     pub(crate) fn stores(&mut self, (tag, cycle): (u64, u64), address: u64, bytes: u64) {
         let behind = self.areas.partition_point(|&(start, _)| start <= address);
         let end = match behind.checked_sub(1) {
@@ -162,7 +167,8 @@ impl Checker {
         }
     }
 
-    /// A transfer, its tag, is about to store a run of DMEM, to an address of system memory where it is one section's.
+    /// Checks that a run of DMEM, which a transfer is about to store, was written. `system` is its
+    /// address in system memory if all of it is one section's.
     pub(crate) fn stored(
         &mut self,
         (tag, cycle): (u64, u64),
@@ -175,7 +181,8 @@ impl Checker {
         }
     }
 
-    /// What nothing wrote of a run that is stored: of the block of an output, what its page did not write.
+    /// Returns the objection to the first word of a stored run that was not written: in the block
+    /// of an output by its page, elsewhere by anybody.
     fn unwritten(
         &self,
         tag: u64,
@@ -213,7 +220,8 @@ impl Checker {
         })
     }
 
-    /// What is wrong with an access to the buffers of the page, which are the kernel's own.
+    /// Returns the objection to an access of the page's own buffers, if there is any: an address
+    /// from another stream, or a read of an output that this page has not written.
     fn misused(&self, access: CoreAccess) -> Option<Objection> {
         let CoreAccess {
             section,
@@ -235,7 +243,7 @@ impl Checker {
         let range = self.range(section, address, bytes);
         let own = |at: usize| self.stamps[at] == stamp(page);
         let left = !write && results.is_output(stream) && !range.clone().all(own);
-        // What was never written is said to be so.
+        // DMEM that was never written at all has an objection of its own, `UnwrittenDmem`.
         let written = !self.dmem[range].contains(&false);
         (left && written).then_some(Objection::Undefined {
             section,
@@ -263,7 +271,7 @@ impl Checker {
     }
 }
 
-/// What is written at a page is marked with.
+/// Returns the mark of words that are written at a page: the page number from 1 on.
 fn stamp(page: u64) -> u32 {
     u32::try_from(page.saturating_add(1)).unwrap_or(u32::MAX)
 }

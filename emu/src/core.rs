@@ -1,5 +1,7 @@
-//! The architectural state of a core. Its layout is private: engines work on
-//! it inside the crate, everyone else goes through the run-copy interface.
+//! Architectural state of a core: registers, DMEM, program, stacks, events.
+//!
+//! Its layout is private: engines work on it inside the crate, everyone else copies runs of bytes
+//! in and out.
 
 pub(crate) mod decoded;
 pub(crate) mod execute;
@@ -37,11 +39,11 @@ pub(crate) struct HardwareLoop {
 pub(crate) struct Call {
     /// Word after the call.
     pub back: u32,
-    /// Hardware loops that were running: they are the caller's.
+    /// Number of hardware loops that were running at the call: they are the caller's.
     pub loops: usize,
 }
 
-/// Who posted an event: decides which cause a wait for it is charged to.
+/// Poster of an event, which decides what cause a wait for the event is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Poster {
     /// Completion of a DMA load.
@@ -63,7 +65,7 @@ pub enum Addresses {
 }
 
 impl Addresses {
-    /// The address section `section` uses.
+    /// Returns the address that section `section` uses.
     #[must_use]
     pub const fn of(self, section: usize) -> u32 {
         match self {
@@ -81,10 +83,10 @@ pub struct Core {
     sections: usize,
     registers: usize,
     dmem_bytes: usize,
-    /// Sections in fours.
+    /// Sections in groups of four.
     groups: Vec<SectionGroup>,
     pub(crate) program: Vec<u64>,
-    /// `[word]`: ever loaded.
+    /// `[word]`: true once loaded.
     pub(crate) loaded: LoadedWords,
     pub(crate) pc: u32,
     pub(crate) loops: Vec<HardwareLoop>,
@@ -93,14 +95,14 @@ pub struct Core {
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
 }
 
-/// What the words of a program work on, taken apart: four sections side by side.
+/// Registers and DMEM of a core that is one group of four sections, borrowed apart.
 pub(crate) struct Guest<'a> {
     pub registers: &'a mut RegisterBanks,
     pub dmem: &'a mut [DmemLine],
 }
 
 impl Core {
-    /// A core after reset: everything zero.
+    /// Creates a core in the state after reset: everything zero.
     #[must_use]
     pub fn new(machine: &Machine) -> Self {
         let cp2 = &machine.cp2;
@@ -119,7 +121,8 @@ impl Core {
         }
     }
 
-    /// A core that has no local memory: for following the flow of a program alone.
+    /// Creates a core without DMEM and program memory, to follow the control flow of a program
+    /// alone.
     pub(crate) fn without_dmem(machine: &Machine) -> Self {
         Self {
             sections: machine.cp2.sections,
@@ -135,11 +138,11 @@ impl Core {
         }
     }
 
-    /// Back to the state after reset: everything zero.
+    /// Returns to the state after reset: everything zero.
     pub(crate) fn reset(&mut self) {
         for group in &mut self.groups {
             *group.registers = RegisterBanks::default();
-            // A constant, so that compilers call what clears memory.
+            // The value is a constant so that compilers emit a call of `memset`.
             let lines = group.dmem.iter_mut();
             lines.for_each(|line| *line = DmemLine([[0; COLUMNS]; LINE_LANES]));
         }
@@ -155,19 +158,19 @@ impl Core {
         self.events.iter_mut().for_each(VecDeque::clear);
     }
 
-    /// Number of sections.
+    /// Returns the number of sections.
     #[must_use]
     pub fn sections(&self) -> usize {
         self.sections
     }
 
-    /// The word address of the next instruction.
+    /// Returns the word address of the next instruction.
     #[must_use]
     pub fn pc(&self) -> u32 {
         self.pc
     }
 
-    /// A shared scalar register.
+    /// Returns a shared scalar register.
     #[must_use]
     pub fn scalar(&self, scalar: Scalar) -> u32 {
         let group = self.groups.first();
@@ -176,7 +179,7 @@ impl Core {
         })
     }
 
-    /// One lane of a section register, or `None` where it does not exist.
+    /// Returns one lane of a section register, or `None` if it does not exist.
     #[must_use]
     pub fn register(&self, section: usize, register: usize, lane: usize) -> Option<u32> {
         let inside = section < self.sections && register < self.registers && lane < PAIR;
@@ -192,12 +195,12 @@ impl Core {
             [section % COLUMNS]
     }
 
-    /// Whether it is one group of four sections: what [`Core::guest`] takes apart.
+    /// True if the core is one group of four sections, so that [`Core::guest`] returns its parts.
     pub(crate) fn is_one_group(&self) -> bool {
         self.groups.len() == 1 && one_group(self.sections, self.dmem_bytes)
     }
 
-    /// What the words of a program work on, where it is one group of four sections.
+    /// Borrows the registers and the DMEM, if the core is one group of four sections.
     pub(crate) fn guest(&mut self) -> Option<Guest<'_>> {
         self.is_one_group().then_some(())?;
         let group = self.groups.first_mut()?;
@@ -236,21 +239,22 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the same run of every section's DMEM; false, and nothing done, where
-    /// it is not whole lines.
+    /// Writes the same run to every section's DMEM. Returns false, and writes nothing, if the run
+    /// is not whole lines.
     pub(crate) fn broadcast(&mut self, address: u32, bytes: &[u8]) -> bool {
         let guest = self.guest();
         guest.is_some_and(|guest| interleave::spread(bytes, address as usize, guest.dmem))
     }
 
-    /// Carries out a load of every section; false, and nothing done, where its
+    /// Loads a sweep from `span` into every section's DMEM. Returns false, and does nothing, if its
     /// runs are not whole lines.
     pub(crate) fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
         let guest = self.guest();
         guest.is_some_and(|guest| interleave::load(sweep, span, guest.dmem))
     }
 
-    /// The same for a store.
+    /// Stores a sweep of every section's DMEM to `span`. Returns false, and does nothing, if its
+    /// runs are not whole lines.
     pub(crate) fn store_sweep(&self, sweep: &Sweep, span: &mut [u8]) -> bool {
         match &self.groups[..] {
             [group] if self.sections == COLUMNS => interleave::store(sweep, span, &group.dmem),
@@ -306,7 +310,8 @@ impl Core {
         Ok(first..first + bytes / LANE_BYTES)
     }
 
-    /// Index in a section's DMEM of the first 32-bit word of an aligned access of `bytes` bytes.
+    /// Returns the index in a section's DMEM of the first 32-bit word of an aligned access of
+    /// `bytes` bytes.
     pub(crate) fn dmem_index(&self, address: u32, bytes: u32) -> Result<usize, FaultKind> {
         if !address.is_multiple_of(bytes) {
             return Err(FaultKind::Unaligned { address, bytes });
@@ -330,7 +335,8 @@ impl Core {
         &mut line.0[word % LINE_LANES][section % COLUMNS]
     }
 
-    /// The addresses a memory operation uses, and its address register's next value.
+    /// Returns the addresses that a memory operation uses, and the next value of its address
+    /// register.
     pub(crate) fn addresses(&self, op: MemoryOp) -> (Addresses, Option<u32>) {
         let Generated { address, next } =
             generate(op.address, op.bytes, |scalar| self.scalar(scalar));
@@ -343,7 +349,7 @@ impl Core {
         }
     }
 
-    /// How many of the running hardware loops belong to callers.
+    /// Returns how many of the running hardware loops belong to callers.
     pub(crate) fn callers_loops(&self) -> usize {
         self.calls
             .last()

@@ -1,15 +1,21 @@
 //! The cycles of a kernel between its events, without running it on data.
 //!
-//! A [`Counter`] follows a kernel's words by its control flow ([`cp2_asm::flow`]) and the issue rule of a machine.
-//! Shared scalars and what is known of DMEM at launch (arguments, the program's data) it computes with the
-//! semantics that the engine has; section registers, and what the DMA or the kernel puts into DMEM, are unknown.
-//! Where the way depends on what is unknown there is no count, but an [`Uncounted`] that says where.
+//! A [`Counter`] follows a kernel's words by its control flow ([`cp2_asm::flow`]) and the issue
+//! rule of a machine. It computes shared scalars, and DMEM that is known at launch (arguments, the
+//! program's data), with the engines' semantics. Section registers, and anything that the DMA or
+//! the kernel writes to DMEM, are unknown. Where control flow depends on an unknown number there is
+//! no count, but an [`Uncounted`] that names the place.
 //!
-//! It is as if every awaited event had been posted: no `wait` waits, and no transfer takes a port of DMEM. For
-//! that the counts are exact. Three things make it fast, and change nothing: what of the arguments decided the way is
-//! known, so that arguments which differ in anything else are not followed again; the time of a block is a function of what
-//! is pending when it begins, and is computed once for each; and when a kernel's state at a `wait` comes again, but for
-//! counters that nothing but branches see, the turns that must be the same are not followed.
+//! The count assumes that every awaited event has been posted, so that no `wait` waits, and that no
+//! transfer uses a DMEM port. Under these assumptions it is exact.
+//!
+//! Three things make it fast without changing a count:
+//! * The counter records which facts about the arguments decided the control flow. Arguments that
+//!   differ in nothing else are not followed again.
+//! * The time of a block is a function of the results pending when it begins. It is computed once
+//!   for each such state.
+//! * When a kernel's state at a `wait` recurs, except for counters that only branches see, the
+//!   following equal turns are multiplied instead of followed.
 
 mod code;
 mod decided;
@@ -28,62 +34,65 @@ use state::{Kind, KnownState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Blocks that are followed at most: some seconds of host time.
+/// Maximum number of blocks that are followed: some seconds of host time.
 const MOST_BLOCKS: u64 = 50_000_000;
 
-/// Counts that a counter keeps.
+/// Maximum number of counts that a counter keeps.
 const MOST_KEPT: usize = 4096;
 
-/// Where a kernel meets the outside.
+/// A point where a kernel meets the outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// `wait` for an event.
     Wait(u32),
     /// `signal` of an event.
     Signal(u32),
-    /// The last result has landed.
+    /// `stop`, once the last result has landed.
     Stop,
 }
 
-/// What lies between a mark and the one before it, or the launch.
+/// Stretch of a kernel between a mark and the previous one, or the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KernelInterval {
-    /// Cycles between the two: from the first cycle behind the word of the mark before, or the first in which a word of the kernel may issue, to the cycle in which the word of this one issues; for [`Mark::Stop`] to the first in which all results have landed.
+    /// Length in cycles: from the cycle after the word of the previous mark (or the first in which
+    /// a word of the kernel may issue) to the cycle in which the word of this mark issues; for
+    /// [`Mark::Stop`] to the first cycle in which all results have landed.
     pub cycles: u64,
-    /// Words among them that use CP2's port of DMEM.
+    /// Words in the stretch that access DMEM.
     pub accesses: u64,
-    /// What ends it.
+    /// Mark that ends the stretch.
     pub mark: Mark,
 }
 
-/// Steps that come so often, one turn behind the other.
+/// Steps of one turn of a kernel, and how often the turn is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatedSteps {
-    /// The steps of a turn.
+    /// Steps of one turn.
     pub steps: Vec<KernelInterval>,
-    /// Turns.
+    /// Number of turns.
     pub times: u64,
 }
 
-/// The steps of a kernel from its launch to its end.
+/// Steps of a kernel from its launch to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// One behind the other.
+    /// Groups of repeated steps, in order.
     pub stretches: Vec<RepeatedSteps>,
 }
 
 impl Counted {
-    /// All steps, those of every turn.
+    /// Returns all steps in order, with those of every turn.
     pub fn steps(&self) -> impl Iterator<Item = KernelInterval> + '_ {
         let turns = |stretch: &RepeatedSteps| 0..stretch.times;
         let all = self.stretches.iter();
         all.flat_map(move |s| turns(s).flat_map(|_| s.steps.iter().copied()))
     }
 
-    /// Cycles of the whole kernel where nothing is waited for.
+    /// Returns the cycles of the whole kernel if no `wait` waits.
     #[must_use]
     pub fn cycles(&self) -> u64 {
-        // The word of a mark takes a cycle, too; that of `stop` is among the cycles of its step.
+        // The word of a mark takes a cycle too; that of `stop` is counted in the cycles of its
+        // step.
         let own = |step: &KernelInterval| step.cycles + u64::from(step.mark != Mark::Stop);
         let all = self.stretches.iter();
         all.map(|s| s.steps.iter().map(own).sum::<u64>() * s.times)
@@ -91,20 +100,20 @@ impl Counted {
     }
 }
 
-/// Why the cycles of a kernel cannot be counted.
+/// Reason why the cycles of a kernel cannot be counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Uncounted {
     /// The words have no control flow.
     #[error(transparent)]
     Flow(#[from] FlowError),
-    /// Where a branch leads, or how often a loop runs, depends on data that is not known.
+    /// Target of a branch or number of passes of a loop that depends on unknown data.
     #[error(
         "the way from word {pc:#06x} on depends on {register}, whose value is not known before the kernel runs"
     )]
     Data {
         /// Word address of the branch or loop.
         pc: u32,
-        /// The register that it asks.
+        /// The register that the branch or loop reads.
         register: Scalar,
     },
     /// The kernel would fault.
@@ -112,7 +121,7 @@ pub enum Uncounted {
     Fault {
         /// Word address.
         pc: u32,
-        /// Why.
+        /// The fault.
         kind: FaultKind,
     },
     /// The kernel goes on for too long to be followed.
@@ -130,14 +139,15 @@ pub enum Uncounted {
 pub struct Counter {
     code: CountedCode,
     entry: u32,
-    /// Known words of DMEM but for arguments: runs of them from a byte address on.
+    /// Runs of DMEM words known at launch, without arguments, each from a byte address on.
     data: Vec<(u32, Vec<u32>)>,
-    /// By the addresses of the block and of the argument words, and how many they are.
+    /// Finished counts by address of the argument block, address of the known argument words, and
+    /// number of these words.
     ways: HashMap<(u32, u32, usize), CountsByAnswer>,
     kept: usize,
 }
 
-/// The runs of known words.
+/// Returns the runs of known words: the data's and the arguments'.
 fn memory<'a>(
     data: &'a [(u32, Vec<u32>)],
     block: (u32, &'a [u32]),
@@ -147,8 +157,8 @@ fn memory<'a>(
 }
 
 impl Counter {
-    /// A counter for the kernel that begins at `entry`, where DMEM holds `data` at launch: words, each run from a byte
-    /// address on, the same in every section.
+    /// Creates a counter for the kernel that begins at `entry`. `data` is the content of DMEM at
+    /// launch, equal in every section: runs of words, each from a byte address on.
     ///
     /// # Errors
     /// A word is none, or none of the machine, or the flow is not what it should be.
@@ -174,8 +184,9 @@ impl Counter {
         })
     }
 
-    /// The steps of the kernel on the machine of the counter, launched with the argument block at `arguments`, where DMEM
-    /// holds known words from a byte address on besides its data, the same in every section.
+    /// Counts the steps of the kernel, launched on the counter's machine with the argument block at
+    /// `arguments`. `block` is a byte address and the words that DMEM holds from there on besides
+    /// the counter's data, equal in every section.
     ///
     /// # Errors
     /// The kernel's way depends on data, or it faults or does not end.
@@ -206,7 +217,8 @@ impl Counter {
         let mut repeats = Repeats::default();
         let mut counted = Counted::default();
         let mut steps: Vec<KernelInterval> = Vec::new();
-        // The first cycle in which the next word may issue, and that behind the last mark.
+        // First cycle in which the next word may issue; the cycle after the last mark; accesses
+        // since that mark.
         let (mut now, mut since, mut accesses) = (0u64, 0u64, 0u64);
         let mut pending = self.code.nothing();
         for blocks in 1..=MOST_BLOCKS {

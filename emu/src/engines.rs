@@ -1,4 +1,4 @@
-//! The engines that execute words: one word at a time, blocks, and compiled code.
+//! Engines that execute kernels: word by word, in blocks, and as host code.
 
 pub(crate) mod blocks;
 pub(crate) mod choice;

@@ -1,7 +1,6 @@
-//! The CP2 emulator: semantics, issue timing, and a processor that advances
-//! event by event.
+//! The CP2 emulator: semantics, issue timing, and an event-driven processor.
 //!
-//! * [`alu`], [`semantics`]: what every operation computes, without time.
+//! * [`alu`], [`semantics`]: the results of every operation, without time.
 //! * [`timing`]: when a word issues and what held it back, without values.
 //! * [`Processor`]: CP2, DMA and system memory in one event queue.
 

@@ -1,8 +1,8 @@
-//! System memory: the control CPU's, allocated as it is touched.
+//! System memory of the control CPU, allocated on the host as it is touched.
 //!
-//! It is a list of regions, each contiguous on the host as far as it has been
-//! written, so that a transfer works on host slices. Hosts give memory that was never
-//! written for nothing, so a region grows in few large steps.
+//! The memory is a list of regions. The written beginning of each is contiguous on the host, so that a
+//! transfer works on host slices. Hosts provide memory lazily: pages that were never written cost
+//! nothing, so a region grows in few large steps.
 
 pub(crate) mod copy_on_write;
 pub(crate) mod interleave;
@@ -14,36 +14,36 @@ use crate::memory::zero_pages::ZeroedBytes;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Bytes of a region. Not a property of the machine, like all constants here.
+/// Bytes of a region. Like all constants here it is no property of the machine.
 const REGION: u64 = 1 << 28;
 
-/// What a region has at first, and how many times as much at each step.
+/// First size of a region in bytes, and the factor of each step of growth.
 const FIRST: usize = 1 << 16;
 const GROWTH: usize = 16;
 
-/// Bytes of a step that is taken only where the host has so many more.
+/// Bytes from which on a step of growth is taken only if the host has `SPARE` bytes more.
 const SPARING: usize = 1 << 25;
 const SPARE: usize = 1 << 31;
 
-/// Bytes that are written to a file together, or left out where all are zero.
+/// Bytes of a page in a file; pages of zeros are left out.
 const PAGE: usize = 1 << 16;
 
-/// Bytes of a line of the host's cache. A store across two of them costs several others.
+/// Bytes of a cache line of the host. A store across two lines costs as much as several others.
 const HOST_LINE: usize = 64;
 
-/// The start of a region; behind it all is zero.
+/// The beginning of a region; all bytes behind it are zero.
 #[derive(Debug, Default)]
 struct HostRegion {
-    /// Never grows in place, so that it stays where it is on the host.
+    /// Host memory. It never grows in place, so that its host address stays.
     room: ZeroedBytes,
-    /// Where the region begins in `room`: with a line of the host's cache.
+    /// Offset in `room` where the region begins, at a cache line of the host.
     start: usize,
-    /// Behind this many nothing was written.
+    /// Number of bytes behind which nothing was written.
     used: usize,
 }
 
 impl HostRegion {
-    /// Makes room for the first `end` bytes, of which the last will be written.
+    /// Makes room for the first `end` bytes, and marks them as written.
     fn grow(&mut self, end: usize) -> Result<(), OutOfMemory> {
         self.extend(end)?;
         self.used = self.used.max(end);
@@ -61,7 +61,8 @@ impl HostRegion {
             size = size.saturating_mul(GROWTH);
         }
         let size = size.min(REGION as usize);
-        // Large steps are for hosts with addresses to spare: what is not used of them would be missed elsewhere.
+        // Large steps are for hosts with enough addresses: their unused part would be missed
+        // elsewhere.
         if size < SPARING || ZeroedBytes::zeros(SPARE).is_some() {
             return self.resize(size).or_else(|_| self.resize(end));
         }
@@ -70,7 +71,7 @@ impl HostRegion {
     }
 
     fn resize(&mut self, size: usize) -> Result<(), OutOfMemory> {
-        // Zeros that the host need not write.
+        // The host provides zeros without writing them.
         let none = OutOfMemory::Host { bytes: size as u64 };
         let room = ZeroedBytes::zeros(size + HOST_LINE).ok_or(none)?;
         let mut new = Self {
@@ -83,13 +84,13 @@ impl HostRegion {
         Ok(())
     }
 
-    /// All bytes that there is room for.
+    /// Returns all bytes that there is room for.
     fn bytes(&self) -> &[u8] {
         let end = self.room.len().saturating_sub(HOST_LINE - self.start);
         &self.room[self.start..end]
     }
 
-    /// The same to be written.
+    /// Returns all bytes that there is room for, to be written.
     fn bytes_mut(&mut self) -> &mut [u8] {
         let end = self.room.len().saturating_sub(HOST_LINE - self.start);
         &mut self.room[self.start..end]
@@ -104,7 +105,7 @@ impl Clone for HostRegion {
     fn clone(&self) -> Self {
         let mut clone = Self::default();
         if clone.grow(self.used).is_err() {
-            // As any clone ends for which there is no room.
+            // Any clone without enough memory ends so.
             std::alloc::handle_alloc_error(std::alloc::Layout::for_value(self.written()));
         }
         clone.bytes_mut()[..self.used].copy_from_slice(self.written());
@@ -112,10 +113,10 @@ impl Clone for HostRegion {
     }
 }
 
-/// What keeps an access to system memory from being carried out.
+/// Reason why an access to system memory cannot be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum OutOfMemory {
-    /// It leaves the machine's system memory.
+    /// The access leaves the machine's system memory.
     #[error(
         "system memory ends at {size:#x}: {bytes} bytes at {address:#x} lie outside; \
          use a smaller problem or a machine with more memory"
@@ -123,12 +124,12 @@ pub enum OutOfMemory {
     Outside {
         /// First byte of the access.
         address: u64,
-        /// Its length.
+        /// Length of the access.
         bytes: u64,
         /// Size of the memory.
         size: u64,
     },
-    /// The computer that simulates has no room for what would be written.
+    /// The computer that simulates has no room for the bytes to be written.
     #[error(
         "this computer has not the memory for the simulated system memory: {bytes} B in one piece were asked for; \
          use a smaller problem, or let the program have more memory (`ulimit -v`, other programs)"
@@ -144,13 +145,13 @@ pub enum OutOfMemory {
 #[serde(from = "SavedPages", into = "SavedPages")]
 pub struct SystemRam {
     size: u64,
-    /// As far as memory was written.
+    /// Written beginnings of the regions.
     regions: Vec<HostRegion>,
-    /// Where it shares another's bytes: the other, and what it would write.
+    /// Shared memory to read from, and own stores kept apart, while the memory is shared.
     apart: Option<Box<CopyOnWrite>>,
 }
 
-/// Equality of what can be read.
+/// Compares the bytes that can be read.
 impl PartialEq for SystemRam {
     fn eq(&self, other: &Self) -> bool {
         let count = self.regions.len().max(other.regions.len());
@@ -166,7 +167,7 @@ impl PartialEq for SystemRam {
 
 impl Eq for SystemRam {}
 
-/// Size, number and bytes of the pages that are not zero: the form in files.
+/// File format: size, and number and bytes of each page that is not zero.
 #[derive(Serialize, Deserialize)]
 struct SavedPages {
     size: u64,
@@ -192,7 +193,7 @@ impl From<SavedPages> for SystemRam {
     fn from(contents: SavedPages) -> Self {
         let mut memory = Self::new(contents.size);
         for (number, bytes) in contents.pages {
-            // What lies outside the memory, or is no page, is no contents.
+            // Bytes outside the memory are ignored.
             if let Some(address) = number.checked_mul(PAGE as u64) {
                 let _ = memory.write(address, &bytes);
             }
@@ -202,7 +203,7 @@ impl From<SavedPages> for SystemRam {
 }
 
 impl SystemRam {
-    /// An empty memory of `size` bytes; nothing is allocated yet.
+    /// Creates an empty memory of `size` bytes; nothing is allocated yet.
     #[must_use]
     pub fn new(size: u64) -> Self {
         Self {
@@ -212,7 +213,7 @@ impl SystemRam {
         }
     }
 
-    /// Begins to share another's bytes.
+    /// Begins to share another memory's bytes.
     pub fn begin_sharing(&mut self, apart: CopyOnWrite) {
         self.apart = Some(Box::new(apart));
     }
@@ -221,19 +222,19 @@ impl SystemRam {
         self.apart.as_deref_mut()
     }
 
-    /// Ends the sharing: what was kept apart.
+    /// Ends the sharing; returns the accesses that were kept apart.
     pub fn end_sharing(&mut self) -> Option<CopyOnWrite> {
         self.apart.take().map(|apart| *apart)
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Takes the host memory for everything below `end` now, rather than as it is
-    /// written: then it is moved least.
+    /// Allocates host memory for everything below `end` now, and not as it is written, so that it
+    /// is copied least.
     ///
     /// # Errors
     /// The host has not so much.
@@ -244,7 +245,7 @@ impl SystemRam {
         })
     }
 
-    /// The same where more will follow: takes it in few large steps.
+    /// Allocates host memory below `end` in few large steps, for memory that will grow further.
     ///
     /// # Errors
     /// The host has not so much.
@@ -252,7 +253,7 @@ impl SystemRam {
         self.take(end, HostRegion::extend)
     }
 
-    /// Has `take` see to so many bytes of each region below `end`.
+    /// Calls `take` with each region below `end` and the number of its bytes there.
     fn take(
         &mut self,
         end: u64,
@@ -262,7 +263,7 @@ impl SystemRam {
         let taken: usize = self.regions.iter().map(|region| region.bytes().len()).sum();
         let missing = end.saturating_sub(taken as u64);
         if missing > REGION {
-            // A host may promise, region by region, what it does not have together.
+            // A host may promise for single regions what it does not have for all together.
             let none = OutOfMemory::Host { bytes: missing };
             let bytes = usize::try_from(missing).map_err(|_| none)?;
             ZeroedBytes::zeros(bytes).ok_or(none)?;
@@ -314,7 +315,7 @@ impl SystemRam {
         Ok(())
     }
 
-    /// Bytes that lie together on the host, if these do.
+    /// Returns bytes as one host slice, if they are contiguous on the host.
     pub(crate) fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
         if let Some(apart) = &self.apart {
             return apart.base().span(address, bytes);
@@ -323,7 +324,7 @@ impl SystemRam {
         self.regions.get(region)?.bytes().get(place)
     }
 
-    /// The same to be written.
+    /// Returns bytes as one host slice to be written, if they are contiguous on the host.
     pub(crate) fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
         if self.apart.is_some() {
             return None;
@@ -334,7 +335,7 @@ impl SystemRam {
         region.bytes_mut().get_mut(place)
     }
 
-    /// Region and range in it, where it is one region.
+    /// Returns the region and the range in it, if the bytes lie in one region.
     fn place(&self, address: u64, bytes: u64) -> Option<(usize, Range<usize>)> {
         self.check(address, bytes).ok()?;
         let first = address % REGION;
@@ -345,7 +346,7 @@ impl SystemRam {
     fn region(&mut self, number: usize) -> Result<&mut HostRegion, OutOfMemory> {
         let more = (number + 1).saturating_sub(self.regions.len());
         if more > 0 {
-            // Where they are many it is memory of its own.
+            // A list of many regions takes much memory by itself, so its allocation may fail too.
             let bytes = (more as u64).saturating_mul(size_of::<HostRegion>() as u64);
             let none = |_| OutOfMemory::Host { bytes };
             self.regions.try_reserve(more).map_err(none)?;
@@ -370,7 +371,8 @@ impl SystemRam {
     }
 }
 
-/// Splits a range into region, range in the region, and range of the caller's buffer.
+/// Splits a range of addresses. Calls `part` with region, range in the region, and range in the
+/// caller's buffer.
 fn for_each_region(
     address: u64,
     len: usize,

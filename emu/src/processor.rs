@@ -1,4 +1,4 @@
-//! A processor: CP2, DMA and system memory as components of one event queue.
+//! The processor: CP2, DMA and system memory in one event queue.
 //!
 //! Time is a number of ticks (see [`cp2_machine::TimeBase`]). Of events at one
 //! tick, CP2's issue comes first, then a DMA completion, then whatever the
@@ -38,12 +38,12 @@ use std::sync::Arc;
 use timed::TimedMachine;
 use version::Version;
 
-/// Where time ends: no component does anything after it, so that instants never
-/// overflow. At 2^20 ticks per cycle, the finest time base, 2^42 cycles.
+/// End of time: no component acts after it, so that instants never overflow. With 2^20 ticks per
+/// cycle, the finest time base, it is 2^42 cycles.
 const END: Ticks = Ticks(1 << 62);
 
-/// One processor: a value that can be cloned, compared and serialised at any time. Its DMA takes transfers of one type,
-/// which may be an enum of several kinds.
+/// One processor: a value that can be cloned, compared and serialised at any time. Its DMA takes
+/// transfers of one type, which may be an enum of several kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor<T = Descriptor> {
     version: Version,
@@ -55,12 +55,12 @@ pub struct Processor<T = Descriptor> {
     copier: Copier,
     checker: Option<Checker>,
     now: Ticks,
-    /// When the kernel that issued its `stop` will have landed its last result.
+    /// Instant at which the last result lands of the kernel that has issued its `stop`.
     stopping: Option<Ticks>,
 }
 
 impl Processor {
-    /// A processor after reset.
+    /// Creates a processor in the state after reset.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
         Self::for_transfers(machine)
@@ -68,7 +68,7 @@ impl Processor {
 }
 
 impl<T: Transfer> Processor<T> {
-    /// A processor after reset whose DMA takes any type of transfer.
+    /// Creates a processor in the state after reset, whose DMA takes transfers of type `T`.
     #[must_use]
     pub fn for_transfers(machine: Arc<Machine>) -> Self {
         Self {
@@ -84,8 +84,8 @@ impl<T: Transfer> Processor<T> {
         }
     }
 
-    /// Back to the state after reset, time included. System memory stays as it is.
-    /// What the engine has made of programs is kept for when they are loaded again.
+    /// Returns to the state after reset, time included. System memory keeps its content.
+    /// Translations of programs are kept for when these are loaded again.
     pub fn reset(&mut self) {
         self.cp2.reset();
         self.transfers.clear();
@@ -108,8 +108,8 @@ impl<T: Transfer> Processor<T> {
         self
     }
 
-    /// Says what of system memory is somebody's, first byte and end of each area, in order: checkers object to stores of transfers that go beyond the area
-    /// in which they begin.
+    /// Restricts stores of transfers to areas of system memory, each given as first byte and end,
+    /// in ascending order. Checkers object to a store that goes beyond the area in which it begins.
     pub fn own_memory(&mut self, areas: Vec<(u64, u64)>) {
         if let Some(checker) = &mut self.checker {
             checker.restrict_stores(areas);
@@ -123,36 +123,36 @@ impl<T: Transfer> Processor<T> {
         self
     }
 
-    /// The machine.
+    /// Returns the machine.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
         self.machine.all()
     }
 
-    /// The time base of [`Processor::now`].
+    /// Returns the time base of [`Processor::now`].
     #[must_use]
     pub fn time_base(&self) -> TimeBase {
         self.machine.time_base()
     }
 
-    /// The present instant.
+    /// Returns the present instant.
     #[must_use]
     pub fn now(&self) -> Ticks {
         self.now
     }
 
-    /// System memory.
+    /// Returns system memory.
     #[must_use]
     pub fn memory(&self) -> &SystemRam {
         &self.memory
     }
 
-    /// System memory, to change. Costs no simulated time: the caller accounts for it.
+    /// Returns system memory, to change. This costs no simulated time: the caller accounts for it.
     pub fn memory_mut(&mut self) -> &mut SystemRam {
         &mut self.memory
     }
 
-    /// The coprocessor's registers and memories.
+    /// Returns the coprocessor's registers and memories.
     #[must_use]
     pub fn core(&self) -> &Core {
         &self.cp2.core
@@ -175,43 +175,43 @@ impl<T: Transfer> Processor<T> {
         Ok(())
     }
 
-    /// What the coprocessor is doing.
+    /// Returns the state of the coprocessor: idle, running, waiting or faulted.
     #[must_use]
     pub fn status(&self) -> &Status {
         &self.cp2.status
     }
 
-    /// Counters of the coprocessor, put together now.
+    /// Computes the counters of the coprocessor.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.cp2.counters()
     }
 
-    /// The counters of the coprocessor, which begins to count anew.
+    /// Returns the counters of the coprocessor and sets them to zero.
     pub fn take_counters(&mut self) -> Counters {
         self.cp2.take_counters()
     }
 
-    /// Which part of the engine ran which words, since the processor was made.
+    /// Returns the record of the tier that ran each word, since the processor was made.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn ran(&self) -> crate::testing::ExecutedWords {
         self.cp2.ran()
     }
 
-    /// What the checkers found, in order of discovery; empty without checks.
+    /// Returns the findings of the checkers in order of discovery; none without checks.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         self.checker.as_ref().map_or(&[], |c| c.findings())
     }
 
-    /// Room in the DMA queue.
+    /// Returns the number of free places in the DMA queue.
     #[must_use]
     pub fn queue_free(&self) -> usize {
         self.machine.dma.queue.saturating_sub(self.transfers.len())
     }
 
-    /// The transfer under way.
+    /// Returns the transfer under way.
     #[must_use]
     pub fn transfer(&self) -> Option<&TransferRecord<T>> {
         self.transfers.running()
@@ -258,7 +258,8 @@ impl<T: Transfer> Processor<T> {
         Ok(())
     }
 
-    /// Whether anything can still happen without the caller.
+    /// Returns what the processor waits for if nothing can happen without the caller, and `None` if
+    /// something can.
     #[must_use]
     pub fn quiet(&self) -> Option<Quiet> {
         if self.transfers.running().is_some() || self.stopping.is_some() {
@@ -289,8 +290,9 @@ impl<T: Transfer> Processor<T> {
         self.advance(limit, |_| None)
     }
 
-    /// The same, but no further than to the instant from which on nothing can happen unless the caller acts
-    /// ([`Processor::quiet`]), which is a limit too.
+    /// Advances as [`Processor::run_until`] does, but no further than to the instant from which on
+    /// nothing can happen unless the caller acts ([`Processor::quiet`]). That instant is a limit
+    /// too.
     pub fn run_until_quiet(&mut self, limit: Ticks) -> Notice<T> {
         self.advance(limit, |processor| match processor.cp2.status {
             _ if processor.quiet().is_none() => None,
@@ -299,7 +301,7 @@ impl<T: Transfer> Processor<T> {
         })
     }
 
-    /// Advances to `limit`, to a notice before it, or to an instant before it that `quiet` gives.
+    /// Advances to `limit`, to a notice before it, or to an earlier instant that `quiet` gives.
     fn advance(&mut self, limit: Ticks, quiet: impl Fn(&Self) -> Option<Ticks>) -> Notice<T> {
         let limit = limit.min(END);
         loop {
@@ -394,14 +396,14 @@ impl<T: Transfer> Processor<T> {
                 Direction::Load => Poster::Load,
                 Direction::Store => Poster::Store,
             };
-            // Events are checked when the transfer is submitted.
+            // The event was checked when the transfer was submitted.
             let _ = self.post_from(event, poster);
         }
         self.transfer_started();
         Some(Notice::TransferDone(done))
     }
 
-    /// Tells ports and checkers what the transfer that now runs will touch.
+    /// Tells ports and checkers which memory the transfer that now runs will access.
     fn transfer_started(&mut self) {
         let Some(transfer) = self.transfers.running() else {
             return;

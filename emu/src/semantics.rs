@@ -1,4 +1,4 @@
-//! What every operation computes: written once, for every engine and checker.
+//! Meaning of every operation, written once for all engines and checkers.
 //!
 //! * [`arith`]: the arithmetic slot, per section, generic over [`crate::alu::Alu`].
 //! * [`action`]: what the memory-and-control slot asks for, resolved once per word.

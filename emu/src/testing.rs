@@ -1,11 +1,10 @@
-//! Random valid programs from the instruction table, and two processors that
-//! run them in lockstep (feature `testing`).
+//! Random valid programs, run by two processors in lockstep.
 //!
-//! A [`Case`] is a machine, a program, data, and what the control CPU and the
-//! DMA do meanwhile. [`cases`] is a proptest strategy for it: the tests of this
-//! crate and the fuzz target `emu/fuzz` share it, and what fails shrinks to a
-//! small program that prints as assembly text. [`lockstep`] runs a case on two
-//! processors and compares everything they are.
+//! The programs come from the instruction table (feature `testing`). A [`LockstepCase`] is a
+//! machine, a program, data, and the actions of the control CPU and the DMA meanwhile. [`cases`] is
+//! a proptest strategy for it. The tests of this crate and the fuzz target `emu/fuzz` share it, and
+//! a failing case shrinks to a small program that prints as assembly text. [`lockstep`] runs a case
+//! on two processors and compares their whole states.
 
 mod case;
 mod coverage;

@@ -1,13 +1,13 @@
-//! The times of an issue that depend on values, beside the issue rule of the assembler.
+//! Issue timing that depends on outcomes of words: penalties and stalls.
 //!
-//! Registers and units follow the rule the assembler's warnings share
-//! ([`cp2_asm::issue`]); what depends on values enters as [`IssueOutcome`].
+//! Registers and units follow the rule that the assembler's warnings share ([`cp2_asm::issue`]).
+//! Effects of values enter as [`IssueOutcome`].
 
 use crate::account::cause::Cause;
 pub use cp2_asm::issue::{Pending, Scoreboard, Wait, WaitOn, WordTiming};
 use cp2_machine::Cp2;
 
-/// What executing the word decided.
+/// Outcome of a word that decides the cycles lost after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueOutcome {
     /// The next word follows.
@@ -20,12 +20,12 @@ pub enum IssueOutcome {
     LoopBack,
 }
 
-/// Cycles a word waited, and why.
+/// Cycles that a word waited, and their cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// The cause that let go last.
+    /// Cause of the wait that ended last.
     pub cause: Cause,
-    /// Cycles, possibly zero.
+    /// Number of cycles, possibly zero.
     pub cycles: u64,
 }
 
@@ -43,7 +43,7 @@ impl From<Wait> for Stall {
     }
 }
 
-/// Cycles lost after the word, by what executing it decided.
+/// Returns the cycles lost after a word with an outcome, and their cause.
 #[must_use]
 pub fn penalty(outcome: IssueOutcome, cp2: &Cp2) -> Stall {
     let (cause, cycles) = match outcome {

@@ -7,24 +7,24 @@ use cp2_machine::{Machine, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A transfer that runs, with its times.
+/// A running transfer with its times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferRecord<T = Descriptor> {
-    /// What moves.
+    /// Transfer that was submitted.
     pub descriptor: T,
-    /// The submitter's name for it.
+    /// Name that the submitter gave it.
     pub tag: u64,
-    /// When its set-up began.
+    /// Instant at which its set-up began.
     pub started: Ticks,
-    /// When its first granule could move.
+    /// Instant at which its first granule could move.
     pub data: Ticks,
-    /// When it completes and takes effect.
+    /// Instant at which it completes and takes effect.
     pub completes: Ticks,
     /// Granules that cross the channel to system memory.
     pub granules: u64,
 }
 
-/// The queue and the running transfer.
+/// Queue of transfers with the running one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TransferQueue<T> {
     running: Option<TransferRecord<T>>,
@@ -41,13 +41,13 @@ impl<T> Default for TransferQueue<T> {
 }
 
 impl<T: Transfer> TransferQueue<T> {
-    /// Forgets all.
+    /// Removes all transfers.
     pub(crate) fn clear(&mut self) {
         self.running = None;
         self.queue.clear();
     }
 
-    /// Transfers held, the running one included.
+    /// Returns the number of transfers, the running one included.
     pub(crate) fn len(&self) -> usize {
         self.queue.len() + usize::from(self.running.is_some())
     }
@@ -56,7 +56,7 @@ impl<T: Transfer> TransferQueue<T> {
         self.running.as_ref()
     }
 
-    /// Moves what runs later.
+    /// Moves the times of the running transfer later.
     pub(crate) fn later(&mut self, ticks: Ticks) {
         if let Some(running) = &mut self.running {
             running.started += ticks;
@@ -65,7 +65,7 @@ impl<T: Transfer> TransferQueue<T> {
         }
     }
 
-    /// Gives `change` every transfer with its tag.
+    /// Calls `change` with every transfer and its tag.
     pub(crate) fn each(&mut self, mut change: impl FnMut(&mut T, &mut u64)) {
         if let Some(running) = &mut self.running {
             change(&mut running.descriptor, &mut running.tag);
@@ -75,7 +75,7 @@ impl<T: Transfer> TransferQueue<T> {
         }
     }
 
-    /// Takes a valid transfer at `now`; true if it started at once.
+    /// Adds a valid transfer at `now`; returns true if it started at once.
     pub(crate) fn submit(
         &mut self,
         machine: &Machine,

@@ -1,4 +1,4 @@
-//! Batches of one-dimensional complex FFTs.
+//! FFTs: power-of-two, mixed-radix, four-step, Bluestein, real and n-D.
 //!
 //! The manner is rustfft's: a [`FftPlanner`] makes an [`Fft`] for a length and
 //! a direction; the plan is first a plain description, a [`PowerOfTwoRecipe`]. See

@@ -1,8 +1,10 @@
-//! Stencils over arrays of two and three axes: passes of one step or two, whose pages march from plane to plane.
+//! Stencils over two and three axes, in pages that march by planes.
 //!
-//! Blocks are as wide as the array where its rows are short: what lies beyond a row's ends is known while the kernel is generated then, and
-//! nothing of it is loaded. Longer rows are cut, and each block has a quad of neighbours on either side. What
-//! lies beyond the other edges the windows of `cp2_host::nest` have.
+//! A pass computes one step or two.
+//!
+//! Blocks are as wide as the array if its rows are short: what lies beyond a row's ends is then known while
+//! the kernel is generated, and none of it is loaded. Longer rows are cut, and each block has a quad of
+//! neighbours on either side. The windows of `cp2_host::nest` provide what lies beyond the other edges.
 
 mod block_heights;
 mod blocking;
@@ -55,13 +57,14 @@ const FLOAT: u64 = 4;
 pub struct Stencils {
     problem: StencilProblem,
     machine: Arc<Machine>,
-    /// The machine with the sections that take part.
+    /// Machine with the sections that take part.
     used: Arc<Machine>,
-    /// The kernels of passes, of which there are as many as steps allow of the first, and then of the second.
+    /// Passes that were chosen: as many of the first as the number of steps allows, then of the second.
     chosen: Vec<Chosen>,
 }
 
-/// Bytes of the arrays of so many passes: input, coefficients, result, and what passes leave to the next, two arrays in turn, with rows filled up.
+/// Returns the bytes of the arrays of so many passes: input, coefficients, result, two arrays in turn between
+/// passes, and copies with padded rows.
 fn bytes(problem: &StencilProblem, passes: usize, machine: &Machine) -> u128 {
     let [_, _, columns] = problem.extents();
     let wide = blocking::filled_row(columns, machine) as u128;
@@ -80,7 +83,8 @@ fn bytes(problem: &StencilProblem, passes: usize, machine: &Machine) -> u128 {
         .saturating_mul(FLOAT.into())
 }
 
-/// The points that count, and what is to be said of their coefficients. A point times 0 is none.
+/// Returns the number of points that count, and the structure of their coefficients. Points with coefficient
+/// 0 do not count.
 fn counted(problem: &StencilProblem) -> (usize, Coefficients) {
     let stencil = problem.stencil();
     let all = stencil.points().len();
@@ -95,14 +99,15 @@ fn counted(problem: &StencilProblem) -> (usize, Coefficients) {
     let coefficients = match (stencil.is_of_classes(), sizes.len()) {
         (true, _) if points == all && is_separable(stencil) => Coefficients::Separable,
         (true, _) if points == all => Coefficients::Class,
-        // No two pairs of three points are the same sum somewhere else.
+        // With at most three points no sum of two of them is used again elsewhere.
         (_, values) if values == points || points <= 3 => Coefficients::Point,
         _ => Coefficients::Few,
     };
     (points, coefficients)
 }
 
-/// Whether the coefficients of classes are products of a number for each axis: each is to the next as that one to the one after it, but for rounding.
+/// Returns whether the coefficients of the classes are products of one number for each axis, but for
+/// rounding. Adjacent classes then have a constant ratio: a c = b^2 for three in a row.
 fn is_separable(stencil: &StencilShape) -> bool {
     let points = stencil.points();
     let class = |class: usize| {
@@ -118,8 +123,8 @@ fn is_separable(stencil: &StencilShape) -> bool {
     matches!(points.len(), 9 | 27) && classes.windows(3).all(even)
 }
 
-/// How many elements are computed, and how many coefficients of elements can change the result: none of elements that are kept, nor of neighbours that are
-/// zeros beyond an edge.
+/// Returns the number of elements computed, and of coefficients of elements that can change the result.
+/// Elements that are kept have none, nor do neighbours that are zeros beyond an edge.
 fn computed(problem: &StencilProblem) -> (usize, usize) {
     let extents = problem.extents();
     let axes = problem.stencil().axes();
@@ -156,7 +161,7 @@ impl Stencils {
         choose_sections(&machine, plan, Self::price)
     }
 
-    /// Cycles of all passes, one behind the other.
+    /// Returns the cycles of all passes, one behind the other.
     fn price(&self) -> Option<u64> {
         let passes = self.passes().into_iter();
         let passes = passes
@@ -164,7 +169,7 @@ impl Stencils {
         passes.sum()
     }
 
-    /// Plans a problem for those sections that take part.
+    /// Plans a problem for the sections that take part.
     fn with_sections(
         problem: &StencilProblem,
         machine: &Arc<Machine>,
@@ -175,7 +180,7 @@ impl Stencils {
             most,
             machine: machine.name.clone(),
         };
-        // What no way needs less than is known before loops are made.
+        // The least memory of all plans is known before loops are made.
         let (least, memory) = (bytes(problem, 1, machine), machine.host.memory.0);
         if least > memory.into() {
             return Err(refused(least, memory));
@@ -197,20 +202,20 @@ impl Stencils {
         }
     }
 
-    /// Bytes of what blocks hand over, in whichever pass.
+    /// Returns the bytes that blocks hand over to others, in the pass with the most.
     fn handed_bytes(&self) -> u64 {
         let all = self.chosen.iter();
         let all = all.map(|chosen| chosen.pages.handed_bytes(&self.problem, &self.used));
         all.max().unwrap_or(0)
     }
 
-    /// The problem.
+    /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &StencilProblem {
         &self.problem
     }
 
-    /// The assembly of the page kernel of its first pass.
+    /// Returns the assembly of the page kernel of the first pass.
     #[must_use]
     pub fn source(&self) -> &str {
         self.chosen
@@ -218,7 +223,7 @@ impl Stencils {
             .map_or("", |chosen| &chosen.kernel.source)
     }
 
-    /// How it is computed, in words.
+    /// Says how the problem is computed.
     #[must_use]
     pub fn recipe(&self) -> String {
         let recipes = self.chosen.iter().enumerate().map(|(index, chosen)| {
@@ -249,7 +254,7 @@ impl Stencils {
             .join("; ")
     }
 
-    /// How many passes there are of each of the chosen ones, in their order.
+    /// Returns the number of passes of each of the chosen ones, in their order.
     fn passes(&self) -> Vec<(&Chosen, usize)> {
         let mut left = self.problem.steps();
         let passes = self.chosen.iter().map(|chosen| {
@@ -261,7 +266,8 @@ impl Stencils {
         passes.collect()
     }
 
-    /// How many steps each pass computes, in order; passes that put arrays into another layout, which the job may have too, do not count.
+    /// Returns the steps that each pass computes, in order. Passes that change the layout of arrays, which
+    /// the job may have too, do not count.
     #[must_use]
     pub fn steps_of_passes(&self) -> Vec<usize> {
         let passes = self.passes().into_iter();
@@ -270,7 +276,7 @@ impl Stencils {
             .collect()
     }
 
-    /// What any program and the best known one take.
+    /// Returns the bound of any program and the time of the best known one.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let problem = &self.problem;
@@ -281,7 +287,7 @@ impl Stencils {
             .figures(&self.machine)
     }
 
-    /// What every pass issues, for the model.
+    /// Returns the operations of every pass, for the model.
     pub(crate) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let extents = self.problem.extents().map(|n| n as u64);
         let passes = self.passes().into_iter().flat_map(|(chosen, count)| {
@@ -299,7 +305,8 @@ impl Stencils {
         passes.collect()
     }
 
-    /// Computes the array after all steps of `u`, row by row, with the coefficients `c` of every element where the problem has such.
+    /// Computes the array after all steps from the array `u`, row by row, with the coefficients `c` of every
+    /// element if the problem has such.
     ///
     /// # Errors
     /// Arrays of another length, or that do not fit the machine.
@@ -311,7 +318,7 @@ impl Stencils {
         self.process_with(u, c, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Computes the array on a device with options.
     ///
     /// # Errors
     /// See [`Stencils::process`].
@@ -325,7 +332,8 @@ impl Stencils {
         Ok(job.run(self.figures(), |run| run.read(v))?)
     }
 
-    /// The job that computes it, nothing of it done yet, and its result: inputs are called `u` and `c`, the output `v`.
+    /// Returns the job that computes the array, not yet run, and its result. Inputs are named `u` and `c`,
+    /// the output `v`.
     ///
     /// # Errors
     /// See [`Stencils::process`].
@@ -352,7 +360,7 @@ impl Stencils {
                 let mut shape = shape.clone();
                 shape.insert(shape.len() - 1, points as u64);
                 let at = job.input("c", c, &shape)?.address();
-                // The blocks of all steps are the same then.
+                // With coefficients of every element all passes have the same blocks.
                 let field = self.chosen.first();
                 let field =
                     field.map(|chosen| chosen.pages.coefficient_field(problem, at, columns));
@@ -415,7 +423,7 @@ impl Stencils {
         .into())
     }
 
-    /// Addresses of what passes leave to the next.
+    /// Allocates the arrays between passes and returns their addresses.
     fn between(&self, job: &mut Job, passes: usize) -> Result<Vec<u64>, JobError> {
         let [planes, rows, columns] = self.problem.extents();
         let wide = blocking::filled_row(columns, &self.used);

@@ -1,6 +1,7 @@
-//! Micro-benchmarks of the DMA model. Each submits descriptors to a processor
-//! and reads what happened off its clock; none looks at the machine's parameters
-//! for the figure it reports.
+//! Micro-benchmarks of the DMA model: the tables of `docs/dma.md`.
+//!
+//! Each submits descriptors to a processor and reads what happened off its clock. No benchmark
+//! reads the machine's parameters for the figure that it reports.
 
 use cp2_asm::{Options, Source, assemble};
 use cp2_dma::{Descriptor, Target, validate};
@@ -20,7 +21,7 @@ fn machines() -> Vec<Arc<Machine>> {
         .collect()
 }
 
-/// A Markdown table.
+/// Formats a Markdown table.
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let head: Vec<String> = head.iter().map(|h| (*h).to_owned()).collect();
@@ -33,7 +34,7 @@ fn cycles(base: TimeBase, t: Ticks) -> String {
     (t.0 as f64 / base.ticks_per_cycle as f64).to_string()
 }
 
-/// Runs until `n` transfers are done.
+/// Runs until `n` transfers are done and returns their records.
 fn finish(p: &mut Processor, n: usize) -> Result<Vec<TransferRecord>> {
     let mut done = Vec::new();
     while done.len() < n {
@@ -45,7 +46,7 @@ fn finish(p: &mut Processor, n: usize) -> Result<Vec<TransferRecord>> {
     Ok(done)
 }
 
-/// Submits all at once to an idle processor.
+/// Submits all descriptors at once to an idle processor and runs until all are done.
 fn run(machine: &Arc<Machine>, all: &[Descriptor]) -> Result<Vec<TransferRecord>> {
     let mut p = Processor::new(machine.clone());
     for d in all {
@@ -54,7 +55,7 @@ fn run(machine: &Arc<Machine>, all: &[Descriptor]) -> Result<Vec<TransferRecord>
     finish(&mut p, all.len())
 }
 
-/// A processor with an assembled program, and the program's length in words.
+/// Assembles a program and returns a processor that has loaded it into program memory.
 fn with_program(machine: &Arc<Machine>, text: &str) -> Result<Processor> {
     let assembly = assemble(&Source::new("kernel.s", text), &Options::default())
         .map_err(|e| format!("{e:?}"))?;

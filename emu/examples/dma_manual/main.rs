@@ -1,5 +1,6 @@
-//! Prints the manual of the DMA controller with its micro-benchmarks:
-//! `cargo run -p cp2-emu --example dma_manual > docs/dma.md`.
+//! Prints `docs/dma.md`, the manual of the DMA controller, with its benchmarks.
+//!
+//! `cargo run -p cp2-emu --example dma_manual > docs/dma.md`
 
 mod bench;
 mod page;

@@ -1,9 +1,9 @@
-//! `docs/dma.md`: the text with the tables in it.
+//! Assembles the text of `docs/dma.md` from its template and the measured tables.
 
 use super::bench;
 use cp2_dma::{Descriptor, Target};
 
-/// The text of `docs/dma.md`.
+/// Returns the text of `docs/dma.md`.
 pub(crate) fn page() -> Result<String, Box<dyn std::error::Error>> {
     let shown = Descriptor::load(Target::Blocks { stride: 4096 }, 0x1000, 0x40, 64);
     let shown = shown.level(8, 256, 64).event(3);

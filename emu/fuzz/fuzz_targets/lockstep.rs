@@ -1,4 +1,4 @@
-//! Any program runs alike on both engines, wherever it is suspended.
+//! Fuzz target: any program runs alike on two engines, wherever it is suspended.
 
 #![no_main]
 

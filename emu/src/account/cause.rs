@@ -1,4 +1,4 @@
-//! Where the cycles went: one name per cause, and the causes add up.
+//! Causes that cycles are charged to; they add up to the total.
 
 use cp2_machine::Class;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Every cause, in the order of reports.
+    /// Returns every cause, in the order of reports.
     pub fn all() -> impl Iterator<Item = Self> {
         use Cause::{
             Branch, Drain, Issue, Launch, Loop, MemoryPort, Operand, UnitBusy, WaitHost, WaitLoad,
@@ -58,7 +58,7 @@ impl Cause {
             ])
     }
 
-    /// Position among [`Cause::all`]'s dense numbering.
+    /// Returns the position in the dense numbering of all causes, which [`Causes`] is serialised by.
     const fn index(self) -> usize {
         let classes = Class::ALL.len();
         match self {
@@ -98,7 +98,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Cycles by cause: only those with any are kept, for most words have few.
+/// Cycles by cause. Only causes with any cycles are kept, for most words have few.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub struct Causes(SmallVec<[(Cause, u64); 2]>);
@@ -130,7 +130,7 @@ impl Causes {
         if cycles == 0 {
             return;
         }
-        // Most often.
+        // The most frequent case: the first cause again.
         match self.0.first_mut() {
             Some((first, sum)) if *first == cause => return *sum += cycles,
             _ => {}
@@ -142,14 +142,14 @@ impl Causes {
         }
     }
 
-    /// Cycles charged to `cause`.
+    /// Returns the cycles charged to `cause`.
     #[must_use]
     pub fn get(&self, cause: Cause) -> u64 {
         let of = self.0.iter().find(|(other, _)| *other == cause);
         of.map_or(0, |(_, cycles)| *cycles)
     }
 
-    /// All cycles.
+    /// Returns the sum over all causes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, cycles)| cycles).sum()
@@ -162,12 +162,12 @@ impl Causes {
         }
     }
 
-    /// The causes with any cycles, in the order of reports.
+    /// Returns the causes with any cycles, in the order of reports.
     pub fn iter(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
         self.0.iter().copied()
     }
 
-    /// Name and cycles, for reports.
+    /// Returns cycles by the cause's name, for reports.
     #[must_use]
     pub fn to_map(&self) -> BTreeMap<String, u64> {
         self.iter().map(|(c, n)| (c.to_string(), n)).collect()

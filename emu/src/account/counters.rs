@@ -1,5 +1,6 @@
-//! What a core did: words, operations, bytes, and cycles by cause, in total
-//! and per program word.
+//! Counters of a core: words, operations, bytes and cycles by cause.
+//!
+//! They count in total and per program word.
 
 use crate::account::cause::{Cause, Causes};
 use crate::account::work::Work;
@@ -14,8 +15,8 @@ pub struct WordCounters {
     pub causes: Causes,
 }
 
-/// Counters of a core. `causes` covers the time inside kernels, from first
-/// issue to stop; the host accounts for the rest.
+/// Counters of a core. `causes` covers the time inside kernels, from first issue to stop; the host
+/// accounts for the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Sections that flops and bytes are summed over.
@@ -29,12 +30,12 @@ pub struct Counters {
     pub causes: Causes,
     /// Kernels that ran to their `stop`.
     pub kernels: u64,
-    /// Per program word.
+    /// Counters of each program word, by its word address.
     pub per_word: Vec<WordCounters>,
 }
 
 impl Counters {
-    /// Counters of the same core that counted nothing, with room for as much.
+    /// Returns zeroed counters of the same core, with room for as many words.
     pub(crate) fn fresh(&self) -> Self {
         Self {
             sections: self.sections,
@@ -51,7 +52,7 @@ impl Counters {
         }
     }
 
-    /// Books `times` issues of each of the words at `places`, but for their work.
+    /// Books `times` issues of each of the words at `places`; their [`Work`] is booked apart.
     #[inline]
     pub(crate) fn issued(&mut self, places: impl ExactSizeIterator<Item = u32>, times: u64) {
         let words = times * places.len() as u64;
@@ -64,7 +65,7 @@ impl Counters {
         }
     }
 
-    /// Adds other counters of the same core.
+    /// Adds the counts of `other`, which are of the same core.
     pub fn merge(&mut self, other: &Self) {
         self.words += other.words;
         self.work.add(&other.work, 1);
@@ -80,7 +81,7 @@ impl Counters {
         }
     }
 
-    /// Counts anew.
+    /// Sets all counts to zero and keeps the allocation.
     pub(crate) fn clear(&mut self) {
         let mut per_word = std::mem::take(&mut self.per_word);
         per_word.clear();
@@ -97,7 +98,7 @@ impl Counters {
         self.per_word.reserve_exact(more);
     }
 
-    /// The counters of the word at `pc`; the table grows as far as programs reach.
+    /// Returns the counters of the word at `pc`; the table grows as far as programs reach.
     #[inline]
     pub(crate) fn word(&mut self, pc: u32) -> &mut WordCounters {
         let pc = pc as usize;

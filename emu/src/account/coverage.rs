@@ -1,10 +1,11 @@
-//! Where an engine tells who ran which words. Tests want to know
-//! (`crate::testing::Ran`); other builds have nothing to keep.
+//! Records which tier of an engine ran which words, for tests.
+//!
+//! In builds with tests the record is `crate::testing::ExecutedWords`; other builds keep nothing.
 
 #[cfg(not(any(test, feature = "testing")))]
 use crate::core::decoded::Decoded;
 
-/// Who ran a word of an engine that runs blocks.
+/// Part of a block engine that ran a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineTier {
     /// The reference engine's step.
@@ -18,14 +19,14 @@ pub(crate) enum EngineTier {
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use crate::testing::ExecutedWords as Account;
 
-/// Keeps nothing.
+/// Stand-in for the record in builds without tests: keeps nothing.
 #[cfg(not(any(test, feature = "testing")))]
 #[derive(Debug, Default)]
 pub(crate) struct Account;
 
 #[cfg(not(any(test, feature = "testing")))]
 impl Account {
-    /// Whether there is anything to tell.
+    /// True if the record keeps anything.
     pub(crate) const KEPT: bool = false;
 
     #[inline(always)]

@@ -1,27 +1,27 @@
-//! What a kernel's `wait` waited for: the transfers that the DMA moved meanwhile.
+//! Splits the cycles of a `wait` by the transfers that the DMA moved meanwhile.
 
 use crate::account::cause::Cause;
 use cp2_dma::Direction;
 use serde::{Deserialize, Serialize};
 
-/// The account of the `wait` that stands at the program counter. A transfer in
-/// the queue waits for those ahead of it: while the DMA moves a store, the wait
-/// for a load behind it is the store's, and the other way round.
+/// Account of the `wait` that stands at the program counter. A transfer in the queue waits for
+/// those before it: while the DMA moves a store, a wait for a load behind it is charged to the
+/// store, and the other way round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waited {
     /// First cycle not yet accounted for, once the first transfer has ended.
     from: u64,
     /// Cycles in which the DMA moved nothing.
     idle: u64,
-    /// Cycles of loads.
+    /// Cycles in which the DMA moved loads.
     load: u64,
-    /// Cycles of stores.
+    /// Cycles in which the DMA moved stores.
     store: u64,
 }
 
 impl Waited {
-    /// A transfer that ran from `start` to `end` ended while the kernel has
-    /// been waiting since `since`.
+    /// Accounts for a transfer that ran from `start` to `end`, where the kernel has been waiting
+    /// since `since`. Times are in cycles.
     pub(crate) fn moved(&mut self, since: u64, direction: Direction, start: u64, end: u64) {
         let from = self.from.max(since);
         let start = start.clamp(from, end.max(from));
@@ -33,15 +33,15 @@ impl Waited {
         }
     }
 
-    /// Moves everything later.
+    /// Moves the account `cycles` later, as the guess of a later state does.
     pub(crate) fn later(&mut self, cycles: u64) {
         if self.from > 0 {
             self.from = self.from.saturating_add(cycles);
         }
     }
 
-    /// The causes of a wait from `since` until a post of `cause` was seen in
-    /// cycle `seen`.
+    /// Returns the causes of a wait that began in cycle `since` and saw a post of `cause` in cycle
+    /// `seen`.
     pub(crate) fn causes(&self, since: u64, seen: u64, cause: Cause) -> [(Cause, u64); 3] {
         let rest = self.idle + seen.saturating_sub(self.from.max(since));
         let (load, store) = (self.load, self.store);

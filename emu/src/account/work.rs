@@ -1,11 +1,11 @@
-//! What an issue of a word amounts to, in operations, flops and bytes.
+//! Work of one issue of a word: operations, flops and bytes.
 
 use crate::semantics::action::{Action, Data, action};
 use cp2_asm::isa::{Op, Row, Word};
 use cp2_machine::{Class, ClassMap};
 use serde::{Deserialize, Serialize};
 
-/// Work done, all sections together.
+/// Work done, summed over all sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Operations other than no-operations, by latency class; one per slot, not per section.
@@ -18,10 +18,10 @@ pub struct Work {
     pub dmem_written: u64,
 }
 
-/// What one issue of a word amounts to.
+/// Work of one issue of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Amount {
-    /// Of the operations in its slots.
+    /// Latency classes of the operations in its two slots; `None` for a no-operation.
     classes: [Option<Class>; 2],
     flops: u64,
     dmem_read: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Amount {
 }
 
 impl Amount {
-    /// The work of one issue of `word` on a machine of `sections` sections.
+    /// Computes the work of one issue of `word` on a machine of `sections` sections.
     pub(crate) fn count_word(word: &Word, sections: usize) -> Self {
         let sections = sections as u64;
         let rows = [word.arith.row(), word.mem.row()];
@@ -56,7 +56,7 @@ impl Amount {
 }
 
 impl Work {
-    /// The work of one issue of `word` on a machine of `sections` sections.
+    /// Computes the work of one issue of `word` on a machine of `sections` sections.
     #[must_use]
     pub fn count_issue(word: &Word, sections: usize) -> Self {
         let mut work = Self::default();
@@ -64,7 +64,7 @@ impl Work {
         work
     }
 
-    /// Adds the work of an issue of a word.
+    /// Adds the work of one issue of a word.
     #[inline]
     pub(crate) fn issued(&mut self, amount: &Amount) {
         for class in amount.classes.into_iter().flatten() {
@@ -75,7 +75,7 @@ impl Work {
         self.dmem_written += amount.dmem_written;
     }
 
-    /// What came after `before`, which this begins with.
+    /// Returns the work done since `before`, an earlier value of this sum.
     pub(crate) fn since(mut self, before: &Self) -> Self {
         for class in Class::ALL {
             self.operations[class] -= before.operations[class];

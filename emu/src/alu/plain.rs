@@ -1,4 +1,4 @@
-//! The defining implementation: a lane is its 32 bits.
+//! The defining implementation of the primitives: a lane is its 32 bits.
 
 use super::Alu;
 use crate::semantics::elementary::{self, Function};
@@ -19,7 +19,7 @@ fn float(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
 
-/// The bits of a result, every NaN made the canonical one.
+/// Returns the bits of a result, with every NaN replaced by [`NAN`].
 pub(crate) fn canonical(value: f32) -> u32 {
     if value.is_nan() { NAN } else { value.to_bits() }
 }

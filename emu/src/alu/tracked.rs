@@ -15,12 +15,12 @@ pub struct Tracked;
 pub struct TrackedBits {
     /// The value.
     pub bits: u32,
-    /// Whether the value depends on written data only.
+    /// True if the value depends on written data only.
     pub initialised: bool,
 }
 
 impl TrackedBits {
-    /// An initialised value.
+    /// Returns an initialised value.
     #[must_use]
     pub const fn new(bits: u32) -> Self {
         Self {

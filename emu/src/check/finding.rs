@@ -1,4 +1,4 @@
-//! What the checkers find, and how they say it.
+//! Findings of the checkers and their messages.
 
 use crate::check::protection::Owner;
 use cp2_asm::isa::Reg;
@@ -6,7 +6,7 @@ use cp2_dma::Direction;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a checker objects to.
+/// Kinds of violations that the checkers report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Objection {
@@ -31,18 +31,20 @@ pub enum Objection {
         /// The transfer's tag.
         tag: u64,
     },
-    /// A transfer stores behind the end of what it begins in of system memory: an array, a table, a program.
+    /// A transfer stores beyond the end of the area of system memory in which the stored run
+    /// begins: an array, a table or a program.
     BehindArray {
         /// The transfer's tag.
         tag: u64,
-        /// First byte of what is stored together.
+        /// Address of the first byte of the stored run.
         address: u64,
-        /// Bytes of that.
+        /// Length of the run in bytes.
         bytes: u64,
-        /// Where the area ends, the rest of its last granule included.
+        /// End of the area, the rest of its last granule included.
         end: u64,
     },
-    /// A transfer stores what of an output's block its kernel did not write at its page.
+    /// A transfer stores a part of an output's block that the kernel did not write at the block's
+    /// page.
     UnwrittenOutput {
         /// Section.
         section: usize,
@@ -52,12 +54,12 @@ pub enum Objection {
         page: u64,
         /// The transfer's tag.
         tag: u64,
-        /// Row of the array that is stored, those of all planes counted.
+        /// Row of the stored array, counted through all planes.
         row: u64,
         /// Byte in the row.
         byte: u64,
     },
-    /// The kernel reads a block of an output where it has not written it at this page.
+    /// The kernel reads part of an output's block that it has not written at this page.
     Undefined {
         /// Section.
         section: usize,
@@ -66,7 +68,8 @@ pub enum Objection {
         /// The page, from 0.
         page: u64,
     },
-    /// The kernel touches the block of one stream by an address that comes from another one's.
+    /// The kernel accesses the block of one stream through an address that was computed from
+    /// another stream's.
     Strayed {
         /// Section.
         section: usize,
@@ -104,25 +107,26 @@ pub enum Objection {
         address: u32,
         /// The kernel stores rather than loads.
         write: bool,
-        /// The page it is at, from 0.
+        /// Page that the kernel is at, from 0.
         page: u64,
-        /// Whose it is.
+        /// Owner of the address.
         owner: Owner,
     },
 }
 
-/// An objection, where it arose first, and how often.
+/// An objection with its first occurrence and the number of occurrences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Word that made the access; none for a transfer's own.
     pub pc: Option<u32>,
-    /// The number that the caller gave to the launch, or to the last one before a transfer: what program the word is of.
+    /// Number that the caller gave to the launch, or for a transfer's access to the last launch
+    /// before it. It identifies the program that the word belongs to.
     pub launched: u32,
     /// Cycle of the first occurrence.
     pub cycle: u64,
     /// Occurrences at this word.
     pub count: u64,
-    /// What is wrong.
+    /// Violation that was found.
     #[serde(flatten)]
     pub objection: Objection,
 }

@@ -1,18 +1,21 @@
-//! Which stream an address comes from: what runs past the end of its blocks lies in those of another stream, where reading it is no other error.
+//! Streams that scalars' addresses come from: finds accesses that stray.
+//!
+//! An access that runs past the end of its own stream's blocks lies in the blocks of another
+//! stream, where a read violates no other rule.
 
 use crate::check::results::Results;
 use crate::semantics::action::{Action, Data, MemoryOp, ScalarOp, Source};
 use cp2_asm::isa::{SCALARS, Scalar};
 use serde::{Deserialize, Serialize};
 
-/// Streams, a bit each; those behind the last bit are in none.
+/// Set of streams, one bit each; streams beyond the last bit are in no set.
 type Set = u64;
 
-/// Of each shared scalar the streams that it was computed from the addresses of.
+/// Streams from whose addresses each shared scalar was computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origins {
     of: Vec<Set>,
-    /// Those of the access that is made.
+    /// Streams that the address of the current access was computed from.
     access: Set,
 }
 
@@ -41,11 +44,12 @@ impl Origins {
         }
     }
 
-    /// The memory slot of a word is about to act.
+    /// Updates the sets for the action that the memory slot of a word is about to take.
     pub(crate) fn act(&mut self, action: Action) {
         match action {
             Action::Scalar(ScalarOp::Move { x, y }) => self.set(x, self.source(y)),
-            // The lower half stays what it was.
+            // `High` replaces the upper half only, so that the address still comes from the same
+            // streams.
             Action::Scalar(ScalarOp::High { .. }) | Action::Control(_) | Action::Nop => {}
             Action::Scalar(ScalarOp::Binary { x, y, z, .. }) => {
                 self.set(x, self.source(y) | self.source(z));
@@ -68,7 +72,8 @@ impl Origins {
         }
     }
 
-    /// A scalar gets a word of an argument block, so many bytes from its beginning.
+    /// Sets the origin of a scalar that is loaded with the argument word `offset` bytes behind the
+    /// beginning of an argument block.
     pub(crate) fn argument(
         &mut self,
         results: &Results,
@@ -81,7 +86,8 @@ impl Origins {
         self.set(register, bit);
     }
 
-    /// Whether the access that is made has its address from one stream alone, and that is another one than `stream`.
+    /// True if the address of the current access comes from exactly one stream, and that is not
+    /// `stream`.
     pub(crate) fn strays(&self, stream: usize) -> bool {
         let own = 1u64.checked_shl(stream as u32).unwrap_or(0);
         self.access.is_power_of_two() && self.access != own

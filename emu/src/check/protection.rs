@@ -1,25 +1,25 @@
-//! What of DMEM belongs to a kernel, page by page: what the checkers hold its accesses against.
+//! DMEM that belongs to a kernel, page by page, for the checkers of its accesses.
 
 use crate::check::results::Results;
 use serde::{Deserialize, Serialize};
 
-/// A stretch of DMEM, the same in every section.
+/// A range of DMEM byte addresses, equal in every section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {
-    /// Its first byte address.
+    /// First byte address.
     pub address: u32,
-    /// Its bytes.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
 impl Area {
-    /// Whether `bytes` bytes from `address` on lie inside.
+    /// True if all of `bytes` bytes from `address` on lie inside.
     fn holds(self, address: u32, bytes: u32) -> bool {
         let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
         address >= self.address && end(address, bytes) <= end(self.address, self.bytes)
     }
 
-    /// Whether one of them does.
+    /// True if at least one of `bytes` bytes from `address` on lies inside.
     pub(crate) fn meets(self, address: u32, bytes: u32) -> bool {
         let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
         u64::from(address) < end(self.address, self.bytes)
@@ -30,35 +30,38 @@ impl Area {
 /// Pages that take the same areas in turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageAreas {
-    /// How many pages.
+    /// Number of pages.
     pub pages: u64,
-    /// Areas of the first page, of the second, ...; that behind the last has those of the first again.
+    /// Areas of the first page, of the second, and so on; the page after the last entry has the
+    /// areas of the first entry again.
     pub areas: Vec<Vec<Area>>,
 }
 
-/// A circular buffer of lines, each a stretch of DMEM, of which every page has a window: the next pages find in theirs what it has.
+/// A circular buffer of lines in which each page has a window. Windows of successive pages overlap:
+/// a page finds lines there that earlier pages had in theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sliding {
-    /// All of it: the lines, or several times as many, one behind the other.
+    /// The whole buffer: its lines once, or several copies of them one behind the other.
     pub area: Area,
-    /// Bytes from a line to the next.
+    /// Bytes from one line to the next.
     pub pitch: u32,
-    /// How many lines there are.
+    /// Number of distinct lines.
     pub lines: u64,
     /// Lines of a window.
     pub window: u64,
-    /// Where the first page's window begins, in lines.
+    /// First line of the first page's window.
     pub first: u64,
-    /// Lines to the next page's.
+    /// Lines from a page's window to that of the next page in a row of pages.
     pub step: u64,
-    /// Pages of a row of pages, and lines from the first of a row to the first of the next.
+    /// Pages in a row of pages, and lines from the window of a row's first page to that of the next
+    /// row's.
     pub row: (u64, u64),
-    /// Whether the kernel may write it too.
+    /// True if the kernel may also write the window.
     pub writes: bool,
 }
 
 impl Sliding {
-    /// Whether page `page` has all bytes of an access in its window.
+    /// True if all bytes of an access lie in the window of page `page`.
     fn holds(&self, page: u64, address: u32, bytes: u32) -> bool {
         if !self.area.holds(address, bytes) {
             return false;
@@ -73,42 +76,45 @@ impl Sliding {
     }
 }
 
-/// The memory protection of a page kernel: what of DMEM it may touch. Without one it may touch everything.
+/// Memory protection of a page kernel: the DMEM that it may access. Without one it may access
+/// everything.
 ///
-/// It is a value of fixed size, however many pages there are, costs no simulated time, and is nothing that the machine has.
+/// Its size does not depend on the number of pages. It belongs to the checkers only: no machine has
+/// it, and it costs no simulated time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protection {
-    /// The event that the kernel signals when it is done with a page: behind it the next page's areas are its own.
+    /// Event that the kernel signals when it is done with a page; from then on the areas of the
+    /// next page are its own.
     pub signal: u32,
-    /// What belongs to the kernel throughout: data of its program, scratch.
+    /// Areas that belong to the kernel throughout: data of its program, and scratch.
     pub own: Vec<Area>,
-    /// Argument blocks: it may read them.
+    /// Argument blocks, which the kernel may only read.
     pub arguments: Vec<Area>,
-    /// What belongs to each page beside that, in the order of the pages.
+    /// Areas that belong to single pages, in the order of the pages.
     pub pages: Vec<PageAreas>,
-    /// Windows that slide: it may read them, and write some.
+    /// Sliding windows, which the kernel may read, and write where they say so.
     pub windows: Vec<Sliding>,
-    /// The buffers of its streams, and what is stored of them.
+    /// Buffers of the kernel's streams, and the rows that are stored from them.
     #[serde(default)]
     pub results: Results,
 }
 
-/// Whose an address is that is not the kernel's.
+/// Owner of an address that the kernel may not access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// The argument blocks, which the kernel may only read.
     Arguments,
-    /// A window that slides which the kernel may only read, or lines beside it.
+    /// A sliding window that the kernel may only read, or lines outside the page's window.
     Window,
     /// Another page, or the same buffer in a page with more blocks.
     OtherPage,
-    /// Nobody.
+    /// No owner.
     None,
 }
 
 impl Protection {
-    /// The areas of page `page`; none behind the last.
+    /// Returns the areas of page `page`; none after the last page.
     fn page_areas(&self, page: u64) -> &[Area] {
         let mut left = page;
         for turns in &self.pages {
@@ -122,10 +128,13 @@ impl Protection {
         &[]
     }
 
-    /// Whether the argument block at an address, and what its page loop goes by, are still such as a host loads; true where there is no page loop.
-    /// `word` reads DMEM. What is no block of arguments any more was overwritten.
+    /// True if the argument block at `block`, and the addresses in it that the page loop uses, are
+    /// ones that a host loads; also true if there is no page loop. Otherwise the block was
+    /// overwritten.
+    ///
+    /// `word` reads a word of DMEM.
     pub fn has_arguments(&self, block: u32, word: impl Fn(u32) -> Option<u32>) -> bool {
-        /// From a block to the address of the next, in bytes.
+        /// Bytes between the address of the next block and the block that it stands before.
         const NEXT: u32 = 16;
         let head = self.results.head;
         if head < NEXT || self.arguments.is_empty() {
@@ -133,13 +142,14 @@ impl Protection {
         }
         let is_block = |at: u32| self.arguments.iter().any(|area| area.address + head == at);
         let next = block.checked_sub(NEXT).and_then(&word);
-        // Of the first input and the first output; 0 where there is none.
+        // Addresses of the first input and of the first output; 0 if there is none.
         let pages = [0, 4].map(|at| block.checked_add(at).and_then(&word));
         let is_page = |at: u32| at == 0 || self.pages_meet(at);
         is_block(block) && next.is_none_or(is_block) && pages.into_iter().flatten().all(is_page)
     }
 
-    /// Whether an address lies in a page, or in what the kernel has throughout.
+    /// True if an address lies in an area of any page, in a window, or in one of the kernel's own
+    /// areas.
     fn pages_meet(&self, address: u32) -> bool {
         let pages = self
             .pages
@@ -150,13 +160,14 @@ impl Protection {
         all.any(|area| area.meets(address, 1))
     }
 
-    /// The beginning of the argument block that an address is in.
+    /// Returns the first address of the area of arguments that `address` lies in.
     pub(crate) fn argument_block(&self, address: u32) -> Option<u32> {
         let mut blocks = self.arguments.iter();
         Some(blocks.find(|area| area.meets(address, 1))?.address)
     }
 
-    /// Whose DMEM an access in page `page` touches, if it is not the kernel's own.
+    /// Returns the owner of the DMEM that an access at page `page` touches, or `None` if the kernel
+    /// may make it.
     pub(crate) fn violated(
         &self,
         page: u64,
@@ -233,7 +244,8 @@ mod tests {
         assert_eq!(violated(0, u32::MAX - 7, true), Some(Owner::None));
     }
 
-    /// A block that is none of those that there are, or does not lead to one, was overwritten.
+    /// A block address that is no argument block, or whose link leads to none, shows that the block
+    /// was overwritten.
     #[test]
     fn argument_blocks_lead_to_each_other() {
         let mut protection = Protection {
@@ -243,7 +255,8 @@ mod tests {
         };
         assert!(protection.has_arguments(5, |_| None));
         protection.results.head = 16;
-        // The next block, and the pages of the one at hand.
+        // Words of a block: the link to the next block, the first input's address and the first
+        // output's.
         let block = |words: [u32; 3]| {
             move |at: u32| match at {
                 64 => Some(words[0]),
@@ -264,7 +277,8 @@ mod tests {
         );
     }
 
-    /// Five lines of 32 bytes, windows of three of them; two pages, and then a window of its own.
+    /// A buffer of five lines of 32 bytes with windows of three; rows of two pages, four lines
+    /// apart.
     #[test]
     fn windows_slide_through_their_lines() {
         let protection = Protection {
@@ -298,10 +312,10 @@ mod tests {
         let violated = |address, bytes, write| protection.violated(0, address, bytes, write);
         assert_eq!(violated(64, 16, true), Some(Owner::Window));
         assert_eq!(violated(64 + 3 * 32, 16, false), Some(Owner::OtherPage));
-        // Half of it is in the line behind the window.
+        // The second half of the access is in the line behind the window.
         assert_eq!(violated(64 + 3 * 32 - 8, 16, false), Some(Owner::OtherPage));
         assert_eq!(violated(64 + 10 * 32, 16, false), Some(Owner::None));
-        // One that is the kernel's to fill.
+        // A window that the kernel may fill.
         let mut filled = protection.clone();
         filled.windows[0].writes = true;
         let violated = |address| filled.violated(0, address, 16, true);

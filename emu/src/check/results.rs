@@ -1,42 +1,47 @@
-//! What pages leave to be stored, and the buffers of their streams: what the checkers hold results against.
+//! Stream buffers of pages and stored rows, for the checkers of results.
 
 use crate::check::protection::Area;
 use serde::{Deserialize, Serialize};
 
-/// The streams of a page kernel.
+/// Streams of a page kernel.
 ///
-/// What a block of an output holds when a page begins is undefined: a kernel reads there only what it has written at this page, and writes all that is stored.
+/// The content of an output's block is undefined when a page begins: a kernel must read there only
+/// what it has written at this page, and must write everything that is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
-    /// Bytes of an argument block before the address that the kernel gets, of which the last 16 are the page loop's; 0 where there is no page loop.
+    /// Bytes of an argument block before the address that the kernel gets; the last 16 of them
+    /// belong to the page loop. 0 if there is no page loop.
     pub head: u32,
-    /// Of each stream with buffers of its own the one of page 0, of page 1, ...; that behind the last is the first again. Inputs first.
+    /// Buffers of each stream that has its own, for page 0, page 1 and so on; the page after the
+    /// last buffer takes the first again. Inputs come first.
     pub streams: Vec<Vec<Area>>,
-    /// How many of these are inputs.
+    /// Number of streams that are inputs.
     pub inputs: usize,
     /// Number of pages.
     pub pages: u64,
-    /// Where results are stored.
+    /// Places in system memory where results are stored.
     pub rows: Vec<StoredRows>,
 }
 
-/// Rows of a result in system memory, and what lies behind each, which is stored with it and is nobody's.
+/// Rows of a result in system memory. Behind each row lie bytes that are stored with it but belong
+/// to no array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredRows {
     /// Address of the first row.
     pub system: u64,
-    /// Bytes of all.
+    /// Bytes of all rows together.
     pub bytes: u64,
-    /// Bytes from a plane to the next.
+    /// Bytes from one plane to the next.
     pub plane: u64,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: u64,
-    /// Bytes of a row that are the array's.
+    /// Bytes of a row that belong to the array.
     pub row: u64,
 }
 
 impl StoredRows {
-    /// The row and the byte in it that an address of system memory is, if it is among them.
+    /// Returns the row, and the byte in it, at an address of system memory, if it lies in these
+    /// rows.
     fn place(&self, system: u64) -> Option<(u64, u64)> {
         let at = system.checked_sub(self.system)?;
         let (plane, pitch) = (self.plane.max(1), self.pitch.max(1));
@@ -46,18 +51,20 @@ impl StoredRows {
 }
 
 impl Results {
-    /// Whether an argument word is an address of a block: those behind the kernel's address but for the number of blocks. `offset` counts from the block's first byte.
+    /// True if the argument word at `offset` (from the block's first byte) is an address of a
+    /// stream's block: every word from the kernel's address on but the third, which is the number
+    /// of blocks.
     pub(crate) fn is_address(&self, offset: u32) -> bool {
         offset >= self.head && offset - self.head != 8
     }
 
-    /// The stream in one of whose buffers an address lies.
+    /// Returns the stream that has a buffer at an address.
     pub(crate) fn stream(&self, address: u32) -> Option<usize> {
         let mut streams = self.streams.iter();
         streams.position(|areas| areas.iter().any(|area| area.meets(address, 1)))
     }
 
-    /// The stream whose buffer of page `page` an access meets.
+    /// Returns the stream whose buffer of page `page` an access touches.
     pub(crate) fn met(&self, page: u64, address: u32, bytes: u32) -> Option<usize> {
         if page >= self.pages {
             return None;
@@ -69,24 +76,25 @@ impl Results {
         })
     }
 
-    /// Whether a stream is an output.
+    /// True if a stream is an output.
     pub(crate) fn is_output(&self, stream: usize) -> bool {
         stream >= self.inputs
     }
 
-    /// The page before `page` that was the last one to have the output's buffer at an address.
+    /// Returns the last page before `page` that had the output buffer at an address.
     pub(crate) fn owner(&self, page: u64, address: u32) -> Option<u64> {
         let outputs = self.streams.get(self.inputs..)?;
         outputs.iter().find_map(|areas| {
             let turn = areas.iter().position(|area| area.meets(address, 1))? as u64;
             let (count, last) = (areas.len() as u64, page.min(self.pages).checked_sub(1)?);
-            // The largest that is not behind the last, and has this turn.
+            // The largest page that is not after `last` and has this buffer.
             let back = (last % count + count - turn) % count;
             last.checked_sub(back)
         })
     }
 
-    /// Row and byte of a result that an address of system memory has; none of what is stored beside it, or is no result.
+    /// Returns the row and byte of a result at an address of system memory, or says that there is
+    /// none.
     pub(crate) fn place(&self, system: u64) -> ResultLocation {
         let found = self
             .rows
@@ -100,19 +108,19 @@ impl Results {
     }
 }
 
-/// What is stored at an address of system memory.
+/// Kind of data that is stored at an address of system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultLocation {
     /// An element of a result.
     Result {
-        /// Its row, those of all planes counted.
+        /// Row of the element, counted through all planes.
         row: u64,
-        /// Its first byte in the row.
+        /// First byte of the element in its row.
         byte: u64,
     },
-    /// What a row ends with that is nobody's.
+    /// Bytes behind a row that belong to no array.
     Behind,
-    /// No result.
+    /// Memory outside of all results.
     Elsewhere,
 }
 
@@ -147,7 +155,7 @@ mod tests {
         assert_eq!(results.met(1, 96, 16), Some(1));
         assert_eq!(results.met(0, 96, 16), None);
         assert_eq!(results.met(5, 96, 16), None);
-        // Nothing was there yet, and then what the last page with that buffer left.
+        // At first there is none; later, the last page with that buffer.
         assert_eq!(
             [0, 1, 2, 3, 5, 7].map(|page| results.owner(page, 96)),
             [None, None, Some(1), Some(1), Some(3), Some(3)]

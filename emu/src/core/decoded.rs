@@ -1,4 +1,4 @@
-//! Program words decoded once, with everything the engine asks per issue.
+//! Program words decoded once, with everything that engines need per issue.
 
 use crate::account::work::Amount;
 use crate::core::fault::FaultKind;
@@ -11,17 +11,18 @@ use cp2_machine::Machine;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decoded {
     pub word: Word,
-    /// What the memory slot asks for.
+    /// Action of the memory slot.
     pub action: Action,
     pub timing: WordTiming,
     pub reads: RegSet,
     pub writes: RegSet,
-    /// Whether the arithmetic slot does something.
+    /// True if the arithmetic slot is not a no-operation.
     pub computes: bool,
-    /// What one issue amounts to.
+    /// Work of one issue.
     pub amount: Amount,
-    /// Of a branch that a block goes on behind: whether it is then taken. Where
-    /// it goes the other way, no tier runs the word, and the engine does.
+    /// Direction of a branch that a block continues behind: true if the block expects it to be
+    /// taken. Where the branch goes the other way no tier runs the word, but the engine's reference
+    /// step does.
     pub expect: Option<bool>,
 }
 

@@ -14,7 +14,7 @@ use crate::timing::IssueOutcome;
 use cp2_asm::isa::Scalar;
 use cp2_machine::{LANE_BYTES, Machine};
 
-/// A fault and the section it concerns.
+/// A fault, and the section that it concerns if it concerns a single one.
 pub(crate) type SectionFault = (Option<usize>, FaultKind);
 
 /// One section's registers as the semantics sees them.
@@ -96,13 +96,13 @@ pub(crate) fn word<O: Observer>(
     Ok(advance(core, pc))
 }
 
-/// A memory operation whose addresses were found good.
+/// A memory operation whose addresses are aligned and in range.
 struct CheckedAccess {
     addresses: crate::core::Addresses,
     next: Option<u32>,
 }
 
-/// Sections a memory operation touches.
+/// Returns the sections that a memory operation accesses.
 fn sections(core: &Core, op: MemoryOp) -> std::ops::Range<usize> {
     match op.data {
         Data::LoadScalars { .. } => 0..1,
@@ -190,7 +190,7 @@ fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
     }
 }
 
-/// Finds what would fault before anything of the word takes effect.
+/// Returns the fault of a control operation, before anything of its word takes effect.
 pub(crate) fn check_control(
     core: &Core,
     machine: &Machine,
@@ -230,7 +230,7 @@ fn value(core: &Core, source: Source) -> u32 {
     }
 }
 
-/// Carries out a control operation that [`check_control`] found good, and moves on.
+/// Carries out a control operation that [`check_control`] accepted, and moves the program counter.
 #[inline(always)]
 pub(crate) fn control(
     core: &mut Core,
@@ -239,7 +239,7 @@ pub(crate) fn control(
 ) -> Result<IssueOutcome, FaultKind> {
     let pc = core.pc;
     match op {
-        // Ends the kernel, at the end of a loop's body too.
+        // `stop` ends the kernel even as the last word of a loop's body.
         ControlOp::Stop => Ok(IssueOutcome::Next),
         ControlOp::Wait { .. } | ControlOp::Signal { .. } => Ok(advance(core, pc)),
         ControlOp::Return => {
@@ -270,8 +270,8 @@ pub(crate) fn control(
     }
 }
 
-/// A jump leaves the hardware loops whose body does not hold its target, but
-/// never those of a caller.
+/// Jumps to `target`, and leaves the hardware loops whose body does not hold it, but never those of
+/// a caller.
 #[inline(always)]
 pub(crate) fn jump(core: &mut Core, target: u32) -> IssueOutcome {
     let outer = core.callers_loops();

@@ -1,9 +1,9 @@
-//! What can go wrong in a guest program.
+//! Faults of guest programs: everything that stops a kernel.
 
 use cp2_asm::isa::DecodeError;
 use serde::{Deserialize, Serialize};
 
-/// Why a kernel was stopped.
+/// Reason why a kernel was stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum FaultKind {
     /// Execution ran past the words that were loaded.
@@ -86,10 +86,10 @@ impl From<DecodeError> for FaultKind {
 pub struct Fault {
     /// Word address of the faulting word.
     pub pc: u32,
-    /// Cycle in which it would have issued.
+    /// Cycle in which the word would have issued.
     pub cycle: u64,
-    /// The section concerned; none where all are.
+    /// Section concerned; `None` if all are.
     pub section: Option<usize>,
-    /// What went wrong.
+    /// Kind of fault.
     pub kind: FaultKind,
 }

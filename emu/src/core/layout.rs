@@ -1,4 +1,4 @@
-//! How registers and DMEM lie in host memory: lanes outermost, sections innermost.
+//! Layout of registers and DMEM: lanes outermost, sections innermost.
 //!
 //! One lane of four sections is 16 bytes, a host vector. A pair register is 32
 //! consecutive bytes, a quad and 16 bytes of four sections' DMEM are 64: a host
@@ -9,7 +9,7 @@ use crate::semantics::scalar::Scalars;
 use cp2_asm::isa::{SCALARS, Scalar};
 use serde::{Deserialize, Serialize};
 
-/// Sections that lie side by side.
+/// Sections that lie side by side in a line.
 pub(crate) const COLUMNS: usize = 4;
 
 /// One 32-bit lane of [`COLUMNS`] sections.
@@ -21,7 +21,7 @@ pub(crate) const LINE_LANES: usize = 4;
 /// Bytes of one section's DMEM in a line.
 pub(crate) const LINE_BYTES: usize = 16;
 
-/// Whether a core is one group of full columns and whole lines: what the fast engines work on.
+/// True if a core is one group of full columns and whole lines, which the fast engines require.
 pub(crate) const fn one_group(sections: usize, dmem_bytes: usize) -> bool {
     sections == COLUMNS && dmem_bytes.is_multiple_of(LINE_BYTES)
 }
@@ -37,11 +37,11 @@ pub(crate) const PAIR: usize = 2;
 /// Lanes of the largest register file: 64 registers of two lanes.
 pub(crate) const FILE_LANES: usize = 128;
 
-/// Lanes that a register file has room for: what begins at any of the places that a
-/// byte can name, half a lane from each other, and is a quad at most, is inside.
+/// Lanes that a register file has room for. A byte names a position in units of half a lane; a quad
+/// that begins at the last of these 256 positions still lies inside.
 pub(crate) const FILE_ROOM: usize = FILE_LANES + LINE_LANES;
 
-/// The registers of four sections: `[register][lane][section]`, and room that nobody uses.
+/// Registers of four sections, `[register][lane][section]`, and unused room behind them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Lane>", into = "Vec<Lane>")]
 #[repr(C, align(64))]
@@ -69,8 +69,7 @@ impl From<RegisterFile> for Vec<Lane> {
     }
 }
 
-/// The scalars that the sections share, and room that nobody uses: whatever byte names a
-/// scalar, it is inside.
+/// Scalars that the sections share, and unused room behind them, so that any byte is a valid index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<u32>", into = "Vec<u32>")]
 #[repr(C)]
@@ -108,7 +107,7 @@ impl Scalars<u32> for Shared {
     }
 }
 
-/// All registers, behind one reference: the first group's scalars are the core's.
+/// All registers of four sections behind one reference. The first group's scalars are the core's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct RegisterBanks {
@@ -116,7 +115,7 @@ pub(crate) struct RegisterBanks {
     pub scalars: Shared,
 }
 
-/// Four sections' state.
+/// State of four sections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SectionGroup {
     pub registers: Box<RegisterBanks>,
@@ -124,7 +123,7 @@ pub(crate) struct SectionGroup {
 }
 
 impl SectionGroup {
-    /// State of zeros with `bytes` bytes of DMEM per section.
+    /// Creates zeroed state with `bytes` bytes of DMEM per section.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             registers: Box::default(),

@@ -1,11 +1,12 @@
-//! Hardware loops: where the next word lies.
+//! Hardware loops: the next word at the end of a body, and loop set-up.
 
 use crate::core::fault::FaultKind;
 use crate::core::{Core, HardwareLoop};
 use crate::timing::IssueOutcome;
 use cp2_machine::Machine;
 
-/// Ends of hardware loops: where the word after `pc` lies.
+/// Moves the program counter from `pc` to the next word: to the start of a body where a pass ends
+/// and passes are left.
 #[inline(always)]
 pub(crate) fn advance(core: &mut Core, pc: u32) -> IssueOutcome {
     core.pc = pc + 1;
@@ -36,7 +37,7 @@ pub(crate) fn set_up_loop(
     let pc = core.pc;
     let end = pc + length;
     if count == 0 {
-        // The body's last word may be that of an outer loop as well.
+        // The skipped body's last word may also end the body of an outer loop.
         let _ = advance(core, end);
         return Ok(IssueOutcome::Taken);
     }

@@ -1,6 +1,6 @@
-//! What this host's vector instructions are.
+//! Vector instruction sets of the host that emitted code may use.
 
-/// Which of a host's vector instructions emitted code may use.
+/// Instruction set that emitted code may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Simd {
     /// No code is emitted.
@@ -13,7 +13,7 @@ pub(crate) enum Simd {
 }
 
 impl Simd {
-    /// The most this host has.
+    /// Returns the largest set that this host has.
     #[cfg(all(target_arch = "x86_64", target_endian = "little"))]
     pub(crate) fn best() -> Self {
         use std::arch::is_x86_feature_detected as has;
@@ -26,13 +26,13 @@ impl Simd {
         }
     }
 
-    /// The most this host has: nothing that code is emitted for.
+    /// Returns the set of this host: no code is emitted for it.
     #[cfg(not(all(target_arch = "x86_64", target_endian = "little")))]
     pub(crate) fn best() -> Self {
         Self::None
     }
 
-    /// Its name in reports.
+    /// Returns the set's name in reports.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::None => "portable",

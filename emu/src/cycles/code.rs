@@ -1,4 +1,4 @@
-//! The blocks of a program: what each does to the scalars, and how long it takes.
+//! Blocks of a program with their effects on scalars and their times.
 
 use super::Uncounted;
 use crate::core::decoded::decode;
@@ -9,7 +9,7 @@ use cp2_asm::flow::Flow;
 use cp2_machine::Machine;
 use std::collections::HashMap;
 
-/// What a word does that concerns the scalars or known DMEM.
+/// Effect of a word on scalars or known DMEM.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Effect {
     /// Computes.
@@ -18,39 +18,40 @@ pub(super) enum Effect {
     Memory(MemoryOp),
 }
 
-/// Words that are executed one behind the other.
+/// Words that are executed one after the other.
 #[derive(Debug)]
 pub(super) struct BasicBlock {
-    /// The last word.
+    /// Address of the last word.
     pub last: u32,
     pub effects: Vec<Effect>,
-    /// What the last word does to the flow.
+    /// Control operation of the last word, if it has one.
     pub control: Option<ControlOp>,
     timings: Vec<WordTiming>,
     accesses: u64,
 }
 
-/// What a block takes.
+/// Time of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
-    /// Cycles until its last word issues.
+    /// Cycles from the block's beginning until its last word issues.
     pub issued: u64,
-    /// Cycles behind it until all results have landed.
+    /// Cycles after the last word until all results have landed.
     pub drain: u64,
     pub accesses: u64,
-    /// What is pending behind it.
+    /// Number of the issue state behind the block.
     pub pending: u32,
 }
 
-/// The blocks of a program, and the times that are known of them.
+/// Blocks of a program, and the times known so far.
 #[derive(Debug)]
 pub(super) struct CountedCode {
     blocks: Vec<BasicBlock>,
     starts: HashMap<u32, u32>,
-    /// Scoreboards that were met, seen from the next word.
+    /// Issue states met so far, relative to the next word.
     pendings: Vec<Pending>,
     numbers: HashMap<Pending, u32>,
-    /// By block, what is pending, and cycles lost behind the last word.
+    /// Times by block, number of the issue state at its beginning, and cycles lost after its last
+    /// word.
     times: HashMap<(u32, u32, u64), Time>,
     board: Scoreboard,
 }
@@ -102,7 +103,7 @@ impl CountedCode {
         Ok(code)
     }
 
-    /// The block that begins with the word at `pc`.
+    /// Returns the number of the block that begins with the word at `pc`.
     pub(super) fn find_block(&self, pc: u32) -> Result<u32, Uncounted> {
         let found = self.starts.get(&pc).copied();
         found.ok_or(Uncounted::Fault {
@@ -115,7 +116,7 @@ impl CountedCode {
         &self.blocks[number as usize]
     }
 
-    /// Nothing pending.
+    /// Returns the number of the issue state in which nothing is pending.
     pub(super) fn nothing(&mut self) -> u32 {
         let nothing = Scoreboard::default().relative(0);
         self.number(nothing)
@@ -131,7 +132,8 @@ impl CountedCode {
         number
     }
 
-    /// What a block takes that begins while so much is pending, and behind whose last word so many cycles are lost.
+    /// Returns the time of a block that begins in issue state `pending`, with `lost` cycles lost
+    /// after its last word.
     pub(super) fn time(&mut self, block: u32, pending: u32, lost: u64) -> Time {
         let key = (block, pending, lost);
         if let Some(&time) = self.times.get(&key) {

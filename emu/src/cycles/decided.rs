@@ -1,9 +1,10 @@
-//! What of a kernel's arguments decides its way.
+//! Decisions that a kernel's control flow makes on its argument words.
 //!
-//! Most argument words are addresses, and the way of a kernel is the same wherever its arrays lie. While a kernel is
-//! followed, every number that comes from an argument word by adding constants is known as such; where anything else is
-//! made of it, or a branch asks for it, the word has been asked for. Arguments that give the same answers to the same
-//! questions lead the same way, as long as no store meets what is known of DMEM.
+//! Most argument words are addresses, and control flow does not depend on where arrays lie. While a
+//! kernel is followed, a number that is an argument word plus constants carries that word's index.
+//! Where a branch needs such a number, or anything but a sum is computed from it, this is recorded
+//! as a question about the word. Arguments that give the same answers to the same questions lead to
+//! the same flow, as long as no store overwrites known DMEM.
 
 use super::Counted;
 use super::Uncounted;
@@ -14,12 +15,12 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is asked of argument words.
+/// A question about argument words that decides the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Question {
-    /// What a word is.
+    /// Value of a word.
     Word(u16),
-    /// The first word less the second.
+    /// Difference of two words: the first less the second.
     Distance(u16, u16),
 }
 
@@ -33,16 +34,16 @@ impl Question {
     }
 }
 
-/// What has been asked of arguments so far.
+/// Questions asked about arguments so far.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentDecisions {
     words: Vec<u32>,
-    /// In the order in which it was asked first.
+    /// Distinct questions in the order in which they were first asked.
     questions: Vec<Question>,
     asked: HashSet<Question>,
-    /// Words that have been asked for, by their names.
+    /// `[word]`: true once its value was asked for.
     known: Vec<bool>,
-    /// By the names of words: bytes from what a word says on that were stored to, as one range.
+    /// `[word]`: hull of the bytes stored to through the word, relative to its value.
     stores: Vec<Option<Range<i64>>>,
 }
 
@@ -56,13 +57,13 @@ impl ArgumentDecisions {
         }
     }
 
-    /// The name of an argument word, if it is one.
+    /// Returns the index of an argument word, if it is one.
     pub(super) fn named(&self, word: usize) -> Option<u16> {
         let known = word < self.words.len();
         u16::try_from(word).ok().filter(|_| known)
     }
 
-    /// How far a word is from another decides the way.
+    /// Records that the distance between two argument words decides the flow.
     pub(super) fn distance(&mut self, from: u16, to: u16) {
         let question = Question::Distance(from, to);
         if from != to && self.asked.insert(question) {
@@ -70,7 +71,7 @@ impl ArgumentDecisions {
         }
     }
 
-    /// What a word is decides the way.
+    /// Records that the value of an argument word decides the flow.
     pub(super) fn word(&mut self, word: u16) {
         if let Some(known) = self.known.get_mut(usize::from(word))
             && !std::mem::replace(known, true)
@@ -79,14 +80,14 @@ impl ArgumentDecisions {
         }
     }
 
-    /// The way depends on what the number is.
+    /// Records that the value of a number decides the flow.
     pub(super) fn exactly(&mut self, number: KnownNumber) {
         if let Some(word) = number.word {
             self.word(word);
         }
     }
 
-    /// Bytes from `address` on were stored to, which differs from an argument word by a constant.
+    /// Records a store of `bytes` bytes at `address`, which is an argument word plus a constant.
     pub(super) fn stores(&mut self, word: u16, address: u32, bytes: usize) {
         let base = Question::Word(word).answer(&self.words);
         let first = i64::from(address) - i64::from(base);
@@ -100,15 +101,15 @@ impl ArgumentDecisions {
     }
 }
 
-/// Counts by the answers that lead to them.
+/// Finished counts in a tree of questions, with a branch for each answer.
 #[derive(Debug, Default)]
 pub(super) struct CountsByAnswer(Option<Tree>);
 
 #[derive(Debug)]
 enum Tree {
-    /// What is asked next, and what follows by the answers.
+    /// Next question, and the subtree of each answer.
     Ask(Question, HashMap<u32, Tree>),
-    /// Nothing is asked any more.
+    /// Leaf: no more questions.
     End {
         counted: Result<Arc<Counted>, Uncounted>,
         stores: Vec<Option<Range<i64>>>,
@@ -116,7 +117,8 @@ enum Tree {
 }
 
 impl CountsByAnswer {
-    /// The count of arguments that lead a way which has been followed, where no store meets the words that are known.
+    /// Returns the count for arguments whose answers lead to a leaf, unless a store of that count
+    /// would overwrite the known words.
     pub(super) fn find(
         &self,
         data: &[(u32, Vec<u32>)],
@@ -132,7 +134,7 @@ impl CountsByAnswer {
                         let Some(hull) = hull else { return false };
                         let base = i64::from(*word);
                         let hull = base + hull.start..base + hull.end;
-                        // An address that wraps around may be anywhere.
+                        // An address range that wraps around may overlap anything.
                         let outside = hull.start < 0 || hull.end > i64::from(u32::MAX);
                         outside || memory(data, block).any(|(at, words)| meets(&hull, at, words))
                     });
@@ -142,7 +144,7 @@ impl CountsByAnswer {
         }
     }
 
-    /// Keeps a count with what was asked on the way to it.
+    /// Keeps a count under the answers that led to it.
     pub(super) fn keep(
         &mut self,
         decided: ArgumentDecisions,
@@ -164,8 +166,8 @@ impl CountsByAnswer {
                 left.entry(answer)
                     .or_insert_with(|| Tree::Ask(*question, HashMap::new()))
             };
-            // The same answers lead to the same question, unless a store met what is known: such a count is not kept where
-            // one without is.
+            // Equal answers lead to equal questions unless a store overwrote known words. Such a
+            // count is not kept where another question already stands.
             let answers = match here {
                 Tree::Ask(asked, answers) if asked == question => answers,
                 _ => return,
@@ -182,7 +184,7 @@ impl CountsByAnswer {
     }
 }
 
-/// Whether bytes are among those of words from an address on.
+/// True if a range of bytes overlaps the words that begin at address `at`.
 fn meets(bytes: &Range<i64>, at: u32, words: &[u32]) -> bool {
     let first = i64::from(at);
     let last = first + (words.len() * LANE_BYTES) as i64;

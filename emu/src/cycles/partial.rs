@@ -1,24 +1,25 @@
-//! Numbers of which some are not known, some move from turn to turn, and some come from arguments.
+//! Partly known numbers: each may move by turns or derive from an argument word.
 
 use super::decided::ArgumentDecisions;
 use crate::alu::{Alu, PlainAlu};
 use crate::semantics::elementary::Function;
 
-/// A number that is known.
+/// A known number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KnownNumber {
     pub bits: u32,
-    /// The register whose value when the turn began it differs from by a constant, if that moves from turn to turn.
+    /// Register from whose value at the turn's beginning the number differs by a constant, if that
+    /// register moves from turn to turn.
     pub moves: Option<u8>,
-    /// The argument word that it differs from by a constant. Without one it is the same for all arguments that give the
-    /// same answers to what was asked of them so far.
+    /// Argument word from which the number differs by a constant. `None` if the number is equal for
+    /// all arguments that answer the questions asked so far alike.
     pub word: Option<u16>,
 }
 
-/// A number, if it is known.
+/// A number, or `None` if it is unknown.
 pub(super) type PartialLane = Option<KnownNumber>;
 
-/// A number that is the same in every turn and for all arguments.
+/// Returns a number that is equal in every turn and for all arguments.
 pub(super) const fn fixed(bits: u32) -> PartialLane {
     Some(KnownNumber {
         bits,
@@ -27,12 +28,13 @@ pub(super) const fn fixed(bits: u32) -> PartialLane {
     })
 }
 
-/// Computes with what is known, and notes whether something that moves, or comes from arguments, is used for anything but a sum.
+/// Arithmetic on known numbers. Records when a number that moves, or that derives from an argument,
+/// is used for anything but a sum.
 #[derive(Debug, Default)]
 pub(super) struct Partial {
-    /// So that turns need not be alike.
+    /// True once a moving number was used so that turns may differ.
     pub odd: bool,
-    /// What of the arguments decides the way.
+    /// Questions about arguments that decided the flow.
     pub decided: ArgumentDecisions,
 }
 
@@ -51,7 +53,7 @@ impl Partial {
     }
 }
 
-/// Those of two numbers that are known bit by bit.
+/// Defines operations on two numbers whose values are then both needed exactly.
 macro_rules! plain {
     ($($name:ident)*) => {$(
         fn $name(&mut self, a: PartialLane, b: PartialLane) -> PartialLane {

@@ -1,9 +1,10 @@
-//! Turns of a kernel that must be as the one before.
+//! Finds turns of a kernel that must equal the turn before, so as to skip them.
 //!
-//! At a `wait` the state of a kernel is its place with its stacks, what is pending, the scalars and what is known of
-//! DMEM. Where it is the same as at an earlier `wait`, all that follows is the same. Where some registers differ, they are
-//! followed through the next turn: if each is then what it was and a constant, and meanwhile only branches asked for it, these tell how many
-//! turns must be alike.
+//! At a `wait` the state of a kernel consists of its word address with the stacks, the pending
+//! results, the scalars and the known DMEM. Where it equals the state at an earlier `wait`,
+//! everything that follows is equal too. Where some registers differ, they are followed through the
+//! next turn. If each then differs from its value at the turn's beginning by a constant, and
+//! meanwhile only branches asked for it, these branches tell how many turns must be alike.
 
 use super::partial::PartialLane;
 use super::state::{BranchQuestion, KnownState};
@@ -12,23 +13,23 @@ use crate::semantics::action::Condition;
 use cp2_asm::isa::SCALARS;
 use std::collections::VecDeque;
 
-/// States that are remembered: turns of more waits are not found.
+/// Number of states remembered: turns with more waits are not found.
 const REMEMBERED: usize = 96;
-/// Registers that may move.
+/// Maximum number of registers that may move in a turn.
 const MOST_MOVING: usize = 12;
-/// Turns of a kernel that never ends.
+/// Number of turns of a kernel that never ends.
 pub(super) const ENDLESS: u64 = u64::MAX;
 
 /// Turns that need not be followed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SkippedTurns {
-    /// The first step of the turn that they are like.
+    /// Index of the first step of the turn that they equal.
     pub from: usize,
-    /// How many.
+    /// Number of turns.
     pub times: u64,
 }
 
-/// A state at a `wait`, without what moves.
+/// State at a `wait`, without the numbers that may move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WaitState {
     pc: u32,
@@ -50,24 +51,25 @@ struct ObservedState {
 #[derive(Debug)]
 struct TurnTrial {
     begin: ObservedState,
-    /// Waits until it ends.
+    /// Waits until the turn ends.
     waits: usize,
-    /// The first of its steps.
+    /// Index of its first step.
     from: usize,
 }
 
-/// The states at the waits so far.
+/// States at the waits so far.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     seen: VecDeque<ObservedState>,
     trial: Option<TurnTrial>,
     waits: u64,
-    /// Waits before which none is tried again.
+    /// Number of waits before which no turn is tried again.
     patience: u64,
 }
 
 impl Repeats {
-    /// The kernel is at a `wait`, behind so many steps. Moves it over the turns that must be like the last, if there are any.
+    /// Observes the kernel at a `wait`, after `steps` steps. Moves the state over the turns that
+    /// must equal the last one, if there are any.
     pub(super) fn wait(
         &mut self,
         state: &mut KnownState,
@@ -137,7 +139,8 @@ impl ObservedState {
         }
     }
 
-    /// How many registers differ in a state at the same place; none if that is another, or too much is different.
+    /// Returns how many registers differ between two states at the same place; `None` if the place
+    /// differs, a register is known in one of them only, or more than [`MOST_MOVING`] differ.
     fn moved(&self, now: &Self) -> Option<usize> {
         if self.place != now.place {
             return None;
@@ -155,7 +158,7 @@ impl ObservedState {
 }
 
 impl KnownState {
-    /// Follows the registers that are not what they were.
+    /// Marks the registers that differ from `before` as moving, so that they are followed.
     fn follow(&mut self, before: &[PartialLane; SCALARS]) {
         self.asked.clear();
         self.alu.odd = false;
@@ -168,7 +171,7 @@ impl KnownState {
         }
     }
 
-    /// Follows none.
+    /// Marks no register as moving.
     fn still(&mut self) {
         self.asked.clear();
         self.alu.odd = false;
@@ -179,7 +182,7 @@ impl KnownState {
 }
 
 impl TurnTrial {
-    /// How many turns must be like the one that ends now; the state becomes that behind them.
+    /// Returns how many turns must equal the one that ends now, and moves the state over them.
     fn turns(&self, now: &ObservedState, state: &mut KnownState) -> u64 {
         if state.alu.odd || self.begin.place != now.place {
             return 0;
@@ -193,7 +196,7 @@ impl TurnTrial {
         for asked in &state.asked {
             times = times.min(alike(asked, &by));
         }
-        // Nothing that moves is asked for.
+        // Neither a branch nor a loop limits the turns.
         if times == ENDLESS {
             return ENDLESS;
         }
@@ -209,7 +212,8 @@ impl TurnTrial {
         times
     }
 
-    /// By how much each register moves in a turn; none if that need not be the same in the next.
+    /// Returns by how much each register moves in a turn; `None` if the next turn may move it by
+    /// another amount.
     fn strides(&self, now: &ObservedState) -> Option<[u32; SCALARS]> {
         let mut by = [0; SCALARS];
         let moved = |register: usize| {
@@ -228,7 +232,7 @@ impl TurnTrial {
                 None => 0,
                 Some(origin) => {
                     let (theirs, root) = moved(usize::from(origin))?;
-                    // What it comes from comes from itself.
+                    // The register that it derives from must derive from its own old value.
                     (root == moves).then_some(theirs)?
                 }
             };
@@ -240,7 +244,9 @@ impl TurnTrial {
     }
 }
 
-/// In how many turns a branch that asked for a number goes the same way, where registers move by so much.
+/// Returns in how many more turns a branch goes the way it went, where registers move by `by` a
+/// turn: the distance of the number from the value that changes the decision, divided by the
+/// stride.
 fn alike(asked: &BranchQuestion, by: &[u32; SCALARS]) -> u64 {
     let origin = asked.number.moves.map_or(SCALARS, usize::from);
     let by = i64::from(by.get(origin).copied().unwrap_or_default() as i32);
@@ -251,7 +257,7 @@ fn alike(asked: &BranchQuestion, by: &[u32; SCALARS]) -> u64 {
     let room = match asked.condition {
         _ if by == 0 => return ENDLESS,
         Condition::Zero | Condition::NotZero if unsigned == 0 => 0,
-        // Down to 1, or up to the last number.
+        // A falling number goes down to 1, a rising one up to the largest.
         Condition::Zero | Condition::NotZero if by < 0 => unsigned - 1,
         Condition::Zero | Condition::NotZero => i64::from(u32::MAX) - unsigned,
         Condition::Negative | Condition::NotNegative => match (signed < 0, by < 0) {

@@ -1,4 +1,4 @@
-//! What is known of a kernel while it is followed.
+//! Partly known state of a kernel while the counter follows it.
 
 use super::Uncounted;
 use super::code::{BasicBlock, Effect};
@@ -16,7 +16,7 @@ use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};
 use cp2_machine::{LANE_BYTES, Machine};
 use std::ops::Range;
 
-/// How a block ended.
+/// End of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Plain,
@@ -29,11 +29,11 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FollowedBlock {
     pub kind: Kind,
-    /// Cycles lost behind its last word.
+    /// Cycles lost after its last word.
     pub lost: u64,
 }
 
-/// A branch that asked for a number that moves.
+/// A branch that asked for a number that moves from turn to turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BranchQuestion {
     pub condition: Condition,
@@ -44,13 +44,13 @@ pub(super) struct BranchQuestion {
 #[derive(Debug)]
 pub(super) struct KnownState {
     core: Core,
-    /// Where the argument words begin in `dmem`.
+    /// Index in `dmem` of the first argument word.
     first: usize,
     pub lanes: [PartialLane; SCALARS],
     dmem: Vec<Option<u32>>,
-    /// Words of DMEM that are known at first.
+    /// Number of DMEM words known at launch.
     known: u64,
-    /// How often something known of DMEM was lost: it is never won again.
+    /// Number of known DMEM words lost to stores. A lost word never becomes known again.
     pub lost: u64,
     pub alu: Partial,
     pub asked: Vec<BranchQuestion>,
@@ -105,12 +105,12 @@ impl KnownState {
         &self.core.calls
     }
 
-    /// Passes that are left of the outermost loop.
+    /// Returns the passes left of the outermost loop.
     pub(super) fn left(&mut self) -> Option<&mut u32> {
         self.core.loops.first_mut().map(|outer| &mut outer.left)
     }
 
-    /// Follows a block.
+    /// Executes a block on the known state.
     pub(super) fn run(
         &mut self,
         block: &BasicBlock,
@@ -153,7 +153,7 @@ impl KnownState {
         })
     }
 
-    /// Makes sure that the core has what the operation asks for.
+    /// Gives the core the register that a branch or loop reads; fails if its value is unknown.
     fn ask(&mut self, op: ControlOp, pc: u32) -> Result<(), Uncounted> {
         let (register, condition) = match op {
             ControlOp::Branch { condition, x, .. } => (x, Some(condition)),
@@ -184,7 +184,7 @@ impl KnownState {
         self.lanes[usize::from(register.0) % SCALARS] = lane;
     }
 
-    /// An access to DMEM: what it changes of scalars and of what is known.
+    /// Applies a DMEM access to the scalars and to the known words.
     fn access(&mut self, op: &MemoryOp) {
         let base = Scalar::address(op.address.base);
         let found = self.address(op);
@@ -206,7 +206,8 @@ impl KnownState {
                         self.stores(own, generated.address, &words);
                         words
                     }
-                    // It may be anywhere; where nothing is known any more there is nothing to lose.
+                    // The store may go anywhere. Once all known words are lost there is nothing
+                    // more to lose.
                     None if self.lost == self.known => 0..0,
                     None => 0..self.dmem.len(),
                 };
@@ -235,7 +236,8 @@ impl KnownState {
         }
     }
 
-    /// Something is stored to some words of DMEM: for other arguments to others, where the address comes from them.
+    /// Records a store to some words of DMEM. If its address register, which held `own`, derives
+    /// from an argument, other arguments move the store to other words.
     fn stores(&mut self, own: KnownNumber, address: u32, words: &Range<usize>) {
         let end = words.end.min(self.dmem.len());
         let found = self.dmem.get(words.start..end).unwrap_or_default();
@@ -248,7 +250,8 @@ impl KnownState {
         }
     }
 
-    /// The address of an access and of the next, if they are known, and what the address register held.
+    /// Returns the address of an access with the next value of its address register, if they are
+    /// known, and the number that the register held.
     fn address(&mut self, op: &MemoryOp) -> Option<(Generated, KnownNumber)> {
         let own = Scalar::address(op.address.base);
         let number = self.lane(own)?;
@@ -266,7 +269,7 @@ impl KnownState {
                 let begins = matches!(op.address.mode, Mode::Modulo(_))
                     && scalar == Scalar::base(op.address.base % Address::MODULO_REGISTERS);
                 match (number.word, other.word) {
-                    // How far from a ring's begin an address is decides whether it comes round.
+                    // The distance from the ring's begin decides whether the address wraps around.
                     (Some(at), Some(begin)) if begins => {
                         self.alu.decided.distance(at, begin);
                     }

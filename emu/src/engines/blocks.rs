@@ -1,16 +1,14 @@
 //! The fast engine: the reference engine's results, block by block.
 //!
-//! The machine has no cache, so the cycles of a straight-line block are a
-//! function of the block and of what is pending when it is entered. Both are
-//! numbered; a [`TimedBlock`] is a pair of them with everything about time worked out
-//! once. Running a block then is: run its words, add a constant to the clock,
-//! add one to a counter, follow an edge. Counters by word and cause are
-//! expanded from the nodes' counters when somebody asks.
+//! The machine has no cache, so the cycles of a straight-line block are a function of the block and
+//! of the results pending when it is entered. Both are numbered; a [`TimedBlock`] (a node) is a
+//! pair of them, with everything about time computed once. Running a node then is: run its words,
+//! add a constant to the clock, add one to a counter, follow an edge. Counters by word and cause
+//! are expanded from the nodes' counters on demand.
 //!
-//! Whatever is rare is left to the reference engine's step: stops, words that
-//! fault, machines or moments where DMA delays CP2; and waits and signals ([`gates`]),
-//! of which it is known here when they issue.
-//! `docs/engine.md` has the reasons and the measurements.
+//! Rare events are left to the reference engine's step: stops, words that fault, machines or
+//! moments where the DMA delays CP2. Waits and signals run there too, but their times are known
+//! here ([`gates`]). `docs/engine.md` has the reasons and the measurements.
 
 mod avx;
 mod block;
@@ -43,13 +41,14 @@ pub(crate) use text::sets_up;
 use timed::{States, TimedBlock, UNKNOWN};
 use trace::WARM;
 
-/// Words below which entering emitted code costs more than it gains.
+/// Fewest words in a run for which entering emitted code pays.
 const ENTRY: u64 = 8;
 
-/// Words of all nodes kept; programs that need more start afresh now and then.
+/// Maximum number of words of all nodes that are kept. A program that needs more starts afresh when they are
+/// reached.
 const WORDS: usize = 1 << 22;
 
-/// Why [`Fast::run`] returned.
+/// Reason why [`Fast::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// The next word issues beyond the limit.
@@ -63,49 +62,49 @@ pub(crate) enum Pause {
 pub(crate) struct Fast {
     ends: Option<LoopEndMap>,
     blocks: Vec<TranslatedBlock>,
-    /// Whether anything was counted since all counts were zero.
+    /// True if anything was counted since all counts were zero.
     counted: bool,
-    /// Counts of a tally: one for each word of every text, and one behind each text.
+    /// Length of a tally: one count for each word of every text, and one behind each text.
     counts: usize,
-    /// Block at a word address.
+    /// Block by the word address at which it begins.
     block_at: HashMap<u32, u32>,
     nodes: Vec<TimedBlock>,
     /// Words of all nodes, and one for each node.
     words: usize,
-    /// Node of a word address and an issue state.
+    /// Node by word address and issue state.
     node_at: HashMap<(u32, u32), u32>,
     states: States,
-    /// The node the core stands at: it knows the issue state, the scoreboard is stale.
+    /// Node that the core stands at. It holds the issue state; the scoreboard is then stale.
     at: Option<u32>,
     scratch: Scoreboard,
-    /// What emitted code works with.
+    /// Constants and spill slots of emitted code.
     frame: Box<CodeFrame>,
-    /// Who ran which words.
+    /// Record of the tier that ran each word, for tests.
     pub(crate) ran: Account,
 }
 
 impl Fast {
-    /// Whether it is time to start afresh.
+    /// True if so much was translated that all of it should be discarded.
     pub(crate) fn full(&self) -> bool {
         self.words >= WORDS
     }
 
-    /// Words that were translated, each as often as it was, and one for each of their blocks.
+    /// Returns the number of words translated, counted once per node, plus one per node.
     pub(crate) fn words(&self) -> usize {
         self.words
     }
 
-    /// Blocks that became host code.
+    /// Returns the number of blocks that became host code.
     pub(crate) fn compiled(&self) -> usize {
         self.frame.compiled()
     }
 
-    /// Whether nothing was translated.
+    /// True if nothing was translated.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Forgets where the core stands and what ran, but not what was translated.
+    /// Forgets where the core stands, and all counts, but keeps the translations.
     pub(crate) fn uncount(&mut self) {
         self.at = None;
         if !std::mem::take(&mut self.counted) {
@@ -114,7 +113,7 @@ impl Fast {
         self.nodes.iter_mut().for_each(TimedBlock::uncount);
     }
 
-    /// Makes `board` the scoreboard again, for others to work with.
+    /// Brings `board` up to date, for the reference step to work with.
     pub(crate) fn leave(&mut self, board: &mut Scoreboard, now: u64) {
         if let Some(pending) = self.pending() {
             board.resume(pending, now);
@@ -122,20 +121,19 @@ impl Fast {
         }
     }
 
-    /// Others have run a word, inside so many loops.
+    /// Records that the reference step has run a word, inside `loops` hardware loops.
     pub(crate) fn stepped(&mut self, word: &Decoded, loops: usize) {
         self.ran.word(word, EngineTier::Step, loops);
     }
 
-    /// The issue state, where the scoreboard is stale.
+    /// Returns the issue state if it is held by a node, so that the scoreboard is stale.
     pub(crate) fn pending(&self) -> Option<&Pending> {
         let at = self.at?;
         Some(self.states.pending(self.nodes[at as usize].state))
     }
 
-    /// Runs words whose issue cycle is at most `limit`, as far as it can.
-    /// Nothing but words may delay a word meanwhile. Blocks that run often become
-    /// host code where `simd` allows it.
+    /// Runs words whose issue cycle is at most `limit`, as far as it can. Until then only words may
+    /// delay a word. Blocks that run often become host code where `simd` allows it.
     pub(crate) fn run(
         &mut self,
         core: &mut Core,
@@ -219,7 +217,7 @@ impl Fast {
                     IssueOutcome::Next
                 }
                 BlockEnd::Body => advance(core, core.pc),
-                // What could fault has been asked before.
+                // `node.runs` has refused whatever could fault here.
                 BlockEnd::Control(op) => {
                     execute::control(core, machine, op).unwrap_or(IssueOutcome::Next)
                 }
@@ -229,8 +227,8 @@ impl Fast {
             *now += edge.cycles;
             let warm = edge.count == WARM && !node.settled;
             let from = at;
-            // Asked for first, and apart from the edges: where to go on then hangs on a
-            // branch that the host predicts, not on what the block has computed.
+            // The usual successor is compared first, apart from the edges: the next node then
+            // depends on a branch that the host predicts, not on data that the block has computed.
             at = if node.usual.outcome == outcome && node.usual.pc == core.pc {
                 node.usual.next
             } else if edge.pc == core.pc && edge.next != UNKNOWN {
@@ -246,8 +244,8 @@ impl Fast {
         pause
     }
 
-    /// The node where the core is, in an issue state. `inside`: a block this is
-    /// in, and after how many of its words.
+    /// Returns the node at the core's word address in an issue state. `inside` names a block that
+    /// contains the address, and the number of its words before it.
     fn node(
         &mut self,
         core: &Core,
@@ -280,7 +278,7 @@ impl Fast {
         number
     }
 
-    /// The number of a new block, the one at `pc` from now on.
+    /// Adds a block, which becomes the one at `pc`, and returns its number.
     fn keep(&mut self, pc: u32, mut block: TranslatedBlock) -> u32 {
         if block.is_whole() {
             block.counts = self.counts;
@@ -292,7 +290,7 @@ impl Fast {
         number
     }
 
-    /// A block entered at a word in a state; it counts as room taken.
+    /// Makes the node of a block that is entered at a word in a state, and counts its words.
     fn make(&mut self, entry: (u32, u32), block: u32, machine: &Machine) -> TimedBlock {
         let block = (block, &self.blocks[block as usize]);
         let node = TimedBlock::new(entry, block, &self.states, &mut self.scratch, machine);
@@ -301,9 +299,9 @@ impl Fast {
     }
 }
 
-/// How often the block runs and comes back to its start in the same state, and
-/// whether it runs once more and leads on, as long as each pass's last word issues
-/// within `slack` cycles of the first pass's. Where nobody knows yet it leads on at once.
+/// Returns how often the block runs and comes back to its own node, and whether it runs once more
+/// and then leaves. The last word of every pass issues within `slack` cycles of the first pass's. A
+/// block whose back edge is not known yet leaves at once.
 #[inline]
 fn passes(core: &Core, node: &TimedBlock, at: u32, slack: u64) -> (u64, bool) {
     let back = &node.edges[IssueOutcome::LoopBack as usize];
@@ -314,7 +312,7 @@ fn passes(core: &Core, node: &TimedBlock, at: u32, slack: u64) -> (u64, bool) {
     match core.loops[outer..].last() {
         Some(top) if top.end == node.end && top.start == node.pc && top.left > 1 => {
             let most = u64::from(top.left - 1);
-            // The division is not free, and seldom needed.
+            // The division is slow and seldom needed.
             if most.saturating_mul(back.cycles) <= slack {
                 (most, true)
             } else {

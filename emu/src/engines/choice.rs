@@ -1,14 +1,14 @@
-//! The choice of the engine.
+//! Choice of the engine that executes kernels.
 
 use crate::core::layout::one_group;
 use crate::core::simd::Simd;
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
 
-/// What executes kernels. All agree in every bit, cycle, cause, counter and fault.
+/// Engines that execute kernels. All agree in every bit, cycle, cause, counter and fault.
 ///
-/// Checkers want to see every access: a processor with checks runs on the
-/// reference engine whatever is chosen.
+/// Checkers must see every access: a processor with checks runs on the reference engine, whatever
+/// is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
@@ -16,16 +16,16 @@ pub enum Engine {
     Reference,
     /// Block by block (`docs/engine.md`), the same code on every host.
     Portable,
-    /// As [`Engine::Fast`], with host code of AVX2 at most.
+    /// [`Engine::Fast`] restricted to host code of AVX2 at most.
     Avx2,
-    /// Block by block, and host code for what runs often where the host has
-    /// what that takes.
+    /// Block by block, with host code for blocks that run often, if the host has AVX2 and FMA or
+    /// AVX-512.
     #[default]
     Fast,
 }
 
 impl Engine {
-    /// The best of the engine's tiers that this host can run, for reports.
+    /// Returns the name of the engine's best tier on this host, for reports.
     #[must_use]
     pub fn tier(self) -> &'static str {
         match self {
@@ -34,7 +34,8 @@ impl Engine {
         }
     }
 
-    /// The engine that runs on `machine`: all but the reference one are made for four sections.
+    /// Returns the engine that runs on `machine`: engines other than the reference one require four
+    /// sections.
     #[must_use]
     pub fn resolve_engine(self, machine: &Machine) -> Self {
         if one_group(machine.cp2.sections, machine.cp2.dmem.0 as usize) {
@@ -44,7 +45,7 @@ impl Engine {
         }
     }
 
-    /// The host code that may be emitted.
+    /// Returns the instruction set of host code that may be emitted.
     pub(crate) fn simd(self) -> Simd {
         match self {
             Self::Reference | Self::Portable => Simd::None,

@@ -1,14 +1,13 @@
-//! The hot tier: blocks of guest words as host code (x86-64 with AVX-512, or AVX2 and FMA).
+//! The hot tier: blocks as host code for AVX-512, or for AVX2 and FMA.
 //!
 //! ```text
-//! words -> steps   registers become values, addresses a root and an offset
+//! words -> steps   registers become values, addresses become a root and an offset
 //!       -> build   values become vector instructions, operations on pairs two at a time
 //!       -> lower   instructions become code, values are given host registers
 //! ```
 //!
-//! All address checks of a segment stand before its first word. Where one fails
-//! nothing of the segment has happened, and the caller runs its words one by one
-//! until the word that faults.
+//! All address checks of a segment stand before its first word. Where one fails, nothing of the
+//! segment has been executed, and the caller runs its words one by one until the word that faults.
 
 mod asm;
 mod build;
@@ -50,41 +49,41 @@ use executable::Executable;
 use form::CodeForm;
 use function::Link;
 
-/// Parts a block may have: more are not worth the code.
+/// Maximum number of parts of a block; a block with more is not compiled.
 const PARTS: usize = 64;
 
-/// Words of the shortest chain that is worth a call.
+/// Fewest words of a chain that is worth a call.
 const SHORTEST: u64 = 3;
 
-/// A stretch of a block.
+/// Part of a block.
 #[derive(Clone, Copy, Debug)]
 enum BlockPart {
-    /// Entry and words of a function.
+    /// A function: its entry, and the number of its words.
     Code(usize, u64),
-    /// A word that another tier runs.
+    /// Index of a word that another tier runs.
     Word(usize),
 }
 
-/// Runs word `i` of a block by other means; false where it would fault.
+/// Runs word `i` of a block on another tier; returns false where it would fault.
 pub(crate) type FallbackRunner<'a> = &'a mut dyn FnMut(usize, &mut Guest<'_>) -> bool;
 
-/// The code of a block.
+/// Host code of a block.
 #[derive(Debug)]
 pub(crate) struct BlockCode {
     executable: Executable,
     parts: Vec<BlockPart>,
     looping: bool,
-    /// Whether it was compiled for ordinary circular buffers: where it does
-    /// nothing, code that assumes nothing may still run.
+    /// True if the code assumes ordinary circular buffers. Where it refuses to run, code without
+    /// that assumption may still run.
     assumes: bool,
     dmem_bytes: usize,
-    /// How often it did nothing.
+    /// Times that the code did nothing.
     misses: u32,
-    /// Passes at a time that it was made for.
+    /// Passes at a time that the code was made for.
     passes: u64,
 }
 
-/// The forms to choose from.
+/// Returns the forms to choose from.
 fn forms(simd: Simd) -> &'static [CodeForm] {
     match simd {
         Simd::None => &[],
@@ -93,36 +92,36 @@ fn forms(simd: Simd) -> &'static [CodeForm] {
     }
 }
 
-/// Passes after which a block is worth compiling: a word costs about as much as
-/// so many of its executions by the portable tier. Tests want both tiers soon.
+/// Passes after which a block is compiled: compiling a word costs about as much as so many
+/// executions of it by the portable tier. Tests use a small number, so that both tiers run soon.
 const WORTH: u64 = if cfg!(test) { 2 } else { 256 };
 
-/// Blocks of one processor that are compiled: each has pages of its own, and a
-/// system gives a process so many mappings only.
+/// Maximum number of blocks compiled for one processor. Each has memory mappings of its own, and a
+/// system limits the mappings of a process.
 const BLOCKS: usize = 2048;
 
-/// After doing nothing so often, a block goes elsewhere for good.
+/// Times that code may do nothing before its block is left to the portable tier for good.
 const MISSES: u32 = 16;
 
-/// What this tier knows of a block.
+/// State of a block in this tier.
 #[derive(Debug, Default)]
 pub(crate) enum Tier {
-    /// It has not run.
+    /// The block has not run.
     #[default]
     Cold,
-    /// It has run so many passes elsewhere, and so many of them at a time.
+    /// The block has run on the portable tier: passes in all, and the most passes in one call.
     Warm {
         all: u64,
         most: u64,
     },
     Hot(Box<BlockCode>),
-    /// It is not for this tier.
+    /// The block cannot be compiled, or is not worth it.
     Refused,
 }
 
 impl Tier {
-    /// Runs the block of `words` as [`BlockCode::run`] does; `None` and nothing done
-    /// where that is not for this tier, or not yet, or where a word will fault.
+    /// Runs the block of `words` as [`BlockCode::run`] does. Returns `None`, and does nothing, if
+    /// the block has no code, or none yet, or if its first word will fault.
     pub(crate) fn run(
         &mut self,
         words: &[Decoded],
@@ -140,10 +139,10 @@ impl Tier {
                     return Some(done);
                 }
                 if words[0].expect.is_some() {
-                    // The block is left at once.
+                    // The first word is a guard that leaves the block.
                     return None;
                 }
-                // A fault, or a buffer that is out of the ordinary.
+                // The first word faults, or a circular buffer is out of the ordinary.
                 code.misses += 1;
                 if code.assumes {
                     **code = compile(words, looping, bytes, None, forms(frame.simd), code.passes)?;
@@ -179,12 +178,12 @@ impl Tier {
     }
 }
 
-/// Compiles a block, each segment in the cheapest of `forms`, all of which the
-/// host must have; `looping` where it is the whole body of a loop. `None` where
-/// a word is not for this tier. It will run `passes` at a time, more or less.
+/// Compiles a block, each segment in the cheapest of `forms`, all of which the host must have.
+/// `looping` says that the block is the whole body of a loop, and `passes` is the expected number
+/// of passes at a time. Returns `None` if too many words are not for this tier.
 ///
-/// With the scalars that it is about to run with, the code of a loop may do
-/// nothing at all where circular buffers are less ordinary: [`BlockCode::assumes`].
+/// `assume` is the scalars that the block is about to run with. The code of a loop may then assume
+/// circular buffers like theirs, and do nothing where buffers differ: [`BlockCode::assumes`].
 fn compile(
     words: &[Decoded],
     looping: bool,
@@ -234,7 +233,7 @@ fn compile(
     let code = asm.finish().ok()?;
     #[cfg(any(test, feature = "testing"))]
     verify::assert(&code, &entries(&parts), dmem_bytes);
-    // SAFETY: these are the bytes that `function` has emitted, whole.
+    // SAFETY: the bytes are exactly those that `function` has emitted.
     #[allow(
         unsafe_code,
         reason = "the emitter keeps the contract; tests prove it of every block"
@@ -251,7 +250,7 @@ fn compile(
     })
 }
 
-/// Where the functions of the parts begin.
+/// Returns the entries of the parts' functions.
 #[cfg(any(test, feature = "testing"))]
 fn entries(parts: &[BlockPart]) -> Vec<usize> {
     let entry = |part: &BlockPart| match part {
@@ -261,7 +260,7 @@ fn entries(parts: &[BlockPart]) -> Vec<usize> {
     parts.iter().filter_map(entry).collect()
 }
 
-/// What tests the branch of a word that a block goes on behind.
+/// Returns the guard for the branch of a word that a block continues behind.
 fn guard(word: &Decoded) -> Option<Link> {
     let (Some(taken), Action::Control(ControlOp::Branch { condition, x, .. })) =
         (word.expect, word.action)
@@ -276,8 +275,8 @@ fn guard(word: &Decoded) -> Option<Link> {
     })
 }
 
-/// A call of the links as one function; calls of the words from `first` to
-/// `end`, which they consist of, where that is not worth it.
+/// Emits the links as one function and returns its call. Short chains are returned as single words,
+/// `first` to `end`, for another tier.
 fn call(asm: &mut Asm, links: &[Link], first: usize, end: usize) -> Option<Vec<BlockPart>> {
     let words = (end - first) as u64;
     if words < SHORTEST {
@@ -288,8 +287,8 @@ fn call(asm: &mut Asm, links: &[Link], first: usize, end: usize) -> Option<Vec<B
 }
 
 impl BlockCode {
-    /// Runs the block `passes` times; returns how many words were completed:
-    /// fewer than all where one of the next part's words will fault.
+    /// Runs the block `passes` times. Returns the number of words completed: fewer than all where a
+    /// word of the next part will fault.
     pub(crate) fn run(
         &self,
         guest: &mut Guest<'_>,
@@ -299,8 +298,8 @@ impl BlockCode {
     ) -> u64 {
         #[allow(unsafe_code, reason = "see the contract")]
         let call = |guest: &mut Guest<'_>, frame: &mut CodeFrame, entry, passes| {
-            // SAFETY: parts name entries of functions in their own code, compiled for so much DMEM,
-            // in a form that `compile` was given because the host has it.
+            // SAFETY: `entry` is the entry of a function in this code, compiled for DMEM of this
+            // size in a form that the host has.
             unsafe {
                 self.executable
                     .run(entry, self.dmem_bytes, guest, frame, passes)

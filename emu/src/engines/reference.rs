@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use state::CoprocessorState;
 use std::collections::VecDeque;
 
-/// What the coprocessor is doing.
+/// State of the coprocessor as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// No kernel.
@@ -44,14 +44,14 @@ pub enum Status {
     Faulted,
 }
 
-/// Why [`Coprocessor::run`] returned.
+/// Reason why [`Coprocessor::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The next issue lies beyond the limit, or nothing runs, or it waits.
+    /// The next word issues beyond the limit, or waits for an event, or no kernel runs.
     Limit,
-    /// `stop`: the last result landed by the end of cycle `end - 1`.
+    /// `stop` has issued; the last result landed by the end of cycle `end - 1`.
     Stopped { end: u64 },
-    /// `signal` issued in this cycle.
+    /// `signal` has issued in this cycle.
     Signal { event: u32, cycle: u64 },
     /// The kernel cannot go on.
     Fault(Fault),
@@ -65,14 +65,15 @@ pub(crate) struct Coprocessor {
     pub status: Status,
     pub port: Port,
     pub engine: Engine,
-    /// What `programs` has not booked.
+    /// Counts that have been booked; those of the blocks in `programs` have not.
     counters: Counters,
-    /// Stale while `programs` has the issue state.
+    /// Issue state; stale while `programs` holds it.
     board: Scoreboard,
-    /// The account of the `wait` at the program counter.
+    /// Account of the `wait` at the program counter.
     waited: Waited,
     /// First cycle in which the next word could issue.
     now: u64,
+    /// Decoded words and translated blocks.
     programs: Programs,
 }
 
@@ -94,27 +95,27 @@ impl Coprocessor {
         }
     }
 
-    /// What the coprocessor did.
+    /// Returns the counters, with what blocks have run.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         self.programs.fast().tally(&mut counters);
         counters
     }
 
-    /// Which part of the engine ran which words.
+    /// Returns the record of the tier that ran each word.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn ran(&self) -> crate::testing::ExecutedWords {
         self.programs.ran()
     }
 
-    /// What the coprocessor did; it begins to count anew.
+    /// Returns the counters and sets them to zero.
     pub(crate) fn take_counters(&mut self) -> Counters {
         self.book();
         let fresh = self.counters.fresh();
         std::mem::replace(&mut self.counters, fresh)
     }
 
-    /// The scoreboard without what lies in the past, which nothing depends on.
+    /// Returns the scoreboard without past entries, on which nothing depends.
     fn board(&self) -> Scoreboard {
         let mut board = Scoreboard::default();
         match self.programs.fast().pending() {
@@ -132,21 +133,21 @@ impl Coprocessor {
         self.status = Status::Running;
     }
 
-    /// A transfer that ran from cycle `start` to `end` ends now: a kernel that
-    /// waits has waited for it.
+    /// Accounts for a transfer that ran from cycle `start` to `end`: a waiting kernel has waited
+    /// for it.
     pub(crate) fn moved(&mut self, direction: Direction, start: u64, end: u64) {
         if let Status::Waiting { since, .. } = self.status {
             self.waited.moved(since, direction, start, end);
         }
     }
 
-    /// Forgets decoded words, after program memory changed.
+    /// Forgets decoded words after program memory changed.
     pub(crate) fn program_changed(&mut self) {
         self.book();
         self.programs.changed();
     }
 
-    /// Books what blocks ran.
+    /// Adds the counts of blocks to the counters, and takes the issue state back.
     fn book(&mut self) {
         let fast = self.programs.fast_mut();
         fast.leave(&mut self.board, self.now);
@@ -154,8 +155,8 @@ impl Coprocessor {
         fast.uncount();
     }
 
-    /// Back to the state after reset. What was made of programs is kept for
-    /// when they come back.
+    /// Returns to the state after reset. Translations of programs are kept for when these are
+    /// loaded again.
     pub(crate) fn reset(&mut self) {
         self.programs.fast_mut().uncount();
         self.programs.changed();
@@ -179,7 +180,8 @@ impl Coprocessor {
         }
     }
 
-    /// Runs every word whose issue cycle is at most `limit` before an observer's eyes.
+    /// Runs every word whose issue cycle is at most `limit` on the reference engine, and tells the
+    /// observer of each.
     pub(crate) fn run_observed<O: Observer>(
         &mut self,
         machine: &Machine,
@@ -189,7 +191,7 @@ impl Coprocessor {
         self.run_with(machine, limit, observer, |_| Pause::Step)
     }
 
-    /// Runs the words before the next one that is for the reference engine.
+    /// Runs words in blocks, up to the next one that is for the reference engine's step.
     fn blocks(&mut self, machine: &Machine, limit: u64) -> Pause {
         if self.status != Status::Running || !self.port.idle() {
             return Pause::Step;
@@ -205,8 +207,8 @@ impl Coprocessor {
         fast.run(core, machine, &self.board, now, limit, simd)
     }
 
-    /// Runs every word whose issue cycle is at most `limit`: step by step, and
-    /// before each step what `ahead` runs.
+    /// Runs every word whose issue cycle is at most `limit`: step by step, where each step is
+    /// preceded by the words that `ahead` runs.
     fn run_with<O: Observer>(
         &mut self,
         machine: &Machine,
@@ -242,12 +244,12 @@ impl Coprocessor {
         limit: u64,
         observer: &mut O,
     ) -> Result<Option<Exit>, (Option<usize>, FaultKind)> {
-        // What may not issue yet is not even fetched: its word may still be on its way.
+        // A word that may not issue yet is not even fetched: a transfer may still be loading it.
         if self.now > limit {
             return Ok(Some(Exit::Limit));
         }
         let pc = self.core.pc;
-        // Of most waits and signals the blocks know what it is to be asked of others.
+        // The block engine knows the issue cycle of most waits and signals.
         let gate = match self.engine {
             Engine::Reference => None,
             _ => self.programs.fast().gate(),
@@ -328,7 +330,7 @@ impl Coprocessor {
         Ok(exit)
     }
 
-    /// The event a `wait` asks for, and its posts.
+    /// Returns the event that a `wait` asks for, and its posts.
     fn awaited(&mut self, action: Action) -> Option<(u32, &mut VecDeque<(Poster, u64)>)> {
         let Action::Control(ControlOp::Wait { event }) = action else {
             return None;
@@ -337,7 +339,7 @@ impl Coprocessor {
         Some((event, posts))
     }
 
-    /// First cycle in which a word may issue that has not: DMEM is unused until then.
+    /// Returns the first cycle in which a word may still issue; DMEM is unused until then.
     pub(crate) fn next_issue(&self, after: u64) -> u64 {
         match self.status {
             Status::Running => self.now.min(after),
@@ -345,7 +347,7 @@ impl Coprocessor {
         }
     }
 
-    /// The effects of the word that concern the outside.
+    /// Carries out the effects of the word that concern the outside.
     fn control(&mut self, action: Action, at: u64) -> Option<Exit> {
         let Action::Control(op) = action else {
             return None;

@@ -1,5 +1,6 @@
-//! Memory that several processors read at once: each keeps what it stores apart,
-//! to be carried out when nobody reads any more.
+//! System memory that several processors read, each keeping its stores apart.
+//!
+//! The stores are carried out when nobody reads any more.
 
 use crate::memory::{OutOfMemory, SystemRam};
 use cp2_dma::{Direction, Places, Transfer};
@@ -8,13 +9,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Ranges that are told apart.
+/// Maximum number of ranges that are told apart.
 const MOST: usize = 64;
 
-/// Least room for stores, in bytes.
+/// Least size of the buffer for stores, in bytes.
 const ROOM: usize = 1 << 16;
 
-/// Ranges of addresses. Where they are many, what lies between the nearest counts as well.
+/// Ranges of addresses. If there are too many, the gap between the two nearest ranges is included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressSpans(Vec<Range<u64>>);
 
@@ -24,7 +25,7 @@ impl AddressSpans {
         if range.is_empty() {
             return;
         }
-        // Those that it touches become one with it.
+        // Ranges that the new one touches are joined with it.
         let first = self.0.partition_point(|r| r.end < range.start);
         let end = first + self.0[first..].partition_point(|r| r.start <= range.end);
         let joined = self.0[first..end]
@@ -43,12 +44,12 @@ impl AddressSpans {
         other.0.iter().for_each(|range| self.insert(range.clone()));
     }
 
-    /// From the first to the last.
+    /// Returns the range from the first address to the last.
     fn bounds(&self) -> Option<Range<u64>> {
         Some(self.0.first()?.start..self.0.last()?.end)
     }
 
-    /// Whether any address is in both.
+    /// True if any address is in both.
     #[must_use]
     pub fn intersects(&self, other: &Self) -> bool {
         let meets = |range: &Range<u64>| {
@@ -59,24 +60,26 @@ impl AddressSpans {
     }
 }
 
-/// Stores in their order, with the bytes they move.
+/// Stores in their order, with the bytes that they move.
 #[derive(Clone, Debug, Default)]
 pub struct StoreLog {
-    /// Each with the place of its first run; the others follow.
+    /// Places of each store, and the index in `bytes` of its first byte; its runs follow one
+    /// another.
     transfers: Vec<(Places, usize)>,
+    /// Bytes of all stores; the allocation may be larger than `used`.
     bytes: Vec<u8>,
     used: usize,
     spans: AddressSpans,
 }
 
 impl StoreLog {
-    /// Where they go.
+    /// Returns the addresses stored to.
     #[must_use]
     pub fn spans(&self) -> &AddressSpans {
         &self.spans
     }
 
-    /// Gives `put` every run's address and bytes, in order.
+    /// Calls `put` with the address and the bytes of every run, in order.
     fn for_each_run<E>(&self, mut put: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
         for (places, first) in &self.transfers {
             let mut at = *first;
@@ -89,7 +92,7 @@ impl StoreLog {
         Ok(())
     }
 
-    /// Writes them to `part`, which begins at address `start` and holds all of them.
+    /// Writes the stores to `part`, which begins at address `start` and contains all of them.
     fn put(&self, start: u64, part: &mut [u8]) {
         let _ = self.for_each_run(|address, bytes| {
             let at = (address - start) as usize;
@@ -100,14 +103,15 @@ impl StoreLog {
         });
     }
 
-    /// Forgets all, but for the room they take on the host.
+    /// Forgets all stores, but keeps the buffer on the host.
     pub fn clear(&mut self) {
         self.transfers.clear();
         self.spans = AddressSpans::default();
         self.used = 0;
     }
 
-    /// Room for the runs of a store to `span`, `bytes` bytes together; none where the host has none.
+    /// Adds a store to `span`. Returns the buffer for its runs, `bytes` bytes together, or `None`
+    /// if the host has no room.
     fn push(&mut self, places: Places, span: Range<u64>, bytes: usize) -> Option<&mut [u8]> {
         let (first, end) = (self.used, self.used + bytes);
         if end > self.bytes.len() {
@@ -122,18 +126,18 @@ impl StoreLog {
     }
 }
 
-/// What a processor does with memory that it shares.
+/// Accesses of a processor to memory that it shares.
 #[derive(Clone, Debug)]
 pub struct CopyOnWrite {
     base: Arc<SystemRam>,
-    /// What was read.
+    /// Addresses read.
     pub loaded: AddressSpans,
-    /// What would have been written. Loads do not see it.
+    /// Stores that were not carried out. Loads do not see them.
     pub stores: StoreLog,
 }
 
 impl CopyOnWrite {
-    /// Forgets what was read and written.
+    /// Forgets all accesses.
     pub fn clear(&mut self) {
         self.loaded = AddressSpans::default();
         self.stores.clear();
@@ -143,7 +147,7 @@ impl CopyOnWrite {
         &self.base
     }
 
-    /// Notes a valid transfer: room for the runs of a store.
+    /// Notes a valid transfer. Returns the buffer for the runs of a store.
     pub(crate) fn transfer(
         &mut self,
         transfer: &impl Transfer,
@@ -177,8 +181,8 @@ impl CopyOnWrite {
 }
 
 impl SystemRam {
-    /// A memory that reads from `base`, which others may read as well, and keeps
-    /// what is written apart, in the room of `stores`.
+    /// Creates a memory that reads from `base`, which others may read too, and that keeps its own
+    /// writes apart, in the buffer of `stores`.
     #[must_use]
     pub fn sharing(base: Arc<Self>, mut stores: StoreLog) -> Self {
         stores.clear();
@@ -191,8 +195,9 @@ impl SystemRam {
         memory
     }
 
-    /// Carries out what several processors kept apart, one after the other, or side by side on as many host
-    /// threads, as far as these can be started, where they wrote apart.
+    /// Carries out the stores that several processors kept apart, one log after the other. Logs
+    /// with disjoint address bounds are carried out in parallel, on as many host threads as can be
+    /// started.
     ///
     /// # Errors
     /// A store leaves the memory.
@@ -221,8 +226,8 @@ impl SystemRam {
             .try_for_each(|stores| stores.for_each_run(|address, bytes| self.write(address, bytes)))
     }
 
-    /// The bytes from the first to the last that each one writes, where these lie apart and
-    /// together on the host; with the first one's address.
+    /// Returns, for each log, the bytes between the first and the last that it writes, and their
+    /// address; `None` unless these ranges are disjoint and contiguous on the host.
     fn parts<'a>(&mut self, all: &[&'a StoreLog]) -> Option<Vec<(u64, &mut [u8], &'a StoreLog)>> {
         let bounds = |stores: &&'a StoreLog| Some((stores.spans.bounds()?, *stores));
         let mut bounds: Vec<_> = all.iter().filter_map(bounds).collect();
@@ -310,7 +315,7 @@ mod tests {
     }
 
     proptest! {
-        /// Side by side or one after the other: the last one who writes an address has it.
+        /// In parallel or in turn: the last log that writes an address determines its value.
         #[test]
         fn several_are_carried_out_in_their_order(
             writes in prop::collection::vec(

@@ -1,5 +1,7 @@
-//! DMEM of all sections at once: a line is a transposed square of words, so
-//! that runs of every section go in and out in whole lines.
+//! DMEM of four sections at once: runs of all sections as whole lines.
+//!
+//! A line is a transposed square of words, so that runs of every section are loaded and stored by
+//! lines.
 
 use crate::core::layout::{COLUMNS, DmemLine, LINE_BYTES};
 use crate::memory::transpose;
@@ -8,8 +10,8 @@ use cp2_dma::{Step, Sweep};
 use std::ops::Range;
 use wide::u32x4;
 
-/// Copies the same bytes into every section's DMEM from `address` on; false, and
-/// nothing done, where they are not whole lines inside it.
+/// Copies the same bytes into every section's DMEM from `address` on. Returns false, and does
+/// nothing, if they are not whole lines inside it.
 pub(crate) fn spread(bytes: &[u8], address: usize, dmem: &mut [DmemLine]) -> bool {
     let (first, count) = (address / LINE_BYTES, bytes.len() / LINE_BYTES);
     let whole = address.is_multiple_of(LINE_BYTES) && bytes.len().is_multiple_of(LINE_BYTES);
@@ -22,8 +24,8 @@ pub(crate) fn spread(bytes: &[u8], address: usize, dmem: &mut [DmemLine]) -> boo
     true
 }
 
-/// Copies a transfer of every section into DMEM; false, and nothing done, where
-/// it is not whole lines inside both memories.
+/// Copies a transfer of every section into DMEM. Returns false, and does nothing, if it is not
+/// whole lines inside both memories.
 pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [DmemLine]) -> bool {
     each(sweep, span.len(), dmem.len(), |rows, at, line| {
         if transpose::load(span, at, rows, dmem, line) {
@@ -38,7 +40,7 @@ pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [DmemLine]) -> bool {
     })
 }
 
-/// Copies a transfer of every section from DMEM: see [`load`].
+/// Copies a transfer of every section from DMEM, see [`load`].
 pub(crate) fn store(sweep: &Sweep, span: &mut [u8], dmem: &[DmemLine]) -> bool {
     each(sweep, span.len(), dmem.len(), |rows, at, line| {
         if transpose::store(span, at, rows, dmem, line) {
@@ -54,17 +56,19 @@ pub(crate) fn store(sweep: &Sweep, span: &mut [u8], dmem: &[DmemLine]) -> bool {
     })
 }
 
-/// Lines at equal distances, and their rows in system memory; all of that a few
-/// times, at equal distances again.
+/// Lines at equal distances with their rows in system memory, repeated in turns that are at equal
+/// distances again.
 #[derive(Clone, Copy, Debug)]
+/// Lines of a turn.
 pub(crate) struct InterleavedRows {
     pub count: usize,
-    /// Bytes from a line's rows to the next line's.
+    /// Bytes from a line's row to the next line's.
     pub byte: usize,
-    /// Lines from a line to the next.
+    /// Distance between lines, in lines of DMEM.
     pub line: usize,
     /// Bytes from a section's rows to the next section's.
     pub section: isize,
+    /// Number of turns.
     pub turns: usize,
     /// Bytes from turn to turn.
     pub turn_byte: isize,
@@ -73,13 +77,13 @@ pub(crate) struct InterleavedRows {
 }
 
 impl InterleavedRows {
-    /// Where a section's row is, if the first section's is at `at`.
+    /// Returns the place of a section's row, if the first section's is at `at`.
     #[inline(always)]
     pub(crate) fn section_offset(self, at: usize, section: usize) -> usize {
         at.wrapping_add_signed(self.section.wrapping_mul(section as isize))
     }
 
-    /// The places of all rows of the first section, and lines.
+    /// Returns the place of each row of the first section, and its line.
     fn places(self, at: usize, line: usize) -> impl Iterator<Item = (usize, usize)> {
         (0..self.turns as isize).flat_map(move |turn| {
             let at = at.wrapping_add_signed(turn.wrapping_mul(self.turn_byte));
@@ -90,9 +94,9 @@ impl InterleavedRows {
     }
 }
 
-/// Gives `copy` the rows of a sweep, with the place of the first row of section
-/// 0 and the first line; false where it is not whole lines inside memories of
-/// `bytes` bytes and `lines` lines.
+/// Calls `copy` with the rows of a sweep, the place of section 0's first row, and the first line.
+/// Returns false if the sweep is not whole lines inside memories of `bytes` bytes and `lines`
+/// lines.
 fn each(
     sweep: &Sweep,
     bytes: usize,
@@ -149,7 +153,8 @@ fn each(
     true
 }
 
-/// Every turn of `steps`, the innermost first: places in system memory and DMEM.
+/// Calls `each` for every turn of `steps`, the innermost first, with the places in system memory
+/// and DMEM.
 fn turns(steps: &[Step], at: usize, local: usize, each: &mut dyn FnMut(usize, usize)) {
     match steps.split_last() {
         None => each(at, local),
@@ -163,7 +168,7 @@ fn turns(steps: &[Step], at: usize, local: usize, each: &mut dyn FnMut(usize, us
     }
 }
 
-/// Four words of a part.
+/// Reads four words at a place; zeros where it lies outside.
 #[inline(always)]
 fn row(part: &[u8], at: usize) -> u32x4 {
     match part.get(at..).and_then(<[u8]>::first_chunk::<LINE_BYTES>) {
@@ -172,7 +177,7 @@ fn row(part: &[u8], at: usize) -> u32x4 {
     }
 }
 
-/// Writes four words of a part.
+/// Writes four words at a place.
 #[inline(always)]
 fn put(span: &mut [u8], at: usize, words: u32x4) {
     if let Some(to) = span
@@ -183,7 +188,7 @@ fn put(span: &mut [u8], at: usize, words: u32x4) {
     }
 }
 
-/// Between the host's order of bytes and CP2's.
+/// Converts words between the host's byte order and CP2's.
 #[inline(always)]
 fn little(words: u32x4) -> u32x4 {
     if cfg!(target_endian = "little") {
@@ -197,7 +202,7 @@ fn little(words: u32x4) -> u32x4 {
 mod tests {
     use super::*;
 
-    /// A sweep of 2 x 3 runs; `run` bytes each.
+    /// Returns a sweep of 2 x 3 runs of `run` bytes.
     fn sweep(run: usize) -> Sweep {
         let step = |count, system, local| Step {
             count,

@@ -1,13 +1,13 @@
-//! Which words of program memory were ever loaded.
+//! Words of program memory that were ever loaded.
 
 use serde::{Deserialize, Serialize};
 
-/// A flag for each word of program memory.
+/// A flag for each word of program memory: true once loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<bool>", into = "Vec<bool>")]
 pub(crate) struct LoadedWords {
     words: Vec<bool>,
-    /// No word from here on was loaded: most programs are far shorter than their memory.
+    /// No word from here on was loaded. Most programs are far shorter than program memory.
     end: usize,
 }
 
@@ -28,28 +28,28 @@ impl From<LoadedWords> for Vec<bool> {
 }
 
 impl LoadedWords {
-    /// None of `words` words.
+    /// Creates flags of `words` words, none of them loaded.
     pub(crate) fn none(words: usize) -> Self {
         vec![false; words].into()
     }
 
-    /// Whether a word was loaded.
+    /// True if a word was loaded.
     #[inline]
     pub(crate) fn is(&self, word: usize) -> bool {
         self.words.get(word).is_some_and(|loaded| *loaded)
     }
 
-    /// The flags of all words up to the last that was loaded.
+    /// Returns the flags of all words up to the last loaded one.
     pub(crate) fn all(&self) -> &[bool] {
         &self.words[..self.end]
     }
 
-    /// `program` up to the last word that was loaded.
+    /// Returns `program` up to the last loaded word.
     pub(crate) fn loaded_prefix<'a>(&self, program: &'a [u64]) -> &'a [u64] {
         program.get(..self.end).unwrap_or(program)
     }
 
-    /// The words from `first` to `end` are loaded; there are that many.
+    /// Marks the words from `first` to `end`, all of which exist, as loaded.
     pub(crate) fn load(&mut self, first: usize, end: usize) {
         self.words[first..end].fill(true);
         if first < end {
@@ -57,7 +57,7 @@ impl LoadedWords {
         }
     }
 
-    /// Forgets all.
+    /// Marks all words as not loaded.
     pub(crate) fn clear(&mut self) {
         self.words[..self.end].fill(false);
         self.end = 0;

@@ -1,21 +1,20 @@
-//! Rows made lines, and lines rows, on hosts with AVX2.
+//! Transposes rows to lines, and lines to rows, on hosts with AVX2.
 //!
-//! Written for that host's own instructions because compilers turn a square of
-//! words with twice as many, and because a row at a time fills a quarter of a
-//! line of the host's cache, where four rows fill it at once.
+//! The code uses that host's own instructions, because compilers transpose a square of words with
+//! twice as many. Besides, a row fills a quarter of a cache line of the host, and four rows at a
+//! time fill a whole one.
 //!
 //! # Safety argument
 //!
-//! The functions for AVX2 are private to this module and called after the host
-//! has been asked for it. Before each call [`inside`] has compared the first and the
-//! last of all rows and of all lines with the slices that they are given; those between
-//! lie between, for places are sums of steps.
+//! The functions for AVX2 are private to this module and are called after the host has been asked
+//! for it. Before each call [`inside`] has compared the extreme places of all rows and of all lines
+//! with the slices. All other places lie between, for places are sums of steps.
 
 use crate::core::layout::{COLUMNS, DmemLine, LINE_BYTES};
 use crate::memory::interleave::InterleavedRows;
 
-/// Whether all rows, section 0's first at `at`, lie in `span` bytes, and their
-/// lines, the first at `line`, among `lines`.
+/// True if all rows, section 0's first at `at`, lie in `span` bytes, and their lines, the first at
+/// `line`, among `lines`.
 fn inside(
     rows: InterleavedRows,
     (at, span): (usize, usize),
@@ -68,15 +67,15 @@ mod x86 {
     use super::inside;
     use std::arch::x86_64 as x;
 
-    /// Lines stored at a time: each section's rows are then a line of the host's cache.
+    /// Lines stored together: each section's rows in them fill a cache line of the host.
     const TOGETHER: usize = 4;
 
     fn has_avx2() -> bool {
         std::arch::is_x86_feature_detected!("avx2")
     }
 
-    /// Fills lines from `line` on with rows, section 0's from `at` on; false, and
-    /// nothing done, where the host cannot or something lies outside.
+    /// Fills lines from `line` on with rows, section 0's from `at` on. Returns false, and does
+    /// nothing, if the host lacks AVX2 or something lies outside.
     pub(crate) fn load(
         span: &[u8],
         at: usize,
@@ -92,7 +91,7 @@ mod x86 {
         can
     }
 
-    /// The other way round: see [`load`].
+    /// Fills rows with lines, see [`load`].
     pub(crate) fn store(
         span: &mut [u8],
         at: usize,
@@ -108,7 +107,7 @@ mod x86 {
         can
     }
 
-    /// The first row and line of a turn.
+    /// Returns the first row and line of a turn.
     #[inline(always)]
     fn turn(rows: InterleavedRows, at: usize, line: usize, turn: usize) -> (usize, usize) {
         let (byte, step) = (
@@ -118,7 +117,7 @@ mod x86 {
         (at.wrapping_add_signed(byte), line.wrapping_add_signed(step))
     }
 
-    /// See [`load`].
+    /// Copies rows to lines, see [`load`].
     ///
     /// # Safety
     /// The host has AVX2, and all rows and lines lie in what `span` and `lines` point to.
@@ -132,7 +131,8 @@ mod x86 {
     ) {
         for i in 0..rows.turns {
             let (at, line) = turn(rows, at, line, i);
-            // SAFETY: the caller's; a line is two vectors, aligned as a line is.
+            // SAFETY: the caller guarantees places and AVX2; a line is two vectors, aligned as a
+            // line is.
             unsafe {
                 let order = x::_mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7);
                 let from: [*const u8; COLUMNS] =
@@ -154,7 +154,7 @@ mod x86 {
         }
     }
 
-    /// See [`store`].
+    /// Copies lines to rows, see [`store`].
     ///
     /// # Safety
     /// The host has AVX2, and all rows and lines lie in what `span` and `lines` point to.
@@ -166,7 +166,8 @@ mod x86 {
         lines: *const DmemLine,
         line: usize,
     ) {
-        // Where the rows of a section lie one behind the other.
+        // Number of lines that are stored together, where the rows of a section lie one behind the
+        // other.
         let together = if rows.byte == LINE_BYTES {
             rows.count - rows.count % TOGETHER
         } else {
@@ -174,10 +175,11 @@ mod x86 {
         };
         for i in 0..rows.turns {
             let (at, line) = turn(rows, at, line, i);
-            // SAFETY: the caller's; a line is two vectors, aligned as a line is.
+            // SAFETY: the caller guarantees places and AVX2; a line is two vectors, aligned as a
+            // line is.
             unsafe {
                 let order = x::_mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7);
-                // Rows of sections a and b, and of c and d.
+                // The rows of sections a and b, and those of c and d.
                 let turned = |j: usize| {
                     let from = lines.add(line + j * rows.line).cast::<x::__m256i>();
                     let (first, second) = (

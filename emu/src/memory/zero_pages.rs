@@ -1,16 +1,17 @@
-//! Zeros that the host need not write before somebody touches them.
+//! Zeroed host memory that costs nothing before it is touched.
 
 use memmap2::MmapMut;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes from which memory is mapped.
+/// Size in bytes from which memory is mapped.
 const MAPPED: usize = 1 << 18;
 
-/// Bytes from which it is mapped in huge pages, where the host has them: its kernel then has five hundred times fewer pages to find.
-/// What is touched is rounded up to 2 MiB, which is little beside as much.
+/// Size in bytes from which memory is mapped in huge pages, if the host has them: its kernel then
+/// has 512 times fewer page faults to serve. Touched memory is rounded up to 2 MiB, which is little
+/// at this size.
 const LARGE: usize = 1 << 24;
 
-/// Bytes that were all zero.
+/// Bytes that are all zero at first.
 #[derive(Debug)]
 pub(crate) enum ZeroedBytes {
     Allocated(Vec<u8>),
@@ -18,7 +19,7 @@ pub(crate) enum ZeroedBytes {
 }
 
 impl ZeroedBytes {
-    /// So many zeros; none where the host has no room for them.
+    /// Returns `bytes` zeros; `None` if the host has no room for them.
     pub(crate) fn zeros(bytes: usize) -> Option<Self> {
         if bytes < MAPPED {
             let mut zeros = Vec::new();
@@ -27,7 +28,7 @@ impl ZeroedBytes {
             return Some(Self::Allocated(zeros));
         }
         let mapped = MmapMut::map_anon(bytes).ok()?;
-        // A host that has none gives its own pages.
+        // A host without huge pages uses its normal pages.
         #[cfg(target_os = "linux")]
         if bytes >= LARGE {
             let _ = mapped.advise(memmap2::Advice::HugePage);

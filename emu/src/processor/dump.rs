@@ -5,8 +5,8 @@ use crate::processor::Processor;
 use cp2_asm::isa::{SCALARS, Scalar};
 use std::fmt;
 
-/// Displays where a processor stands: time, program counter, loops, calls,
-/// events, shared scalars that are not zero, and the transfer under way.
+/// Displays the state of a processor: time, program counter, loops, calls, events, shared scalars
+/// that are not zero, and the transfer under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Dump<'a>(pub &'a Processor);
 

@@ -1,4 +1,4 @@
-//! Launching a kernel.
+//! Launch of a kernel, with or without memory protection.
 
 use super::{LaunchError, Processor};
 use crate::check::protection::Protection;
@@ -8,7 +8,8 @@ use cp2_machine::Cycles;
 use std::sync::Arc;
 
 impl<T: Transfer> Processor<T> {
-    /// Launches a kernel now: its first word may issue after the launch latency, in the cycle that this gives.
+    /// Launches a kernel now. Its first word may issue after the launch latency, in the cycle
+    /// returned.
     ///
     /// # Errors
     /// A kernel is running, or the entry point lies outside program memory.
@@ -16,8 +17,8 @@ impl<T: Transfer> Processor<T> {
         self.launch_protected(entry, args, None, 0)
     }
 
-    /// The same of a kernel of which it is known what of DMEM is its own, with a number that comes back with its findings: both are for the
-    /// checkers alone.
+    /// Launches a kernel with the DMEM that it owns, if that is known, and with a number that its
+    /// findings carry. Both are for the checkers only.
     ///
     /// # Errors
     /// A kernel is running, or the entry point lies outside program memory.
@@ -36,7 +37,7 @@ impl<T: Transfer> Processor<T> {
             return Err(LaunchError::Entry { entry, words });
         }
         let base = self.time_base();
-        // The present cycle is CP2's no more: its issue came before the caller's turn.
+        // The present cycle is over for CP2: its issue came before the caller's turn.
         let at = (base.ceil_cycles(self.now) + self.machine.host.launch)
             .max(base.floor_cycles(self.now) + Cycles(1));
         self.cp2.launch(entry, args, at.0);

@@ -1,4 +1,4 @@
-//! A processor's state, moved to another place of a run that repeats itself.
+//! A processor's state, moved to a later turn of a run that repeats itself.
 
 use super::Processor;
 use crate::account::counters::Counters;
@@ -7,15 +7,17 @@ use cp2_asm::isa::{SCALARS, Scalar};
 use cp2_dma::Transfer;
 use cp2_machine::Cycles;
 
-/// What counts while a kernel repeats itself: scalars, and the passes left of hardware loops.
+/// Numbers that count while a kernel repeats itself: scalars, and passes left of hardware loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Course {
+    /// Shared scalars.
     scalars: Vec<u32>,
+    /// Passes left of each running hardware loop.
     left: Vec<u32>,
 }
 
 impl Course {
-    /// How far it has come since `before`.
+    /// Returns the change of each number since `before`.
     #[must_use]
     pub fn elapsed_since(&self, before: &Self) -> Self {
         let difference = |now: &[u32], before: &[u32]| {
@@ -35,9 +37,9 @@ fn scalars() -> impl Iterator<Item = Scalar> {
 }
 
 impl Core {
-    /// What counts goes on by `times` times `steps`.
+    /// Changes each number by `times` times its step.
     fn go_on(&mut self, steps: &Course, times: u64) {
-        // Numbers modulo 2^32.
+        // Numbers count modulo 2^32.
         let on = |now: u32, step: u32| now.wrapping_add(step.wrapping_mul(times as u32));
         for (scalar, &step) in scalars().zip(&steps.scalars) {
             self.set_scalar(scalar, on(self.scalar(scalar), step));
@@ -49,7 +51,7 @@ impl Core {
 }
 
 impl<T: Transfer + Clone> Processor<T> {
-    /// What counts, now.
+    /// Returns the scalars and the passes left of loops as they are now.
     #[must_use]
     pub fn course(&self) -> Course {
         let core = &self.cp2.core;
@@ -59,8 +61,8 @@ impl<T: Transfer + Clone> Processor<T> {
         }
     }
 
-    /// Becomes as `other` is, but for system memory, and with counters that begin
-    /// anew. What the engine has made of programs stays.
+    /// Takes over the state of `other`, except for system memory, with counters at zero.
+    /// Translations of programs stay.
     pub fn copy_state(&mut self, other: &Self) {
         self.cp2.follow(&other.cp2);
         self.transfers.clone_from(&other.transfers);
@@ -69,7 +71,8 @@ impl<T: Transfer + Clone> Processor<T> {
         self.stopping = other.stopping;
     }
 
-    /// Moves everything `cycles` later, and what counts on by `times` times `steps`.
+    /// Moves all times `cycles` later, and changes scalars and loop counts by `times` times
+    /// `steps`.
     pub fn move_on(&mut self, cycles: u64, steps: &Course, times: u64) {
         let ticks = self.time_base().cycles(Cycles(cycles));
         self.cp2.later(cycles, ticks);
@@ -79,7 +82,7 @@ impl<T: Transfer + Clone> Processor<T> {
         self.stopping = self.stopping.map(|at| at + ticks);
     }
 
-    /// Gives `change` every transfer under way or queued, with its tag.
+    /// Calls `change` with every transfer under way or queued, and its tag.
     pub fn for_each_transfer(&mut self, change: impl FnMut(&mut T, &mut u64)) {
         self.transfers.each(change);
     }

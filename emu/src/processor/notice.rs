@@ -1,13 +1,13 @@
-//! What a processor answers.
+//! Answers of a processor: notices, refusals and the quiet state.
 
 use crate::core::fault::Fault;
 use crate::transfers::TransferRecord;
 use cp2_dma::{CopyError, Descriptor, DescriptorError};
 
-/// Why a transfer was not taken.
+/// Reason why a transfer was not accepted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SubmitError {
-    /// It breaks a rule of the DMA.
+    /// The transfer breaks a rule of the DMA.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// The queue is full.
@@ -18,7 +18,7 @@ pub enum SubmitError {
     },
 }
 
-/// Why a kernel was not launched.
+/// Reason why a kernel was not launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// A kernel is running.
@@ -34,7 +34,7 @@ pub enum LaunchError {
     },
 }
 
-/// `post` of an event the machine lacks.
+/// Refusal to post an event that the machine lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("event {event} does not exist: this machine has {events} events")]
 pub struct NoEvent {
@@ -44,7 +44,7 @@ pub struct NoEvent {
     pub events: usize,
 }
 
-/// What [`Processor::run_until`](super::Processor::run_until) stopped for.
+/// Reason why [`Processor::run_until`](super::Processor::run_until) returned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice<T = Descriptor> {
     /// The limit was reached; components may still be at work.
@@ -64,10 +64,10 @@ pub enum Notice<T = Descriptor> {
     Dma(CopyError),
 }
 
-/// Nothing can happen until the caller acts.
+/// State in which nothing can happen until the caller acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quiet {
-    /// No kernel, no transfer.
+    /// No kernel runs, and no transfer.
     Idle,
     /// The kernel waits for an event that only the caller could post.
     Waiting {

@@ -1,5 +1,6 @@
-//! The one-port DMEM: every granule the DMA moves costs its section's CP2 one
-//! memory slot.
+//! The one-port DMEM, which CP2 and the DMA share.
+//!
+//! Every granule that the DMA moves costs its section's CP2 one memory slot at most.
 //!
 //! The DMA buffers arriving granules. A cycle in which CP2 does not use DMEM
 //! drains one buffered granule per section for free. A memory word that finds
@@ -15,27 +16,27 @@ use std::collections::VecDeque;
 /// Arbitration of the DMEM ports of all sections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Port {
-    /// Transfers with granules not yet taken up, in the order of the engine.
+    /// Transfers with granules that have not been buffered yet, in the order of the DMA engine.
     transfers: VecDeque<Arrivals>,
-    /// Granules buffered per section.
+    /// Number of granules buffered per section.
     debt: Vec<u64>,
     /// First cycle not yet accounted for.
     settled: u64,
 }
 
-/// The granules of one transfer that are still to come.
+/// Granules of one transfer that are still to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Arrivals {
     schedule: Schedule,
-    /// End of the set-up.
+    /// Instant at which the set-up ends and data begins to move.
     data: Ticks,
     base: TimeBase,
-    /// First granule not yet taken up.
+    /// Number of the first granule that has not been buffered.
     next: u64,
 }
 
 impl Arrivals {
-    /// Cycle of the next granule, and whose it is.
+    /// Returns the cycle of the next granule, and its recipient.
     fn peek(&self) -> Option<(u64, Recipient)> {
         (self.next < self.schedule.granules()).then(|| {
             let at = self.data + self.schedule.at(self.next);
@@ -45,8 +46,8 @@ impl Arrivals {
 }
 
 impl Port {
-    /// Announces the granules of a transfer that starts now; CP2 does not use
-    /// DMEM in any cycle before `decided` that it has not used already.
+    /// Announces the granules of a transfer that starts now. Before cycle `decided` CP2 uses DMEM
+    /// in no cycle beyond those already committed.
     pub(crate) fn announce(
         &mut self,
         schedule: Schedule,
@@ -56,7 +57,7 @@ impl Port {
         decided: u64,
     ) {
         self.debt.resize(sections, 0);
-        // So that what is kept does not grow while no memory word issues.
+        // Otherwise the queue would grow while no memory word issues.
         self.settle(decided);
         self.transfers.push_back(Arrivals {
             schedule,
@@ -66,7 +67,7 @@ impl Port {
         });
     }
 
-    /// Moves everything later, by so many cycles, which are so many ticks.
+    /// Moves all times later by `cycles` cycles, which are `ticks` ticks.
     pub(crate) fn later(&mut self, cycles: u64, ticks: Ticks) {
         if *self != Self::default() {
             self.settled = self.settled.saturating_add(cycles);
@@ -76,7 +77,8 @@ impl Port {
         }
     }
 
-    /// Cycles a memory word that can otherwise issue in cycle `at` has to give way.
+    /// Returns the cycles by which a memory word that could otherwise issue in cycle `at` must give
+    /// way.
     pub(crate) fn delay(&mut self, at: u64) -> u64 {
         if self.idle() {
             return 0;
@@ -95,7 +97,7 @@ impl Port {
         }
     }
 
-    /// Whether no word can be delayed before the next transfer is announced.
+    /// True if no word can be delayed before the next transfer is announced.
     pub(crate) fn idle(&self) -> bool {
         self.transfers.is_empty() && !self.owes()
     }
@@ -114,7 +116,7 @@ impl Port {
         None
     }
 
-    /// Lets the cycles before `at` drain what they can.
+    /// Lets each cycle before `at` drain one buffered granule per section.
     fn settle(&mut self, at: u64) {
         while self.settled < at {
             if !self.owes() {
@@ -133,7 +135,7 @@ impl Port {
         self.settled = self.settled.max(at);
     }
 
-    /// Buffers what has arrived up to and including `cycle`.
+    /// Buffers the granules that have arrived up to and including `cycle`.
     fn take(&mut self, cycle: u64) {
         while let Some((arrival, to)) = self.peek() {
             if arrival > cycle {
@@ -161,14 +163,14 @@ mod tests {
     use cp2_dma::{Descriptor, Target};
     use cp2_machine::Machine;
 
-    /// Issues a memory word at the first cycle the port allows from `at` on.
+    /// Issues a memory word in the first cycle from `at` on that the port allows.
     fn access(port: &mut Port, at: u64) -> u64 {
         let at = at + port.delay(at);
         port.commit(at);
         at
     }
 
-    /// Granules on vm7, one a cycle from cycle `first` on.
+    /// Returns a port on vm7 with granules that arrive one a cycle from cycle `first` on.
     fn announced(target: Target, granules: u64, first: u64) -> Port {
         let vm7 = Machine::builtin("vm7").unwrap();
         let d = Descriptor::load(target, 0, 0, 16 * granules);

@@ -1,6 +1,7 @@
-//! What was made of programs that may come back: a job that is repeated loads
-//! the same words again, a job of several passes its programs in turn, and a packed
-//! matrix whose words are its pattern comes page by page in every product.
+//! Cache of translated programs, which may be loaded again.
+//!
+//! A repeated job loads the same words again, a job of several passes loads its programs in turn,
+//! and a packed matrix whose program words are its pattern comes page by page in every product.
 
 use crate::account::coverage::Account;
 use crate::core::Core;
@@ -10,24 +11,26 @@ use crate::engines::blocks::{Fast, sets_up};
 use cp2_machine::Machine;
 use std::collections::BTreeMap;
 
-/// Programs remembered besides the one in program memory, words of their translations, and blocks of them that became host code.
+/// Limits of the cache: programs besides the one in program memory, words of their translations,
+/// and blocks compiled to host code.
 const MOST: usize = 4096;
 const WORDS: usize = 1 << 22;
 const BLOCKS: usize = 1 << 14;
 
-/// Every so many words one is looked at to tell programs apart at a glance.
+/// Distance of the words that are hashed to tell programs apart.
 const APART: usize = 16;
 
-/// 2^64 over the golden ratio: its multiples are spread evenly.
+/// 2^64 over the golden ratio; multiples of this number modulo 2^64 are spread evenly.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A program, and what was made of it.
+/// A program with its translations.
 #[derive(Debug, Default)]
 struct CachedProgram {
-    /// Program memory, up to the last word that was loaded.
+    /// Content of program memory up to the last word that was loaded.
     words: Vec<u64>,
+    /// Flags of the words that were loaded.
     loaded: Vec<bool>,
-    /// See [`glance`].
+    /// Hash of the program, see [`glance`].
     glance: u64,
     fast: Fast,
 }
@@ -49,7 +52,7 @@ impl CachedProgram {
     }
 }
 
-/// A number that programs which differ hardly ever share.
+/// Hashes every [`APART`]th word of a program. Different programs rarely share a hash.
 fn glance(core: &Core) -> u64 {
     let words = core
         .loaded
@@ -61,43 +64,46 @@ fn glance(core: &Core) -> u64 {
     })
 }
 
-/// The translation of the program in program memory, and of others before it.
+/// Translations of the program in program memory and of earlier ones.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
-    /// Of what program memory held when it was last looked at.
+    /// Program that program memory held when it was last compared.
     now: CachedProgram,
-    /// Program memory was not written since then.
+    /// True if program memory was not written since then.
     settled: bool,
-    /// By [`glance`].
+    /// Other programs by their hash [`glance`].
     kept: BTreeMap<u64, CachedProgram>,
-    /// The one that was forgotten last had this glance, or was the first with a larger one.
+    /// Position in the hashes from which on the next program to be forgotten is sought.
     forget: u64,
-    /// Words of their translations, and compiled blocks.
+    /// Words of the translations of `kept`.
     kept_words: usize,
+    /// Blocks of `kept` that are compiled.
     kept_blocks: usize,
-    /// Words of program memory that have been decoded, each with the bits that it was decoded from: what a load replaces is decoded anew.
+    /// Decoded words of program memory, each with the bits that it was decoded from. A word whose
+    /// bits have changed is decoded again.
     decoded: Vec<Option<(u64, Decoded)>>,
-    /// Who ran the words of programs before this one.
+    /// Record of the tier that ran the words of earlier programs.
     ran: Account,
 }
 
 impl Programs {
-    /// The translation in use.
+    /// Returns the translation in use.
     pub(crate) fn fast(&self) -> &Fast {
         &self.now.fast
     }
 
-    /// The translation in use, which [`Programs::follow`] has brought up to date.
+    /// Returns the translation in use, which [`Programs::follow`] has brought up to date.
     pub(crate) fn fast_mut(&mut self) -> &mut Fast {
         &mut self.now.fast
     }
 
-    /// Program memory was written. First [`Fast::leave`], [`Fast::tally`] and [`Fast::uncount`].
+    /// Notes that program memory was written. [`Fast::leave`], [`Fast::tally`] and
+    /// [`Fast::uncount`] must be called first.
     pub(crate) fn changed(&mut self) {
         self.settled = false;
     }
 
-    /// Finds what was made of the program that program memory holds.
+    /// Finds the translation of the program that program memory holds.
     #[inline]
     pub(crate) fn follow(&mut self, core: &Core) {
         if !self.settled {
@@ -109,7 +115,8 @@ impl Programs {
     fn find(&mut self, core: &Core) {
         self.settled = true;
         if !core.loops.iter().all(|running| sets_up(core, running)) {
-            // Others may end at words where the loops of the program do not.
+            // Running loops that the program does not set up may end at words where its own loops
+            // do not.
             return self.put(CachedProgram::from_core(core));
         }
         let glance = glance(core);
@@ -136,7 +143,8 @@ impl Programs {
             self.uncount(&other);
         }
         while self.kept.len() > MOST || self.kept_words > WORDS || self.kept_blocks > BLOCKS {
-            // Any of them: of programs that come in turn, the oldest is what comes next.
+            // A pseudo-random program is forgotten: if programs come in turn, the oldest is the
+            // next one needed.
             self.forget = self.forget.wrapping_add(STRIDE);
             let next = self.kept.range(self.forget..).chain(&self.kept).next();
             let Some(made) = next
@@ -149,13 +157,13 @@ impl Programs {
         }
     }
 
-    /// A program is not kept any longer.
+    /// Subtracts a program that is not kept any longer.
     fn uncount(&mut self, made: &CachedProgram) {
         self.kept_words -= made.fast.words();
         self.kept_blocks -= made.fast.compiled();
     }
 
-    /// The decoded word at the program counter.
+    /// Returns the decoded word at the program counter.
     ///
     /// # Errors
     /// It was never loaded, or the machine lacks what it asks for.
@@ -165,7 +173,7 @@ impl Programs {
             return Err(FaultKind::NoProgram);
         }
         let bits = core.program[pc];
-        // As far as programs reach: most are far shorter than program memory.
+        // The table is as long as the loaded words, which are far fewer than program memory has.
         if self.decoded.len() <= pc {
             self.decoded.resize(core.loaded.all().len(), None);
         }
@@ -189,7 +197,7 @@ impl Programs {
         };
     }
 
-    /// Who ran which words, of all programs.
+    /// Returns the record of the tier that ran each word, of all programs.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn ran(&self) -> Account {
         let mut ran = self.ran.clone();

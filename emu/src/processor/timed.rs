@@ -1,11 +1,12 @@
-//! A machine and its time base.
+//! A machine together with its time base.
 
 use cp2_machine::{Machine, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A machine whose time base is worked out once: it takes divisions, and is asked for at every stop.
+/// A machine whose time base is computed once: that takes divisions, and it is needed at every
+/// stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Arc<Machine>", into = "Arc<Machine>")]
 pub(super) struct TimedMachine {

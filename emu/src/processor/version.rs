@@ -1,12 +1,12 @@
-//! The version of a serialised processor.
+//! Version of the layout of a serialised processor.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Of the layout that this library writes and reads.
+/// Version of the layout that this library writes and reads.
 const VERSION: u32 = 3;
 
-/// Says which layout a checkpoint has: no other is read.
+/// Marks the layout of a checkpoint; no other version is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Version;
 

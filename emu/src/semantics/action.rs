@@ -1,4 +1,4 @@
-//! What the memory-and-control slot asks of an engine.
+//! Actions of the memory-and-control slot, as engines carry them out.
 //!
 //! [`action`] resolves an operation into plain data once per program word; the
 //! engine then carries it out without looking at the table again.
@@ -38,7 +38,7 @@ pub enum ScalarOp {
     },
     /// `x = function(y, z)`.
     Binary {
-        /// What to compute.
+        /// Function to compute.
         function: Binary,
         /// Destination.
         x: Scalar,
@@ -49,7 +49,7 @@ pub enum ScalarOp {
     },
 }
 
-/// Where a scalar operand comes from.
+/// Source of a scalar operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A shared scalar.
@@ -61,15 +61,15 @@ pub enum Source {
 /// A DMEM access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryOp {
-    /// What moves, and which way.
+    /// Data moved, and its direction.
     pub data: Data,
     /// Bytes accessed in each section concerned; also the required alignment.
     pub bytes: u32,
-    /// Where: [`crate::semantics::address::generate`].
+    /// Address operand; see [`crate::semantics::address::generate`].
     pub address: Address,
 }
 
-/// What a DMEM access moves. Register operands are flat indices of pairs.
+/// Data that a DMEM access moves. Register operands are flat indices of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Data {
     /// From each section's DMEM into registers `first .. first + count`.
@@ -102,7 +102,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Whether DMEM is written.
+    /// True if DMEM is written.
     #[must_use]
     pub const fn is_store(self) -> bool {
         matches!(self, Self::Store { .. })
@@ -168,7 +168,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether the branch is taken for this value.
+    /// True if the branch is taken for the value `x`.
     #[must_use]
     pub const fn holds(self, x: u32) -> bool {
         match self {
@@ -179,8 +179,8 @@ impl Condition {
         }
     }
 
-    /// The bits it is about, and whether it holds where they are all zero: it
-    /// holds in no other case then, and else in every other.
+    /// Returns the bits that the condition tests, and true if it holds exactly where they are all
+    /// zero, false if it holds exactly where they are not.
     #[must_use]
     pub const fn bits(self) -> (u32, bool) {
         const SIGN: u32 = 1 << 31;
@@ -193,7 +193,7 @@ impl Condition {
     }
 }
 
-/// What `inst` asks for; `None` for an operation of the arithmetic slot.
+/// Returns the action of `inst`; `None` for an operation of the arithmetic slot.
 #[must_use]
 pub fn action(inst: &Inst) -> Option<Action> {
     let register = |i: usize| Scalar(inst.r[i]);

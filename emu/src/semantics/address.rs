@@ -1,8 +1,8 @@
-//! DMEM addresses: one generator for all sections.
+//! DMEM addresses: one address generator for all sections.
 
 use cp2_asm::isa::{Address, Mode, Scalar};
 
-/// What the address generator yields for one access.
+/// Result of the address generator for one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generated {
     /// DMEM byte address of the access.

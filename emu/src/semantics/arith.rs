@@ -1,4 +1,4 @@
-//! The arithmetic slot.
+//! The arithmetic slot: the meaning of each of its operations.
 
 mod complex;
 
@@ -220,7 +220,7 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
     }
 }
 
-/// What a butterfly multiplies the product by before it is added.
+/// Factor that a butterfly multiplies its product by before the sum and the difference.
 #[derive(Clone, Copy)]
 enum Turn {
     /// 1.

@@ -1,4 +1,4 @@
-//! A random program with everything around it.
+//! A random program with its machine, its data and events from outside.
 
 use super::items::{ProgramItem, any_item};
 use super::layout::lay_out;
@@ -13,20 +13,20 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a program is like as a whole.
+/// Properties of a whole program.
 #[derive(Clone, Debug)]
 pub struct ProgramShape {
-    /// Functions after the main routine.
+    /// Number of functions after the main routine.
     pub functions: usize,
-    /// Registers per section that it uses: few of them mean many stalls.
+    /// Number of registers per section that it uses; few of them cause many stalls.
     pub registers: u8,
-    /// Most passes of nested loops together.
+    /// Largest product of the passes of nested loops.
     pub passes: u32,
-    /// Words drawn to fault may do so.
+    /// True if words that were drawn to fault may do so.
     pub unruly: bool,
 }
 
-/// What DMEM and system memory hold at first.
+/// Initial content of DMEM and system memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Fill {
     /// Zeros.
@@ -37,22 +37,22 @@ pub enum Fill {
     Nasty(u32),
 }
 
-/// What the control CPU does at some time.
+/// Action of the control CPU at some time.
 #[derive(Clone, Debug)]
 pub enum ControlAction {
     /// Submits a transfer between system memory and DMEM.
     Transfer {
-        /// Load rather than store.
+        /// True for a load, false for a store.
         load: bool,
-        /// Section, all sections, a broadcast, or dealt.
+        /// Choice of the target: a section, blocks of all sections, a broadcast, or dealt.
         target: u8,
-        /// Where in system memory, in granules.
+        /// Place in system memory, in granules.
         slot: u16,
-        /// Where in DMEM, in granules.
+        /// Place in DMEM, in granules.
         local: u16,
         /// Length of a run in granules, less one.
         run: u8,
-        /// Runs, less one.
+        /// Number of runs, less one.
         runs: u8,
         /// Granules between runs in system memory.
         gap: u8,
@@ -61,11 +61,11 @@ pub enum ControlAction {
     },
     /// Submits a transfer that replaces part of the program with its variant.
     Replace {
-        /// First word, roughly.
+        /// First word, approximately.
         word: u16,
-        /// Words, roughly.
+        /// Number of words, approximately.
         words: u8,
-        /// With data, which is no program.
+        /// True to load data, which is no program.
         garbage: bool,
     },
     /// Posts an event.
@@ -80,14 +80,14 @@ pub enum ControlAction {
 pub struct LockstepCase {
     /// The machine.
     pub machine: Arc<Machine>,
-    /// What the program is like.
+    /// Properties of the program.
     pub shape: ProgramShape,
     items: Vec<ProgramItem>,
     /// Contents of the memories.
     pub fill: Fill,
-    /// Deeds of the control CPU, each some cycles after the one before.
+    /// Actions of the control CPU, each some cycles after the previous one.
     pub deeds: Vec<(u16, ControlAction)>,
-    /// Where further launches begin, modulo the program's length.
+    /// Entry points of further launches, modulo the program's length.
     pub launches: Vec<u16>,
     /// Cycles between comparisons.
     pub every: u16,
@@ -95,7 +95,7 @@ pub struct LockstepCase {
     pub cuts: Vec<u16>,
 }
 
-/// Any case whose program has at most `items` items.
+/// Returns a strategy for cases whose programs have a number of items in the range.
 pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<LockstepCase> {
     let shape = (
         0usize..4,
@@ -157,10 +157,10 @@ fn any_deed() -> BoxedStrategy<ControlAction> {
     .boxed()
 }
 
-/// Bytes of a number that [`Case::from_bytes`] draws from.
+/// Bytes of a seed from which [`LockstepCase::from_bytes`] draws.
 const SEED: usize = 8;
 
-/// What a strategy draws, started with some bytes.
+/// Draws a value from a strategy with a seed.
 fn drawn<T: fmt::Debug>(strategy: &BoxedStrategy<T>, seed: &[u8]) -> Option<T> {
     let mut start = [0; 16];
     for (to, from) in start.iter_mut().zip(seed) {
@@ -172,8 +172,8 @@ fn drawn<T: fmt::Debug>(strategy: &BoxedStrategy<T>, seed: &[u8]) -> Option<T> {
 }
 
 impl LockstepCase {
-    /// A case for a fuzzer: every eight bytes but the first eight are an item of
-    /// the program, so that similar bytes are similar programs.
+    /// Makes a case from a fuzzer's bytes. After the first eight bytes, every eight are an item of
+    /// the program, so that similar bytes make similar programs.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (first, rest) = bytes.split_at(bytes.len().min(SEED));
@@ -186,13 +186,13 @@ impl LockstepCase {
         Some(case)
     }
 
-    /// The program.
+    /// Returns the program's words.
     #[must_use]
     pub fn words(&self) -> Vec<Word> {
         lay_out(&self.machine, &self.shape, &self.items)
     }
 
-    /// The program as assembly text.
+    /// Returns the program as assembly text.
     #[must_use]
     pub fn text(&self) -> String {
         let program = Program {
@@ -229,7 +229,7 @@ impl fmt::Debug for LockstepCase {
 }
 
 impl Fill {
-    /// `bytes` bytes, different for every `salt`.
+    /// Returns `bytes` bytes, which differ by `salt`.
     #[must_use]
     pub fn bytes(self, bytes: usize, salt: u32) -> Vec<u8> {
         let lane = |i: usize| match self {
@@ -244,7 +244,7 @@ impl Fill {
     }
 }
 
-/// A mixed-up number (the finaliser of MurmurHash3).
+/// Returns a hash of the three numbers (with the finaliser of MurmurHash3).
 fn hash(seed: u32, salt: u32, i: usize) -> u32 {
     let mut h = seed ^ salt.wrapping_mul(0x9e37_79b9) ^ (i as u32).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -256,7 +256,7 @@ fn float(h: u32) -> u32 {
     if h.is_multiple_of(4) {
         return ((h >> 8) as f32 % 64.0 - 32.0).to_bits();
     }
-    // 2^-8 to 2^8, either sign.
+    // Magnitudes from 2^-8 to 2^8, with either sign.
     (h & 0x807f_ffff) | ((119 + (h >> 24) % 16) << 23)
 }
 

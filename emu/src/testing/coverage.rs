@@ -1,4 +1,4 @@
-//! Which rows were executed, in which addressing mode, how often.
+//! Counts of executed instruction rows by addressing mode.
 
 use cp2_asm::isa::{Mode, Op, Word};
 use std::fmt;
@@ -7,19 +7,19 @@ use std::fmt;
 /// The row determines the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoverageRow {
-    /// The row.
+    /// Row of the table.
     pub op: Op,
-    /// Its addressing mode, by its place in [`MODES`].
+    /// Addressing mode, as an index of [`MODES`].
     mode: Option<usize>,
 }
 
 const MODES: [&str; 5] = ["offset", "post-increment", "step", "modulo", "reverse"];
 
-/// Places of a row in a count: without a mode, and in each.
+/// Counts of a row: one without a mode, and one for each mode.
 const COLUMNS: usize = 1 + MODES.len();
 
 impl CoverageRow {
-    /// Every row in every addressing mode.
+    /// Returns every row in every addressing mode.
     pub fn all() -> impl Iterator<Item = Self> {
         Op::ALL.iter().flat_map(|&op| {
             let addressed = cp2_asm::isa::Inst::new(op).has_address();
@@ -31,7 +31,7 @@ impl CoverageRow {
         })
     }
 
-    /// Where the row stands in a count.
+    /// Returns the index of the row in a table of counts.
     fn place(self) -> usize {
         self.op as usize * COLUMNS + self.mode.map_or(0, |mode| 1 + mode)
     }
@@ -63,8 +63,8 @@ impl fmt::Display for CoverageRow {
 /// Times each row was executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// By row, as [`Row::place`] has it. An operation that replaced another in an
-    /// account was counted under it before: no count is ever below 0 at the end.
+    /// Counts by [`CoverageRow::place`]. An operation may be removed before it is added, so that
+    /// counts can be negative in between; at the end none is.
     times: Vec<i64>,
     words: i64,
 }
@@ -84,7 +84,7 @@ impl Coverage {
         self.book(word, times as i64);
     }
 
-    /// Takes `times` issues of a word back, which are booked before or after.
+    /// Takes back `times` issues of a word that are booked before or after.
     pub fn remove(&mut self, word: &Word, times: u64) {
         self.book(word, -(times as i64));
     }
@@ -96,19 +96,19 @@ impl Coverage {
         }
     }
 
-    /// Words.
+    /// Returns the number of words.
     #[must_use]
     pub fn words(&self) -> u64 {
         self.words.try_into().unwrap_or(0)
     }
 
-    /// Times a row was executed.
+    /// Returns how often a row was executed.
     #[must_use]
     pub fn count_executed(&self, row: CoverageRow) -> u64 {
         self.times[row.place()].try_into().unwrap_or(0)
     }
 
-    /// Adds another count to this one.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.words += other.words;
         for (all, more) in self.times.iter_mut().zip(&other.times) {

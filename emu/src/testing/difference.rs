@@ -1,8 +1,8 @@
-//! Where two processors differ, for people.
+//! Describes where two processors differ, for people.
 
 use crate::Processor;
 
-/// The first few places where two processors differ.
+/// Returns the first few places where two processors differ.
 pub(super) fn difference(left: &Processor, right: &Processor) -> String {
     let (left, right) = (serde_json::to_value(left), serde_json::to_value(right));
     match (left, right) {

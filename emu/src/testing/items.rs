@@ -1,6 +1,7 @@
-//! What random programs are made of. An item means something wherever it
-//! stands, so that any list of items is a program and any part of the list a
-//! smaller one.
+//! Items that random programs are made of.
+//!
+//! An item is meaningful wherever it stands, so that any list of items is a program, and any part
+//! of the list a smaller one.
 
 use cp2_asm::isa::{Inst, Op, Slot, Word};
 use cp2_asm::testing::{any_inst, any_operands};
@@ -14,7 +15,8 @@ pub(super) enum ProgramItem {
     /// A word that the next word follows.
     Plain {
         word: Word,
-        /// Left as drawn: it may fault, or clobber what other items rely on.
+        /// True if the word stays as drawn: it may fault, or overwrite registers that other items
+        /// rely on.
         unruly: bool,
     },
     /// Gives an address register a good address.
@@ -43,14 +45,14 @@ pub(super) enum ProgramItem {
     Event { arith: Inst, op: Op, event: u8 },
 }
 
-/// How an address register gets its value.
+/// Way in which an address register gets its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Via {
     /// `movi`.
     Immediate,
     /// `ldx` from the table of addresses in section 0's DMEM.
     Load,
-    /// `ldx2` from there, the register's neighbour too.
+    /// `ldx2` from that table, which sets the register's neighbour too.
     LoadCouple,
     /// `add` of a step register.
     Step,
@@ -58,7 +60,7 @@ pub(super) enum Via {
     NewStep,
 }
 
-/// How a hardware loop gets its count.
+/// Way in which a hardware loop gets its count.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LoopCount {
     /// A constant.
@@ -69,7 +71,7 @@ pub(super) enum LoopCount {
     Load,
 }
 
-/// Any item; `unruly` words where `unruly` allows.
+/// Returns a strategy for any item, where few plain words are unruly.
 pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
     let arith = || any_inst(Slot::Arith);
     let plain =
@@ -109,8 +111,8 @@ pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
     .boxed()
 }
 
-/// Any memory or scalar operation that the next word follows; each addressing
-/// mode of each memory row about as often as a scalar row.
+/// Returns a strategy for memory and scalar operations that the next word follows. Each addressing
+/// mode of a memory row is about as frequent as a scalar row.
 fn any_plain() -> BoxedStrategy<Inst> {
     let rows = Op::ALL.iter().filter(|op| op.row().slot() == Slot::Mem);
     let weighted = rows.filter_map(|&op| {

@@ -1,4 +1,4 @@
-//! Items to words: targets, loop ends, good addresses.
+//! Lays items out as words: branch targets, loop ends, good addresses.
 //!
 //! Conventions that keep most programs going: address registers of even number
 //! and steps `s0..s7` are multiples of 16, the others of 8; `a15` points to a
@@ -11,32 +11,32 @@ use super::tame::tame;
 use cp2_asm::isa::{Address, Inst, Mode, Op, RegSet, SCALARS, Scalar, Word};
 use cp2_machine::Machine;
 
-/// DMEM address of the table: what `a15` holds.
+/// DMEM address of the table, which `a15` holds.
 pub(super) const TABLE: u32 = 0x40;
-/// Entries of the table that are addresses: pairs of words.
+/// Entries of the table that are addresses, each a pair of words.
 const ADDRESSES: u32 = 32;
-/// Entries after them: the counts 0, 1, ... .
+/// Entries after the addresses: the counts 0, 1, and so on.
 const COUNTS: u32 = 8;
-/// DMEM below belongs to the table.
+/// Lowest DMEM address that transfers may use; memory below belongs to the table.
 pub(super) const LOW: u32 = TABLE + 8 * (ADDRESSES + COUNTS) + 128;
 
 /// Lengths of the circular buffers of `a0..a7`; 0 is linear.
 const LENGTHS: [u32; 8] = [256, 64, 0, 1024, 16, 128, 48, 512];
-/// Steps `s0..s7`, in 16 bytes; those of even number are positive: a negative
-/// step with the carry running down reaches the highest bits.
+/// Steps `s0..s7`, in units of 16 bytes. Steps of even number are positive: in reverse mode a
+/// negative step sets the highest bits of the address.
 const LONG_STEPS: [i32; 8] = [1, -1, 2, -3, 32, -2, 8, 1];
-/// Steps `s8..s15`, in 8 bytes, alike.
+/// Steps `s8..s15`, in units of 8 bytes; steps of even number are positive.
 const SHORT_STEPS: [i32; 8] = [1, -1, 3, -5, 64, -2, 128, 2];
 
-/// The contents of DMEM from [`TABLE`] on.
+/// Returns the content of DMEM from [`TABLE`] on.
 pub(super) fn table(machine: &Machine) -> Vec<u8> {
     let addresses = (0..ADDRESSES).flat_map(|i| [address(machine, 0, i), address(machine, 1, i)]);
     let counts = (0..COUNTS).flat_map(|i| [i, i]);
     addresses.chain(counts).flat_map(u32::to_le_bytes).collect()
 }
 
-/// The `i`th good address for an address register: inside its circular buffer,
-/// where it has one, and in the middle half of DMEM.
+/// Returns the `i`th good address for an address register: inside its circular buffer, if it has
+/// one, and in the middle half of DMEM.
 fn address(machine: &Machine, register: u8, i: u32) -> u32 {
     let size = machine.cp2.dmem.0 as u32;
     let granules = (size / 2 / 16).max(1);
@@ -50,11 +50,11 @@ fn address(machine: &Machine, register: u8, i: u32) -> u32 {
         }
 }
 
-/// What the program sets a scalar to before it begins.
+/// Returns the value that the program sets a scalar to before it begins.
 fn initial(machine: &Machine, scalar: Scalar) -> Option<i32> {
     let i = usize::from(scalar.0);
     let value = match i {
-        // It has its value at launch.
+        // The register `a15` has its value at launch.
         15 => return None,
         0..15 => address(machine, scalar.0, (i as u32) % 8) as i32,
         16..24 => 16 * LONG_STEPS[i - 16],
@@ -66,7 +66,7 @@ fn initial(machine: &Machine, scalar: Scalar) -> Option<i32> {
     Some(value)
 }
 
-/// A program of the items, the main routine first.
+/// Lays out a program of the items, the main routine first.
 pub(super) fn lay_out(machine: &Machine, shape: &ProgramShape, items: &[ProgramItem]) -> Vec<Word> {
     let mut builder = ProgramBuilder {
         machine,
@@ -91,15 +91,15 @@ pub(super) fn lay_out(machine: &Machine, shape: &ProgramShape, items: &[ProgramI
 /// A loop whose end is still to come.
 struct OpenLoop {
     kind: Kind,
-    /// Items still inside.
+    /// Number of items that are still to come inside.
     left: u8,
     passes: u32,
 }
 
 enum Kind {
-    /// The loop word.
+    /// Index of the loop word.
     Hardware(usize),
-    /// The first word of the body, the counter, and which way it goes.
+    /// First word of the body, the counter, and true if it counts up.
     Branches(usize, Scalar, bool),
 }
 
@@ -108,11 +108,11 @@ struct ProgramBuilder<'a> {
     shape: &'a ProgramShape,
     words: Vec<Word>,
     open: Vec<OpenLoop>,
-    /// Last word of the hardware loop closed last.
+    /// Last word of the hardware loop that was closed last.
     ended: Option<usize>,
-    /// Branches of the present routine, and how many words they skip.
+    /// Branches of the current routine, and the number of words that they skip.
     skips: Vec<(usize, u8)>,
-    /// Calls: the word, the routine it stands in, and which function.
+    /// Calls: index of the word, routine that it is in, and number that selects the function.
     calls: Vec<(usize, usize, u8)>,
     /// First words of the routines.
     starts: Vec<usize>,
@@ -187,7 +187,7 @@ impl ProgramBuilder<'_> {
             ProgramItem::Event { arith, op, event } => {
                 let mut mem = Inst::new(op);
                 let events = self.machine.cp2.events as i32;
-                // Most machines have all 32.
+                // Most machines have 32 events.
                 let rare = self.shape.unruly && self.words.len().is_multiple_of(2);
                 mem.imm = if rare {
                     31 - i32::from(event)
@@ -199,7 +199,7 @@ impl ProgramBuilder<'_> {
         }
     }
 
-    /// A word of control flow; its arithmetic is any.
+    /// Adds a word of control flow with any arithmetic.
     fn control(&mut self, arith: Inst, mem: Inst) {
         let word = tame(Word { arith, ..Word::NOP }, self.machine, self.shape, false);
         self.words.push(Word { mem, ..word });
@@ -212,7 +212,7 @@ impl ProgramBuilder<'_> {
         self.words.push(Word { mem, ..Word::NOP });
     }
 
-    /// A load of scalars from an entry of the table.
+    /// Adds a load of scalars from an entry of the table.
     fn load_entry(&mut self, op: Op, register: u8, entry: u32) {
         let mut mem = Inst::new(op);
         mem.r[0] = register;
@@ -242,14 +242,14 @@ impl ProgramBuilder<'_> {
                     0..8 => (16, LONG_STEPS),
                     _ => (8, SHORT_STEPS),
                 };
-                // Of the same sign as before.
+                // The new step has the sign of the old one.
                 let i = (2 * usize::from(value) + usize::from(register % 2)) % steps.len();
                 self.scalar(Op::Movi, &[step.0], unit * steps[i]);
             }
         }
     }
 
-    /// Passes that one more loop may make.
+    /// Returns the most passes that one more loop may make.
     fn allowed(&self) -> u32 {
         let routine = self.starts.len() as u32;
         let most = self.shape.passes / (2 * routine - 1);
@@ -257,7 +257,7 @@ impl ProgramBuilder<'_> {
         (most / around.max(1)).max(1)
     }
 
-    /// Items that one more loop may hold.
+    /// Returns how many items one more loop may hold.
     fn room(&self, items: u8) -> u8 {
         let outer = self.open.last().map_or(u8::MAX, |o| o.left);
         items.min(outer.saturating_sub(1))
@@ -265,7 +265,7 @@ impl ProgramBuilder<'_> {
 
     fn hardware(&mut self, arith: Inst, count: LoopCount, passes: u32, items: u8) {
         let mut passes = passes.min(self.allowed());
-        // Free as a counter: used at once.
+        // The register is free as a counter, because it is read at once.
         let register = Scalar::control(11);
         let mut mem = Inst::new(Op::LoopX);
         mem.r[0] = register.0;
@@ -332,7 +332,7 @@ impl ProgramBuilder<'_> {
         }
     }
 
-    /// Puts the prologue before the words, and lets every call find its function.
+    /// Puts the prologue before the words, and sets the target of every call.
     fn finish(mut self, items: usize) -> Vec<Word> {
         let reads = self
             .words
@@ -350,7 +350,7 @@ impl ProgramBuilder<'_> {
             })
             .collect();
         for &(pc, routine, function) in &self.calls {
-            // Later functions only, unless the program may go wrong.
+            // Calls go to later functions only, unless the program may go wrong.
             let first = if self.shape.unruly && function % 8 == 0 {
                 1
             } else {
@@ -373,7 +373,7 @@ impl ProgramBuilder<'_> {
                 word.mem.target += shift;
             }
         }
-        // A program may forget its last word.
+        // A program may lack its last word.
         if self.shape.unruly && items % 8 == 3 {
             self.words.pop();
         }
@@ -381,7 +381,7 @@ impl ProgramBuilder<'_> {
     }
 }
 
-/// Whether the operation may be the last of a hardware loop.
+/// True if the operation may be the last of a hardware loop.
 fn can_end(mem: &Inst) -> bool {
     use crate::semantics::action::{Action, ControlOp, action};
     !matches!(action(mem), Some(Action::Control(op)) if !matches!(op, ControlOp::Signal { .. }))

@@ -1,4 +1,4 @@
-//! One case on two processors, compared as a whole again and again.
+//! Runs a case on two processors and compares their whole states repeatedly.
 
 use super::case::{ControlAction, LockstepCase};
 use super::difference::difference;
@@ -16,39 +16,39 @@ use cp2_machine::{Cycles, Machine, Ticks};
 use std::fmt;
 use std::sync::Arc;
 
-/// System memory: data that transfers move, the program, its variant.
+/// Layout of system memory: data that transfers move, the program, its variant.
 const DATA: u64 = 0;
 const DATA_BYTES: usize = 0x1_0000;
 const PROGRAM: u64 = 0x10_0000;
 const VARIANT: u64 = 0x20_0000;
 
-/// Words after which a case ends, whatever else would happen.
+/// Number of words after which a case ends in any event.
 const MOST_WORDS: u64 = 30_000;
-/// Cycles after which it ends, idle ones included.
+/// Number of cycles after which a case ends, idle ones included.
 const MOST_CYCLES: u64 = 20_000_000;
 
-/// What a case amounted to, on the second processor.
+/// Summary of a case on the second processor.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Words executed, and cycles by cause.
     pub counters: Counters,
-    /// What ran the words.
+    /// Record of the tier that ran each word.
     pub ran: ExecutedWords,
-    /// Words of blocks that ran while a transfer did.
+    /// Number of words that blocks ran while a transfer was under way.
     pub beside_transfers: u64,
-    /// Times a kernel was found waiting for an event.
+    /// Number of times that a kernel was found waiting for an event.
     pub waits: u64,
-    /// Events that the control CPU posted.
+    /// Number of events that the control CPU posted.
     pub posts: u64,
-    /// Transfers that completed while a kernel ran.
+    /// Number of transfers that completed while a kernel ran.
     pub completed: u64,
-    /// Times the state as a whole was compared.
+    /// Number of comparisons of the whole state.
     pub comparisons: u64,
-    /// Everything noticed, in order.
+    /// All notices, in order.
     pub notices: Vec<Notice>,
 }
 
-/// How two processors differ.
+/// Difference between two processors.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     what: String,
@@ -63,7 +63,7 @@ impl Mismatch {
         }
     }
 
-    /// One line; the whole text also lists the places where the states differ.
+    /// Returns one line; the whole text also lists the places where the states differ.
     #[must_use]
     pub fn brief(&self) -> &str {
         &self.what
@@ -80,9 +80,9 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Runs a case on two processors, made by `left` and `right`. The right one is
-/// suspended more often. Both must notice the same at the same instants, and be
-/// equal as a whole at every comparison.
+/// Runs a case on two processors, made by `left` and `right`. The right one is suspended more
+/// often. Both must give equal notices at equal instants, and be equal as a whole at every
+/// comparison.
 ///
 /// # Errors
 /// Where and how they differ.
@@ -124,7 +124,7 @@ struct Lockstep<'a> {
 }
 
 impl Lockstep<'_> {
-    /// Does the same to both; they must answer alike.
+    /// Performs an action on both processors, whose answers must be equal.
     fn both<T: PartialEq + fmt::Debug>(
         &mut self,
         what: &str,
@@ -212,7 +212,8 @@ impl Lockstep<'_> {
                 Notice::KernelStopped | Notice::Fault(_) => {
                     self.launch(&mut launches)?;
                 }
-                // Where the control CPU answers, the next `wait` may be served at once.
+                // The control CPU answers some signals, so that the next `wait` may be served at
+                // once.
                 Notice::Signal { event } if event % 2 == 0 => {
                     let event = *event;
                     self.post(event)?;
@@ -253,7 +254,8 @@ impl Lockstep<'_> {
             let cuts = &self.case.cuts;
             let cut = cuts.get(self.cut % cuts.len().max(1)).copied().unwrap_or(1);
             self.cut += 1;
-            // Ticks, so that a suspension falls between cycles too.
+            // The stop is not a whole number of cycles, so that suspensions fall between cycles
+            // too.
             let stop = self.right.now() + Ticks(u64::from(cut) * base.ticks_per_cycle + 1);
             let moving = self.right.transfer().is_some();
             let before = moving.then(|| self.right.ran().blocks());
@@ -281,7 +283,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Launches where the next launch begins; false if there is none.
+    /// Launches at the next entry point; returns false if there is none.
     fn launch(&mut self, launches: &mut impl Iterator<Item = u16>) -> Result<bool, Mismatch> {
         let words = self.words.len().max(1) as u32;
         let Some(entry) = launches.next() else {
@@ -305,7 +307,7 @@ impl Lockstep<'_> {
             ControlAction::Post { event } => {
                 self.post(event.into())?;
             }
-            // Illegal ones are refused: alike.
+            // Both processors must refuse illegal transfers.
             _ => {
                 let descriptor = descriptor(deed, &machine, self.words.len());
                 let _ = self.both("a transfer", |p| p.submit(descriptor.clone(), 1))?;
@@ -315,7 +317,7 @@ impl Lockstep<'_> {
     }
 }
 
-/// The descriptor of a deed that is a transfer.
+/// Returns the descriptor of an action that is a transfer.
 fn descriptor(deed: &ControlAction, machine: &Machine, program: usize) -> Descriptor {
     let granule = machine.dma.granule.0;
     match *deed {
@@ -371,12 +373,12 @@ fn descriptor(deed: &ControlAction, machine: &Machine, program: usize) -> Descri
             let from = if garbage { DATA } else { VARIANT };
             Descriptor::load(Target::Program, from + at, at as u32, count * granule)
         }
-        // No transfer; refused by every machine.
+        // Descriptor without bytes, which every machine refuses.
         ControlAction::Post { .. } => Descriptor::load(Target::Program, 0, 0, 0),
     }
 }
 
-/// The program with its plain words in opposite order.
+/// Returns the program with its plain words in opposite order.
 fn variant(words: &[Word]) -> Vec<Word> {
     let plain = |w: &&Word| !matches!(action(&w.mem), Some(Action::Control(_)));
     let mut last = words.iter().filter(plain).rev().copied();
@@ -390,8 +392,8 @@ fn variant(words: &[Word]) -> Vec<Word> {
     words.iter().map(turn).collect()
 }
 
-/// Whether two processors are equal as a whole; those of different machines,
-/// whether they did the same.
+/// True if two processors are equal as a whole. If their machines differ, true if they did the same
+/// in the same time.
 fn same(left: &Processor, right: &Processor) -> bool {
     if left.machine() == right.machine() {
         return left == right;

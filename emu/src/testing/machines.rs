@@ -1,11 +1,12 @@
-//! Machines that programs run on: the built-in ones with either kind of DMEM, as they
-//! are or with all extensions, and odd ones.
+//! Machines for random programs: built-in ones, extended ones, odd ones.
+//!
+//! Built-in machines come with either kind of DMEM, and as they are or with all extensions.
 
 use cp2_machine::{Bytes, ClassMap, Cycles, Extensions, Machine, Ratio};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What makes a machine odd.
+/// Properties of an odd machine.
 #[derive(Clone, Debug)]
 struct Odd {
     sections: usize,
@@ -22,15 +23,15 @@ struct Odd {
     costs: (u64, u64, u64),
 }
 
-/// Built-in machines twice in three times, odd ones else.
+/// Returns a strategy for machines: built-in ones twice in three times, else odd ones.
 pub(super) fn any_machine() -> BoxedStrategy<Machine> {
     let names = select(Machine::names());
-    // No built-in machine is missing or faulty: other tests see to that.
+    // Other tests make sure that no built-in machine is missing or faulty.
     let builtin = (names, 1u32..=2, any::<bool>());
     let builtin = builtin.prop_filter_map("no such machine", |(name, ports, extended)| {
         let mut machine = Machine::builtin(name)?;
         machine.cp2.dmem_ports = ports;
-        // Rows of extensions are to run too, and to be missed.
+        // Rows of extensions must be run, and must be missing, in some cases.
         if extended {
             machine.cp2.extensions = Extensions::all();
         }
@@ -45,7 +46,7 @@ pub(super) fn any_machine() -> BoxedStrategy<Machine> {
 
 fn any_odd() -> impl Strategy<Value = Odd> {
     (
-        // Blocks are made for four.
+        // The block engines require four sections.
         select(vec![1, 2, 3, 5, 4, 4, 4, 4, 4, 4, 4, 4]),
         select(vec![64, 64, 12, 32]),
         select(vec![65_536, 65_536, 4096, 10_240]),

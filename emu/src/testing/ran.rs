@@ -1,42 +1,42 @@
-//! Which part of an engine ran which words.
+//! Record of the tier of an engine that ran each word.
 
 use super::Coverage;
 use crate::account::coverage::EngineTier;
 use crate::core::decoded::Decoded;
 
-/// Hardware loops around a word that are told apart; more count as so many.
+/// Number of hardware loops around a word up to which depths are counted apart.
 const DEEPEST: usize = 3;
 
-/// The words an engine ran.
+/// Words that an engine ran.
 #[derive(Clone, Debug, Default)]
 pub struct ExecutedWords {
-    /// By the reference engine's step.
+    /// Words run by the reference engine's step.
     pub step: Coverage,
-    /// By the portable tier.
+    /// Words run by the portable tier.
     pub portable: Coverage,
-    /// By emitted code.
+    /// Words run by emitted code.
     pub emitted: Coverage,
-    /// Words of blocks by how many hardware loops ran around them, 3 and more last.
+    /// Words of blocks by the number of hardware loops around them; 3 and more come last.
     pub nested: [u64; DEEPEST + 1],
 }
 
 impl ExecutedWords {
-    /// Whether there is anything to tell.
+    /// True if the record keeps anything.
     pub(crate) const KEPT: bool = true;
 
-    /// Words of blocks, whoever ran them: all that the engine adds to the reference step.
+    /// Returns the number of words in blocks, on any tier: all but those of the reference step.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.nested.iter().sum()
     }
 
-    /// All words.
+    /// Returns the number of all words.
     #[must_use]
     pub fn words(&self) -> u64 {
         self.step.words() + self.blocks()
     }
 
-    /// Books `passes` runs of all words and one of the first `rest`, inside `loops` loops.
+    /// Books `passes` runs of all words and one run of the first `rest`, inside `loops` loops.
     pub(crate) fn block(
         &mut self,
         words: &[Decoded],
@@ -55,19 +55,20 @@ impl ExecutedWords {
         self.times(word, 1, by, loops);
     }
 
-    /// A word inside emitted code was the portable tier's after all.
+    /// Moves an issue of a word from emitted code to the portable tier, which ran it on the code's
+    /// behalf.
     pub(crate) fn not_emitted(&mut self, word: &Decoded) {
         self.portable.add(&word.word, 1);
         self.emitted.remove(&word.word, 1);
     }
 
-    /// Takes what another account holds.
+    /// Takes over the counts of another record, which becomes empty.
     pub(crate) fn take(&mut self, other: &mut Self) {
         self.merge(other);
         *other = Self::default();
     }
 
-    /// Adds another account to this one.
+    /// Adds the counts of another record.
     pub fn merge(&mut self, other: &Self) {
         self.step.merge(&other.step);
         self.portable.merge(&other.portable);

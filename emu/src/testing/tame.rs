@@ -1,12 +1,12 @@
-//! Words that neither fault nor clobber what the program relies on.
+//! Makes words neither fault nor overwrite registers that a program relies on.
 
 use super::case::ProgramShape;
 use crate::semantics::action::{Action, Data, action};
 use cp2_asm::isa::{Inst, Kind, Mode, Op, Scalar, Word};
 use cp2_machine::Machine;
 
-/// The word with operations and registers that exist and, unless `unruly`, accesses that
-/// are aligned and stay near their start, and scalar results that do no harm.
+/// Returns the word with operations and registers that exist. Unless `unruly`, its accesses are
+/// aligned and stay near their start, and scalar results go to harmless registers.
 pub(super) fn tame(mut word: Word, machine: &Machine, shape: &ProgramShape, unruly: bool) -> Word {
     if !unruly {
         has(&mut word.arith, machine, Op::Nop);
@@ -17,7 +17,7 @@ pub(super) fn tame(mut word: Word, machine: &Machine, shape: &ProgramShape, unru
         memory(&mut word.mem);
         scalars(&mut word.mem);
     }
-    // Fewer registers may have made two results meet.
+    // Restricted registers may coincide: then a word writes one of them twice.
     if word.written_twice().is_some() {
         word.mem = Inst::new(Op::MemNop);
     }
@@ -27,7 +27,7 @@ pub(super) fn tame(mut word: Word, machine: &Machine, shape: &ProgramShape, unru
     word
 }
 
-/// Leaves what the machine has: an operation of an extension that it lacks is none.
+/// Replaces an operation of an extension that the machine lacks by `none`.
 fn has(inst: &mut Inst, machine: &Machine, none: Op) {
     if !machine.cp2.extensions.contains(inst.row().requires) {
         *inst = Inst::new(none);
@@ -47,7 +47,7 @@ fn limit(inst: &mut Inst, most: u8) {
     }
 }
 
-/// Keeps addresses aligned and near.
+/// Keeps addresses aligned and near their start.
 fn memory(inst: &mut Inst) {
     let Some(Action::Memory(op)) = action(inst) else {
         return;
@@ -56,7 +56,7 @@ fn memory(inst: &mut Inst) {
     let quad = op.bytes == 16;
     let near = |imm: i32, unit: i32| imm / unit % 5 * unit;
     match &mut addr.mode {
-        // Any even register: it stays a multiple of 16.
+        // Any register of even number will do: it stays a multiple of 16.
         Mode::Offset(imm) => *imm = near(*imm, op.bytes as i32) * 4,
         Mode::Post(imm) if quad => *imm = near(*imm, 16),
         Mode::Post(imm) => *imm = near(*imm, 8),
@@ -70,7 +70,7 @@ fn memory(inst: &mut Inst) {
     } else if addr.mode.updates() {
         addr.base |= 1;
     }
-    // The table's register is not to be changed.
+    // The register that points to the table must not be changed.
     if addr.base == 15 {
         addr.base = 13;
     }

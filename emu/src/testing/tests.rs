@@ -1,4 +1,4 @@
-//! The engines against each other, and whether the programs are any good.
+//! Compares the engines on random programs, and judges the programs' coverage.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod drawn;
@@ -21,23 +21,23 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What all cases together amounted to, on the engine under test: cases on
-/// machines that it leaves to the reference engine do not count.
+/// Summary of all cases on the engine under test. Cases on machines that the engine leaves to the
+/// reference engine do not count.
 #[derive(Default)]
 struct Total {
     cases: u64,
-    /// Cases with 500 words of blocks and more.
+    /// Number of cases with at least 500 words in blocks.
     long: u64,
     comparisons: u64,
     ran: ExecutedWords,
-    /// Words of blocks with one port, where none is beside a transfer, and with two.
+    /// Words in blocks on machines with one port (no transfer runs beside them) and with two.
     ports: [u64; 2],
     beside_transfers: u64,
     causes: Causes,
     waits: u64,
     posts: u64,
     completed: u64,
-    /// Faults, by kind, and other notices.
+    /// Number of notices by kind, and of faults by their kind.
     notices: BTreeMap<String, u64>,
 }
 
@@ -74,7 +74,7 @@ fn reference(machine: Arc<Machine>) -> Processor {
     Processor::new(machine).with_engine(Engine::Reference)
 }
 
-/// Runs `cases_of` cases, others for each seed; the smallest failing one, if any, as text.
+/// Runs `cases_of` cases, different ones for each seed. Returns the smallest failing case as text.
 fn agree(
     seed: u8,
     cases_of: u32,
@@ -104,7 +104,7 @@ fn agree(
     })
 }
 
-/// Kernels of one engine on random programs, as many short ones and long ones.
+/// Compares one engine with the reference on many short and long random programs.
 fn engine_agrees(engine: Engine, short: u32, long: u32) {
     let total = RefCell::new(Total::default());
     for (cases, items) in [(short, 1..60), (long, 200..900)] {
@@ -116,8 +116,8 @@ fn engine_agrees(engine: Engine, short: u32, long: u32) {
     total.is_enough(tier_here(engine));
 }
 
-/// The host code that `engine` emits here; what the host lacks is said whether
-/// or not the harness shows the output of tests.
+/// Returns the host code that `engine` emits here. A missing instruction set is reported even if
+/// the harness hides the output of tests.
 fn tier_here(engine: Engine) -> Simd {
     let (made_for, here) = match engine {
         Engine::Fast => (Simd::Avx512, engine.simd()),
@@ -134,7 +134,7 @@ fn tier_here(engine: Engine) -> Simd {
 }
 
 impl Total {
-    /// Whether the cases say much about the engine.
+    /// Asserts that the cases exercise the engine enough.
     fn is_enough(&self, tier: Simd) {
         let ran = &self.ran;
         assert!(ran.blocks() >= 1_000_000, "{} words", ran.blocks());
@@ -204,16 +204,16 @@ impl Total {
     }
 }
 
-/// Times that each row and addressing mode has to run.
+/// Times that each row must run in each addressing mode.
 const OFTEN: u64 = 1000;
-/// Times that `stop` has to run: it ends a launch, of which there are several of each of the 250 programs, and how many
-/// come so far depends on all rows that are drawn.
+/// Times that `stop` must run. It ends a launch; each of the 250 programs has several launches, and
+/// how many of them end depends on all rows that are drawn.
 const STOPS: u64 = 500;
-/// What a block never holds: the reference engine's step runs it for every engine.
+/// Operations that are never in a block: the reference engine's step runs them for every engine.
 const STEPPED: [Op; 3] = [Op::Stop, Op::Wait, Op::Signal];
 /// Functions that emitted code leaves to the portable tier.
 const CALLED: [Op; 5] = [Op::Rsqrt, Op::Exp2, Op::Log2, Op::Sin, Op::Cos];
-/// All kinds of faults, but for extensions, which no row asks for.
+/// All kinds of faults but those of missing extensions.
 const FAULTS: [&str; 9] = [
     "NoProgram",
     "InvalidWord",
@@ -272,7 +272,7 @@ fn any_program_runs_alike_on_the_portable_tier() {
 proptest! {
     #![proptest_config(Config::with_cases(16))]
 
-    /// The programs above are always the same; with another seed, these are others.
+    /// The programs of the tests above are equal in every run; with another seed, these are others.
     #[test]
     fn any_case_runs_alike_on_every_engine(case in cases(1..60)) {
         for engine in [Engine::Fast, Engine::Avx2, Engine::Portable] {
@@ -284,7 +284,7 @@ proptest! {
     }
 }
 
-/// The comparison can fail, and what fails becomes small.
+/// Tests that the comparison can fail, and that a failing case becomes small.
 #[test]
 fn a_processor_that_is_a_little_different_is_found_out() {
     let slower = |machine: Arc<Machine>| {
@@ -294,7 +294,7 @@ fn a_processor_that_is_a_little_different_is_found_out() {
     };
     let total = RefCell::new(Total::default());
     let found = agree(0, 100, 1..60, slower, &total).unwrap_err();
-    // An elementary function, and little else.
+    // The program contains an elementary function and little else.
     let words = found.lines().filter(|l| l.starts_with("    "));
     assert!(words.count() <= 4, "{found}");
 }

@@ -1,4 +1,4 @@
-//! Core and system memory as the DMA sees them.
+//! Core and system memory as the endpoints of DMA transfers.
 
 use crate::check::Checker;
 use crate::engines::reference::Coprocessor;
@@ -6,7 +6,7 @@ use crate::memory;
 use cp2_dma::{AccessError, LocalMemory, Sweep, SystemMemory, Transfer};
 use cp2_machine::Machine;
 
-/// The coprocessor's memories; tells the checkers what is written.
+/// The coprocessor's memories; writes are reported to the checkers.
 pub(crate) struct TransferEndpoints<'a> {
     pub cp2: &'a mut Coprocessor,
     pub checker: Option<&'a mut Checker>,
@@ -44,7 +44,7 @@ impl LocalMemory for TransferEndpoints<'_> {
     }
 
     fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
-        // Checkers want to know of every run.
+        // Checkers must be told of every run.
         self.checker.is_none() && self.cp2.core.load_sweep(sweep, span)
     }
 
@@ -92,7 +92,7 @@ mod tests {
     use cp2_machine::{Bytes, Machine};
     use proptest::prelude::*;
 
-    /// Core memory that can do nothing at once: transfers go run by run, section by section.
+    /// Core memory without any bulk operation: transfers go run by run, section by section.
     struct Runs<'a>(TransferEndpoints<'a>);
 
     impl LocalMemory for Runs<'_> {

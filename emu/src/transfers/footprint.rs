@@ -1,4 +1,4 @@
-//! Which DMEM a transfer's runs touch, section by section.
+//! DMEM that a transfer's runs touch, section by section.
 
 use cp2_dma::Run;
 use cp2_machine::Machine;

@@ -1,4 +1,4 @@
-//! The arithmetic slot against an independent oracle.
+//! Tests of the arithmetic slot against an independent oracle.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -11,7 +11,7 @@ use cp2_emu::semantics::arith::{Registers, execute};
 use oracle::{File, NAN, expected, rows};
 use proptest::prelude::*;
 
-/// Registers the tests use: few, so that operands collide.
+/// Number of registers in the tests: few, so that operands coincide.
 const REGISTERS: usize = 8;
 
 struct Section<L>(Vec<[L; 2]>);
@@ -41,7 +41,7 @@ fn agree(inst: &Inst, file: &File) {
     );
 }
 
-/// Values where float and integer operations change their behaviour.
+/// Values at which float and integer operations change their behaviour.
 const CORNERS: [u32; 34] = [
     0,
     1,
@@ -83,7 +83,7 @@ fn lane() -> impl Strategy<Value = u32> {
     prop_oneof![
         2 => any::<u32>(),
         2 => prop::sample::select(&CORNERS[..]),
-        // Near one another, so that sums cancel and products stay in range.
+        // Exponents near one another, so that sums cancel and products stay in range.
         3 => (any::<bool>(), 120u32..136, 0u32..1 << 23).prop_map(|(s, e, m)| u32::from(s) << 31 | e << 23 | m),
         1 => (any::<bool>(), 0u32..30, 0u32..1 << 23).prop_map(|(s, e, m)| u32::from(s) << 31 | e << 23 | m),
     ]
@@ -93,8 +93,8 @@ fn file() -> impl Strategy<Value = File> {
     prop::collection::vec([lane(), lane()], REGISTERS)
 }
 
-/// Fills the operands of `op`: registers from `r` below [`REGISTERS`] (two
-/// destinations made to differ), the immediate from the bits of `imm` the field has.
+/// Fills the operands of `op`: registers from `r` below [`REGISTERS`], where two destinations are
+/// made to differ, and the immediate from as many bits of `imm` as the field has.
 fn instruction(op: Op, r: [u8; 5], imm: u32) -> Inst {
     let mut inst = Inst::new(op);
     let mut next = 0;
@@ -150,7 +150,8 @@ proptest! {
                 prop_assert_eq!(lanes.map(|l| l.bits), plain[reg], "{:?}", inst);
                 prop_assert!(lanes.iter().all(|l| l.initialised), "{:?}", inst);
             }
-            // What is not computed from the unset register is set, unless it is that register.
+            // A written register is set unless the operation reads the unset one; any other
+            // register is set unless it is that one.
             let (reads, writes) = (inst.reads(), inst.writes());
             let holds = |set: cp2_asm::isa::RegSet, i| set.contains(cp2_asm::isa::Reg::pair(i as u8));
             for (reg, lanes) in tracked(false).iter().enumerate() {
@@ -163,7 +164,7 @@ proptest! {
     }
 }
 
-/// All operands one register; where two results are written, each in turn is also the source.
+/// All operands are one register; where two results are written, each in turn is also the source.
 #[test]
 fn operands_may_all_be_the_same_register() {
     for op in rows() {
@@ -189,13 +190,14 @@ fn operands_may_all_be_the_same_register() {
     }
 }
 
-/// Signs of zeros show every exchanged operand, sum for difference, and conjugate of the wrong thing.
+/// Signs of zeros reveal exchanged operands, a sum for a difference, and a conjugate of the wrong
+/// factor.
 #[test]
 fn all_combinations_of_zeros_and_ones() {
     const LANES: [u32; 4] = [0, 0x8000_0000, 0x3f80_0000, 0xbf80_0000];
     for code in 0..1usize << 12 {
         let source = |i: usize| [LANES[code >> (4 * i) & 3], LANES[code >> (4 * i + 2) & 3]];
-        // Sources are registers 1 2 3, or 2 3 4 where there are two results.
+        // The sources are registers 1, 2, 3, or 2, 3, 4 if there are two results.
         let file: File = (0..REGISTERS).map(|r| source(r % 3)).collect();
         for op in rows() {
             agree(&instruction(op, [0, 1, 2, 3, 4], 1), &file);
@@ -232,7 +234,8 @@ fn sums_and_products_at_every_pair_of_exponents() {
     }
 }
 
-/// A NaN of any payload in every operand: float results are the one NaN, bit operations keep it.
+/// NaN of any payload in every operand: float results are the canonical NaN, bit operations keep
+/// the payload.
 #[test]
 fn nan_results_are_canonical() {
     for payload in [

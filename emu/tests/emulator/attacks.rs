@@ -1,4 +1,4 @@
-//! Programs, machines and hosts that look for the gaps between the rules.
+//! Tests of programs, machines and hosts that exploit gaps between the rules.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use crate::common;
@@ -10,14 +10,14 @@ use cp2_emu::{Cause, Fault, FaultKind, Notice, Objection, Processor, Quiet};
 use cp2_machine::{Class, Cycles, Machine, Ticks};
 use std::sync::Arc;
 
-/// The built-in machine with changes.
+/// Returns a built-in machine with changes.
 fn changed(name: &str, change: impl FnOnce(&mut Machine)) -> Arc<Machine> {
     let mut machine = Machine::builtin(name).unwrap();
     change(&mut machine);
     Arc::new(machine)
 }
 
-/// Loads the words, launches, and runs to the fault.
+/// Loads the words, launches them, and runs to the fault.
 fn fault(machine: &Arc<Machine>, words: &[Word]) -> (Processor, Fault) {
     let mut processor = Processor::new(machine.clone());
     load(&mut processor, words);
@@ -108,7 +108,7 @@ fn a_fault_is_dated_and_accounted_where_the_word_would_have_issued() {
 
 #[test]
 fn a_stop_at_the_end_of_a_loop_stops() {
-    // The assembler refuses it; program memory may hold it all the same.
+    // The assembler refuses this program, but program memory may hold it.
     let machine = changed("vm7", |m| m.cp2.loop_back = Cycles(5));
     let (processor, _) = run(&machine, &[m(Op::LoopI, &[], 3, 2), Word::NOP, stop()]);
     assert_eq!(processor.counters().causes.total(), 1 + 2 + 2);
@@ -232,7 +232,7 @@ fn a_program_replaced_under_a_kernel_is_found_and_one_beside_it_is_not() {
     }
 }
 
-/// The last word that a transfer replaces is one of those that are replaced.
+/// The last word that a transfer replaces is checked like the others.
 #[test]
 fn the_last_word_of_a_replaced_program_counts() {
     let machine = machine("vm7");
@@ -243,7 +243,7 @@ fn the_last_word_of_a_replaced_program_counts() {
     );
     processor.launch(0, 0).unwrap();
     processor.run_until(processor.now() + machine.time_base().cycles(Cycles(50)));
-    // Words 0 and 1: the kernel turns on word 1.
+    // The transfer replaces words 0 and 1; the kernel loops on word 1.
     let next = Descriptor::load(Target::Program, 0x10_0000, 0, 16);
     processor.submit(next, 4).unwrap();
     while processor.run_until(Ticks(u64::MAX)) != Notice::KernelStopped {}
@@ -387,7 +387,7 @@ fn time_has_an_end_and_nobody_falls_off_it() {
     assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::Limit);
     assert_eq!(processor.now(), end);
     assert_eq!(processor.quiet(), None);
-    // The same with nothing under way.
+    // Everything happens again at the end of time, with nothing under way before.
     let mut processor = Processor::new(self::machine("vm7"));
     load(&mut processor, &[stop()]);
     assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::Limit);

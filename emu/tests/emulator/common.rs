@@ -1,4 +1,4 @@
-//! Programs word by word, and a processor that has them in program memory.
+//! Helpers of tests: programs word by word, and processors that run them.
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
@@ -12,7 +12,7 @@ pub(crate) fn machine(name: &str) -> Arc<Machine> {
     Arc::new(Machine::builtin(name).unwrap())
 }
 
-/// A word with nothing in the memory slot.
+/// Returns a word with an empty memory slot.
 pub(crate) fn a(op: Op, r: &[u8], imm: i32) -> Word {
     Word {
         arith: inst(op, r, imm, 0),
@@ -20,7 +20,7 @@ pub(crate) fn a(op: Op, r: &[u8], imm: i32) -> Word {
     }
 }
 
-/// A word with nothing in the arithmetic slot.
+/// Returns a word with an empty arithmetic slot.
 pub(crate) fn m(op: Op, r: &[u8], imm: i32, target: u16) -> Word {
     Word {
         arith: Word::NOP.arith,
@@ -28,14 +28,14 @@ pub(crate) fn m(op: Op, r: &[u8], imm: i32, target: u16) -> Word {
     }
 }
 
-/// A memory access `[a<base> + offset]`.
+/// Returns a word with a memory access through address register `base`.
 pub(crate) fn mem(op: Op, r: u8, base: u8, mode: Mode) -> Word {
     let mut word = m(op, &[r], 0, 0);
     word.mem.addr = Address { base, mode };
     word
 }
 
-/// Both slots.
+/// Returns a word with the arithmetic slot of one word and the memory slot of another.
 pub(crate) fn both(arith: Word, mem: Word) -> Word {
     Word {
         arith: arith.arith,
@@ -51,7 +51,7 @@ fn inst(op: Op, r: &[u8], imm: i32, target: u16) -> Inst {
     inst
 }
 
-/// `movi` of an address register.
+/// Returns a `movi` of a shared scalar.
 pub(crate) fn set(scalar: Scalar, value: i32) -> Word {
     m(Op::Movi, &[scalar.0], value, 0)
 }
@@ -60,7 +60,7 @@ pub(crate) fn stop() -> Word {
     m(Op::Stop, &[], 0, 0)
 }
 
-/// Descriptor of one contiguous run.
+/// Returns the descriptor of one contiguous run.
 pub(crate) fn descriptor(
     direction: Direction,
     target: Target,
@@ -79,7 +79,7 @@ pub(crate) fn descriptor(
     }
 }
 
-/// Loads a program by DMA and waits for it; returns at its completion.
+/// Loads a program by DMA and returns at the transfer's completion.
 pub(crate) fn load(processor: &mut Processor, words: &[Word]) {
     let mut bytes: Vec<u8> = words
         .iter()
@@ -101,7 +101,7 @@ pub(crate) fn load(processor: &mut Processor, words: &[Word]) {
     ));
 }
 
-/// Runs a program from word 0 until it stops; also returns when it was launched.
+/// Runs a program from word 0 until it stops; also returns the instant of its launch.
 pub(crate) fn run(machine: &Arc<Machine>, words: &[Word]) -> (Processor, Ticks) {
     let mut processor = Processor::new(machine.clone());
     load(&mut processor, words);

@@ -1,4 +1,6 @@
-//! Counted cycles are those of the emulator, on any machine without transfers beside the kernel.
+//! Tests that counted cycles are those of the emulator.
+//!
+//! This holds for any machine, as long as no transfer runs beside the kernel.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;
@@ -13,7 +15,7 @@ use cp2_machine::{ClassMap, Cycles, Machine};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Where the argument block lies.
+/// DMEM address of the argument block.
 const ARGUMENTS: u32 = 0x400;
 
 fn program(text: &str) -> Program {
@@ -22,8 +24,8 @@ fn program(text: &str) -> Program {
         .program
 }
 
-/// Cycles from the first in which the kernel may issue to each signal and to the end, as the emulator has them, with
-/// every event posted before.
+/// Measures on the emulator the cycles from the first in which the kernel may issue to each signal
+/// and to the end, with every event posted before.
 fn measured(
     machine: &Arc<Machine>,
     words: &[u64],
@@ -64,7 +66,7 @@ fn measured(
     }
 }
 
-/// The same as they are counted.
+/// Counts the cycles from the first in which the kernel may issue to each signal and to the end.
 fn counted(machine: &Machine, words: &[u64], arguments: &[u32]) -> Result<Vec<u64>, Uncounted> {
     let mut counter = Counter::new(words, 0, Vec::new(), machine)?;
     let steps = counter.count(machine, ARGUMENTS, (ARGUMENTS, arguments))?;
@@ -81,8 +83,9 @@ fn counted(machine: &Machine, words: &[u64], arguments: &[u32]) -> Result<Vec<u6
     Ok(marks)
 }
 
-/// A kernel as the library's: pages around a ring of three, their number in a scalar, a function, nested loops whose counts are
-/// arguments, computed, and constant, and blocks whose time depends on what is pending.
+/// A kernel like the library's: pages in a ring of three buffers, their number in a scalar, a
+/// function, nested loops whose counts are arguments, computed, and constant, and blocks whose time
+/// depends on pending results.
 const RING: &str = "
 .program
     ldx2 c14, [a15]
@@ -120,7 +123,7 @@ odd:
     ret
 ";
 
-/// A page loop that is a hardware loop.
+/// A kernel whose page loop is a hardware loop.
 const LOOP: &str = "
 .program
     ldx2 c14, [a15]
@@ -189,7 +192,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Of any words, if there is a count.
+    /// Any words take the counted cycles, if there is a count.
     #[test]
     fn any_program_that_can_be_counted_takes_what_is_counted(
         words in prop::collection::vec(any_word_on(machine("vm7").cp2.extensions), 1..40),
@@ -199,7 +202,7 @@ proptest! {
         let machine = Arc::new(machine);
         let mut words: Vec<u64> = words.iter().map(|word| word.encode()).collect();
         words.push(program(".program\nstop\n").words[0]);
-        // Events that nobody posts are another matter, and so are kernels that fault.
+        // Kernels that fault, or wait for an event that nobody posts, are not compared.
         if let Ok(counted) = counted(&machine, &words, &arguments)
             && let Some(measured) = measured(&machine, &words, &arguments, 0)
         {
@@ -208,7 +211,7 @@ proptest! {
     }
 }
 
-/// The first steps and the cycles of all, or why there are none.
+/// Returns the first steps and the cycles of all steps, or the reason why there is no count.
 fn steps(
     counter: &mut Counter,
     machine: &Machine,
@@ -221,8 +224,9 @@ fn steps(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// A counter that knows other arguments counts as one that knows none: words that differ by what decides nothing, by
-    /// what decides, and so that stores meet the arguments themselves.
+    /// A counter that has counted other arguments counts as a new one does. The arguments differ in
+    /// words that decide nothing, in words that decide the flow, and so that stores overwrite the
+    /// arguments.
     #[test]
     fn what_was_counted_before_changes_nothing(
         words in prop::collection::vec(any_word_on(machine("vm7").cp2.extensions), 1..40),
@@ -256,8 +260,8 @@ proptest! {
     }
 }
 
-/// A store that meets the arguments for some of their values asks other questions: what follows is not taken for what
-/// follows for others.
+/// A store that overwrites the arguments for some of their values leads to other questions. The
+/// count after it is not used for values with which the store goes elsewhere.
 #[test]
 fn a_store_to_the_arguments_is_no_other_way() {
     let machine = machine("vm7");
@@ -305,7 +309,7 @@ fn a_store_to_the_arguments_is_no_other_way() {
     }
 }
 
-/// What is skipped is what would have been followed, and it takes no time to skip it.
+/// Skipped turns take the cycles that following them would give, and skipping takes no host time.
 #[test]
 fn many_pages_are_as_many_as_few() {
     let vm9 = machine("vm9");
@@ -334,7 +338,7 @@ fn what_depends_on_data_says_where() {
     };
     assert_eq!(counted(&vm7, &words, &[1, 2]), Err(data.clone()));
     assert!(data.to_string().contains("word 0x0002"), "{data}");
-    // What the kernel itself stores is data, too.
+    // A word that the kernel itself stores is unknown data, too.
     let words = program(".program\nstq q0, [a15]\nldx c0, [a15]\nbnz c0, end\nend: stop\n").words;
     assert!(matches!(
         counted(&vm7, &words, &[1, 2]),

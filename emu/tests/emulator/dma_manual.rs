@@ -1,4 +1,4 @@
-//! The checked-in DMA manual is the generated one: every table in it still holds.
+//! Tests that the checked-in DMA manual is the generated one.
 
 #[path = "../../examples/dma_manual/bench.rs"]
 mod bench;

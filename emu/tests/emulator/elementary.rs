@@ -1,4 +1,4 @@
-//! The elementary functions: exact bits, special values, error.
+//! Tests of the elementary functions: exact bits, special values, error.
 
 #[allow(dead_code)]
 #[path = "support/oracle.rs"]
@@ -25,7 +25,7 @@ fn gives(table: &[(Function, &[(u32, u32)])]) {
     }
 }
 
-/// Argument, result: what `docs/numerics.md` tabulates.
+/// Arguments and results that `docs/numerics.md` tabulates.
 #[test]
 fn special_values() {
     gives(&[
@@ -62,7 +62,8 @@ fn special_values() {
                 (INF | MINUS, 0),
             ],
         ),
-        // 2^128; 2^128 (1 - ln 2 / 2^17), 88.7 ulps below; 2^-126; then the last subnormal, its tie, and far out.
+        // 2^128; 2^128 (1 - ln 2 / 2^17), 88.7 ulps below; 2^-126. Then the last subnormal, its tie,
+        // and arguments far out.
         (
             Function::Exp2,
             &[
@@ -101,7 +102,7 @@ fn special_values() {
                 (0x4080_0000, 0x4000_0000),
             ],
         ),
-        // Zeros keep their sign, so do whole half turns; quarters are exact.
+        // Zeros and whole half turns give a zero of the argument's sign; quarters are exact.
         (
             Function::Sin,
             &[
@@ -162,9 +163,9 @@ fn special_values() {
     }
 }
 
-/// Bits fixed once and for all, whatever the host or the optimisation level.
-/// Computed to 100 digits elsewhere and rounded; the two marked lie so close
-/// to a tie that the algorithm, hence the definition, gives the other neighbour.
+/// Bits that are fixed for every host and optimisation level. They were computed to 100 digits
+/// elsewhere and rounded. The two marked results lie so close to a tie that the algorithm, and
+/// hence the definition, gives the other neighbour.
 #[test]
 fn fixed_bits() {
     gives(&[
@@ -260,7 +261,7 @@ fn fixed_bits() {
     ]);
 }
 
-/// Every argument of the range is rounded correctly.
+/// Asserts that every argument of the range is rounded correctly.
 fn exact_over(function: Function, range: std::ops::Range<u32>) {
     for x in range {
         let (got, exact) = (
@@ -293,7 +294,7 @@ fn cos_over_a_binade() {
     exact_over(Function::Cos, 0x3e00_0000..0x3e00_0000 + BINADE);
 }
 
-/// In integers, over the two binades that all others are powers of 4 away from.
+/// Checks the rounding in integers, over two binades; all others are powers of 4 away from them.
 #[test]
 fn rsqrt_is_correctly_rounded() {
     for x in ONE..ONE + 2 * BINADE {
@@ -309,7 +310,7 @@ fn rsqrt_is_correctly_rounded() {
     }
 }
 
-/// Neighbours in value have neighbouring ranks.
+/// Returns a number so that neighbouring values have neighbouring numbers.
 fn rank(x: u32) -> i64 {
     if x & MINUS == 0 {
         i64::from(x)
@@ -345,7 +346,8 @@ proptest! {
     }
 }
 
-/// A point's square distance from the origin, and the second half of a turn, hold for table-sized angles.
+/// Symmetries hold for angles of the size of tables: the cosine is the sine a quarter turn on, and
+/// the second half of a turn has the opposite sign.
 #[test]
 fn turns_divide_evenly() {
     for k in 0..=1024u32 {

@@ -1,4 +1,4 @@
-//! Both engines agree at every instant, in everything.
+//! Tests that two engines agree at every instant, in all of their state.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;
@@ -21,8 +21,8 @@ fn launched(machine: &Arc<Machine>, words: &[Word], dmem: &[u8], engine: Engine)
     processor
 }
 
-/// Runs both engines from stop to stop, `strides` cycles at a time, then to the
-/// end or `budget`; they must be equal whenever they stop.
+/// Runs two engines from stop to stop, `strides` cycles at a time, then to the end or to `budget`
+/// cycles. They must be equal whenever they stop.
 fn lockstep(machine: &Arc<Machine>, words: &[Word], dmem: &[u8], strides: &[u64], budget: u64) {
     let [mut fast, mut reference] =
         [Engine::Fast, Engine::Reference].map(|e| launched(machine, words, dmem, e));
@@ -39,7 +39,7 @@ fn lockstep(machine: &Arc<Machine>, words: &[Word], dmem: &[u8], strides: &[u64]
                 reference.post(event).unwrap();
             }
             Notice::Limit if limit < end => {
-                // A checkpoint is a processor like any other.
+                // A checkpoint that is read back must go on like the processor itself.
                 if stride % 5 == 0 {
                     fast = serde_json::from_str(&serde_json::to_string(&fast).unwrap()).unwrap();
                 }
@@ -53,7 +53,7 @@ fn lockstep(machine: &Arc<Machine>, words: &[Word], dmem: &[u8], strides: &[u64]
     }
 }
 
-/// Words without transfers of control, so that long stretches run.
+/// Returns a strategy for words without control transfers, so that long stretches run.
 fn any_straight_word() -> impl Strategy<Value = Word> {
     any_word_on(machine("vm9").cp2.extensions).prop_map(|mut word| {
         use cp2_asm::isa::Op as O;
@@ -92,7 +92,8 @@ proptest! {
         strides in prop::collection::vec(0u64..60, 0..12),
         wide_registers: bool,
     ) {
-        // The innermost body last; each loop ends where the one around it does, or one word earlier.
+        // The innermost body comes last. Each loop ends where the one around it does, or one word
+        // earlier.
         let mut words = vec![stop()];
         let mut inner = 0;
         for (i, (body, count)) in bodies.iter().enumerate() {
@@ -107,14 +108,14 @@ proptest! {
             inner += 1;
             words = outer;
         }
-        // Addresses that stay inside for a while.
+        // The start addresses stay inside DMEM for a while.
         let start: Vec<Word> = (0..15).map(|i| set(Scalar::address(i), 0x100 * i32::from(i))).collect();
         let words: Vec<Word> = start.into_iter().chain(words).collect();
         lockstep(&machine("vm7"), &words, &dmem, &strides, 20_000);
     }
 }
 
-/// A loop of loads, butterflies and stores that reaches the end of DMEM and faults.
+/// Returns a loop of loads, butterflies and stores that reaches the end of DMEM and faults.
 fn sweep() -> Vec<Word> {
     let bfly = common::a(Op::Bfly, &[4, 5, 0, 1, 2], 0);
     vec![
@@ -140,7 +141,7 @@ fn at_every_limit() {
     }
 }
 
-/// Jumps inside a loop and out of it, and a function, all within one block but for the branches.
+/// Jumps inside a loop and out of it, and a function: a single block except for the branches.
 const TURNS: &str = "
 .program
     movi c0, 3
@@ -177,14 +178,14 @@ fn at_every_limit_among_turns() {
     for stride in 1..30 {
         lockstep(&machine("vm7"), &words, &[0; 16], &[stride; 60], 1_000);
     }
-    // Where the call stack is full, the call faults.
+    // A call faults if the call stack is full.
     let mut shallow = Machine::clone(&machine("vm7"));
     shallow.cp2.call_depth = 0;
     lockstep(&Arc::new(shallow), &words, &[0; 16], &[], 1_000);
 }
 
-/// The rest of a block behind its jump, first where it was left there, then as a
-/// function where no call is left.
+/// The rest of a block behind its jump runs twice: first after a stop there, then as a function
+/// when the call stack is full.
 #[test]
 fn at_every_limit_behind_a_jump_and_where_the_stack_is_full() {
     let words = assembled(
@@ -205,14 +206,15 @@ fn at_every_limit_behind_a_jump_and_where_the_stack_is_full() {
     let mut shallow = Machine::clone(&machine("vm7"));
     shallow.cp2.call_depth = 1;
     let shallow = Arc::new(shallow);
-    // None after which a checkpoint is read back: a machine of one's own gets another hash.
+    // Strides after which a checkpoint is read back are left out: a changed machine gets another
+    // hash.
     for stride in (1..30).filter(|stride| stride % 5 != 0) {
         lockstep(&shallow, &words, &[0; 16], &[stride; 60], 1_000);
     }
 }
 
-/// Branches that go either way: beside arithmetic, in a function, out of a loop,
-/// back to where they stand; the last pass of many stores outside DMEM.
+/// Branches that go either way: beside arithmetic, in a function, out of a loop, back to
+/// themselves. The last of many passes stores outside DMEM.
 const BRANCHES: &str = "
 .program
     movi a0, 64
@@ -261,7 +263,8 @@ skip:
 fn at_every_limit_among_branches() {
     let words = assembled(BRANCHES);
     for stride in 1..60 {
-        // Until blocks go on behind branches, then stop after stop.
+        // The first stride is long enough for blocks to extend behind branches; then stops follow
+        // closely.
         let mut strides = vec![6_000];
         strides.extend([stride; 80]);
         lockstep(&machine("vm7"), &words, &[0; 16], &strides, 100_000);

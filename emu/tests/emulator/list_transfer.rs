@@ -1,5 +1,7 @@
-//! A second kind of transfer, which the library does not have: a list of runs. It is defined here and nowhere else, and is
-//! validated, copied, timed and watched for races like a descriptor.
+//! Tests of a transfer that the library does not have: a list of runs.
+//!
+//! The type is defined here only. It is validated, copied, timed and watched for races like a
+//! descriptor.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use crate::common;
@@ -21,7 +23,7 @@ fn changed(name: &str, change: impl FnOnce(&mut Machine)) -> Arc<Machine> {
     Arc::new(machine)
 }
 
-/// Runs (system, local, bytes) of one section.
+/// Runs (system address, local address, bytes) of one section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct List {
     direction: Direction,
@@ -58,7 +60,7 @@ fn list(direction: Direction, runs: &[(u64, u32, u64)]) -> List {
     }
 }
 
-/// What both kinds of transfer are: the processor's queue takes either.
+/// Transfer of either kind, so that the processor's queue takes both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Either {
     Strided(Descriptor),
@@ -92,7 +94,7 @@ impl Transfer for Either {
     }
 }
 
-/// Runs to the end of the transfer, or of the kernel.
+/// Runs to the end of the transfer or of the kernel.
 fn next(processor: &mut Processor<Either>) -> Notice<Either> {
     processor.run_until(Ticks(1 << 40))
 }
@@ -128,7 +130,7 @@ fn a_list_is_refused_as_a_descriptor_would_be() {
 }
 
 proptest! {
-    /// Memories and times of a list are what it says, whichever processor runs it.
+    /// Memories and times after a list are what its runs say, on a restored processor too.
     #[test]
     fn a_list_moves_and_takes_what_its_runs_say(
         runs in prop::collection::vec((0u64..500, 1u64..6), 1..12), store: bool, gap in 0u64..4,
@@ -153,7 +155,8 @@ proptest! {
         prop_assert_eq!(&restored.run_until(Ticks(1 << 40)), &done);
         prop_assert_eq!(restored.core(), processor.core());
         prop_assert_eq!(restored.memory(), processor.memory());
-        // One granule in a cycle, a gap before each run that does not go on where the last one ended.
+        // A granule takes one cycle, and a gap precedes each run that does not continue the last
+        // one.
         let words: u64 = all.iter().map(|run| run.2 / 16).sum();
         let gaps = all.windows(2).filter(|w| w[0].0 + w[0].2 != w[1].0).count() as u64;
         let base = machine.time_base();
@@ -175,7 +178,8 @@ proptest! {
         prop_assert_eq!(&seen, &local);
     }
 
-    /// The runs of a descriptor, listed: the same in everything, on machines with one port too, where every granule has its time.
+    /// The runs of a descriptor, written as a list, give equal results, on machines with one port
+    /// too, where every granule has its time.
     #[test]
     fn a_descriptor_written_as_a_list_is_the_same(
         rows in 1u32..6, stride in 0i64..5, words in 1u64..4, store: bool, one_port: bool,
@@ -208,7 +212,7 @@ proptest! {
 }
 
 trait Both {
-    /// A part of each of two arrays.
+    /// Returns a part of each of two arrays.
     fn map_both<'a>(self, a: &'a mut [u8], b: &'a mut [u8]) -> (&'a mut [u8], &'a mut [u8]);
 }
 
@@ -218,7 +222,8 @@ impl Both for (std::ops::Range<usize>, std::ops::Range<usize>) {
     }
 }
 
-/// A processor with a kernel that loads 64 times from where a transfer may be at work, then stops.
+/// Returns a processor with a kernel that loads 64 times from an address that a transfer may write,
+/// then stops.
 fn loaded(machine: &Arc<Machine>) -> Processor<Either> {
     let words = [
         m(Op::LoopI, &[], 64, 1),
@@ -270,7 +275,7 @@ fn races_with_a_list_are_found_and_those_beside_it_are_not() {
     );
 }
 
-/// Memory that a processor shares keeps the runs of a list apart like any store.
+/// Shared memory keeps the stores of a list apart, as it does any store.
 #[test]
 fn stores_of_a_list_are_kept_apart() {
     let vm7 = machine("vm7");
@@ -296,7 +301,7 @@ fn stores_of_a_list_are_kept_apart() {
     }
 }
 
-/// DMEM whose bytes from an address on are that address and one.
+/// DMEM that is read as runs of one value: the run's first address plus one.
 struct Filled;
 
 impl LocalMemory for Filled {

@@ -1,4 +1,4 @@
-//! A machine file that changes one number changes cycles and never bits.
+//! Tests that a machine file with one changed number changes cycles only.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use cp2_asm::{Options, Source, assemble};
@@ -7,7 +7,7 @@ use cp2_emu::{Notice, Processor};
 use cp2_machine::{Machine, Quantity, ROWS, Ticks};
 use std::sync::Arc;
 
-/// Uses every unit, and each result at once.
+/// A kernel that uses every unit, and each result at once.
 const KERNEL: &str = "
         movi a0, 256
         wait 3
@@ -32,7 +32,8 @@ const KERNEL: &str = "
 out:    stop
 ";
 
-/// Everything a program can see afterwards, and how long it took in ticks per cycle.
+/// Returns everything that a program can see afterwards, the ticks it took, and the ticks per
+/// cycle.
 fn run(machine: Machine) -> (Vec<Vec<u8>>, (u64, u64)) {
     let program = assemble(&Source::new("kernel.s", KERNEL), &Options::default())
         .unwrap()
@@ -93,7 +94,8 @@ fn one_changed_number_changes_cycles_and_never_bits() {
                 _ => continue,
             };
             let unit = match row.quantity {
-                // No smaller granule than the descriptors use, no smaller memory than they need; nothing is dealt.
+                // Granules must not be smaller than the descriptors use, nor memory than they need;
+                // nothing is dealt.
                 Quantity::Size if !["dma.granule", "dma.deal"].contains(&row.key) => "MiB",
                 _ => shown.unit,
             };

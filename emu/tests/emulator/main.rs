@@ -1,4 +1,4 @@
-//! What the emulator promises, in one binary.
+//! Tests of the emulator, in one binary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod arith;

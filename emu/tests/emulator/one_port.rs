@@ -1,4 +1,4 @@
-//! A DMEM with one port: which word gives way, to the cycle.
+//! Tests of a DMEM with one port: which word gives way, to the cycle.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 use crate::common;
 
@@ -11,17 +11,18 @@ use std::sync::Arc;
 
 /// Cycles from the launch to the first word of a kernel on vm7.
 const LAUNCH: u64 = 40;
-/// Set-up of a transfer that finds the channel idle.
+/// Cycles of set-up of a transfer that finds the channel idle.
 const SETUP: u64 = 32;
-/// Words of the kernel: long enough for all granules to arrive while it runs.
+/// Number of words of the kernel: enough for all granules to arrive while it runs.
 const WORDS: u64 = 40;
 
-/// Cycles that the load in word `at` of a kernel gives way, when `granules` granules for a section are submitted `behind`
-/// cycles behind the launch. All other words do nothing, so that word k issues in cycle `LAUNCH` + k of the launch.
+/// Returns the cycles that the load in word `at` of a kernel gives way, if `granules` granules for
+/// a section are submitted `behind` cycles after the launch. All other words do nothing, so that
+/// word k issues in cycle `LAUNCH` + k from the launch.
 fn given_way(machine: &Arc<Machine>, at: u64, (behind, granules): (u64, u64)) -> u64 {
     let access = |k| k == at;
     let words = (0..WORDS).map(|k| match access(k) {
-        // From a15, which the launch sets.
+        // The address comes from `a15`, which the launch sets.
         true => mem(Op::LdP, 2, 15, Mode::Offset(0)),
         false => Word::NOP,
     });
@@ -36,7 +37,7 @@ fn given_way(machine: &Arc<Machine>, at: u64, (behind, granules): (u64, u64)) ->
     processor.submit(transfer, 1).unwrap();
     let done = processor.run_until(Ticks(u64::MAX));
     assert!(matches!(done, Notice::TransferDone(_)), "{done:?}");
-    // Each granule takes a cycle behind the set-up, and arrives at its end.
+    // Each granule takes a cycle after the set-up, and arrives at its end.
     assert_eq!(processor.now(), launched + Ticks(behind + SETUP + granules));
     assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::KernelStopped);
     let counters = processor.counters();
@@ -45,9 +46,10 @@ fn given_way(machine: &Arc<Machine>, at: u64, (behind, granules): (u64, u64)) ->
     causes.get(Cause::MemoryPort)
 }
 
-/// The granules of a transfer submitted s cycles behind the launch arrive in cycles s + 33, s + 34, ...: s + 32 of set-up, and
-/// one cycle each. A word that loads in just one of these cycles gives way once; in any other cycle the buffer is empty, for
-/// every cycle without a load drains what arrived in it.
+/// The granules of a transfer submitted s cycles after the launch arrive in cycles s + 33, s + 34,
+/// and so on: after 32 cycles of set-up and one cycle each. A word that loads in one of these
+/// cycles gives way once. In any other cycle the buffer is empty, for every cycle without a load
+/// drains what arrived in it.
 #[test]
 fn a_granule_takes_the_port_in_the_cycle_of_its_arrival() {
     let mut one = Machine::clone(&machine("vm7"));

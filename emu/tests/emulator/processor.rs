@@ -1,4 +1,4 @@
-//! The event queue: order of ties, suspension anywhere, checkpoints.
+//! Tests of the event queue: order of ties, suspension anywhere, checkpoints.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 use crate::common;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const FOREVER: Ticks = Ticks(u64::MAX);
 
-/// Adds 1 to every word of a page that arrives by DMA, signals, and stops.
+/// Returns a kernel that adds 1 to every word of a page that arrives by DMA, signals, and stops.
 fn worker() -> Vec<Word> {
     vec![
         m(Op::Wait, &[], 3, 0),
@@ -46,7 +46,7 @@ fn start(machine: &Arc<Machine>) -> Processor {
     processor
 }
 
-/// Runs to the end of the kernel, `slice` ticks at a time.
+/// Runs to the end of the kernel in slices of the given numbers of ticks, and returns all notices.
 fn finish(
     processor: &mut Processor,
     mut slices: impl Iterator<Item = u64>,
@@ -72,7 +72,7 @@ fn a_kernel_waits_for_its_page_and_works_on_it() {
         assert_eq!(notices.len(), 3, "{notices:?}");
         let mut page = [0; 64];
         processor.core().read_dmem(2, 0x100, &mut page).unwrap();
-        // Section 2's words, every pass of the loop's.
+        // The words of section 2, which each pass of the loop has increased.
         for (i, word) in page.chunks_exact(4).enumerate() {
             let bytes = [0, 1, 2, 3].map(|byte| 128 + 4 * i as u8 + byte);
             let expected = u32::from_le_bytes(bytes) + 1;
@@ -91,9 +91,9 @@ fn a_kernel_waits_for_its_page_and_works_on_it() {
 
 #[test]
 fn cp2_sees_a_transfer_from_the_next_issue_cycle() {
-    // vm7: page of 256 bytes = 16 granules, set-up 32: completes 48 cycles
-    // after submission. The wait could issue 40 cycles after its launch (same
-    // instant); it issues in cycle 49, 9 later.
+    // On vm7 a page of 256 bytes is 16 granules and the set-up takes 32 cycles, so that the
+    // transfer completes 48 cycles after submission. The wait could issue 40 cycles after its
+    // launch, at the same instant; it issues in cycle 49, 9 later.
     let mut processor = start(&machine("vm7"));
     finish(&mut processor, std::iter::empty());
     assert_eq!(processor.counters().causes.to_map()["wait-load"], 9);
@@ -118,7 +118,7 @@ fn races_with_transfers_and_unwritten_reads_are_found() {
     load(&mut processor, &worker()[1..]);
     processor.launch(0, 0).unwrap();
     let now = processor.now();
-    // Set-up ends as the kernel begins: it reads what is on its way.
+    // The set-up ends as the kernel begins, so that the kernel reads data on its way.
     processor.run_until(now + machine.time_base().cycles(Cycles(20)));
     processor
         .submit(
@@ -147,7 +147,7 @@ fn races_with_transfers_and_unwritten_reads_are_found() {
     );
 }
 
-/// What a store takes from local memory may be read meanwhile and not written.
+/// While a transfer stores from local memory, a kernel may read there but not write.
 #[test]
 fn a_kernel_may_read_and_not_write_what_is_stored() {
     let at = |op, offset| mem(op, 2, 0, Mode::Offset(offset));
@@ -165,7 +165,7 @@ fn a_kernel_may_read_and_not_write_what_is_stored() {
         ];
         load(&mut processor, &words);
         processor.launch(0, 0).unwrap();
-        // The loop has begun when the store does.
+        // The loop has begun when the transfer starts.
         processor.run_until(processor.now() + machine.time_base().cycles(Cycles(60)));
         let store = descriptor(Direction::Store, Target::Section(0), 0x1000, 0x100, 16);
         processor.submit(store, 9).unwrap();
@@ -217,7 +217,7 @@ proptest! {
     }
 }
 
-/// A checkpoint says which layout it has, and one of another is refused in words.
+/// A checkpoint carries the version of its layout, and other versions are refused with a message.
 #[test]
 fn a_checkpoint_of_another_version_is_refused() {
     let text = serde_json::to_string(&start(&machine("vm7"))).unwrap();

@@ -1,4 +1,4 @@
-//! Issue timing depends on what is pending, not on when, and on nothing else.
+//! Tests that issue timing depends only on pending results, relative to now.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use cp2_asm::isa::Word;

@@ -1,4 +1,4 @@
-//! Random valid programs: whatever they do, no panic, and every cycle has a cause.
+//! Tests of random programs: no panics, and every cycle has a cause.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;
@@ -12,7 +12,7 @@ use cp2_machine::{Cycles, Machine, Ticks};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Cycles a random program may run: most loop or fault long before.
+/// Cycles that a random program may run; most loop or fault long before.
 const BUDGET: Cycles = Cycles(3_000);
 
 fn run(machine: &Arc<Machine>, words: &[Word], dmem: &[u8]) -> (Processor, Notice) {
@@ -59,7 +59,7 @@ proptest! {
     }
 }
 
-/// First cycle in which the program's first word may issue.
+/// Returns the first cycle in which the program's first word may issue.
 fn begin(machine: &Arc<Machine>, words: &[Word]) -> Cycles {
     let mut processor = Processor::new(machine.clone());
     load(&mut processor, words);
@@ -87,7 +87,7 @@ fn a_one_port_dmem_costs_at_most_one_slot_per_granule_and_changes_no_bit() {
         let mut processor = Processor::new(machine);
         load(&mut processor, &words);
         processor.launch(0, 0).unwrap();
-        // 4 blocks of 100 granules into one section after the other.
+        // The transfer has 4 blocks of 100 granules, for one section after the other.
         processor
             .submit(
                 descriptor(
@@ -107,10 +107,9 @@ fn a_one_port_dmem_costs_at_most_one_slot_per_granule_and_changes_no_bit() {
     assert_eq!(two.core(), one.core());
     let port = one.counters().causes.to_map()["memory-port"];
     assert!(!two.counters().causes.to_map().contains_key("memory-port"));
-    // The granules arrive one a cycle, 100 to each section in turn. A memory
-    // word every cycle gives way every other cycle: after its 100 cycles a
-    // section still owes 50, which it pays while the next one receives; only
-    // the last section's 50 add to the 400 / 2. The first 10 or so arrive
-    // before the first memory word and cost nothing.
+    // One granule arrives per cycle, 100 for each section in turn. A memory word in every cycle
+    // gives way every other cycle. After its 100 cycles a section still owes 50, which it pays
+    // while the next one receives. Only the last section's 50 add to the 400 / 2. The first 10 or
+    // so granules arrive before the first memory word and cost nothing.
     assert!((240..=250).contains(&port), "{port} slots for 400 granules");
 }

@@ -1,4 +1,4 @@
-//! The memory-and-control slot: shared scalars and what is asked of the engine.
+//! Tests of the memory-and-control slot: shared scalars and actions.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -24,7 +24,7 @@ fn scalar_rows() -> impl Iterator<Item = Op> {
         .filter(|&op| matches!(action(&Inst::new(op)), Some(Action::Scalar(_))))
 }
 
-/// Written by mnemonic, on wide integers.
+/// Computes the result by mnemonic, on wide integers.
 fn oracle(inst: &Inst, scalars: &[u32; SCALARS]) -> u32 {
     let at = |i: usize| scalars[inst.r[i] as usize];
     let (y, imm) = (at(1), inst.imm);
@@ -82,7 +82,7 @@ fn every_row_agrees(scalars: &[u32; SCALARS], r: [u8; 3], bits: u32) {
     }
 }
 
-/// Zeros, and an immediate with its upper half set.
+/// All scalars that are read are zero, and the immediate has its upper half set.
 #[test]
 fn rows_agree_on_zeros_and_a_large_immediate() {
     let scalars = std::array::from_fn(|i| if i < 32 { 0 } else { i as u32 * 0x0404_0405 });
@@ -112,7 +112,7 @@ fn the_action_exists_for_the_memory_slot_and_for_no_other() {
     }
 }
 
-/// What an access moves agrees with the registers the table says it reads and writes.
+/// Data moved by an access agrees with the registers that the table says it reads and writes.
 #[test]
 fn accesses_agree_with_the_table() {
     for &op in Op::ALL {

@@ -1,4 +1,4 @@
-//! The assembler's stall warnings are the cycles that the clock loses.
+//! Tests that the assembler's stall warnings are the cycles that are lost.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;
@@ -10,9 +10,9 @@ use cp2_emu::{Cause, Processor};
 use cp2_machine::Ticks;
 use proptest::prelude::*;
 
-/// Any arithmetic beside scalar arithmetic, or a load from `[a15 + offset]`.
+/// Returns a strategy for any arithmetic beside a scalar operation or a load from `[a15 + offset]`.
 fn word() -> impl Strategy<Value = Word> {
-    // Of rows that both machines have.
+    // Only rows that both machines have are drawn.
     let both = machine("vm7").cp2.extensions & machine("vm9").cp2.extensions;
     let scalar = testing::any_inst_on(Slot::Mem, both).prop_map(|inst| {
         let plain = inst.row().class == cp2_machine::Class::Scalar;
@@ -31,7 +31,7 @@ fn word() -> impl Strategy<Value = Word> {
         };
         inst
     });
-    // Few registers, so that many words wait.
+    // Few registers are used, so that many words wait.
     let arith = testing::any_inst_on(Slot::Arith, both).prop_map(|mut inst| {
         inst.r.iter_mut().for_each(|r| *r %= 8);
         inst

@@ -1,4 +1,4 @@
-//! Golden cycle counts of single rules. Each states its arithmetic.
+//! Golden cycle counts of single timing rules, each with its arithmetic.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;
@@ -12,8 +12,8 @@ fn expect(words: &[Word], expected: &[(&str, u64)]) {
     expect_on("vm7", words, expected);
 }
 
-/// Runs the program and compares its causes; their sum must be the time from
-/// the first possible issue to the stop.
+/// Runs the program and compares its causes. Their sum must be the time from the first possible
+/// issue to the stop.
 fn expect_on(name: &str, words: &[Word], expected: &[(&str, u64)]) {
     let machine = machine(name);
     let (processor, launched) = run(&machine, words);
@@ -45,7 +45,7 @@ fn expect_on(name: &str, words: &[Word], expected: &[(&str, u64)]) {
 
 #[test]
 fn dependent_operations_wait_for_their_latency() {
-    // vm7: li 1 cycle, add 3: the second add waits 2, stop drains 2.
+    // On vm7 li takes 1 cycle and add 3: the second add waits 2, and the stop drains 1.
     let words = [
         a(Op::Lii, &[0], 1),
         a(Op::AddP, &[1, 0, 0], 0),
@@ -53,7 +53,7 @@ fn dependent_operations_wait_for_their_latency() {
         stop(),
     ];
     expect(&words, &[("issue", 4), ("operand-add", 2), ("drain", 1)]);
-    // vm9: add 4: waits 3, drains 2.
+    // On vm9 add takes 4 cycles: the second add waits 3, and the stop drains 2.
     expect_on(
         "vm9",
         &words,
@@ -63,7 +63,7 @@ fn dependent_operations_wait_for_their_latency() {
 
 #[test]
 fn the_stop_word_itself_may_compute_and_drains_its_result() {
-    // butterfly 6 cycles, issued with the stop: 5 more.
+    // A butterfly takes 6 cycles; it issues with the stop, which drains the 5 others.
     let words = [
         a(Op::Lii, &[0], 0),
         both(a(Op::Bfly, &[1, 2, 0, 0, 0], 0), stop()),

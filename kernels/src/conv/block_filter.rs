@@ -1,4 +1,4 @@
-//! A kernel that filters a stream block by block, and how streams are laid out for it.
+//! A kernel that filters a stream block by block: sizes, paging, price.
 
 use super::channel_layout::ChannelLayout;
 use super::error::ConvError;
@@ -22,17 +22,17 @@ use std::sync::Arc;
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
 
-/// Real or complex samples.
+/// Type of the samples of a channel, real or complex.
 ///
-/// A kernel filters complex numbers. Real samples under real taps go through
-/// it two by two, both of one channel where they share their rounding.
+/// A kernel filters complex numbers. Real samples under real taps go through it in pairs, as real and
+/// imaginary part; both are of one channel where the numbers of a block share their rounding.
 pub trait FilterSample: Sample + MemoryElement {}
 
 impl<T: Sample + MemoryElement> FilterSample for T {}
 
-/// What filters blocks by passes of its own, not by the scheduler's pages.
+/// Filter that moves its blocks by passes of its own instead of the scheduler's pages.
 pub(super) trait FilterPasses: fmt::Debug + Send + Sync {
-    /// The passes of `blocks` blocks from `x` to `y`.
+    /// Adds the passes that filter `blocks` blocks from `x` to `y` to a job.
     fn append(
         &self,
         job: &mut Job,
@@ -40,33 +40,34 @@ pub(super) trait FilterPasses: fmt::Debug + Send + Sync {
         y: Buffer<Complex32>,
         blocks: usize,
     ) -> Result<(), JobError>;
-    /// Bytes of system memory beside samples and outputs of `blocks` blocks.
+    /// Returns the bytes of system memory that `blocks` blocks take in addition to samples and outputs.
     fn bytes(&self, blocks: usize) -> u64;
-    /// Blocks that they are made for, at least.
+    /// Returns the least number of blocks that the passes are made for.
     fn fewest(&self) -> usize {
         1
     }
-    /// Expected cycles of `blocks` blocks; none where they are too few.
+    /// Returns the expected cycles of `blocks` blocks; none if they are too few.
     fn estimate(&self, blocks: usize) -> Option<f64>;
-    /// Arithmetic of `blocks` blocks, pass by pass.
+    /// Returns the arithmetic of `blocks` blocks, pass by pass.
     fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>>;
 }
 
-/// Of a block's samples those that its outputs need, where these are fewer.
+/// Runs of samples that the outputs of a decimating filter need, where they are fewer than the samples of a
+/// block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GatheredRuns {
-    /// Numbers of each output, even: transfers are whole granules.
+    /// Length of the run of an output, even: transfers are whole granules of two numbers.
     pub(super) run: usize,
-    /// Outputs: an even number if `every` is odd.
+    /// Number of outputs; even if `every` is odd.
     pub(super) count: usize,
     /// Samples from an output to the next.
     pub(super) every: usize,
-    /// Numbers at the beginning of the first run of two that no output needs, where `every` is odd.
+    /// Numbers at the beginning of the first run of each two that no output needs, where `every` is odd.
     pub(super) spare: usize,
 }
 
 impl GatheredRuns {
-    /// The runs of a block: each begins at an even number.
+    /// Returns the transfers of a block's runs, each of which begins at an even number.
     fn pieces(self) -> Vec<BlockPiece> {
         let (every, run) = (self.every, self.run);
         let bytes = |numbers: usize| numbers as u64 * COMPLEX;
@@ -94,7 +95,7 @@ impl GatheredRuns {
         vec![of(self.spare, [self.spare; 2]), of(0, [every + 1, run])]
     }
 
-    /// Samples from the first run to the end of the last.
+    /// Returns the number of samples from the beginning of the first run to the end of the last.
     pub(super) fn reach(self) -> usize {
         (self.count - 1) * self.every + self.every % 2 + self.run
     }
@@ -105,52 +106,52 @@ impl GatheredRuns {
 /// output `k out / hop` ends at sample `lead + k`.
 #[derive(Clone, Debug)]
 pub(super) struct BlockFilter {
-    /// Its name.
+    /// Name in messages.
     pub(super) title: String,
-    /// The page kernel with its data.
+    /// Page kernel with its data.
     pub(super) program: Arc<Program>,
-    /// The machine.
+    /// Machine that the filter is planned for.
     pub(super) machine: Arc<Machine>,
-    /// Samples before the first one of the signal.
+    /// Samples of a block before the first one of the signal: the overlap.
     pub(super) lead: usize,
     /// Samples of a block.
     pub(super) window: usize,
-    /// Those of them that are moved, if not all.
+    /// Runs of a block that are moved, where not all samples are.
     pub(super) rows: Option<GatheredRuns>,
     /// Samples from a block to the next.
     pub(super) hop: usize,
     /// Outputs of a block.
     pub(super) out: usize,
-    /// Outputs from a block's first to the next one's.
+    /// Outputs from a block's first to the first of the next.
     pub(super) apart: usize,
     /// Numbers in a block before its outputs.
     pub(super) skip: usize,
-    /// What a channel's first output is in the full convolution.
+    /// Index of a channel's first output in the full convolution.
     pub(super) first: usize,
-    /// Outputs are where the inputs were.
+    /// True if outputs replace the inputs in local memory.
     pub(super) in_place: bool,
-    /// A page holds one block of each section.
+    /// True if a page holds exactly one block of each section.
     pub(super) fixed: bool,
-    /// As many blocks as a multiple of these.
+    /// Number of which the count of blocks is a multiple.
     pub(super) deal: usize,
     /// Arithmetic of a block that the algorithm asks for.
     pub(super) operations: Vec<(Class, u64)>,
-    /// Cycles of the kernel for a block at least: its arithmetic, or its schedule.
+    /// Least cycles of the kernel for a block: those of its arithmetic, or of its schedule.
     pub(super) cycles_per_block: u64,
-    /// The passes of blocks that are too long for pages.
+    /// Passes of blocks that are too long for pages.
     pub(super) passes: Option<Arc<dyn FilterPasses>>,
-    /// Samples before an output that it needs, where all numbers of a block share
-    /// their rounding and their NaNs; none where an output has its own samples alone.
+    /// Number of samples before an output that it needs, where all numbers of a block share their rounding
+    /// and their NaNs (overlap-save); none where an output depends on its own samples alone (direct).
     pub(super) mixes: Option<usize>,
-    /// Whether an output is a sum of the products of its definition and of no others: a NaN or an infinity in a sample reaches
-    /// exactly the outputs that it is a part of.
+    /// True if an output is the sum of exactly the products of its definition: a NaN or an infinity in a
+    /// sample reaches only the outputs that it is a part of.
     pub(super) exact: bool,
-    /// Outputs from one that the user is given to the next.
+    /// Outputs from one that the user receives to the next: one of each `keep` is kept.
     pub(super) keep: usize,
 }
 
 impl BlockFilter {
-    /// What it is called beside others.
+    /// Returns the name by which candidates are printed.
     pub(super) fn name(&self) -> String {
         format!(
             "{}{}, {} outputs a block",
@@ -160,7 +161,7 @@ impl BlockFilter {
         )
     }
 
-    /// What its title leaves out.
+    /// Returns the part of the name that the title leaves out: the outputs that are kept.
     fn rest(&self) -> String {
         match self.keep {
             1 => String::new(),
@@ -168,24 +169,24 @@ impl BlockFilter {
         }
     }
 
-    /// The same of whose outputs one of each `keep` is kept.
+    /// Returns this filter with one of each `keep` outputs kept.
     pub(super) fn keep_one_of(self, keep: usize) -> Self {
         Self { keep, ..self }
     }
 
-    /// The same, whose title says all of that.
+    /// Returns this filter with the outputs that are kept named in its title.
     pub(super) fn with_full_title(self) -> Self {
         let title = format!("{}{}", self.title, self.rest());
         Self { title, ..self }
     }
 
-    /// Whether the channels have as many blocks as it is made for.
+    /// Returns whether the channels have as many blocks as the filter is made for.
     pub(super) fn suits<T: FilterSample>(&self, channels: usize, samples: usize) -> bool {
         let fewest = self.passes.as_ref().map_or(1, |passes| passes.fewest());
         self.layout::<T>(channels, samples).total >= fewest
     }
 
-    /// Arithmetic of `blocks` blocks, pass by pass.
+    /// Returns the arithmetic of `blocks` blocks, pass by pass.
     pub(super) fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
         match &self.passes {
             Some(passes) => passes.operations(blocks),
@@ -196,7 +197,7 @@ impl BlockFilter {
         }
     }
 
-    /// How `blocks` blocks from `x` to `y` in system memory are paged.
+    /// Returns the paging of `blocks` blocks from `x` to `y` in system memory.
     pub(super) fn paging(&self, blocks: usize, x: u64, y: u64) -> Paging {
         let bytes = |n: usize| n as u64 * COMPLEX;
         let (loads, held) = match self.rows {
@@ -227,12 +228,12 @@ impl BlockFilter {
         }
     }
 
-    /// Samples of the packed input of `blocks` blocks.
+    /// Returns the number of samples of the packed input of `blocks` blocks.
     pub(super) fn input_len(&self, blocks: usize) -> usize {
         (blocks - 1) * self.hop + self.window
     }
 
-    /// Bytes of system memory for `blocks` blocks, input and output.
+    /// Returns the bytes of system memory for `blocks` blocks, input and output.
     pub(super) fn bytes(&self, blocks: usize) -> u64 {
         let numbers = (blocks as u64)
             .saturating_mul((self.hop + self.out) as u64)
@@ -242,13 +243,13 @@ impl BlockFilter {
             .saturating_add(self.intermediate_bytes(blocks))
     }
 
-    /// ... beside input, output and program.
+    /// Returns the bytes of system memory in addition to input, output and program.
     pub(super) fn intermediate_bytes(&self, blocks: usize) -> u64 {
         let passes = self.passes.as_ref();
         passes.map_or(0, |passes| passes.bytes(blocks))
     }
 
-    /// The same whose blocks `passes` filters.
+    /// Returns this filter with its blocks filtered by `passes`.
     pub(super) fn with_passes(self, passes: impl FilterPasses + 'static) -> Self {
         Self {
             passes: Some(Arc::new(passes)),
@@ -267,7 +268,7 @@ impl BlockFilter {
         extent.check_room(machine, room, |samples| self.bytes(blocks(samples)))
     }
 
-    /// Expected cycles for `blocks` blocks; none where they are too few for this kernel.
+    /// Returns the expected cycles for `blocks` blocks; none if they are too few for this kernel.
     pub(super) fn estimate(&self, blocks: usize) -> Result<Option<f64>, ConvError> {
         if let Some(passes) = &self.passes {
             return Ok(passes.estimate(blocks));
@@ -282,7 +283,8 @@ impl BlockFilter {
         ))
     }
 
-    /// The price of the job that filters channels; none where its kernels cannot be counted.
+    /// Returns the price of the job that filters channels; none if the cycles of its kernels cannot be
+    /// counted.
     pub(super) fn price<T: FilterSample>(&self, wanted: &FilterRequest<'_>) -> Option<Cycles> {
         let mut job = Job::new(self.machine.clone(), DeviceOptions::default());
         let layout = self.layout::<T>(wanted.channels, wanted.samples);
@@ -292,7 +294,8 @@ impl BlockFilter {
         job.expected()
     }
 
-    /// Adds the filter of the channels of `x` to a job, and gives the array that the outputs `wanted` of each will be.
+    /// Adds the filter of the channels of `x` to a job, and returns the array of the outputs `wanted` of each
+    /// channel.
     pub(super) fn channels<T: FilterSample>(
         &self,
         job: &mut Job,
@@ -310,7 +313,7 @@ impl BlockFilter {
         job.deliver(stored)
     }
 
-    /// The passes that filter `blocks` blocks from `x` to `y`.
+    /// Adds the passes that filter `blocks` blocks from `x` to `y` to a job.
     pub(super) fn append(
         &self,
         job: &mut Job,
@@ -327,7 +330,7 @@ impl BlockFilter {
     }
 }
 
-/// The DMEM of a program's data.
+/// Returns the DMEM areas that a program's data takes.
 pub(super) fn reserved(program: &Program) -> impl Iterator<Item = Reserved> {
     program.dmem.iter().map(|s| Reserved {
         name: "data".to_owned(),

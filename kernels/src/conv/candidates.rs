@@ -1,27 +1,27 @@
-//! The kernels that a planner considered, as they are printed.
+//! The filter kernels that a planner considered, as printed.
 
 use std::fmt;
 
-/// A kernel that was considered.
+/// A kernel that a planner considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvCandidate {
-    /// What it is.
+    /// Name of the kernel.
     pub kernel: String,
-    /// Expected cycles of the run; none where it does not fit the machine.
+    /// Expected cycles of the run; none if the kernel does not fit the machine.
     pub cycles: Option<f64>,
-    /// Whether the kernel was made; where it was not, the cycles are the least that its
-    /// arithmetic takes, which is no less than the time of another.
+    /// True if the kernel was made. If not, the cycles are the least that its arithmetic takes, and another
+    /// kernel takes no longer than that.
     pub made: bool,
 }
 
-/// The kernels considered for a filter, the one taken first.
+/// The kernels considered for a filter; the first one is taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvChoice {
-    /// Channels the choice was made for.
+    /// Number of channels that the choice was made for.
     pub channels: usize,
-    /// Samples of each.
+    /// Samples of each channel.
     pub samples: usize,
-    /// In ascending order of their expected time.
+    /// Candidates in ascending order of their expected time.
     pub candidates: Vec<ConvCandidate>,
 }
 

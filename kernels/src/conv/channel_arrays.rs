@@ -1,21 +1,21 @@
-//! Where the channels of a filter lie in arrays that are already there.
+//! Positions of a filter's channels in arrays that exist already.
 
-/// The arrays of a filter in system memory, in complex numbers.
+/// Positions of a filter's channels in system memory, counted in complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelArrays {
     /// Length of the input.
     pub input: usize,
-    /// First sample of channel 0; at an even place but for direct filters at high rates.
+    /// Index of the first sample of channel 0; even, except for direct filters at high rates.
     pub input_start: usize,
-    /// From a channel to the next.
+    /// Distance from a channel to the next in the input.
     pub input_stride: usize,
     /// Length of the output.
     pub output: usize,
-    /// First output of channel 0.
+    /// Index of the first output of channel 0.
     pub output_start: usize,
-    /// From a channel to the next.
+    /// Distance from a channel to the next in the output.
     pub output_stride: usize,
-    /// From an output to the next: more than 1 where those of a decimating filter are some of all outputs, which the user has to
-    /// take out of them.
+    /// Distance from an output to the next: more than 1 where the outputs of a decimating filter are some of
+    /// all outputs, from which the user has to select them.
     pub output_step: usize,
 }

@@ -1,4 +1,4 @@
-//! How channels lie in the stream of a filter, and real numbers in complex ones.
+//! Lays channels out as one stream of blocks, reals paired as complex.
 
 use super::block_filter::{BlockFilter, COMPLEX, FilterSample};
 use crate::job::{Job, JobError, KernelInput, Stored};
@@ -6,44 +6,46 @@ use crate::relayout::SourceOfWord;
 use cp2_host::ViewRows;
 use std::ops::Range;
 
-/// Real numbers in a complex one, and words.
+/// Real numbers (words of 32 bits) in a complex number.
 const PARTS: u64 = 2;
 
-/// Which real numbers are one complex number.
+/// Rule by which two real numbers become one complex number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RealPairing {
-    /// Those of the first half of all blocks and of the second, whosever they are.
+    /// The first half of all blocks gives real parts, the second half imaginary parts, whatever their
+    /// channels.
     Blocks,
-    /// Numbers of one channel, so many apart: the first ones give its first outputs, the
-    /// second ones those from as many on for which they have all samples before.
+    /// Sample `i` of a channel is the real part and sample `i + apart` the imaginary part, with this `apart`.
+    /// Real parts give the channel's first outputs, imaginary parts the later ones, for which all earlier
+    /// samples are in the same half.
     Channel(usize),
 }
 
-/// Numbers of a channel of `samples` real ones, where they are coupled with each other and an
-/// output needs `before` others: half of all outputs come of each.
+/// Returns the length in complex numbers of a channel of `samples` real samples that are paired with each
+/// other, where an output needs `before` samples before its own: each part gives half of the outputs.
 pub(super) fn paired_length(samples: usize, before: usize) -> usize {
     samples.saturating_add(before).div_ceil(2).min(samples)
 }
 
-/// How channels lie in the stream of a filter: each takes whole blocks, so that
-/// none knows of another.
+/// Layout of the channels in the stream of a filter: each takes whole blocks, so that no block holds samples
+/// of two channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChannelLayout {
-    /// Channels.
+    /// Number of channels.
     pub(super) channels: usize,
     /// Samples of a channel.
     pub(super) samples: usize,
     /// Blocks of a channel.
     pub(super) blocks: usize,
-    /// Blocks that the kernel computes: half of all where two are computed at once.
+    /// Blocks that the kernel computes: half of all where two real ones are computed at once.
     pub(super) total: usize,
     couples: RealPairing,
 }
 
 impl BlockFilter {
-    /// The blocks of `channels` x `samples` numbers.
+    /// Returns the layout of `channels` channels of `samples` numbers.
     pub(super) fn layout<T: FilterSample>(&self, channels: usize, samples: usize) -> ChannelLayout {
-        // With room for the zeros before the next channel.
+        // The zeros before the next channel take room too.
         let blocks = |samples: usize| samples.saturating_add(self.lead).div_ceil(self.hop);
         let of = |blocks: usize, couples| ChannelLayout {
             channels,
@@ -67,13 +69,13 @@ impl BlockFilter {
         }
     }
 
-    /// So many blocks, and those that are computed with them.
+    /// Rounds a number of blocks up to the multiple that the kernel computes together.
     fn round_up_blocks(&self, blocks: usize) -> usize {
         let deal = self.deal.max(1);
         blocks.checked_next_multiple_of(deal).unwrap_or(blocks)
     }
 
-    /// The channels of `x` for the kernel: where it finds its stream.
+    /// Lays the channels of `x` out as the kernel's input stream and returns the address of the stream.
     pub(super) fn place<T: FilterSample>(
         &self,
         job: &mut Job,
@@ -116,14 +118,15 @@ impl BlockFilter {
             let words = PARTS * len;
             return job.words_in(x, len * COMPLEX, (words, words, words), &word);
         }
-        // All channels as one stream, and its halves two by two.
+        // All channels form one stream: its first half becomes real parts, its second half imaginary parts.
         let stream = job.rows_in(x, own, rows(lead, region, half + len))?;
         let word = |at: u64| SourceOfWord::Of(0, at / PARTS + at % PARTS * half);
         let words = PARTS * len;
         job.words_as(stream, len * COMPLEX, (words, words, words), &word)
     }
 
-    /// The array of the user for the outputs `wanted` of every channel, counted from the kernel's first, and where it stores its own.
+    /// Makes the user's array of the outputs `wanted` of every channel, counted from the kernel's first, and
+    /// the array that the kernel stores into.
     pub(super) fn result<T: FilterSample>(
         &self,
         job: &mut Job,
@@ -135,11 +138,11 @@ impl BlockFilter {
         let y = ("y", &shape[..]);
         let total = (layout.total * self.out) as u64;
         let (start, numbers) = (wanted.start as u64, (layout.blocks * self.out) as u64);
-        // Which of the kernel's outputs is one of the user's.
+        // Index among the kernel's outputs of output `at` of the user.
         let (first, keep) = (start, self.keep as u64);
         let kept = |at: u64| (first + at) * keep;
         if let RealPairing::Channel(apart) = layout.couples {
-            // From here on outputs come of the second numbers.
+            // From this output on, outputs come from imaginary parts.
             let own = (layout.samples - apart - self.first) as u64;
             let word = |at: u64| match kept(at) {
                 i if i < own => SourceOfWord::Of(0, PARTS * i),

@@ -1,4 +1,4 @@
-//! Which kernel filters fastest, and why.
+//! Chooses the fastest filter kernel, and says why.
 
 use super::OutputRate;
 use super::block_filter::{BlockFilter, FilterSample};
@@ -9,18 +9,19 @@ use super::request::{AllowedMethods, FilterRequest};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Taps beyond which direct filters are not considered at the samples' own rate, unless nothing else fits.
+/// Number of taps above which direct filters are not considered at the samples' own rate, unless nothing else
+/// fits.
 const DIRECT_TAPS: usize = 128;
 
-/// The filters that there are.
+/// The filters that fit a request.
 pub(super) struct FoundFilters {
-    /// The fastest.
+    /// Fastest filter.
     pub(super) first: BlockFilter,
-    /// The others, by what they should take.
+    /// Other filters, by their expected time.
     pub(super) others: Vec<BlockFilter>,
 }
 
-/// The filters that there are, and why the first is.
+/// Returns the filters that fit a request, and the reasons why the first is taken.
 pub(super) fn choose<T: FilterSample>(
     wanted: FilterRequest<'_>,
     ways: AllowedMethods,
@@ -31,7 +32,7 @@ pub(super) fn choose<T: FilterSample>(
         if ways.transforms() {
             contest.enter_transforms::<T>()?;
         }
-        // Of many taps, transforms take a small part of the time that multiply-adds do.
+        // With many taps, transforms take a small part of the time that multiply-adds do.
         let short = wanted.taps.len() <= DIRECT_TAPS || contest.is_empty();
         if ways.direct() && short {
             contest.enter_direct::<T>()?;
@@ -40,7 +41,7 @@ pub(super) fn choose<T: FilterSample>(
             contest.join::<T>()?;
         }
     } else {
-        // The more samples an output has, the fewer products a direct filter makes.
+        // The more samples an output has, the fewer products a direct filter computes.
         if ways.direct() {
             contest.enter_direct::<T>()?;
         }
@@ -59,7 +60,8 @@ mod tests {
     use super::*;
     use num_complex::Complex32;
 
-    /// What is not made would not be faster, and its arithmetic takes no more than it does.
+    /// A kernel that was not made is no faster than the one taken, and its own estimate is not below the
+    /// bound printed for it.
     #[test]
     fn what_is_not_made_is_not_faster() {
         let mut left = 0;
@@ -93,7 +95,7 @@ mod tests {
         assert!(left >= 5, "{left}");
     }
 
-    /// Blocks that go through their pages together are offered where there are as many.
+    /// Kernels whose blocks share their pages are offered only if there are as many blocks.
     #[test]
     fn few_blocks_are_offered_what_is_made_for_few() {
         let machine = Arc::new(Machine::builtin("vm9").unwrap());

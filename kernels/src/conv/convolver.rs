@@ -1,3 +1,5 @@
+//! The planned filter of a user: taps, channels, modes and rates.
+
 use super::ConvolutionMode;
 use super::OutputRate;
 use super::block_filter::{BlockFilter, FilterSample};
@@ -17,10 +19,10 @@ use num_complex::Complex32;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Channels that have been filtered.
+/// Outputs of a run, channel after channel, with its report.
 pub type ConvRun<T> = KernelRun<Vec<T>>;
 
-/// A filter with taps for channels of one length, planned once, used for any number of them.
+/// A filter with taps for channels of one length. It is planned once and used for any number of channels.
 ///
 /// ```
 /// use cp2_kernels::conv::{Convolver, ConvolutionMode};
@@ -70,7 +72,8 @@ impl Convolver {
         )
     }
 
-    /// The same by every kernel that there is for it, the one that should be fastest first: for those who compare them.
+    /// Plans the filter with every kernel that can compute it, the one expected to be fastest first, for
+    /// comparisons.
     ///
     /// # Errors
     /// See [`Convolver::new`].
@@ -93,7 +96,7 @@ impl Convolver {
         Ok([first].into_iter().chain(others).collect())
     }
 
-    /// Plans a decimating or interpolating FIR filter; all outputs.
+    /// Plans a decimating or interpolating FIR filter that computes all outputs.
     ///
     /// # Errors
     /// See [`Convolver::new`]; a rate of 0.
@@ -113,7 +116,8 @@ impl Convolver {
         )
     }
 
-    /// Plans a filter by one of the `ways` given; at another rate than that of the samples all outputs are wanted, whatever the mode.
+    /// Plans a filter by one of the `ways` given. At a rate other than that of the samples all outputs are
+    /// wanted, whatever the mode.
     ///
     /// # Errors
     /// See [`Convolver::new`] and [`Convolver::resampler`]; none of these ways fits the machine.
@@ -126,7 +130,7 @@ impl Convolver {
         Ok(Self::plans::<T>(machine, (taps, channels, samples), (what, ways))?.0)
     }
 
-    /// The plan by the fastest kernel, and other kernels for it.
+    /// Returns the plan with the fastest kernel, and other kernels for it.
     fn plans<T: FilterSample>(
         machine: &Arc<Machine>,
         (taps, channels, samples): (&[Complex32], usize, usize),
@@ -149,19 +153,19 @@ impl Convolver {
         Ok((first, found.others))
     }
 
-    /// The kernels considered, the one taken first.
+    /// Returns the kernels considered, the one taken first.
     #[must_use]
     pub fn choice(&self) -> &ConvChoice {
         &self.choice
     }
 
-    /// The kernel taken.
+    /// Returns the name of the kernel taken.
     #[must_use]
     pub fn kernel(&self) -> &str {
         &self.filter.title
     }
 
-    /// What kind of filter it is.
+    /// Returns the method of the kernel: direct or overlap-save.
     #[must_use]
     pub fn method(&self) -> FilterMethod {
         match self.filter.mixes {
@@ -170,32 +174,33 @@ impl Convolver {
         }
     }
 
-    /// Whether a NaN or an infinity in a sample reaches exactly the outputs whose definition it is in: of direct filters whose products are those of the
-    /// definition. What is not finite in a tap is multiplied with the zeros before and behind every channel too.
+    /// Returns whether a NaN or an infinity in a sample reaches exactly the outputs whose definition it is
+    /// in. This holds for direct filters whose products are those of the definition. A tap that is not finite
+    /// is multiplied with the zeros before and behind every channel too.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.filter.exact
     }
 
-    /// The taps.
+    /// Returns the taps.
     #[must_use]
     pub fn taps(&self) -> &[Complex32] {
         &self.taps
     }
 
-    /// The assembled page kernel with its data.
+    /// Returns the assembled page kernel with its data.
     #[must_use]
     pub fn program(&self) -> &Arc<Program> {
         &self.filter.program
     }
 
-    /// The machine.
+    /// Returns the machine that the filter is planned for.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
         &self.filter.machine
     }
 
-    /// Outputs of a channel.
+    /// Returns the number of outputs of a channel.
     #[must_use]
     pub fn outputs(&self) -> usize {
         self.range().len()
@@ -215,7 +220,8 @@ impl Convolver {
         }
     }
 
-    /// What any program and the best known one take for `channels` of numbers of this kind.
+    /// Returns the bound of any program and the time of the best known one for `channels` channels of this
+    /// type.
     #[must_use]
     pub fn figures<T: FilterSample>(&self, channels: usize) -> Figures {
         let outputs = self.range();
@@ -241,7 +247,7 @@ impl Convolver {
         filter.figures(self.machine())
     }
 
-    /// Filters the channels of `x`, one behind the other.
+    /// Filters the channels of `x`, which lie one behind the other.
     ///
     /// # Errors
     /// An input of the wrong shape or too large for the machine. A run that
@@ -250,7 +256,7 @@ impl Convolver {
         self.process_with(x, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Filters the channels of `x` on a device with options.
     ///
     /// # Errors
     /// See [`Convolver::process`].
@@ -263,7 +269,8 @@ impl Convolver {
         Ok(done.read().map_err(JobError::from)?)
     }
 
-    /// The same of channels that are made or read as they are put into system memory, where their outputs stay.
+    /// Filters channels whose samples are made or read while they are put into system memory. The outputs
+    /// stay there.
     ///
     /// # Errors
     /// See [`Convolver::process`], and those of the source.
@@ -281,7 +288,7 @@ impl Convolver {
         Ok(job.run(figures, |_| Ok(y))?)
     }
 
-    /// The job that filters `x`, nothing of it done yet, and the array that its outputs will be.
+    /// Returns the job that filters `x`, not yet run, and the array of its outputs.
     ///
     /// # Errors
     /// See [`Convolver::process`].
@@ -295,7 +302,8 @@ impl Convolver {
         Ok((job, y))
     }
 
-    /// Adds the filter to a job, from channels as they lie to an array that is made, of those of each channel's outputs.
+    /// Adds the filter to a job and returns the array of the channels' `outputs`. The channels `x` are used
+    /// as they lie.
     ///
     /// # Errors
     /// See [`Convolver::process`]; outputs that there are not.
@@ -320,7 +328,7 @@ impl Convolver {
         Ok(self.filter.channels(job, x, layout, wanted)?)
     }
 
-    /// Where complex channels lie in the arrays of [`Convolver::append`].
+    /// Returns the positions of complex channels in the arrays of [`Convolver::append`].
     #[must_use]
     pub fn places(&self, channels: usize) -> ChannelArrays {
         let layout = self.filter.layout::<Complex32>(channels, self.samples);
@@ -336,7 +344,7 @@ impl Convolver {
         }
     }
 
-    /// Adds the filter to a job that has other passes too. `x` is zero beside the channels.
+    /// Adds the filter to a job that has other passes too. Numbers of `x` outside the channels must be zero.
     ///
     /// # Errors
     /// Arrays shorter than [`Convolver::places`] says, or a refusal of the device.
@@ -358,7 +366,7 @@ impl Convolver {
         Ok(self.filter.append(job, x, y, layout.total)?)
     }
 
-    /// Whether `found` numbers are channels of this filter that the machine has room for.
+    /// Checks that `found` numbers are whole channels of this filter and fit the machine's memory.
     ///
     /// # Errors
     /// See [`Convolver::process`].
@@ -366,8 +374,8 @@ impl Convolver {
         self.layout::<T>(found).map(|_| ())
     }
 
-    /// Arithmetic of the kernel taken for so many channels, pass by pass: class,
-    /// and number of operations of one section, by formula.
+    /// Returns the arithmetic of the kernel for `channels` channels, pass by pass: class, and number of
+    /// operations of one section, by formula.
     #[must_use]
     pub fn operations<T: FilterSample>(&self, channels: usize) -> Vec<Vec<(Class, u64)>> {
         let blocks = self.filter.layout::<T>(channels, self.samples).total;

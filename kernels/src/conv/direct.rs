@@ -1,4 +1,4 @@
-//! The direct FIR kernel: a schedule for the taps, a block size, the taps as data.
+//! The direct FIR filter: a schedule for the taps, a block size.
 
 use super::block_filter::{BlockFilter, COMPLEX, GatheredRuns};
 use super::direct_tap_parts::TiledFilter;
@@ -15,36 +15,37 @@ use std::sync::Arc;
 
 /// Copies of a tile in the program: the first, the last, and those between.
 const COPIES: usize = 3;
-/// Words beside the tiles, and more.
+/// Words of the program outside the tiles, with a margin.
 const REST: usize = 256;
-/// Tiles that fill and drain the pipeline and go round the loop.
+/// Number of tiles enough to fill and drain the pipeline and go round the loop: the text of so many shows the
+/// length of the program.
 pub(super) const SOME: usize = 64;
-/// Words of a page: the page loop is a hardware loop.
+/// Most words of a page: the page loop is a hardware loop.
 const PAGE_WORDS: usize = 4095;
 
-/// Words of program memory.
+/// Returns the words of program memory.
 fn memory(machine: &Machine) -> usize {
     usize::try_from(machine.cp2.program.0 / 8).unwrap_or(PAGE_WORDS)
 }
 
-/// Words of a tile that program memory has room for.
+/// Returns the words of a tile that program memory has room for.
 pub(super) fn room(machine: &Machine) -> usize {
     memory(machine).min(PAGE_WORDS).saturating_sub(REST) / COPIES
 }
 
-/// Whether program memory and the page loop have room for these words, of `SOME` tiles.
+/// Returns whether program memory and the page loop have room for this text, which is that of `SOME` tiles.
 pub(super) fn has_room(text: &str, machine: &Machine) -> bool {
     text.lines().count() + REST / 2 <= PAGE_WORDS.min(memory(machine))
 }
 
 /// Samples for an output, or outputs for a sample, from which on loops through the phases are considered.
 const PHASES: usize = 9;
-/// Tiles of a block at most: the longest hardware loop.
+/// Most tiles of a block: the longest hardware loop.
 const MOST_TILES: usize = 4095;
-/// Bytes of local memory beside taps and blocks.
+/// Bytes of local memory reserved besides taps and blocks.
 const BESIDE: u64 = 1024;
 
-/// A schedule on a machine.
+/// A schedule of a direct filter on a machine.
 #[derive(Clone, Debug)]
 pub(super) struct DirectSchedule {
     shape: TileShape,
@@ -52,30 +53,31 @@ pub(super) struct DirectSchedule {
     points: usize,
     /// Samples before an output's own that are read.
     lead: usize,
-    /// Taps of 0 before the first: so many samples later than an output's own are read.
+    /// Taps of 0 that precede the first tap: so many samples after an output's own are read.
     later: usize,
-    /// Numbers of a block from an output's samples to the next one's, where they are gathered: fewer
-    /// than an output has samples.
+    /// Numbers of a block from an output's samples to the next one's, where runs of samples are gathered;
+    /// fewer than the samples from an output to the next.
     gathered: Option<usize>,
     /// The taps in the order of their use.
     table: Vec<Complex32>,
-    /// Whether some of them are zeros that the user has not given: a NaN in a sample that one meets reaches an output that it is no part of.
+    /// True if the table has zeros that the user has not given: a NaN that such a zero multiplies reaches an
+    /// output that it is no part of.
     fills: bool,
     inner: DirectLoop,
-    /// Those of a tile, for the model.
+    /// Operations of a tile, for the model.
     operations: Operations,
 }
 
-/// The words of a block.
+/// Loop that computes a block.
 #[derive(Clone, Debug)]
 enum DirectLoop {
-    /// A loop along the block with all taps in its words, or a part of them.
+    /// A loop along the block with all taps in its words, or one such loop for each part of the taps.
     Tiles(Box<TiledFilter>),
     /// Loops through the phases of the taps.
     Phases(PolyphaseFilter),
 }
 
-/// Tiles of a block at most, with so many taps in the table, samples before an output's own, and
+/// Returns the most tiles of a block with so many taps in the table, samples before an output's own, and
 /// samples and outputs of a tile: local memory has room for two such blocks.
 pub(super) fn most_tiles([table, lead, numbers]: [usize; 3], machine: &Machine) -> usize {
     let taken = (table as u64).saturating_add(2 * lead as u64) * COMPLEX + BESIDE;
@@ -84,16 +86,16 @@ pub(super) fn most_tiles([table, lead, numbers]: [usize; 3], machine: &Machine) 
     usize::try_from(most).unwrap_or(0).min(MOST_TILES)
 }
 
-/// All schedules for such a filter that the machine has room for; with `exact` those whose products are those of the
-/// definition and no others.
+/// Returns all schedules for such a filter that the machine has room for. With `exact`, only those whose
+/// products are those of the definition and no others.
 pub(super) fn schedules(
     taps: &[Complex32],
     (decimate, interpolate): (usize, usize),
     exact: bool,
     machine: &Machine,
 ) -> Vec<DirectSchedule> {
-    // More taps or outputs of a sample than local memory holds are no filter, nor is an output of more samples than system
-    // memory has, whose sizes need not be checked from here on.
+    // A filter with more taps, or outputs of a sample, than local memory holds is refused, as is one with
+    // more samples for an output than system memory holds. Later sizes need no check of overflow.
     let numbers = |memory: u64, n: usize| n as u64 <= memory / COMPLEX;
     let held = |n| numbers(machine.cp2.dmem.0, n);
     if !held(taps.len()) || !held(interpolate) || !numbers(machine.host.memory.0, decimate) {
@@ -114,7 +116,7 @@ pub(super) fn schedules(
         held(decimate).then(|| begun(&|h| DirectSchedule::plan_tiles(h, of(h), exact, machine)));
     let few = held(decimate) && decimate.max(interpolate) >= PHASES;
     let phases = few.then(|| begun(&|h| DirectSchedule::plan_polyphase(h, of(h), false, machine)));
-    // A run takes as long as one or two numbers.
+    // The set-up of a run takes the channel as long as one or two numbers.
     let unused = taps.len() + 3 < decimate;
     let gathered =
         unused.then(|| begun(&|h| DirectSchedule::plan_polyphase(h, of(h), true, machine)));
@@ -125,8 +127,9 @@ pub(super) fn schedules(
         .collect()
 }
 
-/// The schedule that `make` makes of the taps, with taps of 0 behind them or before, so that signals begin at a granule:
-/// then the DMA moves them as they lie.
+/// Returns the schedule of `make` for the taps padded with a zero behind or before them, such that signals
+/// begin at a granule and the DMA moves them as they lie; the schedule without padding if that does or none
+/// helps.
 fn align_to_granules(
     taps: &[Complex32],
     interpolate: usize,
@@ -152,7 +155,7 @@ fn align_to_granules(
     behind.or_else(before).map(fills).or(Some(made))
 }
 
-/// Whether so many taps of this kind can be filtered directly.
+/// Returns whether `taps` taps of the kind of `tap` can be filtered directly.
 fn fits(
     tap: Complex32,
     taps: usize,
@@ -177,16 +180,18 @@ fn fits(
         || divisors(decimate).any(|every| fits(every, true) || carries(every))
 }
 
-/// Samples for an output from which on no direct filter has all of their taps in words.
+/// Samples for an output from which on no direct filter can hold the taps of all in words.
 const MOST_EVERY: usize = 1024;
 
-/// The rates below `every` whose outputs have all that are `every` samples apart among them, the highest first.
+/// Returns the divisors of `every` that are less than it, the highest first. The outputs of a filter at such
+/// a rate include those that are `every` samples apart.
 pub(super) fn divisors(every: usize) -> impl Iterator<Item = usize> {
     let less = (1..every.min(MOST_EVERY)).rev();
     less.filter(move |&divisor| every.is_multiple_of(divisor))
 }
 
-/// Fewer than these taps that can be filtered directly, but not one more: of what is refused, what would not be.
+/// Returns the largest number of taps, less than the refused one, that can be filtered directly. It is found
+/// by bisection.
 pub(super) fn most_taps(
     taps: &[Complex32],
     decimate: usize,
@@ -268,8 +273,8 @@ impl DirectSchedule {
         })
     }
 
-    /// Numbers of tiles worth making a block of: as many as leave room for two
-    /// blocks and their outputs, and fewer for short signals.
+    /// Returns the numbers of tiles worth making a block of: as many as leave room for two blocks and their
+    /// outputs, and fewer for short signals.
     pub(super) fn sizes(&self, machine: &Machine) -> impl Iterator<Item = usize> {
         let (lead, row) = match self.gathered {
             None => (self.lead, self.shape.decimate),
@@ -282,7 +287,7 @@ impl DirectSchedule {
         })
     }
 
-    /// The words of a block of `tiles` tiles, and their cycles.
+    /// Returns the words of a block of `tiles` tiles, and their cycles.
     fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
         match &self.inner {
             DirectLoop::Phases(phases) => phases.words(tiles, machine),
@@ -290,7 +295,7 @@ impl DirectSchedule {
         }
     }
 
-    /// The filter whose blocks are `tiles` tiles.
+    /// Returns the filter whose blocks are `tiles` tiles.
     pub(super) fn filter(
         &self,
         tiles: usize,
@@ -317,7 +322,7 @@ impl DirectSchedule {
             run,
             count: points,
             every: shape.decimate,
-            // Of an even number of taps every other output's are in one granule less.
+            // With an even number of taps, the samples of every other output span one granule less.
             spare: run - shape.taps.next_multiple_of(2),
         });
         let window = rows.map_or(

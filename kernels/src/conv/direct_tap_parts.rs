@@ -1,5 +1,8 @@
-//! A direct filter by a loop along the block with all taps in its words, or where program memory has no room for them, by
-//! several that go over the whole block in turn, each with a part of the taps: each adds to the sums of those before.
+//! A direct filter whose taps are divided among several loops.
+//!
+//! One loop goes along the block with all taps in its words. Where program memory has no room for them,
+//! several loops go over the whole block in turn, each with a part of the taps, and each adds to the sums of
+//! those before.
 
 use super::block_filter::COMPLEX;
 use super::direct::{SOME, has_room, most_tiles, room};
@@ -10,29 +13,29 @@ use num_complex::Complex32;
 
 /// Numbers of parts that are tried, from the fewest that program memory allows on.
 const TRIES: usize = 3;
-/// The same of parts of two lengths, which share program memory.
+/// Numbers of parts that are tried where parts have two lengths, which share program memory.
 const MORE_TRIES: usize = 64;
 
-/// The parts of a filter's taps.
+/// A direct filter by tiles, with its taps in parts.
 #[derive(Clone, Debug)]
 pub(super) struct TiledFilter {
     /// Samples before an output's own that are read.
     pub(super) lead: usize,
     /// The taps in the order of their use.
     pub(super) table: Vec<Complex32>,
-    /// Whether some of them are zeros that the user has not given.
+    /// True if the table has zeros that the user has not given.
     pub(super) fills: bool,
-    /// Those of a tile, for the model.
+    /// Operations of a tile, for the model.
     pub(super) operations: Operations,
     shape: TileShape,
-    /// A part, and how many there are of it.
+    /// Loop of a part, and the number of parts that it serves.
     part: TapPart,
     parts: usize,
-    /// A shorter one behind these.
+    /// Loop of a shorter part behind these.
     rest: Option<TapPart>,
 }
 
-/// A tile with so many of the taps.
+/// A tile with a part of the taps.
 #[derive(Clone, Debug)]
 struct TapPart {
     shape: TileShape,
@@ -40,7 +43,7 @@ struct TapPart {
 }
 
 impl TapPart {
-    /// A tile of `taps` of the filter's, the first of several parts or not.
+    /// Schedules a tile with `taps` of the filter's taps. With `adds` it continues the sums of other parts.
     fn new(taps: usize, shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
         let part = TileShape { taps, ..shape };
         part.alternatives().find_map(|shape| {
@@ -50,7 +53,7 @@ impl TapPart {
     }
 }
 
-/// Taps of each part, how many such parts there are, and taps of a part behind them.
+/// Taps of each part, the number of such parts, and the taps of a shorter part behind them.
 #[derive(Clone, Copy, Debug)]
 struct TapDivision {
     each: usize,
@@ -59,7 +62,7 @@ struct TapDivision {
 }
 
 impl TapDivision {
-    /// Parts of one length, the last one filled up with zeros.
+    /// Divides the taps into parts of one length, the last one padded with zeros.
     fn pad_last_part(shape: TileShape, parts: usize) -> Self {
         let all = shape.taps.max(shape.interpolate);
         let each = match parts {
@@ -74,8 +77,8 @@ impl TapDivision {
         }
     }
 
-    /// Parts that are the taps and nothing else. Of every phase they have an even number, so that what precedes an output's own sample
-    /// by whole parts is at an even place too.
+    /// Divides the taps into parts without padding. A part has an even number of taps of every phase, so that
+    /// the samples of a later part begin at an even place too.
     fn exact(shape: TileShape, parts: usize) -> Option<Self> {
         let (all, unit) = (shape.taps, 2 * shape.interpolate);
         if parts == 1 {
@@ -83,7 +86,7 @@ impl TapDivision {
         }
         let each = all.div_ceil(parts).next_multiple_of(unit);
         let (parts, rest) = (all / each, all % each);
-        // A phase without a tap would be a product with zero.
+        // A phase without a tap would need a product with zero.
         (parts > 0 && (rest == 0 || rest >= shape.interpolate)).then_some(Self {
             each,
             parts,
@@ -93,7 +96,8 @@ impl TapDivision {
 }
 
 impl TiledFilter {
-    /// The taps in as few parts as there is room for. With `exact` no zeros are among them that a NaN in a sample would make a NaN of.
+    /// Divides the taps into as few parts as there is room for. With `exact` the table has no zeros that
+    /// would turn a NaN in a sample into one of an output that it is no part of.
     pub(super) fn new(
         taps: &[Complex32],
         shape: TileShape,
@@ -173,7 +177,7 @@ impl TiledFilter {
         })
     }
 
-    /// The words of a block of `tiles` tiles, and their cycles.
+    /// Returns the words of a block of `tiles` tiles, and their cycles.
     pub(super) fn words(&self, tiles: usize) -> (String, u64) {
         let (part, parts) = (&self.part.shape, self.parts);
         let made = self.part.tiles.words(tiles);
@@ -199,7 +203,8 @@ impl TiledFilter {
         let zeros = (tiles * (quads + 4)) as u64;
         let mut cycles = zeros + parts as u64 * (made.cycles + 2) + 16;
         if let Some(rest) = &self.rest {
-            // Its samples begin where its own lead asks for.
+            // Move the input pointer to where the samples of the shorter part begin: the difference of the
+            // leads.
             let later = bytes(part.lead()) as i64 - bytes(rest.shape.lead()) as i64;
             let made = rest.tiles.words(tiles);
             text += &format!("    movi s14, {later}\n    add a8, a8, s14\n{}", made.text);

@@ -1,7 +1,9 @@
-//! The inner loop of a direct filter: an iteration is a *tile*, a few outputs
-//! side by side, each a chain of multiply-adds; every tap and every sample of
-//! it is loaded once. A tile of a part of the taps goes on with the sums of the parts before. `pipeline` makes the words: one multiply-add each where
-//! the memory slot suffices for loads and stores.
+//! The inner loop of a direct filter: a tile of outputs, all taps.
+//!
+//! An iteration is a *tile*, a few adjacent outputs, each a chain of multiply-adds `y[n] += h[m] x[n - m]`;
+//! every tap and every sample of it is loaded once. A tile with a part of the taps continues the sums of the
+//! parts before. `pipeline` makes the words: one multiply-add each where the memory slot suffices for loads
+//! and stores.
 
 use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
 use cp2_machine::Machine;
@@ -11,23 +13,23 @@ use std::collections::BTreeMap;
 /// Taps of a phase up to which loads and stores of a tile outnumber its multiply-adds.
 const FEW: usize = 7;
 
-/// What is filtered, and how often there is an output.
+/// Size of a tile: the taps it applies, and the rate of its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TileShape {
-    /// Taps.
+    /// Number of taps.
     pub(super) taps: usize,
-    /// Real taps: an issue multiplies two complex samples by one.
+    /// True for real taps: an issue multiplies two complex samples by one tap.
     pub(super) real: bool,
     /// Samples for an output.
     pub(super) decimate: usize,
     /// Outputs for a sample.
     pub(super) interpolate: usize,
-    /// Phases that are made side by side, with the same samples.
+    /// Number of phases that are computed together from the same samples.
     pub(super) together: usize,
 }
 
 impl TileShape {
-    /// The shape of a filter with `taps`.
+    /// Returns the shape of a filter with `taps`, one phase at a time.
     pub(super) fn new(taps: &[Complex32], decimate: usize, interpolate: usize) -> Self {
         Self {
             taps: taps.len(),
@@ -38,39 +40,39 @@ impl TileShape {
         }
     }
 
-    /// Samples before an output's own that it needs, made even.
+    /// Returns the number of samples before an output's own that it needs, made even.
     pub(super) fn lead(&self) -> usize {
         ((self.taps - 1) / self.interpolate).next_multiple_of(2)
     }
 
-    /// Outputs (of each phase) side by side; as many as a multiply-add takes
+    /// Returns the number of outputs (of each phase) computed together: as many as a multiply-add takes
     /// cycles, so that none waits for the one before.
     pub(super) fn width(&self) -> usize {
         if self.real { 6 } else { 8 }
     }
 
-    /// Outputs of a phase that one accumulator holds: two complex numbers where taps are real.
+    /// Returns the outputs of a phase that one accumulator holds: two complex numbers where taps are real.
     pub(super) fn lanes(&self) -> usize {
         if self.real { 2 } else { 1 }
     }
 
-    /// Samples and outputs of a tile.
+    /// Returns the number of samples and outputs of a tile.
     pub(super) fn numbers(&self) -> usize {
         self.width() * self.lanes() * (self.decimate + self.interpolate)
     }
 
-    /// Samples that a tile of so many taps loads.
+    /// Returns the number of samples that a tile of so many taps loads.
     pub(super) fn moves(&self, taps: usize) -> usize {
         let (taps, width) = (taps.div_ceil(self.interpolate).max(1), self.width());
-        // Those of outputs side by side overlap.
+        // Samples of adjacent outputs overlap.
         let apart = (width - 1).saturating_mul(self.decimate.min(taps));
         let samples = self.interpolate.saturating_mul(taps.saturating_add(apart));
         samples.saturating_mul(self.lanes())
     }
 
-    /// The taps of phases that are made side by side, in the order in which they are applied,
-    /// each with the sample of output 0 it applies to, and its phase: through the samples of one
-    /// residue, so that an output's sample is the next tap's of its neighbour.
+    /// Returns the taps of each group of phases that are computed together, in the order in which they are
+    /// applied: sample of output 0 that the tap applies to, phase, tap. They are sorted by the sample's
+    /// residue modulo `decimate`, so that an output's sample is the next tap's sample of its neighbour.
     fn groups(&self) -> Vec<Vec<(usize, usize, usize)>> {
         let taps = self.taps.max(self.interpolate);
         let of = |phase: usize| {
@@ -86,7 +88,7 @@ impl TileShape {
         groups.collect()
     }
 
-    /// The order in which a tile applies the taps.
+    /// Returns the order in which a tile applies the taps.
     pub(super) fn order(&self) -> Vec<usize> {
         self.groups()
             .into_iter()
@@ -95,7 +97,8 @@ impl TileShape {
             .collect()
     }
 
-    /// The same with so many phases side by side as may be worth it, the better first.
+    /// Returns shapes that may be worth scheduling, the better first: two phases together where a phase has
+    /// few taps, then one.
     pub(super) fn alternatives(self) -> impl Iterator<Item = Self> {
         let few = self.interpolate > 1 && self.taps.div_ceil(self.interpolate) <= FEW;
         let all = [2, 1]
@@ -105,7 +108,7 @@ impl TileShape {
     }
 }
 
-/// A pointer into a block, and which half of the block it walks through.
+/// A pointer into a block, and the half of the block that it walks through.
 #[derive(Clone, Copy, Debug)]
 struct HalfPointer {
     pointer: Pointer,
@@ -117,11 +120,11 @@ struct TileBody {
     shape: TileShape,
     body: Body,
     taps: Pointer,
-    /// Two for the samples of each half: an iteration's accesses through a
-    /// pointer lie within an interval, those to all samples are further apart.
+    /// Two pointers for the samples of each half: the accesses of an iteration through one pointer must lie
+    /// within an interval, and all samples of a tile span more.
     samples: Vec<[HalfPointer; 2]>,
     outputs: Vec<HalfPointer>,
-    /// To the sums that a tile goes on with, if it does.
+    /// Pointers to the sums that a tile continues, if it does.
     sums: Vec<HalfPointer>,
 }
 
@@ -165,6 +168,7 @@ impl TileBody {
                     let sum = sums.entry((phase, output));
                     let sum = sum.or_insert_with(|| adds.then(|| tile.previous_sum(place)));
                     let x = *known.entry(at).or_insert_with(|| tile.sample(at, late));
+                    // y[n] += h[m] x[n - m]
                     *sum = Some(tile.multiply_add(x, h, *sum));
                     done += 1;
                 }
@@ -179,7 +183,7 @@ impl TileBody {
         tile
     }
 
-    /// A pair, or a quad of two halves.
+    /// Returns a new value: a pair, or with real taps a quad of one number of each half.
     fn value(&mut self) -> Value {
         if self.shape.real {
             self.body.quad()
@@ -207,7 +211,7 @@ impl TileBody {
         x
     }
 
-    /// The sum so far of an output.
+    /// Loads the sum so far of an output.
     fn previous_sum(&mut self, place: usize) -> Value {
         let sum = self.value();
         let parts = parts(self.shape, sum);
@@ -217,6 +221,7 @@ impl TileBody {
         sum
     }
 
+    /// Computes x h, or x h + sum.
     fn multiply_add(&mut self, x: Value, h: Value, sum: Option<Value>) -> Value {
         let to = self.value();
         let [to_reg, x, h] = [to, x, h].map(Reg::Whole);
@@ -242,7 +247,8 @@ impl TileBody {
     }
 }
 
-/// What of a value belongs to each half of a block.
+/// Returns the registers of a value for each half of a block: the two pairs of a quad with real taps, else
+/// the whole pair.
 fn parts(shape: TileShape, value: Value) -> Vec<Reg> {
     if shape.real {
         vec![Reg::Lo(value), Reg::Hi(value)]
@@ -255,20 +261,21 @@ fn parts(shape: TileShape, value: Value) -> Vec<Reg> {
 #[derive(Clone, Debug)]
 pub(super) struct TileSchedule {
     schedule: Schedule,
-    /// Address register, the one it begins at, and bytes of a half from there.
+    /// Pointer, the address register that it is set up from, and the distance between both in units of
+    /// `8 width tiles` bytes.
     halves: Vec<(Pointer, u8, usize)>,
-    /// To the taps, where they are all and so always the same.
+    /// Pointer to the taps, where all are in one part and lie at a label.
     taps: Option<Pointer>,
     shape: TileShape,
-    /// Those of a tile, for the model.
+    /// Operations of a tile, for the model.
     pub(super) operations: Operations,
 }
 
-/// Pair registers.
+/// Number of pair registers.
 const PAIRS: u8 = 64;
 impl TileSchedule {
-    /// None where registers do not suffice. Tiles that go on with sums find their taps through
-    /// a11, else through their label.
+    /// Schedules a tile; returns none if registers do not suffice. Tiles that continue sums find their taps
+    /// through a11, others through a label.
     pub(super) fn new(shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
         let tile = TileBody::new(shape, adds);
         let schedule = tile.body.schedule(machine, PAIRS).ok()?;
@@ -288,8 +295,7 @@ impl TileSchedule {
         })
     }
 
-    /// The words of `tiles` tiles, from the addresses of input and output in
-    /// a8 and a9 on.
+    /// Returns the words of `tiles` tiles. They find the addresses of input and output in a8 and a9.
     pub(super) fn words(&self, tiles: usize) -> Emitted {
         let s = &self.schedule;
         let half = 8 * self.shape.width() * tiles;

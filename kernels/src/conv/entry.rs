@@ -1,4 +1,4 @@
-//! The filters in the registry of kernels.
+//! The filter rows of the kernel registry and the backend's methods.
 
 use super::block_filter::FilterSample;
 use super::{AllowedMethods, ConvError, Convolver};
@@ -14,13 +14,13 @@ use std::sync::Arc;
 const SAMPLES: SizeParameter = SizeParameter::new("samples", 131_072, "samples of a channel");
 const CHANNELS: SizeParameter = SizeParameter::new("channels", 1, "channels");
 
-/// What the folder plans, and its kernels.
+/// Planner of this folder, and its kernels.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[filter],
     entries: &KERNELS,
 };
 
-/// Convolution, whatever its kernel, and direct filters.
+/// Kernels of the registry: convolutions, whatever their method, and FIR filters at a rate.
 const KERNELS: [Entry; 3] = [
     Entry {
         name: "conv",
@@ -120,7 +120,7 @@ const KERNELS: [Entry; 3] = [
     },
 ];
 
-/// Filters by the kernel that is expected to be fastest.
+/// Returns the method that filters a problem by the kernel expected to be fastest; none for other problems.
 pub(crate) fn filter(
     machine: &Arc<Machine>,
     problem: &dyn Problem,

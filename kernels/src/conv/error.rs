@@ -1,3 +1,5 @@
+//! Errors of convolution planning and running.
+
 use super::OutputRate;
 use crate::assembly::Unfit;
 use crate::job::JobError;
@@ -6,37 +8,37 @@ use crate::job::JobError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvError {
-    /// There is no such problem.
+    /// The problem itself is invalid.
     #[error(transparent)]
     Problem(#[from] cp2_problems::ProblemError),
-    /// Outputs of a channel that there are not.
+    /// A range of outputs that a channel does not have.
     #[error(
         "outputs {start} to {end} of a channel are not possible; there are {outputs}, and at least one is expected"
     )]
     Outputs {
-        /// The first one wanted.
+        /// First output wanted.
         start: usize,
-        /// The one behind the last.
+        /// Index behind the last output wanted.
         end: usize,
         /// Outputs of a channel.
         outputs: usize,
     },
-    /// No kernel takes that many taps.
+    /// No kernel takes so many taps.
     #[error("{taps} taps are too many; expected at most {most}")]
     TooManyTaps {
-        /// How many there are.
+        /// Number of taps.
         taps: usize,
-        /// How many there may be.
+        /// Most taps possible.
         most: usize,
     },
-    /// No kernel fits the machine, and why the last one considered does not.
+    /// No kernel fits the machine, with the reason why the last one considered does not.
     #[error("no kernel for {taps} taps fits {machine}: {why}")]
     NoKernel {
-        /// Taps.
+        /// Number of taps.
         taps: usize,
         /// The machine.
         machine: String,
-        /// What the machine lacks.
+        /// Reason why a kernel does not fit.
         why: String,
     },
     /// Program memory or local memory do not suffice for a direct filter.
@@ -44,11 +46,11 @@ pub enum ConvError {
         "no direct filter of {taps} taps with {rate} fits the machine, whose memories have room for {most} at that rate; use fewer, filter in two steps, or by overlap-save and take what is needed of all outputs"
     )]
     NoSchedule {
-        /// Taps.
+        /// Number of taps.
         taps: usize,
-        /// How many there may be.
+        /// Most taps possible.
         most: usize,
-        /// The rate asked for.
+        /// Rate asked for.
         rate: OutputRate,
     },
     /// No filter that fits keeps NaNs and infinities in their places.
@@ -56,12 +58,12 @@ pub enum ConvError {
         "no filter of {taps} taps with {rate} that keeps NaNs and infinities in their places fits the machine; filter in two steps, or take any filter and finite samples"
     )]
     NotExact {
-        /// Taps.
+        /// Number of taps.
         taps: usize,
-        /// The rate asked for.
+        /// Rate asked for.
         rate: OutputRate,
     },
-    /// Blocks of samples with zeros between are not transformed.
+    /// Overlap-save does not interpolate: it has no kernel for samples with zeros between them.
     #[error(
         "overlap-save has no filter with {rate}; expected a direct one, which multiplies none of the zeros between samples"
     )]
@@ -89,7 +91,7 @@ pub enum ConvError {
         /// Numbers found.
         found: usize,
     },
-    /// An array that a filter is to work on is too short.
+    /// An array given to a filter is too short.
     #[error("an array of {found} complex numbers is too short for the filter: it needs {needed}")]
     ShortArray {
         /// Numbers needed.
@@ -109,14 +111,14 @@ pub enum ConvError {
         samples: usize,
         /// Bytes needed.
         needed: u64,
-        /// Bytes there are.
+        /// Bytes available.
         room: u64,
         /// Samples of each channel that fit.
         most: usize,
         /// The machine.
         machine: String,
     },
-    /// The machine has too little of something for the kernel.
+    /// The program of a kernel does not fit the machine.
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// The run cannot be paged, or the device refused a command.
@@ -124,7 +126,7 @@ pub enum ConvError {
     Job(#[from] JobError),
 }
 
-/// What would fit, where so many samples of each channel do.
+/// Says what would fit, if `most` samples of each channel do.
 fn fewer(most: usize) -> String {
     match most {
         0 => "fewer channels".to_owned(),

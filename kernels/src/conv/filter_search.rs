@@ -1,4 +1,4 @@
-//! Kernels that can filter, and what each should take.
+//! The search for a filter: which kernels can, and their expected times.
 
 use super::block_filter::{BlockFilter, COMPLEX, FilterSample};
 use super::candidates::{ConvCandidate, ConvChoice};
@@ -18,21 +18,21 @@ use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Taps beyond which blocks beyond local memory are considered.
+/// Number of taps above which blocks longer than local memory are considered.
 const LONG: usize = 256;
 
-/// Taps beyond which blocks of the longest in local memory are.
+/// Number of taps above which the longest blocks of local memory (4096) are considered.
 const SHORT_BLOCK_TAPS: usize = 128;
 
-/// Kernels and the times that they should take.
+/// Kernels found for a request, and their expected times.
 pub(super) struct FilterSearch<'a> {
     wanted: FilterRequest<'a>,
     ways: AllowedMethods,
     machine: &'a Arc<Machine>,
-    /// Those that can be taken, and about their times.
+    /// Kernels that can be taken, with their expected cycles.
     made: Vec<(f64, BlockFilter)>,
     candidates: Vec<ConvCandidate>,
-    /// Why a kernel was refused, where none is taken.
+    /// Reason why a kernel was refused, for the case that none is taken.
     refused: Option<ConvError>,
 }
 
@@ -52,12 +52,13 @@ impl<'a> FilterSearch<'a> {
         }
     }
 
-    /// Whether no kernel can be taken so far.
+    /// Returns whether no kernel can be taken so far.
     pub(super) fn is_empty(&self) -> bool {
         self.made.is_empty()
     }
 
-    /// A kernel, one of whose outputs is kept of each `keep`, unless its program or data are too large for the machine.
+    /// Adds a kernel that keeps one of each `keep` outputs, unless its program or data are too large for the
+    /// machine.
     fn enter<T: FilterSample>(
         &mut self,
         kernel: &str,
@@ -81,7 +82,7 @@ impl<'a> FilterSearch<'a> {
         let fits = filter.check_room::<T>(&self.wanted.extent::<T>(), self.machine);
         let cycles = match fits.and_then(|()| filter.estimate(layout.total)) {
             Ok(cycles) => cycles.map(|cycles| cycles + self.selection(&filter, layout.total)),
-            // What may have been said of memory is nearer to what can be changed.
+            // A lack of memory is reported before other reasons: the user can change that more easily.
             Err(error) => {
                 let memory = matches!(error, ConvError::OutOfMemory { .. });
                 if memory || self.refused.is_none() {
@@ -99,8 +100,8 @@ impl<'a> FilterSearch<'a> {
         Ok(())
     }
 
-    /// Blocks of `n` where they lie as `cover` says, unless even their arithmetic takes as long
-    /// as what has been found: to make a kernel takes longer than to choose one.
+    /// Adds the kernel with blocks of `n` laid out by `cover`, unless even its arithmetic takes as long as a
+    /// kernel that has been found: making a kernel takes longer than choosing one.
     fn enter_blocks<T: FilterSample>(
         &mut self,
         (n, cover): (usize, BlockCover),
@@ -108,7 +109,7 @@ impl<'a> FilterSearch<'a> {
     ) -> Result<(), ConvError> {
         let name = format!("overlap-save {n}");
         let least = self.least::<T>(n, &cover, machine, usize::div_ceil);
-        // The longest can be without the last blocks, which are then left to a shorter kernel.
+        // Blocks of 4096 may leave the last blocks of a signal to a shorter kernel: only whole rounds count.
         let whole = self.least::<T>(n, &cover, machine, std::ops::Div::div);
         let bar = if n == overlap_save_ring::N && whole > 0.0 {
             whole
@@ -129,7 +130,7 @@ impl<'a> FilterSearch<'a> {
         self.enter::<T>(&name, filter, keep)
     }
 
-    /// About the time to take the outputs that are kept out of all.
+    /// Returns the approximate cycles of selecting the outputs that are kept from all.
     fn selection(&self, filter: &BlockFilter, blocks: usize) -> f64 {
         if filter.keep == 1 {
             return 0.0;
@@ -139,15 +140,15 @@ impl<'a> FilterSearch<'a> {
         relayout_cycles(all.saturating_add(kept) as u64 * COMPLEX, self.machine)
     }
 
-    /// Overlap-save with blocks of all lengths that may be the fastest.
+    /// Adds overlap-save with blocks of all lengths that may be the fastest.
     pub(super) fn enter_transforms<T: FilterSample>(&mut self) -> Result<(), ConvError> {
         let machine = self.machine;
-        // Outputs at another rate are some of those at the samples' own.
+        // Outputs at another rate are some of those at the samples' own rate.
         let wanted = self.wanted.full();
         let (taps, samples, keep) = (wanted.taps, wanted.samples, self.wanted.rate.decimate());
         let lengths = || LENGTHS.map(|b| 1usize << b);
         let lead = lead(taps.len(), machine);
-        // The longest are the fastest of many taps only.
+        // The longest blocks are the fastest only with many taps.
         let useful =
             |n: usize| lead < n && (n < overlap_save_ring::N || taps.len() > SHORT_BLOCK_TAPS);
         let blocks = lengths().filter(|&n| useful(n));
@@ -160,7 +161,7 @@ impl<'a> FilterSearch<'a> {
         for (n, cover) in blocks {
             self.enter_blocks::<T>((n, cover), machine)?;
         }
-        // Blocks that go over memory three times pay where those of one are mostly overlap.
+        // Blocks that go over system memory three times pay where shorter blocks are mostly overlap.
         let cuts = || overlap_save_long::CUTS.into_iter();
         for cut in cuts().filter(|cut| taps.len() > LONG && cut.suits_taps(taps.len())) {
             let name = overlap_save_long::title(cut);
@@ -193,12 +194,13 @@ impl<'a> FilterSearch<'a> {
         Ok(())
     }
 
-    /// Direct filters: those that keep places alone, or where none fits all, if those are to go before.
+    /// Adds direct filters. If exact filters are preferred, only those are added, or where none fits, all.
     pub(super) fn enter_direct<T: FilterSample>(&mut self) -> Result<(), ConvError> {
         let every = self.wanted.rate.decimate();
         if self.ways.exact() {
             self.enter_schedules::<T>(true, every)?;
-            // Outputs at another rate are some of those at one that divides it; at that of the samples taps need no filling up.
+            // Outputs at another rate are some of those at a rate that divides it; at the samples' own rate
+            // taps need no padding.
             for divisor in direct::divisors(every) {
                 if !self.made.is_empty() {
                     break;
@@ -210,14 +212,14 @@ impl<'a> FilterSearch<'a> {
             return Ok(());
         }
         self.enter_schedules::<T>(false, every)?;
-        // Parts that are filled up may have no room where exact ones do.
+        // Padded parts may not fit where exact ones do.
         if self.made.is_empty() && !self.ways.exact() {
             self.enter_schedules::<T>(true, every)?;
         }
         Ok(())
     }
 
-    /// Direct filters with an output every so many samples, of which those that are wanted are kept.
+    /// Adds direct filters with an output every `every` samples, from which the outputs wanted are selected.
     fn enter_schedules<T: FilterSample>(
         &mut self,
         exact: bool,
@@ -239,8 +241,8 @@ impl<'a> FilterSearch<'a> {
         Ok(())
     }
 
-    /// The fastest of two kernels behind each other, and of a few blocks of several lengths for each
-    /// channel, if they are faster than all of one.
+    /// Adds the fastest sequence of two kernels, and the fastest division of each channel into blocks of
+    /// several lengths, if they are faster than all kernels with one length.
     pub(super) fn join<T: FilterSample>(&mut self) -> Result<(), ConvError> {
         let (machine, wanted) = (self.machine, self.wanted.full());
         let joint = tail::faster::<T>(&wanted, &self.made, machine)?;
@@ -264,7 +266,8 @@ impl<'a> FilterSearch<'a> {
         Ok(())
     }
 
-    /// Cycles that the arithmetic of blocks of `n` takes at least; `dealt` says how many of all a section has.
+    /// Returns the least cycles of the arithmetic of blocks of `n`. `dealt` divides the blocks by the
+    /// sections, rounding up or down.
     fn least<T: FilterSample>(
         &self,
         n: usize,
@@ -278,7 +281,7 @@ impl<'a> FilterSearch<'a> {
         longest as f64 * blocks.cycles_per_block as f64
     }
 
-    /// Puts the price of a filter's job in the place of what it was estimated to take.
+    /// Replaces the estimates of the fastest filters by the prices of their jobs.
     fn reprice<T: FilterSample>(&mut self) {
         let wanted = self.wanted;
         let of = |made: &(f64, BlockFilter)| made.1.price::<T>(&wanted).map(|price| price.0);
@@ -294,7 +297,7 @@ impl<'a> FilterSearch<'a> {
         }
     }
 
-    /// The fastest, the others, and why.
+    /// Returns the fastest filter, the others, and the reasons.
     pub(super) fn decide<T: FilterSample>(
         mut self,
     ) -> Result<(FoundFilters, ConvChoice), ConvError> {
@@ -306,7 +309,8 @@ impl<'a> FilterSearch<'a> {
             .next()
             .ok_or_else(|| none(&self.wanted, self.ways, refused, machine))?;
         let of = |c: &ConvCandidate| c.cycles.unwrap_or(f64::INFINITY);
-        // What was not made is known by less than a price, and may seem to take less than what is taken.
+        // A candidate that was not made has a lower bound, not a price, and may seem faster than the kernel
+        // taken.
         let name = first.name();
         let behind = |c: &ConvCandidate| !c.made || c.kernel != name || c.cycles != Some(taken);
         let order = |a: &ConvCandidate, b: &ConvCandidate| {
@@ -328,16 +332,17 @@ impl<'a> FilterSearch<'a> {
     }
 }
 
-/// Cycles that the arithmetic of all outputs at the samples' own rate takes at least by blocks of `n`.
+/// Returns the least cycles of the arithmetic of all outputs, at the samples' own rate, by blocks of `n`:
+/// outputs / (n + 1 - taps) blocks of `issues(n)` each, divided by the sections.
 fn arithmetic<T: FilterSample>(wanted: &FilterRequest<'_>, n: usize, machine: &Machine) -> f64 {
-    // Two real numbers are one.
+    // Two real numbers make one complex number.
     let parts = if T::REAL { 2.0 } else { 1.0 };
     let outputs = (wanted.channels * wanted.outputs().len()) as f64 / parts;
     let each = (n + 1).saturating_sub(wanted.taps.len()).max(1) as f64;
     outputs / each * issues(n) as f64 / machine.cp2.sections.max(1) as f64
 }
 
-/// Why there is no filter.
+/// Returns the error that says why there is no filter.
 fn none(
     wanted: &FilterRequest<'_>,
     ways: AllowedMethods,

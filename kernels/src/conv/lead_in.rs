@@ -1,5 +1,7 @@
-//! Short blocks before blocks of 4096: what these would compute for nothing at the end of a signal is computed first, and while
-//! it is, their program and their first parts come.
+//! Short blocks before blocks of 4096, while their program is loaded.
+//!
+//! Blocks of 4096 would compute numbers for nothing at the end of a signal. Short blocks compute that end
+//! first, and meanwhile the program and the first parts of the blocks of 4096 are loaded.
 
 use super::block_filter::{BlockFilter, COMPLEX, FilterPasses};
 use super::error::ConvError;
@@ -16,27 +18,27 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Buffers of the short blocks: one is computed while the next comes.
+/// Buffers of the short blocks: one is computed while the next is loaded.
 const BUFFERS: u64 = 2;
-/// Words of a granule.
+/// Words to whose multiple the second program is aligned: a granule of program memory.
 const WORDS: usize = 2;
 
-/// What the two kernels do.
+/// Division of a signal between the two kernels.
 #[derive(Clone, Debug)]
 pub(super) struct LeadInPlan {
-    /// Blocks of 4096, which come second, and how many.
+    /// Filter by blocks of 4096, which run second, and their number.
     pub(super) main: BlockFilter,
     pub(super) many: usize,
-    /// What takes the end of the signal: length, how they lie, how many, and their taps.
+    /// The short blocks, which compute the end of the signal: length, layout, number, and taps.
     pub(super) n: usize,
     pub(super) cover: BlockCover,
     pub(super) few: usize,
     pub(super) taps: Vec<Complex32>,
-    /// How many samples earlier than its outputs what it sees ends.
+    /// Delay of the first of these taps: the samples of the short blocks end so many before their outputs.
     pub(super) back: usize,
 }
 
-/// Short blocks, one for each section at a time.
+/// Pages of the short blocks, one for each section at a time.
 #[derive(Clone, Debug)]
 struct LeadInPages {
     n: usize,
@@ -44,7 +46,7 @@ struct LeadInPages {
     blocks: SectionBlocks,
     x: u64,
     y: u64,
-    /// Bytes of the tables, which are there to the end.
+    /// Bytes of the tables, which stay until the end.
     tables: u64,
 }
 
@@ -64,7 +66,7 @@ impl RingPages for LeadInPages {
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let wanted = &self.cover.outputs;
         let bytes = wanted.len() as u64 * COMPLEX;
-        // Inside the page.
+        // The outputs lie inside the page.
         let local = local + (wanted.start as u64 * COMPLEX) as u32;
         self.blocks.list_transfers(page, bytes, |target, from| {
             Descriptor::store(target, self.y + from, local, bytes)
@@ -80,7 +82,7 @@ impl RingPages for LeadInPages {
     }
 }
 
-/// A signal by both.
+/// A filter of whole signals by both kernels.
 #[derive(Debug)]
 pub(super) struct LeadIn {
     parts: LeadInPlan,
@@ -88,14 +90,17 @@ pub(super) struct LeadIn {
     blocks: Arc<overlap_save_ring::OverlapSaveRing>,
     ring: Ring,
     tables: u64,
-    /// The program of the short blocks alone; that of both, and where the second's words and tables begin.
+    /// Program of the short blocks alone.
     first: Arc<Program>,
+    /// Program of both kernels.
     both: Arc<Program>,
+    /// First word and first table address of the second kernel.
     second: [u64; 2],
 }
 
 impl LeadIn {
-    /// The two, where local memory has room for the short blocks beside the tables of the others.
+    /// Returns the combination, if local memory has room for the short blocks beside the tables of the blocks
+    /// of 4096.
     pub(super) fn new(
         parts: LeadInPlan,
         all_taps: &[Complex32],
@@ -108,14 +113,14 @@ impl LeadIn {
             machine,
         )?;
         let next = blocks.program();
-        // The tables of the blocks of 4096 are all that they have above what pages and short blocks may take.
+        // The tables of the blocks of 4096 lie above all that pages and short blocks may take.
         let top = next.dmem.iter().map(|s| u64::from(s.address)).min();
         let page = parts.n as u64 * COMPLEX;
         let at_zero = overlap_save::ring_program(&parts.taps, parts.n, 0, machine)?;
         let tables = data_end(&at_zero).next_multiple_of(QUAD);
         let groups = parts.few.div_ceil(machine.cp2.sections.max(1)) as u64;
         let buffers = groups.min(BUFFERS);
-        // From above: the page that is the last, tables, the other.
+        // From the top down: the buffer of the last page, the tables, the other buffer.
         let Some(at) = top
             .and_then(|top| top.checked_sub(page + tables))
             .filter(|at| *at >= (buffers - 1) * page)
@@ -145,7 +150,7 @@ impl LeadIn {
             top.unwrap_or_default(),
         ];
         let places = |buffer: u64| {
-            // Below the tables, or above for the buffer of the last page.
+            // The other buffer lies below the tables, that of the last page above.
             let last = (groups - 1) % buffers == buffer;
             if last { at + tables } else { at - page }
         };
@@ -176,7 +181,7 @@ impl LeadIn {
         Ok(Some(opening))
     }
 
-    /// The pass of the short blocks.
+    /// Returns the pass of the short blocks.
     fn short(&self, [x, y]: [u64; 2]) -> RingPass {
         let work = LeadInPages {
             n: self.parts.n,
@@ -198,12 +203,12 @@ impl LeadIn {
         }
     }
 
-    /// Outputs of a signal.
+    /// Returns the number of outputs of a signal.
     fn outputs(&self) -> usize {
         self.parts.many * self.parts.main.hop + self.parts.few * self.parts.cover.hop
     }
 
-    /// Expected cycles of a signal.
+    /// Returns the expected cycles of a signal.
     pub(super) fn cycles(&self) -> f64 {
         let mut short = self.short([0, 1 << 40]);
         let far = OverlapSaveRingAddresses {
@@ -220,7 +225,7 @@ impl LeadIn {
         own + load(image(next), &self.machine) + expect_all([&short, &main], &self.machine)
     }
 
-    /// As a filter, whose blocks are whole signals.
+    /// Returns the combination as a filter whose blocks are whole signals.
     pub(super) fn filter(self) -> BlockFilter {
         let hop = self.outputs();
         let LeadInPlan {
@@ -276,7 +281,7 @@ impl FilterPasses for LeadIn {
             self.blocks
                 .pass(*many, OverlapSaveRingAddresses { x, tables, y })
         };
-        // The blocks of 4096 take the place of the short ones' tables.
+        // In the last signal the blocks of 4096 take the place of the short blocks' tables.
         let last = signals.saturating_sub(1);
         for signal in 0..last {
             job.ring(&program, "blocks", short(signal))?;

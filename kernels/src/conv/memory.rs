@@ -1,4 +1,4 @@
-//! What of system memory a filter takes.
+//! The system memory that a filter takes, and whether there is enough.
 
 use super::ConvolutionMode;
 use super::OutputRate;
@@ -11,20 +11,20 @@ use cp2_machine::Machine;
 pub struct ChannelExtent {
     /// Taps of the filter.
     pub taps: usize,
-    /// Channels.
+    /// Number of channels.
     pub channels: usize,
-    /// Samples of each.
+    /// Samples of each channel.
     pub samples: usize,
-    /// The outputs wanted.
+    /// Outputs wanted.
     pub mode: ConvolutionMode,
-    /// At this rate; another than one output a sample gives all of them.
+    /// Rate of the outputs; with a rate other than one output a sample, all outputs are wanted.
     pub rate: OutputRate,
     /// Bytes of a sample and of an output.
     pub number: usize,
 }
 
 impl ChannelExtent {
-    /// Bytes that samples and outputs take whatever the kernel.
+    /// Returns the bytes that samples and outputs take, whatever the kernel.
     fn bytes(&self, samples: usize) -> u64 {
         let outputs = self.rate.outputs(self.mode, samples, self.taps).len();
         (samples as u64)
@@ -42,7 +42,8 @@ impl ChannelExtent {
         self.check_room(machine, room, |samples| self.bytes(samples))
     }
 
-    /// The same where so many samples take `needed` bytes and there are `room`.
+    /// Refuses channels whose samples and outputs take more than `room` bytes, where `needed` says how many
+    /// bytes a channel length takes.
     pub(super) fn check_room(
         &self,
         machine: &Machine,
@@ -53,7 +54,7 @@ impl ChannelExtent {
         if needed(samples) <= room {
             return Ok(());
         }
-        // The most that fit lie between what fits and what does not.
+        // Bisection for the most samples that fit, for the message.
         let (mut fits, mut not) = (0, samples);
         while not - fits > 1 {
             let middle = fits + (not - fits) / 2;

@@ -1,5 +1,6 @@
-//! Many short channels, each by a few blocks of several lengths: where blocks of one length would
-//! compute much more than the outputs that are wanted.
+//! Short channels, each filtered by blocks of several lengths.
+//!
+//! This pays where blocks of one length would compute many more outputs than are wanted.
 
 use super::block_filter::{BlockFilter, FilterPasses, FilterSample};
 use super::error::ConvError;
@@ -16,13 +17,13 @@ use std::sync::Arc;
 
 /// Most blocks of a channel: each is a pass over all channels.
 const MOST: usize = 3;
-/// Most combinations that are made and priced, those first whose arithmetic takes the least.
+/// Most combinations that are made and priced; those whose arithmetic takes the least come first.
 const TRIED: usize = 3;
 
-/// A block of each of some lengths for every channel.
+/// A filter by one block of each of several lengths for every channel.
 #[derive(Debug)]
 struct MixedBlockLengths {
-    /// What filters a block of every channel, and the number that the block of the first begins with.
+    /// Filter of one block of every channel, and the number of the channel that the block begins with.
     parts: Vec<(BlockFilter, usize)>,
 }
 
@@ -75,7 +76,8 @@ impl FilterPasses for MixedBlockLengths {
     }
 }
 
-/// Lengths of blocks, in descending order, that have `outputs` outputs and would have fewer without the last.
+/// Returns combinations of block lengths, in descending order, that have `outputs` outputs together and would
+/// have fewer without the last.
 fn lengths(before: usize, outputs: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = LENGTHS
         .rev()
@@ -97,7 +99,7 @@ fn lengths(before: usize, outputs: usize) -> Vec<Vec<usize>> {
     found
 }
 
-/// The fastest filter of this kind, if it takes less than `best` cycles.
+/// Returns the fastest filter of this kind, if it takes less than `best` cycles.
 pub(super) fn faster<T: FilterSample>(
     wanted: &FilterRequest<'_>,
     mut best: f64,
@@ -131,7 +133,7 @@ pub(super) fn faster<T: FilterSample>(
     Ok(found)
 }
 
-/// The filter whose channels have blocks of these lengths.
+/// Returns the filter whose channels have blocks of these lengths.
 fn filter(
     wanted: &FilterRequest<'_>,
     lengths: &[usize],
@@ -140,8 +142,8 @@ fn filter(
     let outputs = wanted.outputs();
     let before = lead(wanted.taps.len(), machine);
     let out: usize = lengths.iter().map(|n| n - before).sum();
-    // A channel begins where its first output that is wanted is the first of a block; its
-    // blocks end before the next channel does.
+    // A channel begins where the first output wanted is the first of a block; its blocks end before the next
+    // channel does.
     let zeros = before - outputs.start;
     let hop = (out + outputs.start).max(wanted.samples + zeros);
     let hop = hop.next_multiple_of(unit(machine));

@@ -1,4 +1,4 @@
-//! The overlap-save kernel: which lengths there are and what its data is.
+//! Overlap-save in DMEM: block lengths, transformed taps, programs.
 
 use super::block_filter::{BlockFilter, COMPLEX};
 use super::error::ConvError;
@@ -11,16 +11,17 @@ use num_complex::{Complex32, Complex64};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Lengths of a block in local memory; the longest goes through it part by part.
+/// Binary logarithms of the block lengths in local memory; the longest goes through it part by part.
 pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=12;
 
-/// Digits of a length: N = 8^outer middle.
+/// Factors of a length: N = 8^outer middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Digits {
     pub(super) outer: u32,
     pub(super) middle: usize,
 }
 
+/// Splits a length into passes of radix 8 and a middle pass.
 pub(super) fn digits(n: usize) -> Digits {
     // The middle pass does 2, 3 or 4 levels of each transform.
     let levels = n.ilog2();
@@ -31,7 +32,9 @@ pub(super) fn digits(n: usize) -> Digits {
     }
 }
 
-/// Where the forward passes leave frequency by frequency: the frequency of number `place`.
+/// Returns the frequency that the forward passes leave at `place`. Octal digits p0 p1 .. of the place, the
+/// most significant first, and the bits g of the middle pass give the frequency p0 + 8 p1 + .. + 8^outer
+/// bitrev(g).
 pub(super) fn frequency(place: usize, n: usize) -> usize {
     let Digits { outer, middle } = digits(n);
     let (mut rest, mut frequency, mut weight) = (place, 0, 1);
@@ -47,7 +50,8 @@ pub(super) fn frequency(place: usize, n: usize) -> usize {
     frequency + weight * group
 }
 
-/// The taps' transform of length `n`, divided by `n`.
+/// Returns the taps' transform of length `n`, divided by `n`:
+/// `H[k] = 1/n sum over m of h[m] exp(-2 pi i m k / n)`.
 pub(super) fn response(taps: &[Complex32], n: usize) -> Vec<Complex32> {
     let mut h = vec![Complex64::default(); n];
     for (h, tap) in h.iter_mut().zip(taps) {
@@ -59,48 +63,49 @@ pub(super) fn response(taps: &[Complex32], n: usize) -> Vec<Complex32> {
         .collect()
 }
 
-/// Samples before an output that it needs, made whole granules: blocks begin at those.
+/// Returns the number of samples before an output that it needs, rounded up to whole granules, at which
+/// blocks begin.
 pub(super) fn lead(taps: usize, machine: &Machine) -> usize {
     (taps - 1).next_multiple_of(unit(machine))
 }
 
-/// Numbers of a granule of the DMA; pages begin at quads.
+/// Returns the numbers of a granule of the DMA; at least 2, since pages begin at quads.
 pub(super) fn unit(machine: &Machine) -> usize {
     usize::try_from(machine.dma.granule.0 / COMPLEX)
         .unwrap_or(1)
         .max(2)
 }
 
-/// Arithmetic issues of a block: N/2 log2 N butterflies each way, and N/2
-/// products; the others ride in the first butterflies back.
+/// Returns the arithmetic issues of a block: N/2 log2 N butterflies each way and N/2 products, together N
+/// (log2 N + 1/2). The other N/2 products are part of the first butterflies of the inverse transform.
 pub(super) fn issues(n: usize) -> u64 {
     n as u64 * u64::from(n.ilog2()) + n as u64 / 2
 }
 
-/// Whether one block of `n` holds a channel with all outputs wanted: the
-/// convolution goes round in it, but nothing comes round to one of these.
+/// Returns whether one block of `n` holds a channel with all `outputs` wanted. The convolution in the block
+/// is cyclic: output k also receives output k + n, but none of the outputs wanted may do so.
 pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize>) -> bool {
     let full = samples.saturating_add(taps).saturating_sub(1);
     n >= taps && n >= samples && n >= outputs.end && n >= full - outputs.start.min(full)
 }
 
-/// How blocks of `n` lie over channels.
+/// Layout of blocks of `n` over channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockCover {
     /// Samples before the first one of a channel.
     pub(super) lead: usize,
     /// Samples from a block to the next.
     pub(super) hop: usize,
-    /// The numbers of a block that are outputs.
+    /// Indices of a block's numbers that are outputs.
     pub(super) outputs: Range<usize>,
-    /// What a channel's first output is in the full convolution.
+    /// Index of a channel's first output in the full convolution.
     pub(super) first: usize,
-    /// Samples before an output that it needs, made whole granules.
+    /// Samples before an output that it needs, rounded up to whole granules.
     pub(super) before: usize,
 }
 
 impl BlockCover {
-    /// Blocks that overlap, all of which but `lead` are outputs.
+    /// Makes blocks that overlap; all numbers but the first `lead` are outputs.
     pub(super) fn new_overlapping(lead: usize, n: usize) -> Self {
         Self {
             lead,
@@ -111,7 +116,8 @@ impl BlockCover {
         }
     }
 
-    /// A block for every channel, of which `outputs` are wanted, which need `before` other samples.
+    /// Makes one block for every channel, of which `outputs` are wanted. An output needs `before` other
+    /// samples.
     pub(super) fn new_single_block(
         n: usize,
         outputs: Range<usize>,
@@ -129,7 +135,8 @@ impl BlockCover {
         }
     }
 
-    /// The filter whose kernel treats blocks of `n` so; it is none yet.
+    /// Returns the filter with blocks of `n` laid out this way. `program` may be empty where only sizes and
+    /// least times are asked for.
     pub(super) fn filter(
         &self,
         n: usize,
@@ -165,7 +172,8 @@ impl BlockCover {
     }
 }
 
-/// The program for blocks of `n` with these taps: pages of blocks, or, with its data from a byte of DMEM on, a ring of them.
+/// Assembles the program for blocks of `n` with these taps: for pages of blocks, or, with its data at DMEM
+/// address `ring`, for a ring of them.
 fn kernel_of(
     taps: &[Complex32],
     n: usize,
@@ -188,7 +196,7 @@ fn kernel_of(
     Ok(program)
 }
 
-/// The program whose pages are blocks of a ring, with its data from a byte of DMEM on.
+/// Assembles the program whose pages are blocks of a ring, with its data at DMEM address `at`.
 pub(super) fn ring_program(
     taps: &[Complex32],
     n: usize,
@@ -198,7 +206,7 @@ pub(super) fn ring_program(
     kernel_of(taps, n, Some(at), machine)
 }
 
-/// The filter with blocks of `n`, known as `title`, that lie as `cover` says.
+/// Returns the filter with blocks of `n` laid out by `cover`, under the name `title`.
 pub(super) fn filter(
     taps: &[Complex32],
     n: usize,
@@ -248,7 +256,7 @@ mod tests {
                 assert!(!std::mem::replace(&mut seen[k], true), "{n} {place}");
             }
         }
-        // 64 = 8 x 8: number 8 p + g holds p + 8 bitrev(g).
+        // 64 = 8 x 8: number 8 p + g holds frequency p + 8 bitrev(g).
         assert_eq!(frequency(8 * 3 + 1, 64), 3 + 8 * 4);
     }
 }

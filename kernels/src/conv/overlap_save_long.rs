@@ -36,21 +36,21 @@ pub(super) use twiddle_tables::{middle_factors, root};
 /// Most taps: all rows but one may overlap.
 pub(super) const MOST_TAPS: usize = (512 - 1) * (1 << 10) + 1;
 
-/// Blocks that go through their pages together: the more, the fewer factors are moved; but the
-/// first and the last are hidden behind nothing, and all should be a multiple.
+/// Numbers of blocks that may go through their pages together. The more, the fewer factors are moved; but the
+/// first and the last unit overlap with nothing, and the number of all blocks should be a multiple.
 const TOGETHER: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
 /// Most steps in which units grow at the beginning, and shrink at the end.
 const STEPS: u64 = 4;
-/// Local memory that a machine should have: what pages, factors and tables take at least, in round numbers.
+/// Bytes of local memory that a machine needs: approximately the least that pages, factors and tables take.
 const DMEM: u64 = 56 << 10;
 
-/// Ways whose words are counted.
+/// Number of schedules whose kernels' words are counted; the others are priced by arithmetic.
 const COUNTED: usize = 2;
 
-/// Numbers of blocks whose ways are kept: planning asks for the same few again, a stream for one.
+/// Number of block counts whose schedules are kept: planning asks for the same few again, a stream for one.
 const KEPT: usize = 8;
 
-/// What takes turns, and the time that it is expected to take.
+/// Phases of a filter, and their expected time.
 #[derive(Clone, Debug)]
 struct LongSchedule {
     turns: Vec<KindTurns>,
@@ -58,7 +58,7 @@ struct LongSchedule {
     cycles: f64,
 }
 
-/// What the passes of blocks need.
+/// A filter by blocks beyond local memory.
 #[derive(Debug)]
 pub(super) struct LongOverlapSave {
     machine: Arc<Machine>,
@@ -68,11 +68,12 @@ pub(super) struct LongOverlapSave {
     pages: u64,
     rows: Arc<[Complex32]>,
     columns: Arc<[Complex32]>,
-    /// The cheapest ways of numbers of blocks that were asked for: a pure function remembered, which takes longer than all else that planning does.
+    /// Cheapest schedules of the block counts asked for so far. To find one takes longer than the rest of
+    /// planning.
     known: Mutex<Vec<(usize, Option<Arc<LongSchedule>>)>>,
 }
 
-/// What of a machine blocks beyond local memory need.
+/// Says what blocks beyond local memory need of a machine.
 pub(super) fn needs(machine: &Machine) -> String {
     let (cp2, dma) = (&machine.cp2, &machine.dma);
     format!(
@@ -84,8 +85,8 @@ pub(super) fn needs(machine: &Machine) -> String {
     )
 }
 
-/// Filters with blocks of a kind; none where they cannot be
-/// dealt to the sections or local memory is too small.
+/// Returns the filters with blocks of one kind; none where the blocks cannot be dealt to the sections or
+/// local memory is too small.
 pub(super) fn filters(
     taps: &[Complex32],
     cut: BlockMatrix,
@@ -123,7 +124,7 @@ pub(super) fn filters(
     Ok(fit.map(LongOverlapSave::filter).collect())
 }
 
-/// What users know the kernel by.
+/// Returns the name of the kernel for users.
 pub(super) fn title(cut: BlockMatrix) -> String {
     format!("overlap-save {} by rows of {}", cut.numbers(), cut.row)
 }
@@ -165,7 +166,7 @@ impl LongOverlapSave {
         }
     }
 
-    /// Whether local memory has room for all that take turns at a time.
+    /// Returns whether local memory has room for all pages that alternate.
     fn fits(&self) -> bool {
         let blocks = self.shape.together as u64;
         let three = build_groups(3 * blocks, blocks, blocks).unwrap_or_default();
@@ -174,8 +175,8 @@ impl LongOverlapSave {
             .is_some()
     }
 
-    /// The passes of what takes turns, if local memory has room for all of them; with at most
-    /// so much `room` for what comes next, where more than one kind takes turns.
+    /// Returns the passes of phases, if local memory has room for all of them. Phases of more than one kind
+    /// have at most the room `most` for prefetched factors and taps.
     fn passes(
         &self,
         turns: &[KindTurns],
@@ -197,7 +198,7 @@ impl LongOverlapSave {
             all.map(|(number, (kinds, _))| local.places(kinds, &self.shape, (number, areas)))
                 .collect()
         };
-        // The argument blocks of two phases in turn lie apart, unless that leaves less room for factors.
+        // The argument blocks of two adjacent phases lie apart, unless that leaves less room for factors.
         let rooms = |all: &[PhaseBuffers]| all.iter().map(|places| places.room).collect::<Vec<_>>();
         let one = places(1)?;
         let two = places(2).filter(|two| rooms(two) == rooms(&one));
@@ -224,7 +225,8 @@ impl LongOverlapSave {
         )
     }
 
-    /// What takes turns for `total` blocks, in the way that is expected to take the shortest time.
+    /// Returns the phases of `total` blocks in the schedule with the shortest expected time, from the
+    /// schedules kept if possible.
     fn cheapest(&self, total: usize) -> Option<Arc<LongSchedule>> {
         let kept = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept().iter().find(|known| known.0 == total).cloned();
@@ -240,11 +242,11 @@ impl LongOverlapSave {
         way
     }
 
-    /// The same, which no one has asked for.
+    /// Searches for the cheapest schedule of `total` blocks.
     fn search(&self, total: usize) -> Option<LongSchedule> {
         let together = self.shape.together as u64;
         let first = together.div_ceil(STEPS)..=together;
-        // Units that are all as large, or of which the second is at most twice as large as the first.
+        // Units are all of one size, or the second is at most twice as large as the first.
         let first = first.filter(|first| *first == together || 2 * first <= together);
         let ways = first.flat_map(|first| {
             let units = build_groups(total as u64, together, first);
@@ -271,11 +273,12 @@ impl LongOverlapSave {
             })
         };
         let less = |a: &LongSchedule, b: &LongSchedule| a.cycles.total_cmp(&b.cycles);
-        // With less room for what comes next, what follows may lie where it lay.
+        // With less room for prefetched tables, the next phase's buffers may keep their places.
         let rooms = |turns: Vec<KindTurns>| {
             [PrefetchRoom::Both, PrefetchRoom::Taps].map(|room| priced(turns.clone(), room))
         };
-        // To count the words of all takes seconds: of a few whose arithmetic and transfers take the least.
+        // Counting the words of all schedules would take seconds: only the cheapest by arithmetic and
+        // transfers are counted.
         let mut ways: Vec<LongSchedule> = ways.flat_map(rooms).flatten().collect();
         ways.sort_by(less);
         let counted = ways.into_iter().take(COUNTED).filter_map(|way| {
@@ -344,7 +347,7 @@ mod tests {
     use super::*;
     use crate::conv::block_filter::BlockFilter;
 
-    /// Local memory has room for every kind of blocks, and for those of vm9's long signals many in turn.
+    /// Local memory has room for every kind of blocks, and on both machines for many blocks of 2^15 in turn.
     #[test]
     fn all_blocks_fit_the_machines() {
         for name in ["vm7", "vm9"] {

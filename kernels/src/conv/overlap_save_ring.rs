@@ -1,8 +1,8 @@
 //! Overlap-save with blocks of 4096, which go through local memory part by part.
 //!
-//! A block stays in local memory from its samples to its outputs; while it is computed the
-//! last results of the one before leave and the first samples of the next but one
-//! come. What of the tables has no room beside it is streamed (`docs/convolution.md`).
+//! A block stays in local memory from its samples to its outputs. While it is computed, the last results of
+//! the block before are stored and the first samples of the next but one are loaded. Tables that have no room
+//! beside it are streamed (`docs/convolution.md`).
 
 mod pages;
 mod tables;
@@ -27,17 +27,17 @@ pub(super) const N: usize = 4096;
 /// Numbers that the middle pass transforms.
 const MIDDLE: usize = 8;
 
-/// What the passes of blocks need.
+/// A filter by blocks of 4096.
 #[derive(Debug)]
 pub(super) struct OverlapSaveRing {
     machine: Arc<Machine>,
     program: Arc<Program>,
     cover: BlockCover,
-    /// Tables of the middle pass and of the last.
+    /// Tables of the middle pass and of the last pass, which are streamed.
     tables: Vec<Complex32>,
 }
 
-/// The filter with such blocks, known as `title`, that lie as `cover` says.
+/// Returns the filter with such blocks laid out by `cover`, under the name `title`.
 pub(super) fn filter(
     taps: &[Complex32],
     cover: BlockCover,
@@ -51,7 +51,7 @@ pub(super) fn filter(
 }
 
 impl OverlapSaveRing {
-    /// Blocks that lie as `cover` says.
+    /// Makes the kernel for blocks laid out by `cover`.
     pub(super) fn new(
         taps: &[Complex32],
         cover: BlockCover,
@@ -76,12 +76,12 @@ impl OverlapSaveRing {
         &self.program
     }
 
-    /// Buffers of its ring.
+    /// Returns the number of buffers of its ring.
     pub(super) fn buffers(&self) -> usize {
         RING as usize
     }
 
-    /// Puts what is streamed in system memory: its address.
+    /// Puts the streamed tables into system memory and returns their address.
     pub(super) fn place(&self, job: &mut Job) -> Result<u64, JobError> {
         Ok(job.table(&self.tables)?.address())
     }

@@ -1,13 +1,15 @@
-//! Direct filters at rates at which a block has few outputs, or a sample many: the inner loop goes
-//! through the phases of the taps, the outer one along the block.
+//! Polyphase FIR filters: loops through the phases of the taps.
 //!
-//! An output every M samples: taps and samples whose distance is a multiple of M are a phase. A turn of the
-//! loop applies a phase to all outputs of a tile, whose sums stay in registers. I outputs a sample: a turn makes
-//! one or two phases of the outputs of a tile, from the same samples.
+//! They serve rates at which a block has few outputs, or a sample has many. The inner loop goes through the
+//! phases, the outer one along the block.
 //!
-//! An issue multiplies two complex samples by real taps: two neighbours of one output, whose sums are added at
-//! the end, or one sample for two neighbouring outputs. Quads begin at even numbers: where M or I is odd, every other
-//! output or sample is one pass of two over the block.
+//! Decimation, an output every M samples: taps and samples whose distance is a multiple of M form a phase. A
+//! turn of the loop applies a phase to all outputs of a tile, whose sums stay in registers. Interpolation, I
+//! outputs a sample: a turn computes one or two phases of the outputs of a tile from the same samples.
+//!
+//! An issue multiplies two complex samples by real taps: two adjacent samples of one output, whose sums are
+//! added at the end, or one sample for two adjacent outputs. Quads begin at even numbers: where M or I is
+//! odd, the block is walked twice, once for every other output or sample.
 
 use super::polyphase_loop::{OperandForm, PhaseTapCounts, PolyphaseLoop, TileSums};
 use crate::pipeline::Operations;
@@ -18,11 +20,11 @@ use std::fmt::Write as _;
 /// Taps of a phase up to which two phases share their samples.
 const FEW: usize = 7;
 
-/// Outputs of a tile side by side, of complex and of real taps, the best first: none less than
-/// what a multiply-add takes, if local memory has room.
+/// Outputs of a tile computed together, for complex and for real taps, the best first. The first keep a
+/// multiply-add from waiting for the one before; the others take less local memory.
 const WIDTHS: [[usize; 2]; 3] = [[8, 6], [4, 4], [2, 2]];
 
-/// The loops of a filter.
+/// The loops of a polyphase filter.
 #[derive(Clone, Debug)]
 pub(super) struct PolyphaseFilter {
     /// Outputs (interpolating: samples) of a tile.
@@ -33,14 +35,14 @@ pub(super) struct PolyphaseFilter {
     pub(super) row: usize,
     /// The taps in the order of their use.
     pub(super) table: Vec<Complex32>,
-    /// Whether some that are used are none of the user's: 0.
+    /// True if the table has zeros that the user has not given.
     pub(super) fills: bool,
     passes: Vec<PolyphasePass>,
-    /// Those of a tile, for the model.
+    /// Operations of a tile, for the model.
     pub(super) operations: Operations,
 }
 
-/// A walk over the block.
+/// A walk over the block: the loops of a tile.
 #[derive(Clone, Debug)]
 struct PolyphasePass {
     loops: Vec<PolyphaseLoop>,
@@ -49,20 +51,20 @@ struct PolyphasePass {
     steps: [i64; 2],
 }
 
-/// What is to be filtered.
+/// Taps and rate of a polyphase filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolyphaseSpec<'a> {
     pub(super) taps: &'a [Complex32],
     pub(super) real: bool,
     pub(super) decimate: usize,
     pub(super) interpolate: usize,
-    /// Of the samples of an output those alone are in local memory that meet a tap.
+    /// True if local memory holds only those samples of an output that meet a tap.
     pub(super) gathered: bool,
 }
 
 impl PolyphaseFilter {
-    /// Of the widths for which `fits` says so the greatest; none where a turn takes more than `words`, or more registers
-    /// than there are.
+    /// Makes the loops with the greatest width that `fits` accepts. None where a turn takes more than `words`
+    /// words, or more registers than there are.
     pub(super) fn new(
         rates: PolyphaseSpec<'_>,
         words: usize,
@@ -76,7 +78,7 @@ impl PolyphaseFilter {
         layout.phases(words, machine)
     }
 
-    /// The words of a block of `tiles` tiles, and their cycles.
+    /// Returns the words of a block of `tiles` tiles, and their cycles.
     pub(super) fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
         let set_up = 1 + machine.cp2.loop_setup.0;
         let (mut text, mut cycles) = (String::new(), 0);
@@ -117,7 +119,7 @@ impl PolyphaseFilter {
     }
 }
 
-/// Where the numbers of a tile are, before there is a schedule.
+/// Layout of a tile's numbers, before its loops are scheduled.
 #[derive(Clone, Debug)]
 pub(super) struct PolyphaseLayout {
     pub(super) points: usize,
@@ -128,7 +130,7 @@ pub(super) struct PolyphaseLayout {
     passes: Vec<PolyphasePassLayout>,
 }
 
-/// A pass and the turns of its loops.
+/// Layout of a pass, and the turns of its loops.
 #[derive(Clone, Debug)]
 struct PolyphasePassLayout {
     width: usize,
@@ -137,14 +139,14 @@ struct PolyphasePassLayout {
     turns: Vec<PolyphaseTurns>,
 }
 
-/// Turns that are alike.
+/// Turns of a loop that are alike.
 #[derive(Clone, Debug)]
 pub(super) struct PolyphaseTurns {
     pub(super) unit: OperandForm,
     /// Taps of each of the phases that share their samples.
     pub(super) counts: PhaseTapCounts,
     pub(super) turns: usize,
-    /// Bytes of the first sample, output and tap of the first turn.
+    /// Byte offsets of the first sample, output and tap of the first turn.
     pub(super) at: [i64; 3],
     /// Bytes from a point of the tile to the next: samples and outputs.
     pub(super) apart: [i64; 2],
@@ -168,15 +170,17 @@ impl PolyphaseLayout {
             tap.unwrap_or_default()
         };
         let odd = every % 2 == 1 && (rates.real || rates.gathered);
-        // Of a quad that holds one sample too many it is one before all that are needed: an odd place
-        // ends a quad. Where places are even too, a channel has a sample more before the next.
+        // An output's own sample lies at an odd place, the end of a quad: if a quad holds one sample too
+        // many, that sample precedes all that are needed. At odd rates own samples lie at even places too,
+        // for which a channel has one sample more before it.
         let lead = match (rates.real, odd) {
             (_, true) if rates.gathered => taps.len() | 1,
             (false, _) if !rates.gathered => (taps.len() - 1).next_multiple_of(2),
             (true, true) => taps.len().next_multiple_of(2),
             _ => (taps.len() - 1) | 1,
         };
-        // Runs begin at even numbers, those of every other output of an odd rate one later.
+        // Runs begin at even numbers. At an odd rate the run of every other output begins one sample later,
+        // so its own sample lies one place earlier in the run.
         let (row, step) = match (rates.gathered, odd) {
             (true, odd) => (lead + 1, lead + 1 - usize::from(odd)),
             (false, _) => (every, every),
@@ -189,7 +193,7 @@ impl PolyphaseLayout {
         let size = unit.bytes();
         let numbers = (size / 8) as usize;
         let passes = if odd { 2 } else { 1 };
-        // From an output of a pass to its next in units.
+        // Distance from an output of a pass to the next, in units of the operand.
         let apart = row * passes / numbers;
         let mut table = Vec::new();
         let walks = (0..passes).map(|pass| {

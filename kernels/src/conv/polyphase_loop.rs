@@ -1,4 +1,6 @@
-//! A loop through phases of taps: an iteration is a turn, see `polyphase`.
+//! One software-pipelined loop through phases of taps.
+//!
+//! An iteration is a turn as described in `polyphase`.
 
 use super::polyphase::PolyphaseTurns;
 use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
@@ -6,19 +8,20 @@ use cp2_machine::Machine;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Pair registers.
+/// Number of pair registers.
 const PAIRS: u8 = 64;
-/// The farthest that an access may be from its pointer, in bytes.
+/// Farthest distance of an access from its pointer, in bytes.
 const REACH: i64 = 16_376;
-/// The most of an addition of a constant.
+/// Range of constants that an addition takes.
 const SHORT: std::ops::RangeInclusive<i64> = -2048..=2047;
-/// Address registers of pointers to samples and outputs; where sums are carried on the last one goes around the buffers.
+/// Address registers of pointers to samples and outputs. Where sums are carried on, the last one serves the
+/// ring of buffers.
 const REGISTERS: [u8; 7] = [0, 5, 3, 6, 1, 4, 7];
 
-/// Taps of one or two phases.
+/// Number of taps of each of one or two phases.
 pub(super) type PhaseTapCounts = [usize; 2];
 
-/// What an operation works on.
+/// Operands of a multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandForm {
     /// A complex sample and a complex tap.
@@ -34,7 +37,7 @@ impl OperandForm {
         if self == Self::Real { 16 } else { 8 }
     }
 
-    /// Product, and product with a sum.
+    /// Returns the instructions for a product, and for a product added to a sum.
     fn names(self) -> [&'static str; 2] {
         match self {
             Self::Complex => ["cmul", "cmadd"],
@@ -51,23 +54,23 @@ impl OperandForm {
     }
 }
 
-/// The sums of a tile in registers, and where they are stored.
+/// Sums of a tile in registers, and the outputs they are stored to.
 #[derive(Clone, Debug)]
 pub(super) struct TileSums {
     pub(super) real: bool,
     pub(super) width: usize,
-    /// The tile's first output, and from one to the next.
+    /// First output of the tile, and distance from an output to the next.
     pub(super) first: usize,
     pub(super) stride: usize,
 }
 
 impl TileSums {
-    /// Pair registers of a sum.
+    /// Returns the pair registers of a sum.
     fn pairs(&self) -> u8 {
         if self.real { 2 } else { 1 }
     }
 
-    /// The first pair register of a sum.
+    /// Returns the first pair register of a sum.
     pub(super) fn register(&self, output: usize) -> u8 {
         PAIRS - self.pairs() * (self.width - output) as u8
     }
@@ -81,7 +84,7 @@ impl TileSums {
         }
     }
 
-    /// The words that begin them.
+    /// Returns the words that set the sums to zero.
     pub(super) fn zeros(&self) -> String {
         let quads = self.register(0) / 2..PAIRS / 2;
         quads.map(|q| format!("    ldq q{q}, [a11]\n")).collect()
@@ -91,7 +94,7 @@ impl TileSums {
         u64::from(PAIRS - self.register(0)) / 2
     }
 
-    /// The words that add their halves and store them.
+    /// Returns the words that add the halves of the sums (with real taps) and store them.
     pub(super) fn stores(&self) -> String {
         let mut text = String::new();
         if self.real {
@@ -125,14 +128,15 @@ impl TileSums {
 #[derive(Clone, Debug)]
 pub(super) struct TransposedFormTurns {
     pub(super) unit: OperandForm,
-    /// The taps of a turn by the rows that they are apart: those of the sums, counted from a row's own.
+    /// Taps of a turn, by the number of rows between a sample and the output: sum `row + tap` receives the
+    /// product.
     pub(super) taps: std::ops::Range<usize>,
     pub(super) turns: usize,
-    /// Bytes of the first sample of the first row and of the first tap.
+    /// Byte offsets of the first sample of the first row and of the first tap.
     pub(super) at: [i64; 2],
 }
 
-/// What a pointer begins at.
+/// Base address of a pointer.
 #[derive(Clone, Copy, Debug)]
 enum PolyphasePointerBase {
     Samples,
@@ -140,17 +144,18 @@ enum PolyphasePointerBase {
     Taps,
 }
 
-/// A schedule of turns.
+/// Schedule of the turns of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct PolyphaseLoop {
     schedule: Schedule,
     turns: usize,
     pointers: Vec<(Pointer, PolyphasePointerBase, i64)>,
-    /// Those of all turns, for the model.
+    /// Operations of all turns, for the model.
     pub(super) operations: Operations,
 }
 
-/// Pointers through which an iteration makes all accesses of one kind, each as far as it reaches.
+/// Pointers through which an iteration makes all accesses of one kind; each serves the accesses within its
+/// reach.
 struct ReachablePointers {
     base: PolyphasePointerBase,
     at: i64,
@@ -178,7 +183,7 @@ impl PolyphaseLoopBuilder {
 }
 
 impl PolyphaseLoop {
-    /// None where registers do not suffice.
+    /// Schedules the turns of a polyphase loop; none if registers do not suffice.
     pub(super) fn new(
         turns: &PolyphaseTurns,
         width: usize,
@@ -249,6 +254,7 @@ impl PolyphaseLoop {
                     let before = chains.get(&(unit, output)).copied();
                     let before = before.or_else(|| sums.map(|sums| sums.sum_register(output)));
                     let (x, h) = (Reg::Whole(x), Reg::Whole(h));
+                    // sum = x h + sum
                     match before {
                         Some(sum) => maker.body.op(madd, &[to], &[x, h, sum]),
                         None => maker.body.op(mul, &[to], &[x, h]),
@@ -276,22 +282,24 @@ impl PolyphaseLoop {
         })
     }
 
-    /// Turns of rows: in each a number of every row meets several taps, for the sums of as many outputs, all of which stay in
-    /// registers. None where these do not suffice.
+    /// Schedules turns of the transposed form: in each, a number of every row meets several taps and is added
+    /// to the sums of as many outputs, all of which stay in registers. None if registers do not suffice.
     pub(super) fn rows(
         turns: &TransposedFormTurns,
         (rows, apart): (usize, i64),
         sums: &TileSums,
         machine: &Machine,
     ) -> Option<Self> {
-        // As many multiply-adds between two for a sum as the longer side has, or the shorter, whose values are in
-        // registers for a whole turn.
+        // The longer side is tried first as the inner one: as many multiply-adds then lie between two for the
+        // same sum. The shorter one as inner side needs fewer registers, as its values are held for a whole
+        // turn.
         let long = rows >= turns.taps.len();
         let mut orders = [long, !long].into_iter();
         orders.find_map(|inner| Self::rows_in_turn(turns, (rows, apart, inner), sums, machine))
     }
 
-    /// The same with the rows one after the other for each tap, or the taps for each row.
+    /// Schedules the turns with the rows one after the other for each tap (`rows_inner`), or the taps for
+    /// each row.
     fn rows_in_turn(
         turns: &TransposedFormTurns,
         (rows, apart, rows_inner): (usize, i64, bool),
@@ -300,7 +308,8 @@ impl PolyphaseLoop {
     ) -> Option<Self> {
         let size = turns.unit.bytes();
         let count = turns.taps.len();
-        // What the inner side has is in registers for a whole turn, beside the sums and one of the other.
+        // Values of the inner side stay in registers for a whole turn, with the sums and one value of the
+        // outer side.
         let held = if rows_inner { rows } else { count };
         if usize::from(sums.pairs()) * (sums.width + held + 1) > usize::from(PAIRS) {
             return None;
@@ -350,6 +359,7 @@ impl PolyphaseLoop {
                     maker.body.load(Reg::Whole(h), taps, size * tap as i64);
                     h
                 });
+                // sum[row + tap] += x[row] h[tap]
                 let sum = sums.sum_register(row + turns.taps.start + tap);
                 let operands = [Reg::Whole(x), Reg::Whole(h), sum];
                 maker.body.op(madd, &[sum], &operands);
@@ -370,7 +380,7 @@ impl PolyphaseLoop {
         })
     }
 
-    /// The words of all turns, samples and outputs of the tile beginning at a8 and a9.
+    /// Returns the words of all turns; samples and outputs of the tile begin at a8 and a9.
     pub(super) fn words(&self) -> Emitted {
         let s = &self.schedule;
         let set_up =

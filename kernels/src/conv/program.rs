@@ -1,4 +1,4 @@
-//! Assembly sources of the filters, and constants and data they are specialised by.
+//! Assembles the filter sources with their constants and data.
 
 use super::error::ConvError;
 use crate::assembly::assembly;
@@ -6,7 +6,7 @@ use cp2_asm::{Options, Program, Source, Value};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 
-/// Where the sources are in this repository, for messages and line tables.
+/// Folder of the sources in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/conv/";
 
 const SOURCES: [(&str, &str); 6] = [
@@ -18,7 +18,7 @@ const SOURCES: [(&str, &str); 6] = [
     ("middle.s", include_str!("middle.s")),
 ];
 
-/// The text of a kernel source by the name that line tables call it, for profiles.
+/// Returns the text of a kernel source by its name in line tables, for profiles.
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let Some(name) = file.strip_prefix(FOLDER) else {
@@ -30,7 +30,7 @@ pub fn source(file: &str) -> Option<&'static str> {
         .map(|&(_, text)| text)
 }
 
-/// A file that sources include; `tiles.s` is made for each filter.
+/// Returns a file that sources include; `tiles.s` is generated for each filter.
 fn include(name: &str, tiles: &str) -> Result<Source, String> {
     if name == "tiles.s" {
         return Ok(Source::new(name, tiles));
@@ -43,7 +43,8 @@ fn include(name: &str, tiles: &str) -> Result<Source, String> {
     Ok(Source::new(file, text))
 }
 
-/// Assembles `name`, known to users as `title`, for `machine`, with `tiles` as what it includes as `tiles.s`.
+/// Assembles the source `name` for `machine`; users know it as `title`. `tiles` is the text that it includes
+/// as `tiles.s`.
 pub(super) fn program(
     (name, title): (&str, &str),
     defines: &[(&str, i64)],
@@ -64,7 +65,7 @@ pub(super) fn program(
     Ok(assembly(title, (&source, tiles), &options)?.program)
 }
 
-/// Replaces the data at `symbol` by `values`. The sources leave room for them.
+/// Replaces the data at `symbol` by `values`, for which the sources leave room.
 pub(super) fn fill(program: &mut Program, symbol: &str, values: &[Complex32]) {
     let address = program
         .symbol(symbol)

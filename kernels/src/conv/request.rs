@@ -1,4 +1,4 @@
-//! What is to be filtered, and by which of the ways that there are.
+//! Requests: a filter to be planned, and the methods it may use.
 
 use super::block_filter::FilterSample;
 use super::channel_layout::paired_length;
@@ -11,12 +11,12 @@ use num_complex::Complex32;
 use std::fmt;
 use std::ops::Range;
 
-/// What kind of filter a kernel is.
+/// Method of a filter kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterMethod {
     /// Sums of products of samples and taps.
     Direct,
-    /// Transforms of blocks that overlap.
+    /// Transforms of overlapping blocks.
     OverlapSave,
 }
 
@@ -29,36 +29,40 @@ impl fmt::Display for FilterMethod {
     }
 }
 
-/// The ways of filtering that a planner may take.
+/// The methods that a planner may choose from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllowedMethods {
-    /// All: the fastest.
+    /// All methods: the fastest kernel.
     #[default]
     All,
-    /// Direct filters: of those that keep NaNs and infinities in their places the fastest, or where none of these fits, of the others.
+    /// Direct filters. The fastest of those that keep NaNs and infinities in their places is taken, or where
+    /// none of these fits, the fastest of the others.
     Direct,
-    /// Overlap-save, which has whole blocks of outputs in common with a NaN or an infinity.
+    /// Overlap-save, which spreads a NaN or an infinity over whole blocks of outputs.
     OverlapSave,
-    /// What keeps NaNs and infinities in their places: a sample that is not finite reaches exactly the outputs whose definition it is in.
+    /// Filters that keep NaNs and infinities in their places: a sample that is not finite reaches exactly the
+    /// outputs whose definition it is in.
     Exact,
 }
 
 impl AllowedMethods {
+    /// Returns whether overlap-save is allowed.
     pub(super) fn transforms(self) -> bool {
         matches!(self, Self::All | Self::OverlapSave)
     }
 
+    /// Returns whether direct filters are allowed.
     pub(super) fn direct(self) -> bool {
         self != Self::OverlapSave
     }
 
-    /// Whether filters that keep places go before others.
+    /// Returns whether filters that keep NaNs and infinities in their places go before others.
     pub(super) fn exact(self) -> bool {
         matches!(self, Self::Direct | Self::Exact)
     }
 }
 
-/// What is to be filtered.
+/// A filter job: taps, channels, and the outputs wanted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FilterRequest<'a> {
     pub(super) taps: &'a [Complex32],
@@ -69,7 +73,7 @@ pub(super) struct FilterRequest<'a> {
 }
 
 impl<'a> FilterRequest<'a> {
-    /// Taps for channels of so many samples, at a rate, as far as there is something to do.
+    /// Makes a request for channels of so many samples, at a rate; an error if there is nothing to filter.
     pub(super) fn new(
         taps: &'a [Complex32],
         (channels, samples): (usize, usize),
@@ -85,7 +89,8 @@ impl<'a> FilterRequest<'a> {
         })
     }
 
-    /// The complex channels that transforms take for several real ones; see [`ChannelLayout`](super::channel_layout::ChannelLayout).
+    /// Returns the request with several real channels paired as complex ones, as transforms take them; see
+    /// [`ChannelLayout`](super::channel_layout::ChannelLayout).
     pub(super) fn pair_real_samples<T: FilterSample>(&self, machine: &Machine) -> Option<Self> {
         let before = lead(self.taps.len(), machine);
         (T::REAL && self.channels > 1).then(|| Self {
@@ -95,7 +100,7 @@ impl<'a> FilterRequest<'a> {
         })
     }
 
-    /// The arrays, of numbers of this kind.
+    /// Returns the size of the arrays, with numbers of type `T`.
     pub(super) fn extent<T: FilterSample>(&self) -> ChannelExtent {
         ChannelExtent {
             taps: self.taps.len(),
@@ -107,7 +112,8 @@ impl<'a> FilterRequest<'a> {
         }
     }
 
-    /// The same at the rate of the samples, with all outputs of which those at another rate are some.
+    /// Returns the request at the rate of the samples, with all outputs; those at another rate are some of
+    /// these.
     pub(super) fn full(&self) -> Self {
         if self.rate == OutputRate::SAME {
             return *self;
@@ -119,7 +125,7 @@ impl<'a> FilterRequest<'a> {
         }
     }
 
-    /// The outputs wanted of the full convolution, or of all at another rate.
+    /// Returns the outputs wanted, as indices of the full convolution, or of all outputs at another rate.
     pub(super) fn outputs(&self) -> Range<usize> {
         let (samples, taps) = (self.samples, self.taps.len());
         self.rate.outputs(self.mode, samples, taps)

@@ -1,4 +1,4 @@
-//! A filter for signals that come piece by piece.
+//! A filter for signals that arrive piece by piece.
 
 use super::ConvolutionMode;
 use super::block_filter::FilterSample;
@@ -10,8 +10,8 @@ use cp2_problems::ProblemError;
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Channels filtered in pieces of one length: every piece gives as many outputs,
-/// as if the pieces were one signal that zeros went before.
+/// Filter of channels in pieces of one length: every piece gives as many outputs, as if the pieces were one
+/// signal with zeros before it.
 ///
 /// ```
 /// use cp2_kernels::conv::Streaming;
@@ -34,12 +34,12 @@ pub struct Streaming<T> {
     filter: Convolver,
     channels: usize,
     piece: usize,
-    /// The last samples of every channel, as many as an output needs beside its own.
+    /// Last samples of every channel, as many as an output needs before its own.
     history: Vec<T>,
 }
 
 impl<T: FilterSample> Streaming<T> {
-    /// Plans a filter for pieces of `piece` samples of each of `channels`.
+    /// Plans a filter for pieces of `piece` samples of each of `channels` channels.
     ///
     /// # Errors
     /// See [`Convolver::new`].
@@ -63,14 +63,14 @@ impl<T: FilterSample> Streaming<T> {
         })
     }
 
-    /// The filter of a piece and the samples before it.
+    /// Returns the filter of a piece and the samples before it.
     #[must_use]
     pub fn filter(&self) -> &Convolver {
         &self.filter
     }
 
-    /// Filters the next piece of every channel, one behind the other. The last
-    /// outputs of a signal come with as many zeros behind it as there are taps but one.
+    /// Filters the next piece of every channel, one behind the other. To get the last outputs of a signal,
+    /// append as many zeros as there are taps, less one.
     ///
     /// # Errors
     /// A piece of another length, or one that does not fit the machine.
@@ -78,7 +78,7 @@ impl<T: FilterSample> Streaming<T> {
         self.push_with(piece, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Filters the next piece on a device with options.
     ///
     /// # Errors
     /// See [`Streaming::push`].

@@ -1,8 +1,10 @@
-//! One kernel behind another: most of a signal by long blocks, a few of a time, and what these would
-//! compute for nothing at its end by shorter ones.
+//! Filters the end of a signal by other, shorter blocks than the rest.
 //!
-//! The last outputs of all have no samples behind them: k outputs before the end need the last k taps only, so that blocks
-//! for few of them can be short whatever the taps.
+//! Most of a signal is filtered by long blocks, a few at a time. At the end these would compute numbers for
+//! nothing, and shorter ones take over.
+//!
+//! The last outputs have no samples after the end: the last k outputs need only the last k taps. So blocks
+//! for few of them can be short, whatever the number of taps.
 
 use super::block_filter::{BlockFilter, COMPLEX, FilterPasses, FilterSample};
 use super::error::ConvError;
@@ -16,26 +18,28 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// How much longer than the fastest alone a kernel may take that others are tried behind.
+/// Most time of a first kernel, relative to the fastest kernel alone, for which second kernels are tried.
 const NEAR: f64 = 1.2;
-/// The same of blocks in local memory, of which the last group of a few may be almost empty.
+/// Most relative time of a first kernel with blocks in local memory, of which the last group may be almost
+/// empty.
 const NEAR_IN_MEMORY: f64 = 2.0;
-/// Most that are made only for this, those first whose arithmetic takes the least.
+/// Most second kernels that are made for this purpose; those whose arithmetic takes the least come first.
 const TRIED: usize = 6;
 
-/// What can take the end of a signal.
+/// Kernel for the end of a signal.
 #[derive(Clone, Copy)]
 enum TailFilter<'a> {
-    /// A filter that there is.
+    /// A filter that has been made.
     Made(&'a BlockFilter),
     /// Blocks of so many numbers in local memory.
     Blocks(usize),
-    /// The same with so many of the last taps alone: for the outputs that need no others.
+    /// Blocks of so many numbers in local memory with so many of the last taps alone, for the outputs that
+    /// need no others.
     Last(usize, usize),
 }
 
 impl TailFilter<'_> {
-    /// Outputs of a block, with `before` samples before the first.
+    /// Returns the outputs of a block, with `before` samples before the first.
     fn hop(self, before: usize, machine: &Machine) -> usize {
         match self {
             Self::Made(filter) => filter.hop,
@@ -44,7 +48,7 @@ impl TailFilter<'_> {
         }
     }
 
-    /// How many samples before the outputs' own what their taps see begins: as many as there are taps before these.
+    /// Returns how many samples earlier the window of these taps begins: the number of taps before them.
     fn back(self, taps: usize) -> usize {
         match self {
             Self::Last(_, last) => taps - last,
@@ -52,8 +56,8 @@ impl TailFilter<'_> {
         }
     }
 
-    /// Whether this can follow `main`, `there` samples behind the first: with shorter blocks, before which
-    /// there are samples enough.
+    /// Returns whether this kernel can follow `main` when `there` samples precede the outputs left: its
+    /// blocks are shorter, and these are samples enough.
     fn follows(self, main: &BlockFilter, there: usize) -> bool {
         match self {
             Self::Made(filter) => filter.window < main.window && filter.lead <= there,
@@ -61,7 +65,8 @@ impl TailFilter<'_> {
         }
     }
 
-    /// The least that the arithmetic of `few` blocks takes: each in one of the sections, or dealt to all.
+    /// Returns the least cycles of the arithmetic of `few` blocks: long ones are dealt to all sections,
+    /// others are computed one in each section.
     fn least(self, few: usize, sections: usize) -> f64 {
         match self {
             Self::Made(filter) => (few as u64 * issues(filter.window)) as f64 / sections as f64,
@@ -69,7 +74,8 @@ impl TailFilter<'_> {
         }
     }
 
-    /// Blocks in local memory before those of 4096 of `main`, if they are such and both fit the machine.
+    /// Returns the combination of these blocks with the 4096-blocks of `main`, where the short ones come
+    /// first, if `main` is such and both fit the machine.
     fn opening(
         self,
         taps: &[Complex32],
@@ -100,7 +106,7 @@ impl TailFilter<'_> {
         }
     }
 
-    /// The filter, known as what it is alone; none that does not fit the machine.
+    /// Returns the filter under its own name; none if it does not fit the machine.
     fn filter(
         self,
         taps: &[Complex32],
@@ -124,15 +130,15 @@ impl TailFilter<'_> {
     }
 }
 
-/// A signal by two kernels, each with its blocks of it.
+/// A filter by two kernels, each with its number of blocks of a signal.
 #[derive(Debug)]
 struct MainAndTail {
     parts: [(BlockFilter, usize); 2],
-    /// How many samples earlier than its outputs what the second sees ends.
+    /// Samples by which the window of the second kernel ends before its outputs.
     back: usize,
 }
 
-/// Numbers of a buffer from one on.
+/// Returns the part of a buffer from number `first` on.
 pub(super) fn skip_numbers(buffer: Buffer<Complex32>, first: usize) -> Buffer<Complex32> {
     let first = first as u64;
     Buffer::from_address(
@@ -142,12 +148,12 @@ pub(super) fn skip_numbers(buffer: Buffer<Complex32>, first: usize) -> Buffer<Co
 }
 
 impl MainAndTail {
-    /// Outputs of a signal.
+    /// Returns the outputs of a signal.
     fn outputs(&self) -> usize {
         self.parts.iter().map(|(f, blocks)| f.hop * blocks).sum()
     }
 
-    /// Expected cycles of a signal.
+    /// Returns the expected cycles of a signal.
     fn cycles(&self) -> Result<Option<f64>, ConvError> {
         let [(main, many), (rest, few)] = &self.parts;
         let (first, then) = (main.estimate(*many)?, rest.estimate(*few)?);
@@ -155,7 +161,7 @@ impl MainAndTail {
         Ok(first.zip(then).map(|(first, then)| first + between + then))
     }
 
-    /// As a filter, whose blocks are whole signals.
+    /// Returns the combination as a filter whose blocks are whole signals.
     fn filter(self) -> BlockFilter {
         let [(main, many), (rest, few)] = &self.parts;
         let hop = self.outputs();
@@ -218,16 +224,16 @@ impl FilterPasses for MainAndTail {
     }
 }
 
-/// Numbers that kernels have to go over for all outputs, where they go over one signal: of
-/// a real one two at a time.
+/// Returns the numbers that kernels go over for all outputs of a signal, two samples at a time if it is real;
+/// none if there are several channels.
 fn signal<T: FilterSample>(wanted: &FilterRequest<'_>, lead: usize) -> Option<usize> {
     let all = wanted.samples.checked_add(lead)?;
     let numbers = if T::REAL { all.div_ceil(2) } else { all };
     (wanted.channels == 1).then_some(numbers)
 }
 
-/// Blocks of the last taps alone for the outputs from `first` on, where these need no others and samples are not two
-/// at a time, of which the first do not end where the signal does.
+/// Returns blocks with the last taps alone for the outputs from `first` on, if these need no others. Real
+/// signals have none: they are paired, and the first of two halves does not end where the signal does.
 fn last<'a, T: FilterSample>(
     wanted: &FilterRequest<'_>,
     first: usize,
@@ -235,7 +241,7 @@ fn last<'a, T: FilterSample>(
 ) -> Vec<TailFilter<'a>> {
     let taps = wanted.taps.len();
     let outputs = (wanted.samples + taps - 1).saturating_sub(first);
-    // What they see begins at a granule.
+    // The window of the taps begins at a granule.
     let before = taps.saturating_sub(outputs) / unit(machine) * unit(machine);
     if T::REAL || outputs == 0 || before == 0 {
         return Vec::new();
@@ -246,8 +252,8 @@ fn last<'a, T: FilterSample>(
     longer.map(of).collect()
 }
 
-/// The fastest of two kernels behind each other, the first one of `made`, whose times are known; none
-/// where one of these alone is.
+/// Returns the fastest combination of two kernels, the first one from `made`, whose times are known; none if
+/// one of these alone is faster.
 pub(super) fn faster<T: FilterSample>(
     wanted: &FilterRequest<'_>,
     made: &[(f64, BlockFilter)],
@@ -262,7 +268,8 @@ pub(super) fn faster<T: FilterSample>(
     };
     let overlapping =
         |f: &BlockFilter| f.in_place && f.lead >= before && f.window == f.lead + f.hop;
-    // Blocks that are dealt to the sections are there; of those of one each the longest pay alone.
+    // Long blocks, which are dealt to all sections, are taken from those made. Blocks in local memory, one
+    // for each section, are made here.
     let dealt = made.iter().map(|m| &m.1);
     let dealt = dealt.filter(|f| overlapping(f) && f.fixed && f.window > overlap_save_ring::N);
     let blocks = LENGTHS.map(|b| 1usize << b).filter(|&n| n > before);
@@ -270,7 +277,8 @@ pub(super) fn faster<T: FilterSample>(
         .map(TailFilter::Made)
         .chain(blocks.map(TailFilter::Blocks))
         .collect();
-    // What is left, by what, and the least that both take.
+    // Combinations: the least time of both kernels, the first kernel and its blocks, the second and its
+    // blocks.
     let mut ways = Vec::new();
     for (_, main) in made
         .iter()
@@ -279,7 +287,7 @@ pub(super) fn faster<T: FilterSample>(
         let Some(numbers) = signal::<T>(wanted, main.lead) else {
             return Ok(None);
         };
-        // Kernels of blocks in local memory compute one in every section.
+        // Kernels with blocks in local memory compute one in every section.
         let group = if main.fixed { 1 } else { sections };
         let most = numbers / main.hop / group * group;
         for many in [most, most.saturating_sub(group)] {

@@ -1,9 +1,12 @@
-//! Direct filters with an output every M samples whose blocks follow each other in a section: no sample is loaded twice.
+//! Direct decimating filters in transposed form: no sample is loaded twice.
 //!
-//! The samples of a block are rows of M, one for each output, which all of its taps but those of its own row reach from rows
-//! before. A turn of the inner loop takes a number of every row of a tile and the taps that it meets, and adds to the sums of the rows'
-//! outputs and of those that come later. These sums are carried on, from a tile to the next and from a block to the next, so that
-//! a block has no samples before its own. Real taps of odd M are rows of 2 M, of two outputs; see `polyphase`.
+//! There is an output every M samples, and the blocks of a section follow each other.
+//!
+//! The samples of a block are rows of M, one for each output. An output's taps reach its own row and rows
+//! before it. A turn of the inner loop takes a number of every row of a tile and the taps that it meets, and
+//! adds the products to the sums of the rows' outputs and of later ones. These sums are carried on, from a
+//! tile to the next and from a block to the next, so that a block needs no samples before its own. With real
+//! taps and odd M, rows have 2 M numbers and two outputs; see `polyphase`.
 
 mod pages;
 
@@ -20,40 +23,41 @@ use pages::TransposedFormPass;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Samples for an output from which on it is worth it.
+/// Samples for an output from which on this form pays.
 const LEAST: usize = 9;
 /// Rows of a tile that are tried, the best first.
 const ROWS: [usize; 4] = [8, 6, 4, 2];
-/// Filters with as many rows a tile as there is room for, and fewer.
+/// Numbers of rows of a tile for which filters are made: the greatest that fits, and the next.
 const TRIES: usize = 2;
 /// Blocks in local memory.
 const BUFFERS: usize = 2;
-/// Pair registers that a turn needs beside its sums, at least.
+/// Pair registers that a turn needs in addition to its sums, at least.
 const BESIDE: usize = 12;
-/// Pair registers.
+/// Number of pair registers.
 const PAIRS: usize = 64;
 
-/// Tiles on a machine.
+/// Tiles of a filter on a machine.
 #[derive(Clone, Debug)]
 struct TransposedForm {
     decimate: usize,
     real: bool,
-    /// Numbers of a row, and outputs of one.
+    /// Numbers of a row.
     row: usize,
+    /// Outputs of a row.
     passes: usize,
     /// Rows of a tile.
     rows: usize,
-    /// Rows whose samples an output has, its own among them.
+    /// Number of rows whose samples an output needs, its own included.
     reach: usize,
     table: Vec<Complex32>,
-    /// Whether some of them are zeros that the user has not given.
+    /// True if the table has zeros that the user has not given.
     fills: bool,
-    /// The loops of each output of a row.
+    /// Loops of each output of a row.
     loops: Vec<Vec<PolyphaseLoop>>,
     operations: Operations,
 }
 
-/// All such filters that the machine has room for; none of few taps, whose outputs have samples of their own.
+/// Returns all such filters that the machine has room for; none for few taps, where outputs share no samples.
 pub(super) fn filters(
     taps: &[Complex32],
     decimate: usize,
@@ -69,13 +73,13 @@ pub(super) fn filters(
         .collect()
 }
 
-/// Whether there is one.
+/// Returns whether such a filter fits the machine.
 pub(super) fn fits(taps: &[Complex32], decimate: usize, machine: &Arc<Machine>) -> bool {
     let mut all = tiles(taps, decimate, machine).take(TRIES);
     all.any(|(carried, _)| carried.filter(1, machine).is_ok())
 }
 
-/// Tiles for which there is room, and how many of each.
+/// Returns the tiles for which there is room, and the most of each in a block.
 fn tiles(
     taps: &[Complex32],
     decimate: usize,
@@ -106,7 +110,7 @@ impl TransposedForm {
         let (mut table, mut fills) = (Vec::new(), false);
         let mut all: Vec<Vec<TransposedFormTurns>> = Vec::new();
         for pass in 0..passes {
-            // The place of an output's own sample in its row.
+            // Place of an output's own sample in its row.
             let own = pass * decimate + Self::own_sample_index(decimate);
             let mut turns: Vec<TransposedFormTurns> = Vec::new();
             for turn in 0..row / numbers {
@@ -171,12 +175,13 @@ impl TransposedForm {
         })
     }
 
-    /// The place of an output's own sample among those of its own: the last, or the one before, so that signals begin at granules.
+    /// Returns the place of an output's own sample among the M samples of the output: the last, or the one
+    /// before, so that signals begin at granules.
     fn own_sample_index(decimate: usize) -> usize {
         (decimate - 1) / 2 * 2
     }
 
-    /// The outputs of a tile's rows and of those that follow, whose sums are begun.
+    /// Returns the sums of the outputs of a tile's rows, and of the following outputs that have been begun.
     fn sums(real: bool, rows: usize, reach: usize) -> TileSums {
         TileSums {
             real,
@@ -186,13 +191,13 @@ impl TransposedForm {
         }
     }
 
-    /// Quads of the sums that an output of a row carries on.
+    /// Returns the quads of the sums that are carried on for an output of a row.
     fn quads(&self) -> usize {
         let sums = self.reach - 1;
         if self.real { sums } else { sums.div_ceil(2) }
     }
 
-    /// Numbers of a block and of its outputs.
+    /// Returns the numbers of a block, and of its outputs.
     fn block(&self, tiles: usize) -> [usize; 2] {
         let rows = tiles * self.rows;
         [rows * self.row, rows * self.passes]
@@ -206,7 +211,7 @@ impl TransposedForm {
         usize::try_from(room / (each as u64 * COMPLEX).max(1)).unwrap_or(0)
     }
 
-    /// The words of a block of `tiles` tiles, and their cycles.
+    /// Returns the words of a block of `tiles` tiles, and their cycles.
     fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
         let sums = Self::sums(self.real, self.rows, self.reach);
         let [numbers, outputs] = self.block(1).map(|n| n as u64 * COMPLEX);
@@ -276,7 +281,7 @@ impl TransposedForm {
         let mut program = program(("carried.s", "direct filter"), &defines, &text, machine)?;
         fill(&mut program, "taps", &self.table);
         let program = Arc::new(program);
-        // Blocks whose outputs have not all of their samples yet.
+        // Number of blocks at the beginning of a section whose outputs lack earlier samples.
         let before = ((self.reach - 1) * self.row).div_ceil(hop);
         let blocks = TransposedFormPass {
             title: title.clone(),

@@ -1,4 +1,4 @@
-//! What a planner chose, and why.
+//! The plan that a planner takes for a length, and the reason for it.
 
 use super::fft_trait::Fft;
 use std::fmt;
@@ -9,18 +9,20 @@ use std::sync::Arc;
 pub struct FftChoice {
     /// The plan.
     pub fft: Arc<dyn Fft>,
-    /// Why this one.
+    /// Reason for which the planner takes this plan.
     pub why: ChoiceReason,
 }
 
-/// Why a recipe is taken.
+/// Reasons for which a planner takes a recipe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ChoiceReason {
-    /// Its expected time is so near the least that butterflies take that others could save this share of long batches' at most.
+    /// The recipe's expected time is so near the butterflies' lower bound that another recipe could save at
+    /// most this share of the time of a long batch.
     NearFloor(f64),
-    /// Of several it has the smallest expected time.
+    /// The recipe has the smallest expected time of several.
     Cheapest,
-    /// No other recipe is compared: others are made where it does not fit the machine, or where few come at a time.
+    /// No other recipe is compared: others are made only where this one does not fit the machine, or where
+    /// few transforms come at a time.
     Only,
 }
 

@@ -1,4 +1,4 @@
-//! The FFTs in the registry of kernels.
+//! The FFT rows of the kernel registry and the backend's methods for them.
 
 use super::four_step::{FftNd, FourStepFft};
 use super::mixed_radix::{BluesteinFft, BluesteinRecipe, LongBluestein};
@@ -15,8 +15,8 @@ use std::sync::Arc;
 const BATCH: SizeParameter = SizeParameter::new("batch", 1024, "number of transforms");
 const ONE: SizeParameter = SizeParameter::new("batch", 1, "number of transforms");
 
-/// Real numbers of a transform, and sizes of the tables. A short transform's first load and
-/// last store weigh less in a long batch.
+/// Parameters of the real FFTs. Short transforms come in longer batches, where the first load and the last
+/// store weigh less.
 const REAL: &[SizeParameter] = &[
     SizeParameter::new("n", 1024, "real numbers of a transform: any"),
     BATCH,
@@ -36,16 +36,16 @@ const REAL_SIZES: &[&str] = &[
     "2097152 1",
 ];
 
-/// The longest transforms whose convolution is done in local memory on every machine.
+/// Greatest length whose Bluestein convolution fits local memory on every machine.
 const LOCAL_BLUESTEIN: usize = 500;
 
-/// What the folder plans, and its kernels.
+/// Planners and registry rows of the FFT folder.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[complex, real],
     entries: &KERNELS,
 };
 
-/// All FFTs.
+/// Registry rows of all FFT kernels.
 const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft",
@@ -240,18 +240,18 @@ const KERNELS: [Entry; 7] = [
     },
 ];
 
-/// The complex transforms of a size.
+/// Makes the problem of complex transforms of a size.
 fn lines(_: &str, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
     Ok(Arc::new(FftProblem::from_size(size)?))
 }
 
-/// The transforms of real numbers of a size, in a direction.
+/// Makes the problem of real transforms of a size, in a direction.
 fn reals(size: &Size, direction: TransformDirection) -> Result<Arc<dyn Problem>, ProblemError> {
     let [n, batch] = size.all_positive(["n", "batch"])?;
     Ok(Arc::new(RealFftProblem::new(n, direction, batch)?))
 }
 
-/// Complex transforms by what the planner takes.
+/// Plans complex transforms by the recipe that the planner takes.
 pub(crate) fn complex(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
@@ -265,14 +265,14 @@ pub(crate) fn complex(
     })
 }
 
-/// Arrays of several axes by the way that is expected to be fastest.
+/// Plans arrays of several axes by the recipe with the smallest expected time.
 fn array(machine: &Arc<Machine>, problem: &FftProblem) -> Result<Arc<dyn Fft>, FftError> {
     let fft = FftNd::new(problem.axes(), problem.direction(), machine.clone())?;
     let best = fft.plans(problem.batch())?.into_iter().next();
     Ok(Arc::new(best.unwrap_or(fft)))
 }
 
-/// A batch of the complex transform that `plan` makes for it.
+/// Makes the method of a batch with the complex transform that `plan` makes for it.
 fn batch(
     problem: &dyn Problem,
     plan: impl FnOnce(&FftProblem) -> Result<Arc<dyn Fft>, FftError>,
@@ -302,13 +302,13 @@ fn method(fft: Arc<dyn Fft>, problem: &FftProblem) -> Result<Method, FftError> {
     ))
 }
 
-/// The problem's only output.
+/// Returns the form of the problem's only output.
 fn output(problem: &dyn Problem) -> ArrayForm {
     let form = problem.outputs().into_iter().next();
     form.unwrap_or_else(|| ArrayForm::new("y", cp2_problems::Kind::Complex64, &[]))
 }
 
-/// Transforms of real numbers by what the planner takes.
+/// Plans transforms of real numbers by the recipe that the planner takes.
 pub(crate) fn real(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
@@ -318,7 +318,8 @@ pub(crate) fn real(
 }
 
 fn real_method(machine: &Arc<Machine>, problem: &RealFftProblem) -> Result<Method, FftError> {
-    /// The same of both directions, whose types differ.
+    /// Makes the method of a planned transform. A macro, since the plans of the two directions have different
+    /// types.
     macro_rules! method {
         ($fft:expr, $row:expr) => {{
             let (fft, batch, form) = ($fft, problem.batch(), output(problem));

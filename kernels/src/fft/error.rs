@@ -1,3 +1,5 @@
+//! Errors of FFT planning and running: no shape, no division, no room.
+
 use crate::assembly::Lack;
 use crate::assembly::Unfit;
 use crate::job::JobError;
@@ -7,17 +9,18 @@ use cp2_host::PlanError;
 use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
-/// The longest transform of any length: its convolution is the longest power of two.
+/// Greatest length of which every length up to it has a transform: its convolution has the longest power of
+/// two.
 pub(super) const LONGEST: usize = 1 << 21;
 
-/// Why there are no kernels for a shape.
+/// Reasons for which there are no kernels for a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoShape {
     /// Fewer than two axes.
     #[error("two axes or more, expected one length for each")]
     Axes,
-    /// An axis of that length.
+    /// There is no kernel for an axis of that length.
     #[error(
         "axis {axis} has {length} numbers, expected powers of two, the last from 16 to 4096, the others from 4 to 2048, before rows of up to 1024 also 4096; transform the rows of other axes as a batch of one dimension, one axis after the other"
     )]
@@ -27,10 +30,10 @@ pub enum NoShape {
         /// Its length.
         length: usize,
     },
-    /// More bytes than there are addresses.
+    /// The array has more bytes than there are addresses.
     #[error("an array is larger than memory can be; split it")]
     Size,
-    /// The DMA deals more or less than a couple of columns.
+    /// The DMA deals more or fewer bytes to a section at a time than two columns have.
     #[error(
         "its DMA deals {deal} bytes to a section at a time, expected 16: a couple of columns is dealt as one"
     )]
@@ -38,13 +41,13 @@ pub enum NoShape {
         /// Bytes dealt at a time.
         deal: u64,
     },
-    /// The sections cannot share the columns.
+    /// The number of sections is no power of two, so that they cannot share the columns.
     #[error("its {sections} sections share the columns of powers of two, expected a power of two")]
     Sections {
         /// Sections of the machine.
         sections: usize,
     },
-    /// Pages of every way are too large, or there are too few numbers behind an axis for one.
+    /// The pages of every recipe are too large, or an axis has too few numbers behind it for one page.
     #[error(
         "no pages of it fit: behind an axis shorter than 32 there must be eight numbers or more for each of {sections} sections, behind any other two, and so many of its columns must fit in DMEM; put the axes in another order"
     )]
@@ -52,7 +55,7 @@ pub enum NoShape {
         /// Sections of the machine.
         sections: usize,
     },
-    /// The same of a field whose axes have their places.
+    /// No pages fit a field: like [`NoShape::Pages`], but its axes cannot be put in another order.
     #[error(
         "no pages of it fit: behind an axis shorter than 32 there must be eight numbers or more for each of {sections} sections, behind any other two, and so many columns of each axis must fit in {dmem} bytes of DMEM; take longer axes, or a machine with more DMEM or fewer sections"
     )]
@@ -65,7 +68,7 @@ pub enum NoShape {
 }
 
 impl NoShape {
-    /// Why a machine has no pages for a field whose axes have lengths that there are kernels for.
+    /// Says why a machine has no pages for a field, although there are kernels for the lengths of its axes.
     pub(super) fn explain_field(machine: &Machine) -> Self {
         let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
         match (deals_quads(machine), sections.is_power_of_two()) {
@@ -79,11 +82,11 @@ impl NoShape {
     }
 }
 
-/// Why a transform cannot be divided into passes over memory.
+/// Reasons for which a transform cannot be divided into passes over memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoDivision {
-    /// The DMA deals more or less than a couple of columns.
+    /// The DMA deals more or fewer bytes to a section at a time than two columns have.
     #[error(
         "its DMA deals {deal} bytes to a section at a time, expected 16, a couple of columns; take a machine that has these, or a length that needs no such passes, powers of two to 2048 for example"
     )]
@@ -91,7 +94,7 @@ pub enum NoDivision {
         /// Bytes dealt at a time.
         deal: u64,
     },
-    /// The sections cannot share the lines.
+    /// The number of sections is no power of two, so that they cannot share the lines.
     #[error(
         "its {sections} sections share the lines of powers of two, expected a power of two; take a machine that has this, or a length that needs no such passes"
     )]
@@ -99,10 +102,10 @@ pub enum NoDivision {
         /// Sections of the machine.
         sections: usize,
     },
-    /// It is none of the lengths.
+    /// The length is no power of two from 2^10 to 2^22.
     #[error("the lengths are the powers of two from 2^10 to 2^22")]
     Length,
-    /// No pages fit.
+    /// DMEM has no room for three pages.
     #[error(
         "{dmem} bytes of DMEM have no room for three pages of its columns and of its rows; take a machine with more, or a shorter length"
     )]
@@ -113,12 +116,14 @@ pub enum NoDivision {
 }
 
 impl NoDivision {
-    /// Whether it is the kind of the machine, not a size of its memories.
+    /// True if the machine's structure (DMA dealing, number of sections) rules the division out, whatever the
+    /// sizes of its memories.
     fn is_kind(self) -> bool {
         matches!(self, Self::Deal { .. } | Self::Sections { .. })
     }
 
-    /// Refuses passes over the memory of a machine that does not deal couples, for length `n`.
+    /// Refuses passes for length `n` over the memory of a machine whose DMA does not deal two columns at a
+    /// time.
     pub(super) fn deal(n: usize, machine: &Machine) -> Result<(), FftError> {
         if deals_quads(machine) {
             return Ok(());
@@ -132,7 +137,7 @@ impl NoDivision {
         })
     }
 
-    /// Why `machine` has no division of length `n`; `lengths` says whether any has.
+    /// Says why `machine` has no division of a length; `lengths` is true if other machines have one.
     pub(super) fn explain_machine(lengths: bool, machine: &Machine) -> Self {
         let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
         match (lengths, deals_quads(machine), sections.is_power_of_two()) {
@@ -146,11 +151,11 @@ impl NoDivision {
     }
 }
 
-/// Why a transform cannot be planned or run.
+/// Reasons for which a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FftError {
-    /// No kernel for that length.
+    /// There is no kernel for that length.
     #[error(
         "no FFT of length {n}: the lengths are 1 to {LONGEST} and {}, as far as the machine has memory for them; split the length",
         2 * LONGEST
@@ -159,7 +164,7 @@ pub enum FftError {
         /// The length asked for.
         n: usize,
     },
-    /// No kernel for real transforms of that length.
+    /// There is no kernel for real transforms of that length.
     #[error(
         "no real FFT of length {n}: odd lengths go to {LONGEST}, even ones to {}, and {} is one more, as far as the machine has memory for them; split the length",
         2 * LONGEST, 4 * LONGEST
@@ -176,10 +181,10 @@ pub enum FftError {
         /// The machine.
         machine: String,
     },
-    /// The kernels of two passes do not become one program.
+    /// The kernels of two passes cannot be linked into one program.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// Its smallest pages are larger than local memory.
+    /// The smallest pages of the transform are larger than local memory.
     #[error(
         "no FFT of length {n} in local memory: its smallest pages, tables and working space take {needed} of the {dmem} bytes of a section; take a machine with more, or a shorter length"
     )]
@@ -194,7 +199,7 @@ pub enum FftError {
     /// No schedule was found for a kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
-    /// No transform of mixed radix for that length.
+    /// There is no mixed-radix transform of that length.
     #[error(
         "no FFT of length {n} by radices alone: they are 2, 4, 8 and the odd prime numbers to 31, as far as local memory has room; Bluestein's algorithm has other lengths"
     )]
@@ -202,27 +207,27 @@ pub enum FftError {
         /// The length asked for.
         n: usize,
     },
-    /// No kernels for that shape.
+    /// There are no kernels for that shape.
     #[error("no FFT of the shape {shape:?} on {machine}: {cause}")]
     Shape {
         /// The shape asked for.
         shape: Vec<usize>,
         /// The machine.
         machine: String,
-        /// What of it has none.
+        /// Reason for which the shape has no kernels.
         cause: NoShape,
     },
-    /// No division into passes over memory.
+    /// There is no division of that length into passes over memory.
     #[error("no FFT of length {n} in passes over the memory of {machine}: {cause}")]
     Division {
         /// The length asked for.
         n: usize,
         /// The machine.
         machine: String,
-        /// Why there is none.
+        /// Reason for which there is no division.
         cause: NoDivision,
     },
-    /// Rows that overlap.
+    /// The rows of a batch overlap.
     #[error(
         "rows of {n} numbers that begin {distance} apart overlap; expected a distance of {n} at least"
     )]
@@ -232,7 +237,7 @@ pub enum FftError {
         /// Numbers from the start of a row to that of the next.
         distance: usize,
     },
-    /// Nothing to transform.
+    /// The batch holds no transform.
     #[error("the batch is empty; it must hold at least one transform")]
     Empty,
     /// The input is no whole number of transforms.
@@ -266,12 +271,13 @@ pub enum FftError {
 }
 
 impl FftError {
-    /// Of two refusals the one that says more: what is lacking rather than that something is.
+    /// Returns the more specific of two refusals: one that names what is lacking rather than that something
+    /// is.
     pub(super) fn choose_more_specific(self, other: Self) -> Self {
         let says = |error: &Self| match error {
             Self::Length { .. } | Self::RealLength { .. } | Self::Radices { .. } => 0,
             Self::NoRoom { .. } | Self::LocalMemory { .. } => 1,
-            // What no size of local memory would help says more than how much of it there is.
+            // A lack that no size of local memory would mend is more specific than a lack of memory.
             Self::Division { cause, .. } if cause.is_kind() => 3,
             Self::Division { .. } | Self::Schedule(_) => 2,
             Self::Job(_) => 2,
@@ -284,9 +290,10 @@ impl FftError {
         }
     }
 
-    /// The same of a transform of length `n` that takes one of another length to compute.
+    /// Restates the refusal of an inner transform, of another length, for the transform of length `length`
+    /// that uses it.
     pub(super) fn with_length(self, length: usize) -> Self {
-        // What a kernel of another length lacks is in words that nobody asked for.
+        // The inner kernel's message would name a length that the caller did not ask for.
         if let Self::Unfit(unfit) = &self
             && let [Lack::Dmem(needed, dmem)] = unfit.lacks[..]
         {
@@ -302,7 +309,7 @@ impl FftError {
                 machine,
                 cause,
             },
-            // In the words of who asked for a transform, not for pages.
+            // The caller asked for a transform, not for pages: the error names the transform's length.
             Self::Job(JobError::Paging(PlanError::DoesNotFit {
                 dmem,
                 needed,
@@ -317,7 +324,7 @@ impl FftError {
         }
     }
 
-    /// Whether it says that the machine has no room for a recipe: others may do.
+    /// True if the error only rules out one recipe, for lack of room or of a kernel, so that others may do.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
             Self::Unfit(unfit) => unfit.is_refusal(),
@@ -340,7 +347,7 @@ mod tests {
     use crate::assembly::Lack;
     use cp2_asm::Diagnostics;
 
-    /// A way whose source is no program is an error, not a way that is passed over.
+    /// A recipe whose source does not assemble is an error, not a candidate to skip.
     #[test]
     fn only_refusals_are_passed_over() {
         let unfit = |lacks| Unfit {

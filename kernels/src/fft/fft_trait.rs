@@ -1,4 +1,4 @@
-//! What every FFT of the library can do, whatever its recipe.
+//! The trait of every planned FFT: lengths, batches, prices, jobs, runs.
 
 use super::error::FftError;
 use super::power_of_two::{FftRun, batch_of};
@@ -15,14 +15,14 @@ use std::sync::Arc;
 /// Distances from a row of a batch to the next, in complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowStrides {
-    /// In the input.
+    /// Distance in the input.
     pub input: usize,
-    /// In the output.
+    /// Distance in the output.
     pub output: usize,
 }
 
 impl RowStrides {
-    /// Rows of `n` numbers that follow each other.
+    /// Returns the strides of rows of `n` numbers that follow each other.
     #[must_use]
     pub fn contiguous(n: usize) -> Self {
         Self {
@@ -40,8 +40,8 @@ impl RowStrides {
         Ok(())
     }
 
-    /// The number of rows of `n` numbers in `found` numbers, at most `most`:
-    /// behind the last row nothing need follow.
+    /// Returns the number of rows of `n` numbers in `found` numbers, and refuses more than `most`. Nothing
+    /// need follow the last row.
     pub(super) fn batch_of(
         self,
         found: usize,
@@ -64,54 +64,56 @@ impl RowStrides {
 
 /// A planned FFT: made once by a planner, used for any batch.
 pub trait Fft: fmt::Debug + Send + Sync {
-    /// Length of the transform.
+    /// Returns the length of the transform.
     fn len(&self) -> usize;
 
-    /// Never: a transform has at least one number.
+    /// Returns false: a transform has at least one number.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Direction.
+    /// Returns the direction of the transform.
     fn direction(&self) -> TransformDirection;
 
-    /// What the planner has decided, in words: `fft 360 forward: mixed 8 x 5 x 3 x 3`.
+    /// Returns the planner's decisions in words: `fft 360 forward: mixed 8 x 5 x 3 x 3`.
     fn recipe(&self) -> String;
 
-    /// The machine.
+    /// Returns the machine that the transform is planned for.
     fn machine(&self) -> &Arc<Machine>;
 
-    /// The page kernel that a batch is transformed by, and how its source is
-    /// called in line tables; none where a job has several.
+    /// Returns the page kernel that transforms a batch; none where a job has several.
     ///
     /// # Errors
-    /// It does not assemble for the machine.
+    /// The kernel does not assemble for the machine.
     fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError>;
 
-    /// The source of a kernel by the name that line tables call it.
+    /// Returns the text of a kernel source by its file name in line tables.
     fn source(&self, file: &str) -> Option<String>;
 
-    /// The largest batch whose input and output fit the machine's system memory.
+    /// Returns the largest batch whose input and output fit the machine's system memory.
     fn max_batch(&self) -> usize;
 
-    /// What any program and the best known one take for `batch` transforms, whatever the recipe.
+    /// Returns the lower bound of any program and the time of the best known one for `batch` transforms,
+    /// whatever the recipe.
     fn figures(&self, batch: usize) -> Figures {
         cp2_reference::Fft::new(self.len(), batch).figures(self.machine())
     }
 
-    /// The least time that the recipe itself can take, where it costs by design what
-    /// others do not: in cycles, and the formula in words.
+    /// Returns the least cycles that the recipe itself can take, and their formula in words; none where the
+    /// recipe by design costs nothing that others do not.
     fn recipe_floor(&self, _batch: usize) -> Option<(f64, &'static str)> {
         None
     }
 
-    /// About what a batch takes, quickly: by it planners leave out what is far from the cheapest.
+    /// Estimates the cycles of a batch quickly; planners leave out recipes whose estimates are far from the
+    /// cheapest.
     ///
     /// # Errors
     /// The batch cannot be paged on the machine.
     fn estimate(&self, batch: usize) -> Result<Cycles, FftError>;
 
-    /// What a batch takes whose rows follow each other, in and out: the price of its job ([`Job::expected`]).
+    /// Returns the cycles of a batch whose input and output rows follow each other: the price of its job
+    /// ([`Job::expected`]).
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -128,8 +130,9 @@ pub trait Fft: fmt::Debug + Send + Sync {
         priced(&job, || self.estimate(batch))
     }
 
-    /// What [`Fft::append`] reads and writes for a batch: rows, of which those that
-    /// fill it up to what the recipe takes at a time come last, and numbers from a row to the next.
+    /// Returns the shape of the arrays that [`Fft::append`] reads and writes for a batch: the number of rows,
+    /// and numbers from a row to the next. Rows beyond the batch, which fill it up to what the recipe takes
+    /// at a time, come last.
     ///
     /// # Errors
     /// The batch cannot be paged on the machine.
@@ -137,31 +140,31 @@ pub trait Fft: fmt::Debug + Send + Sync {
         Ok([batch, self.len()])
     }
 
-    /// Adds the passes over a batch from address to address in system memory to a
-    /// job, both of them [`Fft::arrays`].
+    /// Adds the passes over a batch to a job. Both addresses are of arrays in system memory with the shape
+    /// [`Fft::arrays`].
     ///
     /// # Errors
     /// The batch cannot be paged on the machine.
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError>;
 
-    /// For each pass of [`Fft::append`] the least arithmetic it has to issue:
-    /// class, and number of operations of one section, all sections together.
+    /// Returns the least arithmetic that each pass of [`Fft::append`] has to issue: class, and number of
+    /// operations of one section, all sections together.
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>>;
 
-    /// The number of transforms in an input of so many numbers.
+    /// Returns the number of transforms in an input of so many numbers.
     ///
     /// # Errors
-    /// It is empty, no whole number of transforms, or too large for the machine.
+    /// The input is empty, no whole number of transforms, or too large for the machine.
     fn batch_of(&self, found: usize) -> Result<usize, FftError> {
         batch_of(found, self.len(), self.max_batch(), self.machine())
     }
 
-    /// The lengths of an array's axes.
+    /// Returns the lengths of an array's axes.
     fn axes(&self) -> Vec<usize> {
         vec![self.len()]
     }
 
-    /// The job that transforms `input`, and the array that its output will be.
+    /// Makes the job that transforms `input`, and returns the buffer of its output.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -181,7 +184,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
         Ok((job, y))
     }
 
-    /// The shape of an array of `numbers` whose rows lie so far apart, as a recording has it.
+    /// Returns the shape under which a recording stores an array of `numbers` whose rows lie so far apart.
     fn shape_of(&self, batch: usize, apart: usize, numbers: usize) -> Vec<u64> {
         match apart == self.len() {
             true => std::iter::once(batch)
@@ -192,7 +195,8 @@ pub trait Fft: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Adds the transforms of rows that may lie apart to a job, see [`Fft::process_rows`], from an array as it lies to one that is made.
+    /// Adds the transforms of rows that may lie apart (see [`Fft::process_rows`]) to a job, and returns the
+    /// new buffer of their results.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -220,8 +224,8 @@ pub trait Fft: fmt::Debug + Send + Sync {
         Ok(job.deliver(y)?)
     }
 
-    /// A job that transforms batches as large as `input` again and again;
-    /// `input` is the first, and called `x`, the output `y`. Rows follow each other, in and out.
+    /// Prepares a job that transforms batches as large as `input` repeatedly. `input` is the first batch and
+    /// is called `x`, the output `y`; rows follow each other in both.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -251,8 +255,8 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// of the input is not looked at, and between those of the output there is 0.
     /// Numbers of one row follow each other: the DMA moves two at least.
     ///
-    /// Where rows are whole granules of the DMA, its transfers step over what is between; others are put one
-    /// behind the other by a pass of their own, and the results apart by another.
+    /// Where rows are whole granules of the DMA, its transfers step over the gaps. Other rows are copied to
+    /// consecutive addresses by a pass of their own, and the results to their distances by another.
     ///
     /// # Errors
     /// See [`Fft::process_with`]; distances shorter than a row.
@@ -266,7 +270,8 @@ pub trait Fft: fmt::Debug + Send + Sync {
         Ok(done.read().map_err(JobError::from)?)
     }
 
-    /// The same of numbers that are made or read as they are put into system memory, where the output stays.
+    /// Transforms rows as [`Fft::process_rows`] does, of numbers from a source that makes or reads them as
+    /// they are put into system memory; the output stays there.
     ///
     /// # Errors
     /// See [`Fft::process_rows`], and those of the source.
@@ -280,7 +285,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
         rows.check(n)?;
         let found = count(input);
         let rows = RowStrides {
-            // Behind a single row there is no other that would lie so far away.
+            // The stride of a single row does not matter.
             input: rows.input.min(found.max(n)),
             ..rows
         };
@@ -293,7 +298,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
         Ok(job.run(self.figures(batch), |_| Ok(y))?)
     }
 
-    /// The same on a device with default options.
+    /// Transforms `input` as [`Fft::process_with`] does, on a device with default options.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -302,7 +307,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
     }
 }
 
-/// The price of a job whose kernels can be counted, as those of transforms can; of others the estimate.
+/// Returns the price of a job whose kernels' cycles can be counted, else the estimate.
 pub(super) fn priced(
     job: &Job,
     estimate: impl FnOnce() -> Result<Cycles, FftError>,
@@ -310,14 +315,14 @@ pub(super) fn priced(
     job.expected().map_or_else(estimate, Ok)
 }
 
-/// `batch` rows of so many complex numbers, and so many apart, in an array of `filled` rows.
+/// Describes `batch` rows of `n` complex numbers, `pitch` numbers apart, in an array of `filled` rows.
 pub(super) fn rows(batch: usize, [n, pitch]: [usize; 2], filled: usize) -> cp2_host::ViewRows {
     let bytes = |numbers: usize| (numbers * Complex32::BYTES) as u64;
     job::rows(batch, bytes(n), (filled, bytes(pitch)))
 }
 
-/// About the time of one pass: the scheduler's estimate with `tables` bytes
-/// of DMEM taken, and the load of a program of `words`.
+/// Estimates the cycles of one pass: the scheduler's estimate with `tables` bytes of DMEM taken, and the load
+/// of the tables and of a program of `words`.
 pub(super) fn pass_estimate(
     mut paging: Paging,
     words: u64,

@@ -1,9 +1,8 @@
-//! Transforms of lengths with prime factors to 31 in local memory, complex and real.
+//! Transforms of lengths with prime factors to 31, by passes in local memory.
 //!
-//! Stockham's algorithm with a pass for every radix. The kernels are generated:
+//! Stockham's algorithm with a pass for every radix, complex and real. The kernels are generated:
 //! `butterflies` has the dataflow of a column, `stockham_pass` and `real_split` add loads, factors and
-//! stores, and `crate::pipeline` schedules it for the machine. See
-//! `docs/fft-mixed.md`.
+//! stores, and `crate::pipeline` schedules it for the machine. See `docs/fft-mixed.md`.
 
 mod assembly_text;
 mod block_fft;

@@ -1,3 +1,5 @@
+//! The FFT planner: prices all recipes for a length and takes the cheapest.
+
 use super::choice::{ChoiceReason, FftChoice};
 use super::error::{FftError, LONGEST};
 use super::fft_trait::Fft;
@@ -15,7 +17,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Makes FFTs for a machine and remembers them.
+/// Plans FFTs for a machine and caches the plans.
 ///
 /// ```
 /// use cp2_kernels::fft::{Fft as _, FftPlanner};
@@ -44,23 +46,23 @@ pub struct FftPlanner {
 /// Transforms in the batch for which recipes are compared, unless [`FftPlanner::with_batch`] says another.
 pub const TYPICAL_BATCH: usize = 1024;
 
-/// A way to compute a transform, and what it should cost.
+/// A plan of a transform and its expected cost.
 #[derive(Clone, Debug)]
 pub struct FftCandidate {
     /// The plan.
     pub fft: Arc<dyn Fft>,
-    /// About the cycles of the planner's batch ([`Fft::estimate`]).
+    /// Estimated cycles of the planner's batch ([`Fft::estimate`]).
     pub estimate: Cycles,
-    /// What any program and the best known one take for the same.
+    /// Lower bound of any program and the time of the best known one for that batch.
     pub figures: Figures,
 }
 
-/// A way to compute a transform that the machine does not have.
+/// A recipe that the machine has no room for.
 #[derive(Debug)]
 pub struct RefusedRecipe {
-    /// What kind of recipe it is.
+    /// Kind of the recipe.
     pub kind: RecipeKind,
-    /// What the machine lacks for it.
+    /// Lack of the machine that rules the recipe out.
     pub reason: FftError,
 }
 
@@ -91,37 +93,39 @@ impl fmt::Display for RecipeKind {
     }
 }
 
-/// Part of the expected time that butterflies alone must be for no other recipe to be looked at.
+/// Share of the expected time that butterflies alone must take for no other recipe to be compared.
 const NEAR: f64 = 0.95;
 
-/// The hand-written kernel, or why the machine has no room for it; none where there is none.
+/// The hand-written kernel, or the reason for which the machine has no room for it; none where the length has
+/// no such kernel.
 type LocalFftResult = Option<Result<Arc<dyn Fft>, FftError>>;
 
-/// Lengths from which on the hand-written kernel is judged by long batches.
+/// Least length for which the hand-written kernel is judged by a long batch.
 const FINE: usize = 64;
 
-/// Lengths from which on it may pay to divide one transform among the sections.
+/// Least length for which it may pay to divide one transform among the sections.
 const DIVIDED: usize = 1000;
 
-/// Transforms a section up to which passes over system memory may be cheaper: a page that is
-/// filled, drained or left to fewer sections than there are still weighs.
+/// Transforms for each section below which passes over system memory may be cheaper: pages that fill or drain
+/// the pipeline, or that use fewer sections than there are, still weigh.
 const FEW: usize = 8;
 
-/// Lengths from which on a transform by columns is considered.
+/// Least length for which a transform by two columns at a time is considered.
 const BY_COLUMNS: usize = 512;
 
-/// Bytes of DMEM for each number below which two pages by columns, with working space and tables, may not fit.
+/// Bytes of DMEM for each number below which two pages by columns may not fit, with working space and tables.
 const TIGHT: u64 = 28;
 
-/// The transforms of mixed radix: two at a time, two columns at a time, or, where
-/// nothing else is to be had, local memory is tight or a transform is to be `divided`, in two passes over system memory.
+/// Plans the mixed-radix transforms of a length: two transforms at a time, and two columns at a time. Where
+/// nothing else is to be had, local memory is tight or a transform is to be `divided`, there is also one in
+/// two passes over system memory.
 pub(super) fn mixed(
     n: usize,
     direction: TransformDirection,
     machine: &Arc<Machine>,
     divided: bool,
 ) -> Vec<Result<Arc<dyn Fft>, FftError>> {
-    // Of short transforms many fit local memory side by side.
+    // Many short transforms fit local memory, so that two columns at a time save nothing.
     let dmem = machine.cp2.dmem.0;
     let columns = MixedRecipe::columns(n, direction, dmem).filter(|_| n >= BY_COLUMNS);
     let recipes = [MixedRecipe::new(n, direction), columns];
@@ -130,7 +134,7 @@ pub(super) fn mixed(
         Ok(Arc::new(fft) as Arc<dyn Fft>)
     });
     let mut all: Vec<_> = made.collect();
-    // Where a page and working space take most of DMEM, nothing goes on beside anything else.
+    // Transfers and arithmetic cannot overlap where a page and working space take most of DMEM.
     let tight = TIGHT.saturating_mul(n as u64) > machine.cp2.dmem.0;
     if !n.is_power_of_two() && (divided || tight || all.iter().all(Result::is_err)) {
         all.push(TwoPassFft::new(n, direction, machine).map(|fft| Arc::new(fft) as _));
@@ -138,8 +142,8 @@ pub(super) fn mixed(
     all
 }
 
-/// The transform of a length by passes of radices, in local memory or in passes over system memory, that should take
-/// the least time for a batch: what a convolution is made of.
+/// Plans the transform of a length by passes of radices, in local memory or over system memory, with the
+/// smallest expected time for a batch. Convolutions use these transforms.
 pub(super) fn plan_radices(
     n: usize,
     direction: TransformDirection,
@@ -174,37 +178,37 @@ pub(super) fn plan_radices(
     best.map(|(_, fft)| fft).ok_or(refused)
 }
 
-/// Numbers of a batch that is priced, at most: of more of them a way is as fast.
+/// Greatest number of complex numbers in a batch that is priced: larger batches take as long for each number.
 const PRICED: usize = 1 << 20;
 
-/// How many transforms of `n` numbers are priced for a batch.
+/// Returns how many transforms of `n` numbers are priced for a batch.
 pub(super) fn priced_batch(n: usize, batch: usize) -> usize {
     batch.min((PRICED / n.max(1)).max(1))
 }
 
 impl FftPlanner {
-    /// A planner for `machine`.
+    /// Makes a planner for `machine` with a batch of [`TYPICAL_BATCH`].
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
         Self::with_batch(machine, TYPICAL_BATCH)
     }
 
-    /// A planner of transforms that come `batch` at a time: fewer than the machine has sections
-    /// are cheaper by a recipe that divides each among them.
+    /// Makes a planner of transforms that come `batch` at a time: fewer than the machine has sections are
+    /// cheaper by a recipe that divides each among them.
     #[must_use]
     pub fn with_batch(machine: Arc<Machine>, batch: usize) -> Self {
         Self {
             machine,
-            // From some pages on, more of them decide nothing.
+            // More transforms than a typical batch do not change the order of the recipes.
             batch: batch.clamp(1, TYPICAL_BATCH),
             made: HashMap::new(),
         }
     }
 
-    /// All ways to compute the FFT of length `n`, the cheapest first.
+    /// Returns all plans of the FFT of length `n`, the cheapest first.
     ///
     /// # Errors
-    /// There is none: no kernel for that length, or none that fits the machine.
+    /// There is no plan: no kernel for that length, or none that fits the machine.
     pub fn candidates(
         &self,
         n: usize,
@@ -213,8 +217,9 @@ impl FftPlanner {
         Ok(self.all(n, direction)?.0)
     }
 
-    /// The same, and the ways that the machine does not have, with what it lacks. Others than these were not made:
-    /// Bluestein's algorithm is considered where there is nothing else, for one.
+    /// Returns all plans as [`FftPlanner::candidates`] does, and the recipes that the machine has no room
+    /// for. Further recipes were not tried: Bluestein's algorithm, for one, is tried only where there is
+    /// nothing else.
     ///
     /// # Errors
     /// See [`FftPlanner::candidates`].
@@ -226,13 +231,14 @@ impl FftPlanner {
         self.with_local(n, direction, self.local(n, direction))
     }
 
-    /// The hand-written kernel where there is one for the length.
+    /// Plans the hand-written kernel where there is one for the length.
     fn local(&self, n: usize, direction: TransformDirection) -> LocalFftResult {
         let recipe = PowerOfTwoRecipe::new(n, direction).ok()?;
         Some(LocalFft::new(recipe, self.machine.clone()).map(|fft| Arc::new(fft) as _))
     }
 
-    /// See [`FftPlanner::candidates`]; `local` is of [`FftPlanner::local`], made once.
+    /// Compares the recipes for [`FftPlanner::all`]; `local` is the result of [`FftPlanner::local`], which is
+    /// made once.
     fn with_local(
         &self,
         n: usize,
@@ -243,7 +249,7 @@ impl FftPlanner {
             let priced = fft
                 .estimate(self.batch)
                 .map(|estimate| (self.batch, estimate));
-            // Of a batch too large for system memory as much as it holds.
+            // A batch too large for system memory is priced as the part of it that fits.
             let (batch, estimate) = priced.or_else(|e| {
                 let most = fft.max_batch().min(self.batch);
                 match most {
@@ -266,7 +272,7 @@ impl FftPlanner {
                     found.push(candidate);
                     Ok(true)
                 }
-                // What the machine has no room for is no candidate.
+                // A recipe that the machine has no room for is no candidate.
                 Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
                     let reason = e.with_length(n);
                     refused.push(RefusedRecipe { kind, reason });
@@ -292,7 +298,7 @@ impl FftPlanner {
             let fft = FourStepFft::new(n, direction, self.machine.clone());
             any |= consider(RecipeKind::Large, fft.map(|fft| Arc::new(fft) as _))?;
         }
-        // Where there is another recipe Bluestein's is never the cheapest.
+        // Bluestein's algorithm is never the cheapest where there is another recipe.
         if let Some(recipe) = BluesteinRecipe::new(n, direction).filter(|_| !any) {
             let fft = BluesteinFft::new(recipe, self.machine.clone());
             any |= consider(RecipeKind::Bluestein, fft.map(|fft| Arc::new(fft) as _))?;
@@ -309,7 +315,7 @@ impl FftPlanner {
         };
         by_price(&mut found, |c| c.estimate.0 as f64, price);
         if found.is_empty() {
-            // A length that no machine has is no matter of this one.
+            // A length that no machine has is refused without a reason of this machine.
             return Err(match n == 0 || n > LONGEST && n != 2 * LONGEST {
                 true => FftError::Length { n },
                 false => {
@@ -321,7 +327,7 @@ impl FftPlanner {
         Ok((found, refused))
     }
 
-    /// The FFT of length `n` in a direction by the cheapest recipe.
+    /// Plans the FFT of length `n` in a direction by the cheapest recipe.
     ///
     /// # Errors
     /// See [`FftPlanner::candidates`].
@@ -338,7 +344,7 @@ impl FftPlanner {
         Ok(fft)
     }
 
-    /// What [`FftPlanner::plan`] takes, and why.
+    /// Returns the plan that [`FftPlanner::plan`] takes, and the reason for it.
     ///
     /// # Errors
     /// See [`FftPlanner::candidates`].
@@ -357,17 +363,17 @@ impl FftPlanner {
         Ok(FftChoice { fft, why })
     }
 
-    /// Whether a short batch of a long length might be cheaper in passes over system memory.
+    /// True if a short batch of a long length might be cheaper in passes over system memory.
     fn may_divide(&self, n: usize) -> bool {
         FourStepRecipe::lengths().contains(&n) && self.batch < FEW * self.machine.cp2.sections
     }
 
-    /// The hand-written kernel, where what it should take is so near the least that butterflies take
-    /// that comparing would cost more than it could gain.
+    /// Returns the hand-written kernel where its expected time is so near the butterflies' lower bound that
+    /// comparing recipes would cost more than it could gain.
     fn near_the_floor(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<FftChoice> {
         let fft = local?.as_ref().ok()?.clone();
-        // Its pages hold one transform of a section where they must, no others' fewer: what a
-        // short batch adds, the first page in and the last one out, others have too.
+        // The kernel's pages can be as small as one transform a section, and no other recipe has smaller
+        // ones: the first load and the last store, which a short batch adds, cost others as much.
         let fine = fft.len() >= FINE
             && self.batch >= self.machine.cp2.sections
             && !self.may_divide(fft.len());
@@ -379,7 +385,7 @@ impl FftPlanner {
         (share >= NEAR).then_some(FftChoice { fft, why })
     }
 
-    /// The FFT of length `n` by the hand-written kernels for powers of two.
+    /// Plans the FFT of length `n` by the hand-written kernels for powers of two.
     ///
     /// # Errors
     /// There is no kernel for that length, or it does not fit the machine.
@@ -392,7 +398,7 @@ impl FftPlanner {
         Ok(Arc::new(LocalFft::new(recipe, self.machine.clone())?))
     }
 
-    /// The FFT with exp(-2 pi i jk/n).
+    /// Plans the forward FFT, with exp(-2 pi i jk/n).
     ///
     /// # Errors
     /// See [`FftPlanner::plan`].
@@ -400,7 +406,7 @@ impl FftPlanner {
         self.plan(n, TransformDirection::Forward)
     }
 
-    /// The FFT with exp(+2 pi i jk/n), not scaled.
+    /// Plans the inverse FFT, with exp(+2 pi i jk/n), not scaled.
     ///
     /// # Errors
     /// See [`FftPlanner::plan`].

@@ -1,4 +1,4 @@
-//! An FFT on CP2: the program of a recipe, and how a batch is paged through it.
+//! A planned power-of-two FFT in DMEM, by hand-written kernels.
 
 use super::error::FftError;
 use super::fft_trait::{Fft, pass_estimate};
@@ -22,8 +22,8 @@ pub(super) const COMPLEX: u64 = 8;
 /// A batch of FFTs that has been run.
 pub type FftRun = KernelRun<Vec<Complex32>>;
 
-/// What a transform of a power of two cannot take less than, for planners: an issue, of whichever unit, for each of N/2 log2 N
-/// butterflies, or every number in and out.
+/// Returns a lower bound of the cycles of `batch` transforms of a power of two, for planners: the larger of
+/// one issue for each of N/2 log2 N butterflies a transform, and the transfer of every number in and out.
 pub(super) fn butterfly_floor(n: usize, batch: usize, machine: &Machine) -> Cycles {
     let (n, batch) = (n as u128, batch as u128);
     let floor = LowerBound {
@@ -56,13 +56,13 @@ impl LocalFft {
         Ok(fft)
     }
 
-    /// What the planner has decided.
+    /// Returns the recipe.
     #[must_use]
     pub fn local_recipe(&self) -> &PowerOfTwoRecipe {
         &self.recipe
     }
 
-    /// The assembled page kernel.
+    /// Returns the assembled page kernel.
     #[must_use]
     pub fn kernel(&self) -> &Arc<Program> {
         &self.program
@@ -85,7 +85,7 @@ impl LocalFft {
         self.recipe.len() as u64 * COMPLEX
     }
 
-    /// How `batch` transforms from `x` to `y` in system memory are paged.
+    /// Describes how `batch` transforms from `x` to `y` in system memory are paged.
     pub(super) fn paging(&self, batch: usize, x: u64, y: u64) -> Paging {
         let bytes = self.block_bytes();
         let (input, output) = (
@@ -106,14 +106,14 @@ impl LocalFft {
         )
     }
 
-    /// Where the argument block of a ring lies in DMEM: behind the tables.
+    /// Returns the DMEM address of a ring's argument block, which lies behind the tables.
     pub(super) fn ring_arguments(&self) -> u32 {
         let end = |s: &Segment| u64::from(s.address) + s.bytes.len() as u64;
         let tables = self.program.dmem.iter().map(end).max().unwrap_or(0);
         u32::try_from(tables.next_multiple_of(aligned(&self.machine))).unwrap_or(u32::MAX)
     }
 
-    /// How `batch` transforms from `x` to `y` go through a ring of blocks.
+    /// Describes how `batch` transforms from `x` to `y` go through a ring of blocks.
     fn ring(&self, batch: usize, x: u64, y: u64) -> RingPass {
         let batch = SectionBlocks {
             count: batch as u64,
@@ -128,7 +128,7 @@ impl LocalFft {
     }
 }
 
-/// The number of transforms of length `n` in `found` numbers, at most `most`.
+/// Returns the number of transforms of length `n` in `found` numbers, and refuses more than `most`.
 pub(super) fn batch_of(
     found: usize,
     n: usize,

@@ -1,4 +1,4 @@
-//! The plan of one transform as a plain description.
+//! Passes of a power-of-two FFT: Stockham, or in place in a ring at 4096.
 
 use super::error::FftError;
 use crate::fft::TransformDirection;
@@ -9,25 +9,25 @@ pub(super) const MIN_LENGTH: usize = 16;
 /// The longest transform.
 pub(super) const MAX_LENGTH: usize = 4096;
 
-/// Where the numbers are between the passes.
+/// Places of a transform's numbers in DMEM between the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PassLayout {
-    /// Stockham's: passes alternate between two buffers, in natural order.
+    /// Stockham's layout: passes alternate between two buffers, in natural order.
     Stockham,
-    /// In eight of the blocks of a ring; the store puts the result in order.
+    /// In place in eight blocks of a ring; the store puts the result in order.
     Ring,
 }
 
 /// One pass over a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RadixPass {
-    /// Its radix: 4 or 8.
+    /// Radix of the pass: 4 or 8.
     pub radix: usize,
-    /// Length of the sub-transforms it combines.
+    /// Length of the sub-transforms that the pass combines.
     pub done: usize,
 }
 
-/// What the planner has decided for a transform.
+/// Length, direction, layout and passes of a transform.
 ///
 /// ```
 /// use cp2_kernels::fft::{TransformDirection, PowerOfTwoRecipe};
@@ -78,43 +78,43 @@ impl PowerOfTwoRecipe {
         })
     }
 
-    /// Length of the transform.
+    /// Returns the length of the transform.
     #[must_use]
     pub fn len(&self) -> usize {
         self.n
     }
 
-    /// Never: a transform has at least 16 numbers.
+    /// Returns false: a transform has at least 16 numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Direction.
+    /// Returns the direction of the transform.
     #[must_use]
     pub fn direction(&self) -> TransformDirection {
         self.direction
     }
 
-    /// Where the numbers are between the passes.
+    /// Returns the layout of the numbers between the passes.
     #[must_use]
     pub fn layout(&self) -> PassLayout {
         self.layout
     }
 
-    /// The passes in order.
+    /// Returns the passes in order.
     #[must_use]
     pub fn passes(&self) -> &[RadixPass] {
         &self.passes
     }
 
-    /// Whether the result is in the page the input was in.
+    /// True if the result ends in the page that the input was in: an even number of passes.
     #[must_use]
     pub fn in_place(&self) -> bool {
         self.passes.len().is_multiple_of(2)
     }
 
-    /// Butterflies x + yw, x - yw of one transform: N/2 log2 N.
+    /// Returns the number of butterflies (x + yw, x - yw) of one transform: N/2 log2 N.
     #[must_use]
     pub fn butterflies(&self) -> u64 {
         (self.n / 2) as u64 * u64::from(self.n.trailing_zeros())

@@ -1,5 +1,4 @@
-//! The program of a recipe: assembly sources and the constants they are
-//! specialised by.
+//! Assembles the hand-written FFT sources with a recipe's constants.
 
 use super::error::FftError;
 use super::four_step::LineBatch;
@@ -34,10 +33,10 @@ const INCLUDED: [(&str, &str); 15] = [
     ("real_back.s", include_str!("real_back.s")),
 ];
 
-/// Where the sources are in this repository, for messages and line tables.
+/// Folder of the sources in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/fft/";
 
-/// The parts of `fft4096.s` that are made for the machine, forward and back.
+/// Names of the includes of `fft4096.s` that are generated for the machine, forward and inverse.
 const MADE: [&str; 2] = ["separate4096.s", "join4096.s"];
 
 fn include(name: &str, _from: &str) -> Result<Source, String> {
@@ -48,7 +47,7 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
         .ok_or_else(|| "no such kernel source".to_owned())
 }
 
-/// The text of a kernel source by the name that line tables call it, for profiles.
+/// Returns the text of a kernel source by its file name in line tables, for profiles.
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
@@ -57,7 +56,7 @@ pub fn source(file: &str) -> Option<&'static str> {
     all.find(|(n, _)| *n == name).map(|(_, text)| text)
 }
 
-/// Constants that the sources expect.
+/// Returns the constants that `fft.s` and `fft4096.s` expect.
 fn defines(recipe: &PowerOfTwoRecipe) -> Vec<(String, Value)> {
     let mut defines = vec![
         ("N".to_owned(), recipe.len() as i64),
@@ -85,8 +84,8 @@ pub(super) fn program(recipe: &PowerOfTwoRecipe, machine: &Machine) -> Result<As
     kernel(&recipe.to_string(), (name, text), defines(recipe), machine)
 }
 
-/// Assembles `large.s` for columns and rows, either of which may be missing;
-/// the columns may be at a shifted frequency too.
+/// Assembles `large.s` for columns and rows, either of which may be missing; with `shifted` the columns are
+/// at a shifted frequency too.
 pub(super) fn large_program(
     columns: Option<&LineBatch>,
     rows: Option<&LineBatch>,
@@ -104,8 +103,8 @@ pub(super) fn large_program(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// Assembles `large.s` for columns whose numbers are multiplied by weights before they are transformed, in their `first` pass or
-/// before it.
+/// Assembles `large.s` for columns whose numbers are multiplied by weights before they are transformed: in
+/// their first pass if `first`, else in a loop before it.
 pub(super) fn weighed_program(
     columns: &LineBatch,
     first: bool,
@@ -122,7 +121,7 @@ pub(super) fn weighed_program(
     lines_program(Some(columns), None, &modes, machine)
 }
 
-/// The same as [`large_program`] with its tables from byte `tables` of DMEM on.
+/// Assembles `large.s` as [`large_program`] does, with its tables from byte `tables` of DMEM on.
 pub(super) fn large_program_at(
     tables: u64,
     columns: Option<&LineBatch>,
@@ -142,8 +141,9 @@ pub(super) fn large_program_at(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// Assembles `large.s` for couples of real columns, and rows of half a spectrum, either of
-/// which may be missing, with tables from byte `tables` of DMEM on; `full` pages of rows are followed by one of `last` rows.
+/// Assembles `large.s` for pairs of real columns, and rows of half a spectrum, either of which may be
+/// missing, with tables from byte `tables` of DMEM on; `full` pages of rows are followed by one of `last`
+/// rows.
 pub(super) fn real_program(
     tables: u64,
     columns: Option<&LineBatch>,
@@ -163,8 +163,8 @@ pub(super) fn real_program(
 }
 
 /// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
-/// missing, with tables from byte `tables` of DMEM on; `block` rows are in a section's page, and `together` says whether the
-/// differences of all columns of one lie together.
+/// missing, with tables from byte `tables` of DMEM on. A section's page has `block` rows, a matrix `pages`
+/// pages, and `together` says whether the differences of all columns of a page lie together.
 pub(super) fn back_program(
     tables: u64,
     columns: Option<&LineBatch>,
@@ -220,8 +220,8 @@ fn lines_program(
     kernel(&title, LARGE, defines, machine)
 }
 
-/// Assembles `array.s` for arrays whose columns are `lines`, all of them in a page, or several
-/// times as many as a row has numbers; a page comes and goes in `pieces`.
+/// Assembles `array.s` for arrays whose columns are `lines`. A page has as many columns as a row has numbers,
+/// or a multiple of that; it comes and goes in `pieces`.
 pub(super) fn array_program(
     lines: &LineBatch,
     rows: &PowerOfTwoRecipe,
@@ -267,8 +267,8 @@ pub(super) fn parts_program(
     parts_with(lines, &defines, machine)
 }
 
-/// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`, pass 0, if `crossed`, along both; the frequencies of axis 0 are shifted by part
-/// `shift[0]` of `shift[1]`.
+/// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`, or along both for pass 0
+/// if `crossed`. The frequencies of axis 0 are shifted by the fraction `shift[0] / shift[1]`.
 pub(super) fn parts_columns_program(
     lines: &LineBatch,
     (axes, crossed): ([usize; 4], bool),
@@ -304,7 +304,7 @@ pub(super) fn back_parts_program(
     parts_with(lines, &defines, machine)
 }
 
-/// Assembles `parts.s` for columns that are couples of real ones.
+/// Assembles `parts.s` for complex columns that are pairs of real ones.
 pub(super) fn separated_parts_program(
     lines: &LineBatch,
     machine: &Machine,
@@ -365,7 +365,7 @@ pub(super) fn back_ends_program(
     lines_program(Some(columns), None, &modes, machine)
 }
 
-/// Assembles `fft4096.s` for real numbers, with a pass that separates them or joins them.
+/// Assembles `fft4096.s` for real numbers; `pass` is the generated text that splits or merges half spectra.
 pub(super) fn real_ring_program(
     pass: &str,
     direction: TransformDirection,
@@ -387,7 +387,7 @@ pub(super) fn real_ring_program(
     )
 }
 
-/// Whether line tables call such a pass so.
+/// True for the file names under which line tables list the generated passes of `fft4096.s`.
 pub(super) fn is_made(file: &str) -> bool {
     file.strip_prefix(FOLDER)
         .is_some_and(|name| MADE.contains(&name))

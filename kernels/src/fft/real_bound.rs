@@ -1,14 +1,16 @@
-//! What ways to transform real numbers cannot take less than, for planners that leave out those that do not pay.
+//! Lower bounds of real FFTs, by which a planner leaves methods out.
 
 use super::mixed_radix::least_issues_of;
 use crate::job::LowerBound;
 use cp2_machine::Machine;
 
-/// Bytes of a real number and of a complex one.
+/// Bytes of a real number.
 const REAL: u64 = 4;
+/// Bytes of a complex number.
 const COMPLEX: u64 = 8;
 
-/// What a way of which only the length is known takes at least, in cycles: that of N complex numbers.
+/// Returns a lower bound in cycles of a complex transform of which only the length `n` is known: its issues,
+/// and one or two passes of every number in and out.
 pub(super) fn complex_floor(n: usize, batch: usize, machine: &Machine) -> u64 {
     let bytes = COMPLEX.saturating_mul(n as u64);
     let passes = if bytes < machine.cp2.dmem.0 { 1 } else { 2 };
@@ -21,7 +23,7 @@ pub(super) fn complex_floor(n: usize, batch: usize, machine: &Machine) -> u64 {
     least.cycles(machine).0
 }
 
-/// Cycles of the channel for so many copies of N real numbers.
+/// Returns the DMA cycles of `count` transfers of N real numbers each.
 pub(super) fn copies(count: u64, n: usize, batch: usize, machine: &Machine) -> u64 {
     let bytes = u128::from(count) * u128::from(REAL) * n as u128 * batch as u128;
     let least = LowerBound {

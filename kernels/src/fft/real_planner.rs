@@ -1,4 +1,4 @@
-//! What a planner of real transforms chooses from: every way there is, priced for the batch.
+//! The planner of real FFTs: every method priced for a batch.
 
 use super::error::FftError;
 use super::fft_trait::Fft;
@@ -11,26 +11,27 @@ use crate::fft::TransformDirection;
 use crate::job::by_price;
 use std::sync::Arc;
 
-/// The ways that have been found, with what they should take.
+/// Search for the methods of a real transform: those found so far, with their prices.
 #[derive(Debug)]
 struct RealFftSearch<'a> {
     planner: &'a FftPlanner,
     n: usize,
     direction: TransformDirection,
-    /// Whether to find all, or leave out those that cannot be the cheapest.
+    /// True to find all methods, false to leave out those that cannot be the cheapest.
     all: bool,
-    /// Expected cycles of as many of the batch as system memory holds, and how many these are.
+    /// Expected cycles of the part of the batch that system memory holds, its number of transforms, and the
+    /// plan.
     found: Vec<(u64, usize, RealFftPlan)>,
     refused: FftError,
 }
 
 impl RealFftSearch<'_> {
-    /// Adds a way, unless the machine has no room for it.
+    /// Adds a plan, unless the machine has no room for it.
     fn consider(&mut self, way: Result<RealFftPlan, FftError>) -> Result<(), FftError> {
         let batch = self.planner.batch;
         let priced = way.and_then(|way| {
             let most = way.max_batch().min(batch);
-            // A memory that holds none says so when there is an input.
+            // A memory that holds no transform is reported when there is an input.
             Ok((way.estimate(most.max(1))?.0, most, way))
         });
         match priced {
@@ -44,7 +45,7 @@ impl RealFftSearch<'_> {
         Ok(())
     }
 
-    /// Whether a way that takes `floor` cycles at least may still be the cheapest, or all are wanted.
+    /// True if a method that takes `floor` cycles at least may still be the cheapest, or all are wanted.
     fn may_pay(&self, floor: u64) -> bool {
         let batch = self.planner.batch;
         let whole = self.found.iter().filter(|(_, held, _)| *held == batch);
@@ -52,14 +53,14 @@ impl RealFftSearch<'_> {
         self.all || best.is_none_or(|best| floor < best)
     }
 
-    /// The cheapest complex transform of a length.
+    /// Plans the cheapest complex transform of a length.
     fn complex(&self, n: usize) -> Result<Arc<dyn Fft>, FftError> {
         let found = self.planner.candidates(n, self.direction)?;
         let first = found.into_iter().next();
         first.map(|c| c.fft).ok_or(FftError::Length { n })
     }
 
-    /// In local memory, where a transform lies in one section.
+    /// Considers the methods in local memory, where a transform lies in one section.
     fn local(&mut self) -> Result<(), FftError> {
         let (n, direction, machine) = (self.n, self.direction, self.planner.machine.clone());
         for local in RealFftPlan::locals(n, direction, &machine) {
@@ -72,7 +73,8 @@ impl RealFftSearch<'_> {
         Ok(())
     }
 
-    /// In passes over system memory, which divide a transform among the sections, and around complex transforms.
+    /// Considers the methods over system memory: passes that divide a transform among the sections, and
+    /// passes around complex transforms.
     fn long(&mut self) -> Result<(), FftError> {
         let (n, direction, machine) = (self.n, self.direction, self.planner.machine.clone());
         let (batch, m) = (self.planner.batch, n / 2);
@@ -95,7 +97,8 @@ impl RealFftSearch<'_> {
 }
 
 impl FftPlanner {
-    /// The ways to transform `n` real numbers, the cheapest first; not `all`: only those that may be it.
+    /// Returns the plans to transform `n` real numbers, the cheapest first; unless `all`, those that cannot
+    /// be the cheapest are left out.
     fn real_ways(
         &self,
         n: usize,
@@ -110,7 +113,7 @@ impl FftPlanner {
             found: Vec::new(),
             refused: FftError::RealLength { n },
         };
-        // Numbers in couples are half as many complex ones; nothing longer has a recipe, whatever the machine.
+        // Pairs of real numbers are half as many complex ones; no machine has a recipe for anything longer.
         if (1..=2 * FourStepRecipe::lengths().into_iter().max().unwrap_or(0)).contains(&n) {
             ways.local()?;
             ways.long()?;
@@ -118,7 +121,8 @@ impl FftPlanner {
         let RealFftSearch {
             mut found, refused, ..
         } = ways;
-        // Those that hold more of the batch first: what they take is of more.
+        // Plans are compared by the largest part of the batch that any of them holds: the cycles of a smaller
+        // part are not comparable.
         found.sort_by_key(|(cycles, held, _)| (std::cmp::Reverse(*held), *cycles));
         let most = found.first().map(|(_, held, _)| *held);
         found.retain(|(_, held, _)| Some(*held) == most);
@@ -140,7 +144,8 @@ impl FftPlanner {
         first.ok_or(FftError::RealLength { n })
     }
 
-    /// All ways to transform `n` real numbers to half a spectrum, the cheapest for the planner's batch first.
+    /// Returns all plans to transform `n` real numbers to half a spectrum, the cheapest for the planner's
+    /// batch first.
     ///
     /// # Errors
     /// See [`FftPlanner::plan_real_forward`].
@@ -151,7 +156,8 @@ impl FftPlanner {
         Ok(ways.map(|way| Arc::new(RealToComplex::new(way))).collect())
     }
 
-    /// All ways to transform half a spectrum to `n` real numbers, the cheapest for the planner's batch first.
+    /// Returns all plans to transform half a spectrum to `n` real numbers, the cheapest for the planner's
+    /// batch first.
     ///
     /// # Errors
     /// See [`FftPlanner::plan_real_forward`].
@@ -162,17 +168,17 @@ impl FftPlanner {
         Ok(ways.map(|way| Arc::new(ComplexToReal::new(way))).collect())
     }
 
-    /// The transform of `n` real numbers to the n/2 + 1 numbers of their spectrum, the cheapest way
-    /// for the planner's batch: never dearer than the complex transform of as many numbers.
+    /// Plans the transform of `n` real numbers to the n/2 + 1 numbers of their half spectrum, by the cheapest
+    /// method for the planner's batch: never dearer than the complex transform of as many numbers.
     ///
     /// # Errors
-    /// It does not fit the machine.
+    /// No method for the length fits the machine.
     pub fn plan_real_forward(&self, n: usize) -> Result<Arc<RealToComplex>, FftError> {
         let way = self.real_way(n, TransformDirection::Forward)?;
         Ok(Arc::new(RealToComplex::new(way)))
     }
 
-    /// The transform of n/2 + 1 numbers of a spectrum to `n` real numbers, not scaled.
+    /// Plans the transform of the n/2 + 1 numbers of a half spectrum to `n` real numbers, not scaled.
     ///
     /// # Errors
     /// See [`FftPlanner::plan_real_forward`].

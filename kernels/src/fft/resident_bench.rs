@@ -1,4 +1,4 @@
-//! The page kernel on a page that stays in DMEM.
+//! Benchmarks a power-of-two kernel on a page that stays in DMEM.
 
 use super::fft_trait::Fft as _;
 use super::power_of_two::{FftRun, LocalFft};
@@ -9,14 +9,13 @@ use cp2_host::{BlocksPerSection, Buffering, DeviceOptions, Paging};
 use cp2_problems::Random;
 use num_complex::Complex32;
 
-/// Transforms of a section in one turn of the ring: 24 of its 12 blocks.
+/// Transforms of a section after which the ring of 12 blocks starts over: 3 x 8 blocks are two turns.
 const TURN: u32 = 3;
 /// Bytes of the ring (`fft4096.s`).
 const RING_BYTES: usize = 12 * 4096;
 
 impl LocalFft {
-    /// A processor with the page kernel and as many transforms as fit DMEM, and
-    /// how many these are.
+    /// Returns a processor with the page kernel and as many transforms as fit DMEM, and the number of these.
     ///
     /// # Errors
     /// Not even one transform per section fits.
@@ -46,7 +45,7 @@ impl LocalFft {
         ))
     }
 
-    /// The kernel of a ring of blocks, on the transforms of one turn.
+    /// Prepares the kernel of a ring of blocks, on [`TURN`] transforms a section.
     fn turn(
         &self,
         name: &str,
@@ -68,7 +67,8 @@ impl LocalFft {
             .with_input(0, blocks))
     }
 
-    /// Refuses a run that did not finish, or whose transforms are wrong: what is repeated is the same kernel on data that stay.
+    /// Refuses a run that did not finish or whose transforms are wrong. The benchmark repeats the kernel of
+    /// that run on data that stay in DMEM.
     fn judged(&self, name: &str, input: &[Complex32], done: &FftRun) -> Result<(), BenchError> {
         let Some(output) = &done.output else {
             return Err(BenchError::Unfinished {

@@ -1,4 +1,4 @@
-//! The blocks of half spectra that `fft4096.s` takes back to real numbers.
+//! Transfers of fft4096.s from half spectra to 8192 real numbers.
 
 use super::power_of_two::COMPLEX;
 use super::ring4096_pages::{self, BLOCKS, BYTES};
@@ -6,24 +6,25 @@ use super::ring4096_real::PITCH;
 use cp2_dma::Descriptor;
 use cp2_host::paging::{RingPages, SectionBlocks};
 
-/// Blocks without which the first pass cannot begin.
+/// Number of blocks that must have come before the first pass can begin.
 const FIRST: u64 = BLOCKS / 2;
 
-/// The blocks of half spectra from `x` to transforms from `y`.
+/// Blocks of half spectra at address `x`, transformed to real numbers at address `y`.
 #[derive(Debug)]
 pub(super) struct Ring4096InverseRealPages {
     pub batch: SectionBlocks,
     pub x: u64,
     pub y: u64,
-    /// Where copies of what the first pass takes at its end are in DMEM.
+    /// DMEM address of the copies of numbers that the first pass reads last: their blocks are overwritten
+    /// before.
     pub ends: u32,
     /// Cycles of the first pass.
     pub first: u64,
 }
 
 impl Ring4096InverseRealPages {
-    /// Number N/2, and the quads of columns 256 and 510, in the place where those of the transform before are
-    /// no longer needed when its first results leave.
+    /// Returns the loads of number N/2 and of the quads of columns 256 and 510 to the place of their copies,
+    /// which the transform before no longer needs when its first results leave.
     fn ends(&self, page: u64) -> Vec<Descriptor> {
         let quads = |column: u64, behind: u32| {
             let at = self.x + column * COMPLEX;
@@ -83,7 +84,8 @@ impl RingPages for Ring4096InverseRealPages {
     }
 
     fn arithmetic_cycles(&self, page: u64) -> u64 {
-        // The columns of a block come with those of its partner.
+        // The first pass merges a column of blocks 0 .. 3 with its partner in blocks 4 .. 7, when the latter
+        // has come.
         let head = match page % BLOCKS {
             0..FIRST => 0,
             _ => self.first / FIRST,

@@ -1,4 +1,4 @@
-//! The blocks of `fft4096.s`: how eighths of transforms go through its ring.
+//! Transfers of fft4096.s: 4096-point FFTs in eighths through a DMEM ring.
 
 use super::power_of_two::COMPLEX;
 use cp2_dma::Descriptor;
@@ -10,14 +10,14 @@ pub(super) const BLOCKS: u64 = 8;
 pub(super) const RING: usize = 12;
 /// Length of the transform.
 const N: u64 = 4096;
-/// Bytes of a transform, of a block, and of a row n0 or p3 of it in system memory.
+/// Bytes of a transform. Digits: n = 512 n0 + 64 n1 + 8 n2 + n3, k = p0 + 8 p1 + 64 p2 + 512 p3.
 pub(super) const BYTES: i64 = (N * COMPLEX) as i64;
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = N * COMPLEX / BLOCKS;
-/// Issues of a pass of radix 8 over a transform.
+/// Issues of a pass of radix 8 over a transform: N/2 log2 8.
 pub(super) const PASS: u64 = N / 2 * 3;
 
-/// The blocks of transforms from `x` to `y`, one transform for each section at a time.
+/// Blocks of transforms from address `x` to address `y`, one transform for each section at a time.
 #[derive(Debug)]
 pub(super) struct Ring4096Pages {
     pub batch: SectionBlocks,
@@ -25,7 +25,8 @@ pub(super) struct Ring4096Pages {
     pub y: u64,
 }
 
-/// Block n1 = `page` % 8 of transforms from `x`, so many bytes apart: runs of its 64 numbers n2, n3 from every row n0.
+/// Returns the loads of block n1 = `page` % 8 of transforms at address `x`, `apart` bytes from one to the
+/// next: runs of its 64 numbers n2, n3 from every row n0.
 pub(super) fn load(
     batch: SectionBlocks,
     page: u64,
@@ -40,7 +41,8 @@ pub(super) fn load(
     })
 }
 
-/// Block p1 = `page` % 8 of results from `y`, so many bytes apart: p0 in pairs, then p2, then p3.
+/// Returns the stores of block p1 = `page` % 8 of results at address `y`, `apart` bytes from one to the next:
+/// p0 in pairs, then p2, then p3.
 pub(super) fn store(
     batch: SectionBlocks,
     page: u64,
@@ -56,7 +58,8 @@ pub(super) fn store(
     })
 }
 
-/// Issues of a block of which so many need no other: pass 4 goes block by block, 2 and 3 through all.
+/// Returns the issues up to the completion of a block: `head` of pass 1 for this block alone, passes 2 and 3
+/// over all blocks before the first is complete, and an eighth of pass 4.
 pub(super) fn issues(page: u64, head: u64) -> u64 {
     let middle = if page.is_multiple_of(BLOCKS) {
         2 * PASS
@@ -71,7 +74,7 @@ impl RingPages for Ring4096Pages {
         self.batch.groups() * BLOCKS
     }
 
-    /// Block n1: runs of its 64 numbers n2, n3 from every row n0.
+    /// Loads block n1: runs of its 64 numbers n2, n3 from every row n0.
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         load(self.batch, page, (self.x, BYTES as u64), local)
     }

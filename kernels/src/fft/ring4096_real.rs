@@ -1,5 +1,7 @@
-//! The transform of 8192 real numbers in local memory: that of 4096 complex ones in place, whose last pass
-//! separates, or back, whose first pass joins (`fft4096.s` with REAL, `mixed_radix/ring4096_split.rs`, `mixed_radix/ring4096_merge.rs`).
+//! The FFT of 8192 real numbers as 4096 complex ones in place in a ring.
+//!
+//! The last pass of the forward transform splits the complex spectrum; the first pass of the inverse merges
+//! it (`fft4096.s` with REAL, `mixed_radix/ring4096_split.rs`, `mixed_radix/ring4096_merge.rs`).
 
 use super::error::FftError;
 use super::mixed_radix::{ORDER, SplitMergeInclude, generate_merge, separation};
@@ -19,25 +21,26 @@ use std::sync::Arc;
 
 /// Real numbers of a transform.
 const N: usize = 8192;
-/// Blocks whose places the next transform takes, which has the others' already.
+/// Blocks 0 .. 3 of a transform, whose places blocks 4 .. 7 of the next one take; its blocks 0 .. 3 have the
+/// ring's four other places.
 const HALF: u64 = BLOCKS / 2;
-/// Numbers from a half spectrum to the next: whole granules.
+/// Numbers from a half spectrum to the next: N/2 + 1, rounded up to whole granules.
 pub(super) const PITCH: usize = N / 2 + 2;
-/// Issues that halve the results of the first pass.
+/// Issues that halve the numbers of a transform in the first pass.
 const HALVES: u64 = 256;
 
-/// A planned transform of 8192 real numbers, forward or back.
+/// A planned transform of 8192 real numbers, forward or inverse.
 #[derive(Debug)]
 pub(super) struct Ring4096RealFft {
     machine: Arc<Machine>,
     program: Arc<Program>,
     direction: TransformDirection,
-    /// The pass that separates or joins.
+    /// Generated pass that splits (forward) or merges (inverse).
     made: SplitMergeInclude,
 }
 
 impl Ring4096RealFft {
-    /// Whether it is for a length.
+    /// True for the only length, 8192 real numbers.
     pub(super) fn supports_length(n: usize) -> bool {
         n == N
     }
@@ -149,12 +152,12 @@ impl Ring4096RealFft {
         pass.price_by_kernel(&self.program, "start")
     }
 
-    /// Numbers from a half spectrum to the next.
+    /// Returns the complex numbers from a half spectrum to the next.
     pub(super) fn pitch(&self) -> usize {
         PITCH
     }
 
-    /// Adds the pass over a batch from address to address.
+    /// Adds the pass over a batch, from one address in system memory to another, to a job.
     pub(super) fn append(
         &self,
         job: &mut Job,
@@ -171,14 +174,14 @@ impl Ring4096RealFft {
     }
 }
 
-/// The blocks of transforms from `x` to half spectra from `y`: loaded from the first to the last, and
-/// complete in another order.
+/// Blocks of transforms from address `x` to half spectra at address `y`: loaded from the first to the last,
+/// and complete in another order ([`ORDER`]).
 #[derive(Debug)]
 struct Ring4096ForwardRealPages {
     batch: SectionBlocks,
     x: u64,
     y: u64,
-    /// Where number N/2 of a half spectrum is in DMEM.
+    /// DMEM address of number N/2 of a half spectrum, which no block holds.
     end: u32,
     /// Cycles of the last pass.
     last: u64,
@@ -193,7 +196,8 @@ impl RingPages for Ring4096ForwardRealPages {
         ring4096_pages::load(self.batch, page, (self.x, BYTES as u64), local)
     }
 
-    /// Blocks 4 .. 7 wait for the others, whose places the next transform's last blocks need first.
+    /// Stores blocks 0 .. 3 as soon as each is complete, since the next transform's last blocks need their
+    /// places first, and 4 .. 7 at the end.
     fn stores(&self, page: u64, _local: u32) -> Vec<Descriptor> {
         let apart = PITCH as u64 * COMPLEX;
         let (first, block) = (page - page % BLOCKS, ORDER[(page % BLOCKS) as usize] as u64);
@@ -228,7 +232,7 @@ impl RingPages for Ring4096ForwardRealPages {
         BLOCKS
     }
 
-    /// Three passes before the first block is complete.
+    /// Counts passes 2 and 3 before the first block, an eighth of pass 1 and of the last pass with each.
     fn arithmetic_cycles(&self, page: u64) -> u64 {
         let middle = if page.is_multiple_of(BLOCKS) {
             2 * PASS
@@ -238,8 +242,9 @@ impl RingPages for Ring4096ForwardRealPages {
         (PASS + HALVES) / BLOCKS + middle + self.last / BLOCKS
     }
 
-    /// Blocks 4 .. 7 of the next transform lie where 0 .. 3 of this one do, and the first four of the one
-    /// after it, which are loaded behind them, where the others do.
+    /// Returns the blocks to load into the places that a stored block frees. Blocks 4 .. 7 of the next
+    /// transform lie where 0 .. 3 of this one do, and blocks 0 .. 3 of the transform after it, which are
+    /// loaded behind them, where 4 .. 7 of this one do.
     fn next(&self, page: Option<u64>, ahead: u64) -> Vec<u64> {
         let Some(page) = page else {
             return (0..ahead).collect();

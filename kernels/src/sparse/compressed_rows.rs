@@ -1,11 +1,11 @@
-//! What a packed matrix is compared with: compressed rows, over the DMA channel or by the control CPU alone.
+//! The cost of compressed rows (CSR), to compare formats with.
 
 use crate::job::load;
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::SparseMatrix;
 
-/// The time that the bytes of compressed rows and of so many vectors would take over the DMA channel, relative to that of their products: a measure to
-/// compare formats by. It may pass 1 and is no efficiency.
+/// Returns the time that compressed rows and `vectors` vectors would take over the DMA channel, relative to
+/// the time of the products: a measure to compare formats by. It may pass 1 and is no efficiency.
 #[must_use]
 pub fn csr_ratio(
     matrix: &SparseMatrix,
@@ -16,11 +16,12 @@ pub fn csr_ratio(
     load(matrix.csr_bytes(vectors), machine) / products.0 as f64
 }
 
-/// What the control CPU would take to pack a matrix, and for a product without that.
+/// Time of the control CPU to pack a matrix, and for a product of compressed rows without packing.
 ///
-/// The bytes that it moves take what the machine says, and so does an operation (\[A\] M17). Operations of packing are
-/// counted, see [`PackingWork`](super::PackingWork): those of all formats and numbers of sections that are tried, of the samples by which
-/// divisions are chosen, and of the prices of products. A product of compressed rows has those of its definition.
+/// The machine says how long a byte that it moves takes, and an operation (\[A\] M17). Operations of packing
+/// are counted, see [`PackingWork`](super::PackingWork): those of all formats and numbers of sections that
+/// are tried, of the samples by which divisions are chosen, and of the prices of products. A product of
+/// compressed rows has the operations of its definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Packing {
     cycles: f64,
@@ -29,7 +30,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Of a matrix that has been packed to so many bytes, by so many operations.
+    /// Computes the times for a matrix that has been packed to `packed` bytes by `made` operations.
     #[must_use]
     pub fn new(matrix: &SparseMatrix, [packed, made]: [u64; 2], machine: &Machine) -> Self {
         let (number, operations) = match matrix.is_complex() {
@@ -39,7 +40,8 @@ impl Packing {
         let [nnz, rows] = [matrix.nnz(), matrix.rows()].map(|count| count as f64);
         let (copy, scalar) = (machine.host.copy.as_f64(), machine.host.scalar.0 as f64);
         let compressed = nnz * (number + 4.0) + 4.0 * rows;
-        // An entry, its column, a number of x and two operations (eight of complex numbers); a number of y for each row.
+        // Bytes moved: for each entry its value, its column and a number of x, for each row a number of y. An
+        // entry takes two operations, a complex one eight.
         let moved = compressed + number * (nnz + rows);
         Self {
             // Compressed rows are read and the packed matrix is written.
@@ -49,26 +51,26 @@ impl Packing {
         }
     }
 
-    /// Cycles of the control CPU to pack the matrix.
+    /// Returns the cycles of the control CPU to pack the matrix.
     #[must_use]
     pub fn cycles(&self) -> f64 {
         self.cycles
     }
 
-    /// Operations that it took to pack the matrix.
+    /// Returns the operations that it took to pack the matrix.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.made
     }
 
-    /// Cycles of the control CPU for a product of compressed rows with a vector.
+    /// Returns the cycles of the control CPU for a product of compressed rows with a vector.
     #[must_use]
     pub fn unpacked(&self) -> f64 {
         self.unpacked
     }
 
-    /// Products after which packing pays where one takes so many cycles: before, the control CPU alone would have been done earlier. None where it never is
-    /// slower.
+    /// Returns the number of products of `product` cycles each after which packing pays: with fewer, the
+    /// control CPU alone would have been done earlier. None if it never is slower.
     #[must_use]
     pub fn break_even_products(&self, product: f64) -> Option<u64> {
         let saved = self.unpacked - product;

@@ -1,21 +1,26 @@
-//! A product by diagonal cells: sixteen places, four rows of each section times as many neighbouring columns of each, with one address.
+//! The diagonal format: cells of 4 rows by 4 columns, one address.
 //!
-//! A section has a part of the rows, and the part of the vector that goes with them. Four rows that lie one behind the other are the lanes
-//! of a quad; where one row has an entry in some column, the next one often has one in the next column, in all sections alike. Such
-//! entries are a *cell*: a quad of values, and one address of four numbers of the vector, the same in all sections. Four groups of rows are summed up at
-//! a time, so that neither the latency of a multiplication nor that of an address is waited for.
+//! A multiplication has sixteen places: four rows of each section, times as many adjacent columns of each.
+//!
+//! A section has a part of the rows, and the part of the vector that goes with them. Four adjacent rows are
+//! the lanes of a quad. Where a row has an entry in some column, the next row often has one in the next
+//! column, in all sections alike. Such entries are a *cell*: a quad of values, and one address of four
+//! numbers of the vector, which is the same in all sections. Four groups of rows are summed up at a time, so
+//! that neither the latency of a multiplication nor that of an address is waited for.
 //!
 //! | what | bytes |
 //! |---|---|
 //! | values | 16 for each cell in every section, entries or not |
-//! | addresses | 4 for each cell, 8 more for four groups of rows; where all groups of a page have the same diagonals 8 for each of them |
+//! | addresses | 4 for each cell, 8 for four groups of rows; or 8 for each diagonal that a page shares |
 //! | vector | what the cells of a section need, once to each |
 //!
-//! Columns that no cell needs are not in a section's segment of the vector, so that a few columns far away take little. A vector that local memory does
-//! not hold is multiplied chunk by chunk of the rows, whose segments overlap by what the diagonals reach.
+//! Columns that no cell needs are not in a section's segment of the vector, so that a few columns far away
+//! take little memory. A vector longer than local memory is multiplied by chunks of the rows, whose segments
+//! overlap as far as the diagonals reach.
 //!
-//! Where a place has no entry the vector may be infinite or no number, which must not reach the result: such places are +0, entries
-//! that are +0 become -0, and the kernel masks the vector where values are +0 by their bits.
+//! Where a place has no entry, the vector may be infinite or NaN, which must not reach the result. Such
+//! places have the value +0, entries that are +0 become -0, and the kernel masks the vector by the bits of
+//! the value where this is +0.
 
 mod cells;
 mod describe;
@@ -38,10 +43,10 @@ use layout::{ChunkPart, DiagonalLayout};
 use pages::{DiagonalPage, Kind};
 use std::sync::Arc;
 
-/// Its name in messages and on the timeline.
+/// Name of the kernel in messages and on the timeline.
 const NAME: &str = "diagonals";
 
-/// The most sections, and bytes of a granule of the DMA, that there are places for.
+/// Most sections, and most bytes of a granule of the DMA, that the format supports.
 const MOST_SECTIONS: usize = 8;
 const MOST_GRANULE: u64 = 64;
 
@@ -56,7 +61,7 @@ pub struct Diagonals {
     steps: Arc<Vec<KernelInterval>>,
 }
 
-/// A packed matrix, and where it lies in the system memory of a job.
+/// A packed matrix with its addresses in the system memory of a job.
 #[derive(Clone, Debug)]
 pub struct PlacedDiagonals {
     diagonals: Arc<Diagonals>,
@@ -67,7 +72,7 @@ pub struct PlacedDiagonals {
 }
 
 impl Diagonals {
-    /// Packs a matrix for a machine, and counts what that takes.
+    /// Packs a matrix for a machine, and counts the operations of packing.
     ///
     /// # Errors
     /// The matrix is complex or far from any diagonal, or the machine has too little of something.
@@ -110,37 +115,39 @@ impl Diagonals {
         })
     }
 
-    /// Bytes of the packed matrix.
+    /// Returns the bytes of the packed matrix.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let page = |page: &DiagonalPage| 4 * (page.index.len() + page.values.len());
         self.pages.iter().map(page).sum::<usize>() as u64
     }
 
-    /// Values that the packed matrix has, those of places without an entry among them: numbers of 4 bytes.
+    /// Returns the number of values (4 bytes each) of the packed matrix, including those of places without an
+    /// entry.
     #[must_use]
     pub fn places(&self) -> usize {
         self.pages.iter().map(|page| page.values.len()).sum()
     }
 
-    /// Steps of the kernel for a product.
+    /// Returns the steps of the kernel for a product.
     pub(super) fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// Pages.
+    /// Returns the number of pages.
     #[must_use]
     pub fn pages(&self) -> usize {
         self.pages.len()
     }
 
-    /// How often a segment of the vector is loaded.
+    /// Returns how often a segment of the vector is loaded.
     #[must_use]
     pub fn segments(&self) -> usize {
         self.parts.len()
     }
 
-    /// Integer operations of all sections for a product: two mask each cell. (Its product is a multiplication or a multiply-add, by its place in a page.)
+    /// Returns the integer operations of all sections for a product: two mask each cell. (The product of a
+    /// cell is a multiplication or a multiply-add, depending on its place in a page.)
     #[must_use]
     pub fn operations(&self) -> u64 {
         2 * (self.places() / cells::QUAD) as u64
@@ -174,7 +181,7 @@ impl Diagonals {
     }
 }
 
-/// The kernel, with what the pages need of it: its load takes time.
+/// Assembles the kernel with only the parts that the pages need: its load takes time.
 fn resident(
     layout: &DiagonalLayout,
     pages: &[DiagonalPage],

@@ -6,13 +6,13 @@ use crate::registry::Entry;
 use cp2_problems::sparse::SpmvProblem;
 use std::sync::Arc;
 
-/// What the folder plans, and its kernels.
+/// Planners of this folder, and its kernels.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[product, solve, power],
     entries: &KERNELS,
 };
 
-/// All of the folder.
+/// Kernels of the registry.
 const KERNELS: [Entry; 1] = [Entry {
     name: "spmv",
     summary: "a sparse matrix times a vector, packed in the format that is the fastest",

@@ -1,22 +1,22 @@
-//! Why a sparse matrix is not multiplied.
+//! Errors of sparse products.
 
 use crate::assembly::Unfit;
 use crate::job::{JobError, Unpriced};
 use cp2_emu::cycles::Uncounted;
 use cp2_problems::DataError;
 
-/// Why a problem with a sparse matrix cannot be computed on a machine.
+/// Reason why a problem with a sparse matrix cannot be computed on a machine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SparseError {
-    /// More sections than a packed format has places for.
+    /// The machine has more sections than a packed format supports.
     #[error("{machine} has {sections} sections; packed matrices are made for at most {most}")]
     Sections {
         /// The machine.
         machine: String,
-        /// Its sections.
+        /// Number of its sections.
         sections: usize,
-        /// The most there can be.
+        /// Most sections supported.
         most: usize,
     },
     /// Local memory holds no useful part of a vector.
@@ -24,7 +24,7 @@ pub enum SparseError {
         "local memory of {dmem} bytes holds {columns} columns of the vector beside a page of the matrix; expected a machine with more"
     )]
     NoRoom {
-        /// Columns it holds.
+        /// Columns that fit.
         columns: usize,
         /// Bytes of local memory.
         dmem: u64,
@@ -34,20 +34,20 @@ pub enum SparseError {
         "program memory holds pages of {words} words beside the kernel; expected at least {least}: take a format without generated code, or a machine with more program memory"
     )]
     NoProgramRoom {
-        /// Words a page could have.
+        /// Words that a page could have.
         words: usize,
-        /// Words it should have at least.
+        /// Words that a page should have at least.
         least: usize,
     },
-    /// A format of real numbers, and a matrix of complex ones.
+    /// The format is for real numbers and the matrix is complex.
     #[error("diagonal cells hold real numbers, and the matrix is complex: take another format")]
     Complex,
-    /// Vectors side by side, and a matrix of complex numbers.
+    /// Interleaved vectors hold real numbers, and the matrix is complex.
     #[error(
         "vectors side by side hold real numbers, and the matrix is complex: multiply one at a time"
     )]
     ComplexVectors,
-    /// The DMA moves more at a time than a packed format is made for.
+    /// The granule of the DMA is larger than a packed format supports.
     #[error(
         "the DMA of {machine} moves {granule} bytes at a time; diagonal cells are made for at most {most}: take another format"
     )]
@@ -56,7 +56,7 @@ pub enum SparseError {
         machine: String,
         /// Bytes of a granule.
         granule: u64,
-        /// The most there can be.
+        /// Largest granule supported.
         most: u64,
     },
     /// A dealt transfer would give a section half of a number.
@@ -69,12 +69,12 @@ pub enum SparseError {
         /// Bytes that a section gets at a time.
         dealt: u64,
     },
-    /// Nearly all places would be empty.
+    /// Nearly all places of the packed matrix would be empty.
     #[error(
         "{entries} entries would take {places} places of diagonal cells: they are on too many diagonals, take another format"
     )]
     Padding {
-        /// Places that there would be.
+        /// Places of the packed matrix.
         places: usize,
         /// Entries of the matrix.
         entries: usize,
@@ -84,38 +84,38 @@ pub enum SparseError {
         "pages and the columns of neighbouring rows take {bytes} bytes of local memory at least, which has {dmem}: the matrix is far from diagonal, take another format"
     )]
     Segment {
-        /// What they take.
+        /// Bytes needed.
         bytes: u64,
         /// Bytes of local memory.
         dmem: u64,
     },
-    /// More vectors than system memory holds.
+    /// System memory does not hold so many vectors.
     #[error(
         "{found} vectors and their products; expected at most {most}, which system memory of {memory} bytes holds: multiply some of them at a time"
     )]
     Vectors {
-        /// How many.
+        /// Number of vectors.
         found: usize,
-        /// The most that could be there.
+        /// Most vectors that system memory holds.
         most: u64,
         /// Bytes of system memory.
         memory: u64,
     },
-    /// What a product takes is decided by what it computes.
+    /// The cycles of a product depend on the numbers that it computes.
     #[error(
         "what a product of this format takes is not known before it is computed, so that formats cannot be compared: this is a fault of cp2"
     )]
     Unpriced,
-    /// There is no format for it.
+    /// No format suits the matrix and the machine.
     #[error("no format packs this matrix")]
     NoFormat,
     /// The kernel's cycles cannot be counted.
     #[error(transparent)]
     Uncounted(#[from] Uncounted),
-    /// The machine has too little of something for the kernel.
+    /// The program of a kernel does not fit the machine.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// An input is not the problem's.
+    /// An input does not fit the problem.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The job cannot be carried out.

@@ -1,24 +1,24 @@
-//! The names of formats.
+//! The formats of packed matrices, and their names.
 
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a matrix is packed.
+/// Format of a packed matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PackedFormat {
-    /// The pattern is generated code: [`Gather`](super::gather::Gather).
+    /// The pattern becomes generated code: [`Gather`](super::gather::Gather).
     Gather,
     /// Cells along diagonals, with lists of addresses: [`Diagonals`](super::diagonal::Diagonals).
     Diagonal,
 }
 
 impl PackedFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 2] = [Self::Gather, Self::Diagonal];
 
-    /// Its name.
+    /// Returns the name of the format.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl fmt::Display for PackedFormat {
     }
 }
 
-/// A name that is no format.
+/// A name that is not one of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("format `{found}`: expected {}", PackedFormat::ALL.map(PackedFormat::name).join(" or "))]
 pub struct UnknownFormat {

@@ -1,10 +1,11 @@
-//! A product as code made for the matrix: the program itself is the packed matrix.
+//! The gather format: the program itself is the packed matrix.
 //!
-//! No section can load from an address of its own. But an address can be a constant of a word that loads for one multiplication
-//! alone, and then every place of the multiplication takes what it needs of what was loaded: a selection under a mask of sections and
-//! lanes. So the pattern of the matrix becomes words, one or two for each entry where columns have nothing in common and far fewer where
-//! rows are alike, and only the entries themselves are values. Words come page by page into
-//! program memory while others run (that the DMA may do so is the assumption D11 of `docs/machine.md`).
+//! No section can load from an address of its own. But an address can be a constant of a word that loads for
+//! one multiplication alone, and then every place of the multiplication selects what it needs of what was
+//! loaded, under a mask of sections and lanes. So the pattern of the matrix becomes words, one or two for
+//! each entry where rows share no columns and far fewer where rows are alike; only the entries themselves are
+//! values. Words are loaded page by page into program memory while others run (that the DMA may do so is the
+//! assumption D11 of `docs/machine.md`).
 //!
 //! | what | bytes |
 //! |---|---|
@@ -46,10 +47,10 @@ use registers::GatherRegisters;
 use slot_assignment::{LaneMask, MOST_SECTIONS};
 use std::sync::Arc;
 
-/// Its name in messages and on the timeline.
+/// Name of the kernel in messages and on the timeline.
 const NAME: &str = "gather";
 
-/// Words of a page at least, for that many are needed before and behind.
+/// Least words of a page: so many are needed before and behind the words of its blocks.
 const LEAST_WORDS: usize = 512;
 
 /// A matrix packed as code.
@@ -64,13 +65,13 @@ pub struct Gather {
     sets: Vec<LaneMask>,
     pages: Vec<GatherPage>,
     steps: Arc<Vec<KernelInterval>>,
-    /// Places of values, filled or not.
+    /// Number of places of values, with or without an entry.
     places: usize,
-    /// What a section issues.
+    /// Operations that a section issues.
     operations: ClassMap<u64>,
 }
 
-/// A packed matrix, and where it lies in the system memory of a job.
+/// A packed matrix with its addresses in the system memory of a job.
 #[derive(Clone, Debug)]
 pub struct PlacedGather {
     gather: Arc<Gather>,
@@ -82,7 +83,7 @@ pub struct PlacedGather {
 }
 
 impl Gather {
-    /// Packs a matrix for a machine and products with one vector, and counts what that takes.
+    /// Packs a matrix for a machine and products with one vector, and counts the operations of packing.
     ///
     /// # Errors
     /// The machine has too little of something.
@@ -98,8 +99,8 @@ impl Gather {
         Self::of(matrix, numbers, machine, work)
     }
 
-    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2. It
-    /// counts what that takes.
+    /// Packs a matrix for products with two interleaved vectors, an array of columns x 2, and counts the
+    /// operations of packing.
     ///
     /// # Errors
     /// A complex matrix; the machine has too little of something.
@@ -137,7 +138,8 @@ impl Gather {
                 dealt,
             });
         }
-        // Two rows, one beside the other in a section, make a quad of sums of real numbers; the rows of a quad of the result are in groups.
+        // Two adjacent rows of a section make a quad of sums of real numbers; the rows of a quad of the
+        // result are in groups.
         let quads = (16usize / number).div_ceil(2);
         let needed = lanes
             .iter()
@@ -208,49 +210,50 @@ impl Gather {
         })
     }
 
-    /// Bytes of the packed matrix.
+    /// Returns the bytes of the packed matrix.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let page = |page: &GatherPage| 8 * page.words.len() + 4 * page.values();
         self.pages.iter().map(page).sum::<usize>() as u64
     }
 
-    /// Words of generated code.
+    /// Returns the number of words of generated code.
     #[must_use]
     pub fn words(&self) -> usize {
         self.pages.iter().map(|page| page.words.len()).sum()
     }
 
-    /// Values that the packed matrix has, zeros that fill places among them: numbers of 4 bytes.
+    /// Returns the number of values (4 bytes each) of the packed matrix, including zeros that fill places.
     #[must_use]
     pub fn places(&self) -> usize {
         self.places
     }
 
-    /// How columns come to the lanes of a section.
+    /// Returns the rule by which columns get to the lanes of a section.
     #[must_use]
     pub fn lanes(&self) -> ColumnLanes {
         self.lanes
     }
 
-    /// How often a segment of the vector is loaded: 1 where local memory holds all of it.
+    /// Returns how often a segment of the vector is loaded: 1 if local memory holds all of it.
     #[must_use]
     pub fn segments(&self) -> usize {
         self.tiles.iter().filter(|tile| !tile.loaded).count()
     }
 
-    /// Steps of the kernel for a product.
+    /// Returns the steps of the kernel for a product.
     pub(super) fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// Pages.
+    /// Returns the number of pages.
     #[must_use]
     pub fn pages(&self) -> usize {
         self.pages.len()
     }
 
-    /// What all sections issue for a product: arithmetic by class, and accesses of local memory that no arithmetic goes along with.
+    /// Returns the operations that all sections issue for a product: arithmetic by class, and accesses of
+    /// local memory without arithmetic in the same word.
     #[must_use]
     pub fn operations(&self) -> Vec<(Class, u64)> {
         let all = Class::ALL
@@ -276,7 +279,8 @@ impl Gather {
             .iter()
             .flat_map(|page| page.alone.iter().flatten().chain(&page.values));
         let values: Vec<f32> = values.copied().collect();
-        // What sections find where others alone have values is finite: their own earlier ones, or zeros.
+        // The other sections must find finite numbers where one section alone has values: their own earlier
+        // values, or these zeros.
         let zeros = vec![0.0f32; self.layout.alone / 4];
         Ok(PlacedGather {
             gather: self.clone(),
@@ -288,13 +292,13 @@ impl Gather {
         })
     }
 
-    /// Bytes of a section's masks.
+    /// Returns the bytes of a section's masks.
     fn mask_bytes(&self) -> usize {
         self.layout.values[0] as usize
     }
 }
 
-/// Masks beside those that every matrix needs, at most.
+/// Most masks in addition to those that every matrix needs.
 const MOST_MASKS: usize = 12;
 
 fn short(machine: &Machine, lack: Lack) -> Unfit {

@@ -1,4 +1,4 @@
-//! What iterative methods are made of: products, passes over vectors, and the scalars of the control CPU between them.
+//! Products, vector passes and scalars of iterative methods.
 
 use super::vector_passes::{PlacedVectors, VectorKernel, VectorPasses};
 use super::{PackedFormat, PackedMatrix, Packing, PackingWork, PlacedProduct, SparseError};
@@ -9,7 +9,7 @@ use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::sync::Arc;
 
-/// A part of an iterative method, as the marks and steps of its job name it.
+/// Kind of an operation of an iterative method; marks and steps of its job are named by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// A sparse matrix times a vector.
@@ -21,10 +21,10 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Product, Self::Vectors, Self::Scalars];
 
-    /// Its name.
+    /// Returns the name of the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,25 +35,28 @@ impl Operator {
     }
 }
 
-/// A step's quotient, or 0 where it is divided by 0: nothing is left to be done then.
+/// Returns a quotient, or 0 if the divisor is 0: the method has nothing left to do then.
 pub(crate) fn quotient(step: &mut HostStep, of: StepScalar, by: StepScalar) -> StepScalar {
     let (none, quotient) = (step.constant(0.0), step.divide(of, by));
     step.select(by, quotient, none)
 }
 
-/// What the iterations of a method are carried out with: a packed matrix, kernels of vectors, and the sections for which both are made.
+/// Plan of an iterative method: a packed matrix, kernels of vectors, and the sections for which both are
+/// made.
 #[derive(Debug)]
 pub(crate) struct IterationPlan {
-    /// The machine with the sections that take part.
+    /// Machine with the sections that take part.
     pub(crate) used: Arc<Machine>,
     pub(crate) product: PackedMatrix,
     pub(crate) vectors: VectorPasses,
-    /// Operations that it took to pack the matrix, in all formats and for all numbers of sections that were tried.
+    /// Operations that it took to pack the matrix, in all formats and for all numbers of sections that were
+    /// tried.
     packed_by: u64,
 }
 
 impl IterationPlan {
-    /// Packs a matrix, in a format or in the one that is the fastest, for iterations of a product and a pass by each of `kernels`.
+    /// Packs a matrix, in a given format or in the fastest one, for iterations of a product and a pass by
+    /// each of `kernels`.
     ///
     /// # Errors
     /// The machine has too little of something for a product or for a pass over vectors.
@@ -81,18 +84,18 @@ impl IterationPlan {
         Ok(plan)
     }
 
-    /// What packing the matrix costs on a machine, and products without it.
+    /// Returns the cost of packing the matrix on a machine, and of products without it.
     pub(crate) fn packing(&self, matrix: &SparseMatrix, machine: &Machine) -> Packing {
         Packing::new(matrix, [self.product.bytes(), self.packed_by], machine)
     }
 
-    /// How the matrix is packed, in words, and which sections of a machine are left idle.
+    /// Says how the matrix is packed, and which sections of a machine are left idle.
     pub(crate) fn recipe(&self, machine: &Machine) -> String {
         super::product::recipe(&[&self.product], describe_idle(machine, &self.used))
     }
 }
 
-/// What the operators of a job need: the packed matrix, and the kernels of vectors.
+/// Operators of a job: the packed matrix, and the kernels of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Operators<'a> {
     pub(crate) product: PlacedProduct,
@@ -100,7 +103,7 @@ pub(crate) struct Operators<'a> {
 }
 
 impl Operators<'_> {
-    /// Adds a product of the vector at `from`, to that at `to`.
+    /// Adds a product, `to = A from`, of vectors at these addresses.
     pub(crate) fn product(&self, job: &mut Job, from: u64, to: u64) {
         self.product.pass(job, from, to);
         job.mark(Operator::Product.name());
@@ -138,7 +141,7 @@ impl Operators<'_> {
         Ok(())
     }
 
-    /// Lets a step leave scalars for the kernels that come.
+    /// Makes a step leave scalars for the following kernels.
     ///
     /// # Errors
     /// More than two of them.
@@ -150,7 +153,7 @@ impl Operators<'_> {
         self.vectors.fill(step, scalars)
     }
 
-    /// Adds a step that leaves 1 for them: what is scaled by it is copied.
+    /// Adds a step that leaves the scalar 1, with which [`VectorKernel::SCALED`] copies a vector.
     ///
     /// # Errors
     /// The step has no room for it.
@@ -162,7 +165,7 @@ impl Operators<'_> {
         Ok(())
     }
 
-    /// Adds a step that computes with no pass's sums.
+    /// Adds a step that computes without the sums of a pass.
     pub(crate) fn only(&self, job: &mut Job, step: HostStep) {
         let name = Operator::Scalars.name();
         job.host_step(name, step);

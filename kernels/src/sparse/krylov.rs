@@ -1,13 +1,19 @@
-//! Systems of equations: conjugate gradients, the same preconditioned with the diagonal, and stabilised biconjugate gradients.
+//! Krylov solvers for A x = b: cg, pcg and bicgstab.
 //!
-//! An iteration is products and passes over vectors, between which the control CPU makes scalars in double precision; it also watches the
-//! residual as [`Watch`](cp2_problems::sparse::Watch) does, and its word ends the loop. What depends on whether a method has broken down is a loop of one turn at most, and so is what
-//! depends on whether the squares of b are numbers of single precision.
+//! The methods are conjugate gradients, conjugate gradients preconditioned with the diagonal, and stabilised
+//! biconjugate gradients.
 //!
-//! | | passes beside products |
-//! |---|---|
-//! | cg, pcg | p q; r - alpha q with r r (and r d r); x + alpha p with (d) r + beta p |
-//! | bicgstab | s v; r - alpha v with d r; t r with t t; x + alpha y + omega z with r - omega t, s r and r r; r + beta (p - omega v) with d p |
+//! An iteration consists of products and passes over vectors, between which the control CPU computes the
+//! scalars in double precision. It also checks the residual as [`Watch`](cp2_problems::sparse::Watch) does,
+//! and a word that it writes ends the loop. Passes that must not run after a breakdown are in a loop of at
+//! most one turn, and so are those that scale b if its squares do not fit single precision.
+//!
+//! Passes of an iteration besides products (u.v is a dot product, d = 1/diag(A), s the shadow residual):
+//!
+//! * cg: p.q; r - alpha q with r.r; x + alpha p with r + beta p.
+//! * pcg: p.q; r - alpha q with r.r and r.d r; x + alpha p with d r + beta p.
+//! * bicgstab: s.v; r - alpha v with z = d r; t.r with t.t; x + alpha y + omega z with r - omega t,
+//!   s.r and r.r; p = r + beta (p - omega v) with y = d p.
 
 mod driver;
 mod iterations;
@@ -33,7 +39,7 @@ pub struct Solver {
     iteration: IterationPlan,
 }
 
-/// The solution of a system, if it is the problem.
+/// Returns the method that solves a problem of equations; none for other problems.
 pub(crate) fn solve(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
@@ -43,7 +49,7 @@ pub(crate) fn solve(
     Some(plan.map(Solver::into_method).map_err(Into::into))
 }
 
-/// The passes of an iteration.
+/// Returns the passes of an iteration besides its products.
 fn kernels(method: Iteration) -> &'static [VectorKernel] {
     match method {
         Iteration::Cg => &[
@@ -67,7 +73,7 @@ fn kernels(method: Iteration) -> &'static [VectorKernel] {
 }
 
 impl Solver {
-    /// Packs the matrix of a problem for a machine, in a format or in the one that is the fastest.
+    /// Packs the matrix of a problem for a machine, in a given format or in the fastest one.
     ///
     /// # Errors
     /// The machine has too little of something for a product or for a pass over vectors.
@@ -85,19 +91,19 @@ impl Solver {
         })
     }
 
-    /// The packed matrix.
+    /// Returns the packed matrix.
     #[must_use]
     pub fn product(&self) -> &PackedMatrix {
         &self.iteration.product
     }
 
-    /// What packing the matrix costs, and products without it.
+    /// Returns the cost of packing the matrix, and of products without it.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.iteration.packing(self.problem.matrix(), &self.machine)
     }
 
-    /// Bound and reference of so many iterations.
+    /// Returns bound and reference of so many iterations.
     #[must_use]
     pub fn figures(&self, iterations: usize) -> Figures {
         let matrix = self.problem.matrix();
@@ -116,7 +122,7 @@ impl Solver {
             .figures(&self.machine)
     }
 
-    /// What each pass of one iteration has to issue at least, products first.
+    /// Returns the least operations of each pass of one iteration, the product first.
     fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let passes = kernels(self.problem.method()).iter();
         let passes = passes.map(|&kernel| self.iteration.vectors.operations(kernel));
@@ -126,8 +132,8 @@ impl Solver {
             .collect()
     }
 
-    /// The method as one of the backend, whose input is the array `b` of the problem. How many iterations it makes its input decides: its figures hold for
-    /// any, so they are those of none.
+    /// Returns the solver as a method of the backend, whose input is the array `b` of the problem. The input
+    /// decides the number of iterations, so the figures given are those of none.
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(0), self.operations());
@@ -139,7 +145,7 @@ impl Solver {
         })
     }
 
-    /// The iterations for a right-hand side as a job; nothing of it is done yet.
+    /// Returns the job that solves the system for a right-hand side, not yet run.
     ///
     /// # Errors
     /// System memory is used up.
@@ -215,7 +221,8 @@ impl Solver {
         }))
     }
 
-    /// What residuals are multiplied by: ones where there is no preconditioner.
+    /// Makes the table of the preconditioner, d = 1/diag(A) for pcg and bicgstab, and returns its address;
+    /// ones if there is none.
     fn diagonal(&self, job: &mut Job) -> Result<u64, JobError> {
         let rows = self.problem.matrix().rows();
         let mut diagonal = self.problem.preconditioner().unwrap_or(vec![1.0; rows]);

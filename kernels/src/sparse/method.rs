@@ -1,4 +1,4 @@
-//! Products as a method of the backend.
+//! Products as methods of the backend.
 
 use super::multi_vector::{InterleavedVectors, MultiVectorMethod, PANELS, VectorSet, panels};
 use super::product::recipe;
@@ -17,7 +17,7 @@ use num_complex::Complex32;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A matrix times vectors, if it is the problem.
+/// Returns the method that multiplies a matrix with vectors; none for other problems.
 pub(crate) fn product(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
@@ -29,31 +29,35 @@ pub(crate) fn product(
 
 /// A problem of products planned for a machine.
 ///
-/// Several vectors lie by turns in the user's arrays. They are multiplied one by one, or two at a time by a matrix packed for that, in panels of so many that
-/// are taken apart and put together at a time: in the way that takes the fewest cycles.
+/// Several vectors are interleaved in the user's arrays. They are multiplied one by one, or two at a time by
+/// a matrix packed for that. Panels of so many words of a row are split and merged at a time. The combination
+/// that takes the fewest cycles is chosen.
 #[derive(Debug)]
 pub struct Products {
     problem: SpmvProblem,
     machine: Arc<Machine>,
-    /// The machine with the sections that take part.
+    /// Machine with the sections that take part.
     used: Arc<Machine>,
     one: PackedMatrix,
-    /// Of several vectors: what multiplies two at a time, where the machine has room for it.
+    /// Matrix packed for two vectors at a time, if there are several vectors and the machine has room for it.
     two: Option<PackedMatrix>,
     way: MultiVectorMethod,
-    /// What all products take one by one, and two at a time, with what takes vectors apart; of several vectors.
+    /// Cycles of all products one by one, and two at a time, including splitting and merging; only for
+    /// several vectors.
     prices: [Option<Cycles>; 2],
-    /// What they take in the chosen way.
+    /// Cycles of all products in the chosen way.
     price: Cycles,
-    /// Operations that it took to pack the matrix, in all formats and for all numbers of sections that were tried.
+    /// Operations that it took to pack the matrix, in all formats and for all numbers of sections that were
+    /// tried.
     packed_by: u64,
 }
 
-/// Vectors that are priced: so many say which way takes the fewest cycles, and of more as many as leave the same rest of a panel.
+/// Number of vectors that are priced to find the cheapest way. Of more vectors, so many and the remainder of
+/// a panel are priced.
 const PRICED: usize = 256;
 
 impl Products {
-    /// Packs the matrix of a problem, in a format or in the one that is the fastest.
+    /// Packs the matrix of a problem, in a given format or in the fastest one.
     ///
     /// # Errors
     /// See [`PackedMatrix::new`] and [`Products::check`].
@@ -71,7 +75,7 @@ impl Products {
         Ok(products)
     }
 
-    /// Packs the matrix for those sections that take part.
+    /// Packs the matrix for the sections that take part.
     fn with_sections(
         problem: &SpmvProblem,
         machine: &Arc<Machine>,
@@ -106,7 +110,7 @@ impl Products {
         Ok(products)
     }
 
-    /// Takes the way that takes the fewest cycles.
+    /// Chooses the way that takes the fewest cycles.
     fn choose(&mut self, work: &PackingWork) -> Result<(), SparseError> {
         let vectors = self.way.vectors;
         let rest = PANELS[0] as usize;
@@ -152,7 +156,7 @@ impl Products {
             (None, Some(error)) => return Err(error),
             (None, None) => {}
         }
-        // Of more vectors than are priced about as many times more.
+        // With more vectors than are priced, prices grow in proportion.
         let all = |cycles: Cycles| {
             let cycles = u128::from(cycles.0) * vectors as u128 / priced as u128;
             Cycles(u64::try_from(cycles).unwrap_or(u64::MAX))
@@ -161,7 +165,7 @@ impl Products {
         Ok(())
     }
 
-    /// Whether system memory holds so many vectors and their products.
+    /// Checks that system memory holds so many vectors and their products.
     ///
     /// # Errors
     /// It does not.
@@ -183,7 +187,7 @@ impl Products {
         }
     }
 
-    /// What all products take, by their own commands.
+    /// Returns the cycles of all products, by their own commands.
     fn price(&self, way: MultiVectorMethod) -> Result<Cycles, SparseError> {
         let count = self.problem.matrix().cols() * way.vectors;
         let options = DeviceOptions::default();
@@ -194,7 +198,8 @@ impl Products {
         Ok(task?.job.price()?)
     }
 
-    /// What all products take in the format of a candidate, with what takes vectors apart: of those that are not used the same as of those that are.
+    /// Returns the cycles of all products in the format of a candidate, including splitting and merging. For
+    /// candidates that are not used, splitting and merging cost as much as for those that are.
     #[must_use]
     pub fn price_of(&self, candidate: &FormatCost) -> Option<Cycles> {
         let cycles = candidate.cycles.as_ref().ok()?.0;
@@ -210,20 +215,21 @@ impl Products {
         Some(Cycles(beside + count * cycles))
     }
 
-    /// The packed matrix, or the two of which one multiplies two vectors at a time and the other the last one.
+    /// Returns the packed matrices used: one, or one that multiplies two vectors at a time and another for
+    /// the last vector.
     pub fn products(&self) -> impl Iterator<Item = &PackedMatrix> {
         let two = self.two.iter().filter(|_| self.way.paired);
         let one = !self.way.paired || !self.way.vectors.is_multiple_of(2);
         two.chain(one.then_some(&self.one))
     }
 
-    /// The one that multiplies most of the vectors.
+    /// Returns the packed matrix that multiplies most of the vectors.
     #[must_use]
     pub fn product(&self) -> &PackedMatrix {
         self.products().next().unwrap_or(&self.one)
     }
 
-    /// What all products take, but for taking vectors apart and putting results together.
+    /// Returns the cycles of all products, without splitting vectors and merging results.
     #[must_use]
     pub fn expected(&self) -> Cycles {
         let groups = self.groups(self.way);
@@ -232,13 +238,13 @@ impl Products {
         })
     }
 
-    /// Bytes of all packed matrices.
+    /// Returns the bytes of all packed matrices.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.products().map(PackedMatrix::bytes).sum()
     }
 
-    /// What was chosen from, and whether it was.
+    /// Returns the candidates, each with true if it was chosen.
     pub fn candidates(&self) -> impl Iterator<Item = (&FormatCost, bool)> {
         let all = self.two.iter().chain([&self.one]);
         let all = all.flat_map(PackedMatrix::candidates);
@@ -250,14 +256,14 @@ impl Products {
         })
     }
 
-    /// What packing costs, and products without it.
+    /// Returns the cost of packing, and of products without it.
     #[must_use]
     pub fn packing(&self) -> Packing {
         let packed = [self.bytes(), self.packed_by];
         Packing::new(self.problem.matrix(), packed, &self.machine)
     }
 
-    /// How it is packed, in words.
+    /// Says how the matrix is packed.
     #[must_use]
     pub fn recipe(&self) -> String {
         recipe(
@@ -266,13 +272,13 @@ impl Products {
         )
     }
 
-    /// What any program must move, and the least of known ways.
+    /// Returns what any program must move, and the least time of known methods.
     #[must_use]
     pub fn figures(&self) -> Figures {
         reference(&self.problem).figures(&self.machine)
     }
 
-    /// The vectors of each product, in order.
+    /// Returns the vectors of each product, in order, and its packed matrix.
     fn groups(&self, way: MultiVectorMethod) -> Vec<(Range<usize>, &PackedMatrix)> {
         let mut groups = Vec::new();
         let mut first = 0;
@@ -286,7 +292,7 @@ impl Products {
         groups
     }
 
-    /// The vectors of each product, and what multiplies them, in the system memory of a job.
+    /// Returns the vectors of each product, and its packed matrix in the system memory of a job.
     fn placed(
         &self,
         way: MultiVectorMethod,
@@ -294,7 +300,7 @@ impl Products {
     ) -> Result<Vec<(Range<usize>, PlacedProduct)>, SparseError> {
         let mut placed: Vec<(Range<usize>, PlacedProduct)> = Vec::new();
         for (group, product) in self.groups(way) {
-            // The same matrix is there once.
+            // Products by one matrix share its copy in system memory.
             let own = match placed.last() {
                 Some((before, own)) if before.len() == group.len() => own.clone(),
                 _ => product.place(job)?,
@@ -304,7 +310,7 @@ impl Products {
         Ok(placed)
     }
 
-    /// The products as a method, whose input is the array `x` of the problem.
+    /// Returns the products as a method, whose input is the array `x` of the problem.
     #[must_use]
     pub fn into_method(self) -> Method {
         let groups = self.groups(self.way);
@@ -317,7 +323,7 @@ impl Products {
         })
     }
 
-    /// The products of the vectors of an input as a job; nothing of it is done yet.
+    /// Returns the job of the products with the vectors of an input, not yet run.
     ///
     /// # Errors
     /// Another input than the problem's, or system memory is used up.
@@ -376,7 +382,7 @@ impl Products {
     }
 }
 
-/// What the product of a problem is judged by.
+/// Returns the reference that the product of a problem is compared with.
 fn reference(problem: &SpmvProblem) -> SparseProduct {
     let matrix = problem.matrix();
     let numbers = match matrix.coefficients() {

@@ -1,9 +1,10 @@
-//! Several vectors whose numbers lie by turns: taken apart for products, and put together behind them.
+//! Several interleaved vectors, split and merged by panels.
 //!
-//! Rows of the user's arrays have a word of each vector, or two of complex ones. Products want the words of a *group* of vectors, an array of each. Groups go
-//! panel by panel: the arrays of one panel are taken out of x, multiplied, and written into their columns of y, before the next panel's come, so that they
-//! take the same memory and the same programs. Columns of y are whole granules where a row of it is; other rows are made as long as
-//! whole granules first, and then closed up.
+//! Rows of the user's arrays have a word of each vector, or two of complex ones. Products need the words of a
+//! *group* of vectors as an array of each group. Groups are processed by panels: the arrays of a panel are
+//! split from x, multiplied, and written into their columns of y, before those of the next panel use the same
+//! memory and the same programs. Columns of y are written in whole granules if a row of y has whole granules;
+//! other rows are padded to whole granules first, and the padding is removed at the end.
 
 use super::SparseError;
 use crate::job::{Job, JobError};
@@ -14,55 +15,57 @@ use std::ops::Range;
 /// Bytes of a word.
 const WORD: u64 = 4;
 
-/// How several vectors are multiplied.
+/// Method by which several vectors are multiplied.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MultiVectorMethod {
-    /// Whether two at a time.
+    /// True if two vectors are multiplied at a time.
     pub(super) paired: bool,
-    /// Words of a row that are taken apart at a time.
+    /// Words of a row that are split at a time.
     pub(super) panel: u64,
-    /// Vectors.
+    /// Number of vectors.
     pub(super) vectors: usize,
 }
 
-/// Words of a panel of vectors, as tried. Those of the last are the most that are put together at a time: longer rows have several panels.
+/// Words of a panel of vectors that are tried. The last is the most that are merged at a time: longer rows
+/// have several panels.
 pub(super) const PANELS: [u64; 3] = [16, 64, 128];
 
-/// Words of panels that are tried for rows of so many: of those that hold all of a row the smallest.
+/// Returns the panels to try for rows of `row` words: up to the smallest that holds a whole row.
 pub(super) fn panels(row: u64) -> impl Iterator<Item = u64> {
     let whole = PANELS.iter().position(|&panel| panel >= row);
     let tried = whole.map_or(PANELS.len(), |at| at + 1);
     PANELS.into_iter().take(tried)
 }
 
-/// An array of several vectors: its address, and its rows.
+/// An array of several vectors: its address, and its number of rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VectorSet {
     pub(super) address: u64,
     pub(super) rows: u64,
 }
 
-/// Vectors that lie by turns, and how they are multiplied.
+/// Interleaved vectors in a job, with the programs that split and merge them.
 #[derive(Debug)]
 pub(super) struct InterleavedVectors {
     /// Words of a row, and of a panel.
     row: u64,
     panel: u64,
-    /// Words of what transfers move whole.
+    /// Words of a granule that transfers move.
     unit: u64,
-    /// Groups of the same words apart have the same programs: these, and the words.
+    /// Programs that split groups, by the words of the group: groups of the same words share a program.
     apart: Vec<(Range<u64>, PlacedRelayout)>,
-    /// The same of panels of the same groups.
+    /// Programs that merge panels, by the groups of the panel.
     together: Vec<(Vec<Range<u64>>, PlacedRelayout)>,
-    /// Arrays of the groups of a panel: of columns, and of rows.
+    /// Arrays of the groups of a panel: the vectors to multiply, and the results.
     from: Vec<u64>,
     to: Vec<u64>,
-    /// Rows of the result as long as whole granules, if the user's are not, where there are several panels.
+    /// Array of the result with rows padded to whole granules, if the user's rows have none and there are
+    /// several panels.
     wide: Option<u64>,
 }
 
 impl InterleavedVectors {
-    /// For rows of so many words in panels of so many: whole granules, unless there is one panel.
+    /// Prepares rows of `row` words in panels of `panel` words, rounded up to whole granules.
     pub(super) fn new(job: &Job, row: u64, panel: u64) -> Self {
         let unit = aligned(job.machine()) / WORD;
         Self {
@@ -77,7 +80,8 @@ impl InterleavedVectors {
         }
     }
 
-    /// Adds all products of groups, which have these words of a row each in order: `multiply` adds those of one.
+    /// Adds all products of `groups`, which are the words of a row for each group, in order. `multiply` adds
+    /// the product of one group.
     ///
     /// # Errors
     /// System memory is used up, or the machine is too small for what takes vectors apart.
@@ -126,7 +130,7 @@ impl InterleavedVectors {
         }
     }
 
-    /// Arrays of a panel's groups: the first panel has the most.
+    /// Allocates the arrays of a panel's groups: the first panel has the most.
     fn arrays(
         &mut self,
         job: &mut Job,
@@ -141,7 +145,7 @@ impl InterleavedVectors {
         Ok(())
     }
 
-    /// Takes the groups of a panel out of x; those that one program serves follow each other.
+    /// Splits the groups of a panel from x; groups with the same program follow each other.
     fn apart(
         &mut self,
         job: &mut Job,
@@ -179,7 +183,7 @@ impl InterleavedVectors {
         Ok(())
     }
 
-    /// Writes the results of the groups of a panel into its columns of rows that are `pitch` words apart.
+    /// Merges the results of the groups of a panel into its columns of rows that are `pitch` words apart.
     fn together(
         &mut self,
         job: &mut Job,
@@ -197,7 +201,7 @@ impl InterleavedVectors {
                     .collect();
                 let word = |at: u64| {
                     let group = groups.iter().position(|words| words.contains(&at));
-                    // Places are as many as a byte counts: a panel has few groups.
+                    // Sources are numbered by a byte, and a panel has few groups.
                     match group.and_then(|group| Some((u8::try_from(group).ok()?, group))) {
                         Some((array, group)) => SourceOfWord::Of(array, at - groups[group].start),
                         None => SourceOfWord::Any,
@@ -220,7 +224,7 @@ impl InterleavedVectors {
     }
 }
 
-/// Rows without what they were filled up with.
+/// Removes the padding of rows.
 fn closed_up(
     job: &mut Job,
     (from, whole): (u64, u64),

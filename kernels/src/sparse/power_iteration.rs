@@ -1,13 +1,16 @@
-//! Power iterations: products, each followed by passes for the Rayleigh quotient, for what is left of it, and for the next x.
+//! Power iteration, with Rayleigh quotient and residual.
+//!
+//! An iteration is a product and passes over vectors; u.v is a dot product.
 //!
 //! | pass | reads | writes |
 //! |---|---|---|
 //! | q = A x | the packed matrix, x | q |
-//! | x q, q q | x, q | |
-//! | q - value x, with its square | x, q | what is left |
-//! | x = q / \|q\|, x x | q | x |
+//! | q.x and q.q, for value = q.x / x.x | x, q | |
+//! | q - value x and its square | x, q | residual vector |
+//! | x = q / \|q\| and x.x | q | x |
 //!
-//! Behind the last iteration the product comes once more, so that value and residual are those of the x that is the result.
+//! After the last iteration the product is computed once more, so that value and residual are those of the
+//! final x.
 
 use super::vector_passes::VectorKernel;
 use super::{IterationPlan, Operators, PackedFormat, PackedMatrix, Packing, SparseError, quotient};
@@ -20,7 +23,7 @@ use cp2_problems::sparse::PowerProblem;
 use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseSolver};
 use std::sync::Arc;
 
-/// The passes of an iteration beside its product.
+/// Passes of an iteration besides its product.
 const PASSES: [VectorKernel; 3] = [
     VectorKernel::TWO_DOTS,
     VectorKernel::RESIDUAL,
@@ -35,7 +38,7 @@ pub struct PowerIterations {
     iteration: IterationPlan,
 }
 
-/// Power iterations, if they are the problem.
+/// Returns the method of power iterations; none for other problems.
 pub(crate) fn power(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
@@ -46,7 +49,7 @@ pub(crate) fn power(
 }
 
 impl PowerIterations {
-    /// Packs the matrix of a problem for a machine, in a format or in the one that is the fastest.
+    /// Packs the matrix of a problem for a machine, in a given format or in the fastest one.
     ///
     /// # Errors
     /// The machine has too little of something for a product or for a pass over vectors.
@@ -63,19 +66,19 @@ impl PowerIterations {
         })
     }
 
-    /// The packed matrix.
+    /// Returns the packed matrix.
     #[must_use]
     pub fn product(&self) -> &PackedMatrix {
         &self.iteration.product
     }
 
-    /// What packing the matrix costs, and products without it.
+    /// Returns the cost of packing the matrix, and of products without it.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.iteration.packing(self.problem.matrix(), &self.machine)
     }
 
-    /// Bound and reference of the whole run.
+    /// Returns bound and reference of the whole run.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let matrix = self.problem.matrix();
@@ -90,7 +93,7 @@ impl PowerIterations {
             .figures(&self.machine)
     }
 
-    /// For each pass the least it has to issue, see [`Method::operations`].
+    /// Returns the least operations of each pass, see [`Method::operations`].
     fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let pass = |kernel| self.iteration.vectors.operations(kernel);
         let mut all = vec![pass(VectorKernel::SCALED); 2];
@@ -101,7 +104,7 @@ impl PowerIterations {
         all
     }
 
-    /// The iterations as a method, whose input is the array `x` of the problem.
+    /// Returns the iterations as a method, whose input is the array `x` of the problem.
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(), self.operations());
@@ -113,7 +116,7 @@ impl PowerIterations {
         })
     }
 
-    /// The iterations from a vector on, as a job; nothing of it is done yet.
+    /// Returns the job of the iterations from a vector on, not yet run.
     ///
     /// # Errors
     /// System memory is used up.
@@ -123,7 +126,7 @@ impl PowerIterations {
         let [own, wide] = self.iteration.vectors.rows();
         let shape = [rows as u64];
         let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
-        // Who runs a recording again and names no output means the first one.
+        // A replay of a recording that names no output takes the first one.
         let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
         let histories = [count as u64 + 1];
         let values = job.output::<f64>("values", &histories)?;
@@ -156,34 +159,36 @@ impl PowerIterations {
     }
 }
 
-/// A job being put together: addresses of vectors, and scalars that are kept.
+/// Builds the job of the iterations: addresses of vectors, and scalars that are kept.
 struct PowerJobBuilder<'a> {
     operators: Operators<'a>,
     x: u64,
     q: u64,
-    /// What is left of q.
+    /// Vector q - value x.
     left: u64,
     values: Buffer<f64>,
     residuals: Buffer<f64>,
-    /// x x.
+    /// Scalar x.x.
     square: Buffer<f64>,
-    /// |q|.
+    /// Scalar |q|.
     norm: Buffer<f64>,
 }
 
-/// The inverse of a length, or 0.
+/// Returns the inverse of a length, or 0 if the length is 0.
 fn inverse(step: &mut HostStep, length: StepScalar) -> StepScalar {
     let one = step.constant(1.0);
     quotient(step, one, length)
 }
 
 impl PowerJobBuilder<'_> {
-    /// x is the user's, divided by its length.
+    /// Adds x = x0 / |x0| for the user's x0.
     fn begin(&self, job: &mut Job, given: u64) -> Result<(), JobError> {
         let operators = &self.operators;
+        // q = x0, with the sum x0.x0
         operators.fill_one(job)?;
         operators.pass(job, VectorKernel::SCALED, &[given], &[self.q])?;
         operators.scalars(job, VectorKernel::SCALED, |step, [square, ..]| {
+            // scale = 1 / |x0|
             let length = step.square_root(square);
             let scale = inverse(step, length);
             operators.fill(step, &[scale])
@@ -191,7 +196,7 @@ impl PowerJobBuilder<'_> {
         self.scale(job, self.x)
     }
 
-    /// x is q, times the scalar that is there.
+    /// Adds x = scale q, with the scalar of the step before, and keeps x.x.
     fn scale(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         let operators = &self.operators;
         operators.pass(job, VectorKernel::SCALED, &[self.q], &[to])?;
@@ -200,32 +205,40 @@ impl PowerJobBuilder<'_> {
         })
     }
 
-    /// q = A x, and what it says of x; the scalar for the next x.
+    /// Adds q = A x; value = q.x / x.x, the Rayleigh quotient; residual = |q - value x| / |q|; and the scalar
+    /// 1 / |q| for the next x.
     fn quotient(&self, job: &mut Job, number: u64) -> Result<(), JobError> {
         let operators = &self.operators;
         let Self { x, q, left, .. } = *self;
+        // q = A x
         operators.product(job, x, q);
+        // across = q.x, size = q.q
         operators.pass(job, VectorKernel::TWO_DOTS, &[q, x], &[])?;
         operators.scalars(job, VectorKernel::TWO_DOTS, |step, [across, size, _]| {
             let square = step.load(self.square, 0)?;
+            // value = q.x / x.x
             let value = quotient(step, across, square);
             step.store(self.values, number, value)?;
+            // |q| = sqrt(q.q)
             let norm = step.square_root(size);
             step.store(self.norm, 0, norm)?;
             operators.fill(step, &[value])
         })?;
+        // left = q - value x, size = left.left
         operators.pass(job, VectorKernel::RESIDUAL, &[x, q], &[left])?;
         operators.scalars(job, VectorKernel::RESIDUAL, |step, [size, ..]| {
             let norm = step.load(self.norm, 0)?;
+            // residual = |q - value x| / |q|
             let length = step.square_root(size);
             let residual = quotient(step, length, norm);
             step.store(self.residuals, number, residual)?;
+            // scale = 1 / |q|, for x = q / |q|
             let scale = inverse(step, norm);
             operators.fill(step, &[scale])
         })
     }
 
-    /// x behind the last iteration, to where the user has it.
+    /// Adds the copy of x after the last iteration into the user's array.
     fn end(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         self.operators.fill_one(job)?;
         self.operators

@@ -1,4 +1,4 @@
-//! A matrix packed for a machine in the format that is the fastest there, and the passes that multiply by it.
+//! A matrix packed in its fastest format, and its passes.
 
 use super::diagonal::{Diagonals, PlacedDiagonals};
 use super::gather::{self, Gather, PlacedGather};
@@ -15,43 +15,44 @@ enum Packed {
     Diagonal(Arc<Diagonals>),
 }
 
-/// What a format costs for a matrix.
+/// Cost of a format for a matrix.
 #[derive(Debug)]
 pub struct FormatCost {
-    /// The format.
+    /// Format.
     pub format: PackedFormat,
-    /// Vectors that are multiplied at a time.
+    /// Number of vectors that are multiplied at a time.
     pub vectors: usize,
-    /// Cycles of a product with so many vectors, or why there is none.
+    /// Cycles of a product with so many vectors, or the reason why there is none.
     pub cycles: Result<Cycles, SparseError>,
-    /// Bytes of the packed matrix, and numbers in it: entries and what fills places without one.
+    /// Bytes of the packed matrix.
     pub bytes: u64,
-    /// See `bytes`.
+    /// Numbers in the packed matrix: entries, and zeros that fill places without one.
     pub places: usize,
 }
 
-/// What is forecast of a product: each page has about five transfers. Each of these, and each step of the kernel, is
-/// two events of a queue, by some fifty operations each.
+/// Approximate number of transfers of a page, and operations of a forecast for each transfer or step of the
+/// kernel: two events of a queue, of some fifty operations each.
 const TRANSFERS: usize = 5;
 const FORECAST: u64 = 2 * 50;
-/// A number of the packed matrix that is put into system memory: loaded and stored twice.
+/// Operations for a number of the packed matrix that is put into system memory: it is loaded and stored
+/// twice.
 const COPIED: u64 = 4;
 
-/// A packed matrix.
+/// A matrix packed for a machine.
 #[derive(Debug)]
 pub struct PackedMatrix {
     packed: Packed,
-    /// What a product takes.
+    /// Cycles of a product.
     expected: Cycles,
     candidates: Vec<FormatCost>,
     rows: usize,
     cols: usize,
     is_complex: bool,
-    /// Vectors that are multiplied at a time.
+    /// Number of vectors that are multiplied at a time.
     vectors: usize,
 }
 
-/// A packed matrix in the system memory of a job: its format is its own, so that no other can multiply by it.
+/// A packed matrix in the system memory of a job, in one format.
 #[derive(Clone, Debug)]
 pub struct PlacedProduct(PlacedFormat);
 
@@ -125,7 +126,7 @@ impl Packed {
         }
     }
 
-    /// Of all sections together.
+    /// Returns the least operations of a product, of all sections together.
     fn operations(&self) -> Vec<(Class, u64)> {
         match self {
             Self::Gather(gather) => gather.operations(),
@@ -133,7 +134,7 @@ impl Packed {
         }
     }
 
-    /// Counts what it takes to forecast a product.
+    /// Counts the operations that a forecast of a product takes.
     fn forecast(&self, work: &PackingWork) {
         let (pages, steps) = match self {
             Self::Gather(gather) => (gather.pages(), gather.steps()),
@@ -142,7 +143,8 @@ impl Packed {
         work.add(TRANSFERS * pages + steps, FORECAST);
     }
 
-    /// What a product with so many vectors takes, by its own commands.
+    /// Returns the cycles of a product with so many vectors, by its own commands, and counts the operations
+    /// of the forecast.
     fn price(
         &self,
         vectors: usize,
@@ -167,8 +169,8 @@ impl Packed {
 }
 
 impl PackedMatrix {
-    /// Packs a matrix in a format, or in the one whose product takes the fewest cycles, and counts what all formats
-    /// that are tried take.
+    /// Packs a matrix in a given format, or in the one whose product takes the fewest cycles, and counts the
+    /// operations of all formats tried.
     ///
     /// # Errors
     /// The machine has too little of something for it, or for all of them.
@@ -180,8 +182,8 @@ impl PackedMatrix {
         Self::of(1, matrix, (machine, work), format)
     }
 
-    /// Packs a matrix of real numbers for products with two vectors at a time, whose numbers lie by turns (an array of columns x 2, and one of
-    /// rows x 2), in the format that can.
+    /// Packs a matrix of real numbers for products with two interleaved vectors (an array of columns x 2, and
+    /// one of rows x 2), in the format that supports them.
     ///
     /// # Errors
     /// See [`PackedMatrix::new`]; the matrix is complex.
@@ -241,86 +243,86 @@ impl PackedMatrix {
         }
     }
 
-    /// The format.
+    /// Returns the format.
     #[must_use]
     pub fn format(&self) -> PackedFormat {
         self.packed.format()
     }
 
-    /// What a product takes, to the cycle: of one format the fewest of [`PackedMatrix::candidates`].
+    /// Returns the exact cycles of a product: the fewest of [`PackedMatrix::candidates`].
     #[must_use]
     pub fn expected(&self) -> Cycles {
         self.expected
     }
 
-    /// What was chosen from.
+    /// Returns the formats that were considered.
     #[must_use]
     pub fn candidates(&self) -> &[FormatCost] {
         &self.candidates
     }
 
-    /// Rows of the matrix.
+    /// Returns the rows of the matrix.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Its columns.
+    /// Returns the columns of the matrix.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Whether it is complex, and with it the vectors.
+    /// Returns whether the matrix and the vectors are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {
         self.is_complex
     }
 
-    /// Vectors that are multiplied at a time: their numbers lie by turns.
+    /// Returns the number of interleaved vectors that are multiplied at a time.
     #[must_use]
     pub fn vectors(&self) -> usize {
         self.vectors
     }
 
-    /// Bytes of the packed matrix in system memory.
+    /// Returns the bytes of the packed matrix in system memory.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.packed.bytes()
     }
 
-    /// Numbers in it: entries, and what fills places without one.
+    /// Returns the numbers in the packed matrix: entries, and zeros that fill places without one.
     #[must_use]
     pub fn places(&self) -> usize {
         self.packed.places()
     }
 
-    /// Numbers in it for each entry: 1 where no place is empty.
+    /// Returns the numbers of the packed matrix for each entry: 1 if no place is empty.
     #[must_use]
     pub fn padding(&self, entries: usize) -> f64 {
         let each = if self.is_complex { 2 } else { self.vectors };
         self.places() as f64 / (each * entries).max(1) as f64
     }
 
-    /// How it is packed, in words, and what that takes for granted.
+    /// Says how the matrix is packed, and what the format assumes.
     #[must_use]
     pub fn recipe(&self) -> String {
         recipe(&[self], None)
     }
 
-    /// The least that a product has to issue: class, and operations of all sections together.
+    /// Returns the least operations of a product: class, and operations of all sections together.
     #[must_use]
     pub fn operations(&self) -> Vec<(Class, u64)> {
         self.packed.operations()
     }
 
-    /// The parts of the matrix that are multiplied at a time: kinds in words, and the parts.
+    /// Returns the parts of the matrix that are multiplied at a time: names of the kinds, and the parts.
     #[must_use]
     pub fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         self.packed.regions()
     }
 
-    /// Counts what it takes to forecast a product once more, among others.
+    /// Counts the operations of one more forecast of a product.
     pub(super) fn forecast(&self, work: &PackingWork) {
         self.packed.forecast(work);
     }
@@ -334,7 +336,7 @@ impl PackedMatrix {
     }
 }
 
-/// How products are packed, in words, the sections that are left idle, and what any of them takes for granted.
+/// Says how products are packed, which sections are left idle, and what the formats assume.
 pub(super) fn recipe(products: &[&PackedMatrix], idle: Option<String>) -> String {
     let ways: Vec<String> = products.iter().map(|own| own.packed.recipe()).collect();
     let ways = ways.join("; and ");
@@ -352,8 +354,8 @@ pub(super) fn recipe(products: &[&PackedMatrix], idle: Option<String>) -> String
 }
 
 impl PlacedProduct {
-    /// Adds a product to a job: of the vector, or of the [vectors](PackedMatrix::vectors), at address `x` of system memory, to those at `y`; both as the user has
-    /// them, and in whole granules.
+    /// Adds a product to a job: y = A x, for the vector or the [vectors](PackedMatrix::vectors) at the
+    /// addresses `x` and `y` of system memory; both lie as in the user's arrays, and in whole granules.
     pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
         match &self.0 {
             PlacedFormat::Gather(placed) => placed.pass(job, x, y),

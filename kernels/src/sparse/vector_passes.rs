@@ -1,7 +1,9 @@
-//! Passes over vectors between products: what iterative methods are made of beside them.
+//! Passes over vectors between products.
 //!
-//! Vectors lie in system memory filled up with zeros to whole blocks. A pass leaves zeros there, and products write no further than the granule in which
-//! a vector ends, so sums count nothing twice. Sums of products are made block by block in single precision and added up by the control CPU in double precision.
+//! Vectors in system memory are padded with zeros to whole blocks. Passes leave these zeros, and products
+//! write no further than the granule in which a vector ends, so sums count nothing twice. Dot products are
+//! summed by blocks in single precision, and the sums of blocks are added by the control CPU in double
+//! precision.
 
 use crate::assembly::{Unfit, assembly};
 use crate::job::{Job, JobError};
@@ -13,27 +15,29 @@ use cp2_host::{
 use cp2_machine::{Class, Machine};
 use std::sync::Arc;
 
-/// Its name in messages and on the timeline.
+/// Name of the program in messages and on the timeline.
 const NAME: &str = "vectors";
 
-/// Floats of a quad, and its bytes.
+/// Numbers of a quad.
 const QUAD: u64 = 4;
+/// Bytes of a quad.
 const QUAD_BYTES: u64 = 16;
 
-/// Quads of a block: no sum of a lane has more terms than half of them.
+/// Quads of a block, as tried: no sum of a lane has more terms than half of them.
 const QUADS: [u64; 5] = [16, 32, 64, 96, 128];
 
-/// Blocks whose sums one step of the control CPU adds up.
+/// Most blocks whose sums one step of the control CPU adds up.
 const TERMS: u64 = 512;
 
-/// A kernel: a label of `vectors.s`.
+/// A kernel of `vectors.s`: its label, and what it reads, writes and computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct VectorKernel {
     label: &'static str,
-    /// Vectors that are read and written.
+    /// Number of vectors that are read and written.
     vectors: [usize; 2],
-    /// Sums of products.
+    /// Number of dot products.
     sums: usize,
+    /// True if the kernel takes scalars.
     scalars: bool,
     /// Arithmetic of a quad: multiply-adds, and sums or products.
     arithmetic: [u64; 2],
@@ -56,22 +60,35 @@ const fn kernel(
 }
 
 impl VectorKernel {
+    /// Dot product x.y.
     pub(crate) const DOT: Self = kernel("dot", [2, 0], 1, false, [1, 0]);
+    /// x = s z, and x.x.
     pub(crate) const SCALED: Self = kernel("scaled", [1, 1], 1, true, [1, 1]);
+    /// r = r - alpha q, and r.r; reads q, r.
     pub(crate) const RESIDUAL: Self = kernel("residual", [2, 1], 1, true, [2, 0]);
+    /// r = r - alpha q, r.r and r.d r; reads q, r, d.
     pub(crate) const RESIDUAL_BY: Self = kernel("residual_by", [3, 1], 2, true, [3, 1]);
+    /// z = alpha p, p = r + beta p; reads p, r.
     pub(crate) const FIRST_STEP: Self = kernel("first_step", [2, 2], 0, true, [1, 1]);
+    /// z = z + alpha p, p = r + beta p; reads z, p, r.
     pub(crate) const STEP: Self = kernel("step", [3, 2], 0, true, [2, 0]);
+    /// z = z + alpha p, p = d r + beta p; reads z, p, r, d.
     pub(crate) const STEP_BY: Self = kernel("step_by", [4, 2], 0, true, [2, 1]);
+    /// (x - y).(x - y), x.z and z.z; reads x, y, z.
     pub(crate) const ERRORS: Self = kernel("errors", [3, 0], 3, false, [3, 1]);
+    /// r = b, p = d b, r.r and r.p; reads b, d.
     pub(crate) const BEGIN: Self = kernel("begin", [2, 2], 2, false, [2, 1]);
+    /// p = r + beta (p - omega v), y = d p; reads r, p, v, d.
     pub(crate) const DIRECTION: Self = kernel("direction", [4, 2], 0, true, [2, 1]);
+    /// r = r - alpha v, z = d r; reads r, v, d.
     pub(crate) const HALF: Self = kernel("half", [3, 2], 0, true, [1, 1]);
+    /// Dot products t.r and t.t; reads t, r.
     pub(crate) const TWO_DOTS: Self = kernel("two_dots", [2, 0], 2, false, [2, 0]);
+    /// x = x + alpha y + omega z, r = r - omega t, s.r and r.r; reads x, y, z, r, t, s.
     pub(crate) const FINISH: Self = kernel("finish", [6, 2], 2, true, [5, 0]);
 }
 
-/// The passes over vectors of a length, for a machine.
+/// Passes over vectors of one length, for a machine.
 #[derive(Clone, Debug)]
 pub(crate) struct VectorPasses {
     program: Arc<Program>,
@@ -82,7 +99,7 @@ pub(crate) struct VectorPasses {
     scalars: u64,
 }
 
-/// These in a job: their program, the scalars that they take, and room for their sums.
+/// Passes in a job: their program, the scalars that they take, and room for their sums.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedVectors<'a> {
     vectors: &'a VectorPasses,
@@ -93,7 +110,8 @@ pub(crate) struct PlacedVectors<'a> {
 }
 
 impl VectorPasses {
-    /// For vectors of `n` numbers: in blocks with which a round of such passes takes the least time.
+    /// Prepares passes over vectors of `n` numbers, with the blocks for which one pass by each of `kernels`
+    /// takes the least time together.
     ///
     /// # Errors
     /// The machine has too little of something.
@@ -105,7 +123,7 @@ impl VectorPasses {
         let n = n as u64;
         let sections = machine.cp2.sections.max(1) as u64;
         let granule = machine.dma.granule.0.max(QUAD_BYTES);
-        // Whole granules, and two quads in an iteration.
+        // Blocks are whole granules; an iteration takes two quads.
         let unit = granule.max(2 * QUAD_BYTES) / QUAD_BYTES;
         let share = n.div_ceil(QUAD).div_ceil(sections);
         let shares = [share, share.div_ceil(2), share.div_ceil(3)];
@@ -163,17 +181,17 @@ impl VectorPasses {
         (4 * self.n).div_ceil(self.block)
     }
 
-    /// Bytes of a vector with what it is filled up with.
+    /// Returns the bytes of a vector with its padding.
     fn bytes(&self) -> u64 {
         self.blocks() * self.block
     }
 
-    /// Numbers of a vector with what it is filled up with.
+    /// Returns the numbers of a vector with its padding.
     pub(crate) fn len(&self) -> usize {
         usize::try_from(self.bytes() / 4).unwrap_or(usize::MAX)
     }
 
-    /// What passes by these kernels take, one behind the other.
+    /// Returns the cycles of one pass by each of these kernels, one behind the other.
     pub(crate) fn price(&self, kernels: &[VectorKernel], machine: &Arc<Machine>) -> Option<u64> {
         let mut job = Job::new(machine.clone(), Device::default());
         let placed = self.place(&mut job).ok()?;
@@ -200,7 +218,8 @@ impl VectorPasses {
         })
     }
 
-    /// A vector of zeros, which the host prepares: products write over its numbers and leave the zeros behind them.
+    /// Makes a vector of zeros, which the host prepares. Products overwrite its numbers and leave the zeros
+    /// of the padding.
     ///
     /// # Errors
     /// System memory is used up.
@@ -208,7 +227,7 @@ impl VectorPasses {
         Ok(job.table(&vec![0.0f32; self.len()])?.address())
     }
 
-    /// The user's rows, and the passes'.
+    /// Returns the rows of the user's vectors, and those of the passes, which are padded.
     pub(crate) fn rows(&self) -> [ViewRows; 2] {
         let own = ViewRows::contiguous(1, 4 * self.n);
         let wide = ViewRows {
@@ -219,7 +238,7 @@ impl VectorPasses {
         [own, wide]
     }
 
-    /// The least that a pass has to issue.
+    /// Returns the least operations of a pass.
     pub(crate) fn operations(&self, kernel: VectorKernel) -> Vec<(Class, u64)> {
         let quads = self.bytes() / QUAD_BYTES;
         let [madds, others] = kernel.arithmetic;
@@ -233,12 +252,12 @@ impl VectorPasses {
 const LANES: u64 = QUAD;
 
 impl PlacedVectors<'_> {
-    /// Scalar `number` of those that kernels take, in all lanes.
+    /// Returns the place of scalar `number` of the kernels, a copy in every lane.
     fn scalar(&self, number: u64) -> Buffer<f32> {
         Buffer::from_address(self.scalars.address() + QUAD_BYTES * number, QUAD)
     }
 
-    /// Lets a step leave scalars for the kernels that come.
+    /// Makes a step leave scalars for the following kernels.
     ///
     /// # Errors
     /// More than two of them.
@@ -281,7 +300,8 @@ impl PlacedVectors<'_> {
         }
     }
 
-    /// Adds a step of the control CPU that has the sums of the pass before it, all blocks' together, and computes with them.
+    /// Adds a step of the control CPU that adds up the sums of all blocks of the pass before it, and computes
+    /// with the totals.
     ///
     /// # Errors
     /// Those of `compute`.
@@ -302,7 +322,7 @@ impl PlacedVectors<'_> {
                 *total = self.sum(&mut step, lane, 0..blocks)?;
             }
         } else {
-            // As many as a step takes, each sum by itself, and then the sums of these.
+            // As many blocks as a step takes are summed in a step each, then the partial sums.
             let parts = blocks.div_ceil(TERMS);
             for part in 0..parts {
                 let mut some = HostStep::new();
@@ -326,7 +346,7 @@ impl PlacedVectors<'_> {
         Ok(())
     }
 
-    /// The sum of a lane of some blocks' sums.
+    /// Returns the sum of a lane of the sums of some blocks.
     fn sum(
         &self,
         step: &mut HostStep,
@@ -349,11 +369,12 @@ mod tests {
     use super::*;
     use cp2_reference::Figures;
 
-    /// A step of the control CPU adds up 512 blocks' sums: of more, each block counts once, whichever part it is in.
+    /// A step of the control CPU adds up the sums of 512 blocks. With more blocks, each counts once,
+    /// whichever part it is in.
     #[test]
     fn sums_in_parts_have_every_block_once() {
         let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
-        // Blocks of eight numbers, in three parts of which the last is not full.
+        // Blocks of eight numbers, in three parts; the last is not full.
         let n = 8 * 2 * TERMS + 8 * 100;
         let vectors = VectorPasses::of(n, 2, QUAD_BYTES, &vm7).unwrap();
         assert_eq!(vectors.blocks().div_ceil(TERMS), 3);

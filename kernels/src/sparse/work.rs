@@ -1,67 +1,72 @@
-//! How much is done to pack a matrix.
+//! Counts the operations that packing a matrix takes.
 //!
-//! The routines that pack count what their inner loops do, so that the time of a processor on which they never ran can
-//! be told. The rule:
+//! The routines that pack count what their inner loops do, so that the time of a processor on which they
+//! never ran can be estimated. The rules:
 //!
-//! * A comparison is an operation. So is a load or a store of a word, and so is an operation of arithmetic or logic;
-//!   bits that are counted and divisions are one each. A word is a number of up to 64 bits, a set of places among them.
-//! * Not counted: counters of loops, addresses of elements, jumps, calls, and room that lists take as they grow.
-//! * Not counted: what does not depend on the matrix, as the assembly of the words that stay in program memory.
+//! * A comparison is an operation. So is a load or a store of a word, and so is an operation of arithmetic or
+//!   logic; a count of bits and a division are one each. A word is a number of up to 64 bits; a set of
+//!   places is one.
+//! * Not counted: counters of loops, addresses of elements, jumps, calls, and room that lists take as they
+//!   grow.
+//! * Not counted: work that does not depend on the matrix, such as the assembly of the words that stay in
+//!   program memory.
 //!
-//! A constant next to a loop says what a turn of it does. What a routine of the standard library does is counted as the
-//! textbooks have it: see [`PackingWork::sorted`], [`PackingWork::searched`] and [`PackingWork::looked_up`]. So the count depends on the
-//! matrix and on the machine that it is packed for alone, not on the computer that packs it.
+//! A constant next to a loop gives the operations of a turn. Routines of the standard library are counted by
+//! textbook formulas: see [`PackingWork::sorted`], [`PackingWork::searched`] and [`PackingWork::looked_up`].
+//! So the count depends only on the matrix and on the machine that it is packed for, not on the computer that
+//! packs it.
 
 use std::cell::Cell;
 
-/// A turn of a search: the middle, an element of the list, a comparison.
+/// Operations of a turn of a search: the middle, an element of the list, a comparison.
 const SEARCHED: u64 = 4;
 
-/// A comparison of two keys, which are loaded.
+/// Operations to compare two keys, which are loaded.
 const COMPARED: u64 = 3;
 
-/// A key of a word is mixed in five rounds of fourteen operations, and then looked for.
+/// Operations of a look-up: a key of one word is mixed in five rounds of fourteen operations, and then looked
+/// for.
 const LOOKED_UP: u64 = 80;
 
-/// Operations, counted.
+/// Counter of operations.
 #[derive(Debug, Default)]
 pub struct PackingWork {
     operations: Cell<u64>,
 }
 
 impl PackingWork {
-    /// The operations so far.
+    /// Returns the operations so far.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations.get()
     }
 
-    /// So many turns of a loop, each of so many operations.
+    /// Counts `turns` turns of a loop, each of `each` operations.
     pub(super) fn add(&self, turns: usize, each: u64) {
         let more = each.saturating_mul(turns as u64);
         self.operations
             .set(self.operations.get().saturating_add(more));
     }
 
-    /// A list of so many elements, each of so many words, is sorted by merging: n log2(n) times two elements are
-    /// compared and one is moved.
+    /// Counts the sort by merging of a list of `len` elements of `words` words: n log2(n) times two elements
+    /// are compared and one is moved.
     pub(super) fn sorted(&self, len: usize, words: u64) {
         let turns = len * len.next_power_of_two().trailing_zeros() as usize;
         self.add(turns, COMPARED + 2 * words);
     }
 
-    /// An element of a sorted list of so many is searched by halves.
+    /// Counts the binary search of an element in a sorted list of `len` elements.
     pub(super) fn searched(&self, len: usize) {
         self.searched_often(1, len);
     }
 
-    /// So many elements are.
+    /// Counts `times` binary searches.
     pub(super) fn searched_often(&self, times: usize, len: usize) {
         let turns = (usize::BITS - len.leading_zeros()) as usize;
         self.add(times * turns, SEARCHED);
     }
 
-    /// A table of hashed keys is asked so often.
+    /// Counts `times` look-ups in a table of hashed keys.
     pub(super) fn looked_up(&self, times: usize) {
         self.add(times, LOOKED_UP);
     }
@@ -105,16 +110,17 @@ mod tests {
             count(&work);
             work.operations()
         };
-        // One element is sorted; five by merging take three passes, each of three operations and two for every word.
+        // One element needs no sort; five are merged in three passes, each of three operations and two for
+        // every word.
         assert_eq!(counted(|work| work.sorted(0, 1)), 0);
         assert_eq!(counted(|work| work.sorted(1, 1)), 0);
         assert_eq!(counted(|work| work.sorted(5, 2)), 5 * 3 * 7);
-        // Of seven elements three are looked at, of eight four.
+        // A search looks at three of seven elements, and at four of eight.
         assert_eq!(counted(|work| work.searched(0)), 0);
         assert_eq!(counted(|work| work.searched(7)), 3 * 4);
         assert_eq!(counted(|work| work.searched_often(2, 8)), 2 * 4 * 4);
         assert_eq!(counted(|work| work.looked_up(3)), 240);
-        // Nothing runs over.
+        // The count saturates.
         let most = PackingWork::default();
         most.add(usize::MAX, u64::MAX);
         most.add(1, 1);
@@ -124,7 +130,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Twice the rows, or twice the entries in each, take more; the same takes the same.
+        /// Twice the rows, or twice the entries in each, take more operations; the same matrix takes the same
+        /// number.
         #[test]
         fn the_count_grows_with_the_entries(n in 24usize..160, each in 1usize..8, of_vm9 in any::<bool>()) {
             let machine = Machine::builtin(if of_vm9 { "vm9" } else { "vm7" }).unwrap();
@@ -144,7 +151,7 @@ mod tests {
         }
     }
 
-    /// What is tried and refused, or is not chosen, is done, too.
+    /// Formats that are tried and refused, or not chosen, are counted too.
     #[test]
     fn all_formats_that_are_tried_are_counted() {
         let machine = Arc::new(Machine::builtin("vm7").unwrap());

@@ -1,4 +1,4 @@
-//! How high blocks are, and how their pages are kept.
+//! The height of blocks, and the memory that their pages keep.
 
 use super::blocking::filled_row;
 use super::pages::StencilPages;
@@ -8,21 +8,22 @@ use cp2_host::{Buffering, Reserved};
 use cp2_machine::Machine;
 use cp2_problems::stencil::StencilProblem;
 
-/// Heights of blocks that are compared.
+/// Number of block heights that are compared.
 const HEIGHTS: usize = 3;
 
-/// What the loops of a block are.
+/// Cost of the loops of a block.
 #[derive(Clone, Copy, Debug)]
+/// Cycles of the loops.
 pub(super) struct BlockLoops {
     pub(super) cycles: u64,
     /// Bytes of their tables.
     pub(super) data: u64,
-    /// Bytes of what rows keep for the next.
+    /// Bytes of the sums that rows keep for later rows.
     pub(super) kept: u64,
 }
 
-/// The pages whose blocks have the height that should take the least time: `heights` has numbers of rows from one on that loops can be made for,
-/// `of` what loops for so many are.
+/// Returns the pages whose blocks have the height with the least expected time. `heights` gives the numbers
+/// of rows, up to its argument, that loops can be made for, and `of` the cost of the loops for so many rows.
 pub(super) fn highest(
     problem: &StencilProblem,
     machine: &Machine,
@@ -44,7 +45,8 @@ pub(super) fn highest(
                 height = least;
                 let mut fits = false;
                 for rows in heights(least) {
-                    // What local memory does not hold needs no loop, whose text may be as long as it has rows.
+                    // Blocks that exceed local memory need no loop, whose text may be as long as the block
+                    // has rows.
                     let bytes = (rows as u64).saturating_mul(row.pitch()[0].unsigned_abs());
                     if bytes > machine.cp2.dmem.0 {
                         continue;
@@ -80,7 +82,7 @@ pub(super) fn highest(
     best
 }
 
-/// Pages over arrays whose addresses do not matter, with rows that are filled up.
+/// Returns the pages over arrays with padded rows whose addresses do not matter.
 pub(super) fn anywhere(
     problem: &StencilProblem,
     machine: &Machine,
@@ -89,7 +91,7 @@ pub(super) fn anywhere(
     let columns = filled_row(problem.extents()[2], machine) as u64;
     let mut input = pages.input(problem, 0, columns);
     if !pages.whole {
-        // Beside parts of rows other passes see to the edges.
+        // With parts of rows, other passes handle the edges.
         input.edge = BoundaryRule::Zero;
     }
     let own = problem
@@ -101,7 +103,7 @@ pub(super) fn anywhere(
     pages.sweep((problem, machine), inputs, output, (zeros, 0))
 }
 
-/// Cycles of a pass with blocks of so many rows; none where they do not fit.
+/// Returns the cycles of a pass with blocks of so many rows; none if they do not fit.
 fn expected(
     problem: &StencilProblem,
     machine: &Machine,
@@ -130,7 +132,7 @@ fn expected(
     Some(nest.expected() + between)
 }
 
-/// Cycles of the channel for a window of all sections.
+/// Returns the cycles of the channel for a window of all sections.
 fn window(row: &BlockRow<'_>, pages: StencilPages, machine: &Machine) -> f64 {
     let rows = pages.block[1] + 2 * pages.steps as u64;
     let bytes = 3 * rows * row.pitch()[0].unsigned_abs();

@@ -1,4 +1,4 @@
-//! How many steps a pass makes, and how wide its blocks are.
+//! The choice of steps per pass and of the width of blocks.
 
 use super::block_heights::{BlockLoops, anywhere, highest};
 use super::error::StencilError;
@@ -15,11 +15,11 @@ use cp2_machine::Machine;
 use cp2_problems::stencil::{self, StencilProblem, StencilShape};
 use std::sync::Arc;
 
-/// Elements of the longest rows that are looked at as a whole.
+/// Elements of the longest rows that are treated as a whole.
 const WHOLE: usize = 1024;
 /// Widths of blocks that are parts of rows.
 const WIDTHS: [usize; 6] = [256, 128, 64, 32, 16, 8];
-/// Cycles of a page beside its rows, for each step.
+/// Cycles of a page in addition to its rows, for each step.
 const PAGE: u64 = 80;
 
 /// Pages and their kernel.
@@ -27,11 +27,11 @@ const PAGE: u64 = 80;
 pub(super) struct Chosen {
     pub(super) pages: StencilPages,
     pub(super) kernel: StencilPageKernel,
-    /// Cycles that a pass should take.
+    /// Expected cycles of a pass.
     cost: f64,
 }
 
-/// The passes of a problem: of one step each, or of two as long as there are two.
+/// Chooses the passes of a problem: of one step each, or of two steps as long as two are left.
 pub(super) fn choose(
     problem: &StencilProblem,
     machine: &Arc<Machine>,
@@ -40,7 +40,7 @@ pub(super) fn choose(
     let steps = problem.steps();
     let marches = problem.shape().len() == 3 && !problem.is_per_element();
     let two = match steps > 1 && marches && single.pages.whole {
-        // What cannot be done is dearer than what can.
+        // If passes of two steps cannot be planned, passes of one step are taken.
         true => double(problem, machine).ok().flatten(),
         false => None,
     };
@@ -59,7 +59,7 @@ pub(super) fn choose(
 }
 
 impl Chosen {
-    /// The price of a pass over arrays whose addresses do not matter.
+    /// Returns the price of a pass over arrays whose addresses do not matter.
     pub(super) fn price(&self, problem: &StencilProblem, machine: &Arc<Machine>) -> Option<u64> {
         let mut job = Job::new(machine.clone(), DeviceOptions::default());
         let program = job.program("stencil", &self.kernel.program).ok()?;
@@ -70,13 +70,14 @@ impl Chosen {
     }
 }
 
-/// Numbers of a row that is filled up to whole quads, and to whole granules of the DMA where these are larger.
+/// Returns the numbers of a row that is padded to whole quads, and to whole granules of the DMA if these are
+/// larger.
 pub(super) fn filled_row(columns: usize, machine: &Machine) -> usize {
     let granule = usize::try_from(machine.dma.granule.0 / 4).unwrap_or(1);
     columns.next_multiple_of(granule.max(4))
 }
 
-/// A row of blocks of so many columns.
+/// Describes a row of blocks of so many columns.
 fn row<'a>(
     problem: &'a StencilProblem,
     machine: &Machine,
@@ -97,7 +98,8 @@ fn row<'a>(
     }
 }
 
-/// Pages of one step that should take the least time, of those as wide as the array or else of the widest that a kernel can be made for.
+/// Returns the pages of one step with the least expected time: as wide as the array, or else of the widest
+/// blocks that a kernel can be made for.
 pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
     let [_, _, columns] = problem.extents();
     let wide = filled_row(columns, machine);
@@ -110,7 +112,8 @@ pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chos
         .into_iter()
         .filter(|_| wide <= WHOLE)
         .chain(parts.map(|width| row(problem, machine, width, false)));
-    // Of planes whole rows are the cheapest. Of rows alone blocks that are narrower are higher; where they need no other passes, they are compared.
+    // Over planes whole rows are the cheapest. Over rows alone narrower blocks can be higher; they are
+    // compared if they need no passes that change the layout.
     let alike = columns == wide && problem.edge() != stencil::Edge::Mirrored;
     let compared = problem.shape().len() == 2 && alike;
     let (mut best, mut refused): (Option<Chosen>, _) = (None, None);
@@ -136,7 +139,7 @@ pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chos
     })
 }
 
-/// The best height of blocks of a width, if any fits.
+/// Returns the pages with the best height of blocks of a width, if any fits.
 fn of_width(
     problem: &StencilProblem,
     machine: &Machine,
@@ -175,7 +178,7 @@ fn of_width(
     }))
 }
 
-/// Pages of two steps, if any fit.
+/// Returns the pages of two steps, if any fit.
 pub(super) fn double(
     problem: &StencilProblem,
     machine: &Machine,
@@ -194,7 +197,7 @@ pub(super) fn double(
     };
     let of = |rows: usize| {
         let [first, second, opening] = fastest(rows)?;
-        // The first block of a share takes longer.
+        // The first block of a share takes longer: it computes the rows before its own too.
         let more = opening.cycles(HANDED) + PAGE;
         let more = more / share(own.rows, rows, machine).max(1) as u64;
         let kept = [first.kept(rows), second.kept(rows), opening.kept(HANDED)];
@@ -241,15 +244,17 @@ pub(super) fn double(
     }))
 }
 
-/// A unit is kept out between two steps if it is within these: what lies between the steps is at most so many times as large or as small as it would be, so that little
-/// is lost of what single precision holds no better, at the ends of its range.
+/// Range of the unit that the first of two steps leaves out. Values between the steps are at most 8 times as
+/// large or as small as they would be, so little is lost at the ends of the range of single precision.
 const NEAR: std::ops::RangeInclusive<f32> = 0.125..=8.0;
 
-/// And no coefficient but 0 is smaller: divided by the unit or multiplied with it, it is far from what single precision holds no better.
+/// Least coefficient other than 0 for which a unit is left out: divided by the unit or multiplied with it, it
+/// stays far from the numbers that single precision holds with fewer digits.
 const LEAST: f32 = 1e-30;
 
-/// The stencils of two steps: what the first one leaves is too large by a coefficient, which needs no product there, and the second makes up for it.
-/// None where the values in between are the user's, or would be far from what they are.
+/// Returns the stencils of two steps with a unit left out: the first step has the coefficients c / unit, so
+/// that one of its products is a sum, and the second has c unit. None if the values between the steps are
+/// kept by a fixed edge, or would be far from what they are.
 fn scaled(problem: &StencilProblem) -> Vec<StencilShape> {
     let stencil = problem.stencil();
     let largest = |a: f32, b: f32| if b.abs() > a.abs() { b } else { a };

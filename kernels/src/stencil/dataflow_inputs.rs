@@ -1,4 +1,4 @@
-//! A row's dataflow in the making: what is read, and sums of it.
+//! A row's dataflow: loads, and sums of what is loaded.
 
 use super::row_dataflow::{
     BlockRow, Classes, NeighbourRows, NeighbourSide, PointerWalkKind, QUAD, RowVariant,
@@ -8,34 +8,34 @@ use crate::pipeline::{Body, Pointer, Reg, Step};
 use cp2_problems::stencil::Edge;
 use std::collections::BTreeMap;
 
-/// Rows that blocks of which something is kept are expected to have.
+/// Number of iterations of a block, as expected in scheduling loops that keep sums.
 const TURNS: u64 = 16;
 
-/// The row's dataflow in the making.
+/// Builder of a row's dataflow.
 pub(super) struct DataflowBuilder<'a> {
     pub(super) row: &'a BlockRow<'a>,
     pub(super) pitch: [i64; 2],
     pub(super) made: ScheduledRow,
-    /// The row of the iteration that is made.
+    /// Number of the row of the iteration that is built.
     pub(super) at: i8,
-    /// The later half of the iteration is made.
+    /// True while the later half of the iteration is built.
     pub(super) late: bool,
     pub(super) loaded: BTreeMap<(i8, i8, i64), Reg>,
-    /// Of the planes before and behind, by row.
+    /// Sums of the planes before and behind, by row and quad.
     pub(super) planes: BTreeMap<(i8, i64), Reg>,
     pub(super) summed: BTreeMap<(NeighbourRows, i8, i64), Reg>,
     pub(super) weighed: BTreeMap<(NeighbourSide, i8, i64), Reg>,
-    /// The stores of such sums, by their places.
+    /// Stores of weighted sums, by row and quad.
     pub(super) stored: BTreeMap<(i8, i64), usize>,
     pub(super) doubled: BTreeMap<(i8, i64), Reg>,
-    /// Where sums of planes are stored that the next iteration loads, by row.
+    /// Stores of sums of planes that the next iteration loads, by row and quad.
     pub(super) keeping: BTreeMap<(i8, i64), usize>,
-    /// Loads of what the iteration before has kept, by where that was its row.
+    /// Loads of sums that the iteration before has kept, by the row and quad of its store.
     pub(super) awaited: Vec<((i8, i64), usize)>,
 }
 
 impl<'a> DataflowBuilder<'a> {
-    /// Nothing of a row's dataflow yet.
+    /// Begins an empty dataflow of a row.
     pub(super) fn new(row: &'a BlockRow<'a>, way: RowVariant) -> Self {
         Self {
             row,
@@ -63,10 +63,10 @@ impl<'a> DataflowBuilder<'a> {
         }
     }
 
-    /// All of it.
+    /// Builds the whole dataflow.
     pub(super) fn made(mut self) -> ScheduledRow {
         self.all();
-        // What is kept leaves hardly a memory slot free.
+        // Sums that are kept leave hardly a memory slot free.
         self.made.body.turns = self.made.way.kept.then_some(TURNS);
         for (place, load) in self.awaited {
             if let Some(&store) = self.keeping.get(&place) {
@@ -78,7 +78,7 @@ impl<'a> DataflowBuilder<'a> {
 }
 
 impl DataflowBuilder<'_> {
-    /// All quads, the first one last where the row's ends meet.
+    /// Builds all quads; the first one comes last where the row's ends meet.
     pub(super) fn all(&mut self) {
         let quads = self.row.quads();
         let outermost = self.outermost();
@@ -92,7 +92,7 @@ impl DataflowBuilder<'_> {
         for (place, k) in (0..).zip(order) {
             self.late = 2 * place >= quads && quads > 1;
             if ends_meet && k == 0 {
-                // What they were made of would stay in registers all along.
+                // Values loaded for the first quad would otherwise stay in registers all along.
                 self.loaded.clear();
                 self.planes.clear();
                 self.summed.clear();
@@ -124,7 +124,7 @@ impl DataflowBuilder<'_> {
         }
     }
 
-    /// A constant, four times the same or not.
+    /// Returns a register with a constant of four words: one that holds it, or one that is loaded.
     pub(super) fn constant(&mut self, words: [u32; 4]) -> Reg {
         let known = self.made.constants.iter().position(|own| *own == words);
         let index = known.unwrap_or_else(|| {
@@ -144,14 +144,17 @@ impl DataflowBuilder<'_> {
         value
     }
 
+    /// Returns a constant with the same number in all lanes.
     pub(super) fn number(&mut self, x: f32) -> Reg {
         self.constant([x.to_bits(); 4])
     }
 
+    /// Adds an operation on quads.
     pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         Reg::Whole(self.made.body.quad_op(name, uses))
     }
 
+    /// Adds a permutation: lane i of the result is lane `lanes[i]` of a value.
     pub(super) fn lanes(&mut self, of: Reg, lanes: [usize; 4]) -> Reg {
         let code = lanes
             .iter()
@@ -160,10 +163,12 @@ impl DataflowBuilder<'_> {
         Reg::Whole(self.made.body.quad_immediate("perm", &[of], code))
     }
 
+    /// Adds a shift: the result is four lanes from lane `lanes` of the pair of quads a, b.
     pub(super) fn shift(&mut self, a: Reg, b: Reg, lanes: i64) -> Reg {
         Reg::Whole(self.made.body.quad_immediate("ext", &[a, b], lanes))
     }
 
+    /// Returns the pointer of this half of the iteration that walks along `stream`.
     pub(super) fn pointer(&mut self, stream: PointerWalkKind) -> Pointer {
         let points = self.row.stencil.points().len() as i64;
         let row = match stream {
@@ -180,7 +185,7 @@ impl DataflowBuilder<'_> {
         *made.or_insert_with(|| body.pointer(register, step))
     }
 
-    /// A quad of a row of neighbours.
+    /// Returns a quad of a row of neighbours, loaded if necessary.
     pub(super) fn load(&mut self, (plane, row): (i8, i8), k: i64) -> Reg {
         let row = row + self.at;
         if let Some(known) = self.loaded.get(&(plane, row, k)) {
@@ -196,7 +201,7 @@ impl DataflowBuilder<'_> {
         value
     }
 
-    /// T(k) = x(k) + x(k + 2) of a row of neighbours.
+    /// Returns T(k) = x(k) + x(k + 2) of a row of neighbours.
     pub(super) fn double(&mut self, row: (i8, i8), k: i64) -> Reg {
         if let Some(known) = self.doubled.get(&(self.at, k)) {
             return *known;
@@ -218,7 +223,7 @@ impl DataflowBuilder<'_> {
         sum
     }
 
-    /// The same of sums of rows that have been stored.
+    /// Returns T(k) = s(k) + s(k + 2) for weighted sums s of rows that have been stored.
     pub(super) fn double_sum(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> Reg {
         if let Some(known) = self.doubled.get(&(self.at, k)) {
             return *known;
@@ -238,14 +243,14 @@ impl DataflowBuilder<'_> {
         sum
     }
 
-    /// Where a quad of sums goes through memory.
+    /// Returns the place of a quad of sums that goes through memory.
     pub(super) fn sums_at(&self, k: i64) -> i64 {
-        // One more on either side.
+        // A row has one quad more on either side.
         let row = self.row.quads() + 2;
         QUAD * (i64::from(self.at) * row + k + 1)
     }
 
-    /// The sum of the planes before and behind.
+    /// Returns the sum of the planes before and behind: u(z-1) + u(z+1).
     pub(super) fn plane_pair(&mut self, row: i8, k: i64) -> Reg {
         let key = (row + self.at, k);
         if let Some(known) = self.planes.get(&key) {
@@ -266,7 +271,8 @@ impl DataflowBuilder<'_> {
         sum
     }
 
-    /// The same of a row of an iteration before: they lie from that before the block's first on.
+    /// Returns the sum of planes of a row of an earlier iteration, loaded from where it is kept; rows are
+    /// kept from the one before the block's first on.
     fn kept_pair(&mut self, row: i8, k: i64) -> Reg {
         let kept = self.pointer(PointerWalkKind::Kept);
         let value = Reg::Whole(self.made.body.quad());
@@ -278,7 +284,7 @@ impl DataflowBuilder<'_> {
         value
     }
 
-    /// The sum of some rows' quads.
+    /// Returns the sum of the quads of some rows.
     pub(super) fn sum(&mut self, rows: &NeighbourRows, k: i64) -> Reg {
         let key = (rows.clone(), self.at, k);
         if let Some(known) = self.summed.get(&key) {
@@ -300,7 +306,7 @@ impl DataflowBuilder<'_> {
         sum
     }
 
-    /// A sum, two by two.
+    /// Adds up values as a binary tree.
     pub(super) fn tree(&mut self, mut values: Vec<Reg>) -> Reg {
         while values.len() > 1 {
             let pairs: Vec<Vec<Reg>> = values.chunks(2).map(<[Reg]>::to_vec).collect();
@@ -313,7 +319,8 @@ impl DataflowBuilder<'_> {
         values.first().copied().unwrap_or(Reg::Quad(0))
     }
 
-    /// What is shifted of a side: its one class's sum, or the sum of all, each times its coefficient.
+    /// Returns the values of a side that are shifted: the sum of its class if it has one, else the sum over
+    /// classes of coefficient times the class's sum.
     pub(super) fn weigh(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> Reg {
         if let [(_, rows)] = &classes[..] {
             return self.sum(rows, k);
@@ -322,7 +329,7 @@ impl DataflowBuilder<'_> {
             return *known;
         }
         let mut all = None;
-        // What counts once is what the others are added to.
+        // A class with coefficient 1 needs no product: the others are added to its sum.
         let (once, others): (Vec<_>, Vec<_>) =
             classes.iter().partition(|(weight, _)| *weight == 1.0);
         for (weight, rows) in once.into_iter().chain(others) {

@@ -1,4 +1,4 @@
-//! A row's dataflow in the making: shifts, the row's ends, and results.
+//! A row's dataflow: shifts, ends of the row, and results.
 
 use super::dataflow_inputs::DataflowBuilder;
 use super::row_dataflow::{Classes, KeepMasks, NeighbourSide, PARTS, PointerWalkKind, QUAD};
@@ -6,7 +6,7 @@ use crate::pipeline::Reg;
 use cp2_problems::stencil::Edge;
 
 impl DataflowBuilder<'_> {
-    /// What lies one to the west of every lane of quad `k`, of quads that `of` makes.
+    /// Returns the values one lane to the west of quad `k`, x(i-1), where `of` makes the quads.
     pub(super) fn west(&mut self, of: &mut dyn FnMut(&mut Self, i64) -> Reg, k: i64) -> Reg {
         let own = of(self, k);
         if k > 0 || !self.row.whole {
@@ -31,7 +31,7 @@ impl DataflowBuilder<'_> {
         }
     }
 
-    /// The same to the east.
+    /// Returns the values one lane to the east of quad `k`, x(i+1), where `of` makes the quads.
     pub(super) fn east(&mut self, of: &mut dyn FnMut(&mut Self, i64) -> Reg, k: i64) -> Reg {
         let own = of(self, k);
         let (quad, lane) = self.row.last();
@@ -66,7 +66,7 @@ impl DataflowBuilder<'_> {
         }
     }
 
-    /// The sum of neighbours along the row.
+    /// Returns the sum of the neighbours along the row.
     pub(super) fn sum_row_neighbours(
         &mut self,
         side: NeighbourSide,
@@ -80,6 +80,7 @@ impl DataflowBuilder<'_> {
             (NeighbourSide::Both, [(_, rows)]) => {
                 let inside = k > 0 && k < self.row.last().0;
                 if let ([row], true) = (&rows[..], inside || !self.row.whole) {
+                    // T(i-1) = x(i-1) + x(i+1)
                     let [before, own] = [k - 1, k].map(|k| self.double(*row, k));
                     return self.shift(before, own, 3);
                 }
@@ -87,6 +88,7 @@ impl DataflowBuilder<'_> {
             (NeighbourSide::Both, _) => {
                 let inside = k > 0 && k < self.row.last().0;
                 if self.made.way.through.is_some() && (inside || !self.row.whole) {
+                    // T(i-1) = s(i-1) + s(i+1)
                     let [before, own] = [k - 1, k].map(|k| self.double_sum(side, classes, k));
                     return self.shift(before, own, 3);
                 }
@@ -97,7 +99,8 @@ impl DataflowBuilder<'_> {
         self.q("add", &[west, east])
     }
 
-    /// A quad of sums with coefficients that are the same everywhere.
+    /// Returns a quad of the result where coefficients are the same for all elements: the sum of coefficient
+    /// times sum of points.
     pub(super) fn common(&mut self, k: i64) -> Reg {
         let mut terms: Vec<(Option<f32>, Reg)> = Vec::new();
         for (weight, rows) in self.row.classes(1) {
@@ -116,10 +119,10 @@ impl DataflowBuilder<'_> {
             }
         }
         for (weight, _) in &mut terms {
-            // What counts once is added.
+            // A coefficient of 1 needs no product.
             weight.take_if(|weight| *weight == 1.0);
         }
-        // What is multiplied already is what the others are added to.
+        // Terms without a product come first: the products of the others are added to them.
         terms.sort_by_key(|(weight, _)| weight.is_some());
         let mut all = None;
         for (weight, sum) in terms {
@@ -138,7 +141,8 @@ impl DataflowBuilder<'_> {
         }
     }
 
-    /// A quad of sums with coefficients of every element's own, in parts that do not wait for each other.
+    /// Returns a quad of the result where every element has its own coefficients, in partial sums that do not
+    /// wait for each other.
     pub(super) fn sum_own_coefficients(&mut self, k: i64) -> Reg {
         let mut parts: Vec<Reg> = Vec::new();
         for (p, point) in self.row.stencil.points().iter().enumerate() {
@@ -161,7 +165,7 @@ impl DataflowBuilder<'_> {
         self.tree(parts)
     }
 
-    /// The mask of a row whose elements keep their values, all of them: where edges are fixed.
+    /// Returns the mask of a row whose elements all keep their values, if edges are fixed.
     pub(super) fn outermost(&mut self) -> Option<Reg> {
         if self.row.edge != Edge::Fixed {
             return None;
@@ -177,7 +181,7 @@ impl DataflowBuilder<'_> {
         Some(self.q("or", &[row, Reg::Quad(kept.plane)]))
     }
 
-    /// The quad of sums, or what was there: in a row that is kept, and at the row's ends.
+    /// Returns the quad of the result, or the old values in a row that is kept and at the row's ends.
     pub(super) fn kept(&mut self, k: i64, sum: Reg, row: Reg) -> Reg {
         let mut mask = row;
         for (at, end) in [

@@ -9,13 +9,13 @@ use cp2_problems::stencil::StencilProblem;
 use cp2_problems::{ArrayForm, Kind, Problem};
 use std::sync::Arc;
 
-/// What the folder plans, and its kernels.
+/// Planner of this folder, and its kernels.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[stencil],
     entries: &KERNELS,
 };
 
-/// All of the folder.
+/// Kernels of the registry.
 const KERNELS: [Entry; 1] = [Entry {
     name: "stencil",
     summary: "steps of a stencil over an array of two or three axes",
@@ -51,7 +51,7 @@ const KERNELS: [Entry; 1] = [Entry {
     plan: stencil,
 }];
 
-/// Stencils of two and three axes.
+/// Returns the method of a stencil of two or three axes; none for other problems.
 pub(crate) fn stencil(
     machine: &Arc<Machine>,
     problem: &dyn Problem,

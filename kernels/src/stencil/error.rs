@@ -1,9 +1,11 @@
+//! Errors of planned stencils.
+
 use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 use cp2_problems::DataError;
 
-/// Why a stencil cannot be computed on a machine.
+/// Reason why a stencil cannot be computed on a machine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StencilError {
@@ -24,20 +26,20 @@ pub enum StencilError {
     /// The arrays do not fit system memory.
     #[error("{bytes} bytes of arrays do not fit the system memory of {machine}; at most {most} do")]
     OutOfMemory {
-        /// What the arrays take.
+        /// Bytes of the arrays.
         bytes: u64,
-        /// What they may take.
+        /// Most bytes possible.
         most: u64,
         /// The machine.
         machine: String,
     },
-    /// No schedule for the machine.
+    /// No schedule fits the machine.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
-    /// The machine has too little of something for the kernel.
+    /// The program of a kernel does not fit the machine.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// An input is not the problem's.
+    /// An input does not fit the problem.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The job cannot be carried out.

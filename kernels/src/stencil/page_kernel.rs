@@ -1,4 +1,4 @@
-//! The page kernel of a block: its rows by a pipelined loop, and what fixed edges keep.
+//! The page kernel of a block: a pipelined loop over rows.
 
 use super::error::StencilError;
 use super::row_dataflow::PointerWalkKind;
@@ -10,22 +10,23 @@ use cp2_machine::Machine;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Address register of a page's first input; the next one is of its output.
+/// Address register of a page's first input; the next one holds the address of its output.
 pub(super) const FIRST: u8 = 8;
 
-/// A page kernel, assembled.
+/// An assembled page kernel.
 #[derive(Clone, Debug)]
 pub(super) struct StencilPageKernel {
     pub(super) program: Arc<Program>,
     pub(super) source: String,
     /// Operations of a block.
     pub(super) operations: Operations,
-    /// What the first block of a section's share has more.
+    /// Operations that the first block of a section's share takes in addition.
     pub(super) opening: Operations,
 }
 
 impl StencilPageKernel {
-    /// Assembles the text of a page that has such loops, and of the first of a share those of `opening` too.
+    /// Assembles the text of a page with these loops; the first page of a share also goes through those of
+    /// `opening`.
     pub(super) fn assembled(
         source: String,
         (loops, opening): (&[&RowLoop<'_>], &[&RowLoop<'_>]),
@@ -58,7 +59,7 @@ impl StencilPageKernel {
         })
     }
 
-    /// Of pages of one step.
+    /// Assembles the kernel for pages of one step.
     pub(super) fn single(rows: &RowLoop<'_>, machine: &Machine) -> Result<Self, StencilError> {
         let mut text = head(rows, "");
         text += &rows.constants();
@@ -73,7 +74,7 @@ impl StencilPageKernel {
                 let further = usize::from(rows.row.per_element);
                 argument(stream, &line(plane, further))
             }
-            // The first input's one plane, and the first output, are there.
+            // The registers already hold the first input's only plane and the first output.
             PointerWalkKind::Plane(_) => scalar_base(&format!("a{FIRST}"), 0),
             PointerWalkKind::Result => scalar_base(&format!("a{}", FIRST + 1), 0),
             PointerWalkKind::Own => argument(stream, "16"),
@@ -85,7 +86,7 @@ impl StencilPageKernel {
     }
 }
 
-/// How the text of a kernel begins.
+/// Returns the beginning of a kernel's text.
 pub(super) fn head(rows: &RowLoop<'_>, what: &str) -> String {
     let points = rows.row.stencil.points().len();
     format!(
@@ -95,17 +96,18 @@ pub(super) fn head(rows: &RowLoop<'_>, what: &str) -> String {
     )
 }
 
-/// Where the arguments have the address of a plane of the first input's window, with so many streams beside the first input and output; of another input's, with the
-/// planes of the windows before it besides.
+/// Returns the place in the arguments of the address of a plane of the first input's window, if there are
+/// `further` streams besides the first input and output. For another input, `further` includes the planes of
+/// the windows before it.
 pub(super) fn line(plane: i8, further: usize) -> String {
-    // The table begins lower for each of them.
+    // The table begins lower for each stream and plane.
     format!(
         "PAGE_LINES - {}",
         8 * (further as i64 + i64::from(plane) + 1)
     )
 }
 
-/// What a scalar has.
+/// Returns a pointer base that a scalar register holds.
 pub(super) fn scalar_base(register: &str, bytes: i64) -> RowPointerBase {
     RowPointerBase {
         words: String::new(),
@@ -114,7 +116,7 @@ pub(super) fn scalar_base(register: &str, bytes: i64) -> RowPointerBase {
     }
 }
 
-/// What an argument word has.
+/// Returns a pointer base that an argument word holds.
 pub(super) fn argument(stream: PointerWalkKind, place: &str) -> RowPointerBase {
     let [_, register] = stream.registers();
     RowPointerBase {

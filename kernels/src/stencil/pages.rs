@@ -1,4 +1,4 @@
-//! The pages of a pass: what they load and store, for one step or two.
+//! The pages of a pass: loads and stores of one step or two.
 
 use super::{FLOAT, temporal_blocking};
 use cp2_host::nest::{AXES, BoundaryRule, FirstLoad, GridField, GridPass, March};
@@ -6,19 +6,19 @@ use cp2_host::{BlocksPerSection, Buffering};
 use cp2_machine::Machine;
 use cp2_problems::stencil::{self, StencilProblem};
 
-/// The pages of a pass.
+/// Pages of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StencilPages {
-    /// Planes, rows, columns of a block.
+    /// Planes, rows and columns of a block.
     pub(super) block: [u64; AXES],
-    /// Blocks are as wide as the array.
+    /// True if blocks are as wide as the array.
     pub(super) whole: bool,
-    /// Steps that the pass makes: one or two.
+    /// Steps of the pass: one or two.
     pub(super) steps: usize,
     pub(super) buffering: Buffering,
     /// See [`cp2_host::nest::GridPass::marches_apart`].
     pub(super) apart: bool,
-    /// Bytes of what rows keep for the next.
+    /// Bytes of the sums that rows keep for later rows.
     pub(super) kept: u64,
 }
 
@@ -27,7 +27,7 @@ impl StencilPages {
         self.steps > 1
     }
 
-    /// What a page loads of an array at an address, whose rows have so many columns there.
+    /// Returns the loads from an array at address `at`, whose rows have `columns` columns there.
     pub(super) fn input(&self, problem: &StencilProblem, at: u64, columns: u64) -> GridField {
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
         let halo = [
@@ -40,13 +40,13 @@ impl StencilPages {
             .halo(halo, edge(problem.edge()))
             .offset(self.offset(problem, 0));
         match self.fused() {
-            // What blocks are handed they need not compute.
+            // Blocks need not compute the rows that they are handed.
             true => field.opening(FirstLoad::Further(temporal_blocking::HANDED as u64)),
             false => field,
         }
     }
 
-    /// Pages of a march, and blocks beside each other.
+    /// Returns the pages of a march, and the number of blocks of a plane.
     fn grid(&self, problem: &StencilProblem) -> [u64; AXES] {
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
         let [more, _] = temporal_blocking::beyond(problem.edge());
@@ -54,18 +54,18 @@ impl StencilPages {
         [planes + more, rows.div_ceil(height.max(1)), 1]
     }
 
-    /// Planes of the first step that are made.
+    /// Returns the number of planes of the first step that are computed.
     fn made(&self, problem: &StencilProblem) -> u64 {
         self.grid(problem)[0] - u64::from(temporal_blocking::skips(problem.edge()))
     }
 
-    /// Blocks of a section's share.
+    /// Returns the blocks of a section's share.
     fn share(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
         let [_, blocks, _] = self.grid(problem);
         temporal_blocking::share(blocks as usize, 1, machine) as u64
     }
 
-    /// Blocks that are the first of a section's share, of all planes of the first step.
+    /// Returns the number of blocks that are the first of a section's share, in all planes of the first step.
     pub(super) fn openings(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
         let [_, blocks, _] = self.grid(problem);
         let share = self.share(problem, machine).max(1);
@@ -75,7 +75,7 @@ impl StencilPages {
         }
     }
 
-    /// Bytes of the rows that blocks hand over.
+    /// Returns the bytes of the rows that blocks hand over.
     pub(super) fn handed_bytes(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
         let [_, blocks, _] = self.grid(problem);
         let row = self.block[2] * FLOAT;
@@ -85,8 +85,9 @@ impl StencilPages {
         }
     }
 
-    /// Rows of the first step that a block finds, and those that it leaves to the next block, at an address: for each page the blocks' rows one behind the other. They lie in
-    /// the planes of the first step, which are kept.
+    /// Returns the fields of the rows of the first step that a block receives, and of those that it leaves to
+    /// the next block, in an array at `at`: for each page the rows of its blocks, one behind the other. In
+    /// local memory they lie in the kept planes of the first step.
     fn handed(&self, problem: &StencilProblem, at: u64) -> [GridField; 2] {
         let [_, blocks, _] = self.grid(problem);
         let [_, height, width] = self.block;
@@ -100,7 +101,7 @@ impl StencilPages {
         [found.opening(FirstLoad::Nothing), left]
     }
 
-    /// The same of the coefficients of every element: a row of them for each point is a row here.
+    /// Returns the loads of the coefficients of every element: each point of a row has a row of them.
     pub(super) fn coefficient_field(
         &self,
         problem: &StencilProblem,
@@ -114,7 +115,7 @@ impl StencilPages {
         GridField::new("c", at, FLOAT, shape, [plane, row * points, width])
     }
 
-    /// What a page stores.
+    /// Returns the stores into an array at address `at`, whose rows have `columns` columns there.
     pub(super) fn output(&self, problem: &StencilProblem, at: u64, columns: u64) -> GridField {
         let [planes, rows, _] = problem.extents().map(|n| n as u64);
         let field = GridField::new("v", at, FLOAT, [planes, rows, columns], self.block);
@@ -122,7 +123,7 @@ impl StencilPages {
         field.offset(self.offset(problem, self.steps as i64 - 1))
     }
 
-    /// Where the first page's block begins, so many planes behind what it loads.
+    /// Returns the offset of the first page's block, `behind` planes behind its loads.
     fn offset(&self, problem: &StencilProblem, behind: i64) -> [i64; AXES] {
         match self.fused() {
             true => {
@@ -133,7 +134,8 @@ impl StencilPages {
         }
     }
 
-    /// All pages, with a table of zeros and, of two steps, an address for [what blocks hand over](Self::handed_bytes).
+    /// Returns all pages. `zeros` is a table of zeros; with two steps, `handed` is the address of the [rows
+    /// handed over](Self::handed_bytes).
     pub(super) fn sweep(
         &self,
         (problem, machine): (&StencilProblem, &Machine),
@@ -164,12 +166,13 @@ impl StencilPages {
     }
 }
 
-/// The axis that pages march along.
+/// Returns the axis that pages march along.
 pub(super) fn march(problem: &StencilProblem) -> Option<March> {
     (problem.shape().len() == 3).then_some(March::Planes)
 }
 
-/// What a window has beyond the array: what fixed edges make of it is the kernel's to replace.
+/// Returns the rule for elements of a window beyond the array. The kernel replaces results at fixed edges
+/// itself.
 pub(super) fn edge(edge: stencil::Edge) -> BoundaryRule {
     match edge {
         stencil::Edge::Zero | stencil::Edge::Fixed => BoundaryRule::Zero,

@@ -1,8 +1,10 @@
-//! The dataflow of a row of a block: its quads one after the other, each sum shared by the neighbours that need it.
+//! The dataflow of a row, with sums that neighbours share.
 //!
-//! Neighbours along a row lie in other lanes, and a shift by one lane is an arithmetic issue. Of a row that is needed on both sides alike the sums
-//! x(i-1) + x(i+1) take one shift: with T(j) = x(j) + x(j+2), whose second term two loads of aligned pairs bring, they are T(i-1). Other sums of rows
-//! are shifted once for either side. Rows with the same coefficients are added up before they are multiplied.
+//! The quads of a row are computed one after the other. Neighbours along a row lie in other lanes, and a
+//! shift by one lane is an arithmetic issue. For a row that is needed on both sides alike, the sums x(i-1) +
+//! x(i+1) take one shift: with T(j) = x(j) + x(j+2), whose second term two loads of aligned pairs bring, they
+//! are T(i-1). Other sums of rows are shifted once for either side. Rows with the same coefficients are added
+//! up before they are multiplied.
 
 use super::dataflow_inputs::DataflowBuilder;
 use crate::pipeline::{Body, Pointer};
@@ -11,31 +13,32 @@ use std::collections::BTreeMap;
 
 /// Bytes of a quad.
 pub(super) const QUAD: i64 = 16;
-/// Quads of a section's register file.
+/// Number of quads of a section's register file.
 pub(super) const QUADS: u8 = 32;
-/// Constants that have registers; more are loaded where they are needed.
+/// Most constants in registers; more are loaded where they are needed.
 const CONSTANTS: usize = 10;
 
-/// How a row's dataflow is made.
+/// Variant of a row's dataflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowVariant {
     /// Rows of an iteration, which share the sums of planes.
     pub(super) together: usize,
-    /// Sums of rows are shifted by two lanes on their way through memory, not by arithmetic.
-    /// So many quads before they are needed.
+    /// If set, sums of rows are shifted by two lanes on their way through memory instead of by arithmetic, so
+    /// many quads before they are needed.
     pub(super) through: Option<i64>,
-    /// Constants have registers; else they are loaded where they are needed.
+    /// True if constants have registers; else they are loaded where they are needed.
     pub(super) constants: bool,
-    /// What is read is loaded once; else for each use.
+    /// True if inputs are loaded once; else for each use.
     pub(super) once: bool,
-    /// Of so many quads of x(i) + x(i+2) one is made by a shift of two lanes more, others by two loads more; 0 of none.
+    /// One in so many quads of x(i) + x(i+2) is made by one more shift of two lanes, the others by two more
+    /// loads; 0 for none by a shift.
     pub(super) shifted: i64,
-    /// Sums of planes are made once for each row and kept for the next two.
+    /// True if sums of planes are made once for each row and kept for the next two.
     pub(super) kept: bool,
 }
 
 impl RowVariant {
-    /// The plainest that has registers for constants.
+    /// The simplest variant with registers for constants.
     pub(super) const PLAIN: Self = Self {
         together: 1,
         through: None,
@@ -45,92 +48,100 @@ impl RowVariant {
         kept: false,
     };
 
-    /// Constants that have registers.
+    /// Returns the most constants that have registers.
     pub(super) fn count_held_constants(self) -> usize {
         if self.constants { CONSTANTS } else { 0 }
     }
 }
 
-/// Sums of a quad that do not wait for each other where every element has its coefficients.
+/// Number of partial sums of a quad that do not wait for each other, where every element has its own
+/// coefficients.
 pub(super) const PARTS: usize = 4;
-/// Address registers of the table of constants, and of sums that go through memory.
+/// Address register of the table of constants.
 pub(super) const TABLE: u8 = 5;
+/// Address register of sums that go through memory.
 pub(super) const THROUGH: u8 = 6;
 
 /// A row of a block.
 #[derive(Clone, Debug)]
 pub(super) struct BlockRow<'a> {
     pub(super) stencil: &'a StencilShape,
-    /// Rows of neighbours with equal coefficients are added up before they are multiplied, wherever they lie; else only those that lie
-    /// elsewhere along as many axes, so that their sums are shared.
+    /// True if rows of neighbours with equal coefficients are added up before they are multiplied, wherever
+    /// they are; else only those whose offsets are nonzero along as many axes, so that their sums are shared.
     pub(super) merged: bool,
-    /// Every element has coefficients of its own.
+    /// True if every element has its own coefficients.
     pub(super) per_element: bool,
     pub(super) edge: Edge,
-    /// Elements of the array's rows, and its rows.
+    /// Elements of the array's rows.
     pub(super) columns: usize,
+    /// Rows of the array.
     pub(super) rows: usize,
-    /// Elements of the block's, a multiple of 4.
+    /// Elements of the block's rows, a multiple of 4.
     pub(super) width: usize,
-    /// The block is as wide as the array, and no neighbours lie beside it; else the window has some of them on either side.
+    /// True if the block is as wide as the array and has no neighbours on either side; else the window has
+    /// some of them on either side.
     pub(super) whole: bool,
-    /// Bytes of the neighbours that a window has on either side of a block that is a part of rows: a quad, or a granule of the DMA where that is larger.
+    /// Bytes of the neighbours that a window has on either side of a block that is a part of rows: a quad, or
+    /// a granule of the DMA if that is larger.
     pub(super) margin: i64,
 }
 
-/// Rows of neighbours, by planes and rows.
+/// Rows of neighbours, by the offsets of their plane and row.
 pub(super) type NeighbourRows = Vec<(i8, i8)>;
 
-/// Rows by their coefficient, and by the axes along which they lie elsewhere unless classes are merged.
+/// Rows by their coefficient and, unless classes are merged, by the number of axes along which they are
+/// offset.
 pub(super) type Classes = Vec<(f32, NeighbourRows)>;
 
-/// What a pointer walks along.
+/// Array that a pointer walks along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PointerWalkKind {
-    /// The plane before an element's, its own, the one behind.
+    /// The plane before an element's (-1), its own (0), or the one behind (1).
     Plane(i8),
     /// The result.
     Result,
     /// Coefficients of elements.
     Own,
-    /// Sums of planes that are kept, as they are loaded, and as they are stored.
+    /// Sums of planes that were kept, for loads.
     Kept,
+    /// Sums of planes that are kept, for stores.
     Keeping,
 }
 
 impl PointerWalkKind {
-    /// Address registers of the earlier and the later half of an iteration: accesses through a pointer lie within an interval.
+    /// Returns the address registers of the earlier and the later half of an iteration: accesses through one
+    /// pointer must lie within an interval.
     pub(super) fn registers(self) -> [u8; 2] {
         match self {
             Self::Plane(plane) => [0, 10].map(|first: u8| first.saturating_add_signed(plane + 1)),
             Self::Result => [3, 13],
-            // Where elements have coefficients of their own nothing is kept.
+            // No sums are kept where elements have their own coefficients.
             Self::Own | Self::Kept => [4, 14],
-            // What sets pointers up needs a9 no more.
+            // The words that set up pointers no longer need a9 then.
             Self::Keeping => [7, 9],
         }
     }
 }
 
-/// A dataflow with what its text needs.
+/// A dataflow, with the tables and pointers of its loop.
 #[derive(Debug)]
 pub(super) struct ScheduledRow {
     pub(super) body: Body,
-    /// The pointers, each for the earlier or the later half of an iteration.
+    /// Pointers, each for the earlier or the later half of an iteration.
     pub(super) pointers: BTreeMap<(PointerWalkKind, bool), Pointer>,
     pub(super) table: Option<Pointer>,
-    /// Four words each, the first ones in registers from `q31` downwards.
+    /// Constants of four words; the first ones are in registers from `q31` downwards.
     pub(super) constants: Vec<[u32; 4]>,
-    /// What a page makes of where it is, for fixed edges.
+    /// Masks that a page makes from its place in the array, for fixed edges.
     pub(super) kept: Option<KeepMasks>,
-    /// Bytes of the sums that go through memory, behind the constants.
+    /// Bytes of the sums that go through memory; they lie behind the constants.
     pub(super) sums: u64,
     pub(super) through: Option<Pointer>,
     pub(super) way: RowVariant,
 }
 
-/// Quad registers that say which elements keep their values: masks of the first and of the last column, a mask of all if the plane is
-/// one of the outermost, and the number of the row, which counts up.
+/// Quad registers that say which elements keep their values: masks of the first and of the last column, a
+/// mask that is all ones if the plane is an outermost one, and the number of the row, which counts up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeepMasks {
     pub(super) first: u8,
@@ -140,7 +151,7 @@ pub(super) struct KeepMasks {
 }
 
 impl KeepMasks {
-    /// The highest registers.
+    /// Number of registers taken, the highest ones.
     const TAKEN: u8 = 4;
     pub(super) const ALL: Self = Self {
         first: QUADS - 1,
@@ -151,7 +162,7 @@ impl KeepMasks {
 }
 
 impl ScheduledRow {
-    /// The register of the first constant; others are below.
+    /// Returns the register of the first constant; the others are below.
     pub(super) fn first_constant(&self) -> u8 {
         let kept = if self.kept.is_some() {
             KeepMasks::TAKEN
@@ -161,24 +172,24 @@ impl ScheduledRow {
         QUADS - 1 - kept
     }
 
-    /// Constants that are in registers.
+    /// Returns the number of constants that are in registers.
     pub(super) fn count_held_constants(&self) -> usize {
         self.constants.len().min(self.way.count_held_constants())
     }
 
-    /// Pair registers that are free for values.
+    /// Returns the pair registers that are free for values.
     pub(super) fn free(&self) -> u8 {
         2 * (self.first_constant() + 1 - self.count_held_constants() as u8)
     }
 }
 
-/// How many couples of rows lie in the planes before and behind.
+/// Returns the number of pairs of rows that lie in the planes before and behind.
 fn pairs(rows: &NeighbourRows) -> usize {
     let before = rows.iter().filter(|(plane, _)| *plane == -1);
     before.filter(|(_, row)| rows.contains(&(1, *row))).count()
 }
 
-/// Which neighbours along a row a sum is of.
+/// Side of the neighbours along a row that a sum is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NeighbourSide {
     Both,
@@ -187,7 +198,8 @@ pub(super) enum NeighbourSide {
 }
 
 impl BlockRow<'_> {
-    /// The row as it is, and with classes of equal coefficients kept apart where there are such: the fastest is not known before both are scheduled.
+    /// Returns the row as it is, and, if that differs, with classes of equal coefficients kept apart. Both
+    /// must be scheduled to find the faster one.
     pub(super) fn variants(&self) -> Vec<Self> {
         let separate = Self {
             merged: false,
@@ -199,18 +211,18 @@ impl BlockRow<'_> {
         all.into_iter().flatten().collect()
     }
 
-    /// Quads of the block's row.
+    /// Returns the quads of the block's row.
     pub(super) fn quads(&self) -> i64 {
         (self.width / 4) as i64
     }
 
-    /// The quad that has the array's last column, and its lane there.
+    /// Returns the quad that has the array's last column, and the lane of that column.
     pub(super) fn last(&self) -> (i64, usize) {
         let last = (self.columns - 1) % self.width;
         ((last / 4) as i64, last % 4)
     }
 
-    /// Bytes from row to row of the window and of the result.
+    /// Returns the bytes from row to row of the window and of the result.
     pub(super) fn pitch(&self) -> [i64; 2] {
         let own = QUAD * self.quads();
         match self.whole {
@@ -219,7 +231,7 @@ impl BlockRow<'_> {
         }
     }
 
-    /// The ways to make it that may be the fastest.
+    /// Returns the variants that may be the fastest.
     pub(super) fn ways(&self) -> Vec<RowVariant> {
         let mut ways = vec![RowVariant::PLAIN];
         if self.per_element {
@@ -232,7 +244,7 @@ impl BlockRow<'_> {
             };
             sides.iter().any(of)
         };
-        // Only what planes have in common is the same for several rows.
+        // Only sums of planes can be shared by several rows.
         let planes = self.classes(1).iter().any(|(_, rows)| pairs(rows) > 0);
         let several = planes && self.edge != Edge::Fixed && self.rows > 1;
         let mut way = |way: RowVariant| {
@@ -264,7 +276,7 @@ impl BlockRow<'_> {
                 }
             }
         } else if both(false) {
-            // As many loads and stores as arithmetic, or more.
+            // Without sums of several classes: at least as many loads and stores as arithmetic.
             way(RowVariant {
                 shifted: 3,
                 ..RowVariant::PLAIN
@@ -277,7 +289,8 @@ impl BlockRow<'_> {
         ways
     }
 
-    /// Whether all rows need the sum of the planes before and behind, of their own row and of those beside it.
+    /// Returns whether all rows need the sum of the planes before and behind: for the row itself and for both
+    /// adjacent rows.
     fn keeps(&self) -> bool {
         let classes = self.classes(1);
         let needs = |row: i8| {
@@ -288,7 +301,7 @@ impl BlockRow<'_> {
         self.whole && [-1, 0, 1].into_iter().all(needs)
     }
 
-    /// Those that take fewer registers, the faster first.
+    /// Returns the variants that take fewer registers, the faster first.
     pub(super) fn frugal_ways() -> [RowVariant; 2] {
         [true, false].map(|once| RowVariant {
             constants: false,
@@ -297,12 +310,12 @@ impl BlockRow<'_> {
         })
     }
 
-    /// Its dataflow.
+    /// Builds the dataflow of a variant.
     pub(super) fn make(&self, way: RowVariant) -> ScheduledRow {
         DataflowBuilder::new(self, way).made()
     }
 
-    /// For every row of neighbours its coefficients to the west, here and to the east.
+    /// Returns for every row of neighbours its coefficients to the west, at the element and to the east.
     fn weights(&self) -> BTreeMap<(i8, i8), [f32; 3]> {
         let mut rows: BTreeMap<(i8, i8), [f32; 3]> = BTreeMap::new();
         for point in self.stencil.points() {
@@ -312,7 +325,7 @@ impl BlockRow<'_> {
         rows
     }
 
-    /// Rows by one of their three coefficients, those with none left out.
+    /// Returns the rows by one of their three coefficients, without those whose coefficient is 0.
     pub(super) fn classes(&self, which: usize) -> Classes {
         let axes = |(plane, row): (i8, i8)| [plane, row].iter().filter(|&&at| at != 0).count();
         let mut classes: Classes = Vec::new();
@@ -331,7 +344,7 @@ impl BlockRow<'_> {
         classes
     }
 
-    /// The sums along rows: the same to either side where coefficients allow it.
+    /// Returns the sums along rows: one for both sides if the coefficients are the same to either side.
     pub(super) fn sides(&self) -> Vec<(NeighbourSide, Classes)> {
         let [west, east] = [0, 2].map(|which| self.classes(which));
         let sides = match west == east {

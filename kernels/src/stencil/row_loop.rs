@@ -1,4 +1,4 @@
-//! The words around a scheduled loop over rows: its constants, what fixed edges keep, its pointers.
+//! The words around a loop over rows: constants, pointers, edges.
 
 use super::row_dataflow::{BlockRow, KeepMasks, PointerWalkKind};
 use super::row_schedules::{SUMMED, Scheduled};
@@ -6,7 +6,7 @@ use crate::pipeline::Pointer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Bytes that an immediate of the scalar unit adds at most.
+/// Most bytes that an immediate of the scalar unit adds.
 const NEAR: i64 = 2048;
 
 /// A loop over rows of a page.
@@ -14,28 +14,28 @@ const NEAR: i64 = 2048;
 pub(super) struct RowLoop<'a> {
     pub(super) row: &'a BlockRow<'a>,
     pub(super) scheduled: &'a Scheduled,
-    /// How often it goes over its rows' iterations.
+    /// Number of rows that the loop goes over.
     pub(super) rows: usize,
-    /// The array's planes, of three axes.
+    /// Planes of an array of three axes.
     pub(super) planes: Option<usize>,
-    /// What its tables are called behind their names: pages may have two loops.
+    /// Suffix of the names of its tables: pages may have several loops.
     pub(super) label: &'static str,
-    /// Planes and rows from the page's block to the first row that it makes.
+    /// Planes and rows from the page's block to the first row of the loop.
     pub(super) from: [i64; 2],
 }
 
-/// Where a pointer begins, but for what its loop adds.
+/// Begin of a pointer, to which the loop adds its own offset.
 #[derive(Clone, Debug)]
 pub(super) struct RowPointerBase {
-    /// Words that make it.
+    /// Words that compute the register.
     pub(super) words: String,
-    /// The scalar that has it then.
+    /// Scalar register that then holds the address.
     pub(super) register: String,
     pub(super) bytes: i64,
 }
 
 impl RowLoop<'_> {
-    /// Words that load what constants have registers.
+    /// Returns the words that load the constants that have registers.
     pub(super) fn constants(&self) -> String {
         let made = &self.scheduled.made;
         let mut text = String::new();
@@ -49,7 +49,8 @@ impl RowLoop<'_> {
         text
     }
 
-    /// Masks of what keeps its value, each section's own, and the number of its first row.
+    /// Returns the words that make the masks of elements that keep their values, each section's own, and the
+    /// number of the first row.
     pub(super) fn place(&self) -> String {
         let made = &self.scheduled.made;
         let mut text = String::new();
@@ -80,14 +81,14 @@ impl RowLoop<'_> {
         text
     }
 
-    /// What a section's place is compared with: by lanes the column that is the first, and the last; the first plane, and the last; and what is
-    /// added to the block's first row.
+    /// Returns the numbers that a section's place is compared with: by lanes the first and the last column;
+    /// the first and the last plane; and the number that is added to the block's first row.
     fn places(&self) -> [[u32; 4]; 5] {
         let lanes = |of: &dyn Fn(i64) -> i64| [0, 1, 2, 3].map(|lane| of(lane) as i32 as u32);
         let quad = self.row.last().0;
         let columns = self.row.columns as i64;
         let [plane, row] = self.from;
-        // Of two axes no plane is the outermost.
+        // With two axes no plane is an outermost one.
         let [first, last] = match self.planes {
             Some(planes) => [-plane, planes as i64 - 1 - plane],
             None => [-1, -1],
@@ -101,7 +102,7 @@ impl RowLoop<'_> {
         ]
     }
 
-    /// Sets the pointers up and goes over the rows.
+    /// Returns the words that set up the pointers and go over the rows.
     pub(super) fn words(&self, from: &dyn Fn(PointerWalkKind) -> RowPointerBase) -> String {
         let Scheduled { made, schedule, .. } = self.scheduled;
         let mut text = String::new();
@@ -124,7 +125,7 @@ impl RowLoop<'_> {
                 PointerWalkKind::Plane(1),
                 PointerWalkKind::Kept,
             ];
-            // The planes' rows begin with the one before the first.
+            // The rows of the planes begin with the one before the first.
             let before = [-self.row.pitch()[0], -self.row.pitch()[0], 0];
             for ((stream, before), register) in streams.into_iter().zip(before).zip(SUMMED) {
                 if let Some(base) = bases.get(&stream) {
@@ -133,7 +134,7 @@ impl RowLoop<'_> {
             }
             text += &first.emit(self.scheduled.kept_first()).text;
         }
-        // The later half's pointer comes last: what both begin at may be in its register.
+        // The later half's pointer is set last: its register may hold the address that both begin at.
         for (&(stream, _), &pointer) in &made.pointers {
             if let Some(base) = bases.get(&stream) {
                 add(&mut text, pointer, &base.register, base.bytes);
@@ -148,12 +149,12 @@ impl RowLoop<'_> {
         text + &schedule.emit(self.iterations()).text
     }
 
-    /// Iterations of its rows.
+    /// Returns the iterations of its rows.
     pub(super) fn iterations(&self) -> u64 {
         (self.rows / self.scheduled.rows_per_iteration()) as u64
     }
 
-    /// Its tables.
+    /// Returns the text of its tables.
     pub(super) fn data(&self) -> String {
         let made = &self.scheduled.made;
         let mut lines = made.constants.clone();
@@ -179,7 +180,7 @@ impl RowLoop<'_> {
     }
 }
 
-/// Sets a pointer up so many bytes from what a scalar has.
+/// Adds words that set a pointer `bytes` bytes from a scalar.
 fn further(text: &mut String, register: u8, from: &str, bytes: i64) {
     let _ = if (-NEAR..NEAR).contains(&bytes) {
         writeln!(text, "    addi a{register}, {from}, {bytes}")

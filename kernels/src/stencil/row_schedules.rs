@@ -1,33 +1,35 @@
-//! Schedules of a row: all ways to make it that a machine has registers for, of which a block's height takes the fastest.
+//! Schedules of a row: all variants that fit the registers.
+//!
+//! A block takes the variant that is the fastest for its height.
 
 use super::error::StencilError;
 use super::row_dataflow::{BlockRow, QUAD, RowVariant, ScheduledRow};
 use crate::pipeline::{Body, Reg, Schedule, Step, Unschedulable};
 use cp2_machine::Machine;
 
-/// Issues of an iteration at most: the loop, with what fills and empties it, has to fit the page loop.
+/// Most issues of an iteration: the loop, with the words that fill and empty it, must fit the page loop.
 const ISSUES: usize = 1024;
-/// Words of the loops of a page at most: the page loop's but for what else a page does.
+/// Most words of the loops of a page: those of the page loop but for the page's other words.
 const WORDS: usize = 3800;
-/// Cycles of the pointers of what is kept.
+/// Cycles of setting up the pointers of kept sums.
 const POINTERS: u64 = 6;
 
-/// Ways to make a row.
+/// Chooser of the variants of a row.
 type RowVariants<'a> = &'a dyn Fn(&BlockRow<'_>) -> Vec<RowVariant>;
 
-/// A row's dataflow with its schedule, which the number of rows does not matter for.
+/// A row's dataflow with its schedule, which does not depend on the number of rows.
 #[derive(Debug)]
 pub(super) struct Scheduled {
     pub(super) made: ScheduledRow,
     pub(super) schedule: Schedule,
     /// Quads of a row.
     quads: u64,
-    /// What is kept for the first row, a quad at a time.
+    /// Loop that makes the sums kept for the first row, a quad at a time.
     pub(super) first: Option<(Body, Schedule)>,
 }
 
 impl BlockRow<'_> {
-    /// Schedules it for a machine: at least one way.
+    /// Schedules the row for a machine in at least one variant.
     pub(super) fn schedules(&self, machine: &Machine) -> Result<Vec<Scheduled>, StencilError> {
         let variants = self.variants();
         let mut refused = None;
@@ -59,7 +61,7 @@ impl BlockRow<'_> {
             all
         };
         let [first, second] = Self::frugal_ways();
-        // Long latencies keep more values waiting than there are registers: the last are stretched.
+        // With long latencies more values wait than there are registers: the last attempt stretches the loop.
         let last = |row: &BlockRow<'_>| [&row.ways()[..], &[first, second]].concat();
         let tried: [(RowVariants<'_>, bool); 4] = [
             (&|row| row.ways(), false),
@@ -83,7 +85,7 @@ impl BlockRow<'_> {
 }
 
 impl Scheduled {
-    /// The fastest of some for so many rows in one of so many loops of a page, if there is one for them.
+    /// Returns the fastest of some schedules for so many rows in one of `loops` loops of a page, if one fits.
     pub(super) fn fastest(all: &[Self], rows: usize, loops: usize) -> Option<&Self> {
         let own = all.iter().filter(|one| {
             let iterations = (rows / one.rows_per_iteration()) as u64;
@@ -93,7 +95,7 @@ impl Scheduled {
         own.min_by_key(|one| one.cycles(rows))
     }
 
-    /// Numbers of rows that are the least from `rows` on for one of them.
+    /// Returns the least numbers of rows from `rows` on that the schedules allow.
     pub(super) fn heights(all: &[Self], rows: usize) -> Vec<usize> {
         let own = all
             .iter()
@@ -104,7 +106,7 @@ impl Scheduled {
         heights
     }
 
-    /// Cycles of so many rows, a multiple of those [together](Self::rows_per_iteration).
+    /// Returns the cycles of so many rows, a multiple of those of [an iteration](Self::rows_per_iteration).
     pub(super) fn cycles(&self, rows: usize) -> u64 {
         let iterations = rows / self.rows_per_iteration();
         let first = self
@@ -114,12 +116,12 @@ impl Scheduled {
         self.schedule.emit(iterations as u64).cycles + first.unwrap_or(0)
     }
 
-    /// Quads that are kept for the first row: of it and the one before.
+    /// Returns the quads that are kept for the first row: those of the row and of the one before.
     pub(super) fn kept_first(&self) -> u64 {
         2 * self.quads
     }
 
-    /// Bytes of what is kept of a block of so many rows.
+    /// Returns the bytes of the sums that a block of so many rows keeps.
     pub(super) fn kept(&self, rows: usize) -> u64 {
         match self.first {
             Some(_) => (rows as u64 + 2) * self.quads * QUAD as u64,
@@ -127,23 +129,23 @@ impl Scheduled {
         }
     }
 
-    /// Bytes of the program's data.
+    /// Returns the bytes of the program's data.
     pub(super) fn data(&self) -> u64 {
         // Four lines of places, and one of where rows begin.
         let kept = if self.made.kept.is_some() { 5 } else { 0 };
         16 * (self.made.constants.len() as u64 + kept) + self.made.sums
     }
 
-    /// Rows of an iteration.
+    /// Returns the rows of an iteration.
     pub(super) fn rows_per_iteration(&self) -> usize {
         self.made.way.together.max(1)
     }
 }
 
-/// Pointers of what is kept for the first row: both planes, and where their sums go.
+/// Address registers for the sums kept for the first row: both planes, and the sums.
 pub(super) const SUMMED: [u8; 3] = [0, 2, 4];
 
-/// Sums of two planes, a quad at a time.
+/// Schedules the loop that adds two planes, a quad at a time: u(z-1) + u(z+1).
 fn first(machine: &Machine, registers: u8) -> Result<(Body, Schedule), Unschedulable> {
     let mut body = Body::default();
     let [before, behind, to] = SUMMED.map(|register| body.pointer(register, Step::Bytes(QUAD)));

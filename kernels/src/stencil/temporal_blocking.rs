@@ -1,12 +1,15 @@
-//! Pages of two steps: a plane of the first step, of which a ring of planes is kept, and of the second the plane before it.
+//! Two steps a pass, over a ring of planes of the first.
 //!
-//! The second step needs a row of the first on either side of its block. Sections have shares of the rows, block by block: the first step makes the
-//! block's rows but the first, and the row behind it; the row before the block and its first one are handed over by the block before, through system memory. In the first block of a
-//! share the first step makes these two rows too.
+//! A page computes a plane of the first step, and of the second step the plane before it.
 //!
-//! What lies beyond the array is not what the first step would make of
-//! what lies beyond: zeros and mirrored rows are put in its place, planes beyond are zeros or the outermost plane again. Where the array goes
-//! round it is right as it is, and what is next to fixed elements is not looked at.
+//! The second step needs a row of the first on either side of its block. Sections have shares of the rows,
+//! block by block. The first step computes the block's rows except the first, and the row behind the block.
+//! The row before the block and its first row are handed over by the block before, through system memory. In
+//! the first block of a share, the first step computes these two rows too.
+//!
+//! The first step's values beyond the array are replaced: rows by zeros or mirrored rows, planes by zeros or
+//! by the outermost plane. If the array is periodic, the computed values are right. Values next to fixed
+//! elements are not used.
 
 use super::error::StencilError;
 use super::page_kernel::{FIRST, StencilPageKernel, argument, head, line, scalar_base};
@@ -19,41 +22,44 @@ use std::fmt::Write as _;
 
 /// Rows of the first step that the second needs on either side of a block.
 const BESIDE: usize = 1;
-/// Rows of the first step that a block hands over to the next: those on either side of where it begins.
+/// Rows of the first step that a block hands over to the next: those on either side of the next block's
+/// begin.
 pub(super) const HANDED: usize = 2 * BESIDE;
 /// Planes of a window.
 const WINDOW: usize = 3;
-/// Quad registers of the mask of what is mended, and of what a section's place is compared with.
+/// Quad register of the mask of lanes that are replaced.
 const MASK: u8 = 31;
+/// Quad register of the place that a section's place is compared with.
 const WANTED: u8 = 30;
 
 /// A page of two steps.
 #[derive(Debug)]
 pub(super) struct Fused<'a> {
-    /// Sections have several blocks, so that rows are handed over.
+    /// True if sections have several blocks, so that rows are handed over.
     pub(super) hands: bool,
-    /// Of the first step, and of the second.
+    /// Loops of the first and of the second step.
     pub(super) loops: [RowLoop<'a>; 2],
-    /// Of the first step for the rows that other blocks are handed.
+    /// Loop of the first step over the rows that other blocks are handed.
     pub(super) opening: RowLoop<'a>,
 }
 
-/// Pages that a march has more than planes, and how many planes its first page lies before the array. The second step begins a page later.
+/// Returns the pages of a march in addition to the planes, and the number of planes by which its first page
+/// precedes the array. The second step begins a page later.
 pub(super) fn beyond(edge: Edge) -> [u64; 2] {
     match edge {
-        // What lies beyond is computed too.
+        // Values beyond the array are computed too.
         Edge::Periodic => [2, 1],
         Edge::Zero | Edge::Fixed | Edge::Mirrored => [1, 0],
     }
 }
 
-/// Whether a march has a page behind the array whose plane of the first step is not computed.
+/// Returns whether a march has a page behind the array whose plane of the first step is not computed.
 pub(super) fn skips(edge: Edge) -> bool {
     matches!(edge, Edge::Zero | Edge::Mirrored)
 }
 
 impl Fused<'_> {
-    /// Assembles it for a machine.
+    /// Assembles the kernel for a machine.
     pub(super) fn kernel(&self, machine: &Machine) -> Result<StencilPageKernel, StencilError> {
         let [first, second] = &self.loops;
         let mut text = head(second, "two steps, ");
@@ -91,13 +97,13 @@ impl Fused<'_> {
         StencilPageKernel::assembled(text, (&[first, second], &[&self.opening]), machine)
     }
 
-    /// All its loops.
+    /// Returns all loops.
     fn all(&self) -> [&RowLoop<'_>; 3] {
         let [first, second] = &self.loops;
         [first, second, &self.opening]
     }
 
-    /// Rows of the first step from one of the block's on.
+    /// Returns the text of the first step over rows from row `from` of the block on.
     fn rows(&self, rows: &RowLoop<'_>, from: i64) -> String {
         let bytes = |row: i64| row * self.pitch();
         let mut text = rows.constants() + &rows.place();
@@ -114,7 +120,8 @@ impl Fused<'_> {
         text
     }
 
-    /// Streams beside the first input and output: rows that are handed over to the block, and by it.
+    /// Returns the number of streams besides the first input and output: rows that the block receives, and
+    /// rows that it hands over.
     fn further(&self) -> usize {
         1 + usize::from(self.hands)
     }
@@ -127,22 +134,23 @@ impl Fused<'_> {
         skips(self.edge())
     }
 
-    /// Bytes of a row.
+    /// Returns the bytes of a row.
     fn pitch(&self) -> i64 {
         self.loops[1].row.pitch()[1]
     }
 
-    /// Bytes of a plane of the first step.
+    /// Returns the bytes of a plane of the first step.
     fn plane(&self) -> i64 {
         (self.loops[1].rows + HANDED) as i64 * self.pitch()
     }
 
-    /// The first step. The planes of this page and the two before are at c0, c1 and c2.
+    /// Returns the text of the first step. The planes of this page and of the two before are at c0, c1 and
+    /// c2.
     fn first(&self, machine: &Machine) -> Result<String, StencilError> {
         let first = &self.loops[0];
         let mut text = String::new();
         if self.skips() {
-            // c5 is 1 but in the page behind the array.
+            // c5 is 1, except in the page behind the array.
             text += "    loop c5 {\n";
         }
         text += "    ldx2 c10, [a15 - 16]\n    bz c11, further\n    call opening\nfurther:\n";
@@ -150,7 +158,8 @@ impl Fused<'_> {
         if self.skips() {
             let [rows, height] = [first.row.rows, self.loops[1].rows].map(|n| n as i64);
             let last = (rows - 1) / height * height;
-            // The first march has a block at the array's first row, and one has the block at the last: section 0's row, in c13, tells.
+            // The first march has a block at the array's first row, and one march has the block at the last.
+            // The row of section 0, in c13, tells which.
             let share = share(first.row.rows, self.loops[1].rows, machine) as i64;
             let from = last / height % share * height;
             text += "    ldx2 c12, [a15 + SECTION_ORIGIN]\n    addi c12, c13, -1\n    shr c12, c12, 31\n    loop c12 {\n";
@@ -175,7 +184,8 @@ impl Fused<'_> {
         Ok(text)
     }
 
-    /// A row beyond the array, counted from the block's first, of the block that begins with row `block` of the array: zeros, or its neighbour again.
+    /// Returns the text that replaces a row beyond the array by zeros, or by its neighbour. The row is
+    /// counted from the first row of the block that begins with row `block` of the array.
     fn mended(&self, row: i64, block: i64, machine: &Machine) -> Result<String, StencilError> {
         let mut body = Body::default();
         let pointer = |body: &mut Body, register| body.pointer(register, Step::Bytes(QUAD));
@@ -210,8 +220,9 @@ impl Fused<'_> {
         Ok(text + &schedule.emit(quads.unsigned_abs()).text)
     }
 
-    /// What the planes beyond the array are. Where the planes before, at and behind the second step's are then; c10 is 0 in a march's first pages, whose second
-    /// step would be before the array. c9 says how many pages of the march are before this one.
+    /// Adds the text that provides the planes beyond the array, and returns the registers with the planes
+    /// before, at and behind that of the second step. The text sets c10 to 0 in the first pages of a march,
+    /// whose second step would be before the array. On entry c9 is the number of earlier pages of the march.
     fn beyond(&self, text: &mut String) -> [&'static str; 3] {
         let [_, more] = beyond(self.edge());
         let _ = write!(
@@ -221,7 +232,7 @@ impl Fused<'_> {
         );
         let before = "    addi c8, c9, -2\n    shr c8, c8, 31\n    sub c9, c1, c2\n    mul c9, c9, c8\n    add c9, c2, c9\n";
         match self.edge() {
-            // Zeros: behind the last, and in the first page before the first.
+            // Zeros: behind the last plane, and in the first page before the first.
             Edge::Zero => {
                 let _ = write!(
                     text,
@@ -231,13 +242,13 @@ impl Fused<'_> {
                 );
                 ["c2", "c1", "c0"]
             }
-            // Where there is none, the outermost one.
+            // A plane that does not exist is replaced by the outermost one.
             Edge::Mirrored => {
                 *text += before;
                 *text += "    sub c11, c1, c0\n    mul c11, c11, c6\n    add c11, c0, c11\n";
                 ["c9", "c1", "c11"]
             }
-            // What the outermost plane makes of one before it is replaced.
+            // The results of an outermost plane from a plane before it are replaced anyway.
             Edge::Fixed => {
                 *text += before;
                 ["c9", "c1", "c0"]
@@ -247,7 +258,7 @@ impl Fused<'_> {
     }
 }
 
-/// Blocks of a section's share of so many rows, in blocks of so many.
+/// Returns the blocks of a section's share, for so many rows in blocks of `height` rows.
 pub(super) fn share(rows: usize, height: usize, machine: &Machine) -> usize {
     let blocks = rows.div_ceil(height.max(1));
     blocks.div_ceil(machine.cp2.sections.max(1))

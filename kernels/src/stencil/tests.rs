@@ -1,9 +1,11 @@
+//! Tests of stencils: all shapes, edges and coefficients, and their prices.
+
 use super::*;
 use cp2_emu::Engine;
 use cp2_problems::stencil::{Edge, StencilPoint, StencilShape};
 use cp2_problems::{Case, NamedArrays, Problem as _};
 
-/// Runs a problem under the checkers and says what is wrong.
+/// Runs a problem under the checkers and returns what is wrong with it, or nothing.
 fn wrong(problem: &StencilProblem, machine: &str, case: Case) -> Option<String> {
     wrong_on(problem, Arc::new(Machine::builtin(machine).unwrap()), case)
 }
@@ -51,7 +53,7 @@ fn problem(shape: &[usize], points: usize, edge: Edge, steps: usize) -> StencilP
     StencilProblem::new(shape, stencil, edge, steps).unwrap()
 }
 
-/// Shapes of all kinds, odd ones among them, with all edges.
+/// Arrays of all kinds of shapes, odd ones among them, with all edges.
 #[test]
 fn stencils_are_right_on_arrays_of_any_shape() {
     let mut found = Vec::new();
@@ -82,7 +84,7 @@ fn stencils_are_right_on_arrays_of_any_shape() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Several marches that are apart: of higher blocks, each begun when the one before it is stored.
+/// Several marches that do not overlap: with higher blocks, each begins when the one before is stored.
 #[test]
 fn marches_may_be_apart() {
     let cube = problem(&[24, 128, 128], 7, Edge::Periodic, 1);
@@ -112,7 +114,7 @@ fn long_latencies_stretch_the_loop() {
     }
 }
 
-/// Points of no class: to one side only, with coefficients all different, a single one.
+/// Stencils whose points are no classes: to one side only, with all coefficients different, a single point.
 #[test]
 fn stencils_of_any_points_are_right() {
     let all = |axes: usize| {
@@ -154,7 +156,7 @@ fn arrays_that_do_not_fit_are_refused() {
     assert!(plan.process(&[0.0; 15], None).is_err());
 }
 
-/// Passes of two steps, whatever they take, and one more where their number is odd.
+/// Plans passes of two steps, whatever they cost, and one of one step if the number of steps is odd.
 fn fused(problem: &StencilProblem, machine: &str) -> Stencils {
     let machine = Arc::new(Machine::builtin(machine).unwrap());
     let mut chosen = vec![blocking::double(problem, &machine).unwrap().unwrap()];
@@ -169,7 +171,8 @@ fn fused(problem: &StencilProblem, machine: &str) -> Stencils {
     }
 }
 
-/// Two steps in a pass, with all edges: arrays of one element, of one block, of blocks beyond the last row, of several marches.
+/// Two steps in a pass, with all edges: arrays of one element, of one block, of blocks beyond the last row,
+/// of several marches.
 #[test]
 fn two_steps_in_a_pass_are_right() {
     let mut found = Vec::new();
@@ -197,7 +200,7 @@ fn two_steps_in_a_pass_are_right() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Coefficients that no unit is kept out of: all of them 0, or far from 1.
+/// Coefficients for which no unit is left out: all of them 0, or far from 1.
 #[test]
 fn two_steps_are_right_with_coefficients_of_any_size() {
     for coefficients in [
@@ -220,7 +223,8 @@ fn two_steps_are_right_with_coefficients_of_any_size() {
     }
 }
 
-/// Parts of rows have a granule of neighbours on either side, also where a granule is more than a quad, and whether rows are whole granules or not.
+/// Parts of rows have a granule of neighbours on either side, also if a granule is larger than a quad, and
+/// for rows that are whole granules or not.
 #[test]
 fn parts_of_rows_have_neighbours_of_whole_granules() {
     for granule in [32, 64] {
@@ -244,7 +248,7 @@ fn parts_of_rows_have_neighbours_of_whole_granules() {
     }
 }
 
-/// Rows that are no whole granules are filled up on the way in, and emptied on the way out.
+/// Rows that are no whole granules are padded on the way in, and the padding is removed on the way out.
 #[test]
 fn rows_are_filled_up_to_large_granules() {
     for granule in [32, 64] {
@@ -267,7 +271,8 @@ fn rows_are_filled_up_to_large_granules() {
     }
 }
 
-/// Both engines leave the same bits and take the same cycles, of two steps in a pass and of sums of planes that are kept.
+/// Both engines give the same bits and cycles, with two steps in a pass and with sums of planes that are
+/// kept.
 #[test]
 fn engines_agree() {
     let kept = |edge| {
@@ -298,7 +303,8 @@ fn engines_agree() {
     }
 }
 
-/// Two passes of 7 points wait for the channel, and one of two steps does not; of 27 points neither does. Sums of planes are kept.
+/// Two passes of 7 points wait for the channel, a pass of two steps does not; 27 points do not wait either.
+/// Sums of planes are kept.
 #[test]
 fn passes_are_chosen_by_price() {
     for (machine, most) in [("vm7", 13.5), ("vm9", 14.5)] {
@@ -318,7 +324,8 @@ fn passes_are_chosen_by_price() {
     }
 }
 
-/// Two steps in a pass take less system memory than two passes, which leave an array to each other, but for the rows that blocks hand over.
+/// Two steps in a pass take less system memory than two passes with an array between them, apart from the
+/// rows that blocks hand over.
 #[test]
 fn passes_fit_system_memory() {
     let of = |kibibytes: u64, steps: usize| {
@@ -345,7 +352,8 @@ fn passes_fit_system_memory() {
     }
 }
 
-/// Points times 0 are none, and those of one size are added up first: nothing takes fewer cycles than its reference.
+/// Points times 0 do not count, and points with equal coefficients are added up first: nothing takes fewer
+/// cycles than its reference.
 #[test]
 fn references_are_below_what_any_coefficients_take() {
     let box_of = |points: usize| {
@@ -362,7 +370,7 @@ fn references_are_below_what_any_coefficients_take() {
         classes(7, &[-0.003, 0.0]).unwrap(),
         classes(27, &[0.5, 0.0, 0.25, 0.25]).unwrap(),
         classes(27, &[0.0; 4]).unwrap(),
-        // Separable, and equal ones.
+        // Separable coefficients, and equal ones.
         classes(27, &[0.125, 0.0625, 0.03125, 0.015625]).unwrap(),
         classes(27, &[0.037; 4]).unwrap(),
         classes(7, &[0.142; 2]).unwrap(),
@@ -379,7 +387,8 @@ fn references_are_below_what_any_coefficients_take() {
     }
 }
 
-/// What cannot change the result is no part of a bound: arrays whose elements are all kept, coefficients of kept elements and of zeros beyond an edge.
+/// Numbers that cannot change the result are not counted in a bound: arrays whose elements are all kept,
+/// coefficients of kept elements and of zeros beyond an edge.
 #[test]
 fn bounds_are_of_what_matters() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
@@ -398,7 +407,7 @@ fn bounds_are_of_what_matters() {
         bound(&[3, 4000], 9, Edge::Fixed),
         cycles(2 * 12_000 + 9 * 3998)
     );
-    // Of two rows the upper has no neighbours above, and each row none beside its ends.
+    // With two rows, the upper one has no neighbours above, and no row has any beyond its ends.
     assert_eq!(
         bound(&[2, 4000], 5, Edge::Zero),
         cycles(2 * 8000 + 8000 + 2 * 4000 + 2 * 7998)
@@ -406,7 +415,8 @@ fn bounds_are_of_what_matters() {
     assert_eq!(bound(&[2, 4000], 5, Edge::Periodic), cycles(7 * 8000));
 }
 
-/// Coefficients that happen to be equal permit more, so they take no longer than others: the dataflow of different ones is right for them as well.
+/// Equal coefficients allow more sharing, so they take no longer than others: the dataflow for different ones
+/// is right for them as well.
 #[test]
 fn equal_coefficients_take_no_longer_than_different_ones() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
@@ -431,7 +441,7 @@ fn equal_coefficients_take_no_longer_than_different_ones() {
     }
 }
 
-/// Fixed edges of narrow arrays: the first and the last column lie in one quad, or in two of which one has no other.
+/// Fixed edges of narrow arrays: the first and the last column lie in one quad, or in two adjacent ones.
 #[test]
 fn fixed_columns_of_narrow_arrays_are_kept() {
     for machine in ["vm7", "vm9"] {

@@ -1,4 +1,4 @@
-//! Two lanes in one host instruction: the portable tier's words for hosts with AVX2.
+//! Runs the portable tier's words with AVX2, two lanes in one host instruction.
 //!
 //! # Safety argument
 //!
@@ -17,23 +17,24 @@ use super::portable::WordCall;
 use crate::core::Guest;
 use crate::core::layout::{DmemLine, RegisterBanks};
 
-/// How a word is run; generic over the host, so that it is compiled for each.
+/// Body of a word's function. It is generic over the host, so that it is compiled for each.
 pub(super) trait WordBody {
-    /// Whether the word's arithmetic comes after it.
+    /// True if the word's arithmetic runs after the body.
     const THEN_COMPUTES: bool;
 
-    /// Runs a word, but for what comes after it; false, and nothing changed, where
-    /// it would fault, or where a branch goes the way that the block does not.
+    /// Runs a word, except for arithmetic that comes after it. Returns false, and changes nothing,
+    /// where it would fault, or where a branch goes the other way than the block.
     fn run<H: LaneHost>(host: H, step: &WordCall, guest: &mut Guest<'_>) -> bool;
 }
 
-/// What a host can do.
+/// Capabilities of a host.
 pub(super) trait LaneHost: Copy {
-    /// What it does with two lanes, where it has AVX2. Known when a word's function is compiled.
+    /// Returns the two-lane operations if the host has AVX2. The answer is known when a word's
+    /// function is compiled.
     fn avx(self) -> Option<Lanes>;
 }
 
-/// Any host.
+/// Any host; uses no AVX2.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Any;
 
@@ -51,16 +52,16 @@ impl LaneHost for Lanes {
     }
 }
 
-/// A function that runs words from the first of some steps on, of which there is one, and calls
-/// the next one's at its end, which a compiler makes a jump. It returns how many are
-/// left, the one that did not run included. What words work on is passed one by one, so that
-/// it stays in the host's registers from word to word.
+/// Function that runs words from the first of some steps on, of which there is at least one. It
+/// calls the next step's function at its end, which compilers make a jump. It returns the number of
+/// steps left, including the one that did not run. The guest's state is passed as separate
+/// arguments, so that it stays in host registers from word to word.
 type WordCallFn = fn(WordCalls<'_>, &mut RegisterBanks, &mut [DmemLine]) -> usize;
 
-/// Steps that are left, as the places of the first and of what lies behind the last.
+/// Steps that are left: pointers to the first and behind the last.
 type WordCalls<'a> = std::slice::Iter<'a, WordCall>;
 
-/// What runs a word on some host, and those after it, which are for the same host.
+/// Function that runs a word and those after it, all on the same kind of host.
 #[derive(Clone, Copy)]
 pub(super) union WordFunction {
     any: WordCallFn,
@@ -75,7 +76,7 @@ impl std::fmt::Debug for WordFunction {
 }
 
 impl WordFunction {
-    /// The function of `B` for a host.
+    /// Returns the function of `B` for a host.
     pub(super) fn select_host<B: WordBody>(host: Option<Avx>) -> Self {
         match host {
             #[cfg(target_arch = "x86_64")]
@@ -89,8 +90,8 @@ impl WordFunction {
     }
 }
 
-/// Runs `steps`, all for `host`, up to the first that does not, the first by `run`, one of its
-/// own two; returns how many are left.
+/// Runs `steps`, which are all for `host`, up to the first that fails. `run` is one of the two
+/// functions of the first step. Returns how many steps are left.
 #[inline(always)]
 #[allow(unsafe_code, reason = "see the module's safety argument")]
 pub(super) fn start(
@@ -101,19 +102,20 @@ pub(super) fn start(
 ) -> usize {
     match host {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: made for such a host, and here is the proof that this is one.
+        // SAFETY: `run` was made for hosts with AVX2, and the `Avx` proves that this is one.
         Some(_) => unsafe { x86::start(run.wide, steps, guest) },
         #[cfg(not(target_arch = "x86_64"))]
         Some(avx) => match avx {},
         None => {
-            // SAFETY: made for any host.
+            // SAFETY: without an `Avx` the function was made for any host.
             let run = unsafe { run.any };
             run(steps.iter(), guest.registers, guest.dmem)
         }
     }
 }
 
-/// Runs the first of `steps`; what runs next, and which steps it is given.
+/// Runs the first of `steps`. Returns the next function and its steps, or `Err` with the number of
+/// steps left where nothing follows.
 #[inline(always)]
 fn perform<'a, B: WordBody, H: LaneHost>(
     host: H,
@@ -137,7 +139,7 @@ fn perform<'a, B: WordBody, H: LaneHost>(
     }
 }
 
-/// The function of `B` for any host.
+/// Runs words from the first of `steps` on by body `B`, on any host.
 #[allow(unsafe_code, reason = "see the module's safety argument")]
 fn any<B: WordBody>(
     steps: WordCalls<'_>,
@@ -181,9 +183,9 @@ mod x86 {
     #[derive(Clone, Copy, Debug)]
     pub(in crate::engines::blocks) struct Avx(());
 
-    /// The same as [`super::WordCallFn`] for hosts with AVX2. It is handed the vectors of a
-    /// [`Lanes`] and hands them on: so they stay in registers, and a compiler sees no
-    /// need to clear the upper halves of these from word to word.
+    /// Counterpart of [`super::WordCallFn`] for hosts with AVX2. It takes the vectors of a
+    /// [`Lanes`] as arguments and passes them on. So they stay in registers, and compilers need not
+    /// clear their upper halves between words.
     pub(super) type WideWordCallFn = unsafe extern "sysv64" fn(
         WordCalls<'_>,
         &mut RegisterBanks,
@@ -192,15 +194,15 @@ mod x86 {
         x::__m256,
     ) -> usize;
 
-    /// What such a host does with two lanes.
+    /// Two-lane operations of a host with AVX2.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::engines::blocks) struct Lanes {
         host: Avx,
-        /// The sign of the first lane, and of the second.
+        /// Masks of the sign bits: those of the first lane, and those of the second.
         signs: [x::__m256; 2],
     }
 
-    /// The function of `B` for hosts with AVX2.
+    /// Runs words from the first of `steps` on by body `B`, on hosts with AVX2.
     ///
     /// # Safety
     /// The host has AVX2, and all steps are for such hosts; there is at least one.
@@ -217,7 +219,7 @@ mod x86 {
             signs: [first, second],
         };
         let mut guest = Guest { registers, dmem };
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees AVX2, and steps for such hosts, at least one.
         unsafe {
             assert_unchecked(!steps.as_slice().is_empty());
             match perform::<B, Lanes>(host, steps, &mut guest) {
@@ -242,15 +244,15 @@ mod x86 {
         }
         let (minus, plus) = (f32x4::splat(-0.0), f32x4::splat(0.0));
         let (first, second) = (join([minus, plus]), join([plus, minus]));
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees AVX2, and functions for such hosts.
         unsafe { run(steps.iter(), guest.registers, guest.dmem, first, second) }
     }
 
-    /// Two lanes.
+    /// Two lanes of four sections.
     type Two = [f32x4; 2];
 
-    // By way of bytes: a call that passes short vectors, where it stands in a
-    // function without AVX2, would keep that from being inlined into one with it.
+    // The conversion goes through bytes. A call that passes short vectors inside a function without
+    // AVX2 could not be inlined into a function with AVX2.
     #[inline(always)]
     fn join(lanes: Two) -> x::__m256 {
         cast(lanes)
@@ -262,14 +264,14 @@ mod x86 {
     }
 
     impl Avx {
-        /// Proof that the host has AVX2, where it has.
+        /// Returns the proof that the host has AVX2, if it has.
         pub(in crate::engines::blocks) fn find() -> Option<Self> {
             std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
         }
     }
 
     impl Lanes {
-        /// The proof that the host has AVX2.
+        /// Returns the proof that the host has AVX2.
         #[inline(always)]
         pub(in crate::engines::blocks) fn host(self) -> Avx {
             self.host
@@ -293,14 +295,14 @@ mod x86 {
             split(unsafe { x::_mm256_mul_ps(join(a), join(b)) })
         }
 
-        /// The lanes with the sign of the first, or the second, changed.
+        /// Changes the sign of the first lane, or of the second.
         #[inline(always)]
         pub(in crate::engines::blocks) fn negate(self, a: Two, second: bool) -> Two {
             // SAFETY: `self` is the proof.
             split(unsafe { x::_mm256_xor_ps(join(a), self.signs[usize::from(second)]) })
         }
 
-        /// The lanes, every NaN made `nan`.
+        /// Replaces every NaN by `nan`.
         #[inline(always)]
         pub(in crate::engines::blocks) fn canonical(self, a: Two, nan: f32x4) -> Two {
             // SAFETY: `self` is the proof.
@@ -310,21 +312,22 @@ mod x86 {
             })
         }
 
-        /// Stores two lanes at once: what loads them at once must not wait for two stores.
+        /// Stores two lanes with one instruction, so that a later load of both need not wait for
+        /// two stores.
         #[inline(always)]
         pub(in crate::engines::blocks) fn store(self, to: &mut [Lane; 2], a: Two) {
             // SAFETY: `self` is the proof, and `to` is as long as what is stored.
             unsafe { x::_mm256_storeu_ps(to.as_mut_ptr().cast(), join(a)) }
         }
 
-        /// Loads two lanes at once.
+        /// Loads two lanes with one instruction.
         #[inline(always)]
         pub(in crate::engines::blocks) fn load(self, from: &[Lane; 2]) -> Two {
             // SAFETY: `self` is the proof, and `from` is as long as what is loaded.
             split(unsafe { x::_mm256_loadu_ps(from.as_ptr().cast()) })
         }
 
-        /// Whether any of four lanes is a NaN.
+        /// True if any of four lanes is a NaN.
         #[inline(always)]
         pub(in crate::engines::blocks) fn any_nan(self, a: Two, b: Two) -> bool {
             // SAFETY: `self` is the proof.
@@ -341,11 +344,11 @@ mod absent {
     use crate::core::layout::Lane;
     use wide::f32x4;
 
-    /// Proof that the host has AVX2: there is none.
+    /// Proof that the host has AVX2; on this architecture there is none.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::engines::blocks) enum Avx {}
 
-    /// What such a host does with two lanes.
+    /// Two-lane operations, which this architecture lacks.
     pub(in crate::engines::blocks) type Lanes = Avx;
 
     impl Avx {

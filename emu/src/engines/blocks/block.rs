@@ -1,4 +1,4 @@
-//! Stretches of program memory that run from their first word to their last.
+//! Blocks of guest words that run from their first word to their last.
 
 use super::habits::Habits;
 use super::portable::{self, WordCall};
@@ -13,53 +13,53 @@ use cp2_machine::Machine;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What follows a block's last word.
+/// Continuation after a block's last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockEnd {
-    /// The word after it, whatever that is.
+    /// The next word, whatever it is.
     Falls,
-    /// The end of a hardware loop's body, if that loop runs.
+    /// The end of a hardware loop's body, if that loop is running.
     Body,
-    /// The control operation in its memory slot decides.
+    /// The control operation in the last word's memory slot decides.
     Control(ControlOp),
 }
 
-/// Words that run one after the other, from some word to the first that decides
-/// what comes next. Jumps, and calls that come back, decide nothing: the block
-/// goes on behind them. It may also go on behind a branch the way that branch
-/// usually goes; where it goes the other way, the block is left at its side.
+/// Words that run one after the other, from some word to the first that decides what comes next.
+/// Jumps, and calls that return, decide nothing: the block continues behind them (it *turns*
+/// there). It may also continue behind a branch in that branch's usual direction; where the branch
+/// goes the other way, the block is left through a side exit.
 #[derive(Debug)]
 pub(crate) struct TranslatedBlock {
     /// Shared with the block's suffixes: a block may be left and entered at any word.
     text: Arc<TraceWords>,
-    /// Words of `text` before the block, and steps.
+    /// Words of `text` before the block.
     skip: usize,
+    /// Steps of `text` before the block.
     skip_steps: usize,
-    /// Where the counts of the text's words begin, in a tally.
+    /// Index in a tally of the first count of the text's words.
     pub counts: usize,
-    /// What follows, and what else decides whether all words can run.
+    /// Continuation, and the other conditions for all words to run.
     pub needs: BlockNeeds,
     /// Address of the last word.
     pub last: u32,
     hot: Tier,
 }
 
-/// Where a branch leads that does not go the block's way.
+/// Exit of a block at a branch that does not go the block's way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SideExit {
-    /// The word of the block that it is.
+    /// Index of the branch in the block.
     pub word: usize,
-    /// Whether it is taken then.
+    /// True if the branch is taken at this exit.
     pub taken: bool,
     pub target: u32,
-    /// Where the function that it stands in comes back to, where the block calls that.
+    /// Return address of the function that the branch is in, if the block itself calls that
+    /// function.
     pub back: Option<u32>,
 }
 
 impl TranslatedBlock {
-    /// The block at `pc`.
-    ///
-    /// With the habits of branches, it goes on behind them.
+    /// Translates the block at `pc`. If habits are given, it continues behind branches.
     pub(crate) fn translate(
         core: &Core,
         machine: &Machine,
@@ -83,8 +83,7 @@ impl TranslatedBlock {
         }
     }
 
-    /// The block without its first `words` words, where these are not in the
-    /// middle of a call.
+    /// Returns the block without its first `words` words, unless that begins inside a call.
     pub(crate) fn suffix(&self, words: usize) -> Option<Self> {
         let skip = self.skip + words;
         self.text.places[skip].back.is_none().then(|| Self {
@@ -100,38 +99,39 @@ impl TranslatedBlock {
         })
     }
 
-    /// Whether it is the first of those that share its text.
+    /// True if the block begins with the first word of its text; other blocks that share the text
+    /// are its suffixes.
     pub(crate) fn is_whole(&self) -> bool {
         self.skip == 0
     }
 
-    /// Where the count of a word is, in a tally.
+    /// Returns the index in a tally of a word's count.
     pub(crate) fn count(&self, word: usize) -> usize {
         self.counts + self.skip + word
     }
 
-    /// The words that the block turns behind.
+    /// Returns the words that the block turns behind.
     pub(crate) fn turning(&self) -> impl Iterator<Item = usize> {
         let turns = self.text.turns.iter();
         turns.filter_map(|turn| turn.word.checked_sub(self.skip))
     }
 
-    /// The words.
+    /// Returns the words.
     pub(crate) fn words(&self) -> &[Decoded] {
         &self.text.words[self.skip..]
     }
 
-    /// The words that do something, ready to run.
+    /// Returns the words that do something, ready to run.
     pub(crate) fn steps(&self) -> &[WordCall] {
         &self.text.steps[self.skip_steps..]
     }
 
-    /// The steps of the whole text, and how many of them are before the block's.
+    /// Returns the steps of the whole text, and how many of them are before the block's.
     pub(crate) fn shared(&self) -> (Arc<[WordCall]>, usize) {
         (self.text.steps.clone(), self.skip_steps)
     }
 
-    /// The steps of the first `words` words.
+    /// Returns the steps of the first `words` words.
     pub(crate) fn part(&self, words: usize) -> &[WordCall] {
         let steps = &self.text.steps;
         let next = self.text.places.get(self.skip + words);
@@ -139,7 +139,7 @@ impl TranslatedBlock {
         &steps[self.skip_steps..end]
     }
 
-    /// The words before step `step`; all where there is none.
+    /// Returns the number of words before step `step`; all words if there is no such step.
     #[inline(always)]
     pub(crate) fn words_before(&self, step: usize) -> usize {
         match self.steps().get(step) {
@@ -148,29 +148,29 @@ impl TranslatedBlock {
         }
     }
 
-    /// Address of a word.
+    /// Returns the address of a word.
     pub(crate) fn pc(&self, word: usize) -> u32 {
         self.text.places[self.skip + word].pc
     }
 
-    /// Addresses of some of the words.
+    /// Returns the addresses of some of the words.
     pub(super) fn places(&self, words: Range<usize>) -> impl ExactSizeIterator<Item = u32> {
         let places = &self.text.places[self.skip + words.start..self.skip + words.end];
         places.iter().map(|place| place.pc)
     }
 
-    /// What some of the words do, each once.
+    /// Returns the work of one issue of each of some words.
     pub(super) fn work(&self, words: Range<usize>) -> Work {
         let before = |word| self.text.work(self.skip + word);
         before(words.end).since(&before(words.start))
     }
 
-    /// Whether the block turns behind a word.
+    /// True if the block turns behind a word.
     pub(crate) fn turns(&self, word: usize) -> bool {
         self.text.places[self.skip + word].turns
     }
 
-    /// The ways out at the block's side.
+    /// Returns the side exits of the block.
     pub(crate) fn sides(&self) -> impl Iterator<Item = SideExit> {
         let words = self.words().iter().enumerate();
         words.filter_map(|(i, word)| {
@@ -188,7 +188,8 @@ impl TranslatedBlock {
         })
     }
 
-    /// Puts the core where it is after the first `words` words, but not all.
+    /// Sets the core's control state to that after the first `words` words, which are not all of
+    /// them.
     pub(crate) fn leave(&self, core: &mut Core, words: usize) {
         core.pc = self.pc(words);
         if let Some(back) = self.text.places[self.skip + words].back {
@@ -197,7 +198,7 @@ impl TranslatedBlock {
         }
     }
 
-    /// Whether all of the words can run always; there is one at least.
+    /// True if all words can run in any state, and there is at least one.
     pub(crate) fn plain(&self) -> bool {
         use ControlOp as C;
         let faults = [
@@ -211,8 +212,8 @@ impl TranslatedBlock {
         !faults.contains(&true)
     }
 
-    /// How many of the words can run whatever they compute: all, unless a turn
-    /// would leave a loop or could fault.
+    /// Returns how many words can run whatever they compute: all but a last one that would fault,
+    /// and none behind a turn that would leave a loop or could fault.
     pub(crate) fn safe(&self, core: &Core, machine: &Machine) -> usize {
         let certain = self.words().len() - usize::from(!self.needs.ends(core, machine));
         if self.needs.turn(core, machine) {
@@ -222,12 +223,10 @@ impl TranslatedBlock {
         ahead.map_or(certain, |turn| turn.word - self.skip)
     }
 
-    /// Runs whole passes in emitted code, up to a word that faults or leaves the
-    /// block, or a few words before one that faults. Returns the passes
-    /// completed, and the steps after them.
+    /// Runs whole passes in emitted code, up to a word that faults or leaves the block, or to a few
+    /// words before one that faults. Returns the passes completed, and the steps after them.
     ///
-    /// `None`, and nothing done, where there is no such code, or where it sees a
-    /// fault at once.
+    /// Returns `None`, and does nothing, if there is no such code, or if it sees a fault at once.
     pub(crate) fn emitted(
         &mut self,
         guest: &mut Guest<'_>,
@@ -255,7 +254,7 @@ impl TranslatedBlock {
         if done == passes * all {
             return Some((passes, 0));
         }
-        // The division is not free.
+        // The division is slow; most runs are one pass.
         let (whole, rest) = match passes {
             1 => (0, done),
             _ => (done / all, done % all),
@@ -265,25 +264,25 @@ impl TranslatedBlock {
     }
 }
 
-/// What decides whether a block can run to its end.
+/// Conditions under which a block can run to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockNeeds {
-    /// What follows its last word.
+    /// Continuation after the last word.
     pub end: BlockEnd,
-    /// Whether it turns.
+    /// True if the block turns behind any word.
     turns: bool,
-    /// First and last target of its jumps outside calls.
+    /// Lowest and highest target of its jumps outside calls.
     targets: Option<(u32, u32)>,
 }
 
 impl BlockNeeds {
-    /// Whether all words can run, where there are any.
+    /// True if all words can run, provided that there are any.
     #[inline]
     pub(crate) fn met(&self, core: &Core, machine: &Machine) -> bool {
         self.ends(core, machine) && self.turn(core, machine)
     }
 
-    /// Whether the control operation at the end will not fault.
+    /// True if the control operation at the end will not fault.
     #[inline]
     fn ends(&self, core: &Core, machine: &Machine) -> bool {
         match self.end {
@@ -294,7 +293,7 @@ impl BlockNeeds {
         }
     }
 
-    /// Whether no turn will fault or leave a loop.
+    /// True if no turn will fault or leave a loop.
     #[inline]
     fn turn(&self, core: &Core, machine: &Machine) -> bool {
         let inside = |(first, last): (u32, u32)| {

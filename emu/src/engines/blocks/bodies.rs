@@ -1,4 +1,4 @@
-//! What runs a word, by what its memory slot asks for.
+//! Functions that run a word, selected by the operation in its memory slot.
 
 use super::avx::{Avx, LaneHost, WordBody, WordFunction};
 use super::portable::WordCall;
@@ -25,13 +25,13 @@ pub(super) const REVERSE: u8 = 4;
 pub(super) struct MemoryWord {
     pub mode: Mode,
     pub data: Data,
-    /// Whether what is loaded may arrive before the arithmetic.
+    /// True if loaded data may be written before the arithmetic runs.
     pub early: bool,
     pub host: Option<Avx>,
 }
 
 impl MemoryWord {
-    /// What runs it.
+    /// Selects the function that runs the word.
     pub(super) fn run(self) -> WordFunction {
         match self.mode {
             Mode::Offset(_) => self.by::<OFFSET>(),
@@ -72,17 +72,17 @@ impl MemoryWord {
     }
 }
 
-/// A memory operation beside arithmetic.
+/// A memory operation in a word with arithmetic.
 trait PairedMemoryOperation {
-    /// Whether the arithmetic may come after all of it.
+    /// True if the arithmetic may run after the whole operation.
     const BEFORE: bool;
 
-    /// Runs it, and `compute` where arithmetic belongs; false, and nothing done,
-    /// where it would fault.
+    /// Runs the operation, and `compute` at the point where the arithmetic belongs. Returns false,
+    /// and does nothing, where it would fault.
     fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool;
 }
 
-/// A memory operation and whatever arithmetic.
+/// Word body of one memory operation with any arithmetic.
 struct SingleMemoryOperation<B>(PhantomData<B>);
 
 impl<B: PairedMemoryOperation> WordBody for SingleMemoryOperation<B> {
@@ -98,17 +98,17 @@ impl<B: PairedMemoryOperation> WordBody for SingleMemoryOperation<B> {
     }
 }
 
-/// `WORDS` words of every section's DMEM at `address`, where there are such.
+/// Returns `WORDS` words of every section's DMEM at `address`, if it is aligned and in range.
 #[inline(always)]
 fn words<const WORDS: usize>(dmem: &mut [DmemLine], address: u32) -> Option<&mut [Lane; WORDS]> {
-    // Rotated, an unaligned address is a large number.
+    // Rotated right, an unaligned address is a large number, so that the range check refuses it.
     let index = address.rotate_right((WORDS * 4).trailing_zeros()) as usize;
     let line = dmem.get_mut(index / (LINE_LANES / WORDS))?;
     let first = index % (LINE_LANES / WORDS) * WORDS;
     line.0[first..].first_chunk_mut()
 }
 
-/// Writes `WORDS` words to `LANES` lanes, again and again.
+/// Writes `WORDS` words to `LANES` lanes, repeated until these are full.
 #[inline(always)]
 fn arrive<const WORDS: usize, const LANES: usize>(
     step: &WordCall,
@@ -120,7 +120,7 @@ fn arrive<const WORDS: usize, const LANES: usize>(
     }
 }
 
-/// What a load finds, where there is such DMEM; the address register moves on.
+/// Returns the words that a load reads, if its address is good, and updates the address register.
 #[inline(always)]
 fn fetch<'a, const MODE: u8, const WORDS: usize>(
     step: &WordCall,
@@ -133,7 +133,7 @@ fn fetch<'a, const MODE: u8, const WORDS: usize>(
     Some(value)
 }
 
-/// A load of registers that the arithmetic does not touch.
+/// A load of registers that the arithmetic neither reads nor writes.
 struct IndependentLoad<const MODE: u8, const WORDS: usize, const LANES: usize>;
 
 impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperation
@@ -153,7 +153,7 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperati
     }
 }
 
-/// A load of registers that the arithmetic reads.
+/// A load of registers that the arithmetic reads or writes: loaded values are written after it.
 struct OperandLoad<const MODE: u8, const WORDS: usize, const LANES: usize>;
 
 impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperation
@@ -206,7 +206,7 @@ impl<const MODE: u8> WordBody for LoadScalars<MODE> {
         let Some(line) = guest.dmem.get(address / 16) else {
             return false;
         };
-        // A power of two.
+        // The size is a power of two.
         if at.address & (step.bytes - 1) != 0 {
             return false;
         }
@@ -219,8 +219,8 @@ impl<const MODE: u8> WordBody for LoadScalars<MODE> {
     }
 }
 
-/// What runs a word with an operation on scalars that `step` describes, and
-/// arithmetic where it computes.
+/// Selects the function of a word with an operation on scalars, and with arithmetic if it
+/// `computes`.
 pub(super) fn scalar(op: ScalarOp, computes: bool, host: Option<Avx>) -> WordFunction {
     if computes {
         function::<true>(op, host)
@@ -250,7 +250,7 @@ fn function<const COMPUTES: bool>(op: ScalarOp, host: Option<Avx>) -> WordFuncti
     functions!(Add Sub Mul And Or Shl Shr Sar)
 }
 
-/// One body for an operation on scalars: its operands are those of the step.
+/// Defines a body for an operation on scalars; its operands are those of the step.
 macro_rules! operates {
     ($name:ident<$($parameter:ident),*>, |$step:ident| $op:expr) => {
         pub(super) struct $name<$(const $parameter: bool),*>;
@@ -300,7 +300,7 @@ mod functions {
     binary!(Add Sub Mul And Or Shl Shr Sar);
 }
 
-/// What runs a branch that a block goes on behind.
+/// Selects the function of a branch that a block continues behind.
 pub(super) fn guard(computes: bool, host: Option<Avx>) -> WordFunction {
     if computes {
         WordFunction::select_host::<Guard<true>>(host)
@@ -321,7 +321,7 @@ impl<const COMPUTES: bool> WordBody for Guard<COMPUTES> {
     }
 }
 
-/// One body for every operation of the arithmetic slot.
+/// Defines a body for every operation of the arithmetic slot.
 macro_rules! computes {
     ($($op:ident)*) => {
         mod ops {
@@ -344,7 +344,7 @@ macro_rules! computes {
             }
         })*
 
-        /// What runs the arithmetic of a word.
+        /// Selects the function that runs the arithmetic of a word.
         pub(super) fn compute(op: Op, host: Option<Avx>) -> WordFunction {
             match op {
                 $(Op::$op => WordFunction::select_host::<ops::$op>(host),)*

@@ -1,6 +1,8 @@
-//! Words that deal with the outside: waits and signals. They end blocks and are
-//! carried out by the engine's step, one at a time. When they issue and what follows them is
-//! known like a block's time: by the issue state that they are entered in.
+//! Gates: the words `wait` and `signal`, which deal with the outside.
+//!
+//! They end blocks, and the engine's step carries them out one at a time. Their issue cycle and
+//! successor are functions of the issue state that they are entered in, as a block's are, and are
+//! kept here.
 
 use super::Fast;
 use super::portable::WordCall;
@@ -12,19 +14,20 @@ use crate::semantics::action::{Action, ControlOp};
 use crate::timing::{IssueOutcome, Scoreboard, Stall};
 use cp2_machine::Machine;
 
-/// A `wait` or `signal`, in an issue state.
+/// A `wait` or `signal` that is entered in an issue state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {
     pub decoded: Decoded,
-    /// Its arithmetic.
+    /// Step that runs the word's arithmetic.
     pub step: WordCall,
-    /// Cycles until it issues, if it waits for nothing but registers and units, and for what.
+    /// Cycles until the word issues, if only registers and units delay it.
     pub first: u64,
+    /// Cause of that delay.
     pub wait: Stall,
 }
 
 impl Gate {
-    /// The word that the core stands at, if it is one, and cannot fault.
+    /// Returns the gate that the core stands at, if its word is one and cannot fault.
     pub(super) fn find(
         core: &Core,
         machine: &Machine,
@@ -53,7 +56,7 @@ impl Gate {
         }))
     }
 
-    /// Executes the word, and moves the core on.
+    /// Executes the word, and moves the core to the next one.
     pub(crate) fn pass(
         &self,
         core: &mut Core,
@@ -72,14 +75,14 @@ impl Gate {
 }
 
 impl Fast {
-    /// The word that the core stands at, where that is a gate.
+    /// Returns the gate that the core stands at, if it stands at one.
     pub(crate) fn gate(&self) -> Option<Gate> {
         let node = &self.nodes[self.at? as usize];
         node.gate.as_deref().copied()
     }
 
-    /// The core went through the gate that it stood at in cycle `since`: it issued in
-    /// cycle `at`, and the next word may issue from `now` on.
+    /// Moves on after the core has passed the gate that it stood at in cycle `since`. The gate
+    /// issued in cycle `at`, and the next word may issue from `now` on.
     pub(crate) fn passed(&mut self, core: &Core, machine: &Machine, since: u64, at: u64, now: u64) {
         let Some(from) = self.at else { return };
         let (issue, way) = (at - since, (now - since, core.pc));

@@ -1,30 +1,30 @@
-//! Which way branches usually go: what they did so far.
+//! Usual directions of branches, from what they did so far.
 //!
-//! A guess that decides how fast words run, and nothing else.
+//! They decide how fast words run, and nothing else.
 
 use std::collections::HashMap;
 
-/// What the branches of a program did so far.
+/// Numbers of times that each branch, by its word address, was not taken and was taken.
 #[derive(Debug, Default)]
 pub(super) struct Habits(HashMap<u32, [u64; 2]>);
 
-/// What a branch usually does.
+/// Usual direction of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Habit {
-    /// Whether it is taken.
+    /// True if the branch is usually taken.
     pub taken: bool,
-    /// How often it does that, of `all` times.
+    /// Times that it went this way, of `all` times.
     so: u64,
     all: u64,
 }
 
 impl Habits {
-    /// The branch at `pc` was taken or not, so many times.
+    /// Counts that the branch at `pc` was taken, or was not, `times` times.
     pub(super) fn note(&mut self, pc: u32, taken: bool, times: u64) {
         self.0.entry(pc).or_default()[usize::from(taken)] += times;
     }
 
-    /// What the branch at `pc` usually does, if it ever ran.
+    /// Returns the usual direction of the branch at `pc`, if it ever ran.
     pub(super) fn usual(&self, pc: u32) -> Option<Habit> {
         let [not, taken] = *self.0.get(&pc)?;
         let all = not + taken;
@@ -39,7 +39,7 @@ impl Habits {
 /// Least share of a block's runs that should get as far as its end.
 const LEAST: f64 = 1.0 / 16.0;
 
-/// How likely it is that a block runs as far as this, were its branches independent.
+/// Probability that a run of a block gets this far, if its branches are independent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Certainty(f64);
 
@@ -50,7 +50,8 @@ impl Default for Certainty {
 }
 
 impl Certainty {
-    /// Takes one more branch; false where it is not worth going on behind it.
+    /// Multiplies by the probability of one more branch. Returns false if the block should not
+    /// continue behind it.
     pub(super) fn after(&mut self, habit: &Habit) -> bool {
         self.0 *= habit.so as f64 / habit.all as f64;
         self.0 >= LEAST

@@ -1,8 +1,8 @@
 //! The portable tier: one function per word, chosen when the word is translated.
 //!
-//! Nothing is decoded at run time. Vectors of four sections are the `wide`
-//! crate's, with a fallback where there are none; each function is compiled a
-//! second time for hosts with AVX2.
+//! Nothing is decoded at run time. Vectors of four sections are the `wide` crate's, which has a
+//! fallback for hosts without vector instructions. Each function is compiled a second time for
+//! hosts with AVX2.
 
 use super::avx::{self, Avx, LaneHost, WordFunction};
 use super::bodies::{self, MODULO, OFFSET, POST, STEP};
@@ -18,43 +18,42 @@ use cp2_asm::isa::{Address, Inst, Kind, Mode, Scalar};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordCall {
     run: WordFunction,
-    /// Runs the word's arithmetic, which never faults, and goes on.
+    /// Runs the word's arithmetic, which never faults, and continues with the next word.
     compute: WordFunction,
-    /// The host that both are for.
+    /// Kind of host that both functions are for.
     host: Option<Avx>,
     pub(super) inst: Inst,
-    /// Where the operands of the arithmetic begin.
+    /// First lanes of the operands of the arithmetic.
     pub(super) rows: [RegisterRow; 5],
-    /// Where the second of them does, apart from the others: compilers would find
-    /// the places of two results together, as vectors, which takes longer.
+    /// First lanes of the second operand, apart from the others: otherwise compilers would compute
+    /// the addresses of two results together as a vector, which takes longer.
     pub(super) second: RegisterRow,
-    /// Constant of the addressing mode, an offset or an increment, or of an
-    /// operation on scalars.
+    /// Constant of the addressing mode (an offset or an increment), or of an operation on scalars.
     pub(super) amount: i32,
-    /// Bytes accessed per section; bits that a guard tests.
+    /// Bytes accessed per section; in a guard the bits that it tests.
     pub(super) bytes: u32,
     /// Address register, the scalar tested, or the first operand of an operation on scalars.
     pub(super) base: u8,
-    /// The scalar that is the step, or the second operand of an operation on scalars.
+    /// Scalar that holds the step, or the second operand of an operation on scalars.
     pub(super) step: u8,
-    /// The register loaded or stored.
+    /// Register loaded or stored.
     pub(super) row: RegisterRow,
     /// First scalar written.
     pub(super) first: u8,
-    /// Scalars loaded.
+    /// Number of scalars loaded.
     pub(super) count: u8,
-    /// Whether it is a branch that a block goes on behind.
+    /// True if the word is a guard: a branch that a block continues behind.
     pub guard: bool,
-    /// Whether the bits that a guard tests are zero where the block goes on.
+    /// True if a guard lets the block continue where the tested bits are zero.
     zero: bool,
-    /// Which word of its text it is.
+    /// Index of the word in its text.
     pub word: u32,
-    /// Guards before it in its text.
+    /// Number of guards before it in its text.
     pub guards: u32,
 }
 
-/// Runs `steps` so many times, up to the first that does not; returns how many
-/// times all of them ran, and how many did after that.
+/// Runs all `steps` up to `times` times, and stops at the first step that fails. Returns how many
+/// times all of them ran, and how many steps did after that.
 pub(crate) fn run(steps: &[WordCall], guest: &mut Guest<'_>, times: u64) -> (u64, usize) {
     for whole in 0..times {
         let done = once(steps, guest);
@@ -68,10 +67,10 @@ pub(crate) fn run(steps: &[WordCall], guest: &mut Guest<'_>, times: u64) -> (u64
 const FIRST_ADDRESS: Scalar = Scalar::address(0);
 const FIRST_STEP: Scalar = Scalar::step(0);
 
-/// Steps that may call one another, should a compiler not make that jumps.
+/// Maximum number of steps that may call one another, in case a compiler does not make these calls jumps.
 const DEPTH: usize = 128;
 
-/// Runs `steps` up to the first that does not; returns how many ran.
+/// Runs `steps` up to the first that fails; returns how many ran.
 #[inline]
 pub(crate) fn once(steps: &[WordCall], guest: &mut Guest<'_>) -> usize {
     let mut done = 0;
@@ -88,8 +87,8 @@ pub(crate) fn once(steps: &[WordCall], guest: &mut Guest<'_>) -> usize {
 }
 
 impl WordCall {
-    /// Chooses what runs a word, for this host. It is a text's word `at`, behind
-    /// so many guards.
+    /// Chooses the functions of a word for this host. The word is number `at` of its text, behind
+    /// `guards` guards.
     pub(crate) fn new(word: &Decoded, at: usize, guards: usize) -> Self {
         Self {
             word: at as u32,
@@ -138,7 +137,7 @@ impl WordCall {
                 step.run = bodies::scalar(op, word.computes, host);
             }
             Action::Control(op) => {
-                // What else a control operation decides is the engine's business.
+                // Every other control operation ends the block, and the engine executes it.
                 if let (Some(taken), ControlOp::Branch { condition, x, .. }) = (word.expect, op) {
                     let (bits, zero) = condition.bits();
                     (step.base, step.bytes, step.zero) = (x.0, bits, zero == taken);
@@ -196,38 +195,38 @@ impl WordCall {
         avx::start(self.compute, self.host, std::slice::from_ref(self), guest);
     }
 
-    /// The same, on the host that it is for.
+    /// Runs the word's arithmetic alone, on the kind of host that the word is for.
     #[inline(always)]
     pub(super) fn compute_on(&self, host: impl LaneHost, guest: &mut Guest<'_>) {
         let host = host.avx().map(avx::Lanes::host);
         avx::start(self.compute, host, std::slice::from_ref(self), guest);
     }
 
-    /// What runs the word, and all after it.
+    /// Returns the function that runs the word, and all words after it.
     #[inline(always)]
     pub(super) fn runs(&self) -> WordFunction {
         self.run
     }
 
-    /// What runs the word's arithmetic, and all words after it.
+    /// Returns the function that runs the word's arithmetic, and all words after it.
     #[inline(always)]
     pub(super) fn computes(&self) -> WordFunction {
         self.compute
     }
 
-    /// The scalar that a guard tests.
+    /// Returns the scalar that a guard tests.
     #[inline(always)]
     pub(crate) fn tested(&self) -> Scalar {
         Scalar(self.base)
     }
 
-    /// Whether a guard lets the block go on where the scalar has this value.
+    /// True if a guard lets the block continue where the scalar has this value.
     #[inline(always)]
     pub(crate) fn goes_on(&self, value: u32) -> bool {
         (value & self.bytes == 0) == self.zero
     }
 
-    /// Gives the address register its next value.
+    /// Sets the address register to its next value.
     #[inline(always)]
     pub(super) fn update(&self, scalars: &mut Shared, next: Option<u32>) {
         if let Some(next) = next {
@@ -235,7 +234,7 @@ impl WordCall {
         }
     }
 
-    /// Address of the access and next value of the address register.
+    /// Returns the address of the access and the next value of the address register.
     #[inline(always)]
     pub(super) fn generate<const MODE: u8>(&self, scalars: &Shared, bytes: u32) -> Generated {
         let mode = match MODE {
@@ -245,8 +244,8 @@ impl WordCall {
             MODULO => Mode::Modulo(0),
             _ => Mode::Reverse(0),
         };
-        // The first registers of their kinds stand for those of the word, so that
-        // which is which is known when this is compiled.
+        // Register 0 of each kind stands for the word's own register, so that compilers know at
+        // each place which kind is read.
         let read = |scalar: Scalar| {
             let base = usize::from(self.base);
             let place = match scalar {
@@ -260,7 +259,7 @@ impl WordCall {
     }
 }
 
-/// Where the operands of an arithmetic operation begin.
+/// Returns the first lanes of the operands of an arithmetic operation.
 fn rows(inst: &Inst) -> [RegisterRow; 5] {
     let mut rows = [RegisterRow::default(); 5];
     let operands = inst.row().form.operands().iter();
@@ -287,8 +286,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// The functions for hosts with AVX2 and those for others, on bits of every
-        /// kind: NaNs, infinities, zeros.
+        /// Compares the functions for hosts with AVX2 with those for other hosts, on NaNs,
+        /// infinities, zeros and random bits.
         #[test]
         fn both_forms_of_a_word_do_the_same(
             word in any_word_on(Machine::builtin("vm7").unwrap().cp2.extensions),

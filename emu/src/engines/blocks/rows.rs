@@ -1,4 +1,4 @@
-//! The register file, as the operands of a word see it.
+//! Access to the register file by a word's operands.
 
 use super::avx::LaneHost;
 use super::wide::{Four, floats};
@@ -7,17 +7,18 @@ use crate::semantics::arith::Registers;
 use bytemuck::{cast_slice, cast_slice_mut};
 use cp2_asm::isa::Inst;
 
-/// The register file, as a word's operands see it, on a host.
+/// Register file as seen by a word's operands, on a host.
 pub(super) struct Operands<'a, H> {
     pub file: &'a mut RegisterFile,
-    /// Where each operand begins.
+    /// First lane of each operand.
+    /// First lane of operand 1, see [`super::portable::WordCall`].
     pub rows: &'a [RegisterRow; 5],
     pub second: RegisterRow,
     pub host: H,
 }
 
 impl<H> Operands<'_, H> {
-    /// The lanes of an operand.
+    /// Returns the lanes of an operand.
     #[inline(always)]
     fn lanes<const N: usize>(&self, operand: usize) -> &[Lane] {
         if operand == 1 {
@@ -44,8 +45,8 @@ impl<H: LaneHost> Registers<Four> for Operands<'_, H> {
     #[inline(always)]
     fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
         let lanes = self.lanes::<N>(operand);
-        // A butterfly's last factor is wanted with its lanes exchanged, too: a host exchanges the
-        // halves of what it has loaded at once in less time than it loads them again.
+        // The last factor of a butterfly is also used with its lanes exchanged. A host exchanges
+        // the halves of a loaded register in less time than it loads them again.
         match (self.host.avx(), lanes.first_chunk()) {
             (Some(avx), Some(two)) if operand == 4 && N == PAIR => {
                 let two = avx.load(two);
@@ -73,36 +74,36 @@ impl<H: LaneHost> Registers<Four> for Operands<'_, H> {
     }
 }
 
-/// A row of the register file, where a register's lanes begin: twice its number,
-/// which a host multiplies by eight as it forms an address. Whatever the byte, a
-/// quad from there on is inside a [`RegisterFile`], and compilers know it.
+/// Position of a register's first lane in the register file, in units of half a lane: four times
+/// the number of a pair register. Hosts multiply it by eight while they form an address. For any
+/// byte, a quad from there on lies inside a [`RegisterFile`], and compilers know that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RegisterRow(u8);
 
 impl RegisterRow {
-    /// Of a pair register.
+    /// Returns the position of a pair register.
     pub(super) fn from_pair(register: u8) -> Self {
         Self((usize::from(register) * PAIR % FILE_LANES * 2) as u8)
     }
 
-    /// Of a quad register.
+    /// Returns the position of a quad register.
     pub(super) fn from_quad(register: u8) -> Self {
         Self::from_pair(register.wrapping_mul(2))
     }
 
-    /// The first word of the row.
+    /// Returns the index of the first 32-bit word in the flattened file.
     #[inline(always)]
     fn word(self) -> usize {
         usize::from(self.0) * (COLUMNS / 2)
     }
 
-    /// So many lanes from there on.
+    /// Returns `N` lanes from there on.
     #[inline(always)]
     pub(super) fn lanes<const N: usize>(self, file: &RegisterFile) -> &[Lane] {
         lanes::<N>(file, self.word())
     }
 
-    /// The same, to be replaced.
+    /// Returns `N` lanes from there on, to be written.
     #[inline(always)]
     pub(super) fn lanes_mut<const N: usize>(self, file: &mut RegisterFile) -> &mut [Lane] {
         lanes_mut::<N>(file, self.word())

@@ -1,4 +1,4 @@
-//! Counters by word and cause, from what the nodes counted.
+//! Expands the counts of nodes to counters by word and cause.
 
 use super::Fast;
 use super::block::TranslatedBlock;
@@ -6,10 +6,11 @@ use super::timed::TimedBlock;
 use crate::account::counters::Counters;
 
 impl Fast {
-    /// Adds what ran here to `counters`.
+    /// Adds everything that ran in these nodes to `counters`.
     ///
-    /// A text's words have the change of their count from word to word: a node that
-    /// ran, however long it is, changes it where it is entered and left.
+    /// Each word of a text has an entry for the change of its count relative to the word before it.
+    /// A node therefore changes two entries, where it is entered and where it is left, however long
+    /// it is.
     pub(crate) fn tally(&self, counters: &mut Counters) {
         if !self.counted {
             return;
@@ -26,7 +27,7 @@ impl Fast {
             let (mut times, mut first) = (0u64, 0);
             while let Some((change, rest)) = changes[first..].split_first() {
                 times = times.wrapping_add(*change);
-                // The words behind it that ran as often.
+                // Words behind it that ran equally often.
                 let same = rest.iter().take_while(|change| **change == 0).count();
                 let words = first..first + 1 + same;
                 first = words.end;
@@ -40,14 +41,13 @@ impl Fast {
 }
 
 impl TimedBlock {
-    /// Books the waits and turns of what ran through this node, and where the
-    /// counts of words change.
+    /// Books the stalls and turns of the runs through this node, and the changes of word counts.
     fn tally(&self, block: &TranslatedBlock, changes: &mut [u64], counters: &mut Counters) {
         let ends: u64 = self.edges.iter().map(|edge| edge.count).sum();
         let cuts = self.cuts.iter().map(|(words, edge)| (*words, edge.count));
         let sides = self.sides.iter();
         let sides = sides.map(|(edge, side)| (side.word + 1, edge.count));
-        // The words after which the block was left, and how often.
+        // Numbers of words after which the block was left early, and how often.
         let exits: Vec<(usize, u64)> = cuts.chain(sides).filter(|exit| exit.1 > 0).collect();
         let all = ends + exits.iter().map(|exit| exit.1).sum::<u64>();
         if all == 0 {

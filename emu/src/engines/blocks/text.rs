@@ -1,4 +1,4 @@
-//! What a block consists of: words in the order in which they usually run.
+//! Texts of blocks: words in the order in which they usually run.
 
 use super::block::BlockEnd;
 use super::habits::{Certainty, Habits};
@@ -11,45 +11,47 @@ use cp2_asm::isa::{Inst, Op, Slot, Word};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Words of the longest block.
+/// Maximum length in words of a block in a loop.
 const LONGEST: usize = 1024;
 
-/// Words of the longest block outside loops. It runs once at a time whatever its length, and each moment at
-/// which something else interrupts it makes another block of what is left of it.
+/// Maximum length in words of a block outside loops. Such a block runs once at a time, however long it
+/// is, and each interruption at another word makes one more block of the rest.
 const STRAIGHT: usize = 128;
 
-/// Sums of work are kept of every so many words.
+/// Words between two stored sums of work.
 const SUMMED: usize = 32;
 
-/// Words of a block that goes on behind one more branch, or repeats itself.
+/// Maximum number of words of a block up to a branch that it continues behind, or up to a jump that
+/// repeats it.
 const TRACE: usize = 96;
 
-/// The words of a block; none where the first one is not for a block.
+/// Words of a block; none if the first one cannot be in a block.
 #[derive(Debug, Default)]
 pub(super) struct TraceWords {
     pub words: Vec<Decoded>,
-    /// Those of them that do something, ready to run.
+    /// Words that do something, ready to run.
     pub steps: Arc<[WordCall]>,
-    /// Where they are.
+    /// Address and surroundings of each word.
     pub places: Vec<WordPosition>,
-    /// What the words before every [`SUMMED`]th do, once each.
+    /// Work of one issue of each of the first 0, [`SUMMED`], 2 [`SUMMED`], .. words.
     sums: Vec<Work>,
-    /// The turns that words before the last one take, in order.
+    /// Turns of the words before the last one, in order.
     pub turns: Vec<TakenJump>,
-    /// First and last target of the jumps outside calls.
+    /// Lowest and highest target of the jumps outside calls.
     pub targets: Option<(u32, u32)>,
 }
 
-/// Where a word is.
+/// Address and surroundings of a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WordPosition {
     pub pc: u32,
-    /// Whether the block turns behind it.
+    /// True if the block turns behind it: the next word of the block is not the one at the next
+    /// address.
     pub turns: bool,
-    /// Steps before it.
+    /// Number of steps before it.
     pub steps: u32,
-    /// Where the function that it belongs to comes back to, where a word before
-    /// it calls that.
+    /// Return address of the function that the word belongs to, if a word before it calls that
+    /// function.
     pub back: Option<u32>,
 }
 
@@ -63,24 +65,24 @@ pub(super) struct TakenJump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Jump,
-    /// To a function that comes back to this address.
+    /// Call of a function that returns to this address.
     Call(u32),
-    /// From the function that this word called.
+    /// Return from the function that the word with this index called.
     Return(usize),
 }
 
-/// Program memory as the translator sees it.
+/// Hardware loops in program memory.
 #[derive(Debug, Default)]
 pub(crate) struct LoopEndMap {
-    /// The words at which a hardware loop's body may end.
+    /// `[pc]`: true if the body of a hardware loop may end at the word.
     ends: Vec<bool>,
-    /// First and last word of the bodies of the loops in program memory.
+    /// First and last word of the bodies of all loops in program memory.
     bodies: Vec<(u32, u32)>,
 }
 
 impl LoopEndMap {
-    /// Finds the words at which a hardware loop's body may end: those of the
-    /// loops in program memory, and of the loops that run.
+    /// Finds the words at which a hardware loop's body may end: those of the loops in program
+    /// memory, and of the loops that are running.
     pub(crate) fn find(core: &Core) -> Self {
         let mut found = Self {
             ends: vec![false; core.program.len()],
@@ -110,7 +112,7 @@ impl LoopEndMap {
         }
     }
 
-    /// Words of the longest block that begins at `pc`.
+    /// Returns the most words of a block that begins at `pc`.
     fn longest(&self, pc: u32) -> usize {
         let holds = |(first, last): &(u32, u32)| (*first..=*last).contains(&pc);
         match self.bodies.iter().any(holds) {
@@ -119,7 +121,7 @@ impl LoopEndMap {
         }
     }
 
-    /// Whether the word at `target` is in every loop's body that holds the one at `pc`.
+    /// True if every loop body that contains the word at `pc` also contains that at `target`.
     fn stays(&self, pc: u32, target: u32) -> bool {
         let leaves = |(first, last): &(u32, u32)| {
             let holds = |word: u32| (*first..=*last).contains(&word);
@@ -129,7 +131,7 @@ impl LoopEndMap {
     }
 }
 
-/// Whether a running loop is one that program memory sets up as it is.
+/// True if program memory sets up a running loop with exactly this body.
 pub(crate) fn sets_up(core: &Core, running: &HardwareLoop) -> bool {
     let pc = running.start.wrapping_sub(1) as usize;
     let word = core.program.get(pc).filter(|_| core.loaded.is(pc));
@@ -138,19 +140,19 @@ pub(crate) fn sets_up(core: &Core, running: &HardwareLoop) -> bool {
         .is_some_and(|words| pc + words == running.end as usize)
 }
 
-/// Whether an operation begins a hardware loop.
+/// True if an operation begins a hardware loop.
 fn loops(op: Op) -> bool {
     matches!(op, Op::LoopI | Op::LoopX)
 }
 
-/// Length of the loop body that follows.
+/// Returns the number of words in the loop body that follows `inst`, if it begins a loop.
 fn body(inst: &Inst) -> Option<usize> {
     loops(inst.op).then_some(usize::from(inst.target))
 }
 
 impl TraceWords {
-    /// Follows the words from `pc` on, behind branches the way that is their
-    /// habit; also what comes behind them.
+    /// Follows the words from `pc` on, and behind branches in their usual direction. Returns them
+    /// and the continuation after the last one.
     pub(super) fn follow(
         core: &Core,
         machine: &Machine,
@@ -233,8 +235,9 @@ impl TraceWords {
         (text, end)
     }
 
-    /// Gives to the engine what is not followed to a word behind it: a call that
-    /// does not come back here (`open`), or whatever turn or guard is last.
+    /// Ends the text at a word that the engine executes where no word was followed behind it: at a
+    /// call that does not return within the text (`open`), or at a turn or guard that is the last
+    /// word.
     fn cut(&mut self, open: Option<usize>) -> Option<BlockEnd> {
         let last = self.words.len().checked_sub(1)?;
         let turn = self.turns.last().filter(|turn| turn.word == last);
@@ -255,7 +258,7 @@ impl TraceWords {
         }
     }
 
-    /// What the words before one do, once each.
+    /// Returns the work of one issue of each word before `word`.
     pub(super) fn work(&self, word: usize) -> Work {
         let whole = word / SUMMED;
         let mut sum = self.sums.get(whole).copied().unwrap_or_default();
@@ -264,7 +267,7 @@ impl TraceWords {
         sum
     }
 
-    /// Works out what running the block needs to know of its turns and guards.
+    /// Computes sums of work, targets and steps once turns and guards are known.
     fn settle(&mut self) {
         let mut sum = Work::default();
         for some in self.words.chunks(SUMMED) {
@@ -276,7 +279,7 @@ impl TraceWords {
             self.places[turn.word].turns = true;
             let word = &mut self.words[turn.word];
             if word.expect.is_none() {
-                // Nothing is left to do.
+                // The jump itself is part of the order of words: nothing is left to execute.
                 word.action = Action::Nop;
             }
             if turn.kind == Kind::Jump && self.places[turn.word].back.is_none() {
@@ -290,7 +293,7 @@ impl TraceWords {
             place.steps = steps.len() as u32;
             let acts = match word.action {
                 Action::Memory(_) | Action::Scalar(_) => true,
-                // What a branch decides at the end is the engine's business.
+                // A branch at the end is executed by the engine.
                 Action::Control(_) | Action::Nop => word.expect.is_some(),
             };
             if acts || word.computes {

@@ -1,4 +1,4 @@
-//! The time a block takes: computed once for every state it is entered in.
+//! Nodes: blocks with their time, computed once for every entry state.
 
 use super::block::{BlockEnd, BlockNeeds, SideExit, TranslatedBlock};
 use super::gates::Gate;
@@ -11,7 +11,7 @@ use cp2_machine::Machine;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Issue states, numbered.
+/// Issue states and their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct States {
     pending: Vec<Pending>,
@@ -19,7 +19,7 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// The number of a state.
+    /// Returns the number of a state, a new one if the state is new.
     pub(crate) fn number(&mut self, pending: Pending) -> u32 {
         let next = self.pending.len() as u32;
         match self.numbers.entry(pending) {
@@ -31,37 +31,37 @@ impl States {
         }
     }
 
-    /// The state of a number.
+    /// Returns the state with a number.
     pub(crate) fn pending(&self, number: u32) -> &Pending {
         &self.pending[number as usize]
     }
 }
 
-/// Nothing known yet.
+/// Number of a node or state that is not known yet.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
-/// Not the address of a word.
+/// A value that is no word's address.
 const NOWHERE: u32 = u32::MAX;
 
-/// A way out of a block.
+/// An edge: one way out of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockExit {
     /// Times taken.
     pub count: u64,
-    /// What the last word's outcome cost.
+    /// Cycles that the last word's outcome costs, and their cause.
     pub lost: Stall,
-    /// Cycles from the block's entry to the next word's candidate cycle.
+    /// Cycles from the block's entry to the first cycle in which the next word may issue.
     pub cycles: u64,
-    /// Issue state there, or [`UNKNOWN`].
+    /// Issue state behind the exit, or [`UNKNOWN`].
     pub state: u32,
-    /// Where it led last time, and the node there, or [`UNKNOWN`].
+    /// Word address that it led to last.
     pub pc: u32,
-    /// See `pc`.
+    /// Node at that address, or [`UNKNOWN`].
     pub next: u32,
 }
 
 impl BlockExit {
-    /// The edge taken `after` cycles from the entry but for what the outcome costs.
+    /// Creates an edge that is taken `after` cycles from the entry, before the cost of the outcome.
     const fn new(after: u64, lost: Stall) -> Self {
         Self {
             count: 0,
@@ -74,7 +74,7 @@ impl BlockExit {
     }
 }
 
-/// An edge that was taken, for a guess at the next.
+/// The edge that was resolved last, as a guess at the next one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usual {
     pub outcome: IssueOutcome,
@@ -82,22 +82,23 @@ pub(crate) struct Usual {
     pub next: u32,
 }
 
-/// A block entered in a state.
+/// A node: a block entered in an issue state.
 #[derive(Debug)]
 pub(crate) struct TimedBlock {
     pub pc: u32,
     pub state: u32,
     pub block: u32,
-    /// Words.
+    /// Number of words.
     pub len: u32,
-    /// Whether it is time not to ask again for a longer block.
+    /// True if no longer block should be asked for.
     pub settled: bool,
-    /// Whether all of them can always run, whatever they need.
+    /// True if all words can always run, whatever the core's stacks hold.
     pub plain: bool,
-    /// What decides whether they can.
+    /// Conditions under which all words can run.
     pub needs: BlockNeeds,
-    /// The words that do something, behind so many others; guards before them.
+    /// Steps of the block's text, and the index of the block's first step.
     steps: (Arc<[WordCall]>, usize),
+    /// Number of guards of the text before the block.
     pub guards: u32,
     /// Address of the last word.
     pub end: u32,
@@ -105,23 +106,23 @@ pub(crate) struct TimedBlock {
     pub last: u64,
     /// Cycle in which each word issues, from the entry.
     pub issue: Vec<u64>,
-    /// The words that wait, and for what.
+    /// Words that stall, and for how long and why.
     pub waits: Vec<(usize, Stall)>,
-    /// By outcome of the last word.
+    /// Edges by outcome of the last word.
     pub edges: [BlockExit; 4],
-    /// The edge last found out.
+    /// Edge that was resolved last.
     pub usual: Usual,
-    /// Where it has no words: the gate that stands there.
+    /// Gate at the node's address, if the block is empty because of one.
     pub gate: Option<Box<Gate>>,
-    /// Where that led last: after so many cycles to an address, a node.
+    /// Last way through the gate (cycles and next address), and the node there.
     pub passed: Option<((u64, u32), u32)>,
-    /// By guard: where the block is left at its side.
+    /// Side exits in the order of the guards.
     pub sides: Vec<(BlockExit, SideExit)>,
-    /// After so many words, where somebody left there.
+    /// Edges by the number of words run, where a run was cut short.
     pub cuts: BTreeMap<usize, BlockExit>,
 }
 
-/// All outcomes, in the order of a node's edges.
+/// Outcomes in the order of a node's edges.
 const OUTCOMES: [IssueOutcome; 4] = [
     IssueOutcome::Next,
     IssueOutcome::Taken,
@@ -130,7 +131,7 @@ const OUTCOMES: [IssueOutcome; 4] = [
 ];
 
 impl TimedBlock {
-    /// Times the block's words.
+    /// Computes the issue cycles of the block's words.
     pub(crate) fn new(
         (pc, state): (u32, u32),
         (number, block): (u32, &TranslatedBlock),
@@ -190,19 +191,19 @@ impl TimedBlock {
         }
     }
 
-    /// Whether it has words, all of which can run.
+    /// True if the node has words and all of them can run.
     #[inline]
     pub(crate) fn runs(&self, core: &Core, machine: &Machine) -> bool {
         self.plain || self.len > 0 && self.needs.met(core, machine)
     }
 
-    /// The words that do something.
+    /// Returns the steps of the node's block.
     #[inline(always)]
     pub(crate) fn steps(&self) -> &[WordCall] {
         &self.steps.0[self.steps.1..]
     }
 
-    /// Adds what the branch at the block's end did to `habits`.
+    /// Adds the counts of the branch at the block's end to `habits`.
     pub(crate) fn tell(&self, block: &TranslatedBlock, habits: &mut Habits) {
         if let BlockEnd::Control(ControlOp::Branch { .. }) = block.needs.end {
             for (outcome, edge) in OUTCOMES.iter().zip(&self.edges) {
@@ -211,7 +212,7 @@ impl TimedBlock {
         }
     }
 
-    /// The edge after the first `words` words, `0 < words < len`.
+    /// Returns the edge after the first `words` words, `0 < words < len`.
     pub(crate) fn cut(&mut self, block: &TranslatedBlock, words: usize) -> &mut BlockExit {
         let lost = self.inside(block, words - 1);
         let after = self.issue[words - 1] + 1;
@@ -220,7 +221,7 @@ impl TimedBlock {
             .or_insert_with(|| BlockExit::new(after, lost))
     }
 
-    /// What a word's outcome costs, where the word is not the last.
+    /// Returns the cost of the outcome of a word that is not the last.
     pub(super) fn inside(&self, block: &TranslatedBlock, word: usize) -> Stall {
         let turns = block.turns(word);
         let outcome = if turns {
@@ -231,7 +232,7 @@ impl TimedBlock {
         self.edges[outcome as usize].lost
     }
 
-    /// The issue state after the first `words` words, in cycle `after` from the entry.
+    /// Returns the issue state after the first `words` words, in cycle `after` from the entry.
     pub(crate) fn exit_state(
         &self,
         block: &TranslatedBlock,
@@ -247,7 +248,7 @@ impl TimedBlock {
         states.number(board.relative(after))
     }
 
-    /// Forgets what ran through this node.
+    /// Sets all counts of the node to zero.
     pub(crate) fn uncount(&mut self) {
         let sides = self.sides.iter_mut().map(|(edge, _)| edge);
         let edges = self.edges.iter_mut().chain(sides);

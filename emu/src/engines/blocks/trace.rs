@@ -1,4 +1,4 @@
-//! Making blocks that go on behind branches.
+//! Extends blocks behind the branches that end them.
 
 use super::Fast;
 use super::block::TranslatedBlock;
@@ -7,13 +7,13 @@ use super::text::LoopEndMap;
 use crate::core::Core;
 use cp2_machine::Machine;
 
-/// Times that one way out of a node is taken before it is tried to go on behind
-/// it. Tests want that soon.
+/// Times that one edge of a node is taken before the block is extended behind it. Tests use a small
+/// number, so that extended blocks run soon.
 pub(super) const WARM: u64 = if cfg!(test) { 2 } else { 64 };
 
 impl Fast {
-    /// Replaces the block of node `at`, which ends with a branch, by one that goes
-    /// on behind it the way it usually goes.
+    /// Replaces the block of node `at`, which ends with a branch, by one that continues behind it
+    /// in its usual direction.
     #[cold]
     pub(super) fn extend(&mut self, core: &Core, machine: &Machine, at: u32) {
         let node = &self.nodes[at as usize];
@@ -37,7 +37,8 @@ impl Fast {
             }
         };
         let node = self.make((pc, state), block, machine);
-        // Whoever knew the node knows its successor; what it counted stays.
+        // The new node takes the number of the old one, so that edges lead to it. The old one keeps
+        // its counts under a new number.
         let before = std::mem::replace(&mut self.nodes[at as usize], node);
         self.nodes.push(before);
     }

@@ -1,4 +1,4 @@
-//! Ways out of a block.
+//! Exits of blocks: at a limit, a fault, a side exit or the end.
 
 use super::Fast;
 use super::Pause;
@@ -12,9 +12,9 @@ use cp2_asm::isa::Op;
 use cp2_machine::Machine;
 
 impl Fast {
-    /// Runs the words of node `at` that issue by `limit` and can run whatever they
-    /// compute; the node after them and what is next, unless the block is left at
-    /// its side before.
+    /// Runs the words of node `at` that issue by `limit` and can run whatever they compute. Returns
+    /// the node after them, and why the run pauses; no reason if the block was left through a side
+    /// exit before.
     #[cold]
     pub(super) fn part(
         &mut self,
@@ -54,14 +54,14 @@ impl Fast {
             let (next, aside) = self.stop(core, machine, now, at, done);
             return (next, (!aside).then_some(Pause::Step));
         }
-        // All words have time where there is none behind them.
+        // If no word is left behind them, it is not time that stopped the words.
         let late = time <= safe && time < node.issue.len();
         let pause = if late { Pause::Limit } else { Pause::Step };
         (self.cut(core, machine, now, at, words), Some(pause))
     }
 
-    /// Leaves node `at` where step `done` did not run: at its side, and true, where
-    /// that is a branch that does not go the block's way.
+    /// Leaves node `at` where step `done` did not run. Returns the next node, and true if that was
+    /// a side exit: a branch that does not go the block's way.
     #[inline]
     pub(super) fn stop(
         &mut self,
@@ -107,7 +107,8 @@ impl Fast {
         (self.follow_side_exit(core, machine, at, done, guard), true)
     }
 
-    /// The node that the side `guard` of node `at` led the core to, behind step `done`.
+    /// Returns the node that the side exit `guard` of node `at` leads to; its branch is step
+    /// `done`.
     #[cold]
     fn follow_side_exit(
         &mut self,
@@ -128,7 +129,7 @@ impl Fast {
         next
     }
 
-    /// Leaves node `at` before the word of step `done`, which will fault.
+    /// Leaves node `at` before the word of step `done`, which will fault. Returns the node there.
     #[cold]
     fn fault(
         &mut self,
@@ -143,7 +144,7 @@ impl Fast {
         self.cut(core, machine, now, at, words.min(node.len as usize - 1))
     }
 
-    /// The node that `outcome` at the end of node `at` led the core to.
+    /// Returns the node that `outcome` at the end of node `at` leads to, and keeps it in the edge.
     #[cold]
     pub(super) fn follow(
         &mut self,
@@ -171,7 +172,7 @@ impl Fast {
         next
     }
 
-    /// Leaves node `at` after `words` of its words.
+    /// Leaves node `at` after `words` of its words. Returns the node there.
     fn cut(
         &mut self,
         core: &mut Core,
@@ -205,9 +206,9 @@ impl Fast {
     }
 }
 
-/// How many words issue within `room` cycles.
+/// Returns how many words issue within `room` cycles.
 fn in_time(issue: &[u64], room: u64) -> usize {
-    // One a cycle at most, and mostly that: then nothing is searched for.
+    // Words issue at most one a cycle, and mostly exactly so: then no search is needed.
     let most =
         usize::try_from(room).map_or(issue.len(), |room| issue.len().min(room.saturating_add(1)));
     match issue[..most].last() {

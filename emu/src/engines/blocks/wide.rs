@@ -11,8 +11,8 @@ use wide::{CmpEq, CmpLe, CmpLt, f32x4, i32x4, u32x4};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Four {
     bits: u32x4,
-    /// Whether a NaN may still have other bits than [`NAN`]. Known when the
-    /// operation is compiled: the result of float arithmetic, and nothing else.
+    /// True if a NaN may have other bits than [`NAN`]: in results of float arithmetic. The value is
+    /// known when the operation is compiled.
     raw: bool,
 }
 
@@ -25,7 +25,7 @@ impl Four {
         }
     }
 
-    /// As they are stored.
+    /// Returns the lane as it is stored.
     #[inline(always)]
     pub(super) fn lane(self) -> Lane {
         self.bits.to_array()
@@ -44,7 +44,7 @@ impl Four {
         cast(self.bits)
     }
 
-    /// The bits, every NaN made the canonical one.
+    /// Returns the bits with every NaN replaced by [`NAN`].
     #[inline(always)]
     fn bits(self) -> u32x4 {
         if self.raw {
@@ -59,7 +59,7 @@ impl Four {
         cast(self.bits())
     }
 
-    /// Lane by lane, as [`PlainAlu`] does it.
+    /// Applies `f` to the lane of each section.
     #[inline(always)]
     fn map(self, f: impl Fn(u32) -> u32) -> Self {
         Self::new(self.bits().to_array().map(f))
@@ -77,21 +77,20 @@ fn cast_lane(bits: impl bytemuck::Pod) -> u32x4 {
     cast(bits)
 }
 
-/// `a` where `mask` has ones, else `b`.
+/// Returns `a` where `mask` has ones, else `b`.
 #[inline(always)]
 fn choose(mask: u32x4, a: u32x4, b: u32x4) -> u32x4 {
     b ^ ((a ^ b) & mask)
 }
 
-/// Lanes of four sections at once.
+/// Arithmetic on lanes of four sections at once.
 ///
-/// Float arithmetic leaves NaNs as the host makes them: whatever consumes such
-/// a result either only asks whether it is a NaN (arithmetic, comparisons,
-/// conversions) or goes through [`Four::bits`] first, and what is written goes
-/// through [`Alu::finish`].
+/// Float arithmetic leaves NaNs as the host makes them. A consumer of such a result either only
+/// asks whether it is a NaN (arithmetic, comparisons, conversions) or calls [`Four::bits`] first.
+/// Results that are written pass through [`Alu::finish`].
 pub(super) struct Wide<H>(pub H);
 
-/// Two lanes as floats.
+/// Returns two lanes as floats.
 #[inline(always)]
 pub(super) fn floats([a, b]: [Four; 2]) -> [f32x4; 2] {
     [a.float(), b.float()]
@@ -105,10 +104,10 @@ impl<H: LaneHost> Alu for Wide<H> {
         Four::new([bits; 4])
     }
 
-    /// One test for all lanes: NaNs are rare.
+    /// Tests all lanes at once, because NaNs are rare.
     #[inline(always)]
     fn finish<const N: usize>(&mut self, lanes: [Four; N]) -> [Four; N] {
-        // Below, two and two lanes are all there are.
+        // The code below handles two pairs of lanes at most.
         const { assert!(N <= 4) };
         if !lanes.iter().any(|lane| lane.raw) {
             return lanes;
@@ -125,7 +124,7 @@ impl<H: LaneHost> Alu for Wide<H> {
         }
         let raw = lanes.iter().filter(|lane| lane.raw);
         let sum = raw.map(|lane| lane.float()).reduce(|a, b| a + b);
-        // Any NaN makes the sum one; infinities may, which costs time only.
+        // A NaN in any lane makes the sum a NaN. Infinities may do so too, which costs only time.
         let some = sum.is_some_and(|sum| sum.is_nan().any());
         if some {
             lanes.map(|lane| Four::new(lane.bits()))
@@ -173,7 +172,7 @@ impl<H: LaneHost> Alu for Wide<H> {
         }
     }
 
-    /// The sum of `a` and `-b` is the difference.
+    /// Computes the difference as the sum of `a` and `-b`, which rounds equally.
     #[inline(always)]
     fn add_sub(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
         match self.0.avx() {

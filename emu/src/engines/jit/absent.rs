@@ -1,17 +1,17 @@
-//! The hot tier on hosts it has no code for: nothing is for it.
+//! Stand-in for the hot tier on hosts that no code is emitted for.
 
 use crate::core::Guest;
 use crate::core::decoded::Decoded;
 use crate::core::simd::Simd;
 
-/// Nothing is needed.
+/// State of emitted code: none is needed.
 #[derive(Debug, Default)]
 pub(crate) struct CodeFrame {
-    /// Always nothing.
+    /// Always [`Simd::None`].
     pub(crate) simd: Simd,
 }
 
-/// Nothing is known of a block.
+/// State of a block in this tier: there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Tier;
 

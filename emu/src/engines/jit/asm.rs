@@ -1,4 +1,4 @@
-//! Host instructions: a thin layer over the encoder.
+//! Emits host instructions: a thin layer over the encoder.
 
 use super::form::CodeForm;
 use super::frame;
@@ -6,36 +6,38 @@ use super::ir::{FrameConstant, LaneOperation};
 use super::steps::PAIRS;
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 
-/// Register file, DMEM, scalars, frame, passes left: the arguments of the code.
+/// Registers that hold the arguments of the code: register file, DMEM, scalars, frame, passes left.
 pub(super) const FILE: Register = Register::RDI;
 pub(super) const DMEM: Register = Register::RSI;
 pub(super) const SCALARS: Register = Register::RDX;
 pub(super) const FRAME: Register = Register::R8;
 pub(super) const LEFT: Register = Register::RCX;
-/// Free for any instruction's own use.
+/// Scratch registers for any instruction's own use.
 pub(super) const TEMP: Register = Register::EAX;
 pub(super) const TEMP2: Register = Register::R11D;
 
-/// A place in the code that is not known yet: the end of a branch to it.
+/// The end of a branch whose target is not known yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hole(usize);
 
-/// Code under construction. The first error sticks.
+/// Code under construction. The first error is kept and returned at the end.
 pub(super) struct Asm {
-    /// Of the vector instructions to come.
+    /// Form of the vector instructions that are emitted next.
     pub form: CodeForm,
     encoder: Encoder,
     at: usize,
     error: Option<IcedError>,
+    /// Ends of branches, and their targets.
     patches: Vec<(usize, usize)>,
 }
 
-/// Byte displacement from a register.
+/// Returns the operand at a byte displacement from a register.
 pub(super) fn mem(base: Register, displacement: i64) -> MemoryOperand {
     MemoryOperand::with_base_displ(base, displacement)
 }
 
-/// A pair register.
+/// Returns the operand of a pair register: in the register file, or in the frame for numbers beyond
+/// the guest's.
 pub(super) fn pair(register: usize) -> MemoryOperand {
     match register.checked_sub(PAIRS) {
         None => mem(FILE, 32 * register as i64),
@@ -43,7 +45,7 @@ pub(super) fn pair(register: usize) -> MemoryOperand {
     }
 }
 
-/// A constant of the frame in every lane.
+/// Returns the operand of a frame constant in every lane.
 pub(super) fn every(form: CodeForm, displacement: i64) -> MemoryOperand {
     if form == CodeForm::Avx2 {
         return mem(FRAME, frame::SPREAD + 8 * displacement);
@@ -81,7 +83,8 @@ impl Asm {
         }
     }
 
-    /// Masked by `k1`, merging.
+    /// Emits an instruction with mask `k1`; lanes outside of it become zero if `zero`, else they
+    /// keep their value.
     pub(super) fn put_masked(&mut self, instruction: Result<Instruction, IcedError>, zero: bool) {
         self.put(instruction.map(|mut i| {
             i.set_op_mask(Register::K1);
@@ -90,24 +93,24 @@ impl Asm {
         }));
     }
 
-    /// A branch to a place that is known.
+    /// Emits a branch to a known position.
     pub(super) fn branch(&mut self, code: Code, target: usize) {
         self.put(Instruction::with_branch(code, target as u64));
     }
 
-    /// A branch to a place that comes later.
+    /// Emits a branch to a position that comes later.
     pub(super) fn branch_later(&mut self, code: Code) -> Hole {
-        // Far enough that the encoder keeps the long form.
+        // The target is so far that the encoder takes the long form.
         self.put(Instruction::with_branch(code, self.at as u64 + 0x1000));
         Hole(self.at)
     }
 
-    /// That place is here.
+    /// Lets the branch that ends at `hole` lead here.
     pub(super) fn land(&mut self, hole: Hole) {
         self.patches.push((hole.0, self.at));
     }
 
-    /// The finished bytes.
+    /// Fills in the open branches and returns the bytes.
     pub(super) fn finish(mut self) -> Result<Vec<u8>, IcedError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -123,7 +126,7 @@ impl Asm {
     }
 }
 
-/// The host instruction of a lane by lane operation, on registers or memory.
+/// Returns the host instruction of a lane by lane operation, on registers or memory.
 pub(super) fn lanes(form: CodeForm, op: LaneOperation) -> Code {
     form.code(match op {
         LaneOperation::Add => [
@@ -209,7 +212,7 @@ pub(super) fn lanes(form: CodeForm, op: LaneOperation) -> Code {
     })
 }
 
-/// Shifts by a constant.
+/// Returns the host instruction of a shift by a constant.
 pub(super) fn shift(form: CodeForm, op: LaneOperation) -> Code {
     form.code(match op {
         LaneOperation::Shl => [
@@ -230,7 +233,7 @@ pub(super) fn shift(form: CodeForm, op: LaneOperation) -> Code {
     })
 }
 
-/// Where a constant is in the frame.
+/// Returns the operand of a constant in the frame.
 pub(super) fn constant(form: CodeForm, constant: FrameConstant) -> MemoryOperand {
     match constant {
         FrameConstant::Sign => every(form, frame::SIGN),

@@ -1,8 +1,8 @@
-//! Second pass: words become vector instructions, two operations on pairs in one where that is legal.
+//! Second pass: words become vector instructions, where legal two in one.
 //!
-//! Registers are values by now, so that a later operation may stand beside an
-//! earlier one as soon as its operands exist: nothing that is overwritten in
-//! between is lost, and within a segment nothing can fault any more.
+//! Registers are values by now, so that a later operation may share a vector with an earlier one as
+//! soon as its operands exist: no value that is overwritten in between is lost, and within a
+//! segment nothing can fault any more.
 
 use super::form::CodeForm;
 use super::ir::{DmemAddress, Id, IrInstruction, VectorHalves};
@@ -17,23 +17,23 @@ use std::rc::Rc;
 /// Bytes of a pair in a section's DMEM.
 const PAIR_BYTES: i32 = 8;
 
-/// A segment ready for registers.
+/// A segment as lists of vector instructions, before host registers are assigned.
 #[derive(Debug)]
 pub(super) struct BuiltSegment {
     pub vectors: SegmentVectors,
     /// Scalars and checks; has no effect before it is complete.
     pub top: Vec<Id>,
     pub body: Vec<Id>,
-    /// What is asked once, before the first pass.
+    /// Checks made once, before the first pass.
     pub enter: Vec<Id>,
-    /// What follows the last pass.
+    /// Instructions that follow the last pass.
     pub exit: Vec<Id>,
     pub carried: Vec<CarriedVector>,
-    /// What a loop whose passes overlap does before and after.
+    /// First and last pass of a loop whose passes overlap.
     pub ends: Option<Box<LoopEnds>>,
 }
 
-/// See [`super::retime`].
+/// Code before and after a loop whose passes overlap, see [`super::retime`].
 #[derive(Debug)]
 pub(super) struct LoopEnds {
     pub first: BuiltSegment,
@@ -43,22 +43,26 @@ pub(super) struct LoopEnds {
 pub(super) struct SegmentBuilder {
     pub s: SegmentVectors,
     pub values: Vec<Option<VectorHalves>>,
-    /// The operations by step, and which of them have been built.
+    /// Arithmetic operations by step.
     pub ops: Rc<[Option<Arith>]>,
+    /// `[step]`: true once the operation has been built.
     pub done: Vec<bool>,
-    /// The step that makes a value.
+    /// `[value]`: step that makes it.
     makers: Vec<Option<usize>>,
-    /// Those that wait until their partners can be built.
+    /// Steps whose operations wait until their partners can be built.
     pub waiting: Vec<usize>,
-    /// Steps whose operations stand beside each other.
+    /// `[step]`: step whose operation shares a vector with this one.
     pub partners: Vec<Option<usize>>,
-    /// Whether a pair register's value at the beginning is seen bit by bit.
+    /// True if a pair register's value at the segment's beginning is used bit by bit, so that its
+    /// NaN must be canonical.
     pub observed: [bool; REGISTERS],
+    /// True if that value is used at all.
     pub used: [bool; REGISTERS],
 }
 
-/// Makes a segment of the steps, with the partners that are known. `layout`: where they are a loop's whole body, how
-/// the loop carries its registers; and the layout in which a pass leaves them.
+/// Builds a segment from the steps, with the partners that are known. If the steps are a loop's
+/// whole body, `layout` says how the loop carries its registers. Also returns the layout in which a
+/// pass leaves them.
 pub(super) fn build(
     mut steps: SegmentSteps,
     partners: &[Option<usize>],
@@ -144,7 +148,7 @@ impl SegmentBuilder {
         if let Some(half) = self.values[i] {
             return half;
         }
-        // What the segment finds.
+        // A register's value at the segment's beginning.
         let pairs = self.s.form.pairs();
         let v = self.s.emit(IrInstruction::Home((i / pairs) as u8));
         let hi = i % pairs == 1;
@@ -153,7 +157,7 @@ impl SegmentBuilder {
         half
     }
 
-    /// Builds the operation that makes a value, if that waits still.
+    /// Builds the operation that makes a value, if it is still waiting.
     pub(super) fn make(&mut self, value: PairValue) {
         if let Some(maker) = self.makers[value as usize] {
             self.operation(maker);
@@ -173,7 +177,7 @@ impl SegmentBuilder {
 
     fn access(&mut self, access: DmemAccess) {
         let narrow = self.s.form.narrow();
-        // The second pair of a quad in DMEM.
+        // Address of the second pair of a quad in DMEM.
         let second = |at: DmemAddress| DmemAddress {
             offset: at.offset + PAIR_BYTES,
             ..at
@@ -210,7 +214,7 @@ impl SegmentBuilder {
                 if lo.v == hi.v && !lo.hi && hi.hi {
                     self.s.emit(IrInstruction::StoreQuad(lo.v, at));
                 } else {
-                    // Two stores of halves spare a move of lanes.
+                    // Two stores of halves save a move of lanes.
                     self.s.emit(IrInstruction::StorePair(lo, at));
                     self.s.emit(IrInstruction::StorePair(hi, second(at)));
                 }
@@ -224,9 +228,8 @@ impl SegmentBuilder {
         }
     }
 
-    /// The next pass will store to another quad: where that is known already, its
-    /// cache line is asked for now. A store that has to fetch it would make all
-    /// stores behind it wait.
+    /// Prefetches the cache line of the quad that the next pass will store to, if its address is
+    /// already known. A store that has to fetch its line would delay all stores behind it.
     fn ask(&mut self, next: &HashMap<Id, Sum>, at: DmemAddress) {
         if let Some(sum) = next.get(&at.base) {
             let offset = at.offset + sum.add;
@@ -237,7 +240,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Both halves side by side, as the guest sees them.
+    /// Returns a vector of both halves side by side, with canonical NaN as the guest sees them.
     pub(super) fn packed(&mut self, values: [PairValue; 2]) -> Id {
         let [lo, hi] = values.map(|value| {
             self.note(value, true);
@@ -281,7 +284,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// An operation pair by pair, where a vector holds one.
+    /// Builds an operation pair by pair, for forms in which a vector holds one pair.
     fn each(&mut self, arith: &Arith) {
         for half in 0..1 + usize::from(arith.quad) {
             let results = match arith.row {
@@ -306,7 +309,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// A half of what moves lanes between the pairs of quads.
+    /// Builds one half of the result of an operation that moves lanes between the pairs of quads.
     fn moved(&mut self, arith: &Arith, half: usize) -> Id {
         let imm = arith.inst.imm as usize;
         let lanes = [2 * half, 2 * half + 1].map(|lane| match arith.row {
@@ -322,7 +325,7 @@ impl SegmentBuilder {
         self.s.pick(a, b, lanes.map(|lane| (lane % 2) as u8))
     }
 
-    /// What a vector of the register file ends as.
+    /// Returns the final value of a vector of the register file.
     pub(super) fn at_home(&mut self, last: &PairValues, home: usize) -> Id {
         match ends(self.s.form, last, home) {
             &[lo, hi] => self.packed([lo, hi]),
@@ -349,13 +352,13 @@ impl SegmentBuilder {
     }
 }
 
-/// The values that a vector of the register file ends with.
+/// Returns the final values of the pair registers in a vector of the register file.
 pub(super) fn ends(form: CodeForm, last: &PairValues, home: usize) -> &[PairValue] {
     let pairs = form.pairs();
     &last[pairs * home..pairs * (home + 1)]
 }
 
-/// Whether these are others than those it began with.
+/// True if a vector of the register file ends with other values than it began with.
 pub(super) fn changed(form: CodeForm, last: &PairValues, home: usize) -> bool {
     let values = (form.pairs() * home..).zip(ends(form, last, home));
     values

@@ -1,4 +1,4 @@
-//! The segments that some steps may become; the cheapest is taken.
+//! Candidates for the code of a segment's steps; the cheapest is taken.
 
 use super::build::{BuiltSegment, LoopEnds, build};
 use super::form::CodeForm;
@@ -7,11 +7,12 @@ use super::retime::{Retimed, retime};
 use super::rounds::LoopRegisters;
 use super::steps::SegmentSteps;
 
-/// Layouts to try for a loop, each the one that a pass in the one before leaves.
+/// Layouts that are tried for a loop; each is the one in which a pass of the previous layout leaves
+/// the registers.
 const LAYOUTS: usize = 3;
 
-/// The segments that the steps may become, any of which will do; `looping` where
-/// they are a loop's whole body. What runs once per call has the first form.
+/// Returns segments that the steps may become, all of them equivalent. `looping` says that the
+/// steps are a loop's whole body; code that runs once per call is built in the first form only.
 pub(super) fn candidates(
     steps: &SegmentSteps,
     looping: bool,
@@ -41,7 +42,7 @@ pub(super) fn candidates(
     all
 }
 
-/// Partners in the same pass.
+/// Returns the partners in the same pass, by step.
 fn same(partners: &Partners) -> Vec<Option<usize>> {
     let mut of = vec![None; partners.of.len()];
     for (i, partner) in partners.of.iter().enumerate() {
@@ -52,7 +53,7 @@ fn same(partners: &Partners) -> Vec<Option<usize>> {
     of
 }
 
-/// The segments of the steps with one layout after the other.
+/// Builds the segments of the steps, one layout after the other.
 fn layouts(
     steps: &SegmentSteps,
     partners: &[Option<usize>],
@@ -73,7 +74,7 @@ fn layouts(
     all
 }
 
-/// The segments of a loop whose passes overlap.
+/// Builds the segments of a loop whose passes overlap.
 fn overlapping(
     retimed: Retimed,
     same: &[Option<usize>],
@@ -89,7 +90,7 @@ fn overlapping(
     let layout = LoopRegisters::collect_carried(&steps, &of, partners, form);
     let mut all = layouts(&steps, &of, Some(layout), form);
     for segment in &mut all {
-        // Its first pass is built like what runs once.
+        // The first pass is built as code that runs once.
         segment.ends = Some(Box::new(LoopEnds {
             first: build(first.clone(), same, None, form).0,
             last: build(last.clone(), &[], None, form).0,

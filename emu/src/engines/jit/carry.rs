@@ -1,4 +1,4 @@
-//! What a loop keeps in host registers from pass to pass.
+//! Values that a loop keeps in host registers from pass to pass.
 
 use super::ir::{Id, IrInstruction};
 use super::lower::{Lower, LoweringRefusal};
@@ -7,7 +7,7 @@ use super::rounds::CarriedVector;
 use super::select;
 
 impl Lower<'_> {
-    /// Loads what the loop carries.
+    /// Loads the carried values before the first pass.
     pub(super) fn enter(&mut self, carried: &[CarriedVector]) {
         for (register, c) in carried.iter().enumerate() {
             let register = register as u8;
@@ -18,8 +18,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Computes what a loop carries, before its first pass: a quad, or what does
-    /// not change of quads that do not change.
+    /// Computes a carried value before the first pass: a vector of the register file, one gathered
+    /// from pair registers, or the result of an instruction whose operands no pass changes.
     fn begin(&mut self, c: &CarriedVector, register: u8) {
         let inst = self.inst_of(c.begin);
         match inst {
@@ -28,7 +28,7 @@ impl Lower<'_> {
             _ => {}
         }
         let mut registers = [0; 4];
-        // Nothing but what is carried is in registers yet: the last ones are free.
+        // Only carried values are in registers yet, so that the last four are free.
         let spare = (self.form().registers() as u8 - 4)..;
         for ((operand, used), spare) in registers.iter_mut().zip(inst.uses()).zip(spare) {
             let Some(used) = used else { continue };
@@ -40,9 +40,9 @@ impl Lower<'_> {
         select::encode(self.asm, &inst, register, registers, &mut self.holes);
     }
 
-    /// Brings what the loop carries to where the next pass expects it.
+    /// Moves the carried values to the registers where the next pass expects them.
     pub(super) fn close(&mut self, carried: &[CarriedVector]) -> Result<(), LoweringRefusal> {
-        // First what is in the way and needed after the loop goes to memory.
+        // First, values that are in the way and are needed after the loop are spilled.
         for (target, c) in carried.iter().enumerate() {
             if let Some(owner) = self.vectors.owner(target as u8) {
                 let moves = carried.iter().any(|other| other.end == owner);
@@ -51,7 +51,7 @@ impl Lower<'_> {
                 }
             }
         }
-        // Moves whose target holds nothing that another move needs, until none is left.
+        // Then values move to targets that hold nothing another move needs, until no move is left.
         let mut pending: Vec<(u8, Id)> = (0u8..)
             .zip(carried)
             .filter(|(target, c)| self.places[c.end as usize].register != Some(*target))
@@ -67,7 +67,7 @@ impl Lower<'_> {
                 .iter()
                 .position(|(target, _)| !blocked(self, *target))
             else {
-                // A cycle: one value of it goes through memory.
+                // The moves form a cycle: one of its values goes through memory.
                 let (target, _) = pending[0];
                 if let Some(owner) = self.vectors.owner(target) {
                     self.spill(owner)?;
@@ -82,7 +82,8 @@ impl Lower<'_> {
             }
             self.vectors.set_owner(target, None);
             self.fetch(id, target);
-            // From now on it counts as being there only; a second target copies it again.
+            // From now on the target alone counts as the value's place; a second target copies it
+            // from there.
             if let Some(old) = self.places[id as usize].register {
                 self.vectors.set_owner(old, None);
             }

@@ -1,23 +1,23 @@
-//! What a segment costs on a host of the kind that has its form.
+//! Estimated cost of a segment on hosts that have its form.
 
 use super::build::BuiltSegment;
 use super::ir::{Id, IrInstruction};
 use std::collections::HashSet;
 
-/// What instructions take up.
+/// Resources that the instructions of a segment use.
 #[derive(Default)]
 struct ResourceUse {
     /// Vector operations.
     vectors: u32,
-    /// Those of them that move lanes across a vector: one port has them.
+    /// Vector operations that move lanes across a vector; a single port executes them.
     moves: u32,
     loads: u32,
     stores: u32,
-    /// Instructions beyond one each.
+    /// Host instructions beyond one for each instruction of the list.
     more: u32,
 }
 
-/// Sixths of a cycle for so many passes of a segment, about.
+/// Estimates the time of `passes` passes of a segment in sixths of a cycle.
 pub(super) fn total(segment: &BuiltSegment, passes: u64) -> u64 {
     let pass = u64::from(cost(segment));
     match &segment.ends {
@@ -31,13 +31,13 @@ pub(super) fn total(segment: &BuiltSegment, passes: u64) -> u64 {
     }
 }
 
-/// Sixths of a cycle that a host takes for a pass of the segment, about: for
-/// comparison with the segment's other forms.
+/// Estimates the time of a pass of the segment in sixths of a cycle, to compare forms: the time of
+/// the busiest of its resources.
 ///
-/// Six instructions go in a cycle. Two ports compute on 512 bits, three on 256; one of them moves lanes. Two
-/// loads of 512 bits or three of 256 go in a cycle, one store or two (Intel's
-/// optimization manual, Golden Cove; their predecessors differ in the third
-/// load and the second store).
+/// Six instructions go in a cycle. Two ports compute on 512 bits, three on 256; one of them moves
+/// lanes. Two loads of 512 bits or three of 256 go in a cycle, one store or two (Intel's
+/// optimization manual, Golden Cove; its predecessors differ in the third load and the second
+/// store).
 fn cost(segment: &BuiltSegment) -> u32 {
     let mut all = ResourceUse::default();
     let arena = &segment.vectors.arena;
@@ -51,7 +51,8 @@ fn cost(segment: &BuiltSegment) -> u32 {
         .collect();
     for id in &segment.body {
         let inst = arena.get(*id);
-        // What the register file has, or will have, is spread by a load.
+        // A lane of a vector that is in the register file, or will be stored there, is spread by a
+        // load.
         let kept = |id| stored.contains(&id) || matches!(arena.get(id), IrInstruction::Home(_));
         if inst.spread().is_some_and(|(v, _)| kept(v)) {
             all.loads += 1;
@@ -94,13 +95,13 @@ fn cost(segment: &BuiltSegment) -> u32 {
             | IrInstruction::AddSub(..)
             | IrInstruction::SubAdd(..)
             | IrInstruction::Shift(..) => all.vectors += 1,
-            // Scalars have ports that vectors do not use.
+            // Scalar instructions use ports that vectors do not use.
             _ => {}
         }
     }
     let instructions = (segment.top.len() + segment.body.len()) as u32 + all.more;
     let (vectors, loads, stores, instructions) = if segment.vectors.form.narrow() {
-        // Vectors are twice as many, and a good part of them are spilled.
+        // Vectors are twice as many, and a good part of them is spilled.
         (2, 2, 3, instructions + instructions / 4)
     } else {
         (3, 3, 6, instructions)

@@ -1,9 +1,9 @@
-//! The forms that emitted code may have: which vectors, how many registers.
+//! Forms of emitted code: width of vectors and number of registers.
 
 use super::steps::REGISTERS;
 use iced_x86::{Code, Register};
 
-/// What the code of a segment is made of.
+/// Form of a segment's code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CodeForm {
     /// AVX-512: a quad fills a vector, operations on pairs go two at a time.
@@ -15,11 +15,11 @@ pub(super) enum CodeForm {
     Avx2,
 }
 
-/// The register that [`CodeForm::Avx2`] needs for itself: it has no masks.
+/// Vector register that [`CodeForm::Avx2`] reserves as scratch, because it has no masks.
 pub(super) const SCRATCH: Register = Register::YMM15;
 
 impl CodeForm {
-    /// Registers for values.
+    /// Returns the number of vector registers for values.
     pub(super) const fn registers(self) -> usize {
         match self {
             Self::Wide | Self::Narrow => 32,
@@ -27,7 +27,8 @@ impl CodeForm {
         }
     }
 
-    /// Vectors that a loop keeps in registers; the others are left for what is computed.
+    /// Returns the most vectors that a loop keeps in registers; the other registers are left for computed
+    /// values.
     pub(super) const fn carried(self) -> usize {
         match self {
             Self::Wide => 24,
@@ -36,7 +37,7 @@ impl CodeForm {
         }
     }
 
-    /// Pair registers in a vector.
+    /// Returns the number of pair registers in a vector.
     pub(super) const fn pairs(self) -> usize {
         match self {
             Self::Wide => 2,
@@ -44,22 +45,23 @@ impl CodeForm {
         }
     }
 
-    /// Whether a vector holds one pair.
+    /// True if a vector holds one pair.
     pub(super) const fn narrow(self) -> bool {
         self.pairs() == 1
     }
 
-    /// Vectors of the register file, and of what is kept in the frame.
+    /// Returns the number of vectors that hold all pair registers: the register file and those kept in the
+    /// frame.
     pub(super) const fn homes(self) -> usize {
         REGISTERS / self.pairs()
     }
 
-    /// Bytes of a vector.
+    /// Returns the number of bytes in a vector.
     pub(super) const fn bytes(self) -> i64 {
         32 * self.pairs() as i64
     }
 
-    /// A vector register by number.
+    /// Returns a vector register by number.
     pub(super) fn vector(self, register: u8) -> Register {
         let first = match self {
             Self::Wide => Register::ZMM0,
@@ -68,12 +70,12 @@ impl CodeForm {
         first + u32::from(register)
     }
 
-    /// Of the codes for each form, in the order above, the one for this form.
+    /// Selects the code of this form from those of all forms, in the order of declaration.
     pub(super) const fn code(self, codes: [Code; 3]) -> Code {
         codes[self as usize]
     }
 
-    /// A copy from a register or memory.
+    /// Returns the code of a copy from a register or memory.
     pub(super) const fn load(self) -> Code {
         self.code([
             Code::EVEX_Vmovups_zmm_k1z_zmmm512,
@@ -82,7 +84,7 @@ impl CodeForm {
         ])
     }
 
-    /// A copy to memory.
+    /// Returns the code of a copy to memory.
     pub(super) const fn store(self) -> Code {
         self.code([
             Code::EVEX_Vmovups_zmmm512_k1z_zmm,

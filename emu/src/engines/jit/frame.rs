@@ -1,4 +1,4 @@
-//! What emitted code needs beside the guest's state: constants and spill slots.
+//! Frame of emitted code: constants and spill slots in memory.
 
 use super::steps::{PAIRS, REGISTERS};
 use crate::alu::NAN;
@@ -6,25 +6,25 @@ use crate::core::simd::Simd;
 
 /// Bytes for the spill slots of vectors.
 pub(super) const VECTOR_BYTES: usize = 64 * 64;
-/// Spill slots of scalars.
+/// Number of spill slots of scalars.
 pub(super) const SCALAR_SLOTS: usize = 128;
 
-/// Laid out for emitted code; the offsets below name its parts.
+/// Constants and spill slots, laid out for emitted code; the offsets below name its parts.
 #[repr(C, align(64))]
 #[derive(Debug, Clone)]
 pub(crate) struct CodeFrame {
     constants: [u32; 16],
     odd_sign: [u32; 16],
     alternate: [u32; 16],
-    /// Each of `constants` in all lanes of a pair, for hosts whose instructions do not spread them.
+    /// Each of `constants` in all lanes of a pair, for instruction sets without broadcast operands.
     spread: [[u32; 8]; 16],
     vectors: [u32; VECTOR_BYTES / 4],
     scalars: [u32; SCALAR_SLOTS],
     /// Pair registers beyond the guest's.
     kept: [[u32; 8]; REGISTERS - PAIRS],
-    /// What the host code may use.
+    /// Instruction set that emitted code may use.
     pub(crate) simd: Simd,
-    /// Blocks compiled for this frame; emitted code knows nothing of it.
+    /// Number of blocks compiled for this frame; emitted code does not use it.
     pub(super) compiled: usize,
 }
 
@@ -37,18 +37,18 @@ pub(super) const FIXUP: i64 = 20;
 pub(super) const MAX: i64 = 24;
 pub(super) const TWO_31: i64 = 28;
 pub(super) const BIT_REVERSAL: [i64; 3] = [32, 36, 40];
-/// The passes asked for.
+/// Number of passes that the call asked for.
 pub(super) const PASSES: i64 = 48;
 pub(super) const ODD_SIGN: i64 = 64;
 /// -1 in even lanes, 1 in odd ones.
 pub(super) const ALTERNATE: i64 = 128;
-/// See [`super::asm::every`].
+/// Array of spread constants, see [`super::asm::every`].
 pub(super) const SPREAD: i64 = 192;
 pub(super) const VECTORS: i64 = SPREAD + 512;
 pub(super) const SCALARS: i64 = VECTORS + VECTOR_BYTES as i64;
 pub(super) const KEPT: i64 = SCALARS + 4 * SCALAR_SLOTS as i64;
 
-// Emitted code finds them there.
+// Emitted code finds the fields at these offsets.
 const _: () = assert!(
     std::mem::offset_of!(CodeFrame, vectors) == VECTORS as usize
         && std::mem::offset_of!(CodeFrame, scalars) == SCALARS as usize
@@ -56,7 +56,8 @@ const _: () = assert!(
 );
 
 impl CodeFrame {
-    /// Blocks compiled for this frame, each of which may have a mapping of its own.
+    /// Returns the number of blocks compiled for this frame, each of which may have a mapping of
+    /// its own.
     pub(crate) fn compiled(&self) -> usize {
         self.compiled
     }

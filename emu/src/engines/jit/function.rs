@@ -1,4 +1,4 @@
-//! Segments as functions: what surrounds their instructions.
+//! Functions made of segments: entry, exits, saved registers and loops.
 
 use super::asm::{self, Asm};
 use super::build::BuiltSegment;
@@ -8,9 +8,9 @@ use super::lower::{InstructionOrder, Lower, LoweringRefusal, SCALAR_REGISTERS};
 use super::rounds::CarriedVector;
 use iced_x86::{Code, Instruction, Register};
 
-/// Scalar registers that need no saving come first; these follow them.
+/// Number of scalar registers that need no saving; they come first, and [`SAVED`] follow them.
 const FREE: usize = 2;
-/// The caller's registers of the calling convention among the scalar registers.
+/// Scalar registers that the calling convention requires a function to save.
 const SAVED: [Register; 6] = [
     Register::RBX,
     Register::RBP,
@@ -23,20 +23,20 @@ const _: () = assert!(SCALAR_REGISTERS.len() == FREE + SAVED.len());
 
 /// A part of a chain.
 pub(super) enum Link {
-    /// A segment and its words.
+    /// A segment and the number of its words.
     Segment(Box<BuiltSegment>, u32),
-    /// A branch that does not leave the block where some bits of a scalar are
-    /// all `zero`, or not.
+    /// A branch that stays in the block if some bits of a scalar are all zero, or if they are not,
+    /// as `zero` says.
     Guard { scalar: u8, bits: u32, zero: bool },
 }
 
-/// Where some exits come from, and what the function returns then.
+/// Branches to an exit, and the value that the function returns there.
 type Exits = (Vec<asm::Hole>, u32);
 
-/// Emits segments that follow one another as a function. Returns where it begins.
+/// Emits consecutive segments and guards as a function and returns its entry.
 ///
-/// The function returns the words completed: all, or those before a segment one
-/// of whose checks fails or before a branch that leaves.
+/// The function returns the number of words completed: all, or those before a segment one of whose
+/// checks fails, or those before a branch that leaves the block.
 pub(super) fn chain(asm: &mut Asm, links: &[Link]) -> Result<usize, LoweringRefusal> {
     let begin = asm.current_position();
     let (mut used, mut done, mut vectors) = (0, 0, false);
@@ -66,8 +66,8 @@ pub(super) fn chain(asm: &mut Asm, links: &[Link]) -> Result<usize, LoweringRefu
     Ok(surround(asm, begin, used, vectors, exits))
 }
 
-/// Emits a segment that is a loop's whole body as a function that returns the
-/// passes completed. Returns where it begins.
+/// Emits a segment that is a loop's whole body as a function that returns the number of passes
+/// completed. Returns its entry.
 pub(super) fn repeated(asm: &mut Asm, segment: &BuiltSegment) -> Result<usize, LoweringRefusal> {
     let begin = asm.current_position();
     let (used, failed) = looping(asm, segment)?;
@@ -78,15 +78,15 @@ pub(super) fn repeated(asm: &mut Asm, segment: &BuiltSegment) -> Result<usize, L
 fn uses_vectors(segment: &BuiltSegment) -> bool {
     let arena = &segment.vectors.arena;
     let class = |id: u32| arena.get(id).class() == Some(RegisterClass::Vector);
-    // What only stores a vector has loaded it.
+    // An instruction without a vector result may still store a vector.
     let vector = |id: &u32| class(*id) || arena.get(*id).uses().into_iter().flatten().any(class);
     [&segment.body, &segment.exit]
         .iter()
         .any(|list| list.iter().any(vector))
 }
 
-/// What follows a function's body, whose result is in `rax`; and its beginning,
-/// which stands at its end: only there is it known which registers are to be saved.
+/// Emits the exits behind a function's body, whose result is in `rax`, and the function's entry.
+/// The entry comes last, because only then is it known which registers must be saved.
 fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Exits>) -> usize {
     let leave = asm.current_position();
     if vectors {
@@ -122,7 +122,7 @@ fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Ex
     entry
 }
 
-/// Scalar registers used, and the branches of checks before anything was done.
+/// Scalar registers used, as bits, and the branches of checks that fail before anything was done.
 type FunctionBody = (u32, Vec<asm::Hole>);
 
 fn straight(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, LoweringRefusal> {
@@ -130,7 +130,7 @@ fn straight(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Lower
     list(asm, segment, &[&segment.top, &segment.body])
 }
 
-/// Emits lists one after the other.
+/// Emits lists one after the other, without a loop.
 fn list(
     asm: &mut Asm,
     segment: &BuiltSegment,
@@ -154,20 +154,21 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
         asm::mem(asm::FRAME, frame::PASSES),
         asm::LEFT,
     ));
-    // What the first pass asks, while nothing has been done.
+    // Checks of the first pass, while nothing has been done.
     let (mut used, mut nothing) = match &segment.ends {
         Some(_) if segment.enter.is_empty() => (0, Vec::new()),
         _ => list(asm, segment, &[&segment.top, &segment.enter])?,
     };
     let mut skip = Vec::new();
     if let Some(ends) = &segment.ends {
-        // All of that pass: it asks before it does anything.
+        // The whole first pass: its checks precede its effects.
         let (scalars, holes) = straight(asm, &ends.first)?;
         used |= scalars;
         nothing.extend(holes);
         asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
         skip.push(asm.branch_later(Code::Je_rel32_64));
-        // What follows the loop needs a pass of the loop.
+        // The loop's exit requires a pass of the loop. Where the checks of the second pass fail,
+        // both are skipped.
         let (scalars, holes) = list(asm, segment, &[&segment.top])?;
         used |= scalars;
         skip.extend(holes);
@@ -187,7 +188,7 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
     lower.close(carried)?;
     lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
     lower.asm.branch(Code::Jne_rel32_64, head);
-    // A check of a later pass comes here too: that pass has not begun.
+    // Failed checks of later passes come here too: their pass has not begun.
     for hole in std::mem::take(&mut lower.holes) {
         lower.asm.land(hole);
     }

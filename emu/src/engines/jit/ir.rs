@@ -1,4 +1,4 @@
-//! The intermediate form between guest words and host instructions.
+//! Intermediate representation between guest words and host instructions.
 //!
 //! Every instruction defines at most one value, named by the instruction's
 //! index. A vector value is one host register of 512 or 256 bits, as the form
@@ -9,14 +9,14 @@
 use crate::semantics::scalar::Binary;
 use std::collections::HashMap;
 
-/// An instruction, and the value it defines.
+/// Index of an instruction, which also names the value that it defines.
 pub(super) type Id = u32;
 
 /// Two lanes of a vector value: what a pair register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct VectorHalves {
     pub v: Id,
-    /// The upper half.
+    /// True for the upper half.
     pub hi: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum LaneOperation {
     Mul,
     Div,
     And,
-    /// Not the first, and the second.
+    /// `!a & b`.
     AndNot,
     Or,
     Xor,
@@ -53,14 +53,14 @@ pub(super) enum LaneOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum FrameConstant {
     Sign,
-    /// All but the sign.
+    /// All bits but the sign.
     Magnitude,
     Ones,
     /// The sign bit in the odd lanes.
     OddSign,
 }
 
-/// Comparisons that give a mask of all ones or zeros.
+/// Comparisons that give a mask of all ones or all zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Compare {
     Eq,
@@ -84,7 +84,7 @@ pub(super) enum IrInstruction {
     // Vectors.
     /// A vector of the register file as the segment finds it.
     Home(u8),
-    /// What a loop has carried from the pass before, by number.
+    /// Vector that a loop has carried from the pass before, by number.
     Begin(u8),
     /// A quad of DMEM.
     LoadQuad(DmemAddress),
@@ -93,7 +93,7 @@ pub(super) enum IrInstruction {
     /// A lane of DMEM in every lane.
     LoadLane(DmemAddress),
     Binary(LaneOperation, Id, Id),
-    /// With a constant as second operand.
+    /// Operation with a constant as its second operand.
     With(LaneOperation, Id, FrameConstant),
     /// `a - b` in even lanes, `a + b` in odd ones.
     AddSub(Id, Id),
@@ -101,37 +101,37 @@ pub(super) enum IrInstruction {
     SubAdd(Id, Id),
     /// Lanes 0, 1 from `a`, lanes 2, 3 from `b`, two selecting bits each, as in the guest's `perm`.
     Shuffle(Id, Id, u8),
-    /// Of two lanes: one of `a`, one of `b`, a selecting bit each.
+    /// Vector of two lanes: one of `a`, one of `b`, a selecting bit each.
     Pick(Id, Id, u8),
     /// Lanes `n ..` of the concatenation `a:b`.
     Align(Id, Id, u8),
     Shift(LaneOperation, Id, u8),
-    /// Bits of the second where the first has ones, else of the third.
+    /// Bits of the second operand where the first has ones, else of the third.
     Select(Id, Id, Id),
     Min(Id, Id),
     Max(Id, Id),
     Compare(Compare, Id, Id),
     Convert(Convert, Id),
-    /// Every NaN made the canonical one.
+    /// Value with every NaN replaced by the canonical one.
     Canonical(Id),
     /// A constant in all lanes.
     Splat(u32),
     StoreQuad(Id, DmemAddress),
     StorePair(VectorHalves, DmemAddress),
-    /// Asks for a quad of DMEM that will be stored to.
+    /// Prefetches a quad of DMEM that will be stored to.
     Prefetch(DmemAddress),
     SetHome(u8, Id),
     // Scalars.
     /// A scalar as the segment finds it.
     Scalar(u8),
     Immediate(u32),
-    /// A value plus a constant.
+    /// Value plus a constant.
     Offset(Id, i32),
     Compute(Binary, Id, Id),
     ComputeWith(Binary, Id, u32),
     /// `semantics::address::modulo` of pointer, step, base, length.
     Modulo(Id, Id, Id, Id),
-    /// The same of a pointer inside the buffer and a step no longer than it:
+    /// [`Self::Modulo`] of a pointer inside the buffer and a step no longer than the buffer:
     /// pointer, step, end, length.
     Walk(Id, Id, Id, Id),
     /// `semantics::address::reverse` of pointer and step for an access size.
@@ -139,10 +139,9 @@ pub(super) enum IrInstruction {
     /// A word of section 0's DMEM.
     LoadWord(DmemAddress),
     SetScalar(u8, Id),
-    /// Leaves unless the walk of pointer, step, base, length stays inside its
-    /// buffer, all of them multiples of `align`, and accesses from `low` before
-    /// the buffer on stay inside the `size` bytes of memory: with the length
-    /// added, `base + low` is at most `last`.
+    /// Exits unless the walk of pointer, step, base and length stays inside its buffer, with all
+    /// four multiples of `align`, and accesses from `base + low` on stay inside the `size` bytes of
+    /// memory: with the length added, `base + low` is at most `last`.
     Enter {
         values: [Id; 4],
         low: i32,
@@ -150,7 +149,7 @@ pub(super) enum IrInstruction {
         size: u32,
         last: u32,
     },
-    /// Leaves unless `base + low` is a multiple of `align` and at most `last`.
+    /// Exits unless `base + low` is a multiple of `align` and at most `last`.
     Check {
         base: Id,
         low: i32,
@@ -159,7 +158,7 @@ pub(super) enum IrInstruction {
     },
 }
 
-/// What kind of host register a value lives in.
+/// Kind of host register that a value lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RegisterClass {
     Vector,
@@ -167,7 +166,7 @@ pub(super) enum RegisterClass {
 }
 
 impl IrInstruction {
-    /// The class of the value it defines, if any.
+    /// Returns the class of the value it defines, if any.
     pub(super) fn class(&self) -> Option<RegisterClass> {
         match self {
             Self::StoreQuad(..)
@@ -190,7 +189,8 @@ impl IrInstruction {
         }
     }
 
-    /// The lane of which vector it spreads over another one.
+    /// Returns the vector and the lane that the instruction spreads over a whole vector, if it does
+    /// that.
     pub(super) fn spread(&self) -> Option<(Id, u8)> {
         match *self {
             Self::Pick(a, b, select @ (0 | 3)) if a == b => Some((a, select & 1)),
@@ -201,7 +201,7 @@ impl IrInstruction {
         }
     }
 
-    /// The values it uses; the others are `None`.
+    /// Returns the values it uses, filled up with `None`.
     pub(super) fn uses(&self) -> [Option<Id>; 4] {
         let (mut all, mut n) = ([None; 4], 0);
         let mut take = |id: Id| {
@@ -265,7 +265,7 @@ impl IrInstruction {
         all
     }
 
-    /// Whether an equal instruction gives an equal value, wherever it stands.
+    /// True if an equal instruction gives an equal value at any position.
     fn pure(&self) -> bool {
         self.class().is_some()
             && !matches!(
@@ -275,7 +275,7 @@ impl IrInstruction {
     }
 }
 
-/// Instructions by number; the lists that order them are made elsewhere.
+/// Instructions by number; their order is in lists kept elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arena {
     pub insts: Vec<IrInstruction>,
@@ -283,7 +283,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// The instruction's number, and whether it is new and must be listed.
+    /// Adds an instruction. Returns its number, and whether it is new and must be listed.
     pub(super) fn add(&mut self, inst: IrInstruction) -> (Id, bool) {
         if let Some(&id) = self.known.get(&inst) {
             return (id, false);

@@ -1,8 +1,7 @@
-//! Lists of instructions become code: one pass that assigns registers and encodes.
+//! Lowering: one pass over a list assigns host registers and encodes.
 //!
-//! A value that no longer fits goes to its spill slot, the one needed last
-//! first; values at the beginning of a segment are read again from where the
-//! segment found them instead.
+//! A value that no longer fits in a register is spilled, the one needed last first. Values that the
+//! segment found in the guest's registers are read again from there instead.
 
 use super::asm::{Asm, Hole};
 use super::build::BuiltSegment;
@@ -14,7 +13,7 @@ use super::rounds::CarriedVector;
 use super::select;
 use iced_x86::{IcedError, Register};
 
-/// Scalar registers that hold values, those first that a function need not save.
+/// Host registers that hold scalar values; those that a function need not save come first.
 pub(super) const SCALAR_REGISTERS: [Register; 8] = [
     Register::R9D,
     Register::R10D,
@@ -26,12 +25,12 @@ pub(super) const SCALAR_REGISTERS: [Register; 8] = [
     Register::R15D,
 ];
 
-/// Why there is no code.
+/// Reason why there is no code.
 #[derive(Debug)]
 pub(super) enum LoweringRefusal {
-    /// Too many values at once.
+    /// Too many values are live at once.
     Slots,
-    /// The encoder.
+    /// The encoder refused an instruction.
     Encode,
 }
 
@@ -47,29 +46,31 @@ pub(super) struct Lower<'a> {
     pub places: Vec<ValueLocation>,
     pub vectors: Bank,
     pub scalars: Bank,
-    /// Where a value should be in the end.
+    /// Register that each value should be in at the end of a pass.
     pub hints: Vec<Option<u8>>,
-    /// From here on the scalars that the segment found are being replaced.
+    /// Position from which on the guest's scalars are being overwritten.
     pub replaced: u32,
-    /// The same of each vector of the register file.
+    /// Position from which on each vector of the register file is overwritten.
     pub stale: Vec<u32>,
-    /// The value that was stored to it.
+    /// Value last stored to each vector of the register file.
     pub stored: Vec<Option<Id>>,
-    /// Position of the present instruction.
+    /// Position of the current instruction.
     pub now: u32,
     pub holes: Vec<Hole>,
     /// Next use of each operand of each listed instruction.
     next: Vec<[u32; 4]>,
+    /// First use of the value of each listed instruction.
     first: Vec<u32>,
+    /// First use of each carried value after the end of the pass.
     pub end_next: Vec<u32>,
     /// Scalar registers that have held something, as bits.
     pub scalars_used: u32,
 }
 
-/// The operand that an instruction may take from memory.
+/// Index of the operand that an instruction may take from memory.
 pub(super) const FOLDED: usize = 1;
 
-/// A list and what follows it, as positions.
+/// Listed instructions, those after the last pass included.
 pub(super) struct InstructionOrder {
     pub insts: Vec<Id>,
     /// Position of the end of a pass.
@@ -173,7 +174,7 @@ impl<'a> Lower<'a> {
         self.segment.vectors.form
     }
 
-    /// One listed instruction: operands, registers, bytes.
+    /// Emits one listed instruction: operands, registers, bytes.
     pub(super) fn inst(&mut self, position: usize, id: Id) -> Result<(), LoweringRefusal> {
         let mut inst = self.inst_of(id);
         let class = inst.class();
@@ -185,7 +186,7 @@ impl<'a> Lower<'a> {
         if let IrInstruction::Home(home) = inst
             && first <= self.stale[usize::from(home)]
         {
-            // Whoever needs it finds it where it is.
+            // Its users read it from the register file.
             self.places[id as usize].next = first;
             return Ok(());
         }
@@ -212,13 +213,14 @@ impl<'a> Lower<'a> {
         let order = select::order(&inst);
         let mut hint = self.hints[id as usize];
         if let select::DestinationRule::Overwrites = order {
-            // The destination is an operand's register where one is free after this.
+            // The destination overwrites an operand: it takes the register of one that is not used
+            // any more.
             if let Some(i) = (0..2).find(|i| dies(self, *i)) {
                 hint = Some(registers[i]);
             }
         }
         let early = order == select::DestinationRule::Early;
-        // Whose slot is read by the instruction itself keeps it until then.
+        // An operand that the instruction reads from its slot keeps the slot until then.
         let held = uses[FOLDED].filter(|_| folded.is_some());
         if !early {
             for used in uses
@@ -228,7 +230,7 @@ impl<'a> Lower<'a> {
             {
                 self.release(used);
             }
-            // An operand that went is not to be protected any more.
+            // Operands that were released need no protection any more.
             self.vectors.unlock_all();
             self.scalars.unlock_all();
             for (i, used) in uses.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Operations on pairs, two in a vector where that is legal and worth it.
+//! Operations on pairs, two in a vector where that is legal and pays.
 
 use super::build::SegmentBuilder;
 use super::ir::VectorHalves;
@@ -7,12 +7,12 @@ use super::rows::OperandPacking;
 use super::steps::{Arith, PairValue, REGISTERS};
 use super::vectors::PairOperand;
 
-/// How a second operation stands beside a first.
+/// Placement of a second operation in one vector with a first.
 struct PairPlacement {
-    /// Shuffles that packing the operands takes.
+    /// Number of shuffles that packing the operands takes.
     cost: usize,
     step: usize,
-    /// Whether the first is the upper one.
+    /// True if the first operation takes the upper half.
     swapped: bool,
 }
 
@@ -22,7 +22,7 @@ impl SegmentBuilder {
         arith.ins.iter().all(|v| known(&v[0]))
     }
 
-    /// Has an operation wait whose partner cannot be built yet.
+    /// Makes an operation wait if its partner cannot be built yet; returns true if it waits.
     pub(super) fn may_wait(&mut self, i: usize) -> bool {
         let Some(j) = self.partners.get(i).copied().flatten() else {
             return false;
@@ -40,7 +40,7 @@ impl SegmentBuilder {
             .all(|i| self.ops[*i].as_ref().is_none_or(|op| self.ready(op)))
     }
 
-    /// Builds what waits and can be built now.
+    /// Builds the waiting operations that can be built now.
     pub(super) fn meet(&mut self) {
         loop {
             let found = self.waiting.iter().position(|i| {
@@ -53,7 +53,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Shuffles that packing the operands takes.
+    /// Counts the shuffles that packing the operands takes.
     fn cost(&mut self, row: OperandPacking, first: &Arith, second: &Arith) -> usize {
         let both = first.ins.iter().zip(&second.ins);
         let factors = row
@@ -66,7 +66,8 @@ impl SegmentBuilder {
         moves.count() + factors.unwrap_or(0)
     }
 
-    /// Where a value is, without listing a load of what has not been used yet.
+    /// Returns the vector and half of a value. A register that has not been used yet gets a
+    /// negative vector number, so that no load is listed for it.
     fn place(&self, value: PairValue) -> (i64, bool) {
         match self.values[value as usize] {
             Some(half) => (i64::from(half.v), half.hi),
@@ -74,8 +75,8 @@ impl SegmentBuilder {
         }
     }
 
-    /// What it takes to put the operation of step `j` beside this one; `None`
-    /// where that is not possible.
+    /// Returns the placement of step `j`'s operation with this one; `None` if they cannot share a
+    /// vector.
     fn find_pairing(&mut self, arith: &Arith, j: usize) -> Option<PairPlacement> {
         let ops = self.ops.clone();
         let other = ops[j].as_ref()?;
@@ -92,7 +93,8 @@ impl SegmentBuilder {
         })
     }
 
-    /// The step beside which an operation costs least: its partner, or one that has none.
+    /// Finds the step whose operation is cheapest to pair with: the partner, or else one without a
+    /// partner.
     fn partner(&mut self, i: usize, arith: &Arith) -> Option<PairPlacement> {
         let reserved = self.partners.get(i).copied().flatten();
         if let Some(found) = reserved.and_then(|j| self.find_pairing(arith, j)) {
@@ -118,10 +120,10 @@ impl SegmentBuilder {
         best.filter(|best| best.cost < arith.row.price().max(1))
     }
 
-    /// An operation on pairs, with another one if possible.
+    /// Builds an operation on pairs, with another one if possible.
     pub(super) fn pair(&mut self, i: usize, arith: &Arith) {
         let ops = self.ops.clone();
-        // What it needs may wait for partners of its own.
+        // Its operands may themselves be waiting for partners.
         for values in &arith.ins {
             self.make(values[0]);
         }
@@ -161,7 +163,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// An operation by itself, in the half where more of its operands are.
+    /// Builds an operation by itself, in the half that holds more of its operands.
     fn one(&mut self, arith: &Arith) {
         let observes = arith.row.observes();
         let halves: Vec<VectorHalves> = arith

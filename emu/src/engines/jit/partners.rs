@@ -1,40 +1,39 @@
-//! Which operations on pairs stand beside each other in a vector, found before anything is built.
+//! Finds operations on pairs that can share a vector, before they are built.
 //!
-//! Two operations of the same kind fill a vector without moving lanes where their
-//! operands are the halves of the same vectors: the halves of a quad that was
-//! loaded, or results of two operations that stand beside each other themselves.
-//! Programmers put the columns of a transform into the halves of quads, and then
-//! let one column follow the other by half an iteration, so that the partner of
-//! an operation often stands in a loop's next pass. Here a few passes are followed, one
-//! behind the other, with nothing but the place of each value.
+//! Two operations of one kind fill a vector without moving lanes if their operands are the halves
+//! of the same vectors: the halves of a quad that was loaded, or results of two operations that
+//! share a vector themselves. Programmers put the columns of a transform into the halves of quads,
+//! and then let one column follow the other by half an iteration, so that the partner of an
+//! operation often stands in a loop's next pass. A few passes are followed here, one after the
+//! other, with nothing but the vector half of each value.
 
 use super::steps::{DmemAccess, PairValue, REGISTERS, SegmentSteps};
 
-/// Words ahead in which a partner is looked for.
+/// Number of following steps in which a partner is sought.
 pub(super) const AHEAD: usize = 24;
 
-/// Passes that are followed; what happens in pass [`STEADY`] happens in all that come.
+/// Number of passes that are followed. All later passes repeat what pass [`STEADY`] does.
 const PASSES: usize = 5;
 const STEADY: usize = 2;
 
-/// A vector, and whether the value is its upper half.
+/// A vector by number, and true if the value is its upper half.
 pub(super) type VectorHalf = (u32, bool);
 
 /// The partner of a step's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Partner {
     None,
-    /// In the same pass, in this step.
+    /// This step of the same pass.
     Same(usize),
-    /// In the next pass.
+    /// This step of the next pass.
     Next(usize),
 }
 
-/// What has been found.
+/// Partners that were found, and where values lie.
 #[derive(Debug)]
 pub(super) struct Partners {
     pub of: Vec<Partner>,
-    /// Where the values of a pass are.
+    /// Vector half of each value of a pass.
     places: Vec<Option<VectorHalf>>,
 }
 
@@ -43,15 +42,16 @@ type Spot = (usize, usize);
 
 struct Follow<'a> {
     steps: &'a SegmentSteps,
-    /// By pass and value.
+    /// Vector half of each value, by pass and value.
     places: Vec<Vec<Option<VectorHalf>>>,
+    /// Partner of each operation, by pass and step.
     partner: Vec<Vec<Option<Spot>>>,
     vectors: u32,
-    /// Which values are loaded.
+    /// `[value]`: true if it is loaded from DMEM.
     loads: Vec<bool>,
 }
 
-/// Follows the steps, which are a loop's whole body or run once.
+/// Finds partners among the steps, which are a loop's whole body or run once.
 pub(super) fn find(steps: &SegmentSteps, looping: bool) -> Partners {
     let passes = if looping { PASSES } else { 1 };
     let n = steps.steps.len();
@@ -81,14 +81,14 @@ pub(super) fn find(steps: &SegmentSteps, looping: bool) -> Partners {
 }
 
 impl Partners {
-    /// Where a value is once its pass has been built.
+    /// Returns the vector half of a value once its pass has been built.
     pub(super) fn place(&self, value: PairValue) -> Option<VectorHalf> {
         self.places.get(value as usize).copied().flatten()
     }
 }
 
 impl Follow<'_> {
-    /// The pass that makes a value, or the first one.
+    /// Returns the pass that makes a value, or the first one, and the value's number there.
     fn maker(&self, pass: usize, value: PairValue) -> (usize, PairValue) {
         match self.steps.last.get(value as usize) {
             Some(&last) if pass > 0 => self.maker(pass - 1, last),
@@ -96,7 +96,7 @@ impl Follow<'_> {
         }
     }
 
-    /// Where a pass finds or makes a value; `None` before it does.
+    /// Returns the vector half in which a pass finds or makes a value; `None` before it does.
     fn place(&self, pass: usize, value: PairValue) -> Option<VectorHalf> {
         let (pass, value) = self.maker(pass, value);
         if (value as usize) < REGISTERS {
@@ -105,7 +105,7 @@ impl Follow<'_> {
         self.places[pass][value as usize]
     }
 
-    /// Whether a value comes from memory.
+    /// True if a value is loaded from DMEM.
     fn loaded(&self, pass: usize, value: PairValue) -> bool {
         self.loads[self.maker(pass, value).1 as usize]
     }
@@ -171,8 +171,8 @@ impl Follow<'_> {
         }
     }
 
-    /// Whether two operations may stand beside each other as they lie; true
-    /// where the first is the upper one.
+    /// Returns `Some` if two operations can share a vector with their operands as they lie: true if
+    /// the first takes the upper half.
     fn can_pair(&self, at: Spot, other: Spot) -> Option<bool> {
         let (first, second) = (
             self.steps.steps[at.1].arith.as_ref()?,
@@ -184,7 +184,7 @@ impl Follow<'_> {
         let mut swapped = None;
         for (i, (a, b)) in first.ins.iter().zip(&second.ins).enumerate() {
             if i >= first.row.in_place() {
-                // Brought together in any case; one that is loaded later is waited for.
+                // Such an operand is packed in any case. One that is loaded later is waited for.
                 let known = self.place(other.0, b[0]).is_some() || self.loaded(other.0, b[0]);
                 known.then_some(())?;
                 continue;
@@ -198,7 +198,7 @@ impl Follow<'_> {
         swapped
     }
 
-    /// The partner of a step in the steady pass, where both see it the same way.
+    /// Returns the partner of a step in the steady pass, if the neighbouring passes agree.
     fn settled(&self, pass: usize, i: usize) -> Partner {
         let Some(other) = self.partner[pass][i] else {
             return Partner::None;
@@ -206,7 +206,7 @@ impl Follow<'_> {
         if other.0 == pass {
             return Partner::Same(other.1);
         }
-        // They are partners in the passes before and after, too.
+        // The two must be partners in the passes before and after too.
         let shifted = |pass: usize, i: usize| self.partner[pass][i];
         if other.0 == pass + 1 && shifted(pass, other.1) == Some((pass - 1, i)) {
             Partner::Next(other.1)

@@ -1,4 +1,4 @@
-//! Where values are: registers, spill slots, the register file; and how they get there.
+//! Locations of values, and moves between registers, slots and memory.
 
 use super::asm;
 use super::form::CodeForm;
@@ -9,13 +9,13 @@ use super::registers::NEVER;
 use super::select;
 use iced_x86::{Code, Instruction, MemoryOperand};
 
-/// Where a vector is.
+/// Location that a vector is copied from.
 enum VectorSource {
     Register(u8),
     Memory(MemoryOperand),
 }
 
-/// Whether the operands may change places; of two NaN any will do.
+/// True if the operands may be exchanged; of two NaN operands either result will do.
 fn commutes(op: LaneOperation) -> bool {
     use LaneOperation as L;
     matches!(
@@ -49,7 +49,8 @@ impl Lower<'_> {
         asm::mem(asm::FRAME, at)
     }
 
-    /// Where a vector is in memory now, and still was at position `until`.
+    /// Returns a vector's location in memory, if it has one that is still valid at position
+    /// `until`.
     fn memory(&self, id: Id, until: u32) -> Option<MemoryOperand> {
         let place = self.places[id as usize];
         match (place.slot, place.home, self.inst_of(id)) {
@@ -71,7 +72,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A value has been stored to the register file.
+    /// Records that a value has been stored to the register file.
     pub(super) fn keep_home(&mut self, home: u8, id: Id) -> Result<(), LoweringRefusal> {
         let before = self.stored[usize::from(home)].replace(id);
         if let Some(before) = before.filter(|before| *before != id) {
@@ -85,7 +86,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Stores a value to its slot, once.
+    /// Stores a value to its spill slot, once.
     pub(super) fn spill(&mut self, id: Id) -> Result<(), LoweringRefusal> {
         let place = self.places[id as usize];
         let (None, None, Some(register)) = (place.slot, place.home, place.register) else {
@@ -109,7 +110,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A register for a value of the class.
+    /// Returns a free register for a value of the class, after spilling another value if necessary.
     pub(super) fn room(
         &mut self,
         class: RegisterClass,
@@ -132,7 +133,7 @@ impl Lower<'_> {
                 IrInstruction::Scalar(_) => next < self.replaced,
                 _ => false,
             };
-            // What is found again where it was needs no slot.
+            // A value that can be read again from where it was found needs no slot.
             if !found {
                 self.spill(owner)?;
             }
@@ -142,7 +143,7 @@ impl Lower<'_> {
         Ok(register)
     }
 
-    /// The operand's register, loaded if it is not in one.
+    /// Returns the operand's register; loads the operand if it is not in one.
     pub(super) fn operand(&mut self, id: Id) -> Result<u8, LoweringRefusal> {
         let class = self.class(id);
         if let Some(register) = self.places[id as usize].register {
@@ -188,8 +189,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Where the operand [`FOLDED`] is in memory, if the instruction takes it from
-    /// there; and whether it is the other one that is there.
+    /// Returns the memory location from which the instruction can take the operand [`FOLDED`], if
+    /// there is one. The flag says that the operands must be exchanged for that.
     pub(super) fn fold(
         &self,
         inst: IrInstruction,
@@ -205,7 +206,8 @@ impl Lower<'_> {
             memory.filter(|_| place.register.is_none() && worth)
         };
         if let Some((v, lane)) = inst.spread() {
-            // In memory also where it is in a register: memory spreads it for nothing.
+            // Memory serves even where the vector is in a register too: a load spreads a lane at no
+            // extra cost.
             let until = match (next[FOLDED], self.places[v as usize].register) {
                 (NEVER, _) | (_, Some(_)) => self.now,
                 (next, None) => next,

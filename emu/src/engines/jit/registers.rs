@@ -1,23 +1,23 @@
-//! Host registers: who is in which, and who leaves when there are too few.
+//! Assignment of host registers: owners, locks, spill victims and spill slots.
 
 use super::ir::Id;
 
-/// Never used again.
+/// Position of the next use of a value that is never used again.
 pub(super) const NEVER: u32 = u32::MAX;
 
-/// Where a value is.
+/// Location of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ValueLocation {
     pub register: Option<u8>,
-    /// Its spill slot, once it has been stored there.
+    /// Spill slot, once the value has been stored there.
     pub slot: Option<u16>,
-    /// The vector of the register file that holds it, once it has been stored there.
+    /// Vector of the register file that holds the value, once it has been stored there.
     pub home: Option<u8>,
-    /// Position of its next use.
+    /// Position of the value's next use.
     pub next: u32,
 }
 
-/// The registers of one class.
+/// Host registers of one class, and their spill slots.
 #[derive(Debug)]
 pub(super) struct Bank {
     owners: Vec<Option<Id>>,
@@ -54,14 +54,14 @@ impl Bank {
         self.owners[usize::from(register)] = owner;
     }
 
-    /// A free register, `hint` if possible.
+    /// Returns a free register, `hint` if possible.
     pub(super) fn free(&self, hint: Option<u8>) -> Option<u8> {
         let free = |r: u8| self.owner(r).is_none() && self.locked >> r & 1 == 0;
         hint.filter(|r| free(*r))
             .or_else(|| (0..self.owners.len() as u8).find(|r| free(*r)))
     }
 
-    /// The register whose value is needed last.
+    /// Returns the unlocked register whose value is needed last.
     pub(super) fn victim(&self, next: impl Fn(Id) -> u32) -> Option<u8> {
         (0..self.owners.len() as u8)
             .filter(|r| self.locked >> r & 1 == 0)
@@ -70,7 +70,7 @@ impl Bank {
             .map(|(_, r)| r)
     }
 
-    /// A spill slot; `None` when they are used up.
+    /// Returns a spill slot; `None` if they are used up.
     pub(super) fn slot(&mut self) -> Option<u16> {
         if let Some(slot) = self.free_slots.pop() {
             return Some(slot);

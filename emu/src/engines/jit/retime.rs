@@ -1,15 +1,15 @@
-//! Loops whose passes overlap: operations that wait for their partners in the next pass.
+//! Loops whose passes overlap: operations that are delayed to the next pass.
 //!
 //! ```text
-//! first    the first pass, but for the operations that wait
-//! steps    those of the pass before, then a pass without them; again and again
-//! last     those of the last pass
+//! first    the first pass, without the delayed operations
+//! steps    the delayed operations of the pass before, then a pass without them; repeated
+//! last     the delayed operations of the last pass
 //! ```
 //!
-//! The operands of those that wait stay where they are, or are kept in pair
-//! registers beyond the guest's. Only arithmetic waits, and only what nothing
-//! in its own pass needs but what waits too: no store, so that memory is
-//! accessed as before, and all checks still stand before a pass begins.
+//! The operands of delayed operations stay where they are, or are kept in pair registers beyond the
+//! guest's. Only arithmetic is delayed, and only if all operations of its pass that need its
+//! results are delayed too. Stores are not: memory is accessed as before, and all checks still
+//! stand before a pass begins.
 
 use super::partners::{Partner, Partners};
 use super::steps::{
@@ -17,16 +17,16 @@ use super::steps::{
 };
 use std::collections::HashMap;
 
-/// A loop's steps, rearranged.
+/// Steps of a loop, rearranged so that passes overlap.
 pub(super) struct Retimed {
     pub first: SegmentSteps,
     pub steps: SegmentSteps,
-    /// The partners of `steps`.
+    /// Partners of the operations in `steps`.
     pub partners: Vec<Option<usize>>,
     pub last: SegmentSteps,
 }
 
-/// Rearranges a loop's body; `None` where nothing is to wait.
+/// Rearranges a loop's body; returns `None` if no operation is to be delayed.
 pub(super) fn retime(steps: &SegmentSteps, partners: &Partners) -> Option<Retimed> {
     let waits = waiting(steps, partners);
     let late: Vec<usize> = (0..waits.len()).filter(|i| waits[*i]).collect();
@@ -34,20 +34,21 @@ pub(super) fn retime(steps: &SegmentSteps, partners: &Partners) -> Option<Retime
         return None;
     }
     let is_late = late_values(steps, &waits);
-    // What a register that the pass finds is when the operations of the pass before are done.
+    // A register's value at the beginning of a pass, once the delayed operations of the pass before
+    // are done.
     let found = |value: PairValue| match steps.last.get(value as usize) {
         Some(&last) if is_late[last as usize] => last,
         _ => value,
     };
     let mut last: PairValues = steps.last.map(found);
     for (r, value) in last.iter_mut().enumerate() {
-        // What waits is written behind the last pass.
+        // Registers that delayed operations write are written after the last pass.
         if is_late[steps.last[r] as usize] {
             *value = r as PairValue;
         }
     }
     let pending = |r: usize| is_late[steps.last[r] as usize];
-    // Where the operands are when the next pass begins.
+    // Registers that hold the operands of delayed operations when the next pass begins.
     let mut kept: HashMap<PairValue, PairValue> = HashMap::new();
     let mut first_last = steps.last;
     for r in (0..PAIRS).filter(|r| pending(*r)) {
@@ -125,8 +126,8 @@ pub(super) fn retime(steps: &SegmentSteps, partners: &Partners) -> Option<Retime
     })
 }
 
-/// Which operations wait: those with a partner in the next pass whose results
-/// nothing needs that does not wait.
+/// Finds the operations to delay: those with a partner in the next pass whose results are needed by
+/// delayed operations only.
 fn waiting(steps: &SegmentSteps, partners: &Partners) -> Vec<bool> {
     let mut waits: Vec<bool> = partners
         .of
@@ -162,7 +163,7 @@ fn waiting(steps: &SegmentSteps, partners: &Partners) -> Vec<bool> {
     }
 }
 
-/// The results of what waits.
+/// Marks the results of the delayed operations.
 fn late_values(steps: &SegmentSteps, waits: &[bool]) -> Vec<bool> {
     let mut late = vec![false; steps.values];
     for (step, _) in steps.steps.iter().zip(waits).filter(|(_, waits)| **waits) {
@@ -189,7 +190,7 @@ fn with_operands(arith: &Arith, map: impl Fn(PairValue) -> PairValue) -> Arith {
     }
 }
 
-/// The operation of a step alone.
+/// Returns a step with the arithmetic alone, its operands renamed.
 fn renamed(step: &SegmentWord, map: impl Fn(PairValue) -> PairValue) -> Option<SegmentWord> {
     Some(SegmentWord {
         arith: Some(with_operands(step.arith.as_ref()?, map)),
@@ -197,7 +198,7 @@ fn renamed(step: &SegmentWord, map: impl Fn(PairValue) -> PairValue) -> Option<S
     })
 }
 
-/// A step, without its operation where that waits.
+/// Returns a step with renamed operands, without its arithmetic if that is delayed.
 fn without(step: &SegmentWord, waits: bool, map: &dyn Fn(PairValue) -> PairValue) -> SegmentWord {
     let arith = step.arith.as_ref().filter(|_| !waits);
     SegmentWord {

@@ -1,4 +1,4 @@
-//! Loops: what goes from one pass to the next, and what follows the last one.
+//! Loops: values carried from pass to pass, and code after the last pass.
 
 use super::build::SegmentBuilder;
 use super::form::CodeForm;
@@ -8,14 +8,14 @@ use super::steps::{DmemAccess, PairValue, PairValues, REGISTERS, SegmentSteps};
 use super::vectors::PairOperand;
 use std::collections::HashMap;
 
-/// A vector that a loop carries from pass to pass, or one that stays the same.
+/// A vector that a loop carries from pass to pass, or one that no pass changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CarriedVector {
-    /// The pair registers in its halves, where the loop changes them.
+    /// Pair registers in its halves, if the loop changes them.
     pub pairs: [Option<u8>; 2],
-    /// The value at the beginning of a pass.
+    /// Value at the beginning of a pass.
     pub begin: Id,
-    /// The value at its end: the same where the loop does not change it.
+    /// Value at the end of a pass; equal to `begin` if the loop does not change it.
     pub end: Id,
 }
 
@@ -29,19 +29,20 @@ impl CarriedVector {
     }
 }
 
-/// Where the pair registers that a loop uses and changes are between two passes.
+/// Layout, between two passes, of the pair registers that a loop uses and changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoopRegisters {
-    /// In vectors, by their halves.
+    /// Pair registers carried in host registers, by the halves of vectors.
     pub carried: Vec<[Option<u8>; 2]>,
-    /// In the register file.
+    /// Vectors of the register file that are loaded and stored in every pass.
     pub through: Vec<u8>,
 }
 
-/// How a loop's first values are used.
+/// Uses of the registers' values at the beginning of a pass.
 struct Uses {
     used: [bool; REGISTERS],
-    /// Other than as a factor each of whose lanes is spread over a whole vector.
+    /// True if a value is used otherwise than as a factor each of whose lanes is spread over a
+    /// whole vector.
     straight: [bool; REGISTERS],
 }
 
@@ -80,7 +81,7 @@ impl Uses {
 }
 
 impl LoopRegisters {
-    /// Vector by vector as the register file has them.
+    /// Returns the layout of the register file, vector by vector.
     pub(super) fn natural(steps: &SegmentSteps, form: CodeForm) -> Self {
         let uses = Uses::find(steps, &[]);
         let mut layout = Self::default();
@@ -97,14 +98,14 @@ impl LoopRegisters {
             if held.clone().next().is_none() {
                 continue;
             }
-            // Memory spreads lanes for nothing.
+            // A load from memory spreads a lane at no extra cost.
             if held.any(|r| uses.straight[usize::from(*r)]) {
                 rest.push((home as u8, pairs));
             } else {
                 layout.through.push(home as u8);
             }
         }
-        // What does not fit goes through memory in every pass.
+        // Vectors that do not fit go through memory in every pass.
         let most = rest.len().min(form.carried());
         layout
             .through
@@ -113,7 +114,7 @@ impl LoopRegisters {
         layout
     }
 
-    /// Those in one vector that lie so when a pass ends.
+    /// Returns a layout with registers in one vector whose values share one when a pass ends.
     pub(super) fn collect_carried(
         steps: &SegmentSteps,
         partners: &[Option<usize>],
@@ -139,7 +140,8 @@ impl LoopRegisters {
                 }
             }
         }
-        // Memory spreads lanes for nothing, and has what does not fit.
+        // A load from memory spreads a lane at no extra cost, and registers that do not fit go
+        // through memory.
         let straight = |r: &u8| uses.straight[usize::from(*r)];
         carried.sort_by_key(|pairs| !pairs.iter().flatten().any(straight));
         let fit = carried
@@ -154,7 +156,7 @@ impl LoopRegisters {
                 through.push(home);
             }
         }
-        // A vector of the register file goes as a whole.
+        // A vector of the register file is stored as a whole.
         for half in carried.iter_mut().flatten() {
             *half = half.filter(|r| !through.contains(&(r / form.pairs() as u8)));
         }
@@ -164,7 +166,7 @@ impl LoopRegisters {
 }
 
 impl SegmentBuilder {
-    /// Begins a pass of a loop that carries what `layout` says.
+    /// Begins a pass of a loop that carries the vectors of `layout`.
     pub(super) fn begin_loop(&mut self, layout: &LoopRegisters) {
         for (k, pairs) in layout.carried.iter().enumerate() {
             let (v, _) = self.s.arena.add(IrInstruction::Begin(k as u8));
@@ -176,8 +178,8 @@ impl SegmentBuilder {
         }
     }
 
-    /// The layout in which the pass, as far as it is built, leaves what it carries;
-    /// what is in no vector with another one stays as it was.
+    /// Returns the layout in which the pass built so far leaves the carried registers. A register
+    /// that shares no vector stays in its half.
     pub(super) fn left(&mut self, last: &PairValues, layout: &LoopRegisters) -> LoopRegisters {
         let mut carried: Vec<[Option<u8>; 2]> = Vec::new();
         let mut of: HashMap<Id, usize> = HashMap::new();
@@ -194,7 +196,7 @@ impl SegmentBuilder {
                 }
             }
         }
-        // A lower half and an upper one that are too many go together.
+        // Single lower and upper halves are joined while there are too many vectors.
         while carried.len() > self.s.form.carried() {
             let alone = |side: usize| {
                 let other = 1 - side;
@@ -214,14 +216,15 @@ impl SegmentBuilder {
         }
     }
 
-    /// What a loop carries, and what follows its last pass.
+    /// Builds the end values of a loop's pass. Returns the code after the last pass and the carried
+    /// vectors.
     pub(super) fn end_of_loop(
         &mut self,
         last: &PairValues,
         layout: &LoopRegisters,
     ) -> (Vec<Id>, Vec<CarriedVector>) {
         let form = self.s.form;
-        // A register whose first value ends in another one is seen as it is.
+        // A first value that ends in another register is used bit by bit.
         for (r, value) in last.iter().enumerate() {
             if (*value as usize) < REGISTERS && *value as usize != r {
                 self.note(*value, true);
@@ -260,7 +263,7 @@ impl SegmentBuilder {
         self.s.body.retain(|id| !begins.contains(id));
         self.pass_through(&through);
         let body = std::mem::take(&mut self.s.body);
-        // From here on the list is what follows the loop.
+        // From here on the list collects the code after the loop.
         let raw = |s: &Self, home: u8| {
             let stored = through.iter().find(|(at, ..)| *at == home);
             stored.is_none_or(|(.., end)| s.s.is_raw(*end))
@@ -274,8 +277,8 @@ impl SegmentBuilder {
         (exit, all)
     }
 
-    /// Stores what goes through memory from pass to pass: as soon as it is known,
-    /// and what the pass found there has been read.
+    /// Stores the vectors that go through memory from pass to pass: each as soon as its value is
+    /// known and the old one has been read.
     fn pass_through(&mut self, through: &[(u8, Id, Id)]) {
         for (home, begin, end) in through {
             let at = |id: &Id| self.s.body.iter().position(|listed| listed == id);
@@ -288,8 +291,8 @@ impl SegmentBuilder {
         }
     }
 
-    /// Adds what no pass changes to what the loop carries, while there is room:
-    /// lanes of the quads `same` and constants, then those quads themselves.
+    /// Adds values that no pass changes to the carried vectors, while there is room: lanes of the
+    /// vectors `same` and constants, then those vectors themselves.
     fn keep(&mut self, all: &mut Vec<CarriedVector>, same: &[Id]) {
         let fixed = |inst: IrInstruction| match inst {
             IrInstruction::Shuffle(a, b, _) | IrInstruction::Pick(a, b, _) => {
@@ -308,18 +311,19 @@ impl SegmentBuilder {
         let quads: Vec<Id> = same.iter().copied().filter(needed).collect();
         let room = self.s.form.carried().saturating_sub(all.len());
         if hoisted.len() + quads.len() > room {
-            // Not all: the quads only, and what is made of them again in each pass.
+            // There is no room for all: only register vectors are carried, and lanes and constants
+            // are made again in each pass.
             let quads = same.iter().copied().take(room);
             all.extend(quads.map(CarriedVector::fixed));
             return;
         }
         all.extend(hoisted.into_iter().chain(quads).map(CarriedVector::fixed));
-        // A quad that nobody needs any more is not to be loaded either.
+        // A vector that is not used any more need not be loaded either.
         self.s.body.retain(|id| !same.contains(id));
     }
 
-    /// The end value of what is carried in the halves of a vector: canonical only
-    /// where the next pass looks at its bits.
+    /// Returns the end value of a carried vector. NaN are made canonical only if the next pass uses
+    /// the value bit by bit.
     fn carry(&mut self, last: &PairValues, pairs: [Option<u8>; 2]) -> Id {
         let held: Vec<usize> = pairs.iter().flatten().map(|r| usize::from(*r)).collect();
         let observed = held.iter().any(|r| self.observed[*r]);
@@ -340,7 +344,7 @@ impl SegmentBuilder {
             (_, &[half]) => self.s.value(PairOperand::One(half, false)),
             _ => 0,
         };
-        // What follows the loop finds it there too.
+        // The code after the loop finds the values in this vector too.
         for (r, hi) in pairs.iter().zip([false, true]) {
             if let Some(r) = r {
                 self.values[last[usize::from(*r)] as usize] = Some(VectorHalves { v: end, hi });

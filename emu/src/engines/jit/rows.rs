@@ -1,14 +1,14 @@
-//! What each arithmetic row becomes.
+//! Vector instructions for each arithmetic row of the instruction table.
 //!
-//! The second form of the operations beside [`crate::semantics::arith`]; the
-//! tests of this module compare the two, row by row, on random operands.
-//! Rows that are missing here are left to the portable tier.
+//! This is a second definition of the operations beside [`crate::semantics::arith`]. The JIT's
+//! tests compare the two, row by row, on random operands. Rows that are missing here are left to
+//! the portable tier.
 
 use super::ir::{Compare, Convert, FrameConstant, Id, IrInstruction, LaneOperation};
 use super::vectors::{PairOperand, SegmentVectors};
 use cp2_asm::isa::{Inst as Guest, Op};
 
-/// How a row's operands become vectors.
+/// Kind of vector code that a row becomes, which decides how its operands are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandPacking {
     Float(LaneOperation),
@@ -19,7 +19,7 @@ pub(super) enum OperandPacking {
     Max,
     Compare(Compare),
     Convert(Convert),
-    /// `(a * b) second c`, or `c second (a * b)`.
+    /// `(a * b) second c`, or `c second (a * b)` if reversed; `negate` changes the product's sign.
     Multiply {
         negate: bool,
         second: LaneOperation,
@@ -27,12 +27,12 @@ pub(super) enum OperandPacking {
     },
     Select,
     Reciprocal,
-    /// Lanes of one pair.
+    /// Two selected lanes of one pair.
     Lanes([u8; 2]),
-    /// Lane of `a`, lane of `b`.
+    /// A lane of `a` and a lane of `b`.
     Mix(u8, u8),
     Complex(ComplexProduct),
-    /// A complex product, then the sum with (or the difference from) `c`.
+    /// Complex product, and then its sum with `c` or its difference from `c`.
     ComplexThen(ComplexProduct, LaneOperation),
     AddSub,
     Butterfly(ComplexProduct, ButterflyFactor),
@@ -50,7 +50,7 @@ pub(super) enum ComplexProduct {
     YC,
 }
 
-/// What a butterfly multiplies its product by.
+/// Factor that a butterfly multiplies its product by: none, i, or -i.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ButterflyFactor {
     None,
@@ -58,8 +58,8 @@ pub(super) enum ButterflyFactor {
     Minus,
 }
 
-/// The row of an operation, or `None` where it is not emitted. Moves and the
-/// transposition of quads only rename halves: see `build`.
+/// Returns the row of an operation, or `None` if it is not emitted. Moves and the transposition of
+/// quads only rename halves: see [`super::steps`].
 pub(super) fn row(op: Op) -> Option<OperandPacking> {
     let multiply = |negate, second, reversed| OperandPacking::Multiply {
         negate,
@@ -136,7 +136,7 @@ pub(super) fn row(op: Op) -> Option<OperandPacking> {
 }
 
 impl OperandPacking {
-    /// Whether operands are seen bit by bit, so that their NaN must be canonical.
+    /// True if operands are used bit by bit, so that their NaN must be canonical.
     pub(super) fn observes(self) -> bool {
         match self {
             Self::Bits(_)
@@ -164,7 +164,7 @@ impl OperandPacking {
         }
     }
 
-    /// The operand that only spreads its lanes, if there is one.
+    /// Returns the operand that is used only with its lanes spread, if there is one.
     pub(super) fn factor(self) -> Option<usize> {
         match self {
             Self::Butterfly(..) => Some(2),
@@ -173,8 +173,8 @@ impl OperandPacking {
         }
     }
 
-    /// How many operands, the first ones, must lie beside those of a second operation to
-    /// save moving lanes.
+    /// Returns how many operands, from the first on, must share vectors with those of a second
+    /// operation to save moving lanes.
     pub(super) fn in_place(self) -> usize {
         match self {
             Self::Butterfly(..) => 2,
@@ -184,7 +184,7 @@ impl OperandPacking {
         }
     }
 
-    /// Host instructions that a second operation beside the first one saves.
+    /// Returns the host instructions saved when a second operation shares the vectors of the first.
     pub(super) fn price(self) -> usize {
         match self {
             Self::Butterfly(..) => 8,
@@ -197,7 +197,7 @@ impl OperandPacking {
         }
     }
 
-    /// Emits the row; its result, and the second one where there is one.
+    /// Emits the row; returns its result, and a second one if it has two.
     pub(super) fn emit(
         self,
         s: &mut SegmentVectors,
@@ -268,7 +268,7 @@ impl OperandPacking {
         [result, None]
     }
 
-    /// The rows of two or three operands that treat each lane alike.
+    /// Emits a row of two or three operands that treats all lanes alike.
     fn lane_by_lane(
         self,
         s: &mut SegmentVectors,
@@ -313,11 +313,11 @@ impl OperandPacking {
     }
 }
 
-/// The complex product of `y` and `w`; with real and imaginary part exchanged when `swap`.
+/// Emits the complex product of `y` and `w`, with real and imaginary part exchanged if `swap`.
 ///
-/// With `m1 = (yr wr, yi wr)` and `m2 = (yi wi, yr wi)` the parts of the plain
-/// product are `m1 -+ m2`, the parts of the others differ in signs and order as
-/// the semantics says; exchanged, `m1 = (yi wr, yr wr)` and `m2 = (yr wi, yi wi)`.
+/// With `m1 = (yr wr, yi wr)` and `m2 = (yi wi, yr wi)` the parts of the plain product are
+/// `m1 -+ m2`. The parts of the other products differ in signs and order, as the semantics define.
+/// Exchanged, `m1 = (yi wr, yr wr)` and `m2 = (yr wi, yi wi)`.
 fn multiply(
     s: &mut SegmentVectors,
     product: ComplexProduct,
@@ -341,7 +341,8 @@ fn multiply(
         (ComplexProduct::Plain, true) | (ComplexProduct::C, false) => s.sub_add(m1, m2),
         (ComplexProduct::Y, false) => s.sub_add(m2, m1),
         (ComplexProduct::Y, true) => s.add_sub(m2, m1),
-        // (rr - ii, -ri - ir): the sign goes to m1's odd lanes first.
+        // The product is `(yr wr - yi wi, -yi wr - yr wi)`: the sign of m1's odd lanes is changed
+        // first.
         (ComplexProduct::YC, _) => {
             let signed = s.raw_with(LaneOperation::Xor, m1, FrameConstant::OddSign);
             s.float(LaneOperation::Sub, signed, m2)

@@ -1,4 +1,4 @@
-//! The host instructions of scalars, addresses and checks.
+//! Host instructions of scalars, addresses and checks.
 
 use super::asm::{self, Asm, DMEM, FRAME, Hole, TEMP, TEMP2, mem};
 use super::frame;
@@ -12,18 +12,19 @@ fn scalar(register: u8) -> Register {
     SCALAR_REGISTERS[usize::from(register) % SCALAR_REGISTERS.len()]
 }
 
-/// The 64-bit name of a 32-bit register.
+/// Returns the 64-bit name of a 32-bit register.
 fn wide(register: Register) -> Register {
     Register::RAX + (register as u32 - Register::EAX as u32)
 }
 
-/// DMEM at a checked address: four sections' words stand side by side.
+/// Returns the operand of DMEM at a checked address. Four sections' words lie side by side, so that
+/// host offsets are four times the guest's.
 pub(super) fn dmem(at: DmemAddress, base: u8) -> MemoryOperand {
     let displacement = 4 * i64::from(at.offset);
     MemoryOperand::with_base_index_scale_displ_size(DMEM, wide(scalar(base)), 4, displacement, 1)
 }
 
-/// Encodes an instruction on scalars; the holes are the branches of checks that fail.
+/// Encodes an instruction on scalars; adds the branches of failing checks to `failed`.
 pub(super) fn encode(
     asm: &mut Asm,
     inst: &IrInstruction,
@@ -58,7 +59,7 @@ pub(super) fn encode(
                 Binary::Mul => Code::Imul_r32_rm32,
                 Binary::And => Code::And_r32_rm32,
                 Binary::Or => Code::Or_r32_rm32,
-                // The guest shifts by constants only.
+                // Guests shift by constants only.
                 Binary::Shl | Binary::Shr | Binary::Sar => Code::INVALID,
             };
             asm.put(move_scalar(x(d), x(a)));
@@ -87,7 +88,8 @@ pub(super) fn encode(
         IrInstruction::Check {
             low, align, last, ..
         } => {
-            // Rotated, an unaligned address is a large number.
+            // Rotated, an unaligned address is a large number, so that one comparison checks
+            // alignment and range.
             let log = align.trailing_zeros();
             if low == 0 {
                 let rotate = Code::VEX_Rorx_r32_rm32_imm8;
@@ -107,7 +109,7 @@ pub(super) fn encode(
             ..
         } => enter(asm, r, (low, align), (size, last), failed),
         IrInstruction::Walk(..) => walk(asm, d, r),
-        // Vectors are encoded above.
+        // Vector instructions are encoded in `select`.
         _ => asm.put(Ok(Instruction::default())),
     }
 }
@@ -120,7 +122,9 @@ fn sum(d: Register, a: Register, add: i32) -> EncodedInstruction {
     Instruction::with2(Code::Lea_r32_m, d, mem(wide(a), i64::from(add)))
 }
 
-/// [`crate::semantics::address::modulo`]: the case without a wrap first.
+/// Encodes [`crate::semantics::address::modulo`], with the case that does not wrap first:
+///
+/// `d = a + s; t = d - b`; unless `0 <= t < l`, `d += l` if `t < 0`, else `d -= l`.
 fn modulo(asm: &mut Asm, d: u8, [a, s, b, l]: [u8; 4]) {
     let x = scalar;
     let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
@@ -140,7 +144,7 @@ fn modulo(asm: &mut Asm, d: u8, [a, s, b, l]: [u8; 4]) {
     asm.land(inside);
 }
 
-/// `a + s`, less `l` from the buffer's end on.
+/// Encodes a walk inside a buffer: `d = a + s`, less `l` if that is at or behind `end`.
 fn walk(asm: &mut Asm, d: u8, [a, s, end, l]: [u8; 4]) {
     let x = scalar;
     let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
@@ -151,7 +155,7 @@ fn walk(asm: &mut Asm, d: u8, [a, s, end, l]: [u8; 4]) {
     asm.land(inside);
 }
 
-/// [`IrInstruction::Enter`].
+/// Encodes [`IrInstruction::Enter`].
 fn enter(
     asm: &mut Asm,
     [a, s, b, l]: [u8; 4],
@@ -161,34 +165,37 @@ fn enter(
 ) {
     let x = scalar;
     let put = |asm: &mut Asm, code, r, other| asm.put(Instruction::with2(code, r, other));
-    // a - b < l
+    // Check `a - b < l`, unsigned.
     put(asm, Code::Mov_r32_rm32, TEMP, x(a));
     put(asm, Code::Sub_r32_rm32, TEMP, x(b));
     put(asm, Code::Cmp_r32_rm32, TEMP, x(l));
     failed.push(asm.branch_later(Code::Jae_rel32_64));
-    // s <= l
+    // Check `s <= l`.
     put(asm, Code::Cmp_r32_rm32, x(s), x(l));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
-    // All aligned.
+    // Check that all four are aligned.
     put(asm, Code::Mov_r32_rm32, TEMP, x(a));
     for other in [s, b, l] {
         put(asm, Code::Or_r32_rm32, TEMP, x(other));
     }
     asm.put(Instruction::with2(Code::Test_rm32_imm32, TEMP, align - 1));
     failed.push(asm.branch_later(Code::Jne_rel32_64));
-    // Nothing below wraps around.
+    // Check `l <= size` and `b + low <= size`, so that the sum below does not wrap around.
     asm.put(Instruction::with2(Code::Cmp_rm32_imm32, x(l), size));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
     asm.put(sum(TEMP, x(b), low));
     asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, size));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
-    // The buffer's end.
+    // Check the buffer's end: `b + low + l <= last`.
     put(asm, Code::Add_r32_rm32, TEMP, x(l));
     asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
 }
 
-/// [`crate::semantics::address::reverse`].
+/// Encodes [`crate::semantics::address::reverse`], an addition whose carry goes from high bits to
+/// low ones. With `index` the bits above the access size and `rev` the reversal of 32 bits:
+///
+/// `d = (a & !index) | (rev(rev(a & index) + rev(s & index)) & index)`
 fn reverse(asm: &mut Asm, d: u8, a: u8, s: u8, bytes: u32) {
     let index = !bytes.wrapping_sub(1);
     let and = |asm: &mut Asm, r: Register, bits: u32| {
@@ -207,7 +214,7 @@ fn reverse(asm: &mut Asm, d: u8, a: u8, s: u8, bytes: u32) {
     asm.put(Instruction::with2(Code::Or_r32_rm32, scalar(d), TEMP));
 }
 
-/// Reverses the bits of `r`.
+/// Reverses the bits of `r`: its bytes, then the bits of each byte by swapping neighbours.
 fn reverse_bits(asm: &mut Asm, r: Register, scratch: Register) {
     asm.put(Instruction::with1(Code::Bswap_r32, r));
     for (i, mask) in frame::BIT_REVERSAL.into_iter().enumerate() {

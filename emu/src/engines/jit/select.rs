@@ -1,4 +1,4 @@
-//! The host instructions of each instruction.
+//! Selects host instructions for each vector instruction.
 
 use super::asm::{self, Asm, Hole};
 use super::form::CodeForm;
@@ -7,14 +7,14 @@ use super::scalars::{self, dmem};
 use super::sequences::{alternate, canonical, compare, convert, extreme, select, splat};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand};
 
-/// How a destination's register may relate to those of the operands.
+/// Rule for a destination register that is also an operand's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DestinationRule {
-    /// Any: operands are read before it is written.
+    /// The operands are read before the destination is written: any register will do.
     Any,
-    /// It is written before all operands are read.
+    /// The destination is written before all operands are read.
     Early,
-    /// One instruction that overwrites one of its first two operands.
+    /// A single instruction overwrites one of its first two operands.
     Overwrites,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn home(form: CodeForm, home: u8) -> MemoryOperand {
 
 pub(super) type EncodedInstruction = Result<Instruction, IcedError>;
 
-/// Encodes an instruction whose second operand, or only one, is in memory.
+/// Encodes an instruction whose second or only operand is in memory.
 pub(super) fn folded(asm: &mut Asm, inst: &IrInstruction, d: u8, a: u8, memory: MemoryOperand) {
     let form = asm.form;
     let v = |register| form.vector(register);
@@ -48,12 +48,12 @@ pub(super) fn folded(asm: &mut Asm, inst: &IrInstruction, d: u8, a: u8, memory: 
         IrInstruction::Binary(op, ..) => {
             Instruction::with3(asm::lanes(form, *op), v(d), v(a), memory)
         }
-        // One lane again and again.
+        // One lane, spread over the vector.
         _ => Instruction::with2(spread(form), v(d), memory),
     });
 }
 
-/// Spreads a lane of memory.
+/// Returns the code that spreads a lane of memory over a vector.
 fn spread(form: CodeForm) -> Code {
     form.code([
         Code::EVEX_Vbroadcastf32x4_zmm_k1z_m128,
@@ -62,7 +62,7 @@ fn spread(form: CodeForm) -> Code {
     ])
 }
 
-/// Encodes one instruction; the holes are the branches of checks that fail.
+/// Encodes one instruction; adds the branches of failing checks to `failed`.
 pub(super) fn encode(
     asm: &mut Asm,
     inst: &IrInstruction,
@@ -168,7 +168,7 @@ pub(super) fn encode(
     }
 }
 
-/// Loads pairs of the register file to the halves of a vector.
+/// Loads pairs of the register file into the halves of a vector.
 pub(super) fn gather(asm: &mut Asm, d: u8, pairs: [Option<u8>; 2]) {
     let form = asm.form;
     let at = |pair: u8| asm::pair(usize::from(pair));
@@ -189,7 +189,7 @@ pub(super) fn gather(asm: &mut Asm, d: u8, pairs: [Option<u8>; 2]) {
     }
 }
 
-/// Loads a pair to each half.
+/// Returns the code that loads a pair into each half.
 fn twice(form: CodeForm) -> Code {
     let load = form.load();
     form.code([Code::EVEX_Vbroadcastf64x4_zmm_k1z_m256, load, load])
@@ -199,7 +199,7 @@ pub(super) fn copy(form: CodeForm, d: u8, a: u8) -> EncodedInstruction {
     Instruction::with2(form.load(), form.vector(d), form.vector(a))
 }
 
-/// Lanes of two pairs.
+/// Encodes a vector of one lane of `a` and one lane of `b`.
 fn pick(asm: &mut Asm, [d, a, b]: [u8; 3], imm: u8) {
     let form = asm.form;
     let [d, a, b] = [d, a, b].map(|r| form.vector(r));

@@ -1,4 +1,4 @@
-//! Operations that some form of the code needs several host instructions for.
+//! Operations that some form needs several host instructions for.
 
 use super::asm::{self, Asm, FRAME, TEMP, every, mem};
 use super::form::{CodeForm, SCRATCH};
@@ -25,7 +25,7 @@ pub(super) fn splat(asm: &mut Asm, d: u8, bits: u32) {
     asm.put(Instruction::with2(code, form.vector(d), TEMP));
 }
 
-/// A constant of the frame, for the forms with masks.
+/// Broadcasts a constant of the frame, in the forms with masks.
 fn splat_constant(form: CodeForm, d: u8, displacement: i64) -> EncodedInstruction {
     let code = form.code([
         Code::EVEX_Vbroadcastss_zmm_k1z_xmmm32,
@@ -35,19 +35,19 @@ fn splat_constant(form: CodeForm, d: u8, displacement: i64) -> EncodedInstructio
     Instruction::with2(code, form.vector(d), mem(FRAME, displacement))
 }
 
-/// An instruction of AVX2 on three registers.
+/// Encodes an AVX2 operation on three registers.
 fn three(asm: &mut Asm, op: LaneOperation, d: Register, a: Register, b: Register) {
     let code = asm::lanes(CodeForm::Avx2, op);
     asm.put(Instruction::with3(code, d, a, b));
 }
 
-/// A comparison of AVX2.
+/// Encodes an AVX2 comparison of floats.
 fn floats(asm: &mut Asm, d: Register, a: Register, b: Register, predicate: u32) {
     let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
     asm.put(Instruction::with4(code, d, a, b, predicate));
 }
 
-/// Predicates of comparisons.
+/// Predicates of `vcmpps`: unordered, ordered, greater or equal without exceptions.
 const UNORDERED: u32 = 3;
 const ORDERED: u32 = 7;
 const AT_LEAST: u32 = 0x1d;
@@ -72,7 +72,7 @@ pub(super) fn canonical(asm: &mut Asm, d: u8, a: u8) {
     asm.put(Instruction::with4(code, to, from, table, 0u32));
 }
 
-/// `b` where `a` has ones, else `c`.
+/// Encodes `b` where `a` has ones, else `c`.
 pub(super) fn select(asm: &mut Asm, r: [u8; 4]) {
     let form = asm.form;
     let [d, a, b, c] = r.map(|r| form.vector(r));
@@ -88,12 +88,12 @@ pub(super) fn select(asm: &mut Asm, r: [u8; 4]) {
         Code::EVEX_Vpternlogd_ymm_k1z_ymm_ymmm256b32_imm8,
         Code::INVALID,
     ]);
-    // 0xca: the second where the first has ones, else the third.
+    // Truth table 0xca: the second operand where the first has ones, else the third.
     asm.put(Instruction::with4(code, d, b, c, 0xcau32));
 }
 
-/// `a -+ b` lane by lane: a multiply-add whose product, `b` times one or minus
-/// one, is exact, so that it rounds once as the sum does.
+/// Encodes `a -+ b` in alternating lanes as a multiply-add. Its product, `b` times -1 or 1, is
+/// exact, so that it rounds once, as the sum does.
 pub(super) fn alternate(asm: &mut Asm, [d, a, b]: [u8; 3], into_a: [Code; 3], into_b: [Code; 3]) {
     let form = asm.form;
     let (into_a, into_b) = (form.code(into_a), form.code(into_b));
@@ -151,19 +151,20 @@ pub(super) fn compare(asm: &mut Asm, how: Compare, d: u8, a: u8, b: u8) {
     asm.put(Instruction::with2(code, d, Register::K1));
 }
 
-/// Comparisons of floats to a mask register.
+/// Comparisons of floats into a mask register.
 const MASKS: [Code; 3] = [
     Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,
     Code::EVEX_Vcmpps_kr_k1_ymm_ymmm256b32_imm8,
     Code::INVALID,
 ];
 
-/// Minimum or maximum that orders zeros; NaN where an operand is.
+/// Encodes a minimum or maximum with `-0 < +0`; NaN if an operand is NaN.
 pub(super) fn extreme(asm: &mut Asm, to: u8, a: u8, b: u8, largest: bool) {
     let form = asm.form;
     let [d, a, b] = [to, a, b].map(|r| form.vector(r));
     if form == CodeForm::Avx2 {
-        // Of equal operands, or where one is a NaN, the host gives the second.
+        // The host returns the second operand if both are equal or one is a NaN. The results for
+        // both orders, combined by AND or OR, have the right sign of zero.
         let (code, both) = if largest {
             (Code::VEX_Vmaxps_ymm_ymm_ymmm256, LaneOperation::And)
         } else {
@@ -215,12 +216,12 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
     if to == Convert::Float {
         return;
     }
-    // The host gives the smallest integer for all it cannot represent.
+    // The host gives the smallest integer for every value that it cannot represent.
     let large = every(form, frame::TWO_31);
     if form == CodeForm::Avx2 {
         let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
         asm.put(Instruction::with4(code, SCRATCH, a, large, AT_LEAST));
-        // Its complement is the largest one.
+        // The complement of the smallest integer is the largest one.
         three(asm, LaneOperation::Xor, d, d, SCRATCH);
         floats(asm, SCRATCH, a, a, ORDERED);
         three(asm, LaneOperation::And, d, d, SCRATCH);

@@ -1,4 +1,4 @@
-//! First pass over the words: registers become values, addresses become a root and an offset.
+//! First pass: registers become values, addresses a root and an offset.
 //!
 //! A segment is the longest run of words whose addresses are all known when it
 //! begins (they do not depend on a scalar that the segment itself loads). All
@@ -14,29 +14,30 @@ use crate::semantics::action::{Action, ControlOp, Data};
 use cp2_asm::isa::{Address, Kind, Mode, Op, SCALARS, Scalar};
 use std::collections::HashMap;
 
-/// Pair registers of a section.
+/// Number of pair registers of a section.
 pub(super) const PAIRS: usize = 64;
 
-/// Pair registers that a segment knows: the guest's, and more in the frame, in which
-/// a loop's pass keeps operands for the next one (see [`super::retime`]).
+/// Number of pair registers that a segment knows: the guest's, and more in the frame, in which a
+/// pass of a loop keeps operands for the next one (see [`super::retime`]).
 pub(super) const REGISTERS: usize = PAIRS + 32;
 
-/// A value of a pair register; the first [`REGISTERS`] are those the segment finds.
+/// A value of a pair register. The first [`REGISTERS`] values are those at the segment's beginning.
 pub(super) type PairValue = u32;
 
-/// A value for every pair register.
+/// A value for each pair register.
 pub(super) type PairValues = [PairValue; REGISTERS];
 
 /// An arithmetic operation on values.
 #[derive(Clone, Debug)]
 pub(super) struct Arith {
     pub row: OperandPacking,
-    /// The guest operation: for its immediate.
+    /// Guest operation, needed for its immediate.
     pub inst: cp2_asm::isa::Inst,
-    /// Whether it fills whole vectors.
+    /// True if the operation is on quads.
     pub quad: bool,
-    /// Operands, lower and upper half; equal where the operation is on pairs.
+    /// Operands as lower and upper half; the halves are equal in an operation on pairs.
     pub ins: Vec<[PairValue; 2]>,
+    /// Results, as halves like the operands.
     pub outs: Vec<[PairValue; 2]>,
 }
 
@@ -51,7 +52,7 @@ pub(super) enum DmemAccess {
 }
 
 impl Arith {
-    /// Whether the operation of two pairs may be one on vectors.
+    /// True if two operations on pairs can become one on a vector.
     pub(super) fn alike(&self, other: &Self) -> bool {
         let immediate = matches!(
             self.row,
@@ -65,7 +66,7 @@ impl Arith {
 }
 
 impl DmemAccess {
-    /// The values that are loaded, to the lower and the upper half of a vector.
+    /// Returns the values loaded to the lower and to the upper half of a vector.
     pub(super) fn loads(&self) -> Option<[PairValue; 2]> {
         match *self {
             Self::LoadQuad(values, _) | Self::LoadDuplicate(values, _) => Some(values),
@@ -74,7 +75,7 @@ impl DmemAccess {
         }
     }
 
-    /// The values that are stored.
+    /// Returns the values that are stored.
     pub(super) fn stores(&self) -> Option<[PairValue; 2]> {
         match *self {
             Self::StoreQuad(values, _) => Some(values),
@@ -83,7 +84,7 @@ impl DmemAccess {
         }
     }
 
-    /// The same with other values to store.
+    /// Returns the access with the stored values replaced by `map`.
     pub(super) fn storing(self, map: impl Fn(PairValue) -> PairValue) -> Self {
         match self {
             Self::StoreQuad(values, at) => Self::StoreQuad(values.map(map), at),
@@ -93,47 +94,49 @@ impl DmemAccess {
     }
 }
 
-/// One word.
+/// A word of a segment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SegmentWord {
     pub arith: Option<Arith>,
     pub access: Option<DmemAccess>,
-    /// Scalar instructions that depend on a load of the segment.
+    /// Scalar instructions of the word that depend on a load of the segment.
     pub late: Vec<Id>,
 }
 
-/// What the first pass yields.
+/// Result of the first pass.
 #[derive(Clone, Debug)]
 pub(super) struct SegmentSteps {
     pub arena: Arena,
     /// Scalar instructions and checks before the first word.
     pub top: Vec<Id>,
-    /// What is asked once, before the first pass.
+    /// Checks made once, before the first pass of a loop.
     pub enter: Vec<Id>,
     pub steps: Vec<SegmentWord>,
+    /// Number of values.
     pub values: usize,
-    /// The values the pair registers hold in the end.
+    /// Values that the pair registers hold at the end.
     pub last: PairValues,
-    /// Scalars to write back.
+    /// Instructions that write scalars back.
     pub scalars: Vec<Id>,
-    /// Where addresses through a scalar's first value are in the next pass of a loop.
+    /// Next value, in a loop's next pass, of each scalar whose first value is an address root.
     pub next: HashMap<Id, Sum>,
 }
 
 pub(super) struct FirstPass {
     pub out: SegmentSteps,
-    /// Whether a value depends on a load of the segment.
+    /// `[value]`: true if it depends on a load of the segment.
     pub late: Vec<bool>,
+    /// Current value of each scalar; `None` before its first use.
     pub scalars: [Option<Sum>; SCALARS],
     groups: AccessGroups,
-    /// Instructions of the present word.
+    /// Instructions of the current word.
     pub pending: Vec<Id>,
 }
 
-/// Takes words while they belong to one segment; `None` where not even the first does.
+/// Takes words as long as they belong to one segment; returns `None` if even the first does not.
 ///
-/// Where all of them are a loop's body, circular walks that are as they are with
-/// the scalars `assume` are judged before the first pass (see [`super::walks`]).
+/// If all of them are a loop's body, walks round circular buffers that are regular with the scalars
+/// `assume` are checked once, before the first pass (see [`super::walks`]).
 pub(super) fn steps(
     words: &[Decoded],
     dmem_bytes: u32,
@@ -175,8 +178,8 @@ impl FirstPass {
                 return false;
             }
         }
-        // What a control operation decides is the engine's business, or has been
-        // asked before the segment.
+        // The engine executes control operations at the end; a branch that the block continues
+        // behind was tested before the segment.
         let leaves = matches!(
             decoded.action,
             Action::Control(ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop)
@@ -214,7 +217,8 @@ impl FirstPass {
         value
     }
 
-    /// `None`: not emitted; `Some(None)`: only renames registers.
+    /// Returns `None` for a row that is not emitted, `Some(None)` for one that only renames
+    /// registers.
     fn arith(&mut self, inst: &cp2_asm::isa::Inst, before: &PairValues) -> Option<Option<Arith>> {
         let mut registers = Vec::new();
         let mut quad = false;
@@ -304,7 +308,7 @@ impl FirstPass {
                 Some(DmemAccess::StoreQuad([read(first), read(first + 1)], at))
             }
             Data::LoadScalars { first, count } => {
-                // The address update below comes last, as in the reference.
+                // The address update comes last, as in the reference engine.
                 let next = self.next(op.address, base, op.bytes);
                 for i in 0..count {
                     let word = DmemAddress {
@@ -327,7 +331,8 @@ impl FirstPass {
         Some(access)
     }
 
-    /// Finds the pointers that only walk round a buffer.
+    /// Finds the pointers that only walk round a buffer, and replaces their checks by one before
+    /// the first pass.
     fn walks(&mut self, dmem_bytes: u32, now: &Shared) {
         let unchanged = |pass: &Self, id: Id| match pass.out.arena.get(id) {
             IrInstruction::Scalar(i) => {
@@ -370,7 +375,8 @@ impl FirstPass {
                 let begin = self.root(IrInstruction::Scalar(i as u8)).root;
                 self.out.next.insert(begin, sum);
             }
-            // A copy, for writing back may already have replaced what was found.
+            // Writing back may already have overwritten a scalar that the segment found, so a copy
+            // is made.
             let value = if matches!(self.out.arena.get(sum.root), IrInstruction::Scalar(_)) {
                 self.root(IrInstruction::Offset(sum.root, sum.add)).root
             } else {
@@ -379,7 +385,7 @@ impl FirstPass {
             let (id, _) = self.out.arena.add(IrInstruction::SetScalar(i as u8, value));
             self.out.scalars.push(id);
         }
-        // Sums of loaded scalars that only the writing back needs.
+        // Sums of loaded scalars that are only needed to write scalars back.
         let rest = std::mem::take(&mut self.pending);
         if let Some(step) = self.out.steps.last_mut() {
             step.late.extend(rest);

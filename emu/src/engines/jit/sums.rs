@@ -1,4 +1,4 @@
-//! Scalars of a segment: sums of a value and a constant.
+//! Scalars of a segment as sums of a value and a constant.
 
 use super::ir::{Id, IrInstruction};
 use super::steps::FirstPass;
@@ -6,18 +6,18 @@ use crate::semantics::action::{ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};
 
-/// A scalar: a value and a constant added to it.
+/// A scalar: a value, and a constant added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sum {
     pub root: Id,
     pub add: i32,
 }
 
-/// Offsets stay far from where four times them leaves 32 bits.
+/// Largest offset; four times it stays far inside 32 bits.
 pub(super) const FAR: i32 = 1 << 26;
 
 impl FirstPass {
-    /// The address register after the access.
+    /// Returns the address register's value after the access, if the mode changes it.
     pub(super) fn next(&mut self, address: Address, base: Sum, bytes: u32) -> Option<Sum> {
         match address.mode {
             Mode::Offset(_) => None,
@@ -103,7 +103,7 @@ impl FirstPass {
         self.late.get(id as usize).is_some_and(|late| *late)
     }
 
-    /// Lists an instruction at the top, or in the word where it depends on a load.
+    /// Adds an instruction: to the list at the top, or to the word's list if it depends on a load.
     pub(super) fn list(&mut self, inst: IrInstruction, load: bool) -> Id {
         let (id, new) = self.out.arena.add(inst);
         if new {

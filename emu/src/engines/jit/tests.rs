@@ -1,4 +1,4 @@
-//! Emitted code against the one semantics, word by word.
+//! Tests emitted code against the semantics, word by word.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod columns;
@@ -19,7 +19,7 @@ use cp2_machine::Machine;
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// Random bits, the same in every run.
+/// Pseudo-random bits (xorshift), equal in every run.
 struct Random(u64);
 
 impl Random {
@@ -34,7 +34,7 @@ impl Random {
         self.next() % n
     }
 
-    /// Bits with a taste for what is special.
+    /// Returns bits that are often special: NaN, infinities, zeros, subnormals.
     fn bits(&mut self) -> u32 {
         const SPECIAL: [u32; 16] = [
             0,
@@ -68,7 +68,7 @@ fn sample<T: std::fmt::Debug>(strategy: &BoxedStrategy<T>, runner: &mut TestRunn
     strategy.new_tree(runner).unwrap().current()
 }
 
-/// A core with random registers and DMEM, address registers well inside.
+/// Returns a core with random registers and DMEM, its address registers well inside DMEM.
 fn core(machine: &Machine, random: &mut Random) -> Core {
     let mut core = Core::new(machine);
     for section in 0..4 {
@@ -98,10 +98,10 @@ fn core(machine: &Machine, random: &mut Random) -> Core {
     core
 }
 
-/// Passes for which loops are made: enough that whatever is done once does not matter.
+/// Passes that loops are compiled for: so many that code which runs once does not count.
 const MANY: u64 = 1000;
 
-/// Runs `words` one after the other `passes` times; how many completed.
+/// Runs `words` one after the other `passes` times; returns how many completed.
 fn reference(core: &mut Core, machine: &Machine, words: &[Decoded], passes: u64) -> u64 {
     let mut done = 0;
     for _ in 0..passes {
@@ -116,18 +116,18 @@ fn reference(core: &mut Core, machine: &Machine, words: &[Decoded], passes: u64)
     done
 }
 
-/// What became of a block.
+/// Outcome of a block's test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// There is no code.
+    /// No code was made.
     Refused,
     Ran,
-    /// It stopped before a word that does not fault: allowed where an address
+    /// The code stopped before a word that does not fault. This is allowed where an address
     /// register itself points outside DMEM.
     GaveUp,
 }
 
-/// As [`check`]; a block that fails is first made as short as it stays failing.
+/// Does what [`check`] does; a block that fails is first shortened as long as it still fails.
 fn compare(
     form: CodeForm,
     machine: &Machine,
@@ -175,7 +175,7 @@ fn compare(
     check(form, machine, &words, start, passes, looping)
 }
 
-/// Compares both on the same state.
+/// Compares the code with the reference on the same initial state.
 fn check(
     form: CodeForm,
     machine: &Machine,
@@ -260,7 +260,7 @@ fn check(
     }
 }
 
-/// The forms this host can run.
+/// Returns the forms that this host can run.
 fn forms() -> Vec<CodeForm> {
     match Simd::best() {
         Simd::None => Vec::new(),
@@ -269,15 +269,16 @@ fn forms() -> Vec<CodeForm> {
     }
 }
 
-/// With all extensions: every row has emitted code to be right, whether or not a built-in machine has it.
+/// Returns vm7 with all extensions: the code of every row is tested, whether or not a built-in
+/// machine has the row.
 fn vm7() -> Machine {
     let mut machine = Machine::builtin("vm7").unwrap();
     machine.cp2.extensions = cp2_machine::Extensions::all();
     machine
 }
 
-/// Every arithmetic row, alone and several at a time on few registers, so that
-/// operations are paired and depend on each other, straight and in a loop.
+/// Tests every arithmetic row, in blocks of several on few registers, so that operations are paired
+/// and depend on each other, straight and in a loop.
 #[test]
 fn every_arithmetic_row_equals_the_semantics() {
     for form in forms() {
@@ -341,7 +342,7 @@ fn narrow(inst: &mut Inst, few: u8) {
     }
 }
 
-/// A memory operation that mostly stays inside, or now and then any at all.
+/// Makes a memory operation access memory inside DMEM most of the time.
 fn tame(inst: &mut Inst, random: &mut Random) {
     if random.below(200) == 0 {
         return;
@@ -350,7 +351,7 @@ fn tame(inst: &mut Inst, random: &mut Random) {
     match inst.op {
         Op::LdX | Op::LdX2 => inst.r[0] = 32 + inst.r[0] % 14,
         Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ => {}
-        // Scalar operations spare the pointers most of the time.
+        // Scalar operations leave the pointers unchanged most of the time.
         _ if pointer && random.below(10) != 0 => *inst = Inst::new(Op::MemNop),
         _ => return,
     }

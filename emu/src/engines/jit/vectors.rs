@@ -1,11 +1,10 @@
-//! Building vector instructions: packing halves, and NaN that need not be canonical yet.
+//! Emission of vector instructions: packed halves and deferred canonical NaN.
 //!
-//! Every float operation turns a NaN operand of whatever payload into a NaN, and
-//! comparisons, minimum and maximum treat all NaN alike. The guest's single NaN
-//! is therefore put in place only where bits are observed: before a store, a bit
-//! or integer operation, a move of lanes, and before a register's value leaves
-//! the code. Until then a result of arithmetic is marked `raw`. A value that was
-//! loaded is not: its payload, if it is a NaN, is the guest's.
+//! Every float operation turns a NaN operand of any payload into a NaN, and comparisons, minimum
+//! and maximum treat all NaN alike. The guest's single NaN is therefore put in place only where
+//! bits are observed: before a store, a bit or integer operation, a move of lanes, and before a
+//! register's value leaves the code. Until then a result of arithmetic is marked `raw`. A loaded
+//! value is not raw: its payload, if it is a NaN, is the guest's.
 
 use super::form::CodeForm;
 use super::ir::{
@@ -13,27 +12,28 @@ use super::ir::{
 };
 use std::collections::HashMap;
 
-/// A pair operand of one guest operation, or the operands of two of them: the
-/// first operation computes in the lower half, the second in the upper one.
+/// A pair operand of one guest operation, or the operands of two of them. Of two operations the
+/// first computes in the lower half, the second in the upper one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PairOperand {
-    /// One operation, in the lower (or upper) half; the other half is of no interest.
+    /// One operation, in the upper half if the flag is set, else in the lower; the other half's
+    /// content does not matter.
     One(VectorHalves, bool),
     Two(VectorHalves, VectorHalves),
 }
 
-/// The vector instructions of a segment, in order.
+/// Vector instructions of a segment, in order.
 #[derive(Debug, Default)]
 pub(super) struct SegmentVectors {
     pub form: CodeForm,
     pub arena: Arena,
     pub body: Vec<Id>,
     raw: Vec<bool>,
-    /// Stores so far.
+    /// Number of stores so far.
     stores: usize,
-    /// How many there were before a load.
+    /// Number of stores before each load.
     loaded: HashMap<Id, usize>,
-    /// The lanes of what was loaded that have been loaded too.
+    /// Spread lanes of loaded vectors that have been loaded again from DMEM.
     lanes: HashMap<(Id, u8), Id>,
 }
 
@@ -49,7 +49,7 @@ impl SegmentVectors {
         }
     }
 
-    /// Lists the instruction unless an equal one has been.
+    /// Lists the instruction, unless an equal one has been listed.
     pub(super) fn emit(&mut self, inst: IrInstruction) -> Id {
         let (id, new) = self.arena.add(inst);
         if new {
@@ -78,7 +78,7 @@ impl SegmentVectors {
         self.raw.get(id as usize).is_some_and(|raw| *raw)
     }
 
-    /// A float operation: its NaN may have any payload.
+    /// Emits a float operation, whose NaN may have any payload.
     pub(super) fn float(&mut self, op: LaneOperation, a: Id, b: Id) -> Id {
         let id = self.emit(IrInstruction::Binary(op, a, b));
         self.mark(id)
@@ -92,7 +92,7 @@ impl SegmentVectors {
         self.emit(IrInstruction::With(op, a, constant))
     }
 
-    /// As [`Self::with`], for an operand whose NaN may have any payload.
+    /// Emits [`Self::with`] for an operand whose NaN may have any payload.
     pub(super) fn raw_with(&mut self, op: LaneOperation, a: Id, constant: FrameConstant) -> Id {
         let id = self.with(op, a, constant);
         self.mark(id)
@@ -108,7 +108,7 @@ impl SegmentVectors {
         self.mark(id)
     }
 
-    /// The value with its NaN as the guest sees them.
+    /// Returns the value with canonical NaN, as the guest sees them.
     pub(super) fn canonical(&mut self, v: Id) -> Id {
         if self.is_raw(v) {
             self.emit(IrInstruction::Canonical(v))
@@ -117,7 +117,7 @@ impl SegmentVectors {
         }
     }
 
-    /// The half with its NaN as the guest sees them.
+    /// Returns the half with canonical NaN, as the guest sees them.
     pub(super) fn observed(&mut self, half: VectorHalves) -> VectorHalves {
         let v = self.canonical(half.v);
         VectorHalves { v, ..half }
@@ -133,7 +133,7 @@ impl SegmentVectors {
         }
     }
 
-    /// A vector with `lo` below `hi`.
+    /// Returns a vector with `lo` as its lower and `hi` as its upper half.
     pub(super) fn pack(&mut self, lo: VectorHalves, hi: VectorHalves) -> Id {
         if lo.v == hi.v && !lo.hi && hi.hi {
             return lo.v;
@@ -141,7 +141,7 @@ impl SegmentVectors {
         self.lanes(lo, hi, [0, 1])
     }
 
-    /// Lanes `select` of both halves, side by side.
+    /// Returns a vector of lanes `select` of both halves, side by side.
     fn lanes(&mut self, lo: VectorHalves, hi: VectorHalves, select: [u8; 2]) -> Id {
         if self.form.narrow() {
             return self.pick(lo.v, lo.v, select);
@@ -157,7 +157,7 @@ impl SegmentVectors {
         if raw { self.mark(id) } else { id }
     }
 
-    /// A lane of a vector in all lanes, where it still is in DMEM.
+    /// Loads a lane of a vector into all lanes, if the vector was loaded and DMEM still holds it.
     fn lane(&mut self, v: Id, lane: u8) -> Option<Id> {
         if let Some(known) = self.lanes.get(&(v, lane)) {
             return Some(*known);
@@ -174,7 +174,7 @@ impl SegmentVectors {
         Some(id)
     }
 
-    /// Of vectors of two lanes: lane `select[0]` of `a` beside lane `select[1]` of `b`.
+    /// Returns a vector of two lanes: lane `select[0]` of `a` and lane `select[1]` of `b`.
     pub(super) fn pick(&mut self, a: Id, b: Id, select: [u8; 2]) -> Id {
         if a == b && select == [0, 1] {
             return a;
@@ -187,7 +187,7 @@ impl SegmentVectors {
         if raw { self.mark(id) } else { id }
     }
 
-    /// The operand in its place.
+    /// Returns the operand in the half or halves where its operations compute.
     pub(super) fn value(&mut self, operand: PairOperand) -> Id {
         match operand {
             PairOperand::One(half, upper) if half.hi == upper => half.v,
@@ -196,7 +196,7 @@ impl SegmentVectors {
         }
     }
 
-    /// Lanes `select` of the operand, in its place.
+    /// Returns lanes `select` of the operand in the halves where its operations compute.
     pub(super) fn select(&mut self, operand: PairOperand, select: [u8; 2]) -> Id {
         match operand {
             PairOperand::One(half, _) => self.lanes(half, half, select),
@@ -204,7 +204,7 @@ impl SegmentVectors {
         }
     }
 
-    /// Lane `i` of `a` and lane `j` of `b`, in place.
+    /// Returns lane `i` of `a` and lane `j` of `b` in the halves where the operations compute.
     pub(super) fn mix(&mut self, a: PairOperand, i: u8, b: PairOperand, j: u8) -> Id {
         if self.form.narrow() {
             let (a, b) = (self.value(a), self.value(b));

@@ -1,15 +1,15 @@
-//! Proof that an emitted function keeps the contract of [`super::executable`], for tests.
+//! Proves in tests that emitted code keeps the contract of `executable`.
 //!
-//! The bytes are decoded again, by a decoder that has nothing to do with the
-//! emitter, and interpreted on abstract values ([`state`]) until nothing changes
-//! any more. What is proved for every path through the function:
+//! The contract is that of [`super::executable`]. The bytes are decoded again, by a decoder that
+//! shares nothing with the emitter, and interpreted on abstract values ([`state`]) until a fixed
+//! point is reached. The proof covers every path through the function:
 //!
 //! * every branch goes to an instruction of the block, and none into the middle of one;
 //! * the pointers to file, DMEM, scalars and frame keep their values;
 //! * every access to file, scalars and frame has a constant place inside them, and
 //!   none writes the frame's constants;
-//! * every access to DMEM is inside it, by a check that every path to it has passed
-//!   or because its pointer walks a buffer that has been judged ([`walk`]);
+//! * every access to DMEM is inside it, by a check that every path to it has passed, or because its
+//!   pointer walks a buffer that was checked before ([`walk`]);
 //! * the stack is balanced, saved registers are restored, the upper halves of the
 //!   vectors are clean, and nothing leaves the function but its return.
 
@@ -27,17 +27,17 @@ use std::fmt::Write as _;
 /// Largest DMEM in bytes for which four times an address and its offset stay below 2^31.
 pub(super) const LARGEST: u32 = 1 << 26;
 
-/// Rounds of the fixed point; a function takes a few.
+/// Maximum number of rounds of the fixed point at a leader; functions take a few.
 const ROUNDS: usize = 64;
 
-/// The memory that a function may access.
+/// Memory that a function may access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccessibleMemory {
-    /// Bytes of the DMEM of a section.
+    /// Bytes of a section's DMEM.
     pub dmem: u32,
 }
 
-/// An instruction and why it is not allowed.
+/// An instruction, and why it is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RefusedInstruction {
     pub at: u64,
@@ -51,7 +51,7 @@ impl RefusedInstruction {
     }
 }
 
-/// Checks the functions that begin at `entries` of `code`, compiled for a DMEM of `dmem_bytes`.
+/// Verifies the functions that begin at `entries` of `code`, compiled for a DMEM of `dmem_bytes`.
 pub(super) fn verify(
     code: &[u8],
     entries: &[usize],
@@ -69,11 +69,11 @@ pub(super) fn verify(
     })
 }
 
-/// The instructions that a function can reach.
+/// Instructions that a function can reach.
 pub(super) struct ReachableCode {
     entry: u64,
     code: BTreeMap<u64, Instruction>,
-    /// Where branches go.
+    /// Targets of branches, the entry, and instructions behind conditional branches.
     leaders: BTreeSet<u64>,
 }
 
@@ -128,18 +128,19 @@ impl ReachableCode {
         Ok(function)
     }
 
-    /// The instruction at `at`, which decoding has reached.
+    /// Returns the instruction at `at`, which decoding has reached.
     fn find_instruction(&self, at: u64) -> Result<&Instruction, RefusedInstruction> {
         let found = self.code.get(&at);
         found.ok_or_else(|| RefusedInstruction::new(at, "not reached by decoding"))
     }
 
-    /// The instructions from `at` on, as they lie.
+    /// Returns the instructions from `at` on, in order of address.
     fn from(&self, at: u64) -> impl Iterator<Item = &Instruction> {
         self.code.range(at..).map(|(_, instruction)| instruction)
     }
 
-    /// Interprets the function from its entry until the states at its leaders stay.
+    /// Interprets the function from its entry until the states at its leaders do not change any
+    /// more.
     fn interpret(&self, memory: AccessibleMemory) -> Result<(), RefusedInstruction> {
         let mut states = BTreeMap::from([(self.entry, AbstractState::begin())]);
         let mut open = BTreeSet::from([self.entry]);
@@ -170,7 +171,8 @@ impl ReachableCode {
         Ok(())
     }
 
-    /// Interprets from a leader to the next ones; where control goes, in which state.
+    /// Interprets from a leader to the next ones. Returns the addresses that control goes to, each
+    /// with its state.
     fn block(
         &self,
         leader: u64,
@@ -220,7 +222,7 @@ impl ReachableCode {
     }
 }
 
-/// Panics where code that was emitted does not keep the contract.
+/// Panics if emitted code does not keep the contract.
 #[allow(
     clippy::panic,
     reason = "an emitter that is wrong must stop every test"

@@ -1,14 +1,13 @@
-//! Checks of DMEM addresses, and circular walks that need none.
+//! Checks of DMEM addresses, and circular walks that need none in a loop.
 //!
-//! Accesses through one root at constant offsets share one check. A loop whose
-//! pointer only walks a circular buffer, by a step and in bounds that the loop
-//! leaves alone, stays where it is found: the buffer is judged once, before the
-//! first pass ([`IrInstruction::Enter`]), and the walk needs neither checks nor a general
-//! `modulo` any more.
+//! Accesses through one root at constant offsets share one check. If a loop's pointer only walks a
+//! circular buffer, by a step and in bounds that the loop does not change, it stays inside. Then
+//! the buffer is checked once before the first pass ([`IrInstruction::Enter`]), and the walk needs
+//! neither checks nor a general `modulo`.
 //!
-//! With `b <= a < b + l` and `s <= l`, `a + s` is below `b + 2 l`; where it is
-//! not below `b + l`, `a + s - l` is below `b + l` again, and not below `b`. All
-//! of `a`, `b`, `s`, `l` being multiples of the alignment, so is every `a`.
+//! With `b <= a < b + l` and `s <= l`, `a + s` is below `b + 2 l`. If it is not below `b + l`,
+//! `a + s - l` is below `b + l` again, and not below `b`. If `a`, `b`, `s` and `l` are multiples of
+//! the alignment, so is every later `a`.
 
 use super::ir::{Arena, DmemAddress, Id, IrInstruction};
 use crate::core::layout::Shared;
@@ -17,28 +16,33 @@ use crate::semantics::scalar::Binary;
 /// Accesses through one root, all with offsets that are equal modulo their size.
 #[derive(Clone, Copy, Debug)]
 struct RootAccesses {
+    /// Root of the addresses.
     base: Id,
+    /// Size of each access in bytes, which is its alignment.
     align: u32,
+    /// Lowest offset.
     low: i32,
+    /// Highest end of an access, as an offset.
     high: i32,
 }
 
-/// The accesses of a segment.
+/// Accesses of a segment.
 #[derive(Debug, Default)]
 pub(super) struct AccessGroups(Vec<RootAccesses>);
 
-/// A pointer that goes round a buffer in a pass: its values, the first one found.
+/// A pointer that walks round a buffer: its values in a pass.
 #[derive(Debug)]
 pub(super) struct CircularWalk {
+    /// Value at the beginning of the pass.
     pub begin: Id,
-    /// The others, in order.
+    /// Later values, in order.
     pub roots: Vec<Id>,
     pub step: Id,
     pub base: Id,
     pub length: Id,
 }
 
-/// Whether an [`IrInstruction::Enter`] lets these scalars pass.
+/// True if an [`IrInstruction::Enter`] lets these scalars pass.
 fn lets_pass(arena: &Arena, enter: &IrInstruction, scalars: &Shared) -> bool {
     let IrInstruction::Enter {
         values,
@@ -52,7 +56,7 @@ fn lets_pass(arena: &Arena, enter: &IrInstruction, scalars: &Shared) -> bool {
     };
     let value = |id| match arena.get(id) {
         IrInstruction::Scalar(i) => scalars.0[usize::from(i)],
-        // A walk's values are all found, none is computed.
+        // All values of a walk are the segment's first values of scalars.
         _ => 0,
     };
     let [a, s, b, l] = values.map(value);
@@ -66,7 +70,7 @@ fn lets_pass(arena: &Arena, enter: &IrInstruction, scalars: &Shared) -> bool {
 }
 
 impl AccessGroups {
-    /// Notes that `bytes` at `at` are accessed.
+    /// Notes an access of `bytes` bytes at `at`.
     pub(super) fn note(&mut self, at: DmemAddress, bytes: u32) {
         let end = at.offset + bytes as i32;
         let same = |g: &&mut RootAccesses| {
@@ -87,9 +91,9 @@ impl AccessGroups {
         }
     }
 
-    /// The checks, as instructions; `None` where no address could pass.
+    /// Returns the checks as instructions; `None` if no address could pass.
     ///
-    /// The root itself must lie in memory too: then no sum wraps around 2^32.
+    /// The root itself must lie in memory too, so that no sum wraps around 2^32.
     pub(super) fn checks(&self, dmem_bytes: u32) -> Option<Vec<IrInstruction>> {
         let check = |group: &RootAccesses| {
             let align = group.align as i32;
@@ -109,9 +113,9 @@ impl AccessGroups {
         self.0.iter().map(check).collect()
     }
 
-    /// Takes the accesses through `walk` out and gives what must hold for it
-    /// before the first pass instead. `None`, and nothing changed, where that
-    /// cannot be said, or does not hold for `scalars`.
+    /// Replaces the checks of accesses through `walk` by conditions that must hold before the first
+    /// pass, and returns these. Returns `None`, and changes nothing, if there are no such
+    /// conditions or if `scalars` do not satisfy them.
     pub(super) fn enter(
         &mut self,
         walk: &CircularWalk,
@@ -123,7 +127,7 @@ impl AccessGroups {
         let enter = |g: &RootAccesses| {
             let align = g.align as i32;
             let (low, high) = (g.low.min(0), g.high.max(align));
-            // The last element begins one alignment before the buffer's end.
+            // The last element of the buffer begins one alignment before its end.
             let beyond = u32::try_from(high - align - low).ok()?;
             (g.low % align == 0).then_some(IrInstruction::Enter {
                 values: [walk.begin, walk.step, walk.base, walk.length],
@@ -143,7 +147,7 @@ impl AccessGroups {
 }
 
 impl CircularWalk {
-    /// The walk that ends in `end` and began in scalar `register`.
+    /// Finds the walk that began in scalar `register` and ends the pass as `end`.
     pub(super) fn find(
         arena: &Arena,
         register: u8,
@@ -178,7 +182,7 @@ impl CircularWalk {
             })
     }
 
-    /// Makes the walk's steps simple ones; `top` lists them.
+    /// Replaces the walk's `modulo` instructions, which `top` lists, by simple steps.
     pub(super) fn simplify(&self, arena: &mut Arena, top: &mut Vec<Id>) {
         let (end, new) = arena.add(IrInstruction::Compute(Binary::Add, self.base, self.length));
         let first = top.iter().position(|id| self.roots.contains(id));

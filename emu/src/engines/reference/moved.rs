@@ -1,4 +1,4 @@
-//! The coprocessor's state, moved in time.
+//! Moves the coprocessor's state in time, for guesses of later states.
 
 use super::Coprocessor;
 use super::Status;
@@ -6,7 +6,8 @@ use crate::account::counters::Counters;
 use cp2_machine::Ticks;
 
 impl Coprocessor {
-    /// Becomes as `other` is, with counters that begin anew; engine and translations stay.
+    /// Takes over the state of `other`, with counters at zero. The engine and its translations
+    /// stay.
     pub(crate) fn follow(&mut self, other: &Self) {
         self.programs.fast_mut().uncount();
         self.programs.changed();
@@ -22,7 +23,7 @@ impl Coprocessor {
         self.now = other.now;
     }
 
-    /// Moves everything later, by so many cycles, which are so many ticks.
+    /// Moves all times later by `cycles` cycles, which are `ticks` ticks.
     pub(crate) fn later(&mut self, cycles: u64, ticks: Ticks) {
         self.programs.fast_mut().leave(&mut self.board, self.now);
         let pending = self.board.relative(self.now);

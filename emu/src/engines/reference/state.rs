@@ -1,4 +1,4 @@
-//! The coprocessor as a value: cloned, compared, serialised.
+//! State of the coprocessor as a value: cloned, compared, serialised.
 
 use super::Coprocessor;
 use super::Status;
@@ -11,7 +11,7 @@ use crate::processor::programs::Programs;
 use crate::timing::Scoreboard;
 use serde::{Deserialize, Serialize};
 
-/// A coprocessor without what only mirrors its state.
+/// A coprocessor without the fields that only mirror its state.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CoprocessorState {
     core: Core,
@@ -69,7 +69,7 @@ impl Clone for Coprocessor {
     }
 }
 
-/// Equality of everything that is state; the engine, and what it remembers, is none.
+/// Compares all state. The engine and its translations are no state.
 impl PartialEq for Coprocessor {
     fn eq(&self, other: &Self) -> bool {
         self.core == other.core

@@ -1,4 +1,4 @@
-//! Whether what is drawn is what was.
+//! Tests that strategies draw the recorded values.
 
 use crate::testing::{cases, machines};
 use cp2_tests::drawn::{compare, digest_strategy};

@@ -1,13 +1,14 @@
-//! An oracle for the arithmetic slot, written another way than the semantics:
-//! by mnemonic, on vectors of lanes, floats through binary64 (whose sums and
-//! products of binary32 numbers round to binary32 as if rounded once).
+//! An oracle for the arithmetic slot, independent of the semantics.
+//!
+//! The oracle works by mnemonic, on vectors of lanes. Floats are computed in binary64, where sums and
+//! products of binary32 numbers round to binary32 as if they were rounded once.
 
 use cp2_asm::isa::{Inst, Kind, Op};
 use cp2_emu::semantics::elementary::{Function, evaluate};
 
 pub(crate) const NAN: u32 = 0x7fc0_0000;
 
-/// The section registers, lane by lane.
+/// Registers of a section, by register and lane.
 pub(crate) type File = Vec<[u32; 2]>;
 
 fn wide(a: u32) -> f64 {
@@ -42,7 +43,7 @@ fn is_nan(a: u32) -> bool {
     a & 0x7fff_ffff > 0x7f80_0000
 }
 
-/// Floats in order, as integers; `-0` just below `+0`.
+/// Maps floats to integers of equal order; `-0` lies just below `+0`.
 fn rank(a: u32) -> i64 {
     if a >> 31 == 1 {
         -1 - i64::from(a & 0x7fff_ffff)
@@ -70,7 +71,7 @@ fn to_integer(a: u32, round: impl Fn(f64) -> f64) -> u32 {
     }
 }
 
-/// Nearest integer, halves to even, without the library's rounding.
+/// Returns the nearest integer, halves to even, without the library's rounding.
 fn nearest(a: f64) -> f64 {
     let low = a.floor();
     match (a - low).partial_cmp(&0.5) {
@@ -122,7 +123,7 @@ fn unary(name: &str, a: u32) -> u32 {
         "ftoin" => to_integer(a, nearest),
         "itof" => narrow(f64::from(a as i32)),
         "rcp" => narrow(1.0 / wide(a)),
-        // Judged in `elementary.rs`.
+        // These functions are tested in `elementary.rs`.
         "rsqrt" => evaluate(Function::Rsqrt, a),
         "exp2" => evaluate(Function::Exp2, a),
         "log2" => evaluate(Function::Log2, a),
@@ -172,7 +173,7 @@ fn cneg(a: Complex) -> Complex {
     a.map(neg)
 }
 
-/// `i * a` and its negative by swapping and flipping signs.
+/// Returns `i * a`, by swapping the parts and flipping a sign.
 fn times_i([re, im]: Complex) -> Complex {
     [neg(im), re]
 }
@@ -181,7 +182,7 @@ fn pair(lanes: &[u32]) -> Complex {
     [lanes[0], lanes[1]]
 }
 
-/// Sums and differences of `x` and the turned product, by the letters after `bfly`.
+/// Returns sum and difference of `x` and the turned product, by the letters after `bfly`.
 fn butterfly(letters: &str, x: Complex, y: Complex, w: Complex) -> Vec<Vec<u32>> {
     let (y, letters) = match letters.strip_prefix('y') {
         Some(rest) => (conj(y), rest),
@@ -200,7 +201,7 @@ fn butterfly(letters: &str, x: Complex, y: Complex, w: Complex) -> Vec<Vec<u32>>
     vec![cadd(x, t).to_vec(), cadd(x, cneg(t)).to_vec()]
 }
 
-/// Results of `inst`, one vector of lanes per destination.
+/// Returns the results of `inst`, one vector of lanes per destination.
 fn results(inst: &Inst, operands: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let name = inst.row().mnemonic;
     let imm = inst.imm as u32;
@@ -250,7 +251,7 @@ fn results(inst: &Inst, operands: &[Vec<u32>]) -> Vec<Vec<u32>> {
     vec![one]
 }
 
-/// Registers a register operand covers: first and number.
+/// Returns the registers that a register operand covers: the first, and their number.
 fn extent(kind: Kind, r: u8) -> (usize, usize) {
     if kind == Kind::Quad {
         (2 * r as usize, 2)
@@ -259,7 +260,7 @@ fn extent(kind: Kind, r: u8) -> (usize, usize) {
     }
 }
 
-/// The register file after `inst`.
+/// Returns the register file after `inst`.
 pub(crate) fn expected(inst: &Inst, file: &File) -> File {
     let (mut inputs, mut outputs) = (vec![], vec![]);
     for (operand, &r) in inst
@@ -289,7 +290,7 @@ pub(crate) fn expected(inst: &Inst, file: &File) -> File {
     file
 }
 
-/// Every operation of the arithmetic slot.
+/// Returns every operation of the arithmetic slot.
 pub(crate) fn rows() -> impl Iterator<Item = Op> {
     Op::ALL
         .iter()

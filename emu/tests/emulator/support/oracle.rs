@@ -1,6 +1,6 @@
-//! The elementary functions to more than 90 bits: what `elementary` is judged by.
+//! Elementary functions to more than 90 bits, to judge `elementary` by.
 //!
-//! Double-double arithmetic and other algorithms than the ones under test
+//! The oracle uses double-double arithmetic and other algorithms than the ones under test
 //! (longer series, Newton's iteration for the logarithm). A binary64 estimate
 //! from `libm` decides all but about one result in 2^25.
 
@@ -66,7 +66,8 @@ impl Dd {
     }
 }
 
-/// Sum of `first * (factor / (i (i + 1)..))`: terms `step` apart in the exponential series.
+/// Sums a part of the exponential series: from one term to the next, it multiplies by `factor` and
+/// divides by `step` consecutive integers, counted from `start` on.
 fn series(first: Dd, factor: Dd, start: f64, step: usize) -> Dd {
     let (mut term, mut total, mut i) = (first, first, start);
     for _ in 0..40 {
@@ -80,7 +81,7 @@ fn series(first: Dd, factor: Dd, start: f64, step: usize) -> Dd {
     total
 }
 
-/// `2^f`, `|f| <= 1`.
+/// Returns `2^f` for `|f| <= 1`.
 fn exp2_fraction(f: f64) -> Dd {
     series(Dd::from(1.0), LN_2.mul(Dd::from(f)), 1.0, 1)
 }
@@ -97,7 +98,7 @@ fn exp2(x: f64) -> Dd {
     scale(exp2_fraction(x - n), n as i32)
 }
 
-/// One Newton step from the estimate `y`: `log2 x = y + log2(x / 2^y)`.
+/// Makes one Newton step from the estimate `y`: `log2 x = y + log2(x / 2^y)`.
 fn log2(x: f64, y: f64) -> Dd {
     let n = y.round();
     let ratio = scale(exp2_fraction(n - y).mul(Dd::from(x)), -n as i32);
@@ -106,13 +107,13 @@ fn log2(x: f64, y: f64) -> Dd {
     Dd::from(y).add(correction)
 }
 
-/// `sin(2 pi r)`, `|r| <= 1/4`.
+/// Returns `sin(2 pi r)` for `|r| <= 1/4`.
 fn sin_quarter(r: Dd) -> Dd {
     let t = TAU.mul(r);
     series(t, t.mul(t).neg(), 2.0, 2)
 }
 
-/// `x` less the nearest multiple of half a turn, and whether that multiple is odd.
+/// Returns `x` less the nearest multiple of half a turn, and true if that multiple is odd.
 fn half_turns(x: f64) -> (f64, bool) {
     let k = (2.0 * x).round();
     (x - 0.5 * k, k % 2.0 != 0.0)
@@ -122,7 +123,7 @@ fn flip(a: Dd, odd: bool) -> Dd {
     if odd { a.neg() } else { a }
 }
 
-/// The quick estimate, good to 2^-51 relative.
+/// Returns a quick estimate with a relative error of about 2^-51.
 pub(crate) fn estimate(function: Function, x: f32) -> f64 {
     let x = f64::from(x);
     match function {
@@ -143,7 +144,7 @@ pub(crate) fn estimate(function: Function, x: f32) -> f64 {
     }
 }
 
-/// The value to about 100 bits, `hi + lo`. For finite results of finite arguments.
+/// Returns the value to about 100 bits as `hi + lo`, for finite results of finite arguments.
 pub(crate) fn precise(function: Function, x: f32) -> (f64, f64) {
     let y = estimate(function, x);
     let x = f64::from(x);
@@ -175,7 +176,7 @@ pub(crate) fn precise(function: Function, x: f32) -> (f64, f64) {
     (value.hi, value.lo)
 }
 
-/// The correctly rounded result.
+/// Returns the correctly rounded result.
 pub(crate) fn rounded(function: Function, x: f32) -> f32 {
     let y = estimate(function, x);
     let margin = 2f64.powi(-50);
@@ -192,13 +193,13 @@ pub(crate) fn rounded(function: Function, x: f32) -> f32 {
     }
 }
 
-/// Error of `got` in units in the last place of the exact value.
+/// Returns the error of `got` in units in the last place of the exact value.
 pub(crate) fn ulps(function: Function, x: f32, got: f32) -> f64 {
     let (hi, lo) = precise(function, x);
     ((f64::from(got) - hi) - lo).abs() / ulp(hi)
 }
 
-/// Spacing of binary32 numbers at `y`.
+/// Returns the spacing of binary32 numbers at `y`.
 fn ulp(y: f64) -> f64 {
     let exponent = ((y.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(-126);
     2f64.powi(exponent - 23)

@@ -1,4 +1,4 @@
-//! What a page of columns back stores.
+//! The transfers that store the outputs of inverse columns.
 
 use super::pages::{LongPage, LongPhase};
 use super::shape::LongBlockShape;
@@ -6,15 +6,15 @@ use crate::conv::block_filter::COMPLEX;
 use cp2_dma::{Descriptor, Target};
 
 impl LongPhase {
-    /// What of a page of columns is outputs: whole rows, and behind an overlap that ends in the middle
-    /// of a row the rest of that one.
+    /// Returns the stores of the outputs of a page of columns: whole rows, and where the overlap ends in the
+    /// middle of a row, the rest of that row.
     pub(super) fn outputs(&self, place: &LongPage, local: u32) -> Vec<Descriptor> {
         let (b, store) = (&self.blocks, Descriptor::store);
         let LongBlockShape { cut, overlap, .. } = b.shape;
         let wide = cut.columns() * b.shape.sections;
         let (row, column) = (overlap / cut.row, overlap % cut.row);
         let columns = place.number as usize * wide..(place.number as usize + 1) * wide;
-        // Output 0 of the block, and from there on number `at` of it.
+        // Address of output 0 of the block, and of number `at` of the block.
         let first = self.array_block_address(b.at.y, place);
         let behind = |at: usize| first + (at - overlap) as u64 * COMPLEX;
         let tile = |row: usize| {
@@ -43,8 +43,8 @@ mod tests {
     use super::*;
     use cp2_machine::Machine;
 
-    /// Wherever the overlap ends: the pages of a block store each of its outputs once, from the place
-    /// where columns back leave it.
+    /// For every end of the overlap, the pages of a block store each output once, from where inverse columns
+    /// leave it.
     #[test]
     fn pages_of_columns_cover_the_outputs() {
         let machine = Machine::builtin("vm7").unwrap();

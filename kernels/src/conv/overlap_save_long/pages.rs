@@ -1,4 +1,4 @@
-//! The pages of a phase: the transfers of columns forward, rows, columns back.
+//! Pages of a phase: transfers of columns, rows and inverse columns.
 
 use super::phase_buffers::{PrefetchRoom, lcm};
 use super::schedule::{BlockGroup, PhaseShare};
@@ -9,7 +9,7 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 use std::ops::Range;
 
-/// A kind of page, in the order in which a block goes through them.
+/// Kind of a page. A block goes through them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LongPageKind {
     Columns,
@@ -28,7 +28,7 @@ pub(super) const PAGE_BYTES: u64 = PAGE as u64 * COMPLEX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LongAddresses {
     pub(super) x: u64,
-    /// A place for each of the three units under way.
+    /// Intermediate arrays of the three units in progress.
     pub(super) between: [u64; 3],
     pub(super) rows: u64,
     pub(super) columns: u64,
@@ -36,7 +36,7 @@ pub(super) struct LongAddresses {
 }
 
 impl LongAddresses {
-    /// For plans that are not carried out: apart, whatever the arrays' sizes.
+    /// Addresses for plans that are not run: far apart, whatever the arrays' sizes.
     pub(super) const NOWHERE: Self = Self {
         x: 0,
         between: [1 << 48, 2 << 48, 3 << 48],
@@ -46,7 +46,7 @@ impl LongAddresses {
     };
 }
 
-/// Blocks, in units of a few.
+/// Blocks of a filter, grouped in units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LongBlocks {
     pub(super) shape: LongBlockShape,
@@ -55,27 +55,27 @@ pub(super) struct LongBlocks {
     pub(super) at: LongAddresses,
 }
 
-/// What takes turns: pages of these kinds, as many of each.
+/// A phase: pages of several kinds that alternate, as many of each.
 #[derive(Debug)]
 pub(super) struct LongPhase {
     pub(super) blocks: LongBlocks,
     pub(super) kinds: Vec<PhaseShare>,
-    /// Pages of each kind.
+    /// Rounds of the phase: pages of each share.
     pub(super) steps: u64,
-    /// What has room beside what is in use.
+    /// Tables for which there is room for the next ones beside those in use.
     pub(super) room: PrefetchRoom,
-    /// Where taps lie that have places of their own.
+    /// DMEM addresses of the taps that have areas of their own.
     pub(super) taps: [u32; 2],
 }
 
 impl LongBlocks {
-    /// Bytes of a block between its passes.
+    /// Returns the bytes of a block between its passes.
     pub(super) fn block_bytes(&self) -> u64 {
         self.shape.numbers() as u64 * COMPLEX
     }
 
-    /// A tile of columns from row `from` on, which lies at `system`: `make` makes the
-    /// descriptor from target, address, place in the page, and run.
+    /// Returns the transfer of a tile of columns, from row `from` on, whose first number is at `system`.
+    /// `make` builds the descriptor from target, system address, place in the page, and run.
     pub(super) fn tile(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
@@ -96,7 +96,7 @@ impl LongBlocks {
     }
 }
 
-/// A page: its unit, its block in all and in the unit, and its number in the block.
+/// A page: its unit, its block in the signal (`block`) and in the unit (`turn`), and its number in the block.
 #[derive(Clone, Copy)]
 pub(super) struct LongPage {
     kind: LongPageKind,
@@ -104,16 +104,17 @@ pub(super) struct LongPage {
     block: u64,
     turn: u64,
     pub(super) number: u64,
-    /// Whether it is the first of its kind in the phase.
+    /// True for the first page of its kind in the phase.
     is_first: bool,
-    /// Whether its factors are others than those of the page before.
+    /// True if its factors differ from those of the page before.
     begins: bool,
-    /// Pages with the same factors before it, in all units of its kind.
+    /// Number of the page's group, counted over all units of its kind. Pages of a group have the same
+    /// factors.
     group: u64,
 }
 
 impl LongPhase {
-    /// Where long.s begins with it.
+    /// Returns the label in long.s of the loop for these kinds.
     pub(super) fn entry(&self) -> &'static str {
         let kinds: Vec<LongPageKind> = self.kinds.iter().map(|share| share.kind).collect();
         match kinds.as_slice() {
@@ -146,6 +147,7 @@ impl LongPhase {
         }
     }
 
+    /// Returns the page that is number `page` of the phase.
     pub(super) fn place(&self, page: u64) -> LongPage {
         let kinds = self.kinds.len() as u64;
         let share = &self.kinds[(page % kinds) as usize];
@@ -167,26 +169,27 @@ impl LongPhase {
         }
     }
 
-    /// Where a column tile of the page is in an array whose blocks are `apart`.
+    /// Returns the address of the page's tile of columns in the block that begins at `block`.
     fn tile_at(&self, place: &LongPage, block: u64) -> u64 {
         let shape = &self.blocks.shape;
         let wide = (shape.cut.columns() * shape.sections) as u64 * COMPLEX;
         block + place.number * wide
     }
 
-    /// Where a block begins in the input or the output.
+    /// Returns the address of the page's block in the input or the output `array`.
     pub(super) fn array_block_address(&self, array: u64, place: &LongPage) -> u64 {
         let shape = &self.blocks.shape;
         array + place.block * shape.outputs() as u64 * COMPLEX
     }
 
-    /// Where it is between its passes.
+    /// Returns the address of the page's block between its passes.
     fn intermediate_block_address(&self, place: &LongPage) -> u64 {
         let unit = self.blocks.at.between[(place.unit % 3) as usize];
         unit + place.turn * self.blocks.block_bytes()
     }
 
-    /// A part of the page for every section, one behind the other in system memory.
+    /// Returns the transfer of what all sections have of page `number`, one section behind the other in
+    /// system memory.
     fn describe_all(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
@@ -196,7 +199,7 @@ impl LongPhase {
         self.part(make, number, (array, local, bytes), 0..bytes)
     }
 
-    /// Bytes `part` of the `bytes` that a section has of page `number`.
+    /// Returns the transfer of the bytes `part` of the `bytes` that each section has of page `number`.
     fn part(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
@@ -211,14 +214,14 @@ impl LongPhase {
         make(target, from, local, part.end - part.start)
     }
 
-    /// The rows that take turns.
+    /// Returns the rows' share of the phase.
     fn rows_share(&self) -> Option<&PhaseShare> {
         self.kinds
             .iter()
             .find(|share| share.kind == LongPageKind::Rows)
     }
 
-    /// The taps of a group of pages of rows.
+    /// Returns the load of the taps of a group of pages of rows.
     fn taps(&self, group: u64) -> Option<Descriptor> {
         let first = self.rows_share()?.first_group();
         let bytes = row_bytes(self.blocks.shape.cut.row);
@@ -228,7 +231,8 @@ impl LongPhase {
         Some(self.part(Descriptor::load, number, from, bytes - TAP_BYTES..bytes))
     }
 
-    /// The factors of rows where they change, with taps that have no places of their own.
+    /// Returns the load of the factors of rows where they change, together with the taps unless these have
+    /// areas of their own.
     fn factors(&self, place: &LongPage, local: u32) -> Option<Descriptor> {
         let bytes = row_bytes(self.blocks.shape.cut.row);
         let end = match self.room {
@@ -240,14 +244,14 @@ impl LongPhase {
         place.begins.then(load)
     }
 
-    /// The rows.
+    /// Returns the load of a page of rows.
     fn rows(&self, place: &LongPage, local: u32) -> Descriptor {
         let from = self.intermediate_block_address(place);
         self.describe_all(Descriptor::load, place.number, (from, local, PAGE_BYTES))
     }
 
-    /// The taps that come behind what a page of rows waits for: in the middle of its turns, or
-    /// as soon as there are turns, those of the next group.
+    /// Returns the load of the next group's taps. It follows the loads that a page of rows waits for, in the
+    /// middle of a group's blocks, or at the first page of the phase if that is later.
     fn next_taps(&self, page: u64) -> Option<Descriptor> {
         let (place, rows) = (self.place(page), self.rows_share()?);
         let middle = rows.unit.blocks / 2;
@@ -258,7 +262,8 @@ impl LongPhase {
         next.and_then(|group| self.taps(group))
     }
 
-    /// Rows come with the page before, into a buffer of their own, where there is such a page.
+    /// Returns whether rows are loaded with the page before, into a buffer of their own; only a phase of
+    /// several kinds has such a page.
     fn is_early(&self) -> bool {
         self.kinds.len() > 1
     }
@@ -270,7 +275,7 @@ impl RingPages for LongPhase {
     }
 
     fn period(&self) -> u64 {
-        // Columns forward are all alike.
+        // Pages of columns forward are all alike.
         let others = self
             .kinds
             .iter()
@@ -280,7 +285,7 @@ impl RingPages for LongPhase {
     }
 
     fn cost_period(&self) -> u64 {
-        // Where the overlap ends in the middle of a row, the later columns of a block have more outputs.
+        // If the overlap ends in the middle of a row, the later columns of a block have more outputs.
         let whole = self
             .blocks
             .shape

@@ -1,4 +1,4 @@
-//! Where pages and factors of a phase lie in local memory.
+//! DMEM places of the pages, factors and taps of a phase.
 
 use super::pages::{LongPageKind, PAGE_BYTES};
 use super::schedule::PhaseShare;
@@ -6,43 +6,43 @@ use super::shape::LongBlockShape;
 use super::twiddle_tables::{TAP_BYTES, column_bytes, row_bytes};
 use cp2_host::paging::Ring;
 
-/// Pages of a round that are loaded before the first of them is stored, and most of one round whose buffers and factors
-/// change in each: two of a kind, or one of each.
+/// Most pages of a round that are loaded before the first of them is stored. Also the most pages of a round
+/// whose buffers and factors change from round to round: two of a kind, or one of each.
 const MOST_AHEAD: usize = 3;
 
-/// What of the factors and taps of rows has room for the next beside those in use.
+/// Tables of rows that have a second area, into which the next ones are loaded while those are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrefetchRoom {
-    /// All: they come with the rows, a page early.
+    /// Factors and taps: both are loaded with the rows, a page early.
     Both,
-    /// Taps: those of the next rows come while the blocks of a unit take turns, so that
-    /// the channel is not asked for all at once.
+    /// Taps alone: those of the next rows are loaded while the blocks of a unit take turns, so that the
+    /// channel is not asked for all at once.
     Taps,
-    /// Nothing.
+    /// No tables.
     One,
 }
 
-/// The buffers of a phase.
+/// DMEM buffers of a phase.
 #[derive(Debug)]
 pub(super) struct PhaseBuffers {
     pub(super) ring: Ring,
     pub(super) room: PrefetchRoom,
-    /// Where taps lie that have places of their own.
+    /// DMEM addresses of the taps that have areas of their own.
     pub(super) taps: [u32; 2],
 }
 
-/// Local memory for the pages of a phase.
+/// Local memory available for the pages of a phase.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PhaseDmem {
-    /// Where it begins and ends.
+    /// First address, and end of DMEM.
     pub(super) first: u64,
     pub(super) dmem: u64,
-    /// The most room that there is for what comes next where kinds take turns.
+    /// Most prefetch room to use where several kinds take turns.
     pub(super) most: PrefetchRoom,
 }
 
-/// Where the page buffers of each kind that takes turns lie, in the order in which they are filled. A phase finds the
-/// places of its first pages free before the last pages of the phase before it are stored.
+/// Returns the numbers of the page buffers of each share, in the order in which they are filled. The places
+/// of a phase's first pages are free before the last pages of the phase before are stored.
 fn slots(shares: &[PhaseShare]) -> Vec<&'static [u64]> {
     let columns = shares
         .iter()
@@ -67,8 +67,8 @@ fn slots(shares: &[PhaseShare]) -> Vec<&'static [u64]> {
 }
 
 impl PhaseDmem {
-    /// The places of what takes turns in phase `number`, with as much room for what comes next as there is,
-    /// beside that for the argument blocks of so many phases.
+    /// Returns the places of the buffers of phase `number.0`, with as much prefetch room as fits beside the
+    /// argument blocks of `number.1` phases.
     pub(super) fn places(
         self,
         shares: &[PhaseShare],
@@ -84,7 +84,8 @@ impl PhaseDmem {
         all.find_map(|made| fits(made?))
     }
 
-    /// The same with so much room and in the `number`th of so many areas for argument blocks, and where it ends.
+    /// Returns the places with this prefetch room, with the argument blocks in area `number` modulo
+    /// `arguments`, and the end of the memory used.
     fn place_with_room(
         self,
         shares: &[PhaseShare],
@@ -106,7 +107,8 @@ impl PhaseDmem {
         let mut end = pages + used.map_or(0, |slot| slot + 1) * PAGE_BYTES;
         let [first, ..] = shares else { return None };
         if phase.is_alone() && first.kind == LongPageKind::Back {
-            // Where taps lie that are no longer in use when the first of these factors come, if there is room.
+            // Place the factors, if there is room, where the taps of rows lay, which are no longer in use
+            // when these factors are loaded.
             let head = row_bytes(shape.cut.row) - TAP_BYTES;
             let (bytes, areas) = phase.factors(LongPageKind::Back);
             let all = areas as u64 * bytes;
@@ -131,33 +133,34 @@ impl PhaseDmem {
     }
 }
 
-/// What takes turns, and what has room.
+/// Shares of a phase, and the prefetch room and page buffers they have.
 struct Arrangement<'a> {
     shares: &'a [PhaseShare],
     shape: &'a LongBlockShape,
     room: PrefetchRoom,
-    /// The buffers of each.
+    /// Page buffers of each share.
     slots: Vec<&'static [u64]>,
 }
 
-/// Where factors lie: the areas of each share, and the taps that have places of their own.
+/// DMEM addresses of factors: the areas of each share, and the taps that have areas of their own.
 struct FactorAreas {
     areas: Vec<Vec<u32>>,
     taps: [u32; 2],
 }
 
 impl Arrangement<'_> {
-    /// Of columns alone it needs some to wait in; rows come a turn early.
+    /// Returns whether the phase has one share. A single share needs several buffers for prefetched pages;
+    /// with more, the pages of the others are computed meanwhile.
     fn is_alone(&self) -> bool {
         self.shares.len() == 1
     }
 
-    /// Bytes of an area of factors of a kind, and how many there are.
+    /// Returns the bytes of an area of factors of a kind, and the number of areas.
     fn factors(&self, kind: LongPageKind) -> (u64, usize) {
         let rows = row_bytes(self.shape.cut.row);
         match (kind, self.room) {
             (LongPageKind::Rows, PrefetchRoom::Both) => (rows, 2),
-            // Alone the next rows come while these are computed.
+            // Rows alone need two areas: the next tables are loaded while these are in use.
             (LongPageKind::Rows, _) if self.is_alone() => (0, 0),
             (LongPageKind::Rows, PrefetchRoom::Taps) => (rows - TAP_BYTES, 1),
             (LongPageKind::Rows, PrefetchRoom::One) => (rows, 1),
@@ -169,8 +172,8 @@ impl Arrangement<'_> {
         }
     }
 
-    /// The areas of all shares from `end` on, which moves: those of rows before those of columns; the same for pages that
-    /// follow one another. None where rows have no room.
+    /// Allocates the areas of all shares from `end` on, which is moved: those of rows before those of
+    /// columns. Shares of one kind that follow one another use the same areas. None where rows have no room.
     fn all_factors(&self, end: &mut u64) -> Option<FactorAreas> {
         let mut take = |count: usize, bytes: u64| -> Vec<u32> {
             let all = (0..count as u64)
@@ -205,7 +208,8 @@ impl Arrangement<'_> {
         Some(factors)
     }
 
-    /// After as many rounds every kind is at its first page and its first factors again.
+    /// Returns the number of rounds after which every kind is at its first buffer and its first factors
+    /// again.
     fn rounds(&self) -> Option<usize> {
         let rounds = |(share, slots): (&PhaseShare, &&[u64])| {
             let areas = match (share.kind, self.room) {
@@ -229,7 +233,7 @@ impl Arrangement<'_> {
         usize::try_from(rounds).ok().filter(|&rounds| rounds > 0)
     }
 
-    /// The ring with the places of so many rounds, pages from `first` on.
+    /// Adds the buffers of so many rounds to the ring; page buffers begin at `first`.
     fn ring(&self, mut ring: Ring, first: u64, rounds: usize, factors: &FactorAreas) -> Ring {
         let head = dmem_address(row_bytes(self.shape.cut.row) - TAP_BYTES);
         for round in 0..rounds {
@@ -251,12 +255,12 @@ impl Arrangement<'_> {
     }
 }
 
-/// Inside DMEM, whose addresses are u32: the caller checks the end.
+/// Converts a DMEM address to u32; the caller checks the end of the memory.
 fn dmem_address(address: u64) -> u32 {
     u32::try_from(address).unwrap_or(u32::MAX)
 }
 
-/// The least common multiple; 0 where a number is.
+/// Returns the least common multiple; 0 if a number is 0.
 pub(super) fn lcm(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y > 0 {
@@ -273,7 +277,7 @@ mod tests {
 
     use LongPageKind::{Back, Columns, Rows};
 
-    /// Kinds that take turns, two of one following one another.
+    /// Makes shares of kinds that take turns; shares of one kind follow one another.
     fn shares(kinds: &[LongPageKind], blocks: u64) -> Vec<PhaseShare> {
         let count =
             |kinds: &[LongPageKind], kind| kinds.iter().filter(|k| **k == kind).count() as u64;
@@ -288,8 +292,8 @@ mod tests {
         kinds.iter().enumerate().map(share).collect()
     }
 
-    /// Whatever takes turns: the ring goes round with the buffers of every kind, and with the places of the taps, which
-    /// change with the factors.
+    /// For all kinds that take turns, the ring repeats with the buffers of every kind and with the places of
+    /// the taps, which change with the factors.
     #[test]
     fn a_ring_is_whole_rounds_of_its_buffers() {
         for cut in CUTS {
@@ -344,8 +348,8 @@ mod tests {
         }
     }
 
-    /// No page lies where another does that is loaded before it is stored: the pages of a round and as many more as come
-    /// ahead of it, rows one earlier.
+    /// No page shares a buffer with another that is loaded before it is stored: the pages of a round and
+    /// those loaded ahead of it; rows are loaded one page earlier.
     #[test]
     fn pages_under_way_lie_apart() {
         for kinds in [

@@ -1,57 +1,58 @@
-//! Which blocks go together, and what takes turns when.
+//! Groups blocks, and says which kinds of pages alternate when.
 
 use super::pages::LongPageKind;
 
-/// A few blocks that go through their pages together.
+/// A unit: a few blocks that go through their pages together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockGroup {
-    /// The first of them.
+    /// Number of its first block.
     pub(super) first: u64,
-    /// How many.
+    /// Number of its blocks.
     pub(super) blocks: u64,
 }
 
-/// What a kind of pages has of a phase.
+/// Share of one kind of pages in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PhaseShare {
     pub(super) kind: LongPageKind,
-    /// The number of the unit that it begins in, behind which there may be others as large.
+    /// Number of the unit that it begins in; units of the same size may follow it.
     pub(super) number: u64,
     pub(super) unit: BlockGroup,
     /// Pages of this unit that were done before.
     pub(super) start: u64,
-    /// Which page of its kind in a round it is, and how many there are that follow one another in the unit.
+    /// Which page of its kind in a round it is, and how many of them follow one another in the unit.
     pub(super) nth: (u64, u64),
-    /// The page of a unit that is its first.
+    /// Page of a unit that comes first: the order of the pages is rotated by it.
     pub(super) rotated: u64,
 }
 
-/// Kinds that take turns, and how many pages of each.
+/// Shares that alternate, and the pages of each.
 pub(super) type KindTurns = (Vec<PhaseShare>, u64);
 
 impl PhaseShare {
-    /// Its page of round `round`, as its unit counts them.
+    /// Returns the page of round `round`, counted in its unit.
     pub(super) fn page(&self, round: u64) -> u64 {
         let (nth, of) = self.nth;
         self.start + nth + of * round
     }
 
-    /// The first group of pages with the same factors, in the order of the pages.
+    /// Returns the first group of pages with the same factors, in the order of the pages.
     pub(super) fn first_group(&self) -> u64 {
         self.start / self.unit.blocks
     }
 
-    /// How many groups of pages with the same factors behind the first that of round `round` is.
+    /// Returns the distance from the first group of pages with the same factors to the group of round
+    /// `round`.
     pub(super) fn group_from_first(&self, round: usize) -> usize {
         let before = (self.start + self.rotated) % self.unit.blocks;
         ((before + self.page(round as u64) - self.start) / self.unit.blocks) as usize
     }
 }
 
-/// Units of `total` blocks, at most `together` in each. Beside the first columns and the last there
-/// is nothing to compute: the first and the last units can be smaller, of `first` blocks, and grow, and
-/// shrink, by as many, so that the columns of the units before and behind are together as many as two of the rows
-/// between; none where blocks are too few for that.
+/// Groups `total` blocks into units of at most `together`. While the first and the last columns are moved
+/// there is nothing to compute, so the first and the last units can be smaller: they grow from `first` blocks
+/// in steps of `first`, and shrink alike. The columns of the units before and behind are then together as
+/// many as two of the rows between. None if there are too few blocks.
 pub(super) fn build_groups(total: u64, together: u64, first: u64) -> Option<Vec<BlockGroup>> {
     let steps = together.checked_sub(1)?.checked_div(first)?;
     let edges: Vec<u64> = (1..=steps).map(|step| step * first).collect();
@@ -70,8 +71,9 @@ pub(super) fn build_groups(total: u64, together: u64, first: u64) -> Option<Vec<
     Some(number_groups(edge().chain(middle).chain(edge().rev())))
 }
 
-/// Units of `total` blocks, all of `together` but the first, of `first`, and the last, of what is left: that these are even
-/// lets rounds be merged. None where the last would be less than a third of the others, which then have more to wait for.
+/// Groups `total` blocks into units of `together`, except the first, of `first` blocks, and the last, of the
+/// rest. Even sizes allow rounds to be merged. None where the last would be less than a third of the others,
+/// which would then have to wait.
 pub(super) fn build_equal_groups(total: u64, together: u64, first: u64) -> Option<Vec<BlockGroup>> {
     let behind = total.checked_sub(first)?.checked_sub(1)?;
     let (middle, last) = (
@@ -83,7 +85,7 @@ pub(super) fn build_equal_groups(total: u64, together: u64, first: u64) -> Optio
     (middle > 0 && 3 * last >= together).then(|| number_groups(all))
 }
 
-/// Units of so many blocks, one behind the other.
+/// Numbers units of these sizes, one behind the other.
 fn number_groups(sizes: impl Iterator<Item = u64>) -> Vec<BlockGroup> {
     let mut first = 0;
     let unit = |blocks| {
@@ -96,15 +98,16 @@ fn number_groups(sizes: impl Iterator<Item = u64>) -> Vec<BlockGroup> {
     sizes.map(unit).collect()
 }
 
-/// What takes turns where a unit has more columns, or fewer rows, than another.
+/// Order of pages where a unit has more columns, or fewer rows, than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rounds {
-    /// A page of each kind that there is; what is left of one follows.
+    /// A page of each kind in a round; the rest of one kind follows.
     Single,
-    /// Two pages of columns with one of rows where there are fewer rows, so that the channel has less to do for each.
+    /// Two pages of columns with one of rows where there are fewer rows, so that the channel has less to do
+    /// for each.
     Doubled,
-    /// And a round of all three kinds together with one of columns and rows, which alone asks for less of the channel
-    /// than of CP2, where the other asks for more.
+    /// Doubled rounds, and in addition rounds of all three kinds merged with rounds of columns and rows. The
+    /// latter alone ask for less of the channel than of CP2, the former for more.
     Merged,
 }
 
@@ -112,8 +115,8 @@ impl Rounds {
     pub(super) const ALL: [Self; 3] = [Self::Single, Self::Doubled, Self::Merged];
 }
 
-/// Kinds that take turns, and how many pages of each: units of `pages` pages a block and kind enter one by
-/// one, as long as there are any.
+/// Returns the shares that alternate and the pages of each. The units, of `pages` pages a block and kind,
+/// enter one by one.
 pub(super) fn turns(units: &[BlockGroup], pages: u64, rounds: Rounds) -> Vec<KindTurns> {
     let mut all: Vec<KindTurns> = Vec::new();
     for turn in 0..units.len() + 2 {
@@ -131,15 +134,15 @@ pub(super) fn turns(units: &[BlockGroup], pages: u64, rounds: Rounds) -> Vec<Kin
         });
         let mut left: Vec<PhaseShare> = shares.collect();
         if left.len() > 1 {
-            // The columns back begin in the middle of a turn: their factors come when those of
-            // rows do not.
+            // Inverse columns begin in the middle of a turn: their factors are loaded when those of rows are
+            // not.
             for share in left
                 .iter_mut()
                 .filter(|share| share.kind == LongPageKind::Back)
             {
                 let half = share.unit.blocks / 2;
                 share.rotated = match rounds {
-                    // In pairs.
+                    // An even number, as pages go in pairs.
                     Rounds::Merged => half & !1,
                     _ => half,
                 };
@@ -173,8 +176,8 @@ pub(super) fn turns(units: &[BlockGroup], pages: u64, rounds: Rounds) -> Vec<Kin
     all
 }
 
-/// Rows, and columns that are more of them: two pages of these for one of rows, as long as there
-/// are as many.
+/// Makes a phase of two pages of columns with one of rows, if only these two kinds are left and more columns
+/// than rows.
 fn double(left: &[PhaseShare], rest: impl Fn(&PhaseShare) -> u64) -> Option<KindTurns> {
     let [a, b] = left else {
         return None;
@@ -196,8 +199,8 @@ fn double(left: &[PhaseShare], rest: impl Fn(&PhaseShare) -> u64) -> Option<Kind
     (steps > 0).then_some((shares, steps))
 }
 
-/// All three kinds, of which columns of one kind are the fewest: one page of these, two of each of the others, as often as
-/// rows would be left with one page of columns each.
+/// Makes a phase of all three kinds: one page of the kind of columns with the fewest pages left, two pages of
+/// each of the others. It lasts as long as the rest of the rows can still have a page of columns each.
 fn merge(left: &[PhaseShare], rest: impl Fn(&PhaseShare) -> u64) -> Option<KindTurns> {
     let [columns, rows, back] = left else {
         return None;
@@ -233,7 +236,7 @@ fn merge(left: &[PhaseShare], rest: impl Fn(&PhaseShare) -> u64) -> Option<KindT
     Some((shares, steps))
 }
 
-/// Whether `next` goes on as `last` does: whole units, all as large.
+/// Returns whether `next` continues the phase `last`: the same kinds, whole units, all of one size.
 fn follows(last: &[PhaseShare], next: &[PhaseShare]) -> bool {
     let Some(size) = last.first().map(|share| share.unit.blocks) else {
         return false;
@@ -248,8 +251,8 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// Whatever goes together: every block goes through all its pages of every kind once, and
-    /// no kind begins with it before the kind before it is done; two pages of a round that follow one another have
+    /// In all schedules every block goes through all its pages of every kind once, no kind begins with a
+    /// block before the kind before is done with it, and two pages of a round that follow one another have
     /// the same factors.
     #[test]
     fn every_page_has_its_turn() {
@@ -304,7 +307,7 @@ mod tests {
         assert!(merged > 50, "{merged}");
     }
 
-    /// Pages of rounds that follow one another in a unit.
+    /// Returns the pairs of pages of a round that follow one another in a unit.
     fn pairs(shares: &[PhaseShare]) -> Vec<(&PhaseShare, &PhaseShare)> {
         let second =
             |a: &PhaseShare, b: &PhaseShare| b.kind == a.kind && (a.nth, b.nth) == ((0, 2), (1, 2));

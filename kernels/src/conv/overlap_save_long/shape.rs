@@ -1,4 +1,4 @@
-//! How a long block is cut into pages.
+//! How a long block is cut into rows, columns and pages.
 
 use super::pages::LongPageKind;
 use super::schedule::PhaseShare;
@@ -10,13 +10,13 @@ pub(super) const PAGE: usize = 1024;
 /// A block of `rows` rows of `row` numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::conv) struct BlockMatrix {
-    /// Rows: 64, or 512.
+    /// Number of rows: 64, or 512.
     pub(in crate::conv) rows: usize,
     /// Numbers of a row.
     pub(in crate::conv) row: usize,
 }
 
-/// The blocks that there are: of every power of two from 2^13 to 2^19.
+/// Block sizes that there are kernels for: every power of two from 2^13 to 2^19.
 pub(in crate::conv) const CUTS: [BlockMatrix; 7] = [
     BlockMatrix::new(64, 128),
     BlockMatrix::new(64, 256),
@@ -27,7 +27,7 @@ pub(in crate::conv) const CUTS: [BlockMatrix; 7] = [
     BlockMatrix::new(512, 1024),
 ];
 
-/// Taps from which on blocks of 512 rows can be the fastest (`docs/convolution.md`).
+/// Number of taps above which blocks of 512 rows can be the fastest (`docs/convolution.md`).
 const MANY_ROWS: usize = 8192;
 
 impl BlockMatrix {
@@ -35,58 +35,59 @@ impl BlockMatrix {
         Self { rows, row }
     }
 
-    /// Numbers of a block.
+    /// Returns the numbers of a block.
     pub(in crate::conv) fn numbers(self) -> usize {
         self.rows * self.row
     }
 
-    /// Numbers of a block that so many taps make no outputs of, as `sections` deal them: a row's
-    /// columns two by two.
+    /// Returns the numbers of a block that are no outputs with so many taps, rounded up to what `sections`
+    /// are dealt at a time: two columns of a row for each.
     pub(super) fn overlap(self, taps: usize, sections: usize) -> usize {
         (taps - 1).next_multiple_of(2 * sections)
     }
 
-    /// Whether a block has a row at least more than what overlaps, and nothing else is certain to be faster.
+    /// Returns whether a block has at least one row more than the overlap, and is not certainly slower than
+    /// another kind.
     pub(in crate::conv) fn suits_taps(self, taps: usize) -> bool {
         (taps - 1).div_ceil(self.row) < self.rows && (self.rows == CUTS[0].rows || taps > MANY_ROWS)
     }
 
-    /// Columns of a section's page.
+    /// Returns the columns of a section's page.
     pub(super) fn columns(self) -> usize {
         PAGE / self.rows
     }
 
-    /// Passes of radix 8 down the columns.
+    /// Returns the passes of radix 8 down the columns.
     pub(super) fn passes(self) -> u32 {
         self.rows.ilog2() / 3
     }
 }
 
-/// Blocks on a machine.
+/// Long blocks on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LongBlockShape {
-    /// Rows and their length.
+    /// Number and length of the rows.
     pub(super) cut: BlockMatrix,
     /// Sections that a block is dealt to.
     pub(super) sections: usize,
-    /// Blocks of which the same pages follow one another, with the same factors.
+    /// Blocks whose pages of one number follow one another, with the same factors.
     pub(super) together: usize,
-    /// Numbers of a block that are no outputs: they may end in the middle of a row.
+    /// Numbers of a block that are no outputs; they may end in the middle of a row.
     pub(super) overlap: usize,
 }
 
 impl LongBlockShape {
-    /// Numbers of a block.
+    /// Returns the numbers of a block.
     pub(super) fn numbers(&self) -> usize {
         self.cut.numbers()
     }
 
-    /// Outputs of a block.
+    /// Returns the outputs of a block.
     pub(super) fn outputs(&self) -> usize {
         self.numbers() - self.overlap
     }
 
-    /// Pages of each kind in a block, if it can be dealt.
+    /// Returns the pages of each kind in a block, if it can be dealt to the sections.
     pub(super) fn pages(&self) -> Option<usize> {
         let pages = self.numbers() / PAGE;
         pages
@@ -94,7 +95,7 @@ impl LongBlockShape {
             .then_some(pages / self.sections)
     }
 
-    /// Butterflies and products of a section's page.
+    /// Returns the butterflies and products of a section's page.
     pub(super) fn arithmetic(&self, kind: LongPageKind) -> (u64, u64) {
         let page = PAGE as u64;
         match kind {
@@ -105,7 +106,7 @@ impl LongBlockShape {
         }
     }
 
-    /// Arithmetic of so many pages of all sections, of each kind: class and operations.
+    /// Returns the arithmetic of `steps` pages of each share, of all sections: class and operations.
     pub(super) fn operations(&self, shares: &[PhaseShare], steps: u64) -> Vec<(Class, u64)> {
         let kinds = shares.iter().map(|share| self.arithmetic(share.kind));
         let (butterflies, products) =
@@ -117,7 +118,7 @@ impl LongBlockShape {
         ]
     }
 
-    /// The columns of a section's page: dealt two neighbours at a time.
+    /// Returns the columns of a section's page: two adjacent ones are dealt at a time.
     pub(super) fn columns(&self, page: usize, section: usize) -> Vec<usize> {
         let (all, own) = (self.sections, self.cut.columns());
         let column = |c: usize| page * all * own + c / 2 * 2 * all + 2 * section + c % 2;

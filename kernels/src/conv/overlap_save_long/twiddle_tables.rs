@@ -1,34 +1,34 @@
-//! Factors and taps of the passes of a long block, in the order in which
-//! `long.s` meets them.
+//! Twiddles and transformed taps, in the order of long.s.
 
 use super::shape::{BlockMatrix, LongBlockShape, PAGE};
 use crate::conv::overlap_save::{Digits, digits, frequency, response};
 use cp2_asm::cis;
 use num_complex::Complex32;
 
+/// Returns `i` with its octal digits, `digits` of them, in reverse order.
 fn reversed(i: usize, digits: u32) -> usize {
     (0..digits).fold(0, |k, d| 8 * k + (i >> (3 * d)) % 8)
 }
 
-/// exp(-2 pi i num/den), rounded once.
+/// Returns exp(-2 pi i num/den), rounded once.
 pub(in crate::conv) fn root(num: usize, den: usize) -> Complex32 {
     // Lengths are far below 2^63.
     let (re, im) = cis(-(num as i64), den as i64);
     Complex32::new(re as f32, im as f32)
 }
 
-/// A record: w^2, w^4, w, w W8 for two columns, where w is exp(-2 pi i k/den).
+/// Returns a record: w^2, w^4, w, w W8 for two columns, where w = exp(-2 pi i k/den) and W8 = exp(-2 pi i/8).
 fn record(pair: [usize; 2], den: usize) -> [Complex32; 8] {
     let [a, b] = pair.map(|k| [2 * k, 4 * k, k, k + den / 8].map(|k| root(k, den)));
     std::array::from_fn(|i| if i % 2 == 0 { a[i / 2] } else { b[i / 2] })
 }
 
-/// Factors and taps of the pages of rows.
+/// Returns the factors and taps of the pages of rows.
 pub(super) fn rows(taps: &[Complex32], shape: &LongBlockShape) -> Vec<Complex32> {
     let BlockMatrix { rows: height, row } = shape.cut;
     let together = PAGE / row;
     let response = response(taps, shape.numbers());
-    // The frequency that a row begins with: its digits in reverse order.
+    // Frequency that a row begins with: its digits in reverse order.
     let prefix = |r: usize| reversed(r, shape.cut.passes());
     let first: Vec<usize> = (0..height).collect();
     let mut all = Vec::new();
@@ -56,7 +56,8 @@ pub(super) fn rows(taps: &[Complex32], shape: &LongBlockShape) -> Vec<Complex32>
     all
 }
 
-/// Of the middle pass, for one of its sub-transforms, which begins with frequency k of `den`.
+/// Returns the factors of the middle pass for the sub-transform that begins with frequency k of `den`, level
+/// by level: exp(-2 pi i (k + den p) / (den 2^(level+1))), where p is the bit-reversed place.
 pub(in crate::conv) fn middle_factors(
     k: usize,
     den: usize,
@@ -77,13 +78,13 @@ pub(in crate::conv) fn middle_factors(
 /// Bytes of the taps of a page of rows, the last part of its table.
 pub(super) const TAP_BYTES: u64 = PAGE as u64 * 8;
 
-/// Bytes of the table of a page of rows.
+/// Returns the bytes of the table of a page of rows.
 pub(super) fn row_bytes(row: usize) -> u64 {
     let records = (0..digits(row).outer).map(|pass| (PAGE / row) << (3 * pass));
     (PAGE + 8 * records.sum::<usize>() + PAGE / 2) as u64 * 8
 }
 
-/// Factors of the pages of columns back.
+/// Returns the factors of the pages of columns back.
 pub(super) fn columns(shape: &LongBlockShape) -> Vec<Complex32> {
     let mut all = Vec::new();
     let (row, own) = (shape.cut.row, shape.cut.columns());
@@ -102,7 +103,7 @@ pub(super) fn columns(shape: &LongBlockShape) -> Vec<Complex32> {
     all
 }
 
-/// Bytes of the table of a page of columns back.
+/// Returns the bytes of the table of a page of columns back.
 pub(super) fn column_bytes(cut: BlockMatrix) -> u64 {
     let records = (0..cut.passes()).map(|pass| (cut.columns() << (3 * pass)) / 2);
     64 * records.sum::<usize>() as u64

@@ -1,4 +1,4 @@
-//! The transfers of blocks part by part: samples, outputs, and the tables beside them.
+//! Transfers of a ring block: samples, tables and outputs by parts.
 
 use super::N;
 use crate::conv::block_filter::COMPLEX;
@@ -9,29 +9,29 @@ use std::ops::Range;
 
 /// Parts of a block.
 const PARTS: u64 = 8;
-/// Parts in the ring, which begins at address 0.
+/// Number of parts in the ring, which begins at DMEM address 0.
 pub(super) const RING: u64 = 12;
-/// Rows of a part, and numbers of each.
+/// Rows of a part, and numbers of a row.
 const ROWS: usize = 8;
 const ROW: usize = N / ROWS / PARTS as usize;
 /// Bytes of a part.
 pub(super) const PART: u64 = N as u64 * COMPLEX / PARTS;
-/// Bytes of a row of it; of a row of a block.
+/// Bytes of a row of a part, and of a row of a block.
 const ROW_BYTES: u64 = ROW as u64 * COMPLEX;
 const PITCH: u64 = PARTS * ROW_BYTES;
-/// Pieces of the middle pass's tables, and bytes of one. Two have room at a time, behind the ring, or the
-/// factors of the last pass.
+/// Number of pieces of the middle pass's tables, bytes of a piece, and DMEM address of the area behind the
+/// ring. The area holds two pieces, or the factors of the last pass.
 pub(super) const EIGHTHS: u64 = 8;
 pub(super) const EIGHTH: u64 = 6144;
 const AREA: u64 = RING * PART;
-/// Pages of a block: parts that come, pieces of tables, parts that go.
+/// Pages of a block: loads of parts, pieces of tables, stores of parts.
 const PAGES: u64 = 2 * PARTS + EIGHTHS;
 /// Event that the DMA posts when tables are loaded.
 const TABLES: u32 = 2;
 /// Issues of a pass of radix 8 over a block.
 const PASS: u64 = N as u64 / 2 * 3;
 
-/// Addresses in system memory; 0 for plans that are not carried out.
+/// Addresses in system memory; 0 in plans that are not run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::conv) struct OverlapSaveRingAddresses {
     pub(in crate::conv) x: u64,
@@ -39,7 +39,7 @@ pub(in crate::conv) struct OverlapSaveRingAddresses {
     pub(in crate::conv) y: u64,
 }
 
-/// Blocks, one for each section at a time.
+/// Pages of blocks, one block for each section at a time.
 #[derive(Debug)]
 pub(super) struct OverlapSaveRingPages {
     pub(super) blocks: SectionBlocks,
@@ -47,18 +47,19 @@ pub(super) struct OverlapSaveRingPages {
     pub(super) at: OverlapSaveRingAddresses,
 }
 
-/// What a page is.
+/// Kind of a page, with its number in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RingPageKind {
-    /// A part of the samples comes, and the first pass goes over it.
+    /// Load of a part of the samples, over which the first pass goes.
     Comes(u64),
-    /// A piece of the middle pass's tables.
+    /// Load of a piece of the middle pass's tables.
     Tables(u64),
-    /// A part of the outputs goes.
+    /// Store of a part of the outputs.
     Goes(u64),
 }
 
 impl RingPageKind {
+    /// Splits the number of a page into its group of blocks and its kind.
     fn classify_page(page: u64) -> (u64, Self) {
         let place = page % PAGES;
         let kind = match place.checked_sub(PARTS) {
@@ -69,7 +70,7 @@ impl RingPageKind {
         (page / PAGES, kind)
     }
 
-    /// The page of a group of blocks.
+    /// Returns the number of this page of a group of blocks.
     fn page(self, group: u64) -> u64 {
         let place = match self {
             Self::Comes(part) => part,
@@ -80,7 +81,7 @@ impl RingPageKind {
     }
 }
 
-/// Numbers of a part: so many rows of a block from one of its numbers on, `len` of each.
+/// Run of numbers of a part: `rows` rows, `len` numbers of each, from number `number` of the block on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PartRows {
     number: usize,
@@ -88,7 +89,8 @@ struct PartRows {
     rows: usize,
 }
 
-/// What of a part's numbers is in `wanted`: whole rows together, and those it begins or ends in.
+/// Returns the numbers of a part that are in `wanted`: whole rows together, and rows of which only a piece is
+/// wanted.
 fn rows(part: usize, wanted: &Range<usize>) -> Vec<PartRows> {
     let mut all: Vec<PartRows> = Vec::new();
     for row in 0..ROWS {
@@ -108,11 +110,12 @@ fn rows(part: usize, wanted: &Range<usize>) -> Vec<PartRows> {
 }
 
 impl OverlapSaveRingPages {
-    /// Where a part of a group's block lies in the ring.
+    /// Returns the place in the ring of a part of a group's block.
     fn place(group: u64, part: u64) -> u64 {
         (group * PARTS + part) % RING * PART
     }
 
+    /// Loads a piece of the tables into the area behind the ring, for all sections.
     fn table(&self, from: u64, to: u64, bytes: u64) -> Vec<Descriptor> {
         let at = self.at.tables + from;
         vec![Descriptor::load(
@@ -173,14 +176,14 @@ impl RingPages for OverlapSaveRingPages {
         pieces.flat_map(store).collect()
     }
 
-    /// The ring is three half blocks: after three blocks they lie where they did.
+    /// Returns the pages of three blocks: the ring holds three half blocks, so places then repeat.
     fn period(&self) -> u64 {
         3 * PAGES
     }
 
     fn arithmetic_cycles(&self, page: u64) -> u64 {
         let middle = issues(N) - 6 * PASS;
-        // Passes 2 and 3, 4 and 5, go over all of a block and wait for nothing.
+        // Passes 2 and 3, and 4 and 5, go over a whole block and wait for nothing.
         match RingPageKind::classify_page(page).1 {
             RingPageKind::Comes(part) if part + 1 == PARTS => PASS / PARTS + 2 * PASS,
             RingPageKind::Comes(_) | RingPageKind::Goes(_) => PASS / PARTS,
@@ -198,7 +201,7 @@ impl RingPages for OverlapSaveRingPages {
 
     fn next(&self, page: Option<u64>, _ahead: u64) -> Vec<u64> {
         let Some(page) = page else {
-            // All that has room: a block and half of the next.
+            // At the start everything that fits is loaded: a block and half of the next.
             let first = (0..PARTS).map(|part| RingPageKind::Comes(part).page(0));
             let tables = (0..2).map(|piece| RingPageKind::Tables(piece).page(0));
             let second = (0..RING - PARTS).map(|part| RingPageKind::Comes(part).page(1));
@@ -228,7 +231,7 @@ impl RingPages for OverlapSaveRingPages {
 mod tests {
     use super::*;
 
-    /// Every number that is wanted is stored once, and no other.
+    /// Every number wanted is stored once, and no other.
     #[test]
     fn parts_cover_what_is_wanted() {
         for wanted in [
@@ -260,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Every page that is loaded has its turn once, behind what had its place before.
+    /// Every page that is loaded has its turn once, after the page whose place it takes.
     #[test]
     fn every_page_is_loaded_once() {
         let blocks = SectionBlocks {

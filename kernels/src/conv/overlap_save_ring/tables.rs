@@ -1,17 +1,17 @@
-//! What is streamed beside the parts of blocks, in the order in which `overlap4096.s` meets it.
+//! Tables streamed during a block, in the order of overlap4096.s.
 
 use super::{MIDDLE, N};
 use crate::conv::overlap_save::response;
 use crate::conv::overlap_save_long::{middle_factors, root};
 use num_complex::Complex32;
 
-/// Radices of the passes on each side.
+/// Product of the radices of the three passes on each side of the middle pass.
 const OUTER: usize = N / MIDDLE;
 
-/// Tables of the middle pass: for 16 numbers their factors, then their taps.
+/// Returns the tables of the middle pass: for each 16 numbers their factors, then their transformed taps.
 pub(super) fn middle(taps: &[Complex32]) -> Vec<Complex32> {
     let response = response(taps, N);
-    // The frequency that eight numbers begin with: part p1, row p0, then p2.
+    // Frequency that eight numbers begin with: p0 + 8 p1 + 64 p2 for part p1, row p0, and p2 in the row.
     let frequency = |eight: usize| eight / 64 * 8 + eight / 8 % 8 + eight % 8 * 64;
     let reversed = |place: usize| [0, 4, 2, 6, 1, 5, 3, 7][place];
     (0..OUTER)
@@ -26,7 +26,8 @@ pub(super) fn middle(taps: &[Complex32]) -> Vec<Complex32> {
         .collect()
 }
 
-/// Factors of the last pass: w^2, and w^4 of the next column and of the second of a pair; then w.
+/// Returns the factors of the last pass: for each pair of columns k and k + 1, w^2 of both and w^4 of columns
+/// k + 2 and k + 1; behind all pairs w of every column, with w = exp(-2 pi i k/4096).
 pub(super) fn last() -> Vec<Complex32> {
     let pairs = (0..OUTER).step_by(2).flat_map(|k| {
         let turns = [2 * k, 2 * (k + 1), 4 * (k + 2), 4 * (k + 1)];

@@ -1,4 +1,4 @@
-//! The transfers of blocks that follow each other in a section.
+//! Transfers of blocks that follow one another in a section.
 
 use super::BUFFERS;
 use crate::conv::block_filter::FilterPasses;
@@ -11,23 +11,25 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Blocks in a row for each section.
+/// Pass over a series of blocks in each section.
 #[derive(Debug)]
 pub(super) struct TransposedFormPass {
     pub(super) title: String,
     pub(super) machine: Arc<Machine>,
     pub(super) program: Arc<Program>,
-    /// Bytes of a block's samples and outputs.
+    /// Bytes of a block's samples.
     pub(super) hop: u64,
+    /// Bytes of a block's outputs.
     pub(super) out: u64,
-    /// Blocks that come before a section's first outputs.
+    /// Blocks that a section goes through before its first outputs.
     pub(super) before: u64,
-    /// Those of a block.
+    /// Operations of a block.
     pub(super) operations: Vec<(Class, u64)>,
 }
 
 impl TransposedFormPass {
-    /// The pass over so many blocks, samples and outputs at `at` in system memory.
+    /// Returns the pass over `blocks` blocks, with samples and outputs at the addresses `at` in system
+    /// memory.
     pub(super) fn pass(&self, blocks: usize, at: [u64; 2]) -> RingPass {
         let arguments = data_end(&self.program).next_multiple_of(QUAD);
         let first = arguments + Ring::argument_bytes(BUFFERS);
@@ -78,7 +80,7 @@ impl FilterPasses for TransposedFormPass {
     }
 }
 
-/// The pages of such a pass: a block of each section, each of which has as many in a row.
+/// Pages of the pass: a page has a block of each section.
 #[derive(Debug)]
 struct TransposedFormPages {
     /// Blocks of a section.
@@ -86,14 +88,14 @@ struct TransposedFormPages {
     before: u64,
     /// Bytes of a block's samples and outputs.
     bytes: [u64; 2],
-    /// Where the outputs lie.
+    /// DMEM address of the outputs.
     outputs: u64,
     at: [u64; 2],
     issues: u64,
 }
 
 impl TransposedFormPages {
-    /// The blocks of all sections.
+    /// Returns the target of a transfer of a block of every section.
     fn target(&self, bytes: u64) -> Target {
         let stride = i64::try_from(self.each * bytes).unwrap_or(i64::MAX);
         Target::Blocks { stride }
@@ -117,13 +119,13 @@ impl RingPages for TransposedFormPages {
             return Vec::new();
         };
         let local = self.outputs + page % BUFFERS as u64 * bytes;
-        // Inside DMEM, whose addresses are u32.
+        // Addresses inside DMEM are u32.
         let local = u32::try_from(local).unwrap_or(u32::MAX);
         let system = self.at[1] + block * bytes;
         vec![Descriptor::store(self.target(bytes), system, local, bytes)]
     }
 
-    /// The first have no outputs.
+    /// Returns the period of the pages' costs: the first `before` pages store nothing.
     fn cost_period(&self) -> u64 {
         self.before.max(1)
     }

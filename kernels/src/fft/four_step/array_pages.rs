@@ -1,10 +1,11 @@
-//! The page kernel of `array.s`: arrays of two axes, one in each section, or the parts of one.
+//! Pages of array.s: whole two-axis arrays in DMEM, or slices of parts.
 
 use super::line_batch::{COMPLEX, LAST, LineBatch};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 
-/// What a page needs beside it: the rows of lines that end in place have there what is between their passes.
+/// Returns the bytes of scratch memory of a page. Rows after columns in place keep the numbers between their
+/// passes there.
 fn scratch_bytes(lines: &LineBatch) -> u64 {
     match lines.in_place() {
         true => lines.page_bytes(),
@@ -12,16 +13,16 @@ fn scratch_bytes(lines: &LineBatch) -> u64 {
     }
 }
 
-/// Arrays of two axes, as many at a time as there are sections, each in pieces: a page of the pass is
-/// a piece of every section's array. The rows of `inner` arrays lie in turn.
+/// Arrays of two axes, one in each section at a time, each in pieces: a page of the pass is a piece of every
+/// section's array. The rows of `inner` arrays are interleaved in system memory.
 #[derive(Debug)]
 pub(super) struct ArrayPages {
-    /// The columns, all those of an array.
+    /// All columns of an array.
     pub lines: LineBatch,
     pub sections: u64,
-    /// How many times `inner` arrays.
+    /// Groups of `inner` arrays.
     pub batch: u64,
-    /// Arrays whose rows lie in turn.
+    /// Arrays whose rows are interleaved.
     pub inner: u64,
     pub pieces: u64,
     /// Address of the arrays.
@@ -35,8 +36,9 @@ impl ArrayPages {
         self.batch * self.inner
     }
 
-    /// The sections' arrays of a group in system memory. Where the last ones are fewer than the sections,
-    /// some are transformed again; where all are, the other sections have the first one too.
+    /// Returns the system addresses of a group's arrays, one for each section. A last group with fewer arrays
+    /// than sections begins earlier and transforms some again; if all arrays are fewer than the sections, the
+    /// idle sections load the first one too.
     fn group_addresses(&self, group: u64, load: bool) -> Vec<(Target, u64)> {
         let (arrays, sections) = (self.arrays(), self.sections);
         if arrays < sections {
@@ -51,22 +53,23 @@ impl ArrayPages {
         vec![(Target::Blocks { stride }, self.array(first))]
     }
 
-    /// Where an array begins.
+    /// Returns the byte offset of an array from the first one.
     fn array(&self, number: u64) -> u64 {
         let (matrix, among) = (number / self.inner, number % self.inner);
         matrix * self.inner * self.lines.page_bytes() + among * self.row()
     }
 
-    /// Bytes of a row, and from a row to the next in system memory.
+    /// Returns the bytes of a row.
     fn row(&self) -> u64 {
         self.lines.per_section() as u64 * COMPLEX
     }
 
+    /// Returns the bytes from a row of an array to the next in system memory.
     fn row_pitch_bytes(&self) -> u64 {
         self.inner * self.row()
     }
 
-    /// A transfer of so many rows on end.
+    /// Makes the transfer of `rows` consecutive rows of an array.
     fn rows(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
@@ -84,17 +87,18 @@ impl ArrayPages {
         }
     }
 
-    /// The group of a page, and the piece that it is.
+    /// Returns the group of a page, and the number of its piece.
     fn split_page_number(&self, page: u64) -> (u64, u64) {
         (page / self.pieces, page % self.pieces)
     }
 
-    /// Bytes of a piece of an array.
+    /// Returns the bytes of a piece of an array.
     fn piece_bytes(&self) -> u64 {
         self.lines.page_bytes() / self.pieces
     }
 
-    /// Issues of the rows of a piece, of the columns' passes but the last, and of a piece of that.
+    /// Returns the issues of the rows of a piece, of all column passes but the last, and of a piece of the
+    /// last one.
     fn parts(&self) -> [u64; 3] {
         let halves = (self.lines.len() * self.lines.per_section() / 2) as u64;
         let rows = halves * u64::from(self.lines.per_section().ilog2());
@@ -104,14 +108,14 @@ impl ArrayPages {
     }
 }
 
-/// The same row of every part of arrays, and of several rows n2 side by side.
+/// Pages of arrays in parts: rows n2, n2 + 1, .. of every part of an array.
 #[derive(Debug)]
 pub(super) struct ArrayPartPages {
-    /// The columns across the parts, a page all those of its rows.
+    /// Columns across the parts; a page has all columns of its rows.
     pub lines: LineBatch,
     pub sections: u64,
     pub batch: u64,
-    /// Rows of an array and numbers of a row.
+    /// Rows of an array, and numbers of a row.
     pub shape: [u64; 2],
     /// Address of the arrays.
     pub from: u64,
@@ -120,22 +124,22 @@ pub(super) struct ArrayPartPages {
 }
 
 impl ArrayPartPages {
-    /// Bytes of a section's rows of a part.
+    /// Returns the bytes of a section's rows of a part.
     fn run(&self) -> u64 {
         self.lines.per_section() as u64 * COMPLEX
     }
 
-    /// Bytes of a part of an array.
+    /// Returns the bytes of a part of an array.
     fn part(&self) -> u64 {
         self.shape[0] / self.lines.len() as u64 * self.shape[1] * COMPLEX
     }
 
-    /// Pages of an array.
+    /// Returns the pages of an array.
     fn per_array(&self) -> u64 {
         self.part() / (self.sections * self.run())
     }
 
-    /// A run of a section's rows of a part.
+    /// Makes the transfer of one part's rows of a page, a run for each section.
     fn row(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
@@ -189,7 +193,7 @@ impl RingPages for ArrayPages {
         arrays.map(load).collect()
     }
 
-    /// An eighth of a piece are rows on end, an eighth of the array apart.
+    /// Stores a piece as eight runs of consecutive rows; the runs begin an eighth of the array apart.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (group, piece) = self.split_page_number(page);
         let arrays = self.group_addresses(group, false).into_iter();
@@ -204,7 +208,7 @@ impl RingPages for ArrayPages {
         let eighths = LAST as u64;
         let eighth = self.lines.len() as u64 / eighths;
         let rows = eighth / self.pieces;
-        // The place of a piece of the array is not where its results lie.
+        // The results of a piece lie in all eighths of the array, not where the piece was loaded.
         let first = u64::from(local) - piece * (self.piece_bytes() - rows * row);
         let to = self.to + piece * rows * apart;
         let store = |(target, at)| {
@@ -228,7 +232,8 @@ impl RingPages for ArrayPages {
         rows + last + early * u64::from(self.split_page_number(page).1 == 0)
     }
 
-    /// The places of an array are free when all of the result before has gone.
+    /// Returns all pieces of the next array after the last piece of an array has been stored, none before: an
+    /// array's place is free only then.
     fn next(&self, page: Option<u64>, ahead: u64) -> Vec<u64> {
         match page {
             None => (0..ahead).collect(),

@@ -1,5 +1,4 @@
-//! A pass of transforms of two and more dimensions: along an axis, or of both axes of arrays
-//! that fit a section's DMEM.
+//! One pass of an n-D FFT along an axis, or over whole arrays in DMEM.
 
 use super::array_pages::ArrayPages;
 use super::column_and_row_pages::ColumnPages;
@@ -18,11 +17,11 @@ use cp2_host::paging::{OverlapBound, PassEstimate, QUAD, Ring, RingPass, deals_q
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// How many pieces an array as a whole may come in: more hide more of the first load and the last
-/// store, but fill and drain their passes more often.
+/// Numbers of pieces that a whole array may come in. More pieces hide more of the first load and the last
+/// store, but fill and drain the pipelines of the passes more often.
 const PIECES: [usize; 4] = [1, 2, 4, 8];
 
-/// A pass over memory: along an axis but the last, or of arrays as wholes.
+/// A pass over memory: along an axis before the last, or over whole arrays.
 #[derive(Clone, Debug)]
 pub(super) struct AxisPass {
     /// Matrices of one array whose columns lie along the axis.
@@ -34,13 +33,14 @@ pub(super) struct AxisPass {
     lines: LineBatch,
     ring: Ring,
     program: Arc<Program>,
-    /// Where a page is an array, whose rows are transformed as well, the pieces that it comes in, and how
-    /// many have rows that lie in turn.
+    /// Pieces of a page and number of arrays with interleaved rows, where pages are whole arrays, whose rows
+    /// are transformed as well. None for columns.
     arrays: Option<[u64; 2]>,
 }
 
 impl AxisPass {
-    /// The fastest way through the columns of `matrices` matrices of `width` columns; none that fits.
+    /// Plans the fastest pass over the columns of `matrices` matrices of `width` columns; none if nothing
+    /// fits.
     pub(super) fn new(
         length: usize,
         (matrices, width): (u64, u64),
@@ -55,7 +55,7 @@ impl AxisPass {
         let whole = [2, 4, 8, 16].map(|per| LineBatch::new(length, per));
         let parts = LineBatch::new_ring_page(length).filter(|_| sections.is_power_of_two());
         let mut found = Vec::new();
-        // What their passes take at a time.
+        // Short columns come in the numbers that their passes take at a time.
         let short = [8, 16, 32, 64].map(|per| LineBatch::new_short(length, per));
         for lines in whole.into_iter().chain(short).flatten().chain(parts) {
             let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
@@ -68,7 +68,7 @@ impl AxisPass {
             };
             let program = match assembly {
                 Ok(assembly) => Arc::new(assembly.program),
-                // Smaller pages may do.
+                // Smaller pages may fit.
                 Err(FftError::Unfit(e)) if e.is_size() => continue,
                 Err(e) => return Err(e),
             };
@@ -89,7 +89,8 @@ impl AxisPass {
                 }
             }
         }
-        // Where pages with long runs are fewer than go through DMEM at a time, time alone decides.
+        // Runs of RUN bytes and more come first, unless there are only so few such pages that all are in DMEM
+        // at a time.
         let many = matrices * width * COMPLEX / RUN > 3;
         found.sort_by(|(a, one), (b, other)| {
             let short = |axis: &Self| many && axis.run() < RUN;
@@ -98,15 +99,16 @@ impl AxisPass {
         Ok(found.into_iter().next().map(|(_, axis)| axis))
     }
 
-    /// The ways to transform both axes of arrays of `length` rows of `width` numbers, each in a section's
-    /// DMEM, of `matrices` times `inner` of which the rows lie in turn; none if there is no such kernel or no room for three pages.
+    /// Lists the passes over both axes of arrays of `length` rows of `width` numbers, each array in a
+    /// section's DMEM. There are `matrices` groups of `inner` arrays with interleaved rows. None if there is
+    /// no such kernel or no room for three pages.
     pub(super) fn whole_array_options(
         (length, width): (usize, usize),
         (matrices, inner): (u64, u64),
         direction: TransformDirection,
         machine: &Machine,
     ) -> Result<Vec<Self>, FftError> {
-        // Two passes of the rows begin and end in the page; three end in the output page.
+        // Rows of two passes begin and end in the page; rows of three end in the output page.
         let rows = PowerOfTwoRecipe::new(width, direction).ok();
         let lines = match rows.as_ref().map(|rows| rows.passes().len()) {
             Some(2) => LineBatch::new(length, width)
@@ -139,7 +141,7 @@ impl AxisPass {
             let ring = |buffers: usize| {
                 let pages = first + Ring::argument_bytes(buffers * pieces);
                 let end = pages + buffers as u64 * page;
-                // In place, rows leave what is between their passes behind the buffers.
+                // Rows after columns in place keep the numbers between their passes behind the buffers.
                 let beside = if lines.in_place() { page } else { 0 };
                 (end + beside <= dmem).then(|| match lines.in_place() {
                     true => Ring::new_in_place(first, pages, buffers, page).with_extra_address(end),
@@ -161,17 +163,17 @@ impl AxisPass {
         Ok(ways)
     }
 
-    /// Columns, and how many are in a section's page.
+    /// Returns the columns of a section's page.
     pub(super) fn lines(&self) -> &LineBatch {
         &self.lines
     }
 
-    /// Bytes of a run in system memory.
+    /// Returns the bytes of a run in system memory.
     fn run(&self) -> u64 {
         self.lines.per_section() as u64 * self.sections * COMPLEX
     }
 
-    /// The name of the pass on a timeline.
+    /// Returns the name of the pass on a timeline.
     fn name(&self) -> String {
         match self.arrays {
             Some(_) => format!("{} x {}", self.lines.len(), self.width),
@@ -179,12 +181,12 @@ impl AxisPass {
         }
     }
 
-    /// Bytes of the program and its tables.
+    /// Returns the bytes of the program and its tables.
     pub(super) fn image(&self) -> u64 {
         image(&self.program)
     }
 
-    /// What the pass should take, the load of its program included.
+    /// Prices the pass, the load of its program included.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> PassEstimate {
         let image = load(self.image(), machine);
         let pass = self.pass(batch, [0; 2]).expect(machine);
@@ -194,12 +196,12 @@ impl AxisPass {
         }
     }
 
-    /// What it cannot do with less; `late` if its program may have come before.
+    /// Returns a lower bound of the pass's time; `late` if its program may be loaded during the pass before.
     pub(super) fn floor(&self, machine: &Machine, batch: u64, late: bool) -> OverlapBound {
         self.pass(batch, [0; 2]).floor(machine, late)
     }
 
-    /// The label of its kernel.
+    /// Returns the kernel's label in the program.
     fn entry(&self) -> &'static str {
         match self.arrays {
             Some(_) => "arrays",
@@ -219,8 +221,9 @@ impl AxisPass {
         Ok(job.ring(&program, self.entry(), pass)?)
     }
 
-    /// Where the tables of columns that follow arrays as wholes are if their program comes while these are transformed, and what both
-    /// passes should take; none where DMEM has no room for that.
+    /// Returns the DMEM address of the tables of the column pass `next` and the price of both passes, if the
+    /// program of `next` is prefetched while this pass transforms whole arrays; none where DMEM has no room
+    /// for that.
     pub(super) fn price_prefetch(
         &self,
         next: &Self,
@@ -240,7 +243,7 @@ impl AxisPass {
         program_prefetch::price_prefetch(passes, programs, machine)
     }
 
-    /// Adds both passes to a job, with the second one's tables there.
+    /// Adds this pass and `next` to a job, with the prefetched tables of `next` at DMEM address `tables`.
     pub(super) fn add_prefetched(
         &self,
         next: &Self,
@@ -262,12 +265,12 @@ impl AxisPass {
         Ok(job.followed(&program, ["arrays", "columns"], passes, second)?)
     }
 
-    /// The pass over `batch` arrays from one address to another, or in place.
+    /// Describes the pass over `batch` arrays from one address to another, or in place.
     fn pass(&self, batch: u64, addresses: [u64; 2]) -> RingPass {
         self.pass_with_dmem_offset(batch, addresses, 0)
     }
 
-    /// The same with its local memory so many bytes on.
+    /// Describes the pass with its buffers `behind` bytes further in DMEM.
     fn pass_with_dmem_offset(&self, batch: u64, [from, to]: [u64; 2], behind: u64) -> RingPass {
         let ring = self.ring.clone().shift_addresses(behind);
         if let Some([pieces, inner]) = self.arrays {
@@ -309,7 +312,8 @@ impl AxisPass {
     }
 }
 
-/// The ways to have buffers for pages of `lines` and their factors behind tables that end at `first` in DMEM.
+/// Lists the rings that fit for pages of `lines` and their factors, behind tables that end at `first` in
+/// DMEM: three or four buffers, or the one ring of blocks of lines in parts.
 pub(super) fn rings(lines: &LineBatch, factors: u64, first: u64, dmem: u64) -> Vec<Ring> {
     if lines.in_parts() {
         // The ring lies before the tables.

@@ -1,5 +1,4 @@
-//! What a page of `large.s` holds, how it is loaded and stored: columns of a matrix, and its rows at
-//! shifted frequencies.
+//! Pages of large.s: columns of a matrix and its rows, with transfers.
 
 use super::line_batch::{COMPLEX, LineBatch};
 use cp2_dma::{Descriptor, Target};
@@ -17,16 +16,15 @@ pub(super) struct ColumnPages {
     pub from: u64,
     /// Address of the results.
     pub to: u64,
-    /// How many matrices in a row share their tiles: the results of a page lie
-    /// beside those of the same columns of the others, of one matrix so that a page is a
-    /// tile. None: they lie as the input does.
+    /// Number of consecutive matrices that share their tiles: row k1 of matrix k0 of them is row k0 + k1
+    /// `tiled` of a tile. With 1 a page is a tile. None: results lie as the input does.
     pub tiled: Option<u64>,
-    /// Address of the factors of these matrices, if their columns are shifted.
+    /// Address of the matrices' factors, if their columns are at shifted frequencies.
     pub factors: Option<u64>,
 }
 
 impl ColumnPages {
-    /// Columns of a page.
+    /// Returns the columns of a page, all sections together.
     fn columns(&self) -> u64 {
         self.lines.per_section() as u64 * self.sections
     }
@@ -35,14 +33,15 @@ impl ColumnPages {
         self.width / self.columns()
     }
 
-    /// Address of a page where its columns lie as in the matrix.
+    /// Returns the address of a page whose columns lie as in the matrix.
     fn page_address(&self, base: u64, page: u64) -> u64 {
         let (matrix, tile) = (page / self.tiles(), page % self.tiles());
         let numbers = matrix * self.lines.len() as u64 * self.width + tile * self.columns();
         base + numbers * COMPLEX
     }
 
-    /// The columns of a page are dealt to the sections, two neighbours at a time.
+    /// Makes the transfer of a page in the matrix, whose columns are dealt to the sections two adjacent ones
+    /// at a time.
     fn strided(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
@@ -52,7 +51,7 @@ impl ColumnPages {
         let (row, run) = (self.width * COMPLEX, self.columns() * COMPLEX);
         let own = self.lines.per_section() as u64 * COMPLEX;
         let rows = self.lines.len() as u64;
-        // All columns: rows lie on end.
+        // A page of all columns has consecutive rows.
         if run == row {
             return make(Target::Deal, system, local, rows * run);
         }
@@ -81,7 +80,7 @@ impl RingPages for ColumnPages {
         let Some(sharing) = self.tiled else {
             let at = self.page_address(self.to, page);
             if self.lines.leaves_out_of_order() {
-                // On their way out the digits of their numbers come in order.
+                // The store puts the digits of the numbers in order.
                 let own = self.lines.per_section() as u64 * COMPLEX;
                 let store = Descriptor::store(Target::Deal, at, local, run);
                 return vec![self.lines.results(store, &[self.width * COMPLEX], own)];
@@ -111,14 +110,14 @@ impl RingPages for ColumnPages {
     }
 }
 
-/// Rows of tiled matrices of `height` rows; the results of each lie transposed.
+/// Rows of tiled matrices of `height` rows; the results of each matrix lie transposed.
 #[derive(Clone, Debug)]
 pub(super) struct RowPages {
     pub lines: LineBatch,
     pub sections: u64,
     pub matrices: u64,
     pub height: u64,
-    /// How many matrices have their rows in the same tiles.
+    /// Number of matrices with rows in the same tiles.
     pub sharing: u64,
     /// Columns of a tile.
     pub tile: u64,
@@ -128,12 +127,13 @@ pub(super) struct RowPages {
     pub to: u64,
     /// Address of the factors of the pages of one matrix.
     pub factors: u64,
-    /// Pages that bring factors, of as many buffers, where each keeps them for all pages that it has; 0 if all bring them.
+    /// Number of buffers that keep their factors, which the first page of each brings; 0 if every page brings
+    /// its own.
     pub resident: u64,
 }
 
 impl RowPages {
-    /// Rows of a page.
+    /// Returns the rows of a page, all sections together.
     fn rows(&self) -> u64 {
         self.lines.per_section() as u64 * self.sections
     }
@@ -146,7 +146,7 @@ impl RowPages {
         self.height * self.lines.len() as u64 * COMPLEX
     }
 
-    /// The load of a page's factors.
+    /// Makes the load of a page's factors.
     pub(super) fn factors(&self, page: u64, local: u32) -> Descriptor {
         let each = self.lines.factor_bytes();
         let target = Target::Blocks {
@@ -156,7 +156,7 @@ impl RowPages {
         Descriptor::load(target, system, local, each)
     }
 
-    /// The load of the factors of all pages of a matrix, one page's behind another's.
+    /// Makes the load of the factors of all pages of a matrix, one behind the other.
     pub(super) fn all_factors(&self, local: u32) -> Descriptor {
         let each = self.lines.factor_bytes();
         let pages = self.per_matrix() as u32;
@@ -165,7 +165,8 @@ impl RowPages {
     }
 }
 
-/// The rows of section `section` in page `page`: couples of neighbours, dealt to the sections.
+/// Returns the rows of section `section` in page `page`: pairs of adjacent rows are dealt to the sections in
+/// turn.
 pub(super) fn rows_of(
     page: usize,
     section: usize,

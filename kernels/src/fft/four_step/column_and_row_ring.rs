@@ -1,5 +1,7 @@
-//! The page kernels of `parts.s`: lines of 2048 or 1024 numbers, which go through DMEM in
-//! eighths of a page. How each eighth is loaded and stored.
+//! Pages of parts.s: columns and rows in eighths through a DMEM ring.
+//!
+//! Lines have 2048 or 1024 numbers. With digits n = L/4 n0 + L/32 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + L/8
+//! p3, block n1 of the input becomes block p1 of the result (`docs/fft-large.md`).
 
 use super::column_and_row_pages::rows_of;
 use super::line_batch::{COMPLEX, LineBatch, root, set};
@@ -9,9 +11,9 @@ use num_complex::Complex32;
 
 /// Numbers of a section's page.
 pub(super) const PAGE: usize = 4096;
-/// The most couples of lines of a page.
+/// Greatest number of pairs of lines in a section's page.
 pub(super) const MOST_COUPLES: usize = 2;
-/// Numbers that the last pass takes.
+/// Radix of the last pass.
 const LAST: u64 = 8;
 /// Blocks of a page.
 pub(super) const BLOCKS: u64 = 8;
@@ -19,7 +21,7 @@ pub(super) const BLOCKS: u64 = 8;
 pub(super) const RING: usize = 12;
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = PAGE as u64 * COMPLEX / BLOCKS;
-/// Bytes of a row of every section's couple.
+/// Returns the bytes of one row of a pair of lines in every section.
 const fn quads(sections: u64) -> u64 {
     2 * sections * COMPLEX
 }
@@ -27,27 +29,27 @@ const fn quads(sections: u64) -> u64 {
 /// Bytes of the ring. Behind it come the factors of two pages of rows, then tables.
 pub(super) const RING_BYTES: u64 = RING as u64 * BLOCK;
 
-/// Couples of lines in a section's page.
+/// Returns the pairs of lines in a section's page.
 const fn couples(lines: &LineBatch) -> u64 {
     lines.per_section() as u64 / 2
 }
 
-/// Bytes of an eighth of the factors for a section's page of rows.
+/// Returns the bytes of an eighth of the factors for a section's page of rows.
 const fn slice(lines: &LineBatch) -> u64 {
     256 + 48 * couples(lines)
 }
 
-/// Bytes of the factors for a section's page of rows.
+/// Returns the bytes of the factors for a section's page of rows.
 pub(super) const fn factor_bytes(lines: &LineBatch) -> u64 {
     BLOCKS * slice(lines)
 }
 
-/// Bytes of the sets of the last pass of rows.
+/// Bytes of the twiddle sets of the last pass of rows.
 pub(super) const LAST_SETS: u64 = 32 * 256;
 
-/// DMEM for ring, factors and tables.
+/// Returns the bytes of DMEM for ring, factors and tables.
 pub(super) const fn bytes(lines: &LineBatch, rows: bool) -> u64 {
-    // Two ones, and sets of 32 bytes of passes 2 to 4.
+    // Columns have two ones, and twiddle sets of 32 bytes for passes 2 to 4.
     let tables = match rows {
         true => LAST_SETS + 2 * factor_bytes(lines),
         false => 16 + 32 * (4 + 32 + 256) / couples(lines) + 64 * (couples(lines) - 1),
@@ -56,18 +58,19 @@ pub(super) const fn bytes(lines: &LineBatch, rows: bool) -> u64 {
     RING_BYTES + tables + steps
 }
 
-/// The ring; the argument block lies at `arguments`.
+/// Makes the ring, with its argument block at `arguments`.
 pub(super) fn ring(arguments: u64) -> Ring {
     Ring::new_in_place(arguments, 0, RING, BLOCK)
 }
 
-/// Butterflies of pass `i` over a section's page.
+/// Returns the butterflies of pass `i` over a section's page.
 pub(super) fn pass(lines: &LineBatch, i: usize) -> u64 {
     PAGE as u64 / 2 * u64::from(lines.radices()[i].ilog2())
 }
 
-/// Issues up to where a block is complete: pass 1 on each as it comes, pass 2 on all, pass 3 on
-/// half of them and the `last` one by one.
+/// Returns the issues between the completion of the block before and of `block`: an eighth of pass 1, pass 2
+/// for all blocks before the first, half of pass 3 before the first and the fifth, and an eighth of the last
+/// pass, whose issues are `last`.
 pub(super) fn issues(lines: &LineBatch, block: u64, last: u64) -> u64 {
     let due = |every: u64, cycles: u64| {
         if block.is_multiple_of(every) {
@@ -83,23 +86,23 @@ pub(super) fn issues(lines: &LineBatch, block: u64, last: u64) -> u64 {
     pass(lines, 0) / BLOCKS + across + half + last / BLOCKS
 }
 
-/// The same of columns.
+/// Returns those issues for columns.
 pub(super) fn column_issues(lines: &LineBatch, block: u64) -> u64 {
     issues(lines, block, pass(lines, 3))
 }
 
-/// Of these the first, as soon as a block has come.
+/// Returns the issues of pass 1 on a block of columns, which begin as soon as the block has come.
 pub(super) fn column_head(lines: &LineBatch) -> u64 {
     pass(lines, 0) / BLOCKS
 }
 
-/// Whether rows of `length` numbers can be loaded from tiles of `width` columns: a block's
-/// eighth of a digit n0 is tiles, or a part of one that has all of digit n2.
+/// True if rows of `length` numbers can be loaded from tiles of `width` columns: the length/32 numbers of a
+/// block for each digit n0 are whole tiles, and a tile has whole digits n3.
 pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
     width.is_multiple_of(LAST as usize) && width <= length / 32
 }
 
-/// Columns of matrices that follow each other, rows of `width` numbers, stored as tiles or in place.
+/// Columns of consecutive matrices with rows of `width` numbers, stored as tiles or in place.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnRingPages {
     pub lines: LineBatch,
@@ -111,12 +114,12 @@ pub(super) struct ColumnRingPages {
     pub from: u64,
     /// Address of the results.
     pub to: u64,
-    /// Whether the results of a page are a tile; else they lie as the input does.
+    /// True if the results of a page are a tile; else they lie as the input does.
     pub tiled: bool,
 }
 
 impl ColumnRingPages {
-    /// Bytes of a row of a tile.
+    /// Returns the bytes of a row of a tile.
     fn run(&self) -> u64 {
         couples(&self.lines) * quads(self.sections)
     }
@@ -125,7 +128,7 @@ impl ColumnRingPages {
         self.width * COMPLEX / self.run()
     }
 
-    /// Bytes from the first matrix to row `row` of a page where its columns lie as in the matrix.
+    /// Returns the bytes from the first matrix to row `row` of a page whose columns lie as in the matrix.
     fn row_offset_bytes(&self, page: u64, row: u64) -> u64 {
         let (matrix, tile) = (page / self.tiles(), page % self.tiles());
         (matrix * self.lines.len() as u64 + row) * self.width * COMPLEX + tile * self.run()
@@ -137,7 +140,7 @@ impl RingPages for ColumnRingPages {
         self.matrices * self.tiles() * BLOCKS
     }
 
-    /// Block n1: rows n2, n3 of each n0.
+    /// Loads block n1: rows n2, n3 of each n0.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (row, length) = (self.width * COMPLEX, self.lines.len() as u64);
@@ -149,7 +152,7 @@ impl RingPages for ColumnRingPages {
         vec![load]
     }
 
-    /// Block p1: results p0, p2, p3.
+    /// Stores block p1: results p0, p2, p3.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let (page, p1) = (block / BLOCKS, block % BLOCKS);
         let (run, couples) = (self.run(), couples(&self.lines) as i64);
@@ -201,7 +204,7 @@ impl RowRingPages {
         self.height * self.lines.len() as u64 * COMPLEX
     }
 
-    /// An eighth of a page's factors, whose buffers begin at `buffers` in DMEM.
+    /// Makes the load of an eighth of a page's factors; the two factor buffers begin at `buffers` in DMEM.
     pub(super) fn factor_load(&self, block: u64, buffers: u64) -> Descriptor {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (each, slice) = (factor_bytes(&self.lines), slice(&self.lines));
@@ -219,8 +222,8 @@ impl RingPages for RowRingPages {
         self.matrices * self.per_matrix() * BLOCKS
     }
 
-    /// An eighth of the factors, then block n1: of each couple the tiles of each n0 and n2,
-    /// one by one where they are wider than a digit n3.
+    /// Loads an eighth of the factors, then block n1: for each pair of rows the tiles of each n0, one
+    /// transfer for each tile where tiles are wider than a digit n3.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
@@ -257,7 +260,7 @@ impl RingPages for RowRingPages {
         loads
     }
 
-    /// Block p1: quads of neighbouring rows, of two couples those of each p2.
+    /// Stores block p1: quads of adjacent rows; where a page has two pairs of rows, one transfer for each p2.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let (page, p1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
@@ -283,18 +286,18 @@ impl RingPages for RowRingPages {
         BLOCKS
     }
 
-    /// The last pass has a product for every two numbers.
+    /// Counts a product for every two numbers of the last pass, beside the butterflies.
     fn arithmetic_cycles(&self, block: u64) -> u64 {
         issues(&self.lines, block, pass(&self.lines, 3) + PAGE as u64 / 2)
     }
 }
 
-/// The factors for the rows of a section's page, in a transform of `turns` numbers.
+/// Computes the factors for the rows of a section's page, in a transform of `turns` numbers.
 pub(super) fn factors(lines: &LineBatch, rows: &[usize], turns: usize) -> Vec<Complex32> {
     let matrix = turns / lines.len();
     let numbers = (factor_bytes(lines) / COMPLEX) as usize;
     let mut factors = Vec::with_capacity(numbers);
-    // The powers of a couple's rows at frequency k, of a digit at which `length` numbers are done.
+    // Powers w^power of both rows of a pair, w = exp(-2 pi i (k + row/matrix) / length).
     let powers =
         |all: &mut Vec<Complex32>, of: &[usize], couple: &[usize], k: usize, length: usize| {
             for power in of {
@@ -329,7 +332,7 @@ pub(super) fn factors(lines: &LineBatch, rows: &[usize], turns: usize) -> Vec<Co
     factors
 }
 
-/// The factors for all pages of `height` rows, in the order of pages and sections.
+/// Computes the factors for all pages of `height` rows, in the order of pages and sections.
 pub(super) fn all_factors(
     lines: &LineBatch,
     height: usize,

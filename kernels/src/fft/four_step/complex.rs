@@ -1,4 +1,4 @@
-//! A transform larger than DMEM on CP2.
+//! The planned four-step FFT of complex numbers, in two or three passes.
 
 use super::axis_pass::AxisPass;
 use super::column_and_row_pages::rows_of;
@@ -19,10 +19,10 @@ use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// The formula of a recipe's own bound, for reports.
+/// Formula of a recipe's own lower bound, for reports.
 pub(super) const RECIPE_FLOOR: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
 
-/// Divisions whose programs are made to be priced.
+/// Greatest number of divisions whose programs are assembled and priced.
 const MOST_PRICED: usize = 6;
 
 /// A planned FFT of more numbers than fit in DMEM.
@@ -30,17 +30,17 @@ const MOST_PRICED: usize = 6;
 pub struct FourStepFft {
     recipe: FourStepRecipe,
     machine: Arc<Machine>,
-    /// The programs of columns and rows, one for both where pages are whole.
+    /// Programs of columns and rows: one for both where pages are whole and there is room.
     programs: [Arc<Program>; 2],
     rings: [Ring; 2],
-    /// The pass before the two, where there is one.
+    /// Pass along N0 before columns and rows, where there are three passes.
     outer: Option<AxisPass>,
-    /// Both passes with the second kernel loaded while the first runs, where there is room.
+    /// Both passes with the second kernel prefetched while the first runs, where there is room.
     followed: Option<PrefetchedPasses>,
 }
 
 impl FourStepFft {
-    /// The FFT of length `n` on `machine`.
+    /// Plans the FFT of length `n` on `machine`.
     ///
     /// # Errors
     /// A length that is no power of two from 2^10 to 2^22, or a machine that no division fits.
@@ -55,7 +55,8 @@ impl FourStepFft {
         let mut priced = 0;
         for recipe in FourStepRecipe::candidates(n, direction, &machine) {
             if let Some((_, best)) = &best {
-                // The first of a kind should be the fastest.
+                // The first candidate of a kind should be the fastest, so that others are compared only among
+                // like ones.
                 if !recipe.is_like(&best.recipe) || priced >= MOST_PRICED {
                     break;
                 }
@@ -102,19 +103,20 @@ impl FourStepFft {
         Ok(best)
     }
 
-    /// What plans are compared by: a transform alone counts as much as one of several.
+    /// Returns the figure by which plans are compared: cycles of a transform alone, plus those of one in
+    /// four.
     fn weight(&self) -> f64 {
         let each = |batch: usize| self.price_without_prefetch(batch).cycles / batch as f64;
         each(1) + each(4)
     }
 
-    /// The columns of the pass before the two, where there is one.
+    /// Returns the columns of the pass before the two, where there are three passes.
     #[must_use]
     pub fn outer(&self) -> Option<&LineBatch> {
         self.outer.as_ref().map(AxisPass::lines)
     }
 
-    /// What that pass should take.
+    /// Prices the pass before the two; 0 where there is none.
     fn outer_expected(&self, batch: usize) -> PassEstimate {
         let outer = self.outer.as_ref();
         outer.map_or(PassEstimate::default(), |axis| {
@@ -122,7 +124,7 @@ impl FourStepFft {
         })
     }
 
-    /// How the transform is cut into columns and rows.
+    /// Returns the division of the transform into columns and rows.
     #[must_use]
     pub fn division(&self) -> &FourStepRecipe {
         &self.recipe
@@ -132,7 +134,7 @@ impl FourStepFft {
         self.recipe.len() as u64 * COMPLEX
     }
 
-    /// Cycles of the DMA for the programs and their tables.
+    /// Returns the DMA cycles of the loads of the programs and their tables.
     fn image(&self) -> f64 {
         let bytes = distinct_programs(&self.programs)
             .map(|program| image(program))
@@ -140,7 +142,7 @@ impl FourStepFft {
         load(bytes, &self.machine)
     }
 
-    /// What a batch should take and can at least, one kernel loaded with the other or before it.
+    /// Prices a batch without prefetch: the second kernel is loaded with the first, or between the passes.
     fn price_without_prefetch(&self, batch: usize) -> PassEstimate {
         let image = self.image();
         let image = PassEstimate {
@@ -160,7 +162,7 @@ impl FourStepFft {
         self.outer_expected(batch).and(image).and(columns).and(rows)
     }
 
-    /// The same with the second kernel loaded while the first runs, where that takes less.
+    /// Returns the prefetched passes and their price, where prefetching the second kernel takes less time.
     fn choose_prefetch(&self, batch: usize) -> Option<(&PrefetchedPasses, PassEstimate)> {
         let followed = self.followed.as_ref()?;
         let passes =
@@ -178,7 +180,7 @@ impl FourStepFft {
         )
     }
 
-    /// The factors of the columns that follow another pass of them.
+    /// Computes the factors of columns that follow the pass along N0.
     fn shifts(&self) -> Vec<Complex32> {
         let (columns, matrices) = (self.recipe.columns(), self.recipe.outer().unwrap_or(1));
         (0..matrices)
@@ -186,7 +188,7 @@ impl FourStepFft {
             .collect()
     }
 
-    /// The factors of all pages of rows, in the order of pages and sections.
+    /// Computes the factors of all pages of rows, in the order of pages and sections.
     fn factors(&self) -> Vec<Complex32> {
         let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
         if recipe.in_parts(1) {
@@ -208,7 +210,7 @@ impl FourStepFft {
     }
 }
 
-/// The programs of columns and rows, one for both where program memory and tables have room.
+/// Assembles the programs of columns and rows: one for both where program memory and DMEM have room.
 fn programs(recipe: &FourStepRecipe, machine: &Machine) -> Result<[Arc<Program>; 2], FftError> {
     let direction = recipe.direction();
     let lines = [recipe.columns(), recipe.rows()];
@@ -231,7 +233,7 @@ fn programs(recipe: &FourStepRecipe, machine: &Machine) -> Result<[Arc<Program>;
     Ok([program(0)?, program(1)?])
 }
 
-/// Both passes with the second kernel loaded while the first runs: of two passes, whose pages are whole.
+/// Plans the prefetch of the second kernel while the first runs; none with three passes or pages in parts.
 fn plan_prefetch(
     recipe: &FourStepRecipe,
     machine: &Machine,
@@ -250,7 +252,8 @@ fn plan_prefetch(
     PrefetchedPasses::new(program, rings, passes, machine)
 }
 
-/// What was made, or none where smaller pages may do; `unfit` is why the first was too large.
+/// Returns what was made, or none where it is too large and smaller pages may fit; `unfit` keeps the first
+/// such reason.
 pub(super) fn unless_large<T>(
     made: Result<T, FftError>,
     unfit: &mut Option<Unfit>,
@@ -264,7 +267,7 @@ pub(super) fn unless_large<T>(
     }
 }
 
-/// The programs of columns and rows in the order in which they are loaded: one that is both, once.
+/// Returns the programs of columns and rows in the order of their loads: one program for both comes once.
 pub(super) fn distinct_programs(
     [columns, rows]: &[Arc<Program>; 2],
 ) -> impl Iterator<Item = &Arc<Program>> {
@@ -272,7 +275,7 @@ pub(super) fn distinct_programs(
     std::iter::once(columns).chain(second)
 }
 
-/// Places the programs of columns and rows in a job whose name is theirs.
+/// Places the programs of columns and rows in a job, under `name`.
 pub(super) fn place(
     job: &mut Job,
     name: &str,
@@ -282,7 +285,7 @@ pub(super) fn place(
     each.collect()
 }
 
-/// Adds the passes of columns and rows, whose programs have been placed.
+/// Adds the passes of columns and rows, whose programs have been placed, to a job.
 pub(super) fn add_passes(
     job: &mut Job,
     placed: &[PlacedProgram],
@@ -312,9 +315,9 @@ impl Fft for FourStepFft {
         &self.machine
     }
 
-    /// The recipe costs what the bound leaves out: the program and its tables on their
-    /// way to CP2, the products of the last row pass, the factors of the rows, set-ups and
-    /// runs of the DMA, and in each pass the first load and the last store (`docs/fft-large.md`).
+    /// Includes what the problem's bound leaves out: the load of the program and its tables, the products of
+    /// the last row pass, the factors of the rows, set-ups and runs of the DMA, and in each pass the first
+    /// load and the last store (`docs/fft-large.md`).
     fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
         Some((self.expect(batch).least, RECIPE_FLOOR))
     }
@@ -329,7 +332,7 @@ impl Fft for FourStepFft {
         source(file).map(str::to_owned)
     }
 
-    /// Input, tiles and output.
+    /// Counts input, tiles and output, beside factors and programs.
     fn max_batch(&self) -> usize {
         let rows = self.recipe.rows();
         let each = rows.factor_bytes() / rows.per_section() as u64;
@@ -347,7 +350,7 @@ impl Fft for FourStepFft {
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let halves = (self.recipe.len() / 2 * batch) as u64;
         let butterflies = |length: usize| (Class::Butterfly, halves * u64::from(length.ilog2()));
-        // Eight products for the two columns of eight of an iteration: one for two numbers.
+        // An iteration of the last pass has eight products for two columns of eight: one for two numbers.
         let products = (Class::Madd, halves);
         let outer = self.recipe.outer().map(|length| vec![butterflies(length)]);
         let two = [
@@ -370,7 +373,7 @@ impl Fft for FourStepFft {
         let placed = place(job, &self.recipe.to_string(), &self.programs)?;
         let mut shifts = 0;
         if let Some(outer) = &self.outer {
-            // The output is free until the last pass.
+            // The output array is free until the last pass.
             outer.add(job, batch, [from, to])?;
             from = to;
             shifts = job.table(&self.shifts())?.address();

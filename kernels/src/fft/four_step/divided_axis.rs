@@ -1,5 +1,7 @@
-//! Arrays of which an axis before the last is divided between two passes: parts of it with the rows, then
-//! what is left of it, with another axis where there is one.
+//! Arrays with one axis divided between two passes, and their pages.
+//!
+//! The divided axis is before the last. The first pass transforms parts of it with the rows, the second what
+//! is left of it, with another axis where there is one.
 
 use super::array_pages::ArrayPartPages;
 use super::divided_axis_planner::{PassOption, visits};
@@ -15,28 +17,30 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 use cp2_machine::Machine;
 
-/// How many parts a divided axis may have.
+/// Numbers of parts that a divided axis may have.
 const PARTS: [u64; 7] = [8, 4, 2, 16, 32, 64, 128];
-/// Of these so many with rows of four passes, and with no others.
+/// Number of parts where the rows have four passes; other rows do not take it.
 const HALVES: usize = 2;
 
-/// Arrays of rows of `width` numbers, along an axis that is divided between two passes, and maybe another.
+/// Shape of arrays with rows of `width` numbers, an axis that is divided between two passes, and maybe
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DividedAxisShape {
-    /// Numbers of the divided axis,
+    /// Length of the divided axis.
     pub divided: u64,
-    /// of the other, 1 where there is none,
+    /// Length of the other axis; 1 where there is none.
     pub joined: u64,
-    /// and of a row.
+    /// Numbers of a row.
     pub width: u64,
-    /// Whether the other is the outer one.
+    /// True if the other axis is the outer one.
     pub outer: bool,
     /// Parts of the divided axis.
     pub parts: u64,
 }
 
 impl DividedAxisShape {
-    /// All that there are in arrays of this shape, whose last axis is contiguous: the last two axes, or the last three.
+    /// Lists all divisions of arrays of this shape, whose last axis is contiguous, over the last two axes and
+    /// the last three.
     pub(super) fn all(shape: &[usize]) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |[divided, joined, width]: [usize; 3], outer| {
@@ -60,12 +64,12 @@ impl DividedAxisShape {
         all
     }
 
-    /// Numbers of the second pass' lines, along the divided axis and the other.
+    /// Returns the lengths of the second pass's lines, along the divided axis and the other.
     pub(super) fn sides(&self) -> [u64; 2] {
         [self.divided / self.parts, self.joined]
     }
 
-    /// What the parts are, in words.
+    /// Names the parts in words.
     fn in_words(&self) -> String {
         match self.parts {
             8 => "eighths".to_owned(),
@@ -75,7 +79,7 @@ impl DividedAxisShape {
         }
     }
 
-    /// What the second pass' lines are, in words.
+    /// Names the second pass's lines in words.
     fn columns(&self) -> String {
         match self.sides() {
             [first, 1] => format!("columns of {first}"),
@@ -83,7 +87,7 @@ impl DividedAxisShape {
         }
     }
 
-    /// The names of the passes on a timeline.
+    /// Returns the names of the passes on a timeline.
     pub(super) fn names(&self) -> [String; 2] {
         [
             format!("{} of {}", self.in_words(), self.divided),
@@ -91,7 +95,7 @@ impl DividedAxisShape {
         ]
     }
 
-    /// What the passes are, for a recipe.
+    /// Describes the passes in words, for a recipe.
     pub(super) fn recipe(&self) -> String {
         let (parts, columns) = (self.in_words(), self.columns());
         match self.joined {
@@ -104,7 +108,7 @@ impl DividedAxisShape {
         }
     }
 
-    /// Bytes from a row to the next along the divided axis and the other.
+    /// Returns the bytes from a row to the next along the divided axis and the other.
     pub(super) fn strides(&self) -> [u64; 2] {
         let row = self.width * COMPLEX;
         match self.outer {
@@ -113,12 +117,13 @@ impl DividedAxisShape {
         }
     }
 
-    /// Numbers of an array.
+    /// Returns the numbers of an array.
     pub(super) fn numbers(&self) -> u64 {
         self.divided * self.joined * self.width
     }
 
-    /// The arrays of two axes that the first pass sees in each: how many, their rows and numbers of a row.
+    /// Returns the two-axis arrays that the first pass sees in each array: their number, their rows and
+    /// numbers of a row.
     fn first_pass_arrays(&self) -> (u64, [u64; 2]) {
         match self.outer {
             true => (self.joined, [self.divided, self.width]),
@@ -126,7 +131,7 @@ impl DividedAxisShape {
         }
     }
 
-    /// The pages of the first pass over `batch` arrays.
+    /// Makes the pages of the first pass over `batch` arrays.
     pub(super) fn first(
         &self,
         lines: LineBatch,
@@ -144,7 +149,7 @@ impl DividedAxisShape {
         }
     }
 
-    /// Columns in eighths of a page of one part, where that is what `lines` are.
+    /// Makes the pages of the columns of one part, where `lines` go through DMEM in eighths of a page.
     pub(super) fn in_parts(
         &self,
         (lines, sections): (&LineBatch, u64),
@@ -164,7 +169,7 @@ impl DividedAxisShape {
         })
     }
 
-    /// The ways to make the two passes; none where there are no such kernels.
+    /// Lists the options of the two passes; none where there are no such kernels.
     pub(super) fn ways(
         &self,
         direction: TransformDirection,
@@ -178,7 +183,8 @@ impl DividedAxisShape {
             self.parts as usize,
         );
         let (width, numbers) = (self.width as usize, self.numbers());
-        // The rows' passes begin and end in one page, or end in the output page (array.s).
+        // Rows of two or four passes end in the page in which they begin, rows of three in the output page
+        // (array.s).
         let rows = PowerOfTwoRecipe::new(width, direction).ok();
         let rows = rows.filter(|rows| match (rows.layout(), rows.passes().len()) {
             (PassLayout::Stockham, 4) => parts == HALVES,
@@ -221,7 +227,8 @@ impl DividedAxisShape {
     }
 }
 
-/// The ways through columns of two axes of so many numbers each, the second maybe of one, in matrices of `width` columns.
+/// Lists the options for columns along two axes of `first` and `second` numbers, `second` maybe 1, in
+/// matrices of `width` columns.
 pub(super) fn column_options(
     [first, second]: [usize; 2],
     width: u64,
@@ -230,7 +237,7 @@ pub(super) fn column_options(
 ) -> Result<Vec<PassOption>, FftError> {
     let sections = machine.cp2.sections as u64;
     let mut ways = Vec::new();
-    // Long ones in eighths of a page; the factors are those of the first part.
+    // Long columns go through DMEM in eighths of a page; this program has the factors of the first part.
     let lines = LineBatch::new_ring_page(first * second);
     let lines = lines.filter(|lines| width.is_multiple_of(lines.per_section() as u64 * sections));
     if let Some(lines) = lines
@@ -242,14 +249,14 @@ pub(super) fn column_options(
     for per in [2, 4, 8, 16] {
         let run = per as u64 * sections * COMPLEX;
         let whole = run == width * COMPLEX;
-        // Short runs where they are all columns.
+        // Runs are shorter than RUN only where a page has all columns.
         if !width.is_multiple_of(per as u64 * sections) || (run < RUN && !whole) {
             continue;
         }
         let orders = [([first, second], 0), ([second, first], 1)];
         for (sides, shifted) in orders.into_iter().take(1 + usize::from(second > 1)) {
             let lines = LineBatch::new_over_axes(&sides, shifted, per);
-            // Where a pass of radix 4 is the last, it has four columns at a time, and two times at least.
+            // A last pass of radix 4 takes four columns at a time, at least twice.
             let fits = |lines: &LineBatch| {
                 let few = lines.leaves_out_of_order() && per < LAST;
                 !few && lines.len() >= 2 * LAST && 3 * lines.page_bytes() <= machine.cp2.dmem.0
@@ -265,7 +272,8 @@ pub(super) fn column_options(
     Ok(ways)
 }
 
-/// The ways through pages whose results stay in place: what is between the passes of their rows lies behind the buffers.
+/// Lists the options for pages whose results stay in place; the numbers between the passes of their rows lie
+/// behind the buffers.
 fn in_place_options(
     lines: LineBatch,
     assembled: Result<Assembly, FftError>,
@@ -286,26 +294,29 @@ fn in_place_options(
     Ok(ways)
 }
 
-/// The second pass: columns across the parts, of each part on its own.
+/// Pages of the second pass: columns along the rest of the divided axis and the other axis, of each part on
+/// its own.
 #[derive(Debug)]
 pub(super) struct DividedAxisPages {
     pub arrays: DividedAxisShape,
-    /// What is left of the divided axis, and the other.
+    /// Lines along the rest of the divided axis, and the other axis.
     pub lines: LineBatch,
     pub sections: u64,
     pub batch: u64,
-    /// Address of the arrays, as the first pass leaves them: parts where parts were.
+    /// Address of the arrays as the first pass leaves them: part k1 of the frequencies where part n1 = k1 of
+    /// the input was.
     pub from: u64,
     /// Address of the results.
     pub to: u64,
     /// Address of the factors of all parts.
     pub factors: u64,
-    /// Where there is one part, whose factors are those of all pages: the buffers that keep them.
+    /// Number of buffers that keep their factors, where one part makes these the same for all pages; 0 if
+    /// every page brings its own.
     pub buffers: u64,
 }
 
 impl DividedAxisPages {
-    /// Bytes of a run in system memory: the columns of a page.
+    /// Returns the bytes of a run in system memory: one row of a page's columns.
     fn run(&self) -> u64 {
         self.lines.per_section() as u64 * self.sections * COMPLEX
     }
@@ -314,7 +325,7 @@ impl DividedAxisPages {
         self.arrays.width * COMPLEX / self.run()
     }
 
-    /// The part of a page, and bytes from the first number of all to where its array's columns begin.
+    /// Returns the part of a page, and the byte offset of its tile of columns in the arrays.
     fn locate_page(&self, page: u64) -> (u64, u64) {
         let (matrix, tile) = (page / self.tiles(), page % self.tiles());
         let (array, part) = (matrix / self.arrays.parts, matrix % self.arrays.parts);
@@ -324,7 +335,8 @@ impl DividedAxisPages {
         )
     }
 
-    /// Bytes from a number to the next along both axes of the lines, where those of a part are so many rows apart.
+    /// Returns the bytes from a number to the next along both axes of the lines; along the divided one they
+    /// are `rows` rows of that axis.
     fn strides(&self, rows: u64) -> [u64; 2] {
         let [divided, joined] = self.arrays.strides();
         match self.lines.shifted() {
@@ -333,7 +345,7 @@ impl DividedAxisPages {
         }
     }
 
-    /// Bytes of a row of a section's page.
+    /// Returns the bytes of a row of a section's page.
     fn local_row_bytes(&self) -> u64 {
         self.lines.per_section() as u64 * COMPLEX
     }
@@ -354,7 +366,7 @@ impl RingPages for DividedAxisPages {
         let strides = self.strides(1);
         let inner = self.lines.sides().get(1).map_or(1, |&side| side as u64);
         let data = if [inner * run, run] == strides {
-            // All columns: rows lie on end.
+            // A page of all columns has consecutive rows.
             let rows = self.lines.len() as u64;
             Descriptor::load(Target::Deal, from, local, rows * run)
         } else {
@@ -365,12 +377,12 @@ impl RingPages for DividedAxisPages {
         shift.into_iter().chain([data]).collect()
     }
 
-    /// The first pages bring factors that stay.
+    /// Returns the number of buffers that keep their factors, since the first page of each has more to load.
     fn period(&self) -> u64 {
         self.buffers.max(1)
     }
 
-    /// Result k of part k1 is number k1 + parts k of the divided axis.
+    /// Stores result k of part k1 as number k1 + parts k of the divided axis.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (part, at) = self.locate_page(page);
         let to = self.to + at + part * self.arrays.strides()[0];

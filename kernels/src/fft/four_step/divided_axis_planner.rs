@@ -1,5 +1,7 @@
-//! The planner of arrays of which one axis is divided between two passes: the parts of it with another axis,
-//! then the transforms across each part, and along a third axis where there is one.
+//! The planner of n-D FFTs with an axis divided between two passes.
+//!
+//! The first pass transforms across the parts of the axis, with another axis; the second within each part,
+//! and along a third axis where there is one.
 
 mod choice;
 
@@ -18,31 +20,33 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers the
-/// first makes k1 of n1 and transforms another axis, the second makes k2 of n2, for each k1 at
-/// frequencies shifted by k1/8. (Or 4 instead of 8.)
+/// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers, the
+/// first transforms n1 to k1, and another axis; the second transforms n2 to k2, for each k1 at frequencies
+/// shifted by k1/8. Other numbers of parts than 8 are divided likewise.
 #[derive(Clone, Debug)]
 pub(super) struct DividedAxisPasses {
     divided: DividedAxis,
     direction: TransformDirection,
     sections: u64,
-    /// The ways to make each pass: which of them is the fastest depends on the batch.
+    /// Options of the first pass: the fastest of them depends on the batch.
     first: Vec<PassOption>,
+    /// Options of the second pass.
     second: Vec<PassOption>,
 }
 
-/// Which axis is divided.
+/// The axis that is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DividedAxis {
-    /// One before the last: for each k1 the first pass leaves a matrix of rows n2, which the second transforms
-    /// along another axis as well, if there is one.
+    /// An axis before the last: for each k1 the first pass leaves a matrix of rows n2, which the second
+    /// transforms along n2, and along another axis as well, if there is one.
     Columns(DividedAxisShape),
-    /// The rows of arrays of so many rows, along the inner of two axes that many, and numbers of a row, in so many parts: it leaves
-    /// tiles of which rows (row, k1) have numbers n2.
+    /// The rows of arrays, in a number of parts. The lengths are the rows of an array, those along the inner
+    /// of two axes before the last, and the numbers of a row. The first pass leaves tiles whose rows (row,
+    /// k1) have numbers n2.
     Rows([usize; 3], usize),
 }
 
-/// A pass over memory.
+/// An option of a pass: its lines, buffers and program.
 #[derive(Clone, Debug)]
 pub(super) struct PassOption {
     pub lines: LineBatch,
@@ -51,7 +55,7 @@ pub(super) struct PassOption {
 }
 
 impl DividedAxisPasses {
-    /// The ways through the last axes of arrays of this shape: the last two, or the last three.
+    /// Lists the divisions of the last two or three axes of arrays of this shape.
     pub(super) fn all(
         shape: &[usize],
         direction: TransformDirection,
@@ -91,7 +95,7 @@ impl DividedAxisPasses {
         Ok(all)
     }
 
-    /// How many axes there are in it.
+    /// Returns the number of axes that the two passes transform: 2 or 3.
     pub(super) fn axes(&self) -> usize {
         match self.divided {
             DividedAxis::Columns(joint) if joint.joined > 1 => 3,
@@ -100,17 +104,17 @@ impl DividedAxisPasses {
         }
     }
 
-    /// Whether the factors of the first pass come by DMA.
+    /// True if the factors of the first pass come by DMA.
     fn loads_factors(&self) -> bool {
         matches!(self.divided, DividedAxis::Rows([rows, inner, _], parts) if parts != LAST || rows > inner)
     }
 
-    /// Length of the lines of the second pass.
+    /// Returns the length of the lines of the second pass.
     fn second_pass_length(&self) -> usize {
         self.second.first().map_or(0, |visit| visit.lines.len())
     }
 
-    /// Bytes of programs, tables and factors.
+    /// Returns an upper bound of the bytes of programs, tables and factors.
     pub(super) fn image(&self) -> u64 {
         let all = self.first.iter().chain(&self.second);
         let most = all.map(|visit| self.times(visit) * image(&visit.program));
@@ -130,12 +134,12 @@ impl DividedAxisPasses {
         2 * most + factors.max().unwrap_or(0) + tiles.max().unwrap_or(0)
     }
 
-    /// What the passes over `batch` arrays should take, the loads of their programs included.
+    /// Prices the passes over `batch` arrays, the loads of their programs included.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Option<PassEstimate> {
         Some(self.fastest(machine, batch)?.expected)
     }
 
-    /// Columns of a tile that the first pass leaves to rows.
+    /// Returns the columns of a tile that the first pass leaves; 0 where columns are divided.
     fn tile(&self, first: &PassOption) -> u64 {
         match self.divided {
             DividedAxis::Columns(_) => 0,
@@ -143,7 +147,8 @@ impl DividedAxisPasses {
         }
     }
 
-    /// Adds the passes over `batch` arrays to a job; what lies between them is at `between`, or in memory of its own.
+    /// Adds the passes over `batch` arrays to a job. The intermediate array is at `between`, or in new
+    /// memory.
     pub(super) fn add(
         &self,
         job: &mut Job,
@@ -199,7 +204,7 @@ impl DividedAxisPasses {
         Ok(())
     }
 
-    /// The labels of the kernels.
+    /// Returns the labels of both kernels in their programs.
     fn entries(&self) -> [&'static str; 2] {
         match self.divided {
             DividedAxis::Columns(_) => ["arrays", "columns"],
@@ -207,8 +212,8 @@ impl DividedAxisPasses {
         }
     }
 
-    /// The same where columns go through DMEM in eighths of a page: a pass for every part, whose factors are tables of a program
-    /// of its own.
+    /// Adds the passes where columns go through DMEM in eighths of a page: the second pass is one for every
+    /// part, with a program of its own, whose tables are the part's factors.
     fn add_in_parts(
         &self,
         job: &mut Job,
@@ -239,7 +244,8 @@ impl DividedAxisPasses {
         Ok(())
     }
 
-    /// How many passes the second one is: one for every part where each has a program of its own.
+    /// Returns the number of passes that the second one is: one for every part where each has a program of
+    /// its own.
     fn times(&self, second: &PassOption) -> u64 {
         match self.divided {
             DividedAxis::Columns(joint) if second.lines.in_parts() => joint.parts,
@@ -247,7 +253,7 @@ impl DividedAxisPasses {
         }
     }
 
-    /// The factors of the second pass: of each k1, or of the rows of each section.
+    /// Computes the factors of the second pass, for each k1 or for the rows of each section.
     fn factors(&self, lines: &LineBatch) -> Vec<Complex32> {
         let sections = self.sections as usize;
         match self.divided {
@@ -308,7 +314,7 @@ impl DividedAxisPasses {
         pass.price_by_kernel(&visit.program, self.entries()[0])
     }
 
-    /// The second pass, over tiles of so many columns.
+    /// Describes the second pass, over tiles of `tile` columns.
     fn second_pass(
         &self,
         visit: &PassOption,
@@ -342,7 +348,7 @@ impl DividedAxisPasses {
                 let pages = RowPages {
                     lines,
                     sections,
-                    // A buffer that always has the same rows of a matrix keeps their factors.
+                    // A buffer that always holds the same rows of a matrix keeps their factors.
                     resident: if buffers % pages.max(1) == 0 {
                         buffers
                     } else {
@@ -362,7 +368,7 @@ impl DividedAxisPasses {
         pass.price_by_kernel(&visit.program, self.entries()[1])
     }
 
-    /// Numbers of an array.
+    /// Returns the numbers of an array.
     fn numbers(&self) -> u64 {
         match self.divided {
             DividedAxis::Columns(joint) => joint.numbers(),
@@ -370,7 +376,7 @@ impl DividedAxisPasses {
         }
     }
 
-    /// What each pass computes for arrays of twice `halves` numbers in all.
+    /// Returns the operations of each pass for arrays of twice `halves` numbers in all.
     pub(super) fn operations(&self, halves: u64) -> Vec<Vec<(Class, u64)>> {
         let of = |levels: u32| (Class::Butterfly, halves * u64::from(levels));
         let (all, second) = (
@@ -383,7 +389,7 @@ impl DividedAxisPasses {
         vec![vec![of(all - second)], second_pass.collect()]
     }
 
-    /// What the passes are, for a recipe.
+    /// Describes the passes in words, for a recipe.
     pub(super) fn recipe(&self) -> String {
         match self.divided {
             DividedAxis::Columns(joint) => joint.recipe(),
@@ -401,7 +407,8 @@ impl DividedAxisPasses {
     }
 }
 
-/// The ways through pages of `lines` with so many bytes of factors, where DMEM, of which so much is free, has room.
+/// Lists the options for pages of `lines` with `factors` bytes of factors whose buffers fit `free` bytes of
+/// DMEM.
 pub(super) fn visits(
     lines: LineBatch,
     (factors, free): (u64, u64),

@@ -1,5 +1,7 @@
-//! Columns along two axes that go through DMEM in eighths of a page (`parts.s`), of 1024 or 2048 numbers: in place behind rows, or
-//! what is left of a divided axis with another.
+//! Columns along two axes in eighths of a page through a DMEM ring.
+//!
+//! Columns have 1024 or 2048 numbers (`parts.s`): two axes in place after the rows, or the rest of a divided
+//! axis with another.
 
 use super::column_and_row_ring::{self, BLOCKS};
 use super::divided_axis::DividedAxisShape;
@@ -13,19 +15,22 @@ use cp2_host::paging::RingPages;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Which of two axes each pass is along.
+/// Axis, 0 or 1, of each pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassAxes {
     of: [usize; 4],
-    /// Whether the first pass, of radix 4, is one of radix 2 along its axis and one along the other.
+    /// True if the first pass, of radix 4, is one of radix 2 along its axis and one of radix 2 along the
+    /// other.
     crossed: bool,
 }
 
-/// Those of axes of so many numbers; none if the radices do not make them.
+/// Returns the axes of the passes along axes of `sides` numbers; none if no choice of radices has these
+/// products.
 pub(super) fn axes(lines: &LineBatch, sides: [u64; 2]) -> Option<PassAxes> {
     let choices = (0..16_usize).map(|chosen| [0, 1, 2, 3].map(|i| chosen >> i & 1));
     let choices = choices.map(|of| PassAxes { of, crossed: false });
-    // The numbers of a block are on end along one axis but for a digit of the other.
+    // With a crossed first pass the numbers of a block are consecutive along one axis, but for a digit of the
+    // other.
     let crossed = [[0, 0, 1, 1], [1, 1, 0, 0]].map(|of| PassAxes { of, crossed: true });
     choices.chain(crossed).find(|axes| {
         let digits = axes.digits(lines);
@@ -38,7 +43,7 @@ pub(super) fn axes(lines: &LineBatch, sides: [u64; 2]) -> Option<PassAxes> {
 }
 
 impl PassAxes {
-    /// The digits of a line in the order in which they are transformed: their radices, and the axes that they are of.
+    /// Returns the digits of a line in the order in which they are transformed: their radices and axes.
     fn digits(&self, lines: &LineBatch) -> Vec<(u64, usize)> {
         let radices = lines.radices().iter().map(|&radix| radix as u64);
         let mut digits: Vec<(u64, usize)> = radices.zip(self.of).collect();
@@ -48,7 +53,7 @@ impl PassAxes {
         digits
     }
 
-    /// The program for the columns of part `shift[0]` of `shift[1]`.
+    /// Assembles the program for the columns of part `shift[0]` of `shift[1]` parts.
     pub(super) fn program(
         &self,
         lines: &LineBatch,
@@ -60,7 +65,7 @@ impl PassAxes {
     }
 }
 
-/// The columns of one part of arrays.
+/// Pages of the columns of one part of arrays.
 #[derive(Debug)]
 pub(super) struct DividedAxisRingPages {
     pub arrays: DividedAxisShape,
@@ -70,14 +75,15 @@ pub(super) struct DividedAxisRingPages {
     pub axes: PassAxes,
     pub batch: u64,
     pub part: u64,
-    /// Address of the arrays, as the first pass leaves them: parts where parts were.
+    /// Address of the arrays as the first pass leaves them: part k1 of the frequencies where part n1 = k1 of
+    /// the input was.
     pub from: u64,
     /// Address of the results.
     pub to: u64,
 }
 
 impl DividedAxisRingPages {
-    /// The program, whose tables are the factors of this part.
+    /// Assembles the program, whose tables are the factors of this part.
     pub(super) fn program(
         &self,
         direction: TransformDirection,
@@ -92,7 +98,7 @@ impl DividedAxisRingPages {
         self.lines.per_section() as u64 / 2
     }
 
-    /// Bytes of a run in system memory: the columns of a page.
+    /// Returns the bytes of a run in system memory: one row of a page's columns.
     fn run(&self) -> u64 {
         self.lines.per_section() as u64 * self.sections * COMPLEX
     }
@@ -101,15 +107,17 @@ impl DividedAxisRingPages {
         self.arrays.width * COMPLEX / self.run()
     }
 
-    /// Bytes from the first number of all to where the columns of a block begin, but for its part and its digit.
+    /// Returns the byte offset of a block's array and tile of columns, without those of its part and its
+    /// digit.
     fn block_offset_bytes(&self, block: u64) -> u64 {
         let page = block / BLOCKS;
         let (array, tile) = (page / self.tiles(), page % self.tiles());
         array * self.arrays.numbers() * COMPLEX + tile * self.run()
     }
 
-    /// A row's transfers with all the others of a block: `make` has the bytes from block to block in system memory, where numbers
-    /// along both axes are so far `apart`. They are the numbers, whose first digits weigh most, or the results, whose last ones do.
+    /// Makes the transfer of all rows of a block. Numbers along both axes are `apart` bytes apart in system
+    /// memory, and `make` makes the transfer of a row from the bytes between blocks there. The first digits
+    /// of the input weigh most, and the last digits of the `results`.
     fn block(
         &self,
         apart: [u64; 2],
@@ -127,7 +135,8 @@ impl DividedAxisRingPages {
             own.map(|(radix, _)| radix).product::<u64>() * apart[digits[i].1]
         };
         let own = 16 * self.couples();
-        // In local memory: of the first pass, then n1, which is the block, n2 and n3.
+        // Bytes in DMEM for each digit: those of the first pass, then n1, which is the block itself (0), n2
+        // and n3.
         let local: &[u64] = match (self.axes.crossed, results) {
             (false, _) => &[1024, 0, 8 * own, own],
             (true, false) => &[2048, 1024, 0, 8 * own, own],
@@ -137,7 +146,7 @@ impl DividedAxisRingPages {
         for (i, (&(radix, _), &place)) in digits.iter().zip(local).enumerate().rev() {
             match (place, levels.last_mut()) {
                 (0, _) => each = weight(i),
-                // Where the level before ends.
+                // This digit continues the level before it.
                 (_, Some((system, count, inner)))
                     if [*system * *count, *inner * *count] == [weight(i), place] =>
                 {
@@ -169,7 +178,7 @@ impl RingPages for DividedAxisRingPages {
         })
     }
 
-    /// Result k of part k1 is number k1 + parts k of the divided axis.
+    /// Stores result k of part k1 as number k1 + parts k of the divided axis.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let [divided, joined] = self.arrays.strides();
         let to = self.to + self.block_offset_bytes(block) + self.part * divided;

@@ -1,4 +1,4 @@
-//! Arrays of which the rows are divided between two passes: columns and parts of the rows, then rows.
+//! Arrays whose rows are divided between two passes: pages and options.
 
 use super::divided_axis_planner::{PassOption, visits};
 use super::line_batch::{COMPLEX, LAST, LineBatch};
@@ -10,17 +10,19 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 use cp2_machine::Machine;
 
-/// How many parts the rows of an array may have.
+/// Numbers of parts that the rows of an array may have.
 pub(super) const PARTS: [usize; 3] = [LAST, 16, 32];
 
-/// Columns n2 of arrays whose rows are divided: transforms along the columns and along the parts n1 of the rows, by a kernel for
-/// columns at shifted frequencies, whose shift is none. A page leaves as a tile of rows (row, k1).
+/// Pages of the first pass: columns n2 of arrays whose rows are divided, transformed along the columns and
+/// along the parts n1 of the rows. The kernel is that of columns at shifted frequencies, with a shift of 0. A
+/// page leaves as a tile of rows (row, k1).
 #[derive(Debug)]
 pub(super) struct DividedRowPages {
-    /// Arrays of two axes, parts and columns or columns and parts, or of three; axis `shifted` are the parts.
+    /// Lines along two axes, the parts and the columns in either order, or along three; axis `shifted` is
+    /// that of the parts.
     pub lines: LineBatch,
     pub parts: u64,
-    /// Rows along the inner one of two axes before the last, or all.
+    /// Rows along the inner one of two axes before the last, or all rows where there is one.
     pub inner: u64,
     pub sections: u64,
     pub batch: u64,
@@ -30,13 +32,16 @@ pub(super) struct DividedRowPages {
     pub from: u64,
     /// Address of the tiles.
     pub to: u64,
-    /// Address of the factors, the same for all pages: the first page of each of so many buffers brings them.
+    /// Address of the factors, the same for all pages; the first page of each of the `buffers` buffers brings
+    /// them.
     pub factors: u64,
+    /// Number of page buffers.
     pub buffers: u64,
 }
 
 impl DividedRowPages {
-    /// Bytes from a number to the next along the axes of the lines, where parts are so many bytes apart, and rows.
+    /// Returns the bytes from a number to the next along the axes of the lines, where parts are `part` bytes
+    /// apart and rows `row` bytes.
     fn axis_strides_bytes(&self, part: u64, row: u64) -> Vec<u64> {
         let rows = [row, self.inner * row];
         match self.lines.shifted() {
@@ -46,17 +51,17 @@ impl DividedRowPages {
         }
     }
 
-    /// Bytes of a run in system memory: the columns of a page.
+    /// Returns the bytes of a run in system memory: one row of a page's columns.
     fn run(&self) -> u64 {
         self.local_row_bytes() * self.sections
     }
 
-    /// Bytes of a row of a section's page.
+    /// Returns the bytes of a row of a section's page.
     fn local_row_bytes(&self) -> u64 {
         self.lines.per_section() as u64 * COMPLEX
     }
 
-    /// Bytes from a part of a row to the next.
+    /// Returns the bytes from a part of a row to the next.
     fn part(&self) -> u64 {
         self.width / self.parts * COMPLEX
     }
@@ -85,7 +90,7 @@ impl RingPages for DividedRowPages {
         shift.into_iter().chain([data]).collect()
     }
 
-    /// Row (row, k1) of a tile, k1 the faster.
+    /// Stores rows (row, k1) of a tile, of which k1 varies faster.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (run, own) = (self.run(), self.local_row_bytes());
         let bytes = self.lines.page_bytes() * self.sections;
@@ -98,7 +103,7 @@ impl RingPages for DividedRowPages {
         vec![self.lines.results(row, &apart, own)]
     }
 
-    /// The first pages bring factors.
+    /// Returns the number of buffers, since the first page of each has more to load.
     fn period(&self) -> u64 {
         self.buffers
     }
@@ -112,8 +117,9 @@ impl RingPages for DividedRowPages {
     }
 }
 
-/// The ways through arrays of so many rows of so many numbers in so many parts, rows along one axis or, neither of 1, two; none where
-/// the parts of a row do not come to the sections in couples.
+/// Lists the options of both passes over arrays of `outer` x `inner` rows of `width` numbers, each row in
+/// `parts` parts; `outer` is 1 for arrays of two axes. None where the parts of a row cannot be dealt to the
+/// sections in pairs.
 pub(super) fn ways(
     [outer, inner, width]: [usize; 3],
     parts: usize,
@@ -149,7 +155,7 @@ pub(super) fn ways(
             continue;
         }
         if parts == LAST && outer == 1 {
-            // Parts by a pass without factors.
+            // A last pass without factors transforms along the parts.
             let lines =
                 LineBatch::new_with_eight_axis(inner, per).filter(|l| 3 * l.page_bytes() <= dmem);
             if let Some(lines) = lines {
@@ -166,7 +172,7 @@ pub(super) fn ways(
                 let assembled = large_program(Some(&lines), None, true, direction, machine);
                 let factors = lines.column_factor_bytes();
                 first.extend(visits(lines, (factors, dmem), assembled)?);
-                // In either order.
+                // One order of the axes suffices.
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! The pages of columns of half a spectrum that go through DMEM in eighths (`back_columns.s`).
+//! Half-spectrum columns to reals, in eighths (back_columns.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING_BYTES};
 use super::inverse_real_pages::{InverseRealBlockLayout, InverseRealColumnPages};
@@ -6,42 +6,43 @@ use super::line_batch::{COMPLEX, LineBatch};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 
-/// Bytes of a couple of columns of one row.
+/// Bytes of a pair of columns in one row.
 const COUPLE: u64 = 2 * COMPLEX;
 
-/// Full pages of columns, eight of 512 numbers in each section, or four of 1024.
+/// Full pages of columns in eighths: eight columns of 512 numbers in each section, or four of 1024.
 #[derive(Debug)]
 pub(super) struct InverseRealColumnRingPages {
     pub columns: InverseRealColumnPages,
 }
 
 impl InverseRealColumnRingPages {
-    /// DMEM for ring, numbers that are left, factors and tables.
+    /// Returns the bytes of DMEM for the ring, the numbers that pages leave to the next, factors and tables.
     pub(super) fn bytes(lines: &LineBatch) -> u64 {
         let eight = u64::from(Self::third_is_eight(lines));
-        // Ones, sets of passes 2 to 4; pass 3 of radix 4 has two numbers p0 in a set.
+        // Ones, and twiddle sets of passes 2 to 4; pass 3 of radix 4 has two numbers p0 in a set.
         let tables = 16 + 128 + 512 * (1 + eight) + 4 * lines.len() as u64;
         let steps = 512 + 256 * eight;
         RING_BYTES + 2 * Self::left(lines) + 2 * Self::factors(lines) + tables + steps
     }
 
-    /// Whether pass 3 has radix 8 and not 4.
+    /// True if pass 3 has radix 8, false if it has radix 4.
     fn third_is_eight(lines: &LineBatch) -> bool {
         lines.radix(2) == 8
     }
 
-    /// Bytes of the numbers that a page leaves to the next.
+    /// Returns the bytes of the numbers that a page leaves to the next.
     fn left(lines: &LineBatch) -> u64 {
         lines.len() as u64 / 2 * COMPLEX
     }
 
-    /// Bytes of the factors of a page's columns.
+    /// Returns the bytes of the factors of a section's columns in a page.
     fn factors(lines: &LineBatch) -> u64 {
         lines.per_section() as u64 * COMPLEX
     }
 
-    /// Couples of columns of a section's page, bytes of a row of a block, of each couple its own granule and that of its
-    /// partners, and rows for each digit n0, of which as many are to that of the next digit n1.
+    /// Returns the pairs of columns in a section's page; the bytes of a row of a block, which has two
+    /// granules for each pair, its own and its partners'; and the rows of a block for each digit n0, which
+    /// are also the rows from a digit n1 to the next.
     fn rows(&self) -> (u32, u64, u64) {
         let lines = &self.columns.lines;
         let couples = lines.per_section() as u64 / 2;
@@ -52,7 +53,7 @@ impl InverseRealColumnRingPages {
         )
     }
 
-    /// Pages of a matrix.
+    /// Returns the full pages of a matrix.
     fn pages(&self) -> u64 {
         let InverseRealBlockLayout {
             width, sections, ..
@@ -60,7 +61,7 @@ impl InverseRealColumnRingPages {
         InverseRealColumnPages::full(&self.columns.lines, width, sections)
     }
 
-    /// Page, matrix and its page, and the eighth of a block.
+    /// Returns the page of a block, its matrix, the page within the matrix, and the block within the page.
     fn split(&self, block: u64) -> [u64; 4] {
         let page = block / BLOCKS;
         let pages = self.pages();
@@ -73,10 +74,11 @@ impl RingPages for InverseRealColumnRingPages {
         self.columns.matrices * self.pages() * BLOCKS
     }
 
-    /// The columns' factors, then rows of block n1 and of their partners, and of the first page's the partners that others find
-    /// where the page before has left them, through both areas from the one of this matrix on. Factors come with the first block
-    /// that has its place from the page before: what has its place from the page before that, which is in the last pass still,
-    /// comes too early for the factors of that one.
+    /// Loads the columns' factors, then the rows of block n1 and of their partners. Pages find the partners
+    /// of their first column where the page before has left them; those of a matrix's first page are loaded
+    /// too, to the matrix's area and on through the other one. Factors come with block 4, the first one that
+    /// takes a place of the page before. Blocks 0 to 3 take places of the page before that one, whose last
+    /// pass may still need the factors in this buffer.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let [page, matrix, of_matrix, n1] = self.split(block);
         let InverseRealColumnPages { blocks, lines, .. } = &self.columns;
@@ -91,7 +93,8 @@ impl RingPages for InverseRealColumnRingPages {
         let digit = blocks.height as i64 / 4 * row;
         let (couples, bytes, rows) = self.rows();
         let left = Self::left(lines);
-        // Rows one after the other from `load` on, or back, couples as well, and those of the next digit n0.
+        // Extends the load of one granule to all pairs, the rows of a digit n0, and both digits n0, in
+        // ascending order or, for `sign` -1, in descending order.
         let of_block = |load: Descriptor, sign: i64| {
             let (row, digit) = (sign * row, sign * digit);
             load.level(couples, COUPLE as i64, sign * 2 * COUPLE as i64)
@@ -119,7 +122,8 @@ impl RingPages for InverseRealColumnRingPages {
         factors.into_iter().chain(left).chain(data).collect()
     }
 
-    /// Block p1: results j/2 = e + 2 p1 + 16 p2 + N1/8 p3, of every couple e = 0, 1, for each p2 and p3.
+    /// Stores block p1: results j/2 = e + 2 p1 + 16 p2 + N1/8 p3 of every pair of columns, e = 0, 1, for each
+    /// p2 and p3.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let [_, matrix, of_matrix, p1] = self.split(block);
         let blocks = &self.columns.blocks;
@@ -151,11 +155,11 @@ impl RingPages for InverseRealColumnRingPages {
     }
 
     fn period(&self) -> u64 {
-        // The areas of numbers that are left change places with each matrix.
+        // The two areas of numbers that pages leave alternate from matrix to matrix.
         2 * self.pages() * BLOCKS
     }
 
-    /// A block, and what is behind the ring to the end.
+    /// Returns the bytes of a block, and of everything behind the ring.
     fn dmem_bytes(&self, _block: u64) -> Option<[u64; 3]> {
         let behind = Self::bytes(&self.columns.lines) - RING_BYTES;
         Some([column_and_row_ring::BLOCK, behind, 0])
@@ -163,13 +167,13 @@ impl RingPages for InverseRealColumnRingPages {
 
     fn arithmetic_cycles(&self, block: u64) -> u64 {
         let lines = &self.columns.lines;
-        // The last pass has a level more, which joins neighbours.
+        // The last pass has one more level, which merges adjacent results.
         let last = InverseRealColumnPages::issues(lines) / (u64::from(lines.len().ilog2()) + 1) * 3;
         column_and_row_ring::issues(lines, block, last)
     }
 }
 
-/// Where there are rows for such columns: the store finds a couple of each section.
+/// True for rows that columns in eighths can precede: their store needs one pair of rows in each section.
 pub(super) fn supports_rows(rows: &LineBatch) -> bool {
     rows.per_section() == 2
 }

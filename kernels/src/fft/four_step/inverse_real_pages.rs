@@ -1,9 +1,11 @@
-//! The pages of a transform from half a spectrum to real numbers (`real_back.s`): columns of the
-//! spectrum with their conjugates, and rows that are couples of real columns.
+//! Pages of the inverse real FFT: half-spectrum columns, paired rows.
 //!
-//! Between the passes, each section's rows of a page, R of them, are a block: for each couple of columns, 0 to
-//! N2/2 - 1, R granules of differences and R of sums, and of N2/2 and its neighbour the differences. So a page of rows
-//! is one run. For rows in parts the differences of all couples of a page of columns lie together, and so do the sums.
+//! Columns of the half spectrum come with their conjugates; rows are pairs of real ones (`real_back.s`).
+//!
+//! Between the passes, each section's rows of a page, R of them, are a block. For each pair of columns from 0
+//! to N2/2 - 1 it has R granules of differences D and R of sums S, and for column N2/2 and its neighbour the
+//! differences. So a page of rows is one run. For rows in parts the differences of all pairs of a page of
+//! columns lie together, and so do the sums.
 
 use super::column_and_row_pages::RowPages;
 use super::line_batch::{COMPLEX, LineBatch, root};
@@ -11,41 +13,41 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 use num_complex::Complex32;
 
-/// Bytes of a couple of columns of one row.
+/// Bytes of a pair of columns in one row.
 const COUPLE: u64 = 2 * COMPLEX;
 
-/// The matrix between the passes.
+/// Layout of the matrix between the passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InverseRealBlockLayout {
     /// Length of the columns, N1.
     pub height: u64,
     /// Length of the rows, N2.
     pub width: u64,
-    /// Rows that a section has of a page.
+    /// Rows of a section in a page.
     pub rows: u64,
-    /// Couples of columns whose differences lie together, then their sums.
+    /// Pairs of columns whose differences lie together, followed by their sums.
     pub group: u64,
     /// Sections of the machine: a power of two.
     pub sections: u64,
 }
 
 impl InverseRealBlockLayout {
-    /// Bytes of the differences of a couple of columns of a block.
+    /// Returns the bytes of the differences of a pair of columns in a block.
     pub(super) fn differences(&self) -> u64 {
         self.rows * COUPLE
     }
 
-    /// Bytes of a couple of columns of a block, differences and sums.
+    /// Returns the bytes of a pair of columns in a block, differences and sums.
     pub(super) fn couple(&self) -> u64 {
         2 * self.differences()
     }
 
-    /// Where the differences of a couple of columns lie in a block.
+    /// Returns the byte offset of the differences of a pair of columns in a block.
     pub(super) fn place(&self, couple: u64) -> u64 {
         (couple / self.group * self.group + couple) * self.differences()
     }
 
-    /// Bytes of a block: couples 0 to N2/4 - 1, and the differences of the next.
+    /// Returns the bytes of a block: pairs 0 to N2/4 - 1, and the differences of the next pair.
     pub(super) fn block(&self) -> u64 {
         self.width / 4 * self.couple() + self.differences()
     }
@@ -54,19 +56,20 @@ impl InverseRealBlockLayout {
         self.height / (2 * self.rows)
     }
 
-    /// Pages of rows of a matrix.
+    /// Returns the pages of rows of a matrix.
     pub(super) fn pages(&self) -> u64 {
         self.blocks() / self.sections
     }
 
-    /// Bytes of a matrix.
+    /// Returns the bytes of a matrix.
     pub(super) fn bytes(&self) -> u64 {
         self.blocks() * self.block()
     }
 }
 
-/// Columns 0 to N2/2 of spectra. Of S sections, section s has N2/2S from column s N2/2S on, in full pages. After those of
-/// all matrices pages of two columns have the last column of one matrix in each section, and another to make a couple.
+/// Pages of columns 0 to N2/2 of spectra. Of S sections, section s has N2/2S columns from s N2/2S on, in full
+/// pages. After the full pages of all matrices come pages of two columns: in each section the last column of
+/// one matrix, and its neighbour to make a pair.
 #[derive(Clone, Debug)]
 pub(super) struct InverseRealColumnPages {
     pub lines: LineBatch,
@@ -80,37 +83,37 @@ pub(super) struct InverseRealColumnPages {
     pub to: u64,
     /// Address of the factors of columns 0 to N2/2 + 1.
     pub factors: u64,
-    /// Whether there are none but the last columns: another kernel has the full pages.
+    /// True if the pass has only the last columns, because another kernel has the full pages.
     pub ends: bool,
 }
 
 impl InverseRealColumnPages {
-    /// Bytes of a page of `lines`, as it is loaded: a couple more of the conjugates.
+    /// Returns the bytes of a page of `lines` as it is loaded: the rows of conjugates have one more pair.
     pub(super) fn page_bytes(lines: &LineBatch) -> u64 {
         lines.page_bytes() + lines.len() as u64 / 2 * COUPLE
     }
 
-    /// Room for the tables of the last columns' kernel.
+    /// Returns the bytes reserved for the tables of the last columns' kernel.
     pub(super) fn end_tables(lines: &LineBatch) -> u64 {
         lines.len() as u64 * COMPLEX
     }
 
-    /// Full pages of a matrix of rows of `width` numbers.
+    /// Returns the full pages of a matrix with rows of `width` numbers.
     pub(super) fn full(lines: &LineBatch, width: u64, sections: u64) -> u64 {
         width / (2 * sections * lines.per_section() as u64)
     }
 
-    /// The factor of S and D of each column of a transform of `n` numbers.
+    /// Computes the merge factor of each column c of a transform of `n` numbers, exp(-2 pi i c/n).
     pub(super) fn factors(width: usize, n: usize) -> impl Iterator<Item = Complex32> {
         (0..width / 2 + 2).map(move |column| root(column, n))
     }
 
-    /// Issues of a page: a level of butterflies more than its lines have.
+    /// Returns the issues of a page: the butterflies of its lines and one more level, the merge.
     pub(super) fn issues(lines: &LineBatch) -> u64 {
         lines.butterflies() + (lines.len() * lines.per_section() / 2) as u64
     }
 
-    /// Full pages of a matrix.
+    /// Returns the full pages of a matrix in this pass.
     fn full_pages(&self) -> u64 {
         match self.ends {
             true => 0,
@@ -138,7 +141,7 @@ impl InverseRealColumnPages {
         }
     }
 
-    /// The loads of columns from `first` on of a matrix, and of their partners.
+    /// Makes the loads of `columns` columns of a matrix from `first` on, and of their partners.
     fn load(
         &self,
         columns: u64,
@@ -164,7 +167,8 @@ impl InverseRealColumnPages {
     }
 }
 
-/// A matrix for each of the first sections, `bytes` from one to the next: in one transfer if all have one.
+/// Returns the targets of `matrices` matrices, one for each of the first sections, `bytes` from one to the
+/// next: a single transfer if every section has one.
 fn sections(all: u64, (first, matrices): (u64, u64), bytes: u64) -> Vec<(Target, u64)> {
     let stride = bytes as i64;
     if matrices == all {
@@ -175,11 +179,11 @@ fn sections(all: u64, (first, matrices): (u64, u64), bytes: u64) -> Vec<(Target,
         .collect()
 }
 
-/// What a page of columns is.
+/// Kind of a page of columns.
 enum InverseRealColumnPage {
-    /// Of one matrix, which page of it.
+    /// Full page number `page` of a matrix.
     Full { matrix: u64, page: u64 },
-    /// The last columns of so many matrices.
+    /// The last columns of `matrices` matrices from `first` on.
     Couples { first: u64, matrices: u64 },
 }
 
@@ -219,7 +223,7 @@ impl RingPages for InverseRealColumnPages {
                 [own(targets[0], first)].into_iter().chain(data).collect()
             }
             InverseRealColumnPage::Couples { first, matrices } => {
-                // Sections that are left over have the last one again, which counts for nothing.
+                // Sections without a matrix load the last one again; their results are not stored.
                 let last = (Target::Broadcast, first + matrices - 1);
                 let each = |count| sections(all, (first, count), self.pitch);
                 let targets = match matrices == all {
@@ -242,7 +246,7 @@ impl RingPages for InverseRealColumnPages {
         let couple = self.blocks.couple();
         let (blocks, apart) = (self.blocks.blocks() as u32, self.blocks.block() as i64);
         let columns = self.lines_of(page).per_section() as u64 / 2 * couple;
-        // The rows of `columns`, or of what is first in them, of a matrix.
+        // Stores `run` bytes of every block from byte `first` of it on, for a matrix.
         let store = |(target, matrix): (Target, u64), first: u64, run: u64| {
             let system = self.to + matrix * self.blocks.bytes() + first;
             Descriptor::store(target, system, local, run).level(blocks, apart, columns as i64)
@@ -263,11 +267,11 @@ impl RingPages for InverseRealColumnPages {
         }
     }
 
-    /// A page as it is loaded, its factors, and what is between its passes.
+    /// Returns the bytes of a page as it is loaded, of its factors, and of the numbers between its passes.
     fn dmem_bytes(&self, _page: u64) -> Option<[u64; 3]> {
         let lines = &self.lines;
         let factors = lines.per_section() as u64 * COMPLEX;
-        // Where there are none but the last columns, tables lie behind it and stay as long.
+        // In a pass of only the last columns the tables lie behind these numbers.
         let tables = match self.ends {
             true => Self::end_tables(lines),
             false => 0,
@@ -281,19 +285,20 @@ impl RingPages for InverseRealColumnPages {
     }
 }
 
-/// Rows of all couples of real columns; results as those of a complex transform.
+/// Pages of rows, each a pair of real ones; results are stored as those of a complex transform.
 #[derive(Clone, Debug)]
 pub(super) struct InverseRealRowPages {
     pub rows: RowPages,
     pub blocks: InverseRealBlockLayout,
-    /// Whether the factors of all pages of a matrix are loaded once, with the first page.
+    /// True if the factors of all pages of a matrix are loaded once, with the first page.
     pub resident: bool,
-    /// ... each page's by itself, so that some can come where others have no room yet.
+    /// True if resident factors are loaded by one transfer for each page, so that some can come while others
+    /// have no room yet.
     pub apart: bool,
 }
 
 impl InverseRealRowPages {
-    /// Bytes of a page of `lines`, as it is loaded.
+    /// Returns the bytes of a page of rows as it is loaded: one more pair of differences.
     pub(super) fn page_bytes(lines: &LineBatch) -> u64 {
         lines.page_bytes() + lines.per_section() as u64 * COUPLE
     }
@@ -309,7 +314,7 @@ impl RingPages for InverseRealRowPages {
         let target = Target::Blocks {
             stride: block as i64,
         };
-        // All blocks of all matrices follow each other.
+        // Blocks of all matrices are contiguous.
         let system = self.rows.from + page * self.blocks.sections * block;
         let data = Descriptor::load(target, system, local, block);
         let own = match (self.resident, page) {
@@ -327,7 +332,7 @@ impl RingPages for InverseRealRowPages {
         own.into_iter().chain([data]).collect()
     }
 
-    /// With factors that stay the first page has more to load than those that follow.
+    /// Returns the pages of a matrix where factors are resident, since the first page has more to load.
     fn period(&self) -> u64 {
         match self.resident {
             true => self.blocks.pages(),

@@ -1,4 +1,4 @@
-//! The pages of rows of 2048 numbers from half a spectrum (`parts_rows.s` with WOVEN), which go through DMEM in eighths.
+//! Rows of 2048 of the inverse real FFT, in eighths (parts_rows.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING, RowRingPages};
 use super::inverse_real_pages::InverseRealBlockLayout;
@@ -6,16 +6,17 @@ use super::line_batch::{COMPLEX, LineBatch};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{Ring, RingPages};
 
-/// Bytes of a quarter of a block in DMEM: numbers of one digit n0.
+/// Bytes of a quarter of a block in DMEM: the numbers of one digit n0.
 const QUARTER: u64 = column_and_row_ring::BLOCK / 4;
-/// Bytes of a couple of numbers of both rows.
+/// Bytes of two adjacent numbers of both rows.
 const COUPLE: u64 = 4 * COMPLEX;
-/// Bytes of a block: behind its numbers one couple more of each half of the differences.
+/// Bytes of a block: its numbers, and behind them one more pair of each half of the differences.
 const BLOCK: u64 = column_and_row_ring::BLOCK + 2 * COUPLE;
-/// Bytes of the step tables of the passes over blocks and in them.
+/// Bytes of the step tables of the passes across blocks and within them.
 const STEPS: u64 = 64 * 8 + 32 * 16;
 
-/// Rows of all couples of real columns, a couple of rows in a section's page.
+/// Pages in eighths of rows that are pairs of real ones (`parts_rows.s` with WOVEN); a section's page has two
+/// rows.
 #[derive(Clone, Debug)]
 pub(super) struct InverseRealRowRingPages {
     pub rows: RowRingPages,
@@ -23,12 +24,12 @@ pub(super) struct InverseRealRowRingPages {
 }
 
 impl InverseRealRowRingPages {
-    /// Rows of `length` numbers; none where there is no kernel.
+    /// Makes the rows of `length` numbers; none where there is no kernel.
     pub(super) fn lines(length: usize) -> Option<LineBatch> {
         LineBatch::new_ring_page(length).filter(|lines| lines.per_section() == 2)
     }
 
-    /// DMEM for ring, factors and tables.
+    /// Returns the bytes of DMEM for ring, factors and tables.
     pub(super) const fn bytes(lines: &LineBatch) -> u64 {
         RING as u64 * BLOCK
             + 2 * column_and_row_ring::factor_bytes(lines)
@@ -36,7 +37,7 @@ impl InverseRealRowRingPages {
             + STEPS
     }
 
-    /// The ring; the argument block lies at `arguments`.
+    /// Makes the ring, with its argument block at `arguments`.
     pub(super) fn ring(arguments: u64) -> Ring {
         Ring::new_in_place(arguments, 0, RING, BLOCK)
     }
@@ -47,15 +48,15 @@ impl RingPages for InverseRealRowRingPages {
         self.rows.count()
     }
 
-    /// An eighth of the factors, then of block n1 the sums of two digits n0, the differences of the others, which lie the other
-    /// way round, group by group, and the couples that follow on these.
+    /// Loads an eighth of the factors, then block n1: the sums of two digits n0; the differences of the two
+    /// others, in reverse order group by group; and the pair of differences that follows on these.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, (block % BLOCKS) as i64);
         let bytes = self.blocks.block();
         let target = Target::Blocks {
             stride: bytes as i64,
         };
-        // All blocks of all matrices follow each other.
+        // Blocks of all matrices are contiguous.
         let first = self.rows.from + page * self.blocks.sections * bytes;
         let (run, group) = (self.blocks.differences(), self.blocks.group as i64);
         let last = (self.blocks.width / 4) as i64;
@@ -67,13 +68,14 @@ impl RingPages for InverseRealRowRingPages {
         };
         let (half, local) = (u64::from(local) + 2 * QUARTER, u64::from(local));
         let each = run as i64;
-        // Of two digits n0 the differences from couple `couple` on, `place` couples behind their first.
+        // Loads the differences of pair `couple` to a place `place` pairs behind the first one; `both`
+        // repeats it for two digits n0.
         let differences =
             |couple: i64, place: i64| load(couple, 0, half + (place * each) as u64, run);
         let both = |load: Descriptor| load.level(2, -digit * apart, QUARTER as i64);
         let top = last - n1 * own;
-        // Whole groups, each the other way round, behind a first couple, and before the lowest group without its first, which
-        // follows on the others.
+        // After the first pair come whole groups, each in reverse order, then the lowest group without its
+        // first pair, which is loaded last.
         let groups = own / group;
         let whole = differences(top - group, group)
             .level(group as u32, each, -each)

@@ -1,4 +1,4 @@
-//! The lines that a page holds, columns or rows, and their passes.
+//! A batch of lines (columns or rows) in a page: lengths and radices.
 
 use super::column_and_row_ring;
 pub(super) use super::twiddles::{root, set};
@@ -6,25 +6,25 @@ use cp2_dma::Descriptor;
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
-/// The radix of the last pass, but of lines of two numbers.
+/// Usual radix of the last pass.
 pub(super) const LAST: usize = 8;
-/// Most passes before the last that the source has room for.
+/// Greatest number of passes before the last that the assembly source provides.
 const PASSES: usize = 3;
 
-/// The radices of all passes, the last of them 8, fours first; none for a
-/// length that has no kernel.
+/// Returns the radices of all passes, fours first and the last of them 8; none for a length that has no
+/// kernel.
 pub(super) fn radices(length: usize) -> Option<Vec<usize>> {
     let radices = factors_of(length).filter(|_| length >= 4 * LAST)?;
     (radices.len() <= PASSES + 1).then_some(radices)
 }
 
-/// Fours and then eights whose product is `length`; none for other numbers.
+/// Returns fours and then eights whose product is `length`; none for other numbers.
 fn factors_of(length: usize) -> Option<Vec<usize>> {
     if !length.is_power_of_two() || length < 4 {
         return None;
     }
     let bits = length.ilog2();
-    // Three bits for each 8; what is left are one or two fours.
+    // Each 8 takes three bits; one or two fours take the rest.
     let fours = match bits % 3 {
         0 => 0,
         2 => 1,
@@ -36,13 +36,14 @@ fn factors_of(length: usize) -> Option<Vec<usize>> {
     Some(radices)
 }
 
-/// The radices of all passes where the first has radix 8 and the last `last`, 4 or 8; none for a length that has none.
+/// Returns the radices of all passes where the first has radix 8 and the last `last`, 4 or 8; none for a
+/// length without such radices.
 fn radices_with_eight_first(length: usize, last: usize) -> Option<Vec<usize>> {
     let between = length.checked_div(LAST * last).filter(|&n| n > 0)?;
     let mut bits = between.ilog2();
     let mut radices = vec![LAST];
     while bits > 0 {
-        // Three bits for each 8; what is left are one or two fours.
+        // Each 8 takes three bits; one or two fours take the rest.
         let radix: usize = if bits % 3 == 0 { 8 } else { 4 };
         bits = bits.checked_sub(radix.ilog2())?;
         radices.push(radix);
@@ -51,14 +52,14 @@ fn radices_with_eight_first(length: usize, last: usize) -> Option<Vec<usize>> {
     (length.is_power_of_two() && radices.len() <= PASSES + 1).then_some(radices)
 }
 
-/// Lines that a page holds: columns or rows.
+/// The lines, columns or rows, of a section's page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LineBatch {
     length: usize,
-    /// Numbers of the axes in the order of their passes: of one all, and so of columns of two axes of which the second
-    /// is eight numbers of the last pass alone.
+    /// Lengths of the axes in the order of their passes. Lines along one axis have one entry, and so have
+    /// columns whose second axis has only eight numbers, those of the last pass.
     sides: Vec<usize>,
-    /// Which of them is at shifted frequencies.
+    /// Index of the axis at shifted frequencies.
     shifted: usize,
     per_section: usize,
     radices: Vec<usize>,
@@ -66,29 +67,30 @@ pub struct LineBatch {
     ends: LastPassKind,
 }
 
-/// The transfer of a row at all levels, the innermost first: bytes to the next in system memory, how many, and bytes in local
-/// memory. It may have more levels than a machine's transfers.
+/// Extends the transfer of a row by levels, the innermost first: each has the bytes to the next in system
+/// memory, their number, and the bytes in local memory. The result may have more levels than a machine's
+/// descriptors.
 pub(super) fn transfer(row: Descriptor, levels: &[(u64, u64, u64)]) -> Descriptor {
     levels.iter().fold(row, |all, &(system, count, place)| {
         all.level(count as u32, system as i64, place as i64)
     })
 }
 
-/// What the last pass is.
+/// Kind of the last pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum LastPassKind {
-    /// It completes the lines, in order.
+    /// The last pass completes the lines, in order.
     InOrder,
-    /// It is along a second axis of eight numbers.
+    /// The last pass is along a second axis of eight numbers.
     SecondAxis,
-    /// There is none: results stay where the passes in place leave them.
+    /// There is no last pass: results stay where the passes in place leave them.
     None,
-    /// The same, and rows of three passes follow, which leave them in the output page.
+    /// There is no last pass, and rows of three passes follow, which leave the results in the output page.
     Rows,
 }
 
 impl LineBatch {
-    /// `per_section` lines of `length` numbers; none where there is no kernel.
+    /// Makes `per_section` lines of `length` numbers; none where there is no kernel.
     pub(super) fn new(length: usize, per_section: usize) -> Option<Self> {
         Some(Self {
             length,
@@ -101,7 +103,8 @@ impl LineBatch {
         })
     }
 
-    /// `per_section` arrays of two axes of `length` and of eight numbers; none where there is no kernel.
+    /// Makes `per_section` arrays of two axes, of `length` and of eight numbers; none where there is no
+    /// kernel.
     pub(super) fn new_with_eight_axis(length: usize, per_section: usize) -> Option<Self> {
         let mut radices = factors_of(length)?;
         radices.push(LAST);
@@ -116,7 +119,8 @@ impl LineBatch {
         })
     }
 
-    /// The same with a first pass of radix 8 and a last one of radix `last`, 4 or 8.
+    /// Makes `per_section` lines of `length` numbers with a first pass of radix 8 and a last one of radix
+    /// `last`, 4 or 8.
     pub(super) fn new_radix8_first(length: usize, per_section: usize, last: usize) -> Option<Self> {
         Some(Self {
             length,
@@ -129,7 +133,7 @@ impl LineBatch {
         })
     }
 
-    /// `per_section` lines of eight numbers.
+    /// Makes `per_section` lines of eight numbers.
     pub(super) fn new_length8(per_section: usize) -> Self {
         Self {
             length: LAST,
@@ -142,7 +146,7 @@ impl LineBatch {
         }
     }
 
-    /// `per_section` lines of two numbers.
+    /// Makes `per_section` lines of two numbers.
     pub(super) fn new_length2(per_section: usize) -> Self {
         Self {
             length: 2,
@@ -152,7 +156,7 @@ impl LineBatch {
         }
     }
 
-    /// `per_section` lines of 4, 8 or 16 numbers; none of other lengths.
+    /// Makes `per_section` lines of 4, 8 or 16 numbers; none of other lengths.
     pub(super) fn new_short(length: usize, per_section: usize) -> Option<Self> {
         let radices = factors_of(length).filter(|_| length < 4 * LAST)?;
         let ends = match radices.as_slice() {
@@ -170,7 +174,8 @@ impl LineBatch {
         })
     }
 
-    /// The same before rows of three passes.
+    /// Makes `per_section` lines of 4, 8 or 16 numbers that precede rows of three passes; none of other
+    /// lengths.
     pub(super) fn new_short_then_rows(length: usize, per_section: usize) -> Option<Self> {
         let short = Self::new_short(length, per_section)?;
         Some(Self {
@@ -179,8 +184,8 @@ impl LineBatch {
         })
     }
 
-    /// `per_section` arrays of axes of so many numbers, those of 1 left out, of which axis `shifted` is at shifted
-    /// frequencies; none where there is no kernel.
+    /// Makes `per_section` arrays with axes of `sides` numbers, those of length 1 left out. Axis `shifted` of
+    /// `sides` is at shifted frequencies. None where there is no kernel.
     pub(super) fn new_over_axes(
         sides: &[usize],
         shifted: usize,
@@ -193,7 +198,8 @@ impl LineBatch {
         for &side in &sides {
             radices.extend(factors_of(side)?);
         }
-        // A last pass puts results in order on their way; without one the store does. Of fours alone a fourth stays as well.
+        // A last pass of radix 8 puts the results in order; without one the store does. With radices of 4
+        // alone, a fourth pass may stay in place too.
         let ends = match radices.last() {
             Some(&LAST) => LastPassKind::InOrder,
             _ => LastPassKind::None,
@@ -213,20 +219,23 @@ impl LineBatch {
         })
     }
 
-    /// As many couples as fill a page that goes through DMEM in parts; none where there is no kernel.
+    /// Makes as many pairs of lines as fill a page that goes through DMEM in parts; none where there is no
+    /// kernel.
     pub(super) fn new_ring_page(length: usize) -> Option<Self> {
         let couples = column_and_row_ring::PAGE / (2 * length);
         let has = (1..=column_and_row_ring::MOST_COUPLES).contains(&couples);
         has.then(|| Self::fill_ring_page(length, vec![4, 8, 8 / couples, 8]))
     }
 
-    /// As many columns of half a spectrum as fill such a page, whose last pass joins neighbours; none where there is no kernel.
+    /// Makes as many half-spectrum columns as fill a page that goes through DMEM in parts, with a last pass
+    /// that joins adjacent ones; none where there is no kernel.
     pub(super) fn new_merging_ring_page(length: usize) -> Option<Self> {
         let third = [4, 8].into_iter().find(|third| 128 * third == length);
         third.map(|third| Self::fill_ring_page(length, vec![4, 8, third, 4]))
     }
 
-    /// As many rows of half a spectrum as fill such a page; none where there is no kernel.
+    /// Makes as many half-spectrum rows as fill a page that goes through DMEM in parts; none where there is
+    /// no kernel.
     pub(super) fn new_half_spectrum_ring_page(length: usize) -> Option<Self> {
         match length {
             512 => Some(Self::fill_ring_page(length, vec![LAST; 3])),
@@ -235,7 +244,7 @@ impl LineBatch {
         }
     }
 
-    /// As many lines as fill such a page.
+    /// Makes as many lines as fill a page that goes through DMEM in parts.
     fn fill_ring_page(length: usize, radices: Vec<usize>) -> Self {
         Self {
             length,
@@ -248,7 +257,7 @@ impl LineBatch {
         }
     }
 
-    /// So many lines of the same length.
+    /// Returns `per_section` lines of the same length and passes.
     pub(super) fn with_per_section(&self, per_section: usize) -> Self {
         Self {
             per_section,
@@ -256,57 +265,57 @@ impl LineBatch {
         }
     }
 
-    /// Numbers of a line.
+    /// Returns the numbers of a line.
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Never: a line has at least two numbers.
+    /// Returns false: a line has at least two numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Lines of each section in a page.
+    /// Returns the lines of each section in a page.
     #[must_use]
     pub const fn per_section(&self) -> usize {
         self.per_section
     }
 
-    /// The radices of the passes in order.
+    /// Returns the radices of the passes in order.
     #[must_use]
     pub fn radices(&self) -> &[usize] {
         &self.radices
     }
 
-    /// The radices of the passes in place: all but the last, or all.
+    /// Returns the radices of the passes in place: all, or all but the last.
     pub(super) fn in_place_radices(&self) -> &[usize] {
         &self.radices[..self.radices.len() - usize::from(!self.leaves_out_of_order())]
     }
 
-    /// Whether results stay where they are, out of order.
+    /// True if the passes leave the results out of order, so that the store has to reorder them.
     pub(super) fn leaves_out_of_order(&self) -> bool {
         matches!(self.ends, LastPassKind::None | LastPassKind::Rows)
     }
 
-    /// Whether a page's result lies where the page was.
+    /// True if a page's result lies where the page was.
     pub(super) fn in_place(&self) -> bool {
         self.ends == LastPassKind::None
     }
 
-    /// Numbers of the axes, in the order of their passes.
+    /// Returns the lengths of the axes, in the order of their passes.
     pub(super) fn sides(&self) -> &[usize] {
         &self.sides
     }
 
-    /// Which axis is the one at shifted frequencies.
+    /// Returns the index of the axis at shifted frequencies.
     pub(super) fn shifted(&self) -> usize {
         self.shifted
     }
 
-    /// A transfer of the rows of a page as they come: rows along each axis are so many bytes apart in system memory, all in
-    /// local memory.
+    /// Extends the transfer of a row to all rows of a page in their order: rows along each axis are `apart`
+    /// bytes apart in system memory, and consecutive rows `local` bytes in DMEM.
     pub(super) fn spread(&self, row: Descriptor, apart: &[u64], local: u64) -> Descriptor {
         let mut place = local;
         let axes = self.sides.iter().zip(apart).rev();
@@ -317,8 +326,9 @@ impl LineBatch {
         })
     }
 
-    /// The same of results: in order, the first axis the fastest, or where the passes leave them, so that a level for each
-    /// digit puts them in order. Runs that meet in system memory follow each other.
+    /// Extends the transfer of a row to all results of a page. The results lie in order, the first axis the
+    /// fastest, or where the passes leave them, so that a level for each digit puts them in order. Runs that
+    /// meet in system memory follow each other.
     pub(super) fn results(&self, row: Descriptor, apart: &[u64], local: u64) -> Descriptor {
         let (mut side, mut done) = (0, 1);
         let mut place = self.length as u64;
@@ -348,17 +358,17 @@ impl LineBatch {
         transfer(row, &levels)
     }
 
-    /// Radix of pass `i` but the last; 1 where there is none.
+    /// Returns the radix of pass `i` in place; 1 where there is none.
     pub(in crate::fft) fn radix(&self, i: usize) -> usize {
         self.in_place_radices().get(i).copied().unwrap_or(1)
     }
 
-    /// Axes of a line.
+    /// Returns the number of axes for the kernel: 2 if the last pass is along an axis of its own, else 1.
     pub(in crate::fft) fn axes(&self) -> i64 {
         1 + i64::from(self.ends == LastPassKind::SecondAxis)
     }
 
-    /// Radix of the last pass; 1 where there is none.
+    /// Returns the radix of the last pass; 1 where there is none.
     pub(in crate::fft) fn last(&self) -> i64 {
         match (self.leaves_out_of_order(), self.radices.last()) {
             (false, Some(&radix)) => radix as i64,
@@ -366,23 +376,23 @@ impl LineBatch {
         }
     }
 
-    /// Bytes of a page in DMEM.
+    /// Returns the bytes of a section's page in DMEM.
     pub(super) fn page_bytes(&self) -> u64 {
         (self.length * self.per_section) as u64 * COMPLEX
     }
 
-    /// Butterflies of a section's page.
+    /// Returns the butterflies of a section's page: half its numbers times log2 of the length.
     pub(super) fn butterflies(&self) -> u64 {
         (self.length * self.per_section / 2) as u64 * u64::from(self.length.ilog2())
     }
 
-    /// Arithmetic issues of a section's page as shifted rows: eight products for
-    /// two columns of eight in the last pass.
+    /// Returns the arithmetic issues of a section's page as shifted rows: beside the butterflies, eight
+    /// products for two columns of eight numbers in the last pass.
     pub(super) fn shifted_issues(&self) -> u64 {
         self.butterflies() + (self.length * self.per_section / 2) as u64
     }
 
-    /// Whether a page goes through DMEM in parts.
+    /// True if a page goes through DMEM in parts.
     pub(super) fn in_parts(&self) -> bool {
         self.in_parts
     }

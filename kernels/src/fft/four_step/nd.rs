@@ -1,4 +1,4 @@
-//! Transforms of two and more dimensions: passes over memory, each along one axis or several.
+//! The planned FFT of arrays of two and more dimensions.
 
 mod bound;
 mod candidates;
@@ -25,11 +25,11 @@ use std::sync::Arc;
 
 /// A planned FFT over all axes of an array, the last axis contiguous.
 ///
-/// The rows along the last axis are a batch of local transforms; every other
-/// axis is a pass of columns, in place in system memory. There are other ways: planes of the last axis and
-/// another that are small, of which a section holds three, are transformed there, one in each section; of narrow
-/// planes of the last two the columns, of low and wide ones the rows may be divided between two passes; two axes
-/// that follow each other may share a pass of columns.
+/// By axes, the rows along the last axis are a batch of local transforms, and every other axis is a pass of
+/// columns, in place in system memory. There are other methods. Small planes of the last axis and another, of
+/// which a section's DMEM holds three, are transformed there, one in each section. The columns of narrow
+/// planes of the last two axes, or the rows of low and wide ones, may be divided between two passes. Two
+/// consecutive axes may share a pass of columns.
 ///
 /// ```
 /// use cp2_kernels::fft::{TransformDirection, Fft as _, FftNd};
@@ -48,24 +48,25 @@ pub struct FftNd {
     direction: TransformDirection,
     machine: Arc<Machine>,
     rows: Arc<LocalFft>,
-    /// All axes but the last, as far as there are kernels for them alone.
+    /// Passes along each axis but the last, where there is a kernel for the axis alone.
     axes: Vec<Option<AxisPass>>,
-    /// The ways to take planes of one of these and of the last as wholes, where they fit.
+    /// Passes over whole planes of an axis, whose index is given, and the last, where they fit.
     whole: Vec<(usize, AxisPass)>,
-    /// The passes along an axis and the next one, but for the last.
+    /// Passes along an axis, whose index is given, and the next one, both before the last.
     pairs: Vec<(usize, TwoAxisPass)>,
-    /// The last two axes of which one is divided, where they are narrow, or low and wide, or the last three.
+    /// Pairs of passes over the last two or three axes, one of which is divided between them.
     splits: Vec<DividedAxisPasses>,
-    /// The one way that is taken, in words, where the planner has decided.
+    /// Description of the one method that is taken, where the planner has decided.
     only: Option<String>,
 }
 
 impl FftNd {
-    /// The FFT of arrays of `shape`, at least two axes, on `machine`.
+    /// Plans the FFT of arrays of `shape`, at least two axes, on `machine`.
     ///
     /// # Errors
-    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 4 to 2048), an array too
-    /// narrow or too large for the machine, or a machine with other granules or sections than the kernels': [`NoShape`].
+    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 4 to 2048, or 4096
+    /// where it can be divided), an array too narrow or too large for the machine, or a machine with other
+    /// granules or sections than the kernels': [`NoShape`].
     pub fn new(
         shape: &[usize],
         direction: TransformDirection,
@@ -114,14 +115,14 @@ impl FftNd {
         Ok(fft)
     }
 
-    /// The shape of an array.
+    /// Returns the shape of an array.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Adds the transforms of the arrays at `from` to a job, whose results lie at `to`; what lies between passes is at `between`, or in memory
-    /// of its own.
+    /// Adds the transforms of the arrays at `from` to a job; results lie at `to`, and intermediate arrays at
+    /// `between` or in new memory.
     pub(in crate::fft) fn append_with(
         &self,
         job: &mut Job,
@@ -157,7 +158,7 @@ impl FftNd {
         Ok(())
     }
 
-    /// What `split` takes as arrays in so many: arrays of their last axes.
+    /// Returns how many arrays of its own last axes `split` transforms for `batch` arrays.
     fn parts(&self, batch: usize, split: &DividedAxisPasses) -> u64 {
         let outer = &self.shape[..self.shape.len() - split.axes()];
         batch.saturating_mul(outer.iter().product()) as u64
@@ -177,7 +178,7 @@ impl Fft for FftNd {
         let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let mut ways = Vec::new();
         for (way, others) in self.ways() {
-            // Those that differ in pieces alone are one.
+            // Methods that differ only in their pieces have one description.
             let words = self.in_words(&way, &others);
             if ways.last() != Some(&words) {
                 ways.push(words);
@@ -190,7 +191,7 @@ impl Fft for FftNd {
         &self.machine
     }
 
-    /// None: every pass has its own.
+    /// Returns none: every pass has a program of its own.
     fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         Ok(None)
     }
@@ -199,7 +200,7 @@ impl Fft for FftNd {
         source(file).map(str::to_owned)
     }
 
-    /// Input and output, and what lies between passes.
+    /// Counts input, output and intermediate arrays, beside the programs.
     fn max_batch(&self) -> usize {
         let whole = self.whole.iter().map(|(_, axis)| axis);
         let images = self.axes.iter().flatten().chain(whole);
@@ -220,8 +221,8 @@ impl Fft for FftNd {
         cp2_reference::FftArray::new(&self.shape, batch).figures(&self.machine)
     }
 
-    /// The recipe costs what the bound leaves out: programs and tables, in each pass set-ups and runs of the DMA, and the
-    /// first load and the last store, beside which a pass over a few pages has nothing to do.
+    /// Includes what the problem's bound leaves out: programs and tables, set-ups and runs of the DMA, and in
+    /// each pass the first load and the last store, which a pass over a few pages cannot hide.
     fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
         let fastest = self.way(batch).ok()?;
         Some((fastest.expected.least, RECIPE_FLOOR))

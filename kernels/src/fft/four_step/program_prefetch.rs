@@ -1,5 +1,6 @@
-//! Two passes by two kernels, where the program of the second comes while the first runs: its tables and pages lie behind those
-//! of the first.
+//! Two passes, the second kernel's program loaded during the first.
+//!
+//! The tables and pages of the second pass lie behind those of the first in DMEM.
 
 use crate::fft::error::FftError;
 pub(super) use crate::job::loads;
@@ -13,17 +14,18 @@ use std::sync::Arc;
 /// Words of a granule.
 const WORDS: usize = 2;
 
-/// The last byte of DMEM that a program names, by `movi`, and so its tables' most.
+/// Returns the greatest DMEM address that `movi` can load, and so the greatest address of tables.
 fn max_immediate_address() -> u64 {
     let values = Op::Movi.row().form.operands().iter();
     let values = values.filter(|operand| matches!(operand.kind, Kind::Imm { .. }));
     let bits = values.map(|operand| operand.field.bits).max();
-    // One is the sign.
+    // One bit is the sign.
     (1 << bits.map_or(0, |bits| bits.saturating_sub(1))) - 1
 }
 
-/// Where the second one's tables are and what both should take, where `passes` makes them with the local memory of the second so
-/// many bytes on; none where program memory or DMEM has no room for both.
+/// Returns the DMEM address of the second pass's tables and the price of both passes. `passes` makes both
+/// with the buffers of the second so many bytes further in DMEM. None where program memory or DMEM has no
+/// room for both.
 pub(super) fn price_prefetch(
     passes: impl Fn(u64) -> [RingPass; 2],
     [(first, entry), (second, next_entry)]: [(&Arc<Program>, &str); 2],
@@ -55,7 +57,8 @@ pub(super) fn price_prefetch(
     Some((tables, expected))
 }
 
-/// The program of both, and from which word and byte of DMEM on that of the second is, whose tables are there.
+/// Links both programs into one; `second` has been assembled with its tables at `tables`. Returns also the
+/// first word of the second program and the DMEM address of its tables.
 pub(super) fn link_programs(
     first: &Program,
     second: &Program,
@@ -66,23 +69,27 @@ pub(super) fn link_programs(
     Ok((Arc::new(both), [origin as u64, tables]))
 }
 
-/// Columns and rows by two kernels of one program, the second's words and tables loaded while the first runs.
+/// Columns and rows by two kernels of one linked program; the second's words and tables are loaded while the
+/// first runs.
 #[derive(Debug)]
 pub(super) struct PrefetchedPasses {
-    /// Those of each pass alone, and their buffers.
+    /// Program of each pass alone.
     programs: [Arc<Program>; 2],
+    /// Buffers of each pass, with the second's where they lie without prefetch.
     rings: [Ring; 2],
-    /// Both, and where the second's are.
+    /// Linked program of both passes.
     pub both: Arc<Program>,
+    /// First word of the second program, and DMEM address of its tables.
     second: [u64; 2],
 }
 
-/// System memory for prices: what the passes share is what is between them.
+/// System addresses for pricing: the passes share only the array between them.
 pub(super) const ARRAYS: [u64; 3] = [0, 1 << 40, 1 << 41];
+/// System addresses of both passes' factors for pricing.
 pub(super) const FACTORS: [u64; 2] = [1 << 42, 1 << 43];
 
 impl PrefetchedPasses {
-    /// Whether DMEM has room for the buffers of both passes, were there no tables.
+    /// True if DMEM had room for the buffers of both passes, were there no tables.
     pub(super) fn may_fit(
         rings: impl Fn([u64; 2]) -> Option<[Ring; 2]>,
         passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
@@ -93,15 +100,18 @@ impl PrefetchedPasses {
         matches!(ends, Some([Some(a), Some(b)]) if a + b <= machine.cp2.dmem.0)
     }
 
-    /// Of the program of a pass with its tables from a byte of DMEM on, the buffers of both passes behind tables that end there,
-    /// and the passes of one transform through them; none where DMEM has no room for both, or transfers are dear to give.
+    /// Plans the prefetch; none where DMEM has no room for both passes, or descriptors are expensive to
+    /// issue. `program` makes the program of pass 0 or 1 with its tables at a DMEM address, `rings` the
+    /// buffers of both passes behind tables that end at given addresses, and `passes` both passes of one
+    /// transform from buffers, arrays and factors.
     pub(super) fn new(
         program: impl Fn(usize, u64) -> Result<Arc<Program>, FftError>,
         rings: impl Fn([u64; 2]) -> Option<[Ring; 2]>,
         passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
         machine: &Machine,
     ) -> Result<Option<Self>, FftError> {
-        // More transfers to give cost more than they save where each takes the control CPU longer than the channel to begin one.
+        // The additional transfers cost more than they save where the control CPU takes longer to issue one
+        // than the channel to begin it.
         let dear = machine.host.descriptor > machine.dma.setup_idle;
         if dear || !Self::may_fit(&rings, &passes, machine) {
             return Ok(None);
@@ -124,7 +134,7 @@ impl PrefetchedPasses {
         }))
     }
 
-    /// What passes through these buffers should take.
+    /// Prices passes through these buffers.
     pub(super) fn expect(
         &self,
         passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
@@ -135,12 +145,12 @@ impl PrefetchedPasses {
         priced.map(|(_, expected)| expected)
     }
 
-    /// The buffers of both.
+    /// Returns the buffers of both passes.
     pub(super) fn rings(&self) -> [Ring; 2] {
         offset_second_ring(&self.rings, self.second[1])
     }
 
-    /// Adds passes through these buffers.
+    /// Adds passes through these buffers to a job.
     pub(super) fn add_passes(
         &self,
         job: &mut Job,
@@ -152,12 +162,12 @@ impl PrefetchedPasses {
     }
 }
 
-/// The kernels of both passes.
+/// Returns the programs of both passes with the labels of their kernels.
 fn entries([first, second]: &[Arc<Program>; 2]) -> [(&Arc<Program>, &'static str); 2] {
     [(first, "columns"), (second, "rows")]
 }
 
-/// The second so many bytes on.
+/// Moves the second ring `bytes` bytes further in DMEM.
 fn offset_second_ring([first, second]: &[Ring; 2], bytes: u64) -> [Ring; 2] {
     [first.clone(), second.clone().shift_addresses(bytes)]
 }

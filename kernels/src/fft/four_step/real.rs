@@ -1,4 +1,4 @@
-//! A transform of real numbers larger than DMEM, in two passes over system memory, there or back.
+//! The planned four-step FFT of real numbers, forward and inverse.
 
 use super::complex::{RECIPE_FLOOR, add_passes, distinct_programs, place, unless_large};
 use super::line_batch::COMPLEX;
@@ -16,45 +16,47 @@ use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Bits of the lengths: of shorter ones columns or rows have no kernel, lines of longer ones do not fit.
+/// Range of log2 of the lengths. Shorter ones have columns or rows without a kernel; the lines of longer ones
+/// do not fit.
 const BITS: std::ops::RangeInclusive<u32> = 10..=21;
-/// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
+/// Batches for which divisions are searched: small pages suit a transform alone, large ones many.
 const BATCHES: [u64; 3] = [1, 4, 32];
-/// How many of the divisions with the fastest passes are compared with the load of their programs.
+/// Number of divisions with the fastest passes that are assembled and compared with the load of their
+/// programs.
 const PLACED: usize = 6;
-/// How many more of those that have room for both kernels.
+/// Number of further divisions that are compared because DMEM has room for both kernels.
 const ROOMY: usize = 2;
 
-/// Transforms of N real numbers: columns two at a time, then rows 0 to N1/2; or back, columns 0 to N2/2 of
-/// half a spectrum, then rows that are couples of real columns.
+/// Transforms of N = N1 N2 real numbers. Forward: complex columns, each a pair of real ones, then rows 0 to
+/// N1/2. Inverse: columns 0 to N2/2 of half a spectrum, then rows that are pairs of real ones.
 #[derive(Debug)]
 pub(in crate::fft) struct FourStepReal {
     machine: Arc<Machine>,
-    /// By the batch that each suits, the smallest first.
+    /// Plans in the order of the batches that they suit, the smallest first.
     plans: Vec<FourStepRealPlan>,
 }
 
-/// A division that has been placed.
+/// A division with its assembled programs and buffers.
 #[derive(Debug)]
 struct FourStepRealPlan {
-    /// The batch that it was looked for.
+    /// Batch for which the division was searched.
     batch: u64,
     division: FourStepRealRecipe,
     programs: [Arc<Program>; 2],
     rings: [Ring; 2],
-    /// The last columns where they are a pass of their own.
+    /// Pass of the last columns, where they have one of their own.
     ends: Option<LastColumns>,
-    /// Both passes with the second kernel loaded while the first runs, where there is room.
+    /// Both passes with the second kernel prefetched while the first runs, where there is room.
     followed: Option<PrefetchedPasses>,
 }
 
 impl FourStepReal {
-    /// Whether there may be a plan for a length: a power of two.
+    /// True if there may be a plan for a length: a power of two from 2^10 to 2^21.
     pub(in crate::fft) fn supports_length(n: usize) -> bool {
         n.is_power_of_two() && BITS.contains(&n.ilog2())
     }
 
-    /// The transform of `n` real numbers.
+    /// Plans the transform of `n` real numbers.
     ///
     /// # Errors
     /// No division into pages fits the machine.
@@ -69,7 +71,8 @@ impl FourStepReal {
             let mut best: Option<FourStepRealPlan> = None;
             let mut placed = 0;
             for division in FourStepRealRecipe::all(n, direction, &machine, batch) {
-                // Then only those that have room for both kernels, which count for a transform alone.
+                // Further divisions are considered only for a transform alone, if DMEM has room for both
+                // kernels.
                 let roomy = placed >= PLACED;
                 if roomy && (batch > 1 || placed >= PLACED + ROOMY) {
                     break;
@@ -121,11 +124,11 @@ impl FourStepReal {
         Ok(Self { machine, plans })
     }
 
-    /// The plan that takes the least time for `batch` transforms.
+    /// Returns the plan that takes the least time for `batch` transforms.
     fn plan(&self, batch: usize) -> &FourStepRealPlan {
         let of = |plan: &&FourStepRealPlan| plan.estimate(&self.machine, batch);
         let best = self.plans.iter().min_by_key(of);
-        // There is one at least.
+        // There is at least one plan.
         best.unwrap_or(&self.plans[0])
     }
 
@@ -133,7 +136,7 @@ impl FourStepReal {
         self.plans[0].division.n() as usize
     }
 
-    /// What the planner has decided for a transform alone and, where that is another, for many.
+    /// Describes the division for a transform alone and, where others are better, for batches.
     pub(in crate::fft) fn recipe(&self) -> String {
         let many = self.plans[1..].iter();
         let many =
@@ -141,7 +144,7 @@ impl FourStepReal {
         self.plans[0].division.to_string() + &many.collect::<String>()
     }
 
-    /// What it takes for a batch.
+    /// Describes the division that a batch takes.
     pub(in crate::fft) fn recipe_for(&self, batch: usize) -> String {
         self.plan(batch).division.to_string()
     }
@@ -150,7 +153,7 @@ impl FourStepReal {
         &self.machine
     }
 
-    /// The program of the columns, or of both passes.
+    /// Returns the program of the columns, or of both passes where they share one.
     pub(in crate::fft) fn program(&self, batch: usize) -> &Arc<Program> {
         let plan = self.plan(batch);
         let followed = plan.choose_prefetch(&self.machine, batch);
@@ -161,7 +164,7 @@ impl FourStepReal {
         source(file).map(str::to_owned)
     }
 
-    /// Input, what is between the passes, and output.
+    /// Returns the largest batch whose input, intermediate array and output fit system memory.
     pub(in crate::fft) fn max_batch(&self) -> usize {
         let room = |plan: &FourStepRealPlan| plan.max_batch(&self.machine);
         self.plans.iter().map(room).min().unwrap_or(0)
@@ -171,12 +174,12 @@ impl FourStepReal {
         self.plan(batch).division.operations(batch)
     }
 
-    /// Numbers from a half spectrum to the next.
+    /// Returns the numbers from a half spectrum to the next.
     pub(in crate::fft) fn pitch(&self, batch: usize) -> usize {
         self.plan(batch).division.pitch() as usize
     }
 
-    /// Adds both passes over a batch from address to address.
+    /// Adds both passes over a batch, from one address in system memory to another, to a job.
     pub(in crate::fft) fn append(
         &self,
         job: &mut Job,
@@ -216,8 +219,8 @@ impl FourStepReal {
         self.plan(batch).estimate(&self.machine, batch)
     }
 
-    /// The least that the pages can take: what both passes compute, products, separation and conjugates among it, or
-    /// move, factors and runs among it, with the first load and the last store of either.
+    /// Returns the least time of the pages and its formula. Either pass takes its arithmetic, with products,
+    /// split and conjugates, or its transfers, with factors and runs, and its first load and last store.
     pub(in crate::fft) fn recipe_floor(&self, batch: usize) -> (f64, &'static str) {
         let expected = self.plan(batch).expect(&self.machine, batch);
         (expected.least, RECIPE_FLOOR)
@@ -225,7 +228,7 @@ impl FourStepReal {
 }
 
 impl FourStepRealPlan {
-    /// Bytes of the programs in the order in which they are loaded.
+    /// Returns the bytes of each program, in the order of their loads.
     fn images(&self) -> impl Iterator<Item = u64> {
         let main = distinct_programs(&self.programs).map(|program| image(program));
         main.chain(self.ends.iter().map(LastColumns::image))
@@ -244,7 +247,7 @@ impl FourStepRealPlan {
         Cycles(self.expect(machine, batch).cycles.ceil() as u64)
     }
 
-    /// What all passes and the load of the programs should take, and can at least.
+    /// Prices all passes and the loads of the programs.
     fn expect(&self, machine: &Machine, batch: usize) -> PassEstimate {
         let followed = self.choose_prefetch(machine, batch);
         followed.map_or_else(
@@ -253,7 +256,7 @@ impl FourStepRealPlan {
         )
     }
 
-    /// The same with all programs loaded before their passes.
+    /// Prices the passes with every program loaded before its pass.
     fn price_without_prefetch(&self, machine: &Machine, batch: usize) -> PassEstimate {
         let batch = batch as u64;
         if let Some(ends) = &self.ends {
@@ -277,7 +280,7 @@ impl FourStepRealPlan {
         columns.and(rows).and(image)
     }
 
-    /// The same with the second kernel loaded while the first runs, where that takes less.
+    /// Returns the prefetched passes and their price, where prefetching the second kernel takes less time.
     fn choose_prefetch(
         &self,
         machine: &Machine,

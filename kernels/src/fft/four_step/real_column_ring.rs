@@ -1,4 +1,4 @@
-//! The pages of columns of 2048 numbers that are couples of real ones (`parts_columns.s`), which go through DMEM in eighths.
+//! Columns of 2048, pairs of real ones, in eighths (parts_columns.s).
 
 use super::column_and_row_ring::{self, BLOCKS, ColumnRingPages, RING_BYTES};
 use super::line_batch::{COMPLEX, LineBatch};
@@ -6,29 +6,32 @@ use super::real_pages::RealTileLayout;
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 
-/// Bytes of a couple of columns of one row.
+/// Bytes of a pair of columns in one row.
 const QUAD: u64 = 2 * COMPLEX;
-/// Bytes beside the ring for the two results of a page that have no place in it.
+/// Bytes beside the ring for the results that have no place in it: row N1/2 of S and row 0 of D.
 const BEYOND: u64 = 2 * QUAD;
-/// Bytes of the tables: factors of passes 1 to 3, sets and constants of the last, steps.
+/// Bytes of the tables: factors of passes 1 to 3, twiddle sets and constants of the last pass, steps.
 const TABLES: u64 = 16 + 128 + 1024 + 128 + 127 * 48 + 64 * 8 + 8 * 16;
-/// Numbers k of the last pass of which eight results are in a place, and rows from one of these to the next.
+/// Columns k of the last pass, whose eight results share a place, and rows from one of these results to the
+/// next.
 const BASES: u64 = 256;
-/// As many of either parity.
+/// Results of one parity (S or D) in a place.
 const OUTER: u64 = 4;
-/// Numbers p2 of a row of a block, how far apart their rows are, and bytes of a place.
+/// Numbers p2 in a row of a block.
 const INNER: u64 = 8;
+/// Rows from one number p2 of a row of a block to the next.
 const APART: u64 = 32;
+/// Bytes of a place: the eight results of a column k.
 const COLUMN: u64 = 2 * OUTER * QUAD;
-/// The block whose row 0 follows on the others: those of number 32 p2 on those before 32 (p2 + 1).
+/// Block of the results of rows 32 p2, which follow on the block's other rows: those before 32 (p2 + 1).
 const FIRST: u64 = 1;
-/// Couples of columns that the last pass takes until a block is complete, behind those of the block before; of the first page half the
-/// two columns that are their own partners come first.
+/// Pairs of columns k, 256 - k that the last pass takes after the completion of a block and before that of
+/// the next. In the first half page the two columns that are their own partners come first.
 const COUPLES: [u64; BLOCKS as usize] = [32, 27, 0, 8, 32, 28, 0, 0];
-/// The first block of a half page that has to wait for pass 3 of the half.
+/// Block of each half page with which pass 3 of the half is counted.
 const HALVES: [u64; 2] = [0, 3];
 
-/// Columns, two real ones in each, whose transforms are separated.
+/// Pages in eighths of columns with two real ones in each, whose transforms are split.
 #[derive(Clone, Debug)]
 pub(super) struct RealColumnRingPages {
     pub columns: ColumnRingPages,
@@ -36,17 +39,18 @@ pub(super) struct RealColumnRingPages {
 }
 
 impl RealColumnRingPages {
-    /// Columns of `length` numbers; none where there is no kernel.
+    /// Makes the columns of `length` numbers; none where there is no kernel.
     pub(super) fn lines(length: usize) -> Option<LineBatch> {
         LineBatch::new_ring_page(length).filter(|lines| lines.per_section() == 2)
     }
 
-    /// DMEM for ring, results beside it and tables.
+    /// Returns the bytes of DMEM for ring, results beside it and tables.
     pub(super) const fn bytes() -> u64 {
         RING_BYTES + BEYOND + TABLES
     }
 
-    /// Arithmetic of the last pass for so many couples of columns of a page, and of the one of columns that are their own partners.
+    /// Returns the issues of the last pass for `couples` pairs of columns, and, with `own`, for the two
+    /// columns that are their own partners.
     fn last(lines: &LineBatch, couples: u64, own: bool) -> u64 {
         let of = |columns: u64| columns * 8 / 2 * 3 * lines.per_section() as u64;
         let own = if own { of(2) + 20 } else { 0 };
@@ -63,8 +67,9 @@ impl RingPages for RealColumnRingPages {
         self.columns.loads(block, local, factors)
     }
 
-    /// Of block b the rows k + 256 m of the even columns and 1024 - k - 256 m of the odd ones, m = 0 .. 3, k = 32 p2 + f + e with
-    /// f = 4 b - 7 and e = 0 .. 3; with block 1, whose last number f + e is 0, the results beside the ring.
+    /// Stores block b: the rows k + 256 m of the even columns and 1024 - k - 256 m of the odd ones, m = 0 ..
+    /// 3, k = 32 p2 + f + e with f = 4 b - 7 and e = 0 .. 3. Block 1, whose last number f + e is 0, brings
+    /// the results beside the ring too.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let (pages, b) = (self.tiles.pages(), block % BLOCKS);
         let (matrix, page) = (block / BLOCKS / pages, block / BLOCKS % pages);
@@ -86,8 +91,8 @@ impl RingPages for RealColumnRingPages {
                 .level(INNER as u32, inner, sign * COLUMN as i64)
                 .level(OUTER as u32, outer, sign * QUAD as i64)
         };
-        // Rows f + e' of the even columns, e' = 0 .. count - 1, which begin at e of the block. Those of the odd ones go down: the first
-        // in the tile is the last here.
+        // Stores rows f + e' of the even columns, e' = 0 .. count - 1, which begin at e of the block. Rows of
+        // the odd columns descend: the first in the tile is the last in the block.
         let both = |f: u64, e: u64, count: u64| {
             let last = f + count - 1 + (INNER - 1) * APART + (OUTER - 1) * BASES;
             let end = place(e + count - 1) + (INNER - 1) * COLUMN + (2 * OUTER - 1) * QUAD;
@@ -107,7 +112,8 @@ impl RingPages for RealColumnRingPages {
         BLOCKS
     }
 
-    /// Pass 1 on each as it comes, pass 2 on all, pass 3 on half of them and the last on two columns at a time.
+    /// Counts pass 1 on each block as it comes, pass 2 on all blocks, pass 3 on half of them, and the last
+    /// pass on two columns at a time.
     fn arithmetic_cycles(&self, block: u64) -> u64 {
         let (lines, b) = (&self.columns.lines, block % BLOCKS);
         let across = if b == 0 {

@@ -1,18 +1,19 @@
-//! The pages of a transform of real numbers: columns that are couples of real columns, and
-//! rows of half a spectrum (`real.s`).
+//! Pages of the real FFT: paired real columns, half-spectrum rows.
 //!
-//! Between the passes, rows lie in tiles of two numbers for each section, eight on four: those of one parity of sixteen
-//! columns, all rows one behind the other. So a section's rows, neighbours, are one run of a tile.
+//! Between the passes, rows lie in tiles of two numbers for each section, eight on four sections: the even or
+//! the odd ones of sixteen columns, all rows one behind the other. So a section's rows, which are adjacent,
+//! are one run of a tile.
 
 use super::column_and_row_pages::ColumnPages;
 use super::line_batch::{COMPLEX, LAST, LineBatch};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::RingPages;
 
-/// Bytes of numbers of one parity that lie together in a page of rows, between as many of the other.
+/// Bytes of the numbers of one parity that lie together in a page of rows; as many of the other parity
+/// follow.
 pub(super) const HALF: u64 = LAST as u64 / 2 * COMPLEX;
 
-/// The matrix between the passes.
+/// Layout of the matrix between the passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RealTileLayout {
     /// Length of the columns, N1.
@@ -24,33 +25,33 @@ pub(super) struct RealTileLayout {
 }
 
 impl RealTileLayout {
-    /// Real columns of a tile of either parity.
+    /// Returns the real columns of two tiles, one of even and one of odd columns.
     fn columns(&self) -> u64 {
         4 * self.sections
     }
 
-    /// Bytes of a row of a tile: what is dealt to each section.
+    /// Returns the bytes of a row of a tile, of which each section is dealt a granule.
     pub(super) fn row(&self) -> u64 {
         self.columns() / 2 * COMPLEX
     }
 
-    /// Bytes of a tile: rows 0 to N1/2, and one that fills up a couple.
+    /// Returns the bytes of a tile: rows 0 to N1/2, and one that makes up a pair.
     pub(super) fn tile(&self) -> u64 {
         (self.height / 2 + 2) * self.row()
     }
 
-    /// Tiles of either parity.
+    /// Returns the tiles of each parity.
     pub(super) fn pages(&self) -> u64 {
         self.width / self.columns()
     }
 
-    /// Bytes of a matrix.
+    /// Returns the bytes of a matrix.
     pub(super) fn bytes(&self) -> u64 {
         self.pages() * 2 * self.tile()
     }
 }
 
-/// Columns, two real ones in each, whose transforms are separated.
+/// Pages of columns with two real ones in each, whose transforms are split.
 #[derive(Clone, Debug)]
 pub(super) struct RealColumnPages {
     pub columns: ColumnPages,
@@ -58,7 +59,7 @@ pub(super) struct RealColumnPages {
 }
 
 impl RealColumnPages {
-    /// Bytes of a page of `lines` in DMEM: two more rows.
+    /// Returns the bytes of a page of `lines` in DMEM: the split adds two rows.
     pub(super) fn page_bytes(lines: &LineBatch) -> u64 {
         lines.page_bytes() + 2 * lines.per_section() as u64 * COMPLEX
     }
@@ -73,7 +74,8 @@ impl RingPages for RealColumnPages {
         self.columns.loads(page, local, factors)
     }
 
-    /// Rows k of the even columns, and of the odd ones from row N1 + 1 back.
+    /// Stores rows k of the even columns in ascending order, and those of the odd ones from row N1 + 1 of the
+    /// page down.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let lines = &self.columns.lines;
         let pages = self.tiles.width / (2 * lines.per_section() as u64 * self.tiles.sections);
@@ -103,9 +105,10 @@ impl RingPages for RealColumnPages {
     }
 }
 
-/// The pages of rows 0 to N1/2 of a matrix. Section s has an eighth of N1 from row s N1/8 on and two rows more:
-/// the first row of the next section, whose conjugates share granules with its own last ones, and another
-/// to make a couple. These two are in the last page, alone or with other rows of the section.
+/// Division of rows 0 to N1/2 of a matrix into pages. Of four sections, section s has N1/8 rows from row s
+/// N1/8 on, and two more: the first row of the next section, whose conjugates share granules with this
+/// section's last ones, and another to make a pair. These two are in the last page, alone or with other rows
+/// of the section.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HalfSpectrumRows {
     /// Length of the columns, N1.
@@ -118,8 +121,9 @@ pub(super) struct HalfSpectrumRows {
 }
 
 impl HalfSpectrumRows {
-    /// Rows that the last page may have where full ones have `rows`: what these leave, and `rows` more where that is
-    /// little; but of couples alone no number has a place in the next result that would not be read any more.
+    /// Returns the numbers of rows that the last page may have where full ones have `rows`: what these leave,
+    /// and `rows` more where that is a single pair. Full pages of single pairs cannot take two more rows,
+    /// since no place in the next result would be free in time for their conjugates.
     pub(super) fn lasts(height: u64, sections: u64, rows: usize) -> impl Iterator<Item = usize> {
         let share = (height / (2 * sections)) as usize + 2;
         let left = match share % rows {
@@ -139,18 +143,18 @@ impl HalfSpectrumRows {
         }
     }
 
-    /// Rows that a section has for itself.
+    /// Returns the rows that a section has for itself.
     fn share(&self) -> u64 {
         self.height / (2 * self.sections)
     }
 
-    /// Full pages of a matrix.
+    /// Returns the full pages of a matrix.
     pub(super) fn full(&self) -> u64 {
         let [rows, last] = [&self.lines, &self.last].map(|lines| lines.per_section() as u64);
         (self.share() + 2).saturating_sub(last) / rows
     }
 
-    /// The rows of a page of a matrix.
+    /// Returns the rows of a page of a matrix.
     fn page(&self, page: u64) -> &LineBatch {
         match page < self.full() {
             true => &self.lines,
@@ -158,7 +162,7 @@ impl HalfSpectrumRows {
         }
     }
 
-    /// The page that has most rows.
+    /// Returns the rows of the largest page.
     pub(super) fn most(&self) -> &LineBatch {
         match self.last.per_section() > self.lines.per_section() {
             true => &self.last,
@@ -166,12 +170,12 @@ impl HalfSpectrumRows {
         }
     }
 
-    /// What all pages of a matrix have of something.
+    /// Returns the sum of a quantity over all pages of a matrix.
     pub(super) fn sum(&self, of: fn(&LineBatch) -> u64) -> u64 {
         self.full() * of(&self.lines) + of(&self.last)
     }
 
-    /// The rows of each section in each page of a matrix.
+    /// Lists the rows of each section in each page of a matrix.
     pub(super) fn all(&self) -> impl Iterator<Item = (&LineBatch, Vec<usize>)> {
         (0..=self.full()).flat_map(move |page| {
             let lines = self.page(page);
@@ -184,7 +188,7 @@ impl HalfSpectrumRows {
         })
     }
 
-    /// The rows of each section in each page as if the last one were full.
+    /// Lists the rows of each section in each page, as if the last page were full.
     pub(super) fn wholes(&self) -> impl Iterator<Item = Vec<usize>> {
         let rows = self.lines.per_section() as u64;
         (0..=self.full()).flat_map(move |page| {
@@ -194,13 +198,13 @@ impl HalfSpectrumRows {
         })
     }
 
-    /// Issues for the conjugates of a page, two at a time.
+    /// Returns the issues for the conjugates of a page, two numbers at a time.
     pub(super) fn conjugates(lines: &LineBatch) -> u64 {
         (lines.len() * lines.per_section() / 4) as u64
     }
 }
 
-/// The same of all matrices, and where they are.
+/// Pages of rows 0 to N1/2 of all matrices, with addresses.
 #[derive(Clone, Debug)]
 pub(super) struct HalfSpectrumRowPages {
     pub rows: HalfSpectrumRows,
@@ -214,12 +218,13 @@ pub(super) struct HalfSpectrumRowPages {
     pub pitch: u64,
     /// Address of the factors of the pages of one matrix.
     pub factors: u64,
-    /// Whether these are loaded once, with the first page.
+    /// True if the factors of all pages are loaded once, with the first page.
     pub resident: bool,
 }
 
 impl HalfSpectrumRowPages {
-    /// The loads of the factors of a page, or, where these stay, of all pages with the first.
+    /// Makes the loads of the factors of a page, or of all pages with the first one where factors are
+    /// resident.
     fn factor_loads(&self, matrix: u64, page: u64, local: u32) -> Vec<Descriptor> {
         let (full, each) = (self.rows.full(), self.rows.lines.factor_bytes());
         let of = |page: u64, local: u64| {
@@ -249,15 +254,16 @@ impl HalfSpectrumRowPages {
             .collect()
     }
 
-    /// The matrix of a page, which page of it, and its rows.
+    /// Returns the matrix of a page, the page within it, and its rows.
     pub(super) fn split(&self, page: u64) -> (u64, u64, &LineBatch) {
         let period = self.period();
         let (matrix, page) = (page / period, page % period);
         (matrix, page, self.rows.page(page))
     }
 
-    /// Rows of its buffer before those of a page, so that what goes to the next result leaves those that are still
-    /// read; a couple alone sends nothing there.
+    /// Returns the rows that are left free at the start of a page's buffer, so that the conjugates that go to
+    /// the next result do not overwrite rows that are still read. A page of a single pair sends nothing
+    /// there.
     fn leading_rows(&self, lines: &LineBatch) -> u64 {
         match lines.per_section() {
             2 => 0,
@@ -291,7 +297,7 @@ impl RingPages for HalfSpectrumRowPages {
             stride: (height / (2 * sections) * wide) as i64,
         };
         let rows = lines.per_section();
-        // Four numbers of the even columns, then four of the odd.
+        // Four numbers of the even columns alternate with four of the odd ones.
         let data = [0, 1].map(|parity| {
             let system = system + parity * self.tiles.tile();
             let local = local + (parity * HALF) as u32;
@@ -307,10 +313,11 @@ impl RingPages for HalfSpectrumRowPages {
         own.into_iter().chain(data).collect()
     }
 
-    /// Both halves lie in blocks (`real.s`), which are a couple's numbers of an eighth of a row: first the conjugates,
-    /// whose last couple is the first in the spectrum, then the lower half. Of the conjugates the first couple shares its
-    /// granules with the row before, of a section's first page with the section before, which stores them at the end of its
-    /// rows; number N/2 comes from the first row of all.
+    /// Stores both halves of the results, which lie in blocks (`real.s`) of a pair's numbers of an eighth of
+    /// a row. The conjugates come first, of which the last pair is the first in the spectrum, then the lower
+    /// half. The first pair's conjugates share granules with the row before; in a section's first page that
+    /// row belongs to the section before, which stores them at the end of its rows. The first row of all has
+    /// number N/2.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (matrix, page, lines) = self.split(page);
         let RealTileLayout {
@@ -319,7 +326,7 @@ impl RingPages for HalfSpectrumRowPages {
             sections,
         } = self.tiles;
         let rows = self.rows.lines.per_section() as u64;
-        // Of the last page's couples the last has no numbers of its own.
+        // The last pair of the last page has no numbers of its own to store.
         let couples = lines.per_section() as u64 / 2;
         let own = couples - u64::from(page == self.rows.full());
         let (first, to) = (page * rows, self.to + matrix * self.pitch);
@@ -330,7 +337,9 @@ impl RingPages for HalfSpectrumRowPages {
             (columns * granule) as i64,
             width * self.rows.most().per_section() as u64,
         );
-        // `couples` couples of every number, blocks on end in DMEM, that number `system` begins in the spectrum; the next is `turn` on.
+        // Stores `couples` pairs of every number of half a row, from number `system` of the spectrum on, in
+        // blocks `block` bytes apart in DMEM; the next number of a row is `turn` bytes further in the
+        // spectrum.
         let store = |(system, local): (u64, u32), couples: u64, (block, turn): (i64, i64)| {
             let target = Target::Blocks {
                 stride: stride * turn.signum(),
@@ -345,13 +354,14 @@ impl RingPages for HalfSpectrumRowPages {
             let local = local + (LAST as u64 / 2 * eighth) as u32;
             store((first, local), own, (block, turn))
         };
-        // The conjugates of couples from `from` on, which are the last numbers.
+        // Stores the conjugates of pairs from `from` on, in descending order.
         let mirror = |from: u64| {
             let low = height - first - 2 * (couples - 1) + height * (half - 1);
             let last = local + (block * (couples - 1) as i64) as u32;
             store((low, last), couples - from, (-block, -turn))
         };
-        // The same of pages of one couple: number k of every eighth where the last pass has read column k.
+        // Stores one eighth of the conjugates of a page of one pair: number k lies where the last pass has
+        // read column k.
         let read = |eighth: u64| {
             let low = height - first + height * (half - 1 - eighth * columns);
             let (system, local) = (to + low * COMPLEX, local + (eighth * granule) as u32);

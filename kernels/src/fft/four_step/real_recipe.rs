@@ -1,4 +1,4 @@
-//! How a transform of real numbers larger than DMEM is divided into pages.
+//! How a real FFT beyond DMEM is divided into columns, rows and pages.
 
 use super::column_and_row_pages::rows_of;
 use super::column_and_row_ring;
@@ -25,7 +25,8 @@ mod search;
 
 pub(super) use last_columns::LastColumns;
 
-/// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
+/// Division of a transform of N1 N2 real numbers into columns of length N1 and rows of length N2, with the
+/// pages of both.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FourStepRealRecipe {
     pub direction: TransformDirection,
@@ -33,10 +34,10 @@ pub(super) struct FourStepRealRecipe {
     sections: u64,
     columns: LineBatch,
     rows: LineBatch,
-    /// Rows of a section in the last page of a matrix, there.
+    /// Rows of a section in the last page of a matrix (forward).
     last: usize,
     buffers: [usize; 2],
-    /// Whether the factors of all rows of a matrix stay in DMEM from matrix to matrix.
+    /// True if the factors of all rows of a matrix stay in DMEM from matrix to matrix.
     resident: bool,
 }
 
@@ -53,17 +54,17 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// Whether the pages of a pass go through DMEM in parts.
+    /// True if the pages of a pass go through DMEM in parts.
     pub(super) fn in_parts(&self, pass: usize) -> bool {
         [&self.columns, &self.rows][pass].in_parts()
     }
 
-    /// Whether columns of half a spectrum do, whose last ones are a pass of their own.
+    /// True for inverse columns in parts, of which the last ones have a pass of their own.
     fn has_ends(&self) -> bool {
         self.in_parts(0) && self.direction == TransformDirection::Inverse
     }
 
-    /// DMEM for the buffers of a pass, and for its tables where these lie behind them.
+    /// Returns the bytes of DMEM for the buffers of a pass; for pages in parts, with its tables.
     fn ring_bytes(&self, pass: usize) -> u64 {
         match (self.in_parts(pass), pass, self.direction) {
             (true, 0, TransformDirection::Forward) => return RealColumnRingPages::bytes(),
@@ -82,7 +83,7 @@ impl FourStepRealRecipe {
         self.buffers[pass] as u64 * (page + factors) + self.extra_bytes(pass)
     }
 
-    /// Bytes of a page and of its factors.
+    /// Returns the bytes of a page and of its factors, 0 where these are resident.
     fn buffer(&self, pass: usize) -> (u64, u64) {
         let (columns, rows) = (&self.columns, &self.rows);
         match (self.direction, pass) {
@@ -108,7 +109,7 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// Bytes of the factors that stay.
+    /// Returns the bytes of resident factors.
     fn resident_factor_bytes(&self, pass: usize) -> u64 {
         match (self.direction, pass) {
             (TransformDirection::Forward, 1) if self.resident => {
@@ -121,7 +122,8 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// Bytes beside the buffers: of factors that stay, and of a page between its passes.
+    /// Returns the bytes beside the buffers: of resident factors, and of the numbers between the passes of a
+    /// page.
     fn extra_bytes(&self, pass: usize) -> u64 {
         let between = match (self.direction, pass) {
             (TransformDirection::Forward, _) => 0,
@@ -131,8 +133,8 @@ impl FourStepRealRecipe {
         self.resident_factor_bytes(pass) + between
     }
 
-    /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
-    /// DMEM; none if they do not fit in `dmem` bytes.
+    /// Places the argument blocks and buffers of both passes behind their programs' data, which end at `ends`
+    /// in DMEM; none if they do not fit in `dmem` bytes.
     fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
         let ends = ends.map(|end| end.next_multiple_of(QUAD));
         let buffers = |pass: usize| ends[pass] + Ring::argument_bytes(self.buffers[pass]);
@@ -144,7 +146,7 @@ impl FourStepRealRecipe {
             return None;
         }
         Some([0, 1].map(|pass| {
-            // The ring lies before the data.
+            // A ring of blocks lies before the data.
             match (self.in_parts(pass), pass, self.direction) {
                 (true, 0, _) => return column_and_row_ring::ring(ends[pass]),
                 (true, _, TransformDirection::Forward) => {
@@ -179,7 +181,8 @@ impl FourStepRealRecipe {
         }))
     }
 
-    /// Length of the rows, those of a page and, there, of the last, and whether their factors stay.
+    /// Returns the length of the rows, rows of a page, rows of the last page (forward), and 1 if factors are
+    /// resident.
     #[cfg(test)]
     pub(super) fn describe_rows(&self) -> [usize; 4] {
         let rows = &self.rows;
@@ -204,7 +207,7 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// Bytes of a transform between the passes.
+    /// Returns the bytes of a transform between the passes.
     pub(super) fn intermediate_bytes(&self) -> u64 {
         match self.direction {
             TransformDirection::Forward => self.tiles().bytes(),
@@ -212,12 +215,12 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// Numbers from a half spectrum to the next: whole granules.
+    /// Returns the numbers from a half spectrum to the next: N/2 + 1, rounded up to whole granules.
     pub(super) fn pitch(&self) -> u64 {
         self.n() / 2 + 2
     }
 
-    /// The factors of all pages of columns and of rows, in the order of pages and sections.
+    /// Computes the factors of all pages of columns and of rows, in the order of pages and sections.
     pub(super) fn factors(&self) -> [Vec<Complex32>; 2] {
         let (n, height) = (self.n() as usize, self.tiles().height);
         let per = self.rows.per_section();
@@ -249,7 +252,7 @@ impl FourStepRealRecipe {
         [Vec::new(), factors.collect()]
     }
 
-    /// Arithmetic of both passes of `batch` transforms.
+    /// Returns the operations of the passes of `batch` transforms.
     pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let sections = self.sections;
         let batch = batch as u64 * sections;
@@ -260,7 +263,7 @@ impl FourStepRealRecipe {
             let issues = batch * full * InverseRealColumnPages::issues(columns);
             let ends = couples * InverseRealColumnPages::issues(&columns.with_per_section(2));
             let butterflies = |issues| vec![(Class::Butterfly, issues)];
-            // The last columns may be a pass of their own, before the others.
+            // The last columns may have a pass of their own, before the others.
             let mut passes = match self.in_parts(0) {
                 true => vec![butterflies(ends), butterflies(issues)],
                 false => vec![butterflies(issues + ends)],
@@ -302,7 +305,7 @@ impl FourStepRealRecipe {
         ]
     }
 
-    /// What a pass of `batch` transforms should take, without the load of the program.
+    /// Prices a pass of `batch` transforms, without the load of the program.
     pub(super) fn expect(&self, pass: usize, machine: &Machine, batch: u64) -> PassEstimate {
         let rings = self.rings([0; 2], u64::MAX);
         let passes = rings.map(|rings| self.passes(rings, batch, [0; 3], [0; 2]));
@@ -326,7 +329,7 @@ impl fmt::Display for FourStepRealRecipe {
 }
 
 impl FourStepRealRecipe {
-    /// The pages of both passes, in words.
+    /// Describes the pages of both passes in words.
     pub(super) fn pages(&self) -> String {
         let [columns, rows] = [&self.columns, &self.rows].map(|lines| {
             let radices: Vec<String> = lines.radices().iter().map(ToString::to_string).collect();

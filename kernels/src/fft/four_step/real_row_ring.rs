@@ -1,4 +1,4 @@
-//! The pages of rows of half a spectrum of 1024 or of 512 numbers (`real_parts.s`), which go through DMEM in eighths.
+//! Half-spectrum rows, 512 or 1024, in eighths (real_parts.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING_BYTES};
 use super::line_batch::{COMPLEX, LAST, LineBatch, root, set};
@@ -7,30 +7,32 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{Ring, RingPages};
 use num_complex::Complex32;
 
-/// Bytes from a digit n3 to the next, eight numbers.
+/// Bytes of the eight numbers n3.
 const EIGHT: u64 = LAST as u64 * COMPLEX;
-/// Bytes of a couple's number.
+/// Bytes of one number of a pair of rows.
 const QUAD: u64 = 2 * COMPLEX;
 
-/// Rows 0 to N1/2 of matrices, a page of them in each section.
+/// Pages in eighths of rows 0 to N1/2 of matrices.
 #[derive(Clone, Debug)]
 pub(super) struct HalfSpectrumRingPages {
     pub rows: HalfSpectrumRowPages,
 }
 
-/// What depends on the length of the rows.
+/// Figures that depend on the length of the rows.
 #[derive(Clone, Copy)]
 struct HalfSpectrumRingShape {
-    /// Numbers of a row, and rows of a section's page.
+    /// Numbers of a row.
     length: u64,
+    /// Rows of a section's page.
     rows: u64,
-    /// Radix of the first pass, and digits n2.
+    /// Radix of the first pass.
     first: u64,
+    /// Values of digit n2; 1 for rows without that digit.
     inner: u64,
-    /// Pieces in which a page comes and goes: blocks, or of rows without n2 two of these, because a row of a tile is two
-    /// digits n1.
+    /// Pieces in which a page comes and goes: one block each, or two blocks for rows without digit n2, since
+    /// a row of a tile has two digits n1.
     pieces: u64,
-    /// Bytes of the factors of a section's page, in pieces that are multiples of 16 bytes.
+    /// Bytes of the factors of a section's page; the factors of each piece are a multiple of 16 bytes.
     factors: u64,
 }
 
@@ -53,26 +55,29 @@ impl HalfSpectrumRingShape {
         }
     }
 
-    /// Blocks of a piece, and bytes.
+    /// Returns the blocks of a piece.
     fn blocks(self) -> u64 {
         BLOCKS / self.pieces
     }
 
+    /// Returns the bytes of a piece.
     fn bytes(self) -> u64 {
         self.blocks() * column_and_row_ring::BLOCK
     }
 
-    /// Bytes from a row to the next in a block, and from a digit n0 to the next.
+    /// Returns the bytes from a row to the next in a block.
     fn row_pitch_bytes(self) -> u64 {
         self.inner * EIGHT
     }
 
+    /// Returns the bytes from a digit n0 to the next in a block.
     fn digit(self) -> u64 {
         column_and_row_ring::BLOCK / self.first
     }
 
-    /// Numbers that the first passes and the last one take: of a matrix' last page the last pass takes the first couple alone, and
-    /// without n2 all do.
+    /// Returns the numbers that the passes before the last take in a page, and those that the last pass
+    /// takes. In a matrix's `last` page the last pass takes only the first pair of rows; without digit n2 all
+    /// passes do.
     fn numbers(self, last: bool) -> [u64; 2] {
         let (page, couple) = (column_and_row_ring::PAGE as u64, 2 * self.length);
         match (last, self.inner) {
@@ -82,7 +87,8 @@ impl HalfSpectrumRingShape {
         }
     }
 
-    /// Butterflies of such a page, and products of its last pass.
+    /// Returns the butterflies of a page, and the products of its last pass; `last` says whether the page is
+    /// a matrix's last.
     fn butterflies(self, last: bool) -> [u64; 2] {
         let [numbers, completed] = self.numbers(last);
         let bits = u64::from((self.length / LAST as u64).ilog2());
@@ -92,9 +98,10 @@ impl HalfSpectrumRingShape {
 }
 
 impl HalfSpectrumRingPages {
-    /// Rows of `length` numbers on so many sections, a power of two; none where there is no kernel.
+    /// Makes the rows of `length` numbers on `sections` sections, a power of two; none where there is no
+    /// kernel.
     pub(super) fn lines(length: usize, sections: u64) -> Option<LineBatch> {
-        // A row of a tile is digits n2 of a block, or without these two digits n1.
+        // A row of a tile must be whole digits n2 of a block or, without these, two digits n1.
         let takes = |lines: &LineBatch| match HalfSpectrumRingShape::new(lines).inner {
             1 => sections == 4,
             inner => sections <= 2 * inner,
@@ -102,12 +109,12 @@ impl HalfSpectrumRingPages {
         LineBatch::new_half_spectrum_ring_page(length).filter(takes)
     }
 
-    /// Buffers of the ring.
+    /// Returns the number of buffers of the ring.
     pub(super) fn buffers(lines: &LineBatch) -> usize {
         (RING_BYTES / HalfSpectrumRingShape::new(lines).bytes()) as usize
     }
 
-    /// DMEM for ring, factors, conjugates and tables.
+    /// Returns the bytes of DMEM for ring, factors, conjugates and tables.
     pub(super) fn bytes(lines: &LineBatch) -> u64 {
         let shape = HalfSpectrumRingShape::new(lines);
         let steps = match shape.inner {
@@ -117,13 +124,13 @@ impl HalfSpectrumRingPages {
         RING_BYTES + 2 * shape.factors + 2 * shape.length * 4 + steps
     }
 
-    /// The ring; the argument block lies at `arguments`.
+    /// Makes the ring, with its argument block at `arguments`.
     pub(super) fn ring(lines: &LineBatch, arguments: u64) -> Ring {
         let bytes = HalfSpectrumRingShape::new(lines).bytes();
         Ring::new_in_place(arguments, 0, Self::buffers(lines), bytes)
     }
 
-    /// The factors of all pages and sections of a transform of `turns` numbers.
+    /// Computes the factors of all pages and sections of a transform of `turns` numbers.
     pub(super) fn factors(rows: &HalfSpectrumRows, turns: usize) -> Vec<Complex32> {
         let lines = &rows.lines;
         let of = |rows: Vec<usize>| match HalfSpectrumRingShape::new(lines).inner {
@@ -133,7 +140,7 @@ impl HalfSpectrumRingPages {
         rows.wholes().flat_map(of).collect()
     }
 
-    /// Arithmetic of the rows of a matrix: butterflies, products and conjugates.
+    /// Returns the issues of the rows of a matrix: butterflies, products and conjugates.
     pub(super) fn operations(rows: &HalfSpectrumRows) -> [u64; 3] {
         let shape = HalfSpectrumRingShape::new(&rows.lines);
         let [butterflies, products] =
@@ -145,20 +152,21 @@ impl HalfSpectrumRingPages {
         HalfSpectrumRingShape::new(&self.rows.rows.lines)
     }
 
-    /// Whether a piece is of a matrix' last page.
+    /// True if a piece is of a matrix's last page.
     fn is_last(&self, piece: u64) -> bool {
         let full = self.rows.rows.full();
         piece / self.shape().pieces % (full + 1) == full
     }
 
-    /// The piece of a page, its page, and of its matrix which page it is and its rows.
+    /// Returns the number of a piece within its page, the page, and the page's matrix, number within it and
+    /// rows.
     fn piece(&self, piece: u64) -> (u64, u64, (u64, u64, &LineBatch)) {
         let pieces = self.shape().pieces;
         let page = piece / pieces;
         (piece % pieces, page, self.rows.split(page))
     }
 
-    /// The results of block p1 of a page at `local`.
+    /// Makes the stores of the results of block p1 of a page, which lie at `local`.
     fn block(
         &self,
         (matrix, page, lines): (u64, u64, &LineBatch),
@@ -178,7 +186,8 @@ impl HalfSpectrumRingPages {
         let to = self.rows.to + matrix * self.rows.pitch;
         let (row, turn) = (page * rows, (height * COMPLEX) as i64);
         let (digit, apart) = (self.shape().digit() as i64, self.shape().row_pitch_bytes());
-        // Couples, of every number k of an eighth; `turn` is from a number to the next in the spectrum.
+        // Stores pairs (their number, and bytes from one to the next in DMEM) of every number of half a row;
+        // `turn` is the bytes from a number to the next in the spectrum.
         let store = |(number, local): (u64, u64), couples: (u64, i64), turn: i64| {
             let target = Target::Blocks {
                 stride: stride * turn.signum(),
@@ -193,17 +202,17 @@ impl HalfSpectrumRingPages {
         let each = (0..inner).flat_map(|p2| {
             let k = first * (p1 + BLOCKS * p2);
             let local = local + EIGHT * p2;
-            // Of the last page's couples the last has no numbers of its own.
+            // The last pair of the last page has no numbers of its own to store.
             let own = couples - u64::from(last);
             let lower = (own > 0).then(|| store((row + height * k, local), (own, couple), turn));
-            // The conjugates of couples from `from` on: the last couple's come first.
+            // Conjugates of pairs from `from` on: those of the last pair come first in the spectrum.
             let from = u64::from(page == 0);
             let low = height - row - 2 * (couples - 1) + height * (length / 2 - 1 - k);
             let high = local + apart + (couples - 1) * couple as u64;
             let mirror = store((low, high), (couples - from, -couple), -turn);
             lower.into_iter().chain([mirror])
         });
-        // Number N/2 comes from the first row of all.
+        // Number N/2 comes from row 0.
         let middle = || {
             let middle = to + height * length / 2 * COMPLEX;
             Descriptor::store(Target::Section(0), middle, (local + apart) as u32, QUAD)
@@ -213,7 +222,7 @@ impl HalfSpectrumRingPages {
     }
 }
 
-/// The factors for the rows of a section's page without digit n2.
+/// Computes the factors for the rows of a section's page without digit n2.
 fn short_factors(lines: &LineBatch, rows: &[usize], turns: usize) -> Vec<Complex32> {
     let matrix = turns / lines.len();
     let mut factors = Vec::new();
@@ -243,7 +252,8 @@ impl RingPages for HalfSpectrumRingPages {
         (self.rows.rows.full() + 1) * self.shape().pieces
     }
 
-    /// A piece of the factors, then block n1 or two: of each tile the halves of its rows, four numbers of either parity.
+    /// Loads a piece of the factors, then one block n1 or two: for each tile the halves of its rows, four
+    /// numbers of either parity.
     fn loads(&self, piece: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let shape = self.shape();
         let (index, all, (matrix, page, lines)) = self.piece(piece);
@@ -259,8 +269,8 @@ impl RingPages for HalfSpectrumRingPages {
             (RING_BYTES + all % 2 * each + index * slice) as u32,
             slice,
         );
-        // Digits of a row of a tile, of which each has four numbers of either parity, and tiles of a piece for each digit n0: on four
-        // sections two of four digits n2 or one of two blocks.
+        // Digits of a row of a tile, each with four numbers of either parity, and tiles of a piece for each
+        // digit n0. On four sections a row has two of four digits n2, or one digit of each of two blocks.
         let digits = row / HALF;
         let tiles = (shape.inner / digits).max(1);
         let apart = match shape.inner {
@@ -302,8 +312,8 @@ impl RingPages for HalfSpectrumRingPages {
         (0..blocks).flat_map(of).collect()
     }
 
-    /// Pass 1 on a piece as it comes, pass 2 on all, pass 3 on half of them and the last one by one: with a product for every two
-    /// numbers and a conjugate for every four.
+    /// Counts pass 1 on a piece as it comes, pass 2 on all pieces, pass 3 on half of them, and the last pass
+    /// on each, with a product for every two numbers and a conjugate for every four.
     fn arithmetic_cycles(&self, piece: u64) -> u64 {
         let HalfSpectrumRingShape {
             first,

@@ -1,4 +1,4 @@
-//! How a transform larger than DMEM is cut into columns and rows.
+//! How a complex FFT beyond DMEM is cut into columns and rows.
 
 use super::column_and_row_pages::{ColumnPages, RowPages};
 use super::column_and_row_ring::{self, ColumnRingPages, RowRingPages};
@@ -9,17 +9,17 @@ use cp2_host::paging::{PassEstimate, QUAD, Ring, RingPass, deals_quads};
 use cp2_machine::Machine;
 use std::fmt;
 
-/// The smallest number of bits of a length, and the largest.
+/// Range of log2 of the lengths.
 pub(super) const BITS: std::ops::RangeInclusive<u32> = 10..=22;
-/// The largest number of bits of a length whose lines are all shorter than 1024. A page
-/// of those, with long runs, leaves no room for others but in parts (`docs/fft-large.md`).
+/// Greatest log2 of a length whose lines are all shorter than 1024. A page of longer lines with long runs
+/// leaves room for others only in parts (`docs/fft-large.md`).
 const WHOLE_PAGES: u32 = 18;
-/// The smallest number of bits of a length that three passes divide: columns of 32 and, twice, lines of 32.
+/// Least log2 of a length for three passes: lines of 32 in each.
 const THREE_PASSES: u32 = 15;
-/// Length of the lines that have no other pages.
+/// Length of lines that have only pages in parts.
 const LONGEST: usize = column_and_row_ring::PAGE / 2;
 
-/// Bytes of a run that pages of columns and rows have wherever one of that width fits.
+/// Least bytes of a run in system memory, wherever a page with such runs fits.
 pub(super) const RUN: u64 = 128;
 
 /// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2,
@@ -38,7 +38,7 @@ pub(super) const RUN: u64 = 128;
 pub struct FourStepRecipe {
     n: usize,
     direction: TransformDirection,
-    /// N0, 1 where there is no such pass.
+    /// Length N0 of the pass before the two; 1 where there is none.
     outer: usize,
     columns: LineBatch,
     rows: LineBatch,
@@ -48,13 +48,13 @@ pub struct FourStepRecipe {
 }
 
 impl FourStepRecipe {
-    /// The lengths that there are recipes for.
+    /// Returns the lengths that there are recipes for.
     #[must_use]
     pub fn lengths() -> Vec<usize> {
         BITS.map(|bits| 1 << bits).collect()
     }
 
-    /// The division that should be fastest, alone and in a batch.
+    /// Returns the division with the smallest expected time, alone and in a batch.
     ///
     /// # Errors
     /// A length without a division, or a machine whose DMEM or sections fit none.
@@ -69,7 +69,7 @@ impl FourStepRecipe {
             .ok_or_else(refused)
     }
 
-    /// The refusal of a length without a division on the machine.
+    /// Makes the refusal of a length without a division on the machine.
     pub(super) fn refused(n: usize, machine: &Machine) -> FftError {
         let length = n.is_power_of_two() && BITS.contains(&n.ilog2());
         FftError::Division {
@@ -79,8 +79,9 @@ impl FourStepRecipe {
         }
     }
 
-    /// All divisions whose pages fit: first those in two passes, for a third costs more than any, and of each kind
-    /// the fastest first. Those in three are made where the others have been passed over.
+    /// Lists all divisions whose pages fit. Divisions in two passes come first, since a third pass costs more
+    /// than any difference between them, and the fastest of each kind is first. Divisions in three passes are
+    /// computed only when the iterator has passed over the others.
     pub(super) fn candidates(
         n: usize,
         direction: TransformDirection,
@@ -90,13 +91,14 @@ impl FourStepRecipe {
         let granule_fits = deals_quads(machine) && sections.is_power_of_two();
         let has = n.is_power_of_two() && BITS.contains(&n.ilog2()) && granule_fits;
         let bits = n.checked_ilog2().unwrap_or(0);
-        // Of three passes each takes about a third of the bits.
+        // Each of three passes takes about a third of the bits.
         let third = (bits >= THREE_PASSES).then(|| 1 << (bits / 3));
         let outers = std::iter::once(1).chain(third).filter(move |_| has);
         outers.flat_map(move |outer| Self::divisions((n, outer), direction, machine))
     }
 
-    /// Those with a pass of columns of `outer` before the two, if it is not 1.
+    /// Lists the divisions in two passes, or, unless `outer` is 1, with a pass of columns of `outer` before
+    /// the two.
     fn divisions(
         (n, outer): (usize, usize),
         direction: TransformDirection,
@@ -129,7 +131,8 @@ impl FourStepRecipe {
                 }
             }
         }
-        // Short runs are for lines that leave no room for a page with long ones.
+        // Divisions with short runs come last: they are for lines that leave no room for pages with long
+        // runs.
         all.sort_by(|(a, one), (b, other)| {
             let runs = one.short_runs().cmp(&other.short_runs());
             runs.then(a.total_cmp(b))
@@ -137,18 +140,19 @@ impl FourStepRecipe {
         all.into_iter().map(|(_, recipe)| recipe).collect()
     }
 
-    /// Whether it has as many passes and as long runs as another.
+    /// True if both recipes have as many passes, and as many of them with short runs.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (self.outer, self.short_runs()) == (other.outer, other.short_runs())
     }
 
-    /// About what plans are compared by, before programs are made: a transform alone counts as much as one of several.
+    /// Returns the figure by which divisions are compared before programs are made: cycles of a transform
+    /// alone, plus those of one in four.
     fn weight(&self, machine: &Machine) -> f64 {
         let each = |batch: u64| self.expect(machine, batch).cycles / batch as f64;
         each(1) + each(4)
     }
 
-    /// How many of the last two passes have runs shorter than [`RUN`].
+    /// Returns how many of the last two passes have runs shorter than [`RUN`].
     fn short_runs(&self) -> usize {
         let short = |lines: &&LineBatch| lines.per_section() as u64 * self.sections * COMPLEX < RUN;
         [&self.columns, &self.rows]
@@ -157,17 +161,17 @@ impl FourStepRecipe {
             .count()
     }
 
-    /// Whether the lines of pass 0 (columns) or 1 (rows) go through DMEM in parts.
+    /// True if the lines of pass 0 (columns) or 1 (rows) go through DMEM in parts.
     pub(super) fn in_parts(&self, pass: usize) -> bool {
         [&self.columns, &self.rows][pass].in_parts()
     }
 
-    /// DMEM for page buffers and factors, without the tables of the program.
+    /// Returns the bytes of DMEM for page buffers and factors, without the tables of the program.
     fn least_dmem(&self) -> u64 {
         self.ring_bytes(0).max(self.ring_bytes(1))
     }
 
-    /// DMEM for the buffers of a pass.
+    /// Returns the bytes of DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
         if self.in_parts(pass) {
             return column_and_row_ring::bytes([&self.columns, &self.rows][pass], pass == 1);
@@ -179,7 +183,7 @@ impl FourStepRecipe {
         self.buffers[pass] as u64 * each
     }
 
-    /// Bytes of the factors of a page of columns.
+    /// Returns the bytes of the factors of a page of columns; 0 in two passes.
     pub(super) fn column_factor_bytes(&self) -> u64 {
         match self.outer {
             1 => 0,
@@ -187,54 +191,54 @@ impl FourStepRecipe {
         }
     }
 
-    /// Length of the columns of a pass before the two, if there is one.
+    /// Returns the length of the columns of a pass before the two, if there is one.
     #[must_use]
     pub fn outer(&self) -> Option<usize> {
         Some(self.outer).filter(|&outer| outer > 1)
     }
 
-    /// All rows: those that a shift distinguishes.
+    /// Returns the number of rows that have different shifts: N0 N1.
     pub(super) fn height(&self) -> usize {
         self.outer * self.columns.len()
     }
 
-    /// Length of the transform.
+    /// Returns the length of the transform.
     #[must_use]
     pub fn len(&self) -> usize {
         self.n
     }
 
-    /// Never: a transform has at least 1024 numbers.
+    /// Returns false: a transform has at least 1024 numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Direction.
+    /// Returns the direction of the transform.
     #[must_use]
     pub fn direction(&self) -> TransformDirection {
         self.direction
     }
 
-    /// The columns, first pass over memory.
+    /// Returns the columns, the first of the two passes.
     #[must_use]
     pub fn columns(&self) -> &LineBatch {
         &self.columns
     }
 
-    /// The rows, second pass.
+    /// Returns the rows, the second of the two passes.
     #[must_use]
     pub fn rows(&self) -> &LineBatch {
         &self.rows
     }
 
-    /// Butterflies x + yw, x - yw of one transform: N/2 log2 N.
+    /// Returns the number of butterflies (x + yw, x - yw) of one transform: N/2 log2 N.
     #[must_use]
     pub fn butterflies(&self) -> u64 {
         (self.n / 2) as u64 * u64::from(self.n.trailing_zeros())
     }
 
-    /// The argument blocks and the buffers of both passes, whose programs' data end at
+    /// Places the argument blocks and the buffers of both passes behind their programs' data, which end at
     /// `ends` in DMEM; none if they do not fit in `dmem` bytes.
     pub(super) fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
         let ring = |pass: usize, page: u64, factors: u64| {
@@ -242,7 +246,7 @@ impl FourStepRecipe {
             let second = first + Ring::argument_bytes(self.buffers[0]);
             let pages = second + Ring::argument_bytes(self.buffers[1]);
             if self.in_parts(pass) {
-                // The ring lies before the data.
+                // A ring of blocks lies before the data.
                 let fits = first + Ring::argument_bytes(column_and_row_ring::RING) <= dmem;
                 return fits.then(|| column_and_row_ring::ring(first));
             }
@@ -256,7 +260,7 @@ impl FourStepRecipe {
         ])
     }
 
-    /// The last two passes of `batch` transforms from `x` over `tiles` to `y`.
+    /// Describes the last two passes of `batch` transforms from address `x` over `tiles` to `y`.
     pub(super) fn passes(
         &self,
         [first, second]: [Ring; 2],
@@ -319,7 +323,7 @@ impl FourStepRecipe {
         [columns, rows]
     }
 
-    /// What the last two passes of `batch` transforms should take, without the load of the program.
+    /// Prices the last two passes of `batch` transforms, without the load of the program.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> PassEstimate {
         let Some(rings) = self.rings([0; 2], u64::MAX) else {
             return PassEstimate::default();
@@ -334,8 +338,8 @@ impl FourStepRecipe {
     }
 }
 
-/// Lines of `length` that there are page kernels for, in a transform of `n` in two
-/// passes, or in more after one of columns of `outer`.
+/// Lists the lines of `length` that there are page kernels for, in a transform of `n` in two passes, or in
+/// three after columns of `outer`.
 fn lines(length: usize, (n, outer): (usize, usize)) -> Vec<LineBatch> {
     let parts = n.ilog2() > WHOLE_PAGES && outer == 1;
     let parts = LineBatch::new_ring_page(length).filter(|_| parts);
@@ -343,7 +347,7 @@ fn lines(length: usize, (n, outer): (usize, usize)) -> Vec<LineBatch> {
     whole.into_iter().flatten().chain(parts).collect()
 }
 
-/// The numbers of page buffers to consider for columns and rows.
+/// Lists the numbers of page buffers to consider for columns and rows.
 fn buffers(columns: &LineBatch, rows: &LineBatch) -> Vec<[usize; 2]> {
     let counts = |lines: &LineBatch| match lines.in_parts() {
         true => vec![column_and_row_ring::RING],

@@ -1,4 +1,4 @@
-//! The factors of lines at shifted frequencies.
+//! Twiddle factors of columns and of rows at shifted frequencies.
 
 use super::column_and_row_ring;
 use super::line_batch::{COMPLEX, LAST, LineBatch};
@@ -6,7 +6,7 @@ use cp2_asm::cis;
 use num_complex::Complex32;
 
 impl LineBatch {
-    /// Bytes of the factors for a section's page of shifted rows.
+    /// Returns the bytes of the factors for a section's page of shifted rows.
     pub(super) fn factor_bytes(&self) -> u64 {
         if self.in_parts() {
             return column_and_row_ring::factor_bytes(self);
@@ -20,9 +20,9 @@ impl LineBatch {
         (numbers * self.per_section()) as u64 * COMPLEX
     }
 
-    /// Bytes of the factors for a page of columns at a shifted frequency.
+    /// Returns the bytes of the factors for a page of columns at a shifted frequency.
     pub(super) fn column_factor_bytes(&self) -> u64 {
-        // The last pass of rows has three numbers instead.
+        // The last pass of rows has three numbers a row instead of sets.
         let early = self.factor_bytes() / self.per_section() as u64 - 3 * COMPLEX;
         let last = if self.leaves_out_of_order() {
             0
@@ -32,8 +32,8 @@ impl LineBatch {
         early + last as u64 * COMPLEX
     }
 
-    /// The factors for the rows `rows` of a section's page: the transform has
-    /// `turns` numbers, row `r` is shifted by `r length / turns`.
+    /// Computes the factors for the rows `rows` of a section's page. The transform has `turns` numbers, and
+    /// row `r` is shifted by `r length / turns`.
     pub(super) fn factors(&self, rows: &[usize], turns: usize) -> Vec<Complex32> {
         let mut factors = self.early_factors(rows, turns / self.len());
         for couple in rows.chunks(2) {
@@ -44,13 +44,13 @@ impl LineBatch {
         factors
     }
 
-    /// The factors for columns that are all shifted by `row / matrix`.
+    /// Computes the factors for columns that are all shifted by `row / matrix`.
     pub(super) fn column_factors(&self, row: usize, matrix: usize) -> Vec<Complex32> {
         let mut factors = self.early_factors(&[row], matrix);
         if self.leaves_out_of_order() {
             return factors;
         }
-        // The last pass completes the last axis, behind those before.
+        // The last pass completes the last axis.
         let last = self.sides().last().copied().unwrap_or(1);
         let before = self.len() / last;
         let shifted = self.shifted() + 1 == self.sides().len();
@@ -63,10 +63,11 @@ impl LineBatch {
         factors
     }
 
-    /// The factors of all passes but the last for rows shifted by `row / matrix`.
+    /// Computes the factors of all passes but the last for rows shifted by `row / matrix`.
     fn early_factors(&self, rows: &[usize], matrix: usize) -> Vec<Complex32> {
         let mut factors = Vec::new();
-        // Blocks, and those of the present axis, whose passes begin at `from`.
+        // Number of blocks, those along the present axis (`done`), the first pass along it (`from`), and the
+        // axis (`side`).
         let (mut blocks, mut done, mut from, mut side) = (1, 1, 0, 0);
         for (i, &radix) in self.in_place_radices().iter().enumerate() {
             if self.sides().get(side) == Some(&done) {
@@ -89,21 +90,22 @@ impl LineBatch {
     }
 }
 
-/// exp(-2 pi i num/den).
+/// Returns exp(-2 pi i num/den).
 pub(super) fn root(num: usize, den: usize) -> Complex32 {
     // Lengths are far below 2^63.
     let (re, im) = cis(-(num as i64), den as i64);
     Complex32::new(re as f32, im as f32)
 }
 
-/// The set of a block whose w is exp(-2 pi i k/den).
+/// Returns the twiddle set of a block with w = exp(-2 pi i k/den): w^4, w^2, w and w' = w exp(-2 pi i/8) for
+/// radix 8, w^2 and w for radix 4, w for radix 2.
 pub(super) fn set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
     let powers = (0..radix.ilog2()).rev().map(move |i| root(k << i, den));
     powers.chain((radix == 8).then(|| root(k + den / 8, den)))
 }
 
-/// The frequency of a block after passes of these radices: its digits, the
-/// first radix' most significant in the number of the block, in reverse order.
+/// Returns the frequency of a block after passes of these radices: the block number's digits in reverse
+/// order. The first radix has the most significant digit of the block number.
 fn frequency(mut block: usize, radices: &[usize]) -> usize {
     let (mut k, mut weight) = (0, radices.iter().product::<usize>());
     for &radix in radices.iter().rev() {

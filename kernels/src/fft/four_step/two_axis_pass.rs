@@ -1,4 +1,4 @@
-//! A pass along two axes before the last at once, behind rows that are transformed alone.
+//! One pass along two axes before the last, in place.
 
 use super::divided_axis::{DividedAxisPages, DividedAxisShape, column_options};
 use super::divided_axis_planner::PassOption;
@@ -9,20 +9,21 @@ use crate::job::{Job, image, load};
 use cp2_host::paging::{PassEstimate, RingPass, deals_quads};
 use cp2_machine::Machine;
 
-/// Columns along two axes that follow each other, in place.
+/// Pass of columns along two consecutive axes, in place; the rows are transformed alone before it.
 #[derive(Clone, Debug)]
 pub(super) struct TwoAxisPass {
-    /// The axes, neither divided, and what lies behind them as rows.
+    /// Shape of both axes, neither divided, with all numbers behind them as rows.
     arrays: DividedAxisShape,
-    /// Such arrays in one of the whole.
+    /// Number of such arrays in a whole array.
     matrices: u64,
     sections: u64,
-    /// The ways to make the pass: which of them is the fastest depends on the batch.
+    /// Options of the pass: the fastest of them depends on the batch.
     visits: Vec<PassOption>,
 }
 
 impl TwoAxisPass {
-    /// The pass along axes of `first` and `second` numbers of `matrices` arrays with `width` columns; none that fits.
+    /// Plans the pass along axes of `first` and `second` numbers of `matrices` arrays with `width` columns;
+    /// none if nothing fits.
     pub(super) fn new(
         [first, second]: [usize; 2],
         (matrices, width): (u64, u64),
@@ -74,7 +75,7 @@ impl TwoAxisPass {
         RingPass::new(visit.ring.clone(), pages).price_by_kernel(&visit.program, "columns")
     }
 
-    /// The fastest way for a batch, its program's load included.
+    /// Returns the fastest option for a batch, and its price with the program's load.
     fn fastest(&self, machine: &Machine, batch: u64) -> Option<(&PassOption, PassEstimate)> {
         let priced = self.visits.iter().map(|visit| {
             let load = load(image(&visit.program), machine);
@@ -88,12 +89,12 @@ impl TwoAxisPass {
         priced.min_by(|a, b| a.1.cycles.total_cmp(&b.1.cycles))
     }
 
-    /// What the pass should take.
+    /// Prices the pass, the load of its program included.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Option<PassEstimate> {
         self.fastest(machine, batch).map(|(_, expected)| expected)
     }
 
-    /// What it cannot do with less, the load of its program included.
+    /// Returns a lower bound of the pass's cycles, the load of its program included.
     pub(super) fn floor(&self, machine: &Machine, batch: u64) -> f64 {
         let floors = self.visits.iter().map(|visit| {
             let pass = self.pass(visit, batch, [0; 3]);
@@ -102,14 +103,14 @@ impl TwoAxisPass {
         floors.fold(f64::INFINITY, f64::min)
     }
 
-    /// Bytes of the program, its tables and the factors.
+    /// Returns the bytes of the largest program with its tables and factors.
     pub(super) fn image(&self) -> u64 {
         let all = self.visits.iter();
         let bytes = all.map(|visit| image(&visit.program) + visit.lines.column_factor_bytes());
         bytes.max().unwrap_or(0)
     }
 
-    /// Its name on a timeline, and in a recipe.
+    /// Returns the name of the pass on a timeline and in a recipe.
     pub(super) fn name(&self) -> String {
         format!(
             "columns of {} x {}",

@@ -1,5 +1,7 @@
-//! Transforms of a field over three axes and back, its numbers multiplied by weights on the way: the transform as the planner divides it, and back three
-//! passes, of which the first one, along the slowest axis, multiplies.
+//! FFT of a 3-D field and its inverse, with weights (NPB FT).
+//!
+//! The forward transform is the planner's. The inverse has three passes, of which the first, along the
+//! slowest axis, multiplies by the weights.
 
 use super::axis_pass::{AxisPass, rings};
 use super::column_and_row_pages::ColumnPages;
@@ -23,24 +25,25 @@ use std::sync::Arc;
 
 /// Columns of a section's page that the kernel has registers for.
 const PER_SECTION: [usize; 4] = [2, 4, 8, 16];
-/// The most of them where a loop before the first pass multiplies.
+/// Greatest number of columns of a section's page where a loop before the first pass multiplies.
 const MOST_BEFORE: usize = 8;
 
-/// The least weight along the first axis whose quotients the first pass can have as factors.
+/// Least weight along the first axis for which the first pass can multiply by quotients of weights.
 const LEAST: f64 = 1e-18;
 
-/// The weights of a field in system memory: number (z, y, x) is multiplied by the product of one of each axis.
+/// The weights of a field in system memory: number (z, y, x) is multiplied by wz[z] wy[y] wx[x].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldWeights {
-    /// What the kernel has of those of z: see `weigh.s`.
+    /// Table of the weights along z as the kernel reads it: see `weigh.s`.
     z: Buffer<f32>,
-    /// Of each y, four times.
+    /// Weights along y, each four times.
     y: Buffer<f32>,
-    /// Of each x, twice.
+    /// Weights along x, each twice.
     x: Buffer<f32>,
 }
 
-/// The table of weights along z, in all numbers of a quad, or four rows at a time as one weight and quotients.
+/// Makes the table of weights along z: each weight four times or, for the `first` pass, a record for each
+/// four rows a quarter of the axis apart, with one weight and quotients of the others.
 fn table(weights: &[f64], first: bool) -> Vec<f32> {
     if !first {
         let each = weights.iter().flat_map(|&weight| [weight as f32; 4]);
@@ -56,19 +59,21 @@ fn table(weights: &[f64], first: bool) -> Vec<f32> {
     (0..quarter).flat_map(record).collect()
 }
 
-/// Transforms of a field of three axes, the last contiguous: forward, and back with weights.
+/// Transforms of a field of three axes, the last contiguous: forward, and inverse with weights.
 #[derive(Debug)]
 pub(crate) struct FieldFft {
     shape: [usize; 3],
     forward: FftNd,
     weighed: WeightedAxisPass,
-    /// The passes back along y and x.
+    /// Inverse pass along y.
     y: AxisPass,
+    /// Inverse pass along x.
     x: LocalFft,
 }
 
 impl FieldFft {
-    /// Transforms of fields of a shape (z, y, x), whose weights along z are positive and at least `least`.
+    /// Plans the transforms of fields of a shape (z, y, x), whose weights along z are positive and at least
+    /// `least`.
     ///
     /// # Errors
     /// An axis without a kernel, or a field too narrow for the machine's sections.
@@ -100,7 +105,7 @@ impl FieldFft {
         })
     }
 
-    /// The passes in words.
+    /// Describes the passes in words.
     pub(crate) fn recipe(&self) -> String {
         let [planes, rows, _] = self.shape;
         format!(
@@ -116,12 +121,12 @@ impl FieldFft {
         )
     }
 
-    /// Arithmetic issues of the transform of a field, pass by pass.
+    /// Returns the operations of the forward transform of a field, pass by pass.
     pub(crate) fn forward_operations(&self) -> Vec<Vec<(Class, u64)>> {
         self.forward.operations(1)
     }
 
-    /// Arithmetic issues of the weighed transform back, pass by pass.
+    /// Returns the operations of the weighted inverse transform, pass by pass.
     pub(crate) fn back_operations(&self) -> Vec<Vec<(Class, u64)>> {
         let numbers = self.shape.iter().product::<usize>() as u64;
         let butterflies =
@@ -131,7 +136,7 @@ impl FieldFft {
         vec![vec![z, products], vec![y], vec![x]]
     }
 
-    /// Puts the weights along the axes z, y and x where a job's passes find them.
+    /// Puts the weights along the axes z, y and x into system memory for a job's passes.
     pub(crate) fn weights(
         &self,
         job: &mut Job,
@@ -150,7 +155,8 @@ impl FieldFft {
         })
     }
 
-    /// Adds the transform of the field at `from` to a job, whose result lies at `to`. What lies between passes may be at `between`, an array like these.
+    /// Adds the forward transform from the first of `arrays` to the second to a job. The intermediate array,
+    /// of the same size, may be at `between`.
     pub(crate) fn forward(
         &self,
         job: &mut Job,
@@ -160,7 +166,7 @@ impl FieldFft {
         self.forward.append_with(job, 1, arrays, Some(between))
     }
 
-    /// Adds the transform back of the numbers at `from` times weights.
+    /// Adds the inverse transform of the numbers at `from`, multiplied by the weights, to a job.
     pub(crate) fn back(
         &self,
         job: &mut Job,
@@ -177,7 +183,7 @@ impl FieldFft {
     }
 }
 
-/// The pass back along z: columns that are multiplied by weights before they are transformed.
+/// The inverse pass along z: columns that are multiplied by weights before they are transformed.
 #[derive(Debug)]
 struct WeightedAxisPass {
     /// Lengths of the axes z, y, x.
@@ -186,12 +192,12 @@ struct WeightedAxisPass {
     lines: LineBatch,
     ring: Ring,
     program: Arc<Program>,
-    /// Whether the first pass multiplies, or a loop before it.
+    /// True if the first pass multiplies, false if a loop before it does.
     first: bool,
 }
 
 impl WeightedAxisPass {
-    /// The fastest way; none that fits.
+    /// Plans the fastest pass; none if nothing fits.
     fn new(shape: [usize; 3], least: f64, machine: &Machine) -> Result<Option<Self>, FftError> {
         let [length, _, columns] = shape;
         let sections = machine.cp2.sections as u64;
@@ -201,7 +207,7 @@ impl WeightedAxisPass {
             .into_iter()
             .filter_map(|per| LineBatch::new(length, per));
         for (lines, first) in lines.flat_map(|lines| [(lines.clone(), true), (lines, false)]) {
-            // Its loop goes over two couples of columns at least.
+            // The loop of the first pass takes two pairs of columns at a time.
             let has = match first {
                 true => lines.radix(0) == 4 && lines.per_section() >= 4 && least >= LEAST,
                 false => lines.per_section() <= MOST_BEFORE,
@@ -217,7 +223,7 @@ impl WeightedAxisPass {
             let program = match weighed_program(&lines, first, TransformDirection::Inverse, machine)
             {
                 Ok(assembly) => Arc::new(assembly.program),
-                // Smaller pages may do.
+                // Smaller pages may fit.
                 Err(FftError::Unfit(e)) if e.is_size() => continue,
                 Err(e) => return Err(e),
             };
@@ -244,7 +250,8 @@ impl WeightedAxisPass {
         Ok(found.into_iter().next().map(|(_, axis)| axis))
     }
 
-    /// Products of quads of so many numbers: two for each, or of four rows five.
+    /// Returns the quad products for so many numbers: two for each quad, or five for each four quads in the
+    /// first pass.
     fn products(&self, numbers: u64) -> u64 {
         match self.first {
             true => numbers / 8 * 5,
@@ -252,17 +259,17 @@ impl WeightedAxisPass {
         }
     }
 
-    /// Bytes of a run in system memory.
+    /// Returns the bytes of a run in system memory.
     fn run(&self) -> u64 {
         self.lines.per_section() as u64 * self.sections * COMPLEX
     }
 
-    /// The name of the pass on a timeline.
+    /// Returns the name of the pass on a timeline.
     fn name(&self) -> String {
         format!("columns of {} with weights", self.lines.len())
     }
 
-    /// The pass from one address to another, with the weights of y and x at `tables`.
+    /// Describes the pass from one address to another, with the weights of y and x at `tables`.
     fn pass(&self, [from, to]: [u64; 2], tables: [u64; 2]) -> RingPass {
         let [_, rows, columns] = self.shape;
         let work = WeightedColumnPages {
@@ -284,7 +291,8 @@ impl WeightedAxisPass {
     }
 }
 
-/// Bytes of the weights of a section's page: one for each column twice, and that of its y four times.
+/// Returns the bytes of the weights of a section's page: each column's weight twice, and that of its y four
+/// times.
 fn weight_bytes(lines: &LineBatch) -> u64 {
     lines.per_section() as u64 * COMPLEX + QUAD
 }
@@ -312,7 +320,7 @@ impl RingPages for WeightedColumnPages {
         let (y, x) = (page * columns / self.row, page * columns % self.row);
         let [ys, xs] = self.tables;
         let bytes = columns * COMPLEX;
-        // As the numbers, so their weights are dealt to the sections.
+        // The weights are dealt to the sections as the numbers are.
         let along_x = Descriptor::load(Target::Deal, xs + x * COMPLEX, factors, bytes);
         let behind = factors.saturating_add(u32::try_from(own).unwrap_or(u32::MAX));
         let along_y = Descriptor::load(Target::Broadcast, ys + y * QUAD, behind, QUAD);

@@ -1,4 +1,4 @@
-//! Putting assembly together.
+//! Builds assembly text: words, tables, constants in registers.
 
 use super::radix_constants::{RadixConstant, place};
 use crate::pipeline::{Operations, Reg};
@@ -6,29 +6,29 @@ use cp2_host::paging::QUAD;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A program in the making: words, and the tables behind them.
+/// Assembly text under construction: words, and the tables behind them.
 #[derive(Debug, Default)]
 pub(super) struct AssemblyText {
     pub(super) words: String,
     pub(super) data: String,
-    /// Tables of pairs by their contents: passes that need the same share one.
+    /// Labels of tables of pairs by their contents: passes that need the same table share it.
     shared: BTreeMap<String, String>,
     /// Bytes of tables.
     pub(super) bytes: u64,
     /// Cycles of the words of one block, as far as they are known.
     pub(super) cycles: u64,
-    /// What the loops of one block issue at least.
+    /// Operations that the loops of one block issue at least.
     pub(super) operations: Operations,
 }
 
 impl AssemblyText {
-    /// One word of a cycle.
+    /// Appends a word of one cycle.
     pub(super) fn word(&mut self, word: &str) {
         let _ = writeln!(self.words, "    {word}");
         self.cycles += 1;
     }
 
-    /// The words that `write` writes, kept out of the program.
+    /// Returns the words that `write` writes, and keeps them out of the program.
     pub(super) fn capture_words(&mut self, write: impl FnOnce(&mut Self)) -> Vec<String> {
         let (length, cycles) = (self.words.len(), self.cycles);
         write(self);
@@ -43,12 +43,12 @@ impl AssemblyText {
         self.bytes += bytes.next_multiple_of(QUAD);
     }
 
-    /// A line of a table.
+    /// Appends a line of a table.
     pub(super) fn line(&mut self, line: &str) {
         let _ = writeln!(self.data, "    {line}");
     }
 
-    /// `a{to}` = `a{from}` + offset.
+    /// Writes `a{to}` = `a{from}` + offset.
     pub(super) fn address(&mut self, to: u8, from: u8, offset: i64) {
         match offset {
             0 => self.word(&format!("mov a{to}, a{from}")),
@@ -60,7 +60,7 @@ impl AssemblyText {
         }
     }
 
-    /// The modulo range of `a{register}`, which begins `inside` bytes before where it points.
+    /// Sets the modulo range of `a{register}`, which begins `inside` bytes before the register's address.
     pub(super) fn circular(&mut self, register: u8, inside: i64, length: i64) {
         match inside {
             0 => self.word(&format!("mov b{register}, a{register}")),
@@ -72,10 +72,10 @@ impl AssemblyText {
         self.word(&format!("movi l{register}, {length}"));
     }
 
-    /// The step register that holds 8 all the time.
+    /// Step register that always holds 8.
     pub(super) const EIGHT: u8 = 14;
 
-    /// A circular table of steps, read through `a{register}`.
+    /// Writes a circular table of steps, and the words that make `a{register}` read it.
     pub(super) fn steps(&mut self, register: u8, label: &str, steps: &[i64]) {
         let length = 8 * steps.len() as i64;
         self.table(label, length as u64);
@@ -86,20 +86,21 @@ impl AssemblyText {
         self.circular(register, 0, length);
     }
 
-    /// A label in the program.
+    /// Appends a label to the program.
     pub(super) fn label(&mut self, label: &str) {
         let _ = writeln!(self.words, "{label}:");
     }
 
-    /// A table of lines of roots exp(-2 pi i num/den) as [`Body::load_pairs`]
-    /// reads them; returns its label and the bytes of a line.
+    /// Writes a table of lines of roots exp(-2 pi i num/den) as [`Body::load_pairs`] reads them; returns its
+    /// label and the bytes of a line.
     pub(super) fn roots(&mut self, name: &str, lines: Vec<Vec<(usize, usize)>>) -> (String, i64) {
         let line = |(num, den): &(usize, usize)| format!(".cis -{num}, {den}");
         let lines = lines.iter().map(|l| l.iter().map(line).collect());
         self.pairs(&format!("roots{name}"), lines.collect())
     }
 
-    /// A table of lines of pairs, each pair given as a directive.
+    /// Writes a table of lines of pairs, each given as a directive, unless there is one with the same
+    /// contents; returns its label and the bytes of a line.
     pub(super) fn pairs(&mut self, label: &str, lines: Vec<Vec<String>>) -> (String, i64) {
         let count = lines.first().map_or(0, Vec::len);
         let filled = if count == 1 {
@@ -188,7 +189,7 @@ impl Default for ConstantRegisters {
 }
 
 impl ConstantRegisters {
-    /// None that a loop knows; registers from `first` on are not its.
+    /// Makes an empty set of constants; a loop may not use pair registers from `first` on.
     pub(super) fn with_limit(first: u8) -> Self {
         Self {
             first,
@@ -196,7 +197,7 @@ impl ConstantRegisters {
         }
     }
 
-    /// Pairs that are in registers from `first` on; those below are free.
+    /// Makes a set of pairs that are in registers from `first` on; registers below are free.
     pub(super) fn with_pairs(first: u8, pairs: Vec<RadixConstant>) -> Self {
         Self {
             first,
@@ -205,13 +206,13 @@ impl ConstantRegisters {
         }
     }
 
-    /// Where a constant is. One that was not loaded is a bug that the
-    /// assembler finds: there is no such register.
+    /// Returns the register of a constant. One that was not loaded is a bug, which the assembler finds: there
+    /// is no such register.
     pub(super) fn register(&self, constant: RadixConstant) -> Reg {
         self.find(constant).unwrap_or(Reg::Pair(u8::MAX))
     }
 
-    /// Where a constant is, if it is in a register.
+    /// Returns the register of a constant, if it is in one.
     pub(super) fn find(&self, constant: RadixConstant) -> Option<Reg> {
         if let Some(i) = place(&self.quads, constant) {
             return Some(Reg::Quad(self.first / 2 + i as u8));

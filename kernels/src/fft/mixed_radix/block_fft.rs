@@ -1,4 +1,4 @@
-//! Batches of transforms in local memory, paged through their kernel.
+//! Batches of generated FFTs in DMEM, paged through their kernel.
 
 use super::block_kernels::{BlockKernels, GeneratedKernel};
 use super::page_kernels::{columns, mixed};
@@ -17,29 +17,28 @@ use std::sync::Arc;
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
 
-/// How a transform is computed whose blocks are 2V transforms.
+/// Recipe of a transform that is computed in blocks of 2V transforms.
 pub trait BlockRecipe: fmt::Debug + fmt::Display + Send + Sync {
-    /// Length of the transform.
+    /// Returns the length of the transform.
     fn len(&self) -> usize;
 
-    /// Never.
+    /// Returns false: a transform has at least one number.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Direction.
+    /// Returns the direction of the transform.
     fn direction(&self) -> TransformDirection;
 
-    /// The least arithmetic issues of one transform by this recipe.
+    /// Returns the least arithmetic issues of one transform by this recipe.
     fn issues(&self) -> u64;
 }
 
 /// A planned transform that fits local memory.
 ///
-/// A block is 2V transforms: pairs are the two halves of a quad, so that any
-/// length, odd ones too, keeps all lanes busy. A batch is filled up with
-/// transforms of zeros to whole blocks. Or it is one, and the halves of a quad are
-/// two columns of it.
+/// A block is 2V transforms. The two halves of a quad are numbers of a pair of transforms, so that any
+/// length, odd ones too, keeps all lanes busy; a batch is filled up to whole blocks with transforms of zeros.
+/// Or a block is one transform, and the halves of a quad are two of its columns.
 #[derive(Debug)]
 pub struct BlockFft<R> {
     recipe: R,
@@ -50,7 +49,7 @@ pub struct BlockFft<R> {
 pub type MixedFft = BlockFft<MixedRecipe>;
 
 impl<R: BlockRecipe> BlockFft<R> {
-    /// `longest`: complex numbers of the longest array in local memory; `make`
+    /// Plans a transform. `longest` is the complex numbers of the longest array in local memory; `make`
     /// writes the kernel for a number of pairs.
     pub(super) fn build(
         recipe: R,
@@ -65,7 +64,7 @@ impl<R: BlockRecipe> BlockFft<R> {
         Ok(Self { recipe, blocks })
     }
 
-    /// What the planner has decided.
+    /// Returns the recipe.
     #[must_use]
     pub fn block_recipe(&self) -> &R {
         &self.recipe
@@ -91,7 +90,7 @@ impl MixedFft {
     }
 }
 
-/// Refuses at once what cannot fit: two buffers of two transforms of `bytes`.
+/// Refuses a transform that cannot fit: two buffers of two transforms of `bytes` each.
 pub(super) fn check_room(
     bytes: u64,
     transform: &dyn fmt::Display,

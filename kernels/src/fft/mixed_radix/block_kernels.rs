@@ -1,4 +1,4 @@
-//! Batches through kernels whose block is 2V transforms, or one.
+//! Page kernels by block size: one transform, or pairs of transforms.
 
 use crate::assembly::assembly;
 use crate::fft::error::FftError;
@@ -11,37 +11,37 @@ use cp2_machine::{Class, Cycles, Machine};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Pairs of transforms in a block that are tried: the more, the less a pass's
-/// fill and drain weigh; the fewer, the larger a transform fits.
+/// Numbers of pairs of transforms in a block that are tried. With more pairs a pass's fill and drain weigh
+/// less; with fewer, larger transforms fit.
 const PAIRS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 32];
-/// Bytes of a block from which on more pairs gain nothing.
+/// Bytes of a block beyond which more pairs gain nothing.
 const ENOUGH: u64 = 32_768;
 
 /// The source of a page kernel and what it costs.
 #[derive(Clone, Debug)]
 pub(in crate::fft) struct GeneratedKernel {
-    /// Assembly.
+    /// Assembly text.
     pub(in crate::fft) text: String,
-    /// Words.
+    /// Program words.
     pub(in crate::fft) words: u64,
     /// DMEM bytes of tables.
     pub(in crate::fft) tables: u64,
     /// Cycles per block.
     pub(in crate::fft) block_cycles: u64,
-    /// What a block issues at least.
+    /// Operations that a block issues at least.
     pub(in crate::fft) operations: Operations,
     /// Cycles per page beside its blocks.
     pub(in crate::fft) page_cycles: u64,
     /// Bytes from a block to the next in a page of inputs and of outputs; the
     /// pages are one where the kernel works in place.
     pub(in crate::fft) pitch: (u64, u64),
-    /// Whether the output is where the input was.
+    /// True if the output replaces the input.
     pub(in crate::fft) in_place: bool,
     /// Bytes of working space.
     pub(in crate::fft) scratch: u64,
 }
 
-/// A page kernel for blocks of so many transforms.
+/// A page kernel for blocks of `transforms` transforms.
 #[derive(Debug)]
 struct BlockKernel {
     transforms: usize,
@@ -49,13 +49,13 @@ struct BlockKernel {
 }
 
 impl BlockKernel {
-    /// The batch in whole blocks.
+    /// Returns the batch, rounded up to whole blocks.
     fn padded(&self, batch: usize) -> usize {
         batch.next_multiple_of(self.transforms)
     }
 }
 
-/// Kernels that differ in the size of the block.
+/// Kernels of one transform that differ in the size of the block.
 #[derive(Debug)]
 pub(super) struct BlockKernels {
     name: String,
@@ -67,7 +67,7 @@ pub(super) struct BlockKernels {
 }
 
 impl BlockKernels {
-    /// Kernels made by `make` for a number of pairs; `name` says what they do.
+    /// Makes the kernels by `make`, which takes a number of pairs; `name` says what they do.
     pub(super) fn new(
         name: String,
         machine: Arc<Machine>,
@@ -87,7 +87,7 @@ impl BlockKernels {
         Self::from_kernels(name, machine, bytes, kernels)
     }
 
-    /// One kernel, whose blocks are one transform.
+    /// Wraps one kernel, whose blocks are one transform.
     pub(super) fn single(
         name: String,
         machine: Arc<Machine>,
@@ -112,7 +112,7 @@ impl BlockKernels {
             programs: Mutex::default(),
         };
         blocks.estimate(1)?;
-        // What it needs beside room for data the assembler knows.
+        // The assembler checks what a kernel needs beside room for data.
         blocks.program(1)?;
         Ok(blocks)
     }
@@ -121,7 +121,7 @@ impl BlockKernels {
         &self.machine
     }
 
-    /// The kernel that takes the least time for a batch, and that time.
+    /// Returns the kernel that takes the least time for a batch, and that time.
     fn best(&self, batch: usize) -> Result<(&BlockKernel, Cycles), FftError> {
         let mut best: Option<(&BlockKernel, Cycles)> = None;
         let mut error = None;
@@ -135,7 +135,7 @@ impl BlockKernels {
                     best = Some((kernel, cycles));
                 }
                 Ok(_) => {}
-                // The smallest block says best what does not fit.
+                // The error of the smallest block says best what does not fit.
                 Err(e) => error = error.or(Some(e)),
             }
         }
@@ -147,12 +147,12 @@ impl BlockKernels {
         })
     }
 
-    /// The expected time of a batch.
+    /// Estimates the cycles of a batch.
     pub(super) fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         self.best(batch).map(|(_, cycles)| cycles)
     }
 
-    /// What the blocks of a batch issue at least, see [`crate::fft::Fft::operations`].
+    /// Returns the operations that the blocks of a batch issue at least, see [`crate::fft::Fft::operations`].
     pub(super) fn operations(&self, batch: usize) -> Vec<(Class, u64)> {
         let Ok((kernel, _)) = self.best(batch) else {
             return Vec::new();
@@ -161,7 +161,7 @@ impl BlockKernels {
         kernel.made.operations.times(blocks as u64)
     }
 
-    /// The program a batch is transformed by.
+    /// Returns the program that transforms a batch.
     pub(super) fn program(&self, batch: usize) -> Result<Arc<Program>, FftError> {
         self.assembled(self.best(batch)?.0)
     }
@@ -181,24 +181,24 @@ impl BlockKernels {
         Ok(program)
     }
 
-    /// The name of a kernel's generated source.
+    /// Returns the name of a kernel's generated source.
     fn file(&self, kernel: &BlockKernel) -> String {
         format!("{}, {} at a time.s", self.name, kernel.transforms)
     }
 
-    /// The source of a kernel by its name.
+    /// Returns the source of a kernel by its name.
     pub(super) fn source(&self, file: &str) -> Option<String> {
         let kernel = self.kernels.iter().find(|k| self.file(k) == file)?;
         Some(kernel.made.text.clone())
     }
 
-    /// The largest batch whose input and output fit the machine's system memory.
+    /// Returns the largest batch whose input and output fit the machine's system memory.
     pub(super) fn max_batch(&self) -> usize {
         let Ok(program) = self.program(1) else {
             return 0;
         };
         let batch = usize::try_from(room(&self.machine, &program) / (self.bytes.0 + self.bytes.1));
-        // Room for filling up to whole blocks.
+        // Arrays are filled up to whole blocks.
         let most = self.kernels.iter().map(|k| k.transforms).max().unwrap_or(1);
         batch.unwrap_or(usize::MAX).saturating_sub(most)
     }
@@ -222,12 +222,12 @@ impl BlockKernels {
         }
     }
 
-    /// The rows of arrays for a batch: whole blocks.
+    /// Returns the rows of arrays for a batch: whole blocks.
     pub(super) fn padded(&self, batch: usize) -> Result<usize, FftError> {
         Ok(self.best(batch)?.0.padded(batch))
     }
 
-    /// Adds the pass over a batch whose rows follow each other, whole blocks.
+    /// Adds the pass over a batch whose rows follow each other, in whole blocks, to a job.
     pub(super) fn append(
         &self,
         job: &mut Job,

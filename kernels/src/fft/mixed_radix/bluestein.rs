@@ -1,4 +1,4 @@
-//! Transforms of any length by Bluestein's algorithm.
+//! Bluestein's algorithm in DMEM: a DFT of any length as a convolution.
 
 use super::block_fft::{BlockFft, BlockRecipe};
 use super::page_kernels::bluestein;
@@ -12,9 +12,8 @@ use num_complex::Complex64;
 use std::fmt;
 use std::sync::Arc;
 
-/// A transform of any length N as a convolution of length M >= 2 N - 1, a
-/// product of 2, 3, 5 and 7: with `b[j] = exp(-pi i j^2/N)`,
-/// `X[k] = b[k] sum over j of (b[j] x[j]) conj b[k-j]`.
+/// A transform of any length N as a convolution of length M >= 2 N - 1, a product of the mixed radices: with
+/// `b[j] = exp(-pi i j^2/N)`, `X[k] = b[k] sum over j of (b[j] x[j]) conj b[k-j]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BluesteinRecipe {
     n: usize,
@@ -24,8 +23,7 @@ pub struct BluesteinRecipe {
 }
 
 impl BluesteinRecipe {
-    /// The convolution of the length with the fewest slots. None where no
-    /// local memory has room for one.
+    /// Chooses the convolution length with the fewest slots. None where no local memory has room for one.
     #[must_use]
     pub fn new(n: usize, direction: TransformDirection) -> Option<Self> {
         let least = n.checked_mul(2)?.checked_sub(1)?;
@@ -45,25 +43,26 @@ impl BluesteinRecipe {
         })
     }
 
-    /// Length of the convolution.
+    /// Returns the length of the convolution.
     #[must_use]
     pub fn convolution(&self) -> usize {
         self.m
     }
 
-    /// The chirp b.
+    /// Computes the chirp b.
     fn chirp(&self) -> Vec<Complex64> {
         chirp(self.n)
     }
 
-    /// The transform of conj b, which the convolution is with, divided by M.
+    /// Computes the filter H of the convolution: the transform of conj b, divided by M.
     fn filter(&self) -> Vec<Complex64> {
         filter(self.n, self.m)
     }
 }
 
-/// The least arithmetic issues known for one complex transform of `n` numbers: by radices, or where these are not
-/// enough, by the convolution that takes fewest, whose products with the chirp and the filter count.
+/// Returns the least arithmetic issues known for one complex transform of `n` numbers: by radices or, where
+/// these are not enough, by the convolution that takes fewest, with its products with the chirp and the
+/// filter.
 pub(in crate::fft) fn least_issues_of(n: usize) -> u64 {
     if let Some(radices) = factors_of(n) {
         return least_issues(&radices);
@@ -78,7 +77,7 @@ pub(in crate::fft) fn least_issues_of(n: usize) -> u64 {
     all.min().unwrap_or(0)
 }
 
-/// `b[j] = exp(-pi i j^2/N)`, the angle reduced exactly.
+/// Computes the chirp `b[j] = exp(-pi i j^2/N)`, with the angle reduced exactly.
 pub(super) fn chirp(n: usize) -> Vec<Complex64> {
     let b = |j: usize| {
         let eighths = j as u128 * j as u128 % (2 * n as u128);
@@ -89,7 +88,7 @@ pub(super) fn chirp(n: usize) -> Vec<Complex64> {
     (0..n).map(b).collect()
 }
 
-/// The transform over M >= 2 N - 1 of conj b, which the convolution is with, divided by M.
+/// Computes the filter H of the convolution: the transform over M >= 2 N - 1 numbers of conj b, divided by M.
 pub(super) fn filter(n: usize, m: usize) -> Vec<Complex64> {
     let mut h = vec![Complex64::default(); m];
     for (j, b) in chirp(n).into_iter().enumerate() {
@@ -110,8 +109,8 @@ impl BlockRecipe for BluesteinRecipe {
         self.direction
     }
 
-    /// The least arithmetic issues of the algorithm: two transforms of length
-    /// M, M products with the filter and 2 N with the chirp.
+    /// Returns the least arithmetic issues of the algorithm: two transforms of length M, M products with the
+    /// filter and 2 N with the chirp.
     fn issues(&self) -> u64 {
         let transform = MixedRecipe::new(self.m, self.direction).map_or(0, |r| r.issues());
         2 * transform + self.m as u64 + 2 * self.n as u64
@@ -138,7 +137,7 @@ impl BluesteinFft {
         recipe: BluesteinRecipe,
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
-        // The two buffers of the convolution of two transforms.
+        // The longest array in local memory is a buffer of the convolution, M numbers.
         let (n, m) = (recipe.n, recipe.m);
         let directives = |h: Vec<Complex64>| -> Vec<String> {
             h.iter()

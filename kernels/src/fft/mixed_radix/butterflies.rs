@@ -1,9 +1,11 @@
-//! The dataflow of one column of radix r: two transforms (or two columns), one
-//! in the lower and one in the upper pair of every quad.
+//! Radix-r butterflies as dataflow: one column of two transforms.
+//!
+//! One transform (or one of two columns) is in the lower, the other in the upper pair of every quad.
 //!
 //! A column of r numbers x and a factor w becomes
 //! `y[m'] = sum over m of x[m] (w W_r^m')^m`, `W_r = exp(-2 pi i/r)`.
-//! Radix 2 is a butterfly, 4 two levels of two, 8 three of four, 6 two columns of radix 3 and three butterflies.
+//! Radix 2 is one butterfly, radix 4 two levels of two, radix 8 three levels of four, and radix 6 two columns
+//! of radix 3 and three butterflies.
 //!
 //! An odd radix with h = (r - 1)/2: h products and h butterflies give
 //! `a[k], b[k] = w^k x[k] +- w^(r-k) x[r-k]`; h/2 issues (quad additions serve two
@@ -21,13 +23,13 @@ use crate::pipeline::{Body, Reg, Value};
 /// The lanes of a quad.
 pub(super) const LANES: [fn(Value) -> Reg; 2] = [Reg::Lo, Reg::Hi];
 
-/// c + k a, k negative or not; the register holds |k|.
+/// Computes c + k a, where k may be negative and the register holds |k|.
 pub(super) fn multiply_add(body: &mut Body, (k, factor): (f64, Reg), a: Value, c: Value) -> Value {
     let name = if k < 0.0 { "nmsub" } else { "madd" };
     body.quad_op(name, &[Reg::Whole(a), factor, Reg::Whole(c)])
 }
 
-/// x + conj(y) and x - conj(y).
+/// Computes x + conj(y) and x - conj(y).
 pub(super) fn mirror(body: &mut Body, (x, y): (Value, Value), one: Reg) -> (Value, Value) {
     let (d, e) = (body.quad(), body.quad());
     for lane in LANES {
@@ -36,27 +38,29 @@ pub(super) fn mirror(body: &mut Body, (x, y): (Value, Value), one: Reg) -> (Valu
     (d, e)
 }
 
-/// What a column is computed with.
+/// Factors, constants and form of the transform of a column.
 pub(super) struct ColumnDft<'a> {
-    /// Direction: the inverse conjugates all factors.
+    /// Direction of the transform: the inverse conjugates all factors.
     pub(super) direction: TransformDirection,
-    /// The powers of w of [`powers`] for both lanes; empty: w = 1.
+    /// Registers of the powers of w of [`powers`] for both lanes; empty if w = 1.
     pub(super) factors: &'a [[Reg; 2]],
     /// Registers of the radix's [`constants`].
     pub(super) constants: &'a ConstantRegisters,
-    /// The upper half of the rows of a power of two are conjugates; w = 1.
+    /// True if the upper half of the rows are conjugates; for radices that are powers of two, w = 1.
     pub(super) mirrored: bool,
-    /// The factors are not those of this column, L - c, but of column c; forward, a power of two.
+    /// True if this is column L - c and the factors are those of column c; forward, for radices that are
+    /// powers of two.
     pub(super) opposite: bool,
-    /// Results 2j and 2j + 1 of a lane are a quad, those of the lower lane first; w = 1, radix 2, 4, 8.
+    /// True if results 2j and 2j + 1 of one lane make a quad, those of the lower lane first; w = 1, even
+    /// radices.
     pub(super) across: bool,
-    /// What the results are multiplied by, 1 or, where w = 1, 1/2. Only row 0 takes a
-    /// product for it: all others meet a factor on their way.
+    /// Factor of all results: 1 or, where w = 1, 1/2. Only row 0 takes a product for it, since all other rows
+    /// meet a factor on their way.
     pub(super) scale: f64,
 }
 
 impl<'a> ColumnDft<'a> {
-    /// Without factors.
+    /// Makes a column without factors.
     pub(super) fn plain(direction: TransformDirection, constants: &'a ConstantRegisters) -> Self {
         Self {
             direction,
@@ -76,7 +80,8 @@ impl<'a> ColumnDft<'a> {
         }
     }
 
-    /// x + yw and x - yw; with `turned`, x - i yw and x + i yw (conjugated in the inverse).
+    /// Computes x + yw and x - yw or, if `turned`, x - i yw and x + i yw; the inverse conjugates w and the
+    /// factor -i.
     pub(super) fn butterfly(
         &self,
         body: &mut Body,
@@ -90,7 +95,7 @@ impl<'a> ColumnDft<'a> {
         (d, e)
     }
 
-    /// The same with results to pairs of registers, those of both lanes for each.
+    /// Computes the butterfly with results to given registers: for each result those of both lanes.
     pub(super) fn butterfly_to(
         &self,
         body: &mut Body,
@@ -109,7 +114,7 @@ impl<'a> ColumnDft<'a> {
         }
     }
 
-    /// x * w.
+    /// Computes x w, or x conj(w) in the inverse.
     pub(super) fn product(&self, body: &mut Body, x: Value, w: [Reg; 2]) -> Value {
         let y = body.quad();
         for (lane, w) in LANES.iter().zip(w) {
@@ -118,7 +123,7 @@ impl<'a> ColumnDft<'a> {
         y
     }
 
-    /// x + y and x - y.
+    /// Computes x + y and x - y.
     pub(super) fn sum(body: &mut Body, (x, y): (Value, Value)) -> (Value, Value) {
         let operands = [Reg::Whole(x), Reg::Whole(y)];
         (
@@ -127,13 +132,13 @@ impl<'a> ColumnDft<'a> {
         )
     }
 
-    /// c + k a, k negative or not; the register holds |k|.
+    /// Computes c + k a, where k may be negative and |k| is one of the constants.
     fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
         let factor = self.constants.register(RadixConstant::Real(k.abs()));
         multiply_add(body, (k, factor), a, c)
     }
 
-    /// The transform of column `x`.
+    /// Computes the transform of column `x`.
     pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
         if x.len().is_multiple_of(2) && !x.len().is_power_of_two() {
             return self.halves(body, x);
@@ -143,7 +148,7 @@ impl<'a> ColumnDft<'a> {
             let scale = self.constants.register(RadixConstant::Real(self.scale));
             rows[0] = body.quad_op("mul", &[Reg::Whole(x[0]), scale]);
         }
-        // Whose first operand has been scaled.
+        // Scale of butterflies whose first operand has been scaled.
         let scaled = self.scale;
         let mut last = LastButterflyLevel::new(self, body, rows.len());
         match *rows {
@@ -173,8 +178,8 @@ impl<'a> ColumnDft<'a> {
         last.results
     }
 
-    /// Radix 2 r, r odd: those of the even and of the odd rows by radix r with w^2, and butterflies with
-    /// `w W_2r^k`.
+    /// Computes radix 2 r, r odd: the transforms of the even and of the odd rows by radix r with w^2, and
+    /// butterflies with `w W_2r^k`.
     fn halves(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
         let half = x.len() / 2;
         let part = ColumnDft {
@@ -199,7 +204,8 @@ impl<'a> ColumnDft<'a> {
         last.results
     }
 
-    /// A butterfly with the power of w at `index` of [`powers`], its first operand scaled.
+    /// Computes a butterfly with the power of w at `index` of [`powers`], whose first operand has been
+    /// scaled.
     pub(super) fn level(
         &self,
         body: &mut Body,
@@ -221,7 +227,7 @@ impl<'a> ColumnDft<'a> {
         }
     }
 
-    /// The power of w at `index` of [`powers`], scaled where it is 1 or an eighth of a turn.
+    /// Returns the power of w at `index` of [`powers`], scaled where it is 1 or an eighth of a turn.
     pub(super) fn factor(&self, index: usize, scale: f64) -> [Reg; 2] {
         let constant = match index {
             3 => root(scale),
@@ -231,9 +237,9 @@ impl<'a> ColumnDft<'a> {
         self.factors.get(index).copied().unwrap_or_else(own)
     }
 
-    /// The same with the factor of column c, whose angle is that of a turn less than
-    /// the factor's here, column L - c: w of the first level becomes `-conj w`, the others
-    /// `-i conj w`, where of the last level of radix 8 one becomes the other.
+    /// Computes a butterfly of column L - c with the factors of column c. The factor of the first level is
+    /// `-conj w`, those of the others are `-i conj w`, and the two of the last level of radix 8 change
+    /// places.
     fn opposite(
         &self,
         body: &mut Body,
@@ -248,7 +254,7 @@ impl<'a> ColumnDft<'a> {
             (i, false) => ("bflyci", 5 - i),
             (i, true) => ("bflyc", 5 - i),
         };
-        // A factor too few would be a bug that the assembler finds.
+        // A missing factor is a bug, which the assembler finds: there is no such register.
         let missing = [Reg::Pair(u8::MAX); 2];
         let w = self.factors.get(index).copied().unwrap_or(missing);
         let (d, e) = (body.quad(), body.quad());
@@ -258,7 +264,7 @@ impl<'a> ColumnDft<'a> {
         (d, e)
     }
 
-    /// `w^k x[k] +- w^(r-k) x[r-k]` of an odd radix, k = 1 .. h.
+    /// Computes `w^k x[k] +- w^(r-k) x[r-k]` of an odd radix, k = 1 .. h.
     pub(super) fn pairs(&self, body: &mut Body, x: &[Value]) -> Vec<(Value, Value)> {
         let (r, h) = (x.len(), (x.len() - 1) / 2);
         let pair = |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {

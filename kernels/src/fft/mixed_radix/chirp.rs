@@ -1,4 +1,4 @@
-//! The ends of a Bluestein kernel: products with the chirp.
+//! Bluestein's products with the chirp, before and after the convolution.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
@@ -12,15 +12,15 @@ use cp2_machine::Machine;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chirp<'a> {
     pub(super) n: usize,
-    /// Numbers of the convolution.
+    /// Length of the convolution.
     pub(super) m: usize,
     pub(super) pairs: usize,
     pub(super) direction: TransformDirection,
     /// The chirp as directives.
     pub(super) factors: &'a [String],
-    /// Address register of the block it reads.
+    /// Address register of the block that is read.
     pub(super) from: u8,
-    /// Address register of the block it writes.
+    /// Address register of the block that is written.
     pub(super) to: u8,
 }
 
@@ -48,7 +48,7 @@ impl Chirp<'_> {
         [Reg::Whole(pair); 2]
     }
 
-    /// From transforms one behind the other to quads, times the chirp.
+    /// Writes the loop from consecutive transforms to quads, multiplied by the chirp.
     pub(super) fn begin(
         &self,
         text: &mut AssemblyText,
@@ -68,7 +68,7 @@ impl Chirp<'_> {
         looped.write(text, machine, &constants, self.n * self.pairs, name)
     }
 
-    /// Zeros behind the N numbers, up to M.
+    /// Writes the loop that puts zeros behind the N numbers, up to M.
     pub(super) fn fill(
         &self,
         text: &mut AssemblyText,
@@ -95,7 +95,7 @@ impl Chirp<'_> {
         )
     }
 
-    /// From quads to transforms one behind the other, times the chirp.
+    /// Writes the loop from quads to consecutive transforms, multiplied by the chirp.
     pub(super) fn end(
         &self,
         text: &mut AssemblyText,

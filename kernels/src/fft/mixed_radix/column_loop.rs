@@ -1,4 +1,4 @@
-//! Loops whose pointers walk through a block.
+//! Loops over columns, and how their pointers step through a block.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use crate::pipeline::{Body, Pointer, Setup, Step, Unschedulable};
@@ -9,20 +9,20 @@ pub(super) const COMPLEX: i64 = 8;
 /// Bytes of a quad: a number of each of two transforms.
 pub(super) const QUAD: i64 = 16;
 
-/// How a pointer goes from an iteration to the next.
+/// Step of a pointer from an iteration to the next.
 #[derive(Clone, Debug)]
 pub(super) enum PointerWalk {
-    /// A step.
+    /// A constant step in bytes.
     Bytes(i64),
-    /// A step modulo a length.
+    /// A step in bytes, modulo a length.
     Modulo(i64, i64),
-    /// A circular table of steps, and the length they are modulo.
+    /// A circular table of steps, and the length of their modulo range, if any.
     Table(Vec<i64>, Option<i64>),
 }
 
 impl PointerWalk {
-    /// Through transforms of `n` numbers that lie one behind the other: pair
-    /// after pair, `at_once` of them in an iteration, then `step` bytes on.
+    /// Returns the walk through consecutive transforms of `n` numbers: pair after pair, `at_once` of them in
+    /// an iteration, then `step` bytes on.
     pub(super) fn step_consecutive(n: usize, (pairs, at_once): (usize, usize), step: i64) -> Self {
         let pair = QUAD * n as i64;
         if pairs == at_once {
@@ -31,7 +31,8 @@ impl PointerWalk {
         Self::Modulo(pair * at_once as i64, pair * pairs as i64 - step)
     }
 
-    /// Through what all pairs share: so many iterations in one place, then `step` bytes on.
+    /// Returns the walk through data that all pairs share: `pairs` iterations in one place, then `step` bytes
+    /// on.
     pub(super) fn step_shared(pairs: usize, step: i64, round: Option<i64>) -> Self {
         match (pairs, round) {
             (1, None) => Self::Bytes(step),
@@ -40,9 +41,8 @@ impl PointerWalk {
         }
     }
 
-    /// Through quads of interleaved pairs: pair after pair, `at_once` of them in an
-    /// iteration, then from the first pair of a number to that of the number
-    /// `numbers` further on.
+    /// Returns the walk through quads of interleaved pairs: pair after pair, `at_once` of them in an
+    /// iteration, then from the first pair of a number to that of the number `numbers` further on.
     pub(super) fn step_interleaved((pairs, at_once): (usize, usize), numbers: i64) -> Self {
         let near = QUAD * at_once as i64;
         let far = near + QUAD * pairs as i64 * (numbers - 1);
@@ -52,7 +52,7 @@ impl PointerWalk {
         Self::Table(Self::periodic_steps(pairs / at_once, near, far), None)
     }
 
-    /// A step, and another one every `period` iterations.
+    /// Lists the steps of a period: `step`, and `other` as the last.
     pub(super) fn periodic_steps(period: usize, step: i64, other: i64) -> Vec<i64> {
         (1..=period)
             .map(|i| if i == period { other } else { step })
@@ -60,12 +60,12 @@ impl PointerWalk {
     }
 }
 
-/// Where a pointer begins.
+/// Start address of a pointer.
 #[derive(Clone, Debug)]
 pub(super) enum PointerBase {
-    /// So many bytes behind an address register.
+    /// An offset in bytes from an address register.
     Register(u8, i64),
-    /// A table.
+    /// A table, by its label.
     Table(String),
 }
 
@@ -79,7 +79,7 @@ struct PointerStream {
     step: u8,
     /// Address register of the table of steps.
     table: u8,
-    /// Bytes from the start of the modulo range to where the pointer begins.
+    /// Bytes from the start of the modulo range to the pointer's start.
     inside: i64,
 }
 
@@ -88,8 +88,9 @@ struct PointerStream {
 pub(super) struct ColumnLoop {
     pub(super) body: Body,
     streams: Vec<PointerStream>,
-    /// Address registers still free: those with a modulo range, and others.
+    /// Free address registers that have a modulo range.
     modulo: Vec<u8>,
+    /// Free address registers without a modulo range.
     plain: Vec<u8>,
 }
 
@@ -98,13 +99,13 @@ impl ColumnLoop {
         Self {
             body: Body::default(),
             streams: Vec::new(),
-            // The next is at the end.
+            // Registers are taken from the end.
             modulo: (0..8).rev().collect(),
             plain: vec![14, 13, 12],
         }
     }
 
-    /// A loop whose arithmetic is issued in the order given.
+    /// Makes a loop whose arithmetic is issued in the order given.
     pub(super) fn in_order() -> Self {
         Self {
             body: Body::in_order(),
@@ -112,20 +113,20 @@ impl ColumnLoop {
         }
     }
 
-    /// A pointer; a modulo range begins where it begins.
+    /// Adds a pointer, whose modulo range, if any, begins at its start.
     pub(super) fn stream(&mut self, base: PointerBase, walk: PointerWalk) -> Pointer {
         self.stream_inside(base, walk, 0)
     }
 
-    /// A pointer that begins `inside` bytes behind the start of its modulo range.
+    /// Adds a pointer that begins `inside` bytes behind the start of its modulo range.
     pub(super) fn stream_inside(
         &mut self,
         base: PointerBase,
         walk: PointerWalk,
         inside: i64,
     ) -> Pointer {
-        // More pointers than registers would be a bug that the assembler
-        // finds: there is no register of that number.
+        // More pointers than registers are a bug, which the assembler finds: there is no register of that
+        // number.
         let mut take = |modulo: bool| {
             let plain = if modulo { None } else { self.plain.pop() };
             plain.or_else(|| self.modulo.pop()).unwrap_or(u8::MAX)

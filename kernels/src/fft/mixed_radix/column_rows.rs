@@ -1,22 +1,22 @@
-//! The rows of the columns of a block.
+//! Addresses of the rows of a column in a block: pointers and pitch.
 
 use super::column_loop::COMPLEX;
 use crate::pipeline::{Body, Pointer, Reg, Value};
 
-/// Where the rows of a column are, one column in an iteration: pointers, and bytes from a row to the next.
+/// Addresses of the rows of a column, one column in an iteration: pointers, and bytes from a row to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ColumnRows {
-    /// Quads.
+    /// Rows are quads.
     Quads(Pointer, i64),
-    /// Single numbers of two transforms.
+    /// Rows are single numbers of two transforms, with a pointer for each.
     Twins([Pointer; 2], i64),
-    /// Two columns of one transform whose odd rows begin between two quads: a pointer for the even ones, one
-    /// for the others.
+    /// Rows are two columns of one transform whose odd rows begin between two quads: a pointer for the even
+    /// rows, one for the odd ones.
     Shifted([Pointer; 2], i64),
 }
 
 impl ColumnRows {
-    /// Row m of the column.
+    /// Loads row m of the column.
     pub(super) fn load(self, body: &mut Body, m: usize) -> Value {
         let x = body.quad();
         match self {
@@ -36,7 +36,7 @@ impl ColumnRows {
         x
     }
 
-    /// `y` becomes row m.
+    /// Stores `y` as row m of the column.
     pub(super) fn store(self, body: &mut Body, m: usize, y: Value) {
         match self {
             Self::Quads(a, apart) => body.store(Reg::Whole(y), a, m as i64 * apart),

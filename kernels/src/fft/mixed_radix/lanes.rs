@@ -1,14 +1,14 @@
-//! Numbers by their lanes: two transforms in a quad, two columns, or one pair.
+//! The two lanes of a quad: addresses, loads, split and merge of values.
 
 use super::butterflies::LANES;
 use crate::pipeline::{Body, Pointer, Reg, Value};
 
-/// Where the numbers of both lanes of a quad lie, but for an offset that they share.
+/// Addresses of the numbers of both lanes of a quad; accesses add an offset that both share.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneAddress {
-    /// Side by side.
+    /// Both numbers make a quad in memory.
     Quad(Pointer, i64),
-    /// Each so many bytes behind a pointer.
+    /// Each number has a pointer and an offset in bytes.
     Apart([(Pointer, i64); 2]),
 }
 
@@ -37,7 +37,7 @@ impl LaneAddress {
         }
     }
 
-    /// The same further on.
+    /// Returns the addresses `bytes` bytes further on.
     pub(super) fn add_offset(self, bytes: i64) -> Self {
         match self {
             Self::Quad(pointer, at) => Self::Quad(pointer, at + bytes),
@@ -46,7 +46,7 @@ impl LaneAddress {
     }
 }
 
-/// The lanes of a quad.
+/// Returns the two lanes of a quad.
 pub(super) fn both(x: Value) -> Vec<Reg> {
     LANES.iter().map(|lane| lane(x)).collect()
 }
@@ -59,7 +59,7 @@ pub(super) struct LaneNumber {
 }
 
 impl LaneNumber {
-    /// A new one, not yet computed.
+    /// Makes a result that is not yet computed.
     pub(super) fn new(body: &mut Body, lanes: usize) -> Self {
         if lanes == LANES.len() {
             let whole = body.quad();
@@ -72,7 +72,7 @@ impl LaneNumber {
     }
 }
 
-/// A butterfly in every lane.
+/// Computes a butterfly in every lane.
 fn butterflies(
     body: &mut Body,
     name: &'static str,
@@ -85,14 +85,15 @@ fn butterflies(
     }
 }
 
-/// x + conj(y) and x - conj(y).
+/// Computes x + conj(y) and x - conj(y).
 fn mirrored(body: &mut Body, (x, y): (&[Reg], &[Reg]), one: Reg) -> [Vec<Reg>; 2] {
     let [s, d] = [(); 2].map(|()| LaneNumber::new(body, x.len()).lanes);
     butterflies(body, "bflyy", [&s, &d], (x, y), &[one; 2]);
     [s, d]
 }
 
-/// X[k] and X[M-k] from Z[k]/2 and Z[M-k]/2, and w or, `turned`, i w.
+/// Splits: computes X[k] and X[M-k] from P = Z[k]/2 and Q = Z[M-k]/2 by `S, D = P +- conj Q`,
+/// `X[k], conj X[M-k] = S -+ i w D`. The factor given is w or, if `turned`, i w.
 pub(super) fn separate(
     body: &mut Body,
     pair: (&[Reg], &[Reg]),
@@ -114,7 +115,8 @@ pub(super) fn separate(
     [x, y]
 }
 
-/// Z[k] and conj Z[M-k] from X[k] and X[M-k], and w or, `turned`, v with `conj w = i v`.
+/// Merges: computes Z[k] and conj Z[M-k] from P = X[k] and Q = X[M-k] by `S, D = P +- conj Q`,
+/// `Z[k], conj Z[M-k] = S +- i conj(w) D`. The factor given is w or, if `turned`, v with `conj w = i v`.
 pub(super) fn join(
     body: &mut Body,
     [z, conjugate]: [&[Reg]; 2],

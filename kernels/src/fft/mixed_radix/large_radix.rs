@@ -1,12 +1,12 @@
-//! A pass of a large odd radix: loops over its columns.
+//! A pass of an odd radix from 11 on, as loops over each column.
 //!
-//! A column of 11 numbers and more, with its constants, does not fit the registers. The
-//! first loop makes `x[0]`, the sums `a[k]` and the differences `b[k]` of `butterflies`; the second `y[0]`
-//! and `m[j]`, which overwrite `x[0]` and `a[k]`; the third `t[j]` and the results. In the second and
-//! third h sums grow side by side, so that every number is loaded once, and of the constants
-//! those for which there is no register. From 23 on the third loop is two, of the sums `t[j]`, in the place
-//! of `b[j]`, and of the results. What an iteration stores depends on all that it loads from
-//! the same place.
+//! A column of 11 numbers and more, with its constants, does not fit the registers. The first loop makes
+//! `x[0]`, the sums `a[k]` and the differences `b[k]` of `butterflies`; the second `y[0]` and `m[j]`, which
+//! overwrite `x[0]` and `a[k]`; the third `t[j]` and the results. In the second and third loop h sums are
+//! accumulated side by side, so that every number, and every constant for which there is no register, is
+//! loaded once. From radix 23 on the third loop is two: one for the sums `t[j]`, which overwrite `b[j]`, and
+//! one for the results. Every value that an iteration stores depends on all that it loads from the same
+//! place.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::multiply_add;
@@ -18,19 +18,19 @@ use super::stockham_pass::StockhamPass;
 use crate::pipeline::{Body, Pointer, Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
-/// Registers, in quads, for what is neither a sum nor a constant that stays.
+/// Quad registers for values that are neither sums nor resident constants.
 const PASSING: usize = 9;
-/// All registers, in quads.
+/// All quad registers.
 const REGISTERS: usize = 32;
 
-/// Where the first loop leaves its results, or the second its sums.
+/// Buffer of the first loop's results, or of the second loop's sums.
 #[derive(Clone, Copy, Debug)]
 enum LoopBuffer {
-    /// Where the pass reads.
+    /// The block that the pass reads.
     Input,
-    /// Where it writes.
+    /// The block that the pass writes.
     Output,
-    /// The quads that take the place of a couple of transforms, in the block at a register.
+    /// The block at an address register, where a pair of transforms is a column of quads.
     Couple(u8),
 }
 
@@ -41,7 +41,7 @@ struct SpilledConstants {
 }
 
 impl SpilledConstants {
-    /// The constants of a loop with so many sums; those first in the list stay in registers.
+    /// Places the constants of a loop with `sums` sums; the first in the list stay in registers.
     fn new(
         all: Vec<RadixConstant>,
         sums: usize,
@@ -54,7 +54,7 @@ impl SpilledConstants {
         let table = (!others.is_empty()).then(|| {
             let line = |c: &RadixConstant| match c {
                 RadixConstant::Real(x) => vec![format!(".complex {x:?}, {x:?}")],
-                // A pair of another kind would be a bug: these are put first.
+                // Constants of another kind come first in the list, so that they are in registers.
                 _ => Vec::new(),
             };
             let lines = others.iter().map(line).collect();
@@ -65,7 +65,7 @@ impl SpilledConstants {
         Self { constants, table }
     }
 
-    /// The register of |k|.
+    /// Returns a register with |k|, which is loaded if it has none.
     fn register(&self, body: &mut Body, k: f64) -> Reg {
         let wanted = RadixConstant::Real(k.abs());
         let loaded = self.table.as_ref().and_then(|(pointer, others)| {
@@ -77,7 +77,7 @@ impl SpilledConstants {
         loaded.unwrap_or_else(|| self.constants.register(wanted))
     }
 
-    /// c + k a.
+    /// Computes c + k a.
     fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
         let factor = self.register(body, k);
         multiply_add(body, (k, factor), a, c)
@@ -89,12 +89,12 @@ impl StockhamPass<'_> {
         (self.radix - 1) / 2
     }
 
-    /// Where the first loop leaves its results and the second its sums.
+    /// Returns the buffers of the first loop's results and of the second loop's sums.
     fn places(&self) -> [LoopBuffer; 2] {
         match (self.loads_apart, self.stores_apart) {
             (_, false) => [LoopBuffer::Output; 2],
             (false, true) => [LoopBuffer::Input; 2],
-            // A couple of transforms is a column, in input and output.
+            // A pair of transforms is one column, in input and output.
             (true, true) => [LoopBuffer::Couple(self.to), LoopBuffer::Couple(self.from)],
         }
     }
@@ -126,7 +126,7 @@ impl StockhamPass<'_> {
         self.write_sines([sums, cosines], text, machine, &format!("{name}_sines"))
     }
 
-    /// `x[0]`, `a[k]` in rows k and `b[k]` in rows r - k.
+    /// Writes the first loop: `x[0]`, `a[k]` to rows k and `b[k]` to rows r - k.
     fn write_pairs(
         &self,
         to: LoopBuffer,
@@ -160,7 +160,7 @@ impl StockhamPass<'_> {
         looped.write(text, machine, &constants, self.iterations(), name)
     }
 
-    /// `m[j]` in rows j, and the result y[0].
+    /// Writes the second loop: `m[j] = x[0] + sum of cos(2 pi jk/r) a[k]` to rows j, and the result `y[0]`.
     fn write_cosines(
         &self,
         [from, to]: [LoopBuffer; 2],
@@ -205,7 +205,7 @@ impl StockhamPass<'_> {
         looped.write(text, machine, &scarce.constants, self.iterations(), name)
     }
 
-    /// The sums `t[j]` side by side, one more term of all of them at a time, and which are negative.
+    /// Computes the sums `t[j]` side by side, one term of all of them at a time, and says which are negative.
     fn sines(
         &self,
         looped: &mut ColumnLoop,
@@ -229,7 +229,7 @@ impl StockhamPass<'_> {
         t.into_iter().zip(negative).collect()
     }
 
-    /// The results y[1] to y[r - 1].
+    /// Writes the third loop: the results y[1] to y[r - 1].
     fn write_sines(
         &self,
         [from, cosines]: [LoopBuffer; 2],
@@ -240,7 +240,7 @@ impl StockhamPass<'_> {
         if is_divided(self.radix) {
             return self.write_divided([from, cosines], text, machine, name);
         }
-        // The largest sine is the same for all j, and so are the others' parts of it.
+        // The largest sine is the same for all j, and so are the ratios of the others to it.
         let (_, sine, _, others) = sines(self.radix, 1);
         let sine = RadixConstant::Complex(self.scale * sine);
         let parts = others
@@ -254,8 +254,9 @@ impl StockhamPass<'_> {
         self.write_ends(looped, &t, cosines, (text, machine), constants, name)
     }
 
-    /// The same in two loops, the first of which leaves `t[j]` in rows r - j. The sums have all sines as
-    /// they are: one operation more for each, but none begins with a number of its own.
+    /// Writes the results in two loops, of which the first leaves `t[j]` in rows r - j. The sums multiply by
+    /// the sines themselves, not by ratios: one operation more for each sum, but no sum begins with a load of
+    /// its own.
     fn write_divided(
         &self,
         [from, to]: [LoopBuffer; 2],
@@ -300,7 +301,7 @@ impl StockhamPass<'_> {
         self.write_ends(looped, &t, to, (text, machine), (&constants, one), name)
     }
 
-    /// The butterflies of `m[j]` and `t[j]`, some negative, times a sine, and the loop that has them.
+    /// Adds the butterflies `m[j] -+ i sine t[j]`, where some `t[j]` are negative, and writes the loop.
     fn write_ends(
         &self,
         mut looped: ColumnLoop,

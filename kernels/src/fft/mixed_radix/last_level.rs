@@ -1,10 +1,10 @@
-//! The results of a column of an even radix.
+//! The last level of butterflies of an even radix, which stores results.
 
 use super::butterflies::{ColumnDft, LANES};
 use super::radix_constants::RadixConstant;
 use crate::pipeline::{Body, Reg, Value};
 
-/// The last level of an even radix.
+/// The last level of butterflies of a column of an even radix.
 pub(super) struct LastButterflyLevel<'a> {
     column: &'a ColumnDft<'a>,
     pub(super) results: Vec<Value>,
@@ -12,13 +12,13 @@ pub(super) struct LastButterflyLevel<'a> {
 
 impl<'a> LastButterflyLevel<'a> {
     pub(super) fn new(column: &'a ColumnDft<'a>, body: &mut Body, radix: usize) -> Self {
-        // Each of its own, where they are not across the lanes, is known when it is computed.
+        // Results across the lanes need their registers before; others get theirs when they are computed.
         let count = if column.across { radix } else { 0 };
         let results = (0..count).map(|_| body.quad()).collect();
         Self { column, results }
     }
 
-    /// A butterfly, whose results are those of two rows.
+    /// Computes a butterfly whose results are those of two rows.
     pub(super) fn level(
         &mut self,
         body: &mut Body,
@@ -35,7 +35,7 @@ impl<'a> LastButterflyLevel<'a> {
         self.keep(results, rows);
     }
 
-    /// A butterfly with a factor, or none.
+    /// Computes a butterfly with a factor or none, whose results are those of two rows.
     pub(super) fn butterfly(
         &mut self,
         body: &mut Body,
@@ -56,7 +56,7 @@ impl<'a> LastButterflyLevel<'a> {
         self.keep(results, rows);
     }
 
-    /// Where results of both lanes for two rows are, two rows of a lane in a quad.
+    /// Returns the registers of the results of both lanes for two rows; a quad has two rows of one lane.
     fn row_result_registers(&self, rows: [usize; 2]) -> [[Reg; 2]; 2] {
         let half = self.results.len() / 2;
         let at = |lane: usize, m: usize| LANES[m % 2](self.results[lane * half + m / 2]);

@@ -1,10 +1,10 @@
-//! Transforms of any length in several passes over system memory: Bluestein's
-//! algorithm around long transforms of powers of two, and real transforms
+//! Transforms of any length in several passes over system memory.
+//!
+//! Bluestein's algorithm around long transforms, mixed-radix transforms in two passes, and real transforms
 //! around complex ones.
 //!
-//! Everything is done on the device: what the passes between the transforms do
-//! are persistent page kernels (`persistent_kernel`), their pages `slices` of rows. See
-//! `docs/fft-mixed.md`.
+//! Everything is done on the device: the passes between the transforms are persistent page kernels
+//! (`persistent_kernel`), whose pages are `slices` of rows. See `docs/fft-mixed.md`.
 
 mod bluestein;
 mod elementwise;

@@ -1,4 +1,4 @@
-//! The page kernels: passes in a row over every block of a page.
+//! Generates page kernels: all passes of an FFT over a page's blocks.
 
 use super::assembly_text::AssemblyText;
 use super::block_kernels::GeneratedKernel;
@@ -11,27 +11,31 @@ use crate::fft::TransformDirection;
 use crate::pipeline::Unschedulable;
 use cp2_machine::Machine;
 
-/// Address registers of a block's input, output and scratch.
+/// Address register of a block's input.
 const INPUT: u8 = 8;
+/// Address register of a block's output.
 const OUTPUT: u8 = 9;
+/// Address register of a block's scratch.
 const SCRATCH: u8 = 11;
-/// The second block of scratch, of kernels in place.
+/// Address register of the second scratch block of kernels in place.
 const SECOND: u8 = 9;
 
-/// Cycles of a page beside its blocks: the page loop, arguments, the loop over blocks.
+/// Cycles of a page beside its blocks: page loop, arguments, loop over blocks.
 const PAGE: u64 = 15;
 
-/// A kernel in the making: where its passes read and write, and the text so far.
+/// A kernel under construction: where its passes read and write, and the text so far.
 struct KernelWriter<'a> {
     machine: &'a Machine,
     text: AssemblyText,
-    /// The registers that the passes to come read and write by.
+    /// Address registers that the passes to come read from and write to.
     route: std::vec::IntoIter<(u8, u8)>,
-    /// Passes written.
+    /// Number of passes written.
     done: usize,
-    /// Bytes of a block where it is read and where it is written, and of the largest in between.
+    /// Bytes of a block in the input.
     input: u64,
+    /// Bytes of a block in the output.
     output: u64,
+    /// Bytes of the largest block between the passes.
     between: u64,
     in_place: bool,
     /// Blocks of working space.
@@ -39,8 +43,8 @@ struct KernelWriter<'a> {
 }
 
 impl<'a> KernelWriter<'a> {
-    /// An even number of passes works in place with a scratch block; an odd one
-    /// goes to the output page and back and forth.
+    /// Begins a kernel. An even number of passes works in place with a scratch block; an odd one alternates
+    /// between input and output page.
     fn new(machine: &'a Machine, passes: usize, bytes: [u64; 3]) -> Self {
         let in_place = passes.is_multiple_of(2);
         let other = if in_place { SCRATCH } else { OUTPUT };
@@ -49,7 +53,7 @@ impl<'a> KernelWriter<'a> {
         Self::with_route(machine, route, bytes, in_place, u64::from(in_place))
     }
 
-    /// Passes along a route.
+    /// Begins a kernel whose passes follow a route of address registers.
     fn with_route(
         machine: &'a Machine,
         route: Vec<(u8, u8)>,
@@ -71,12 +75,13 @@ impl<'a> KernelWriter<'a> {
         }
     }
 
-    /// The next pass: the registers it reads and writes by, and its number as a name.
+    /// Writes the next pass: `write` gets the pass's number as a name, and the registers that it reads from
+    /// and writes to.
     fn pass(
         &mut self,
         write: impl FnOnce(&mut AssemblyText, &Machine, &str, u8, u8) -> Result<(), Unschedulable>,
     ) -> Result<(), Unschedulable> {
-        // A pass too many would be a bug that the assembler finds.
+        // A pass too many is a bug, which the assembler finds: there is no such register.
         let (from, to) = self.route.next().unwrap_or((u8::MAX, u8::MAX));
         self.done += 1;
         write(
@@ -91,7 +96,7 @@ impl<'a> KernelWriter<'a> {
     fn finish(mut self, title: &str) -> GeneratedKernel {
         let largest = self.between.max(self.input).max(self.output);
         let pitch = if self.in_place {
-            // What lies in the page between two passes is no larger than input or output.
+            // The numbers in the page between two passes are no more than input or output.
             let pitch = self.input.max(self.output);
             (pitch, pitch)
         } else {
@@ -103,7 +108,7 @@ impl<'a> KernelWriter<'a> {
         if !self.in_place {
             self.text.address(OUTPUT, OUTPUT, pitch.1 as i64);
         } else if self.scratch == 2 {
-            // In place the output page needs no register.
+            // A kernel in place needs no register for the output page.
             start = format!(
                 "    movi s15, {}\n    add a{SECOND}, a{SCRATCH}, s15\n",
                 self.between
@@ -144,17 +149,16 @@ impl<'a> KernelWriter<'a> {
     }
 }
 
-/// Bytes of `numbers` complex numbers of each of 2 `pairs` transforms.
+/// Returns the bytes of `numbers` complex numbers of each of 2 `pairs` transforms.
 fn block(numbers: usize, pairs: usize) -> u64 {
     QUAD as u64 * numbers as u64 * pairs as u64
 }
 
-/// Transforms of `n` complex numbers by passes of `radices`, the product of
-/// which with `done` is `n`. `ends`: whether the first pass loads and the last
-/// stores transforms that lie one behind the other.
+/// Transforms of `n` complex numbers by passes of `radices`, whose product with `done` is `n`. `ends` says
+/// whether the first pass loads and the last stores consecutive transforms.
 struct ComplexPasses<'a> {
     n: usize,
-    /// Numbers from a transform to the next where they lie one behind the other.
+    /// Numbers from a transform to the next where transforms are consecutive.
     pitch: usize,
     pairs: usize,
     lanes: LaneAssignment,
@@ -162,8 +166,9 @@ struct ComplexPasses<'a> {
     radices: &'a [usize],
     done: usize,
     ends: (bool, bool),
-    /// What the results are multiplied by: all of them, 1 or 1/2, and each, if anything.
+    /// Factor of all results, 1 or 1/2.
     scale: f64,
+    /// Factors of each result, if any.
     product: ResultFactors<'a>,
 }
 
@@ -199,22 +204,22 @@ impl ComplexPasses<'_> {
     }
 }
 
-/// A route for so many passes from block to scratch and back, which ends where it began.
+/// Returns a route for `passes` passes from block to scratch and back, which ends in the block.
 fn there_and_back(passes: usize) -> Vec<(u8, u8)> {
     let both = [(INPUT, SCRATCH), (SCRATCH, INPUT)];
     let mut route: Vec<_> = both.into_iter().cycle().take(passes).collect();
     if passes % 2 == 1 {
-        // The last pass, of quads, can write a column where it has read it.
+        // The last pass, of quads, can overwrite a column that it has read.
         route.pop();
         route.push((INPUT, INPUT));
     }
     route
 }
 
-/// The passes of `couples` couples of transforms of `n` numbers, from a page to the same
-/// page, where in the end number j of couple p is the quad j V + p. In the beginning it
-/// is there too, and the results are multiplied by quads that lie as they do at the
-/// register `factors`; or, without factors, the transforms lie one behind the other, `pitch` numbers apart.
+/// Writes the passes of `couples` pairs of transforms of `n` numbers, from a page to the same page. In the
+/// end number j of pair p is the quad j V + p. With `factors` the numbers begin in that order too, and the
+/// results are multiplied by quads that lie in that order at the register; without, the transforms begin
+/// consecutive, `pitch` numbers apart.
 pub(super) fn in_place(
     (n, pitch): (usize, usize),
     (radices, direction): (&[usize], TransformDirection),
@@ -240,7 +245,7 @@ pub(super) fn in_place(
     Ok(making.text)
 }
 
-/// The kernel that copies couples of rows of `length` numbers to another distance.
+/// Generates the kernel that copies pairs of rows to another distance.
 pub(super) fn repitch(rows: Repitch, machine: &Machine) -> Result<GeneratedKernel, Unschedulable> {
     let [from, to] = rows.bytes();
     let route = vec![(INPUT, OUTPUT)];
@@ -249,8 +254,8 @@ pub(super) fn repitch(rows: Repitch, machine: &Machine) -> Result<GeneratedKerne
     Ok(making.finish(&rows.to_string()))
 }
 
-/// The kernel of one transform of `n` numbers by the radices in order, the first of
-/// them even and `n` a multiple of twice that: in place, with a scratch block.
+/// Generates the kernel of one transform of `n` numbers by the radices in order, in place with a scratch
+/// block. The first radix is even, and `n` a multiple of twice that.
 pub(super) fn columns(
     n: usize,
     radices: &[usize],
@@ -276,7 +281,7 @@ pub(super) fn columns(
     Ok(making.finish(&format!("FFT of {n} by {radices:?}, {direction}")))
 }
 
-/// The kernel of 2 `pairs` transforms of `n` numbers by the radices in order.
+/// Generates the kernel of 2 `pairs` transforms of `n` numbers by the radices in order.
 pub(super) fn mixed(
     n: usize,
     radices: &[usize],
@@ -302,9 +307,9 @@ pub(super) fn mixed(
     Ok(making.finish(&format!("{count} FFTs of {n} by {radices:?}, {direction}")))
 }
 
-/// The kernel of 2 `pairs` transforms, or of one by columns, of 2 `m` real numbers to `m` + 1 complex
-/// ones, or back: the radices of the complex transform, and that of the pass
-/// which is done together with the split (the last) or the merge (the first).
+/// Generates the kernel of 2 `pairs` transforms, or of one by columns, of 2 `m` real numbers to `m` + 1
+/// complex ones, or the inverse. `radices` are those of the complex transform without `joint`, the radix of
+/// the pass that also splits (the last) or merges (the first).
 pub(super) fn real(
     m: usize,
     radices: &[usize],
@@ -349,7 +354,7 @@ pub(super) fn real(
             LaneAssignment::Transforms => (forward, !forward),
             LaneAssignment::Columns => (false, false),
         },
-        // The split expects halves.
+        // The split expects Z/2.
         scale: if forward { 0.5 } else { 1.0 },
         product: ResultFactors::None,
     };
@@ -366,9 +371,8 @@ pub(super) fn real(
     )))
 }
 
-/// The kernel of 2 `pairs` transforms of `n` numbers by Bluestein's algorithm:
-/// a convolution by transforms of length `m` with the radices. `chirp` and
-/// `filter` are the factors b and H as directives.
+/// Generates the kernel of 2 `pairs` transforms of `n` numbers by Bluestein's algorithm: a convolution by
+/// transforms of length `m` with the radices. `chirp` and `filter` are the factors b and H as directives.
 pub(super) fn bluestein(
     n: usize,
     (m, radices): (usize, &[usize]),
@@ -379,7 +383,7 @@ pub(super) fn bluestein(
 ) -> Result<GeneratedKernel, Unschedulable> {
     let mut route = vec![(INPUT, SCRATCH), (SCRATCH, SCRATCH)];
     for _ in radices {
-        // Twice as many passes as radices.
+        // Both transforms have a pass for each radix.
         route.extend([(SCRATCH, SECOND), (SECOND, SCRATCH)]);
     }
     route.push((SCRATCH, INPUT));

@@ -1,22 +1,23 @@
-//! The radices there are, and what a column of each costs.
+//! The radices there are, factorisation, and the issues of a column.
 
 /// All radices.
 pub(super) const RADICES: [usize; 14] = [2, 3, 4, 5, 6, 7, 8, 11, 13, 17, 19, 23, 29, 31];
 
-/// Whether a column is too large for the registers, so that its pass is three loops.
+/// True if a column is too large for the registers, so that its pass is three loops.
 pub(super) fn is_large(radix: usize) -> bool {
     radix > 8
 }
 
-/// Whether even its last loop is too large: the sums with sines and the butterflies are then two.
+/// True if the last of the three loops is too large as well, so that sums with sines and butterflies are two
+/// loops.
 pub(super) fn is_divided(radix: usize) -> bool {
     radix > 19
 }
 
-/// The arithmetic issues of a column of one transform with factors, or without. Of an odd
-/// radix with h = (r - 1)/2, see `butterflies`: h products, h butterflies, h quad operations
-/// for y[0], h^2 and h (h - 1) of them for the other sums, h butterflies; two columns share a quad. Of radix 6 two
-/// columns of radix 3, and 3 butterflies.
+/// Returns the arithmetic issues of a column of one transform, without factors if `plain`. An odd radix with
+/// h = (r - 1)/2 has h products and 2 h butterflies, and quad operations that serve two columns: h for y[0],
+/// h^2 and h (h - 1) for the other sums, see `butterflies`; in all h^2 + 3 h, or h^2 + 2 h without the
+/// products. Radix 6 is two columns of radix 3, and 3 butterflies.
 pub(super) fn issues(radix: usize, plain: bool) -> u64 {
     let h = (radix as u64).saturating_sub(1) / 2;
     match radix {
@@ -29,8 +30,8 @@ pub(super) fn issues(radix: usize, plain: bool) -> u64 {
     }
 }
 
-/// The least arithmetic issues known for a column: those of [`issues`], or of Rader's algorithm,
-/// two transforms of r - 1 numbers, of which that of the other operand is a table, and its products.
+/// Returns the least arithmetic issues known for a column: those of [`issues`], or of Rader's algorithm.
+/// Rader's has two transforms of r - 1 numbers (that of the other operand is a table) and its products.
 fn least(radix: usize, plain: bool) -> u64 {
     let own = issues(radix, plain);
     match factors_of(radix - 1) {
@@ -42,8 +43,8 @@ fn least(radix: usize, plain: bool) -> u64 {
     }
 }
 
-/// The least arithmetic issues of one transform by passes of such radices: every column's, with
-/// the first pass, which has no factors, of the radix that saves most by it.
+/// Returns the least arithmetic issues of one transform by passes of these radices in any order: the issues
+/// of all columns, where the first pass, which has no factors, has the radix that saves most by that.
 pub(super) fn least_issues(radices: &[usize]) -> u64 {
     let n: usize = radices.iter().product();
     let columns = |r: usize| (n / r) as u64;
@@ -54,13 +55,14 @@ pub(super) fn least_issues(radices: &[usize]) -> u64 {
     all - saved.max().unwrap_or(0)
 }
 
-/// Whether passes of these radices make a transform of `n` numbers; other lengths are convolutions of at least twice the length.
+/// True if a transform of `n` numbers is a product of the radices; other lengths are convolutions of about
+/// twice the length or more.
 #[must_use]
 pub fn has_small_factors(n: usize) -> bool {
     factors_of(n).is_some()
 }
 
-/// The radices whose product is `n`, in no order; 1 for 1.
+/// Returns radices whose product is `n`, in no particular order; 1 for 1.
 pub(super) fn factors_of(n: usize) -> Option<Vec<usize>> {
     if n <= 1 {
         return (n == 1).then(|| vec![1]);
@@ -91,7 +93,7 @@ pub(super) fn factors_of(n: usize) -> Option<Vec<usize>> {
     Some(radices)
 }
 
-/// Factors that a column with them loads.
+/// Returns the number of factors that a column loads, unless it has none.
 pub(super) fn factors(radix: usize) -> u64 {
     match radix {
         2 => 1,
@@ -101,9 +103,9 @@ pub(super) fn factors(radix: usize) -> u64 {
     }
 }
 
-/// The slots of a column of two transforms: of each of its loops arithmetic or memory,
-/// whichever are more. `apart`: whether it loads and stores single numbers; `steps`:
-/// loads beside the column's own.
+/// Returns the slots of a column of two transforms: for each of its loops the arithmetic or the memory slots,
+/// whichever are more. `apart` says whether it loads and stores single numbers; `steps` are loads beside the
+/// column's own.
 pub(super) fn slots(radix: usize, plain: bool, apart: (bool, bool), steps: u64) -> u64 {
     let (r, apart) = (radix as u64, (u64::from(apart.0), u64::from(apart.1)));
     let factors = if plain { 0 } else { factors(radix).div_ceil(2) };
@@ -148,7 +150,8 @@ mod tests {
         }
     }
 
-    /// 4 x 7 and 2 x 3 x 5 twice, and 28 and 30 products.
+    /// Rader's algorithm for 29 and 31 takes two transforms of 4 x 7 and 2 x 3 x 5 numbers, and 28 and 30
+    /// products.
     #[test]
     fn rader_takes_fewer_for_the_largest() {
         for radix in RADICES {

@@ -1,4 +1,4 @@
-//! The numbers that a radix multiplies by: its sines and cosines, and the powers of w that it reads.
+//! Sines, cosines and powers of w that a radix multiplies by.
 
 use cp2_asm::cis;
 
@@ -15,13 +15,13 @@ pub(super) enum RadixConstant {
     HalfRoot(u32, u32),
 }
 
-/// The parts of a turn that [`powers`] counts.
+/// Returns the number of parts of a turn in which [`powers`] counts.
 pub(super) fn parts(radix: usize) -> usize {
     if radix.is_power_of_two() { 8 } else { radix }
 }
 
-/// The powers of w that a column of a radix reads, in units of the angle of w,
-/// each with an additional multiple of so many [`parts`] of a turn.
+/// Returns the powers of w that a column of a radix loads: each has a multiple of the angle of w, and an
+/// additional multiple of one of [`parts`] of a turn.
 pub(super) fn powers(radix: usize) -> Vec<(usize, usize)> {
     match radix {
         2 => vec![(1, 0)],
@@ -35,19 +35,19 @@ pub(super) fn powers(radix: usize) -> Vec<(usize, usize)> {
     }
 }
 
-/// Cosine and sine of `k` of `r` parts of a turn.
+/// Returns cosine and sine of `k` of `r` parts of a turn.
 pub(super) fn angle(r: usize, k: usize) -> (f64, f64) {
     cis(k as i64, r as i64)
 }
 
-/// The row j of the sine matrix: (pivot, its |sine|, is it negative, for the
-/// other k: (k, ratio to the pivot)).
+/// Returns row j of the sine matrix sin(2 pi jk/r): the pivot k, which has the largest |sine|; that |sine|;
+/// whether the sine is negative; and for the other k their ratio to the pivot's sine.
 pub(super) fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>) {
     let h = (r - 1) / 2;
     let sine = |k: usize| angle(r, j * k).1;
     let mut pivot = 1;
     for k in 2..=h {
-        // Equal but for rounding where the sines are: the first.
+        // The first of several sines that differ only by rounding is the pivot.
         if sine(k).abs() > sine(pivot).abs() + 1e-9 {
             pivot = k;
         }
@@ -63,7 +63,8 @@ pub(super) fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>)
     )
 }
 
-/// The constants of a radix; `scale`: of [`ColumnDft::scale`].
+/// Lists the constants of a radix, for its `first` pass without factors or for others; `scale` is
+/// [`ColumnDft::scale`].
 pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<RadixConstant> {
     let mut all: Vec<RadixConstant> = Vec::new();
     let mut need = |c: RadixConstant| {
@@ -105,7 +106,7 @@ pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<RadixConst
     all
 }
 
-/// An eighth of a turn, scaled by 1 or 1/2.
+/// Returns the root of an eighth of a turn, scaled by 1 or 1/2.
 pub(super) fn root(scale: f64) -> RadixConstant {
     if scale == 1.0 {
         RadixConstant::Root(1, 8)
@@ -114,7 +115,7 @@ pub(super) fn root(scale: f64) -> RadixConstant {
     }
 }
 
-/// Where a constant is in a list: numbers that differ by rounding are the same.
+/// Returns the index of a constant in a list; numbers that differ only by rounding are equal.
 pub(super) fn place(all: &[RadixConstant], wanted: RadixConstant) -> Option<usize> {
     all.iter().position(|&c| match (c, wanted) {
         (RadixConstant::Real(a), RadixConstant::Real(b))

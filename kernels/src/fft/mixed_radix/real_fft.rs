@@ -1,4 +1,4 @@
-//! Planned transforms of real numbers, there and back.
+//! Planned real FFTs: real to complex and complex to real.
 
 use super::real_plans::{RealFftJob, RealFftPlan};
 use crate::fft::error::FftError;
@@ -27,68 +27,70 @@ macro_rules! real_transform {
                 Self { way }
             }
 
-            /// Real numbers of a transform.
+            /// Returns the real numbers of a transform.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.way.len()
             }
 
-            /// Never.
+            /// Returns false: a transform has at least one number.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
 
-            /// What the planner has decided.
+            /// Describes the plan in words.
             #[must_use]
             pub fn recipe(&self) -> String {
                 self.way.recipe()
             }
 
-            /// The recipe of a batch, where those of few and of many differ.
+            /// Describes the plan of a batch, where those of small and of large batches differ.
             #[must_use]
             pub fn recipe_for(&self, batch: usize) -> String {
                 self.way.recipe_for(batch)
             }
 
-            /// See [`Fft::operations`](crate::fft::Fft::operations).
+            /// Returns the least arithmetic of each pass, see
+            /// [`Fft::operations`](crate::fft::Fft::operations).
             pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
                 self.way.operations(batch)
             }
 
-            /// The machine.
+            /// Returns the machine that the transform is planned for.
             #[must_use]
             pub fn machine(&self) -> &Arc<Machine> {
                 self.way.machine()
             }
 
-            /// The page kernel that a batch is transformed by; none where a job has several.
+            /// Returns the page kernel that transforms a batch; none where a job has several.
             ///
             /// # Errors
-            /// It does not assemble for the machine.
+            /// The kernel does not assemble for the machine.
             pub fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
                 self.way.program(batch)
             }
 
-            /// The source of a kernel by the name that line tables call it.
+            /// Returns the text of a kernel source by its file name in line tables.
             #[must_use]
             pub fn source(&self, file: &str) -> Option<String> {
                 self.way.source(file)
             }
 
-            /// The largest batch that fits the machine's system memory.
+            /// Returns the largest batch that fits the machine's system memory.
             #[must_use]
             pub fn max_batch(&self) -> usize {
                 self.way.max_batch()
             }
 
-            /// What any program and the best known one take for `batch` transforms, whatever the recipe.
+            /// Returns the lower bound of any program and the time of the best known one for `batch`
+            /// transforms, whatever the recipe.
             #[must_use]
             pub fn figures(&self, batch: usize) -> Figures {
                 RealFft::new(self.len(), batch, $inverse).figures(self.machine())
             }
 
-            /// The job that transforms `input`, whole rows, and its output.
+            /// Makes the job that transforms `input`, whole rows, and returns the buffer of its output.
             pub(in crate::fft) fn job(
                 &self,
                 mut input: &[$input],
@@ -98,7 +100,7 @@ macro_rules! real_transform {
                 self.way.$job(&mut input, batch, options)
             }
 
-            /// The batch that `found` numbers make, and the numbers of a result.
+            /// Returns the batch that `found` numbers make, and the numbers of a result row.
             pub(in crate::fft) fn batch_of(&self, found: usize) -> Result<(usize, usize), FftError> {
                 let row: fn(usize) -> usize = $in_len;
                 let out: fn(usize) -> usize = $out_len;
@@ -106,14 +108,14 @@ macro_rules! real_transform {
                 Ok((batch, out(self.len())))
             }
 
-            /// The least time that the recipe itself can take, where it costs by design what
-            /// others do not: in cycles, and the formula in words.
+            /// Returns the least cycles that the recipe itself can take, and their formula in words; none
+            /// where the recipe by design costs nothing that others do not.
             #[must_use]
             pub fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
                 self.way.recipe_floor(batch)
             }
 
-            /// What a batch takes: the price of its job.
+            /// Returns the cycles of a batch: the price of its job.
             ///
             /// # Errors
             /// See `process_with`.
@@ -134,7 +136,8 @@ macro_rules! real_transform {
                 Ok(done.read().map_err(JobError::from)?)
             }
 
-            /// The same of numbers that are made or read as they are put into system memory, where the output stays.
+            /// Transforms numbers from a source that makes or reads them as they are put into system memory;
+            /// the output stays there.
             ///
             /// # Errors
             /// See `process_with`, and those of the source.
@@ -148,7 +151,7 @@ macro_rules! real_transform {
                 Ok(job.run(self.figures(batch), |_| Ok(y))?)
             }
 
-            /// The same on a device with default options.
+            /// Transforms whole rows on a device with default options.
             ///
             /// # Errors
             /// See `process_with`.
@@ -160,8 +163,8 @@ macro_rules! real_transform {
 }
 
 real_transform!(
-    /// N real numbers to the N/2 + 1 numbers of their spectrum that are not
-    /// conjugates of others, exp(-2 pi i jk/N), not scaled.
+    /// Transforms N real numbers to the N/2 + 1 numbers of their spectrum that are not conjugates of others,
+    /// with exp(-2 pi i jk/N), not scaled.
     RealToComplex,
     forward,
     false,
@@ -171,9 +174,9 @@ real_transform!(
     |n| n / 2 + 1
 );
 real_transform!(
-    /// N/2 + 1 numbers of a spectrum to the N real numbers that have it,
-    /// exp(+2 pi i jk/N), not scaled: N times the input of [`RealToComplex`].
-    /// The imaginary parts of the first and the last number count as 0.
+    /// Transforms the N/2 + 1 numbers of a half spectrum to N real numbers, with exp(+2 pi i jk/N), not
+    /// scaled: the result is N times the input of [`RealToComplex`]. The imaginary parts of the first number
+    /// and, for even N, of the last count as 0.
     ComplexToReal,
     inverse,
     true,

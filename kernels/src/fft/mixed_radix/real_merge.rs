@@ -1,4 +1,6 @@
-//! From half spectra to the first pass of the inverse transform; see `real_split`.
+//! Complex to real: merge of half spectra with the first inverse pass.
+//!
+//! The formulas and the division into columns are those of `real_split`.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
@@ -11,8 +13,7 @@ use crate::pipeline::{Body, Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
 impl RealPass {
-    /// Complex to real: the merge and the first pass of the inverse transform,
-    /// of radix 1 or even.
+    /// Writes the merge and the first pass of the inverse transform, of radix 1 or even.
     pub(super) fn merge(
         &self,
         text: &mut AssemblyText,
@@ -31,7 +32,7 @@ impl RealPass {
         self.merge_alone(text, machine, &constants, &format!("{name}a"))
     }
 
-    /// The columns of the transform's first pass, the upper half of whose rows are conjugates.
+    /// Makes the columns of the transform's first pass, the upper half of whose rows are conjugates.
     fn first_pass<'a>(&self, constants: &'a ConstantRegisters) -> ColumnDft<'a> {
         ColumnDft {
             mirrored: true,
@@ -128,13 +129,14 @@ impl RealPass {
                 }
                 lanes
             });
-            // The upper half of the rows conjugated; what is no row of these is not needed.
+            // The upper half of the rows are conjugated; of each pair of results the one that is not wanted
+            // goes to a spare register.
             let [(z, low), (conjugate, high)] = [k, partner % self.m].map(|k| {
                 let upper = k / self.columns() >= r.div_ceil(2);
                 (self.lanes_of(&alone, &rows, k), upper)
             });
             if r == 1 && partner % self.m != k {
-                // All rows as they are.
+                // A radix of 1 has no conjugated rows.
                 let mirrored = LaneNumber::new(body, from.len()).lanes;
                 join(body, [&z, &mirrored], (&x, &y), (&turn[..], false), one);
                 for (to, from) in conjugate.into_iter().zip(mirrored) {
@@ -163,7 +165,7 @@ impl RealPass {
     }
 }
 
-/// Rows of a column that are not yet computed.
+/// Makes the rows of a column that are not yet computed.
 fn rows(body: &mut Body, r: usize) -> Vec<Value> {
     (0..r).map(|_| body.quad()).collect()
 }

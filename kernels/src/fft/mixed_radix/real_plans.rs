@@ -1,4 +1,4 @@
-//! The ways to compute a batch of transforms of real numbers, of which a planner takes one.
+//! The plans of a batch of real FFTs, of which a planner takes one.
 
 use super::block_kernels::BlockKernels;
 use super::multi_pass::LongReal;
@@ -18,44 +18,45 @@ use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// A job that transforms real numbers, and the array that its output will be.
+/// A job that transforms real numbers, and the buffer of its output.
 pub(in crate::fft) type RealFftJob<O> = (Job, Buffer<O>);
 
-/// Words of a complex number.
+/// 4-byte words of a complex number.
 const PARTS: u64 = 2;
 
-/// Bytes of DMEM for each number of a transform below which one by columns is considered.
+/// Bytes of DMEM for each real number of a transform below which a transform by columns is considered.
 const BY_COLUMNS: u64 = 36;
 
-/// A transform in local memory, and the kernels of its blocks.
+/// A real transform in local memory, and the kernels of its blocks.
 #[derive(Debug)]
 pub(in crate::fft) struct LocalReal {
     recipe: RealRecipe,
     blocks: BlockKernels,
 }
 
-/// A way to transform real numbers, there or back.
+/// A plan to transform real numbers, forward or inverse.
 #[derive(Debug)]
 pub(in crate::fft) enum RealFftPlan {
-    /// In local memory.
+    /// In local memory, through Stockham passes.
     Local(LocalReal),
-    /// In local memory, in place.
+    /// In local memory, 8192 real numbers in place in a ring.
     Ring(Box<Ring4096RealFft>),
-    /// By two passes over system memory.
+    /// In two passes over system memory.
     Large(Box<FourStepReal>),
-    /// Around a complex transform.
+    /// Passes over system memory around a complex transform.
     Long(LongReal),
 }
 
 impl RealFftPlan {
-    /// The ways in local memory: the halves of a quad are transforms, or of long ones columns.
+    /// Plans the transforms in local memory: the halves of a quad are two transforms or, for long ones, also
+    /// two columns.
     pub(in crate::fft) fn locals(
         n: usize,
         direction: TransformDirection,
         machine: &Arc<Machine>,
     ) -> Vec<Result<Self, FftError>> {
         let mut all = vec![Self::transforms(n, direction, machine)];
-        // Two pages of two transforms, in and out, and tables.
+        // Two pages of two transforms each, in and out, and tables may not fit DMEM.
         if BY_COLUMNS.saturating_mul(n as u64) > machine.cp2.dmem.0 {
             all.push(Self::columns(n, direction, machine));
         }
@@ -91,7 +92,8 @@ impl RealFftPlan {
                 }
                 Ok(_) => {}
                 Err(e) if e.is_refusal() => refused = e,
-                // Of local memory larger than that of the machines here: rows that no offset reaches.
+                // A local memory larger than the built-in machines' may hold rows that no address offset
+                // reaches.
                 Err(FftError::Unfit(_)) => {}
                 Err(e) => return Err(e),
             }
@@ -117,7 +119,7 @@ impl RealFftPlan {
         }
     }
 
-    /// The recipe of a batch.
+    /// Describes the plan of a batch.
     pub(in crate::fft) fn recipe_for(&self, batch: usize) -> String {
         match self {
             Self::Large(real) => real.recipe_for(batch),
@@ -193,7 +195,8 @@ impl RealFftPlan {
         }
     }
 
-    /// The complex transform that real numbers or whole spectra are made for.
+    /// Returns the complex transform for which real numbers or whole spectra are converted to complex rows,
+    /// if that is the plan.
     fn whole(&self) -> Option<&Arc<dyn Fft>> {
         match self {
             Self::Long(real) => real.whole(),
@@ -201,7 +204,7 @@ impl RealFftPlan {
         }
     }
 
-    /// The user's rows: real numbers, and half spectra.
+    /// Returns the user's rows: real numbers, and half spectra.
     fn user_row_strides(&self, batch: usize) -> [ViewRows; 2] {
         let n = self.len();
         let real = ViewRows::contiguous(batch as u64, 4 * n as u64);
@@ -209,10 +212,10 @@ impl RealFftPlan {
         [real, spectra]
     }
 
-    /// The same as the kernels have them.
+    /// Returns the rows of real numbers and of half spectra as the kernels need them.
     fn rows(&self, batch: usize) -> Result<[ViewRows; 2], FftError> {
         let n = self.len();
-        // Of halves of real numbers there are as many complex ones.
+        // Rows of N real numbers have N/2 complex ones, so that `LongReal` gives pitches in complex numbers.
         let (filled, [real, spectrum]) = match self {
             Self::Local(LocalReal { recipe, blocks }) => (
                 blocks.padded(batch)?,
@@ -232,7 +235,7 @@ impl RealFftPlan {
         ])
     }
 
-    /// Adds the passes over a batch from address to address.
+    /// Adds the passes over a batch, from one address in system memory to another, to a job.
     fn append(&self, job: &mut Job, batch: usize, places: [u64; 2]) -> Result<(), FftError> {
         match self {
             Self::Local(LocalReal { blocks, .. }) => {
@@ -256,7 +259,7 @@ impl RealFftPlan {
         Ok((job, y))
     }
 
-    /// Adds the transforms there to a job.
+    /// Adds the forward transforms to a job.
     pub(in crate::fft) fn append_forward(
         &self,
         job: &mut Job,
@@ -277,7 +280,8 @@ impl RealFftPlan {
             };
             let words = batch as u64 * wide;
             let from = job.words_in(x, bytes, (words, own, wide), &word)?;
-            // The imaginary parts that are 0 by definition: the complex transform leaves its rounding in them.
+            // Imaginary parts that are 0 by definition are set to 0: the complex transform leaves rounding
+            // errors in them.
             let row = PARTS * spectra[1];
             let word = |at: u64| match is_end(at, n) {
                 true => SourceOfWord::Zero,
@@ -317,7 +321,7 @@ impl RealFftPlan {
         Ok((job, y))
     }
 
-    /// Adds the transforms back to a job, of spectra whose ends are real.
+    /// Adds the inverse transforms of spectra whose ends are real to a job.
     fn append_inverse(
         &self,
         job: &mut Job,
@@ -358,7 +362,7 @@ impl RealFftPlan {
         Ok(job.deliver(stored)?)
     }
 
-    /// What a batch takes there, or back: the price of its job.
+    /// Returns the cycles of a batch, forward or inverse: the price of its job.
     pub(in crate::fft) fn expected(&self, inverse: bool, batch: usize) -> Result<Cycles, FftError> {
         let mut job = Job::new(self.machine().clone(), DeviceOptions::default());
         let rows = |row: usize| batch.saturating_mul(row) as u64;
@@ -373,16 +377,16 @@ impl RealFftPlan {
     }
 }
 
-/// Whether a word of a spectrum of N real numbers is an imaginary part that is 0 by definition.
+/// True for the word of a spectrum of N real numbers that is an imaginary part and 0 by definition.
 fn is_end(word: u64, n: usize) -> bool {
     word == 1 || (n.is_multiple_of(2) && word == n as u64 + 1)
 }
 
-/// Half spectra without the imaginary parts of the numbers that are their own conjugates.
+/// A source of half spectra that sets the imaginary parts of numbers that are their own conjugates to 0.
 struct HermitianSource<'a> {
     spectra: &'a mut dyn ValueSource<Complex32>,
     n: usize,
-    /// Place of the next number in its row.
+    /// Index of the next number in its row.
     at: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The passes of a transform of real numbers in local memory.
+//! Recipes of real FFTs in DMEM: radices, and which pass splits.
 
 use super::block_fft::{BlockRecipe as _, COMPLEX, check_room};
 use super::block_kernels::GeneratedKernel;
@@ -14,11 +14,11 @@ use crate::pipeline::Unschedulable;
 use cp2_machine::Machine;
 use std::fmt;
 
-/// Radices of the pass that goes together with the split or the merge.
+/// Radices that the pass with the split or the merge may have; 1 for a pass of its own.
 const JOINT: [usize; 4] = [1, 2, 4, 8];
 
-/// The passes of a transform of N real numbers, N even: those of N/2 complex
-/// ones, of which one also separates (or joins) the spectrum.
+/// The passes of a transform of N real numbers, N even: those of N/2 complex ones, of which one also splits
+/// (or merges) the spectrum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RealRecipe {
     pub(super) n: usize,
@@ -28,14 +28,14 @@ pub struct RealRecipe {
     lanes: LaneAssignment,
 }
 
-/// Numbers of one half of the pairs of a block, at a guess.
+/// Typical numbers of one half of the pairs of a block.
 const BLOCK: usize = 1024;
 
 /// A recipe and its kernel.
 type RealRecipeKernel = (RealRecipe, Result<GeneratedKernel, Unschedulable>);
 
 impl RealRecipe {
-    /// The recipes, one for each radix of the joint pass, with what their kernels take; nothing is in there twice.
+    /// Lists the recipes, one for each radix of the joint pass, with their kernels.
     fn all(
         n: usize,
         direction: TransformDirection,
@@ -51,7 +51,8 @@ impl RealRecipe {
             &format!("real fft {n} {direction}"),
             machine,
         )?;
-        // As many as a block is likely to have: of few, fill and drain weigh more.
+        // Kernels are compared with as many pairs as a block is likely to have: with fewer, fill and drain
+        // weigh more.
         let pairs = match lanes {
             LaneAssignment::Transforms => (BLOCK / m.max(1)).clamp(1, 8),
             LaneAssignment::Columns => 1,
@@ -72,7 +73,7 @@ impl RealRecipe {
         Ok(recipes.collect())
     }
 
-    /// The recipe for two transforms at a time whose kernel takes the fewest cycles.
+    /// Returns the recipe for two transforms at a time whose kernel takes the fewest cycles.
     pub(super) fn new(
         n: usize,
         direction: TransformDirection,
@@ -92,8 +93,8 @@ impl RealRecipe {
         best.map(|(_, recipe)| recipe).ok_or(error)
     }
 
-    /// The recipes for two columns at a time and their kernels. Which is the cheapest is a matter of local memory
-    /// too: of tables, the larger radix has smaller ones.
+    /// Lists the recipes for two columns at a time and their kernels. The cheapest depends on local memory
+    /// too: a larger joint radix has smaller tables.
     pub(super) fn columns(
         n: usize,
         direction: TransformDirection,
@@ -121,13 +122,13 @@ impl RealRecipe {
         )
     }
 
-    /// Numbers from a half spectrum to the next in system memory: those of pairs follow each
-    /// other, single ones begin at whole granules.
+    /// Returns the numbers from a half spectrum to the next in system memory: N/2 + 1 for pairs of
+    /// transforms, which follow each other, and N/2 + 2 for single ones, which begin at whole granules.
     pub(super) fn spectrum(&self) -> usize {
         self.n / 2 + self.lanes.width()
     }
 
-    /// Bytes of a transform's input and output in system memory.
+    /// Returns the bytes of a transform's input and output in system memory.
     pub(super) fn bytes(&self) -> (u64, u64) {
         let (time, spectrum) = (4 * self.n as u64, 8 * self.spectrum() as u64);
         match self.direction {
@@ -136,9 +137,8 @@ impl RealRecipe {
         }
     }
 
-    /// The least arithmetic issues of one transform: those of N/2 complex
-    /// numbers, and two butterflies for every two numbers of the spectrum. For
-    /// a power of two that is N/4 (log2 N + 1).
+    /// Returns the least arithmetic issues of one transform: those of N/2 complex numbers, and two
+    /// butterflies for every two numbers of the spectrum. For a power of two that is N/4 (log2 N + 1).
     #[must_use]
     pub fn issues(&self) -> u64 {
         let m = self.n / 2;
@@ -147,7 +147,7 @@ impl RealRecipe {
     }
 }
 
-/// The radices of the other passes, in order.
+/// Returns the radices of the passes other than the joint one, in order.
 fn radices(
     m: usize,
     joint: usize,
@@ -158,11 +158,12 @@ fn radices(
     if lanes == LaneAssignment::Transforms {
         return best_radices(rest, (forward, !forward));
     }
-    // Couples of columns beside those that are alone.
+    // There must be pairs of columns c, L - c beside the columns that are processed alone.
     if rest % 2 == 1 || rest <= 4 {
         return None;
     }
-    // The numbers of one column are neighbours behind the first pass, which is this or the joint one.
+    // The first pass, which is one of these or the joint one, makes adjacent results from one column and so
+    // has an even radix.
     let even_first = forward || joint == 1;
     let share = RadixPassRange {
         all: m,

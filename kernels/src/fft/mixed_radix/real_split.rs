@@ -1,4 +1,7 @@
-//! Between the transform of M complex numbers and that of N = 2M real ones.
+//! Real to complex: the last pass of a half-length FFT, with the split.
+//!
+//! The pass is between the transform of M complex numbers and that of N = 2M real ones; `real_merge` has the
+//! inverse.
 //!
 //! `z[j] = x[2j] + i x[2j+1]` is the real input as it lies in memory, Z its
 //! transform, and with `w = exp(-2 pi i k/N)`, P = Z[k], Q = Z[M-k] (Z[M] = Z[0]):
@@ -28,56 +31,57 @@ use crate::fft::TransformDirection;
 use crate::pipeline::{Pointer, Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
-/// The pass at the side of the real numbers' spectrum, over a block of 2V transforms, or of one.
+/// The pass that splits or merges, together with a pass of the transform, over a block of 2V transforms, or
+/// of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RealPass {
     /// Complex numbers of a transform, M.
     pub(super) m: usize,
     pub(super) pairs: usize,
-    /// What the halves of a quad are; columns: `pairs` is 1, L even and at least 6.
+    /// Assignment of the halves of a quad; for columns `pairs` is 1, L even and at least 6.
     pub(super) lanes: LaneAssignment,
-    /// The radix of the pass of the transform that it does as well; 1: none.
+    /// Radix of the pass of the transform that is done together with it; 1 for none.
     pub(super) radix: usize,
-    /// Address register of the block it reads.
+    /// Address register of the block that is read.
     pub(super) from: u8,
-    /// Address register of the block it writes.
+    /// Address register of the block that is written.
     pub(super) to: u8,
 }
 
 impl RealPass {
-    /// Columns of the transform's pass, L.
+    /// Returns the columns of the transform's pass, L = M/r.
     pub(super) fn columns(&self) -> usize {
         self.m / self.radix
     }
 
-    /// Columns of a quad.
+    /// Returns the columns of a transform that a quad holds, 1 or 2.
     fn width(&self) -> usize {
         self.lanes.width()
     }
 
-    /// Columns up to which c and L - c are not the same.
+    /// Returns the number of columns c > 0 with c < L - c.
     fn couples(&self) -> usize {
         (self.columns() - 1) / 2
     }
 
-    /// The columns of the loop over couples, one of each quad.
+    /// Lists the columns c of the loop over pairs of columns c and L - c, the first of each quad.
     fn coupled(&self) -> impl Iterator<Item = usize> + use<> {
         (self.width()..=self.couples() + 1 - self.width()).step_by(self.width())
     }
 
-    /// Iterations over couples of columns.
+    /// Returns the iterations over pairs of columns c and L - c.
     pub(super) fn iterations(&self) -> usize {
         self.coupled().count() * self.pairs / self.couples_per_iteration()
     }
 
-    /// The columns by themselves, by quads.
+    /// Lists the columns that have a loop of their own, by quads.
     pub(super) fn alone(&self) -> Vec<Vec<usize>> {
         let columns = self.columns();
         match self.lanes {
             LaneAssignment::Columns => {
                 let mut alone = vec![vec![0, columns / 2], vec![1, columns - 1]];
                 if !columns.is_multiple_of(4) {
-                    // L/2 is odd: the column before it has no other beside it.
+                    // The column before an odd L/2 has no other in its quad.
                     alone.push(vec![columns / 2 - 1, columns / 2 + 1]);
                 }
                 alone
@@ -89,14 +93,14 @@ impl RealPass {
         }
     }
 
-    /// The numbers k <= M/2 of columns by themselves; their partners are M - k.
+    /// Lists the numbers k <= M/2 of the columns that have a loop of their own; their partners are M - k.
     pub(super) fn alone_numbers(&self) -> Vec<usize> {
         let alone = self.alone().concat();
         let own = |k: &usize| alone.contains(&(k % self.columns()));
         (0..=self.m / 2).filter(own).collect()
     }
 
-    /// The lanes of number k among rows of columns by themselves.
+    /// Returns the lanes of number k among rows of the columns that have a loop of their own.
     pub(super) fn lanes_of(&self, alone: &[Vec<usize>], rows: &[Vec<Value>], k: usize) -> Vec<Reg> {
         let (c, m) = (k % self.columns(), k / self.columns());
         for (columns, rows) in alone.iter().zip(rows) {
@@ -110,28 +114,28 @@ impl RealPass {
         Vec::new()
     }
 
-    /// Bytes of one number of all transforms.
+    /// Returns the bytes of one number of all transforms.
     pub(super) fn quads(&self) -> i64 {
         COMPLEX * (LANES.len() / self.width() * self.pairs) as i64
     }
 
-    /// Bytes from a row of the pass to the next.
+    /// Returns the bytes from a row of the pass to the next.
     fn round(&self) -> i64 {
         self.quads() * self.columns() as i64
     }
 
-    /// Bytes of a spectrum.
+    /// Returns the bytes of a half spectrum.
     pub(super) fn row(&self) -> i64 {
         COMPLEX * (self.m as i64 + 1)
     }
 
-    /// Bytes of a spectrum from a row of the pass to the next.
+    /// Returns the bytes of a spectrum from a row of the pass to the next.
     pub(super) fn spectrum_round(&self) -> i64 {
         COMPLEX * self.columns() as i64
     }
 
-    /// Couples of transforms that an iteration over couples of columns takes: in radix 1
-    /// and 2 steps and factors, which they share, are more than the memory slot has room for.
+    /// Returns the pairs of transforms that an iteration over pairs of columns takes. With radix 1 and 2,
+    /// steps and factors are more than the memory slots have room for, unless several pairs share them.
     pub(super) fn couples_per_iteration(&self) -> usize {
         let even = |&count: &usize| self.pairs.is_multiple_of(count);
         match self.radix {
@@ -140,13 +144,14 @@ impl RealPass {
         }
     }
 
-    /// Different factors of a couple of columns beside the powers: those of the rows
-    /// r/2 .. are -i times those of the rows below, and those of column L - c conjugates.
+    /// Returns the number of different split factors of columns c and L - c: those of rows r/2 and above are
+    /// -i times those of the rows below, and those of column L - c conjugates.
     pub(super) fn half(&self) -> usize {
         (self.radix / 2).max(1)
     }
 
-    /// The spectra, upwards from the first coupled column or downwards from its partner.
+    /// Adds the pointers to the spectra, upwards from the first column of the loop over pairs or downwards
+    /// from its partner.
     pub(super) fn spectra(&self, looped: &mut ColumnLoop, block: u8, down: bool) -> LaneAddress {
         let (first, pairs) = (
             self.width() as i64,
@@ -180,12 +185,12 @@ impl RealPass {
         }))
     }
 
-    /// Pointers to the beginnings of the spectra of a pair, or to that of the spectrum.
+    /// Adds pointers to the beginnings of both spectra of a pair, or to that of the one spectrum.
     pub(super) fn beginnings(&self, looped: &mut ColumnLoop, block: u8) -> Vec<Pointer> {
         if self.lanes == LaneAssignment::Columns {
             return vec![looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))];
         }
-        // Too far for an immediate step where transforms are long.
+        // Steps between long transforms are too large for an immediate.
         let (pair, pairs) = (2 * self.row(), self.pairs as i64);
         let pointers = [0, self.row()].map(|behind| {
             let walk = PointerWalk::Modulo(pair, pair * pairs);
@@ -194,12 +199,13 @@ impl RealPass {
         pointers.to_vec()
     }
 
-    /// A pointer to a block, which goes from pair to pair.
+    /// Adds a pointer to a block, which steps from pair to pair.
     pub(super) fn block(&self, looped: &mut ColumnLoop, block: u8) -> Pointer {
         looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))
     }
 
-    /// Columns of a quad, which begin `numbers` numbers from each other, in a block.
+    /// Returns the addresses of the columns of a quad in a block, where adjacent columns begin `numbers`
+    /// numbers apart.
     pub(super) fn columns_in(
         &self,
         block: Pointer,
@@ -213,18 +219,20 @@ impl RealPass {
         }
     }
 
-    /// The quads or single numbers of a column and the next, or of its partner and the one before.
+    /// Returns the addresses of a column and the next, or of its partner and the one before, `apart` bytes
+    /// from each other: quads or single numbers.
     fn side(&self, pointer: Pointer, apart: i64) -> LaneAddress {
         match self.lanes {
             LaneAssignment::Columns if apart != COMPLEX => {
                 LaneAddress::Apart([(pointer, 0), (pointer, apart)])
             }
-            // Of radix 1 columns are neighbours in the results too.
+            // With radix 1 adjacent columns have adjacent results.
             LaneAssignment::Transforms | LaneAssignment::Columns => LaneAddress::Quad(pointer, 0),
         }
     }
 
-    /// Where the results of the first pass for coupled columns, or their partners, go.
+    /// Adds the pointers to the results of the first pass for the columns of the loop over pairs, or for
+    /// their partners (`down`).
     pub(super) fn results(&self, looped: &mut ColumnLoop, down: bool) -> LaneAddress {
         let (numbers, step) = (self.radix as i64, self.quads() * self.radix as i64);
         let first = step * self.width() as i64;
@@ -244,14 +252,14 @@ impl RealPass {
         self.side(pointer, apart)
     }
 
-    /// The lines of a table for the loop over coupled columns.
+    /// Lists the lines of a table for the loop over pairs of columns.
     pub(super) fn lines(&self, of: impl Fn(usize) -> Vec<String>) -> Vec<Vec<String>> {
         self.coupled()
             .map(|c| self.line(&[c, c + 1][..self.width()], &of))
             .collect()
     }
 
-    /// The factors of columns of a quad, the first of each, the second of each ...
+    /// Interleaves the factors of the columns of a quad: the first of each, the second of each, and so on.
     fn line(&self, columns: &[usize], of: impl Fn(usize) -> Vec<String>) -> Vec<String> {
         let all: Vec<Vec<String>> = columns.iter().map(|&c| of(c)).collect();
         let count = all.first().map_or(0, Vec::len);
@@ -259,7 +267,7 @@ impl RealPass {
         (0..count).flat_map(turn).collect()
     }
 
-    /// A table that all pairs share: pairs of registers.
+    /// Loads pairs of registers from a table that all pairs of transforms share.
     pub(super) fn pairs_of(
         &self,
         text: &mut AssemblyText,
@@ -277,7 +285,7 @@ impl RealPass {
         looped.body.load_pairs(pointer, length)
     }
 
-    /// The same with a factor for each column of a quad.
+    /// Loads factors from a shared table, one for each lane of a quad.
     pub(super) fn table(
         &self,
         text: &mut AssemblyText,
@@ -289,18 +297,18 @@ impl RealPass {
         self.lanes.factors(&pairs)
     }
 
-    /// exp(-2 pi i k/N) as a directive.
+    /// Returns exp(-2 pi i k/N) as a directive.
     pub(super) fn turn(&self, k: usize) -> String {
         format!(".cis -{k}, {}", 2 * self.m)
     }
 
-    /// The different ones of a column's rows.
+    /// Lists the different split factors of a column's rows, as directives.
     pub(super) fn turns(&self, c: usize) -> Vec<String> {
         let turn = |m: usize| self.turn(c + m * self.columns());
         (0..self.half()).map(turn).collect()
     }
 
-    /// The factors of a column of the transform's pass.
+    /// Lists the twiddle factors of a column of the transform's pass, as directives.
     fn powers(&self, c: usize) -> Vec<String> {
         let factor = |&(power, eighths): &(usize, usize)| {
             format!(".cis -{}, {}", c * power + eighths * self.m / 8, self.m)
@@ -308,7 +316,7 @@ impl RealPass {
         powers(self.radix).iter().map(factor).collect()
     }
 
-    /// The transform of a column whose rows lie at a place.
+    /// Loads and transforms a column.
     fn column(
         &self,
         looped: &mut ColumnLoop,
@@ -327,7 +335,7 @@ impl RealPass {
         column.transform(body, &x)
     }
 
-    /// Real to complex: the last pass of the transform and the split.
+    /// Writes the last pass of the transform with the split.
     pub(super) fn split(
         &self,
         text: &mut AssemblyText,
@@ -354,7 +362,7 @@ impl RealPass {
         let (r, at_once) = (self.radix, self.couples_per_iteration());
         let one = constants.register(RadixConstant::Complex(1.0));
         let mut looped = ColumnLoop::new();
-        // Column c upwards, column L - c downwards.
+        // Pointers ascend through columns c and descend through columns L - c.
         let first = self.quads() * self.width() as i64;
         let up = PointerBase::Register(self.from, first);
         let up = LaneAddress::Quad(
@@ -430,7 +438,7 @@ impl RealPass {
                 store(&partner, self.m - k);
             }
             if k == 0 && self.lanes == LaneAssignment::Columns {
-                // The DMA moves whole granules: what lies behind number M must be something.
+                // The DMA moves whole granules, so that the number behind number M has to be initialised.
                 store(&partner, self.m + 1);
             }
         }

@@ -1,4 +1,4 @@
-//! The passes of a transform of mixed radix.
+//! Mixed-radix recipes: which radices, in which order.
 
 use super::block_fft::{BlockRecipe, COMPLEX};
 use super::radix::{RADICES, factors as turns, factors_of, least_issues, slots};
@@ -37,8 +37,8 @@ impl MixedRecipe {
         })
     }
 
-    /// The same with two columns of one transform at a time, which need half the
-    /// local memory, of `dmem` bytes: `n` is even, and so is the first radix.
+    /// Chooses the radices for two columns of one transform at a time, which need half the local memory, of
+    /// `dmem` bytes. None unless `n` and some first radix are even.
     #[must_use]
     pub fn columns(n: usize, direction: TransformDirection, dmem: u64) -> Option<Self> {
         let room = table_room(n, dmem);
@@ -51,12 +51,12 @@ impl MixedRecipe {
         })
     }
 
-    /// What the halves of a quad are.
+    /// Returns the assignment of the halves of a quad.
     pub(super) fn lanes(&self) -> LaneAssignment {
         self.lanes
     }
 
-    /// The radices of the passes in order.
+    /// Returns the radices of the passes in order.
     #[must_use]
     pub fn radices(&self) -> &[usize] {
         &self.radices
@@ -94,10 +94,10 @@ impl fmt::Display for MixedRecipe {
 /// Bytes of a step in a table.
 const STEP: u64 = 8;
 
-/// No local memory has room for more numbers.
+/// Greatest length of a transform in local memory; none has room for more.
 pub(super) const LONGEST: usize = 1 << 18;
 
-/// The radices whose product is `n`, in no order; 1 for 1.
+/// Returns radices whose product is `n`, in no particular order; 1 for 1, none above [`LONGEST`].
 pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
     if n > LONGEST {
         return None;
@@ -105,7 +105,7 @@ pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
     factors_of(n)
 }
 
-/// The ways to write 2^twos as a product of 8, 4 and 2, with few factors.
+/// Lists the ways to write 2^twos as a product of 8, 4 and 2, with few factors.
 fn splits(twos: u32) -> Vec<Vec<usize>> {
     let mut all = Vec::new();
     for eights in 0..=twos / 3 {
@@ -119,7 +119,8 @@ fn splits(twos: u32) -> Vec<Vec<usize>> {
     all
 }
 
-/// The radices with those of two indices first and last, the others from the largest to the smallest.
+/// Orders the radices: those of indices `first` and `last` at the ends, the others from the largest to the
+/// smallest.
 fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usize>> {
     if first == last && radices.len() > 1 {
         return None;
@@ -135,14 +136,16 @@ fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usiz
     Some([vec![ends.0], middle, vec![ends.1]].concat())
 }
 
-/// Bytes of DMEM beside two pages of `n` numbers and working space for tables, arguments and constants left out.
+/// Returns the bytes of DMEM that two pages of `n` numbers, working space, arguments and constants leave for
+/// tables.
 pub(super) fn table_room(n: usize, dmem: u64) -> u64 {
     const BESIDE: u64 = 1024;
     let pages = (3 * COMPLEX).saturating_mul(n as u64);
     dmem.saturating_sub(pages.saturating_add(BESIDE))
 }
 
-/// What passes by columns are for: numbers of a transform, the product of their radices, and of those before them.
+/// Range of passes by columns: the numbers of the transform (`all`), the product of these passes' radices
+/// (`n`), and that of the radices before them (`done`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RadixPassRange {
     pub(super) all: usize,
@@ -150,11 +153,11 @@ pub(super) struct RadixPassRange {
     pub(super) done: usize,
 }
 
-/// Bytes from a number to another that an immediate of eights reaches.
+/// Greatest distance in bytes that an immediate offset, in units of 8 bytes, reaches.
 const REACH: usize = 16_000;
 
-/// The radices of passes in the usable order with the fewest slots of those
-/// whose tables take `room` bytes, if there are any: two columns of one transform at a time.
+/// Returns the radices of passes with two columns of one transform at a time, in the usable order with the
+/// fewest slots. Orders whose tables take at most `room` bytes are preferred.
 pub(super) fn column_radices(
     share: RadixPassRange,
     room: u64,
@@ -175,7 +178,7 @@ pub(super) fn column_radices(
         let pairs = pairs.flat_map(move |a| firsts.clone().into_iter().map(move |b| (a, b)));
         pairs.filter_map(order)
     });
-    // Single numbers of rows that begin between quads.
+    // Rows that begin between quads are loaded as single numbers, whose offsets must be in reach.
     let reached = |order: &Vec<usize>| {
         let (columns, bytes) = (all / order[0], COMPLEX as usize);
         columns % 2 == 0 || (all - columns) * bytes <= REACH
@@ -189,7 +192,8 @@ pub(super) fn column_radices(
     })
 }
 
-/// Bytes of the tables of all passes: factors for each column of a circle, and of all but the last steps for two.
+/// Returns the bytes of the tables of all passes: factors for each of the `done` columns, and in all passes
+/// but the last a step for every two columns.
 fn column_tables(mut done: usize, order: &[usize]) -> u64 {
     let mut bytes = 0;
     for (i, &radix) in order.iter().enumerate() {
@@ -204,9 +208,9 @@ fn column_tables(mut done: usize, order: &[usize]) -> u64 {
     bytes
 }
 
-/// The slots of all passes of one transform, two columns at a time: all but the first
-/// load factors for each column, those between may load steps. Rows that begin between quads are
-/// single numbers.
+/// Returns the slots of all passes of one transform, two columns at a time. All passes but the first load
+/// factors for each column, those between may load steps, and rows that begin between quads are single
+/// numbers.
 fn column_slots(all: usize, done: usize, order: &[usize]) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
@@ -222,9 +226,9 @@ fn column_slots(all: usize, done: usize, order: &[usize]) -> u64 {
     order.iter().enumerate().map(pass).sum()
 }
 
-/// The least slots of the passes of two transforms of `n` numbers, steps of
-/// pointers left out: arithmetic or memory, whichever are more in a pass. The
-/// first has no factors if `done` is 1; see [`best_order`] for `ends`.
+/// Returns the least slots of the passes of two transforms of `n` numbers, without steps of pointers: in each
+/// pass arithmetic or memory, whichever is more. The first has no factors if `done` is 1; see [`best_order`]
+/// for `ends`.
 pub(super) fn least_slots(n: usize, done: usize, order: &[usize], ends: (bool, bool)) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
@@ -234,7 +238,7 @@ pub(super) fn least_slots(n: usize, done: usize, order: &[usize], ends: (bool, b
     order.iter().enumerate().map(pass).sum()
 }
 
-/// The slots of all passes of two transforms in an order; see [`best_order`] for `ends`.
+/// Returns the slots of all passes of two transforms in an order; see [`best_order`] for `ends`.
 pub(super) fn cost(order: &[usize], ends: (bool, bool)) -> u64 {
     let n: usize = order.iter().product();
     let pass = |(i, &r): (usize, &usize)| {
@@ -244,7 +248,7 @@ pub(super) fn cost(order: &[usize], ends: (bool, bool)) -> u64 {
     order.iter().enumerate().map(pass).sum()
 }
 
-/// The ways to take factors 2 and 3 together: so many times 6, and what is left.
+/// Lists the ways to take factors 2 and 3 together: a number of sixes, and the rest of `n`.
 fn sixes(n: usize) -> impl Iterator<Item = (Vec<usize>, usize)> {
     let ways = std::iter::successors(Some((0, n)), |&(count, rest)| {
         (rest % 6 == 0).then(|| (count + 1, rest / 6))
@@ -252,11 +256,13 @@ fn sixes(n: usize) -> impl Iterator<Item = (Vec<usize>, usize)> {
     ways.map(|(count, rest)| (vec![6; count], rest))
 }
 
-/// Cycles of a pass beside its slots, at a guess, and numbers of one half of the pairs of a block.
+/// Typical cycles of a pass beside its slots.
 const PASS: u64 = 48;
+/// Typical numbers of one half of the pairs of a block.
 const BLOCK: u64 = 1024;
 
-/// The radices whose product is `n` in the order that should take the fewest cycles; see [`best_order`] for `ends`.
+/// Returns the radices whose product is `n`, in the order with the fewest expected cycles; see [`best_order`]
+/// for `ends`.
 pub(super) fn best_radices(n: usize, ends: (bool, bool)) -> Option<Vec<usize>> {
     factors(n)?;
     let orders = sixes(n).filter_map(|(sixes, rest)| {
@@ -270,9 +276,8 @@ pub(super) fn best_radices(n: usize, ends: (bool, bool)) -> Option<Vec<usize>> {
     orders.min_by_key(cycles)
 }
 
-/// The order of the passes with the smallest number of slots: the first and the
-/// last matter, the others go from the largest to the smallest. `ends` says
-/// whether the first loads and the last stores single numbers.
+/// Returns the order of the passes with the fewest slots: the first and the last matter, the others go from
+/// the largest to the smallest. `ends` says whether the first loads and the last stores single numbers.
 pub(super) fn best_order(mut radices: Vec<usize>, ends: (bool, bool)) -> Vec<usize> {
     radices.sort_unstable_by(|a, b| b.cmp(a));
     if radices.len() < 2 {

@@ -1,4 +1,4 @@
-//! Rows of an odd number of numbers, which the DMA cannot step by, to whole granules and back.
+//! Copies rows of odd length to whole DMA granules and back.
 
 use super::assembly_text::AssemblyText;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk};
@@ -7,26 +7,26 @@ use crate::pipeline::{Reg, Unschedulable};
 use cp2_machine::Machine;
 use std::fmt;
 
-/// Copies couples of rows.
+/// Copy of pairs of rows from one distance to another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repitch {
     /// Numbers of a row.
     pub(super) length: usize,
-    /// Numbers from a row to the next, where they are read and where they are written.
+    /// Numbers from a row to the next, in the source and in the copy.
     pub(super) pitch: [usize; 2],
 }
 
-/// Rows of a couple: an even number of numbers, whatever a row has.
+/// Rows that are copied at a time: two of them have an even number of numbers.
 const ROWS: usize = 2;
 
 impl Repitch {
-    /// Bytes of a couple where it is read and where it is written.
+    /// Returns the bytes of two rows in the source and in the copy.
     pub(super) fn bytes(&self) -> [u64; 2] {
         self.pitch
             .map(|pitch| (ROWS * pitch) as u64 * COMPLEX as u64)
     }
 
-    /// Writes the loops over a couple; `name` is unique.
+    /// Writes the loops over two rows, which fill gaps in the copy with zeros; `name` is unique.
     pub(super) fn write(
         &self,
         (from, to): (u8, u8),

@@ -1,17 +1,18 @@
-//! The first pass of `fft4096.s` back to real numbers, which joins half a spectrum: radix 8 in place.
+//! Generates the first pass of fft4096.s back to reals: merge, radix 8.
 //!
-//! Column c = 64 n1 + 8 n2 + n3 and its partner 512 - c have all numbers that joining needs (see
-//! `real_merge`). An iteration takes columns c and c + 1, c even, which are a quad, and 512 - c and
-//! 511 - c, one number each of two quads, from c = 254 down: the blocks 4, 5, 6, 7, for which the
+//! The pass is in place. Column c = 64 n1 + 8 n2 + n3 and its partner 512 - c have all numbers that the merge
+//! needs (see `real_merge`). An iteration takes columns c and c + 1, c even, which are a quad, and 512 - c
+//! and 511 - c, one number each of two quads, from c = 254 down: the blocks 4, 5, 6, 7, for which the
 //! transform waits, are then needed in the order in which they come.
 //!
-//! Results go in quads of two numbers p0 of a column to where it was read: even columns to the even rows of the
-//! quads of columns c and c + 1, odd ones to the odd rows. Column 512 - c shares its quads with
-//! 513 - c, which is read in the next iteration: its results are stored after that. Columns 0, 1, 256 and 511
-//! come at the end; 256 and 511 are read from copies, as results of 257 and 510 take their place.
+//! Results go in quads of two numbers p0 of a column to where the column was read: even columns to the even
+//! rows of the quads of columns c and c + 1, odd ones to the odd rows. Column 512 - c shares its quads with
+//! 513 - c, which the next iteration reads: the results of 512 - c are stored after that. Columns 0, 1, 256
+//! and 511 come at the end; 256 and 511 are read from copies, as results of 257 and 510 take their place.
 //!
-//! Factors are `v = exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3: for even c in the table of pass 4,
-//! `powers` of v v, the upper two as `-i conj` of the powers 1024 - c and 512 - c; for c + 1 times v.
+//! Factors are `v = exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3. For even c the lower two are in
+//! the table of pass 4 (`powers`, powers of v^2), and the upper two are `-i conj` of the powers 1024 - c and
+//! 512 - c; those of c + 1 are these times v.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
@@ -24,42 +25,46 @@ use crate::pipeline::{Body, Pointer, Reg, Schedule, Step, Unschedulable, Value};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
-/// v: `fft4096.s` has it behind 1 and W8.
+/// Register of v, which `fft4096.s` loads behind 1 and W8.
 const TURN: Reg = Reg::Pair(FIRST + 2);
-/// Iterations: columns c = 254 .. 2.
+/// Iterations, with columns c = 254 .. 2.
 const ITERATIONS: usize = COLUMNS / 4 - 1;
-/// Intervals after which the steps repeat.
+/// Initiation intervals after which the steps repeat.
 const GROUP: usize = 4;
-/// Groups from one block to the next.
+/// Groups of intervals from one block to the next.
 const GROUPS: usize = 8;
 
-/// Step registers: to the next quad of a row and from its last to the next row, which `fft4096.s` has set; and
-/// the same downwards.
+/// Step register to the next quad of a row, set by `fft4096.s`.
 const UP: u8 = 0;
+/// Step register from the last quad of a row to the next row, set by `fft4096.s`.
 const NEXT: u8 = 1;
+/// Step register to the quad before in a row.
 const DOWN: u8 = 8;
+/// Step register from the first quad of a row to the row before.
 const BACK: u8 = 9;
+/// Step registers of columns c, 512 - c and 511 - c in the intervals of a group.
 const STEPS: [&[u8]; 3] = [
     &[DOWN, DOWN, DOWN, BACK],
     &[UP, UP, NEXT, UP],
     &[UP, UP, UP, NEXT],
 ];
 
-/// Bytes from row to row, and from a pair of results to the next.
+/// Bytes from row to row.
 const ROW: i64 = 64;
+/// Bytes from a pair of results to the next.
 const PAIR: i64 = 2 * ROW;
 
-/// Where a column begins, in bytes from where the transform does.
+/// Returns the byte offset of a column in the transform.
 fn place(column: usize) -> i64 {
     COMPLEX * (64 * (column / 8) + column % 8) as i64
 }
 
-/// Where the results of a column begin.
+/// Returns the byte offset of the results of a column in the transform.
 fn results(column: usize) -> i64 {
     place(column - column % 2) + ROW * (column % 2) as i64
 }
 
-/// The numbers of two columns, joined, to their transforms.
+/// Computes the transforms of the merged numbers of two columns.
 fn transform(body: &mut Body, rows: &[Value]) -> Vec<Value> {
     let constants = ConstantRegisters::with_pairs(
         FIRST,
@@ -73,7 +78,7 @@ fn transform(body: &mut Body, rows: &[Value]) -> Vec<Value> {
     column.transform(body, rows)
 }
 
-/// Stores the results of two columns, each from a pointer and an offset on.
+/// Stores the results of two columns, each column's from a pointer and an offset on.
 fn store(body: &mut Body, y: &[Value], to: [(Pointer, i64); 2]) {
     for (y, (pointer, offset)) in y.chunks(y.len() / 2).zip(to) {
         for (j, &y) in (0..).zip(y) {
@@ -82,15 +87,15 @@ fn store(body: &mut Body, y: &[Value], to: [(Pointer, i64); 2]) {
     }
 }
 
-/// Pointers of an iteration that read and, behind the same columns, write: columns c, 512 - c, 511 - c;
-/// and those of the powers of c and of 512 - c.
+/// Pointers of an iteration: those that read columns c, 512 - c and 511 - c, those that write them later, and
+/// those to the powers of v for c and for 512 - c.
 struct MergePointers {
     from: [Pointer; 3],
     to: [Pointer; 3],
     powers: [Pointer; 2],
 }
 
-/// Four columns.
+/// Builds the dataflow of an iteration: columns c and c + 1 and their partners.
 fn couples() -> (Body, MergePointers) {
     let mut body = Body::default();
     let mut columns = |first: u8| {
@@ -104,7 +109,7 @@ fn couples() -> (Body, MergePointers) {
     let (from, to) = (columns(0), columns(1));
     let powers =
         [(10, -COMPLEX), (11, COMPLEX)].map(|(a, step)| body.pointer(a, Step::Bytes(step)));
-    // A quarter of the table further on, the power is 512 more.
+    // An entry a quarter of the table further on has a power of v that is 512 greater.
     let quarter = COMPLEX * (COLUMNS / 2) as i64;
     let turns: Vec<[Reg; 2]> = [(0, 0), (0, 1), (1, 1), (1, 0)]
         .iter()
@@ -125,7 +130,7 @@ fn couples() -> (Body, MergePointers) {
         |body: &mut Body, place: LaneAddress, m: usize| both(place.load(body, ROW * m as i64));
     for m in 0..4 {
         let across = 7 - m;
-        // Of the upper two powers the tables have others (see above).
+        // The upper two powers are given as others, `-i conj` of table entries (see above).
         let [turn, opposite] = [m, 3 - m].map(|m| (&turns[m][..], m >= 2));
         let x = [load(&mut body, above, m), load(&mut body, below, across)];
         let to = [both(z[m]), both(partners[across])];
@@ -143,8 +148,8 @@ fn couples() -> (Body, MergePointers) {
     (body, MergePointers { from, to, powers })
 }
 
-/// Columns 0, 1, 256 and 511: what lies in block 0 is found from `a8`, in block 4 and behind it from `a9`; copies
-/// of the quads of 256 and 511 and number 4096 of the spectrum are at `ends`.
+/// Writes the loop of columns 0, 1, 256 and 511. Block 0 is addressed by `a8`, block 4 and those behind it by
+/// `a9`; copies of the quads of 256 and 511, and number 4096 of the spectrum, are at `ends`.
 fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
     let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
     let all = alone.concat();
@@ -187,7 +192,8 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
     };
     for (&k, turn) in numbers.iter().zip(table) {
         let [x, y] = [k, M - k].map(|k| number(body, k));
-        // The upper half of the rows conjugated; what is no row of these is not needed.
+        // The upper half of the rows are conjugated; of each pair of results the one that is not wanted goes
+        // to a spare register.
         let upper = |k: usize| k / COLUMNS >= 4;
         let mut place = |kept: bool, k: usize| match kept {
             true => lane(k),
@@ -210,10 +216,10 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
     )
 }
 
-/// The words of a group of intervals, with the wait for another block before its last.
+/// Writes the words of a group of intervals; if `wait`, the last is preceded by the wait for another block.
 fn group(text: &mut AssemblyText, schedule: &Schedule, group: usize, wait: bool) {
     let end = if group == GROUP * GROUPS - 1 {
-        // With what comes behind the last.
+        // The last group also has the drain of the pipeline.
         usize::MAX
     } else {
         GROUP * (group + 1)
@@ -228,7 +234,7 @@ fn group(text: &mut AssemblyText, schedule: &Schedule, group: usize, wait: bool)
     }
 }
 
-/// What `body` writes, `times` times.
+/// Writes a hardware loop of `times` turns around the words that `body` writes.
 fn repeat(
     text: &mut AssemblyText,
     machine: &Machine,
@@ -243,7 +249,7 @@ fn repeat(
     text.cycles = before + times as u64 * turn + 1 + machine.cp2.loop_setup.0;
 }
 
-/// Generates the pass.
+/// Generates the first pass of the inverse transform.
 pub(in crate::fft) fn generate_merge(
     machine: &Machine,
 ) -> Result<SplitMergeInclude, Unschedulable> {
@@ -257,7 +263,7 @@ pub(in crate::fft) fn generate_merge(
     ] {
         text.word(word);
     }
-    // Number 4096, with the one behind it; the quads of columns 256 and 510.
+    // Room for number 4096 and the one behind it, and for the quads of columns 256 and 510.
     text.table("ends", 17 * QUAD as u64);
     text.line(&format!(".space {}", 17 * QUAD));
 
@@ -290,7 +296,7 @@ pub(in crate::fft) fn generate_merge(
         text.word(&format!("movi s{step}, {bytes}"));
     }
 
-    // The next block is needed from columns 192, 128 and 64 on.
+    // The next block is needed when c reaches 192, 128 and 64.
     let turn = |text: &mut AssemblyText, first: usize, count: usize| {
         repeat(text, machine, count, |text| {
             group(text, &schedule, first, false)

@@ -1,16 +1,16 @@
-//! The last pass of `fft4096.s` for real numbers: radix 8 in place, which separates as well.
+//! Generates the last pass of fft4096.s for reals: radix 8 and split.
 //!
-//! Column c = p0 + 8 p1 + 64 p2 and its partner 512 - c have all numbers whose conjugates they need
-//! (see `real_split`). An iteration takes columns c and c + 1, c even, which are a quad, and columns 512 - c
-//! and 511 - c, each in a quad of its own; where it has read a column it writes its results. Columns
-//! 0 and 256 are their own partners; they, 1 and 511 come before.
+//! The pass is in place. Column c = p0 + 8 p1 + 64 p2 and its partner 512 - c have all numbers whose
+//! conjugates they need (see `real_split`). An iteration takes columns c and c + 1, c even, which are a quad,
+//! and columns 512 - c and 511 - c, each in a quad of its own, and writes results where it has read a column.
+//! Columns 0 and 256 are their own partners; they, 1 and 511 come before the loop.
 //!
-//! Twelve factors do for four columns: w^4 and w^2 of c and c + 1, `w = exp(-2 pi i/4096)^c`, and
-//! `exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3. Those of m = 0 and 1 are the roots of
-//! w and w W8: their squares take 2 KiB less each than tables, and there is no room for these.
+//! Twelve factors suffice for four columns: w^4 and w^2 of c and c + 1, `w = exp(-2 pi i/4096)^c`, and
+//! `exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3. Those of m = 0 and 1 are the square roots of w
+//! and w W8. Squaring them saves a table of 4 KiB, for which there is no room.
 //!
-//! Blocks in the order 0 7 1 6 2 5 3 4: block p1 has partners in 7 - p1 and, for p0 = 0, in 8 - p1.
-//! What changes from block to block are three steps, which a table has.
+//! Blocks are taken in the order 0 7 1 6 2 5 3 4: block p1 has partners in 7 - p1 and, for p0 = 0, in 8 - p1.
+//! Three steps change from block to block; a table has them.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
@@ -24,39 +24,45 @@ use std::fmt::Write as _;
 
 /// Complex numbers of a transform.
 pub(super) const M: usize = 4096;
-/// Columns of the pass.
+/// Columns of the last pass.
 pub(super) const COLUMNS: usize = M / 8;
-/// The blocks in the order in which they are complete.
+/// Blocks in the order in which they are complete.
 pub(in crate::fft) const ORDER: [usize; 8] = [0, 7, 1, 6, 2, 5, 3, 4];
-/// Couples of columns from block to block.
+/// Iterations from block to block, each of which has a pair of columns c and c + 1 of the block.
 const COUPLES: usize = 16;
-/// Iterations: all couples but that of columns 0 and 1.
+/// Iterations of the loop: all such pairs of columns but 0 and 1.
 const ITERATIONS: usize = COLUMNS / 4 - 1;
-/// Registers from here on are `fft4096.s`'s constants, the first of them 1.
+/// First of the pair registers with the constants of `fft4096.s`, of which the first is 1.
 pub(super) const FIRST: u8 = 60;
+/// Register of the constant 1.
 pub(super) const ONE: Reg = Reg::Pair(FIRST);
-/// The event that a block is complete.
+/// Word that signals that a block is complete.
 const COMPLETE: &str = "signal COMPLETE";
 
-/// Step registers: 128 (which `fft4096.s` has set), the end of a block for columns c and 511 - c,
-/// for 512 - c; 512 - c from p0 = 0 to 2 and from 6 to 0; and -128.
+/// Step register with 128 bytes, set by `fft4096.s`.
 const UP: u8 = 3;
+/// Step registers from a block to the next, for columns c, 511 - c and 512 - c.
 const END: [u8; 3] = [8, 9, 10];
+/// Step register of columns 512 - c from p0 = 0 to 2.
 const FIRST_STEP: u8 = 11;
+/// Step register of columns 512 - c from p0 = 6 to 0.
 const LAST_STEP: u8 = 12;
+/// Step register with -128 bytes.
 const DOWN: u8 = 13;
 
-/// The steps of the iterations of a block, from its second couple of columns on.
+/// Step registers of columns c in the iterations of a block, from its second pair of columns on.
 const ABOVE: [u8; COUPLES] = {
     let mut steps = [UP; COUPLES];
     steps[COUPLES - 2] = END[0];
     steps
 };
+/// Step registers of columns 511 - c in the iterations of a block.
 const BELOW: [u8; COUPLES] = {
     let mut steps = [DOWN; COUPLES];
     steps[COUPLES - 2] = END[1];
     steps
 };
+/// Step registers of columns 512 - c in the iterations of a block.
 const EVEN_BELOW: [u8; COUPLES] = {
     let mut steps = [DOWN; COUPLES];
     let mut p2 = 0;
@@ -69,37 +75,38 @@ const EVEN_BELOW: [u8; COUPLES] = {
     steps
 };
 
-/// A pass that separates, or joins (`ring4096_merge`), as assembly that `fft4096.s` includes.
+/// A pass that splits, or merges (`ring4096_merge`), as assembly that `fft4096.s` includes.
 #[derive(Clone, Debug)]
 pub(in crate::fft) struct SplitMergeInclude {
     pub(in crate::fft) text: String,
-    /// Cycles of a transform.
+    /// Cycles of the pass for a transform.
     pub(in crate::fft) cycles: u64,
-    /// What it issues at least.
+    /// Operations that the pass issues at least.
     pub(in crate::fft) operations: Operations,
 }
 
-/// Column c of the couple at a place in the order, c even.
+/// Returns column c, c even, of the pair c and c + 1 at index `couple` in the order.
 fn column(couple: usize) -> usize {
     let (p1, inside) = (ORDER[couple / COUPLES], couple % COUPLES);
     2 * (inside % 4) + 8 * p1 + 64 * (inside / 4)
 }
 
-/// Where a column begins, in bytes from where the transform does.
+/// Returns the byte offset of a column in the transform.
 fn place(column: usize) -> i64 {
     let (p0, p1, p2) = (column % 8, column / 8 % 8, column / 64);
     (4096 * p1 + 512 * p2 + 128 * (p0 / 2) + 8 * (p0 % 2)) as i64
 }
 
-/// Bytes of row m of a column, and of result m.
+/// Returns the byte offset of row m in a column.
 fn row(m: usize) -> i64 {
     (64 * (m % 2) + 16 * (m / 2)) as i64
 }
+/// Returns the byte offset of result m in a column.
 fn result(m: usize) -> i64 {
     QUAD * m as i64
 }
 
-/// From the address of one couple's column to that of the next one's.
+/// Returns the bytes from the column `of` one pair to that of the next pair in the order.
 fn step(of: impl Fn(usize) -> usize, couple: usize) -> i64 {
     place(of(column(couple + 1))) - place(of(column(couple)))
 }
@@ -117,7 +124,7 @@ pub(super) fn factor(num: usize, den: usize) -> String {
     format!(".cis -{num}, {den}")
 }
 
-/// The transforms of two columns whose numbers lie at a place.
+/// Loads and transforms two columns.
 fn transform(
     body: &mut Body,
     rows: LaneAddress,
@@ -134,7 +141,7 @@ fn transform(
     column.transform(body, &x)
 }
 
-/// w w in both lanes.
+/// Computes w^2 in both lanes.
 fn square(body: &mut Body, w: [Reg; 2]) -> [Reg; 2] {
     let square = body.quad();
     let lanes = [Reg::Lo(square), Reg::Hi(square)];
@@ -144,18 +151,18 @@ fn square(body: &mut Body, w: [Reg; 2]) -> [Reg; 2] {
     lanes
 }
 
-/// Pointers of an iteration that read and, behind the same columns, write: columns c, 512 - c, 511 - c; and
-/// that of the factors.
+/// Pointers of an iteration: those that read columns c, 512 - c and 511 - c, those that write them later, and
+/// that to the factors.
 struct SplitPointers {
     from: [Pointer; 3],
     to: [Pointer; 3],
     factors: Pointer,
 }
 
-/// Bytes of factors of an iteration.
+/// Bytes of the factors of an iteration.
 const FACTORS: i64 = 6 * QUAD;
 
-/// Four columns.
+/// Builds the dataflow of an iteration: columns c and c + 1 and their partners.
 fn couples() -> (Body, SplitPointers) {
     let mut body = Body::default();
     let steps = [&ABOVE, &EVEN_BELOW, &BELOW];
@@ -196,7 +203,8 @@ fn couples() -> (Body, SplitPointers) {
     (body, pointers)
 }
 
-/// Columns 0, 1, 256 and 511, the first at `a8`, the last at `a9`, and number 4096 of the spectrum.
+/// Writes the loop of columns 0, 1, 256 and 511, of which column 0 is at `a8` and 511 at `a9`, and stores
+/// number 4096 of the spectrum.
 fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
     let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
     let mut numbers: Vec<usize> = Vec::new();
@@ -222,7 +230,7 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
         || [8, 9].map(|a| looped.stream(PointerBase::Register(a, 0), PointerWalk::Bytes(0)));
     let (from, to) = (blocks(), blocks());
     let ends = looped.stream(PointerBase::Table("ends".to_owned()), PointerWalk::Bytes(0));
-    // What lies in the block of column 511 is found from there, all else from column 0.
+    // Column 511 is addressed by its own pointer, the others from column 0.
     let at = |[first, last]: [Pointer; 2], c: usize| match c == COLUMNS - 1 {
         true => (last, 0),
         false => (first, place(c)),
@@ -255,7 +263,7 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
         };
         store(number.whole, k);
         if k == 0 {
-            // The DMA moves whole granules: what lies behind number M must be something.
+            // The DMA moves whole granules, so that the number behind number M has to be initialised.
             for offset in [0, COMPLEX] {
                 body.store(Reg::Whole(partner.whole), ends, offset);
             }
@@ -272,19 +280,19 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
     )
 }
 
-/// The words of the intervals and, between them, those that change steps.
+/// Writes the words of the intervals and, between them, those that change steps.
 fn intervals(text: &mut AssemblyText, schedule: &Schedule, which: std::ops::Range<usize>) {
     for interval in which {
         let words = schedule.intervals(interval as u64..interval as u64 + 1, ITERATIONS as u64);
         text.cycles += words.lines().count() as u64;
         text.words += &words;
         if interval % COUPLES == COUPLES / 2 {
-            // The steps at the end of this block.
+            // Loads the steps at the end of this block.
             text.word(&format!("ldx2 s{}, [a11]+8", END[0]));
             text.word(&format!("ldx s{}, [a11]+8", END[2]));
         }
         if interval == COUPLES - 3 {
-            // Those inside are others in block 0.
+            // Block 0 has other steps within the block than those that follow.
             let second = COUPLES;
             text.word(&format!("movi s{FIRST_STEP}, {}", step(even, second)));
             text.word(&format!("movi s{LAST_STEP}, {}", step(even, second + 3)));
@@ -292,7 +300,7 @@ fn intervals(text: &mut AssemblyText, schedule: &Schedule, which: std::ops::Rang
     }
 }
 
-/// Generates the pass.
+/// Generates the last pass of the forward transform.
 pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude, Unschedulable> {
     let mut text = AssemblyText::default();
     let last = place(COLUMNS - 1);
@@ -313,11 +321,11 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
     if stages != 2 || !(COUPLES as u64).is_multiple_of(repeats) {
-        // Steps are exchanged where one iteration runs into the next, not further.
+        // The exchange of steps is written for iterations that overlap with only the next one.
         return Err(schedule.refused());
     }
     text.operations.add(&body, ITERATIONS as u64, machine);
-    // Where the second couple is.
+    // The loop begins at the second pair of columns.
     let c = column(1);
     let starts = [
         (8, place(c)),
@@ -344,7 +352,7 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     text.word(&format!("movi a10, {label} + {bias}"));
     text.table("ends_of_blocks", QUAD as u64 * ORDER.len() as u64);
     for block in 1..=ORDER.len() {
-        // Behind the last nothing comes.
+        // The last block has no step behind its end.
         let couple = (COUPLES * block).min(ITERATIONS) - 1;
         let [a, b, c] = [step(same, couple), step(odd, couple), step(even, couple)];
         text.line(&format!(".int {a}, {b}, {c}, 0"));
@@ -358,7 +366,8 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
         text.word(&format!("movi s{register}, {bytes}"));
     }
 
-    // Iteration 0 is the second couple: a block has passed with the first words of an interval of the next.
+    // Iteration 0 is the second pair, so that a block is complete with the first words of an interval of the
+    // next.
     intervals(&mut text, &schedule, 0..COUPLES);
     let blocks = ORDER.len() - 2;
     let once = text.cycles;
@@ -379,7 +388,7 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
 }
 
 impl AssemblyText {
-    /// The pass of `fft4096.s` that it is.
+    /// Makes the include for a pass of `fft4096.s`: the `which` pass, described by `what`.
     pub(super) fn into_include(self, which: &str, what: &str) -> SplitMergeInclude {
         let (words, data) = (self.words, self.data);
         SplitMergeInclude {

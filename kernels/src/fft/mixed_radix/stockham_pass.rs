@@ -1,4 +1,4 @@
-//! One pass over a block.
+//! One Stockham pass of radix r: loads, twiddles, butterflies, stores.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
@@ -10,17 +10,17 @@ use crate::fft::TransformDirection;
 use crate::pipeline::{Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
-/// What the two halves of a quad are.
+/// Assignment of the two halves of a quad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum LaneAssignment {
-    /// Numbers of two transforms.
+    /// The halves are numbers of two transforms.
     Transforms,
-    /// Neighbouring columns of one transform.
+    /// The halves are adjacent columns of one transform.
     Columns,
 }
 
 impl LaneAssignment {
-    /// Numbers that one quad has of a transform.
+    /// Returns the numbers of one transform in a quad, 1 or 2.
     pub(super) fn width(self) -> usize {
         match self {
             Self::Transforms => 1,
@@ -28,7 +28,7 @@ impl LaneAssignment {
         }
     }
 
-    /// How a recipe says so.
+    /// Returns the words for the assignment in a recipe.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Transforms => "",
@@ -36,7 +36,7 @@ impl LaneAssignment {
         }
     }
 
-    /// Of factors for one column after the other those of both lanes.
+    /// Returns the factors of both lanes, from factors loaded for one column after the other.
     pub(super) fn factors(self, loaded: &[[Reg; 2]]) -> Vec<[Reg; 2]> {
         let width = self.width();
         let both = |pairs: &[[Reg; 2]]| [pairs[0][0], pairs[width - 1][1]];
@@ -44,26 +44,29 @@ impl LaneAssignment {
     }
 }
 
-/// What the results of the last pass are multiplied by.
+/// Factors of each result of the last pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ResultFactors<'a> {
-    /// Nothing.
+    /// Results are not multiplied.
     None,
-    /// The same numbers for all transforms, as directives.
+    /// All transforms share a table of factors, given as directives.
     Table(&'a [String]),
-    /// Quads that lie at an address register as the results do.
+    /// Factors are quads at an address register, in the order of the results.
     Quads(u8),
 }
 
-/// A pass of radix r after L, over a block of 2V transforms of N numbers, or of one.
+/// A pass of radix r after passes with the product of radices L (`done`), over a block of 2V transforms of N
+/// numbers, or of one:
 ///
-/// Of several, the transforms come and go one behind the other. In between, number j of
-/// transform pair p is the quad j V + p. An iteration takes column c = t L + k
-/// of pair p; p runs fastest, then k, then t.
+/// `y[t r L + m' L + k] = sum over m of x[t L + k + m N/r] (w W_r^m')^m`, `w = exp(-2 pi i k/(r L))`.
 ///
-/// One transform lies as it does in system memory in every pass, V = 1, and an iteration
-/// takes columns c and c + 1: the same with N/2 quads, L/2 for L, and factors of its own
-/// for each half. The first pass, L = 1, has quads of two results of a column.
+/// Several transforms are consecutive in the input of the first pass and in the output of the last. In
+/// between, number j of transform pair p is the quad j V + p. An iteration takes column c = t L + k of pair
+/// p; p varies fastest, then k, then t.
+///
+/// One transform lies in natural order in every pass, V = 1, and an iteration takes columns c and c + 1: as
+/// above with N/2 quads, L/2 for L, and factors of its own for each half. The first pass, L = 1, has quads of
+/// two results of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StockhamPass<'a> {
     pub(super) n: usize,
@@ -72,29 +75,29 @@ pub(super) struct StockhamPass<'a> {
     pub(super) radix: usize,
     pub(super) done: usize,
     pub(super) direction: TransformDirection,
-    /// Numbers from a transform to the next where they lie one behind the other.
+    /// Numbers from a transform to the next where transforms are consecutive.
     pub(super) pitch: usize,
-    /// Whether it loads numbers of transforms that lie one behind the other.
+    /// True if the pass loads single numbers of consecutive transforms.
     pub(super) loads_apart: bool,
-    /// Whether it stores them so.
+    /// True if the pass stores single numbers of consecutive transforms.
     pub(super) stores_apart: bool,
-    /// What the results of the first pass are multiplied by, 1 or 1/2.
+    /// Factor of all results of the first pass, 1 or 1/2.
     pub(super) scale: f64,
-    /// What the results of the last pass are multiplied by.
+    /// Factors of each result of the last pass.
     pub(super) product: ResultFactors<'a>,
-    /// Address register of the block it reads.
+    /// Address register of the block that is read.
     pub(super) from: u8,
-    /// Address register of the block it writes.
+    /// Address register of the block that is written.
     pub(super) to: u8,
 }
 
 impl StockhamPass<'_> {
-    /// Numbers that one quad has of a transform.
+    /// Returns the numbers of one transform in a quad, 1 or 2.
     fn width(&self) -> usize {
         self.lanes.width()
     }
 
-    /// Bytes between two numbers of the output that are so many columns apart.
+    /// Returns the bytes between two numbers of a block that are `columns` columns apart.
     fn columns(&self, columns: usize) -> i64 {
         (columns / self.width()) as i64 * self.quads()
     }
@@ -112,12 +115,12 @@ impl StockhamPass<'_> {
         }
     }
 
-    /// Bytes of one number of all transforms.
+    /// Returns the bytes of one number of all transforms.
     fn quads(&self) -> i64 {
         QUAD * self.pairs as i64
     }
 
-    /// Two transforms one behind the other have a pointer each.
+    /// Adds the pointers to two consecutive transforms, one for each.
     fn twins(&self, looped: &mut ColumnLoop, block: u8, columns: usize) -> ColumnRows {
         let pointers = [0, COMPLEX * self.pitch as i64].map(|behind| {
             let walk = PointerWalk::step_consecutive(self.pitch, (self.pairs, 1), COMPLEX);
@@ -126,7 +129,7 @@ impl StockhamPass<'_> {
         ColumnRows::Twins(pointers, columns as i64 * COMPLEX)
     }
 
-    /// The rows that the pass reads.
+    /// Adds the pointers to the rows that the pass reads.
     pub(super) fn input(&self, looped: &mut ColumnLoop) -> ColumnRows {
         let rows = self.n / self.radix;
         if self.loads_apart {
@@ -144,13 +147,13 @@ impl StockhamPass<'_> {
         ColumnRows::Quads(pointer(), self.columns(rows))
     }
 
-    /// The rows that it writes.
+    /// Adds the pointers to the rows that the pass writes.
     pub(super) fn output(&self, looped: &mut ColumnLoop) -> ColumnRows {
         if self.stores_apart {
             return self.twins(looped, self.to, self.done);
         }
         let (walk, apart) = if self.done < self.width() {
-            // The results of columns c and c + 1, one column behind the other.
+            // The results of column c + 1 lie behind those of column c.
             (PointerWalk::Bytes(QUAD * self.radix as i64), QUAD)
         } else {
             (self.write_walk(), self.columns(self.done))
@@ -189,7 +192,7 @@ impl StockhamPass<'_> {
         self.lanes.factors(&loaded)
     }
 
-    /// A column with its factors.
+    /// Makes a column with its factors.
     pub(super) fn column<'a>(
         &self,
         factors: &'a [[Reg; 2]],
@@ -203,7 +206,7 @@ impl StockhamPass<'_> {
         }
     }
 
-    /// Multiplies results, those of the rows from the given one on, by what the pass multiplies them by.
+    /// Multiplies the results of the rows from `first` on by the pass's result factors, if any.
     pub(super) fn multiply(
         &self,
         (text, looped): (&mut AssemblyText, &mut ColumnLoop),
@@ -234,7 +237,7 @@ impl StockhamPass<'_> {
         }
     }
 
-    /// How often the loops of the pass run.
+    /// Returns the iterations of the loops of the pass.
     pub(super) fn iterations(&self) -> usize {
         self.n / self.radix / self.width() * self.pairs
     }
@@ -269,7 +272,8 @@ impl StockhamPass<'_> {
         looped.write(text, machine, &constants, self.iterations(), name)
     }
 
-    /// The last column of the first pass, which has no other beside it: in both lanes, of which one stores.
+    /// Writes the last column of the first pass where it has no other in its quad: it is computed in both
+    /// lanes, and one is stored.
     fn write_last(
         &self,
         text: &mut AssemblyText,

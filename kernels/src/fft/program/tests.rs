@@ -1,9 +1,9 @@
-//! What the assembled sources are.
+//! Tests of the assembled FFT sources: no stalls, defaults, includes.
 
 use super::*;
 use cp2_asm::assemble;
 
-/// The schedules hold the latencies of both machines: no word waits for an operand.
+/// The schedules respect the latencies of both machines: no word waits for an operand.
 #[test]
 fn no_word_stalls() {
     for name in ["vm7", "vm9"] {
@@ -24,7 +24,7 @@ fn no_word_stalls() {
     }
 }
 
-/// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
+/// The sources assemble without definitions too, so that `cp2 asm` takes them as they are.
 #[test]
 fn the_sources_have_defaults() {
     let both = [FFT, FFT4096, LARGE, PARTS, REAL_PARTS, ARRAY].map(|source| (source, 0));

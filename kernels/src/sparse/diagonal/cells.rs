@@ -1,4 +1,4 @@
-//! Which cells the entries of rows stand in, and which columns a section has for them.
+//! Cells of entries, and the columns that a section has for them.
 
 use crate::sparse::work::PackingWork;
 use cp2_machine::Machine;
@@ -8,49 +8,54 @@ use std::ops::Range;
 /// Numbers of a quad: rows of a group, and columns of a cell.
 pub(super) const QUAD: usize = 4;
 
-/// Numbers between two spans of columns that are loaded with them: they take less time than another transfer.
+/// Most numbers between two spans of columns that are loaded as one span: to load them takes less time than
+/// another transfer.
 const GAP: i64 = 32;
 
-/// An entry: its column, two for what it is counted from, section and lane, and three words stored.
+/// Operations for an entry: its column, two for the base of its count, section and lane, and three words
+/// stored.
 const ENTRY: u64 = 8;
-/// An entry that is asked whether it is in the cell of the one before: two columns, compared.
+/// Operations to check whether an entry is in the cell of the one before: two columns are compared.
 const IN_CELL: u64 = 3;
-/// A cell whose diagonal is listed: its column, less that of the group, stored, and later compared with the one before.
+/// Operations for a cell whose diagonal is listed: its column, less that of the group, is stored and later
+/// compared with the one before.
 const LISTED: u64 = 6;
-/// A cell whose columns a segment needs: the first and the last granule.
+/// Operations for a cell whose columns a segment needs: the first and the last granule.
 const NEEDS: u64 = 4;
-/// A granule that is needed: stored, compared with the one before, and put behind a span.
+/// Operations for a granule that is needed: it is stored, compared with the one before, and appended to a
+/// span.
 const NEEDED_GRANULE: u64 = 7;
 
-/// The shape of a product.
+/// Size of a product and of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DiagonalShape {
     pub(super) sections: usize,
-    /// Numbers of a granule of the DMA, at least of a quad.
+    /// Numbers of a granule of the DMA, at least those of a quad.
     pub(super) granule: usize,
     pub(super) rows: usize,
     pub(super) cols: usize,
 }
 
-/// Rows that are worked on with one segment of the vector in local memory: as many one behind the other in each section.
+/// Rows that are computed with one segment of the vector in local memory: as many adjacent ones in each
+/// section.
 #[derive(Clone, Debug)]
 pub(super) struct RowChunk {
-    /// The first row.
+    /// First row.
     pub(super) row: usize,
-    /// Rows of a section; some may be none of the matrix.
+    /// Rows of a section; some may lie behind the end of the matrix.
     pub(super) each: usize,
-    /// The column of each section that its columns are counted from.
+    /// Column from which each section counts its columns.
     pub(super) origins: Vec<i64>,
 }
 
-/// An entry in the cell that it is multiplied in.
+/// An entry, with the cell that it is multiplied in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
-    /// Where the cell's first column is, from the section's origin on.
+    /// First column of the cell, from the section's origin on.
     pub(super) column: i64,
-    /// Section and lane.
+    /// Section and lane: section 4 + lane.
     pub(super) place: u32,
-    /// Its number in the matrix.
+    /// Index of the entry in the matrix.
     pub(super) entry: usize,
 }
 
@@ -64,12 +69,12 @@ impl DiagonalShape {
         }
     }
 
-    /// So many numbers in whole granules.
+    /// Rounds a count of numbers up to whole granules.
     pub(super) fn whole(&self, numbers: usize) -> usize {
         numbers.next_multiple_of(self.granule)
     }
 
-    /// All rows in about so many chunks.
+    /// Divides all rows into about `count` chunks.
     pub(super) fn chunks(&self, count: usize) -> Vec<RowChunk> {
         let unit = self.sections * self.granule;
         let rows = self.rows.div_ceil(count.max(1)).next_multiple_of(unit);
@@ -95,12 +100,12 @@ impl DiagonalShape {
 }
 
 impl RowChunk {
-    /// Groups of rows of a section.
+    /// Returns the groups of rows of a section.
     pub(super) fn groups(&self) -> usize {
         self.each / QUAD
     }
 
-    /// The entries of all groups, by cells.
+    /// Returns the entries of each group, sorted by cells.
     pub(super) fn entries(&self, matrix: &SparseMatrix, work: &PackingWork) -> Vec<Vec<Entry>> {
         let group = |group: usize| {
             let mut entries = Vec::new();
@@ -126,12 +131,13 @@ impl RowChunk {
     }
 }
 
-/// The entries of each cell of a group.
+/// Returns the entries of each cell of a group.
 pub(super) fn cells(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     entries.chunk_by(|a, b| a.column == b.column)
 }
 
-/// The diagonals that groups have cells on, the first of which is that of this number: the columns of cells less those of the group.
+/// Returns the diagonals that groups have cells on: the columns of cells less those of the group. `first` is
+/// the number of the first group.
 pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &PackingWork) -> Vec<i64> {
     let mut all = Vec::new();
     for (number, group) in groups.iter().enumerate() {
@@ -153,22 +159,22 @@ pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &PackingWork)
     all
 }
 
-/// Columns that lie one behind the other, counted from a section's origin on.
+/// Adjacent columns, counted from a section's origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColumnSpan {
     pub(super) columns: Range<i64>,
-    /// Numbers of the segment before it.
+    /// Numbers of the segment before the span.
     pub(super) at: usize,
 }
 
-/// The columns of a segment of the vector: the same in every section, from its origin on.
+/// Columns of a segment of the vector: the same in every section, counted from its origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentColumns {
     pub(super) spans: Vec<ColumnSpan>,
 }
 
 impl SegmentColumns {
-    /// What the cells of groups need.
+    /// Returns the columns that the cells of groups need.
     pub(super) fn from_groups(
         groups: &[Vec<Entry>],
         grid: DiagonalShape,
@@ -177,7 +183,8 @@ impl SegmentColumns {
         let granule = grid.granule as i64;
         let mut needed: Vec<i64> = Vec::new();
         for (number, group) in groups.iter().enumerate() {
-            // Where the last unit lacks groups, those before it may be read as if they were there.
+            // If the last unit of four groups is incomplete, the kernel reads the vector for the missing
+            // groups too.
             let behind = if number + 1 == groups.len() {
                 4 * QUAD
             } else {
@@ -196,7 +203,7 @@ impl SegmentColumns {
         needed.sort_unstable();
         needed.dedup();
         if needed.is_empty() {
-            // Rows without entries take something, too.
+            // Rows without entries take a segment, too.
             needed.push(0);
         }
         let mut spans: Vec<ColumnSpan> = Vec::new();
@@ -217,13 +224,13 @@ impl SegmentColumns {
         Self { spans }
     }
 
-    /// Its numbers.
+    /// Returns the number of columns.
     pub(super) fn len(&self) -> usize {
         let end = |span: &ColumnSpan| span.at + (span.columns.end - span.columns.start) as usize;
         self.spans.last().map_or(0, end)
     }
 
-    /// Where in it a column is.
+    /// Returns the place of a column in the segment.
     pub(super) fn column_index(&self, column: i64) -> usize {
         let behind = self
             .spans
@@ -232,13 +239,13 @@ impl SegmentColumns {
         span.map_or(0, |span| span.at + (column - span.columns.start) as usize)
     }
 
-    /// Whether it has all of these columns, one behind the other.
+    /// Returns whether the segment has all of these columns in one span.
     pub(super) fn has(&self, columns: Range<i64>) -> bool {
         let mut spans = self.spans.iter();
         spans.any(|span| span.columns.start <= columns.start && columns.end <= span.columns.end)
     }
 
-    /// The first column that it has.
+    /// Returns the first column of the segment.
     pub(super) fn first(&self) -> i64 {
         self.spans.first().map_or(0, |span| span.columns.start)
     }

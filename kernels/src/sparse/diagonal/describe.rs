@@ -1,10 +1,10 @@
-//! What a packed matrix is, for people.
+//! A packed matrix in words.
 
 use super::Diagonals;
 use crate::sparse::MatrixRegion;
 
 impl Diagonals {
-    /// How it is packed, in words.
+    /// Says how the matrix is packed.
     #[must_use]
     pub fn recipe(&self) -> String {
         format!(
@@ -17,7 +17,8 @@ impl Diagonals {
         )
     }
 
-    /// The rows of each section, over all columns: kinds in words; rows, columns and kind.
+    /// Returns the rows of each section, over all columns: names of the kinds, and rows, columns and kind of
+    /// each part.
     #[must_use]
     pub fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         let kinds = (0..self.grid.sections).map(|section| format!("rows of section {section}"));

@@ -1,4 +1,4 @@
-//! What lies where in local memory, and how rows are divided so that it fits.
+//! Local memory, and the division of rows so that they fit.
 
 use super::cells::{DiagonalShape, QUAD, RowChunk, SegmentColumns, cells};
 use crate::sparse::SparseError;
@@ -6,36 +6,36 @@ use crate::sparse::work::PackingWork;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 
-/// Pages in local memory at a time.
+/// Number of pages in local memory at a time.
 pub(super) const BUFFERS: usize = 4;
 
-/// Groups of a unit.
+/// Number of groups of a unit.
 pub(super) const GROUPS: usize = 4;
 
-/// Bytes of a quad of every group of a unit.
+/// Bytes of a step: a quad for every group of a unit.
 pub(super) const STEP: usize = 16 * GROUPS;
 
-/// Bytes of a section's values in a page, those that are tried.
+/// Bytes of a section's values in a page, in the order in which they are tried.
 const VALUES: [usize; 6] = [6144, 4096, 3072, 2048, 1024, 512];
 
-/// Steps of pages with which nothing is gained by more chunks than one.
+/// Steps of a page above which more chunks than one gain nothing.
 const ROOMY: usize = 2048 / STEP;
 
-/// Words of a page's header, and behind its addresses.
+/// Words of a page's header, and words behind its addresses.
 pub(super) const HEADER: usize = 8;
 pub(super) const BEHIND: usize = 4;
 
-/// Chunks at most, and how many divisions into more are priced behind the best.
+/// Most chunks, and number of divisions into more chunks that are priced after the best.
 const MOST_CHUNKS: usize = 1 << 16;
 const TRIED: usize = 3;
 
-/// Places for each entry and each row at most.
+/// Most places for each entry and each row.
 const MOST_PLACES: usize = 64;
 
-/// Cycles of the DMA that a page takes beside what it moves.
+/// Cycles of the DMA for a page in addition to its bytes.
 const PAGE: f64 = 24.0;
 
-/// Where everything lies in local memory.
+/// Addresses in local memory, and the size of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiagonalLayout {
     pub(super) values: [u32; BUFFERS],
@@ -43,19 +43,19 @@ pub(super) struct DiagonalLayout {
     pub(super) results: [u32; BUFFERS],
     pub(super) segments: [u32; 2],
     pub(super) shifted: u32,
-    /// Steps of a page, and units, at most.
+    /// Most steps of a page, and most units.
     pub(super) steps: usize,
     pub(super) units: usize,
 }
 
-/// An entry that is asked whether it is in the cell of the one before.
+/// Operations to check whether an entry is in the cell of the one before.
 const IN_CELL: u64 = 3;
-/// A group: its number of cells, compared with the most of its unit.
+/// Operations for a group: its number of cells is compared with the most of its unit.
 const GROUP: u64 = 3;
-/// A unit of parts that are placed: its steps, added up for what is placed and for what it costs.
+/// Operations for a unit of parts that are placed: its steps are added up for the memory and for the price.
 const UNIT: u64 = 4;
 
-/// A chunk, the segment of the vector that it needs, and its units' numbers of steps.
+/// A chunk, the segment of the vector that it needs, and the number of steps of each unit.
 #[derive(Clone, Debug)]
 pub(super) struct ChunkPart {
     pub(super) chunk: RowChunk,
@@ -84,11 +84,11 @@ impl ChunkPart {
     }
 }
 
-/// Local memory for parts with pages of so many steps, and its bytes.
+/// Allocates local memory for parts with pages of `steps` steps, and returns the layout and its bytes.
 fn place(parts: &[ChunkPart], steps: usize) -> (DiagonalLayout, u64) {
     let align = |bytes: usize| bytes.next_multiple_of(64);
     let (all, units) = totals(parts);
-    // Pages have steps as long as there are not far more units among them than elsewhere.
+    // Pages are full of steps unless they have far more units for their steps than the average.
     let units = (steps * units * 5)
         .div_ceil(all.max(1) * 4)
         .clamp(1, steps.max(1));
@@ -100,7 +100,7 @@ fn place(parts: &[ChunkPart], steps: usize) -> (DiagonalLayout, u64) {
         next += bytes as u64;
         u32::try_from(at).unwrap_or(u32::MAX)
     };
-    // No page is at address 0, which says that none follows.
+    // No page is at address 0, which says that no page follows.
     let values = [(); BUFFERS].map(|()| take(steps * STEP));
     let index = 4 * (HEADER + BEHIND) + 4 * GROUPS * steps + 8 * units;
     let index = [(); BUFFERS].map(|()| take(align(index)));
@@ -123,13 +123,13 @@ fn place(parts: &[ChunkPart], steps: usize) -> (DiagonalLayout, u64) {
     (layout, next)
 }
 
-/// Steps and units of all parts.
+/// Returns the steps and units of all parts.
 fn totals(parts: &[ChunkPart]) -> (usize, usize) {
     let all = parts.iter().flat_map(|part| &part.units);
     all.fold((0, 0), |(steps, units), &more| (steps + more, units + 1))
 }
 
-/// About what the DMA takes for all parts in pages of so many steps.
+/// Returns the approximate cycles of the DMA for all parts in pages of so many steps.
 fn price(parts: &[ChunkPart], steps: usize, grid: DiagonalShape, machine: &Machine) -> f64 {
     let (all, units) = totals(parts);
     let columns: usize = parts.iter().map(|part| part.segment.len()).sum();
@@ -139,7 +139,7 @@ fn price(parts: &[ChunkPart], steps: usize, grid: DiagonalShape, machine: &Machi
     crate::job::load(bytes as u64, machine) + PAGE * pages as f64
 }
 
-/// The division of the rows that fits local memory and is loaded the fastest.
+/// Returns the division of the rows that fits local memory and is loaded the fastest.
 pub(super) fn divide(
     matrix: &SparseMatrix,
     grid: DiagonalShape,
@@ -147,7 +147,8 @@ pub(super) fn divide(
     work: &PackingWork,
 ) -> Result<(DiagonalLayout, Vec<ChunkPart>), SparseError> {
     let dmem = machine.cp2.dmem.0;
-    // Several chunks have two segments of the vector at a time and a shifted one, which go with their rows.
+    // With several chunks, local memory holds two segments of the vector and a shifted one, each as long as a
+    // chunk's rows.
     let side = 4 * grid.rows.min(grid.cols).div_ceil(grid.sections) as u64;
     let first = if 2 * side <= dmem {
         1
@@ -159,7 +160,8 @@ pub(super) fn divide(
     let mut best: Option<(f64, DiagonalLayout, Vec<ChunkPart>)> = None;
     while count <= MOST_CHUNKS && tried < TRIED {
         let chunks = grid.chunks(count);
-        // Pages of two chunks are in local memory at a time, not of three; behind the last one there is none.
+        // Local memory holds pages of two chunks at a time, not of three: every chunk but the last needs
+        // enough units for all buffers.
         let mut others = chunks.iter().rev().skip(1);
         if others.any(|chunk| chunk.groups().div_ceil(GROUPS) < BUFFERS) {
             break;
@@ -170,7 +172,7 @@ pub(super) fn divide(
         let parts: Vec<ChunkPart> = parts.collect();
         let places = totals(&parts).0 * GROUPS * QUAD * grid.sections;
         let entries = matrix.nnz().max(matrix.rows());
-        // Where rows are few, what fills them up is no matter.
+        // Padding of few rows is allowed.
         let filling = GROUPS * QUAD * grid.sections * parts.len() * grid.granule;
         if places > MOST_PLACES * entries + filling {
             return Err(SparseError::Padding {
@@ -193,7 +195,7 @@ pub(super) fn divide(
                 best = Some((price, layout, parts));
                 tried = 0;
             }
-            // Rows that need much the same columns, however few they are.
+            // More chunks do not help: the rows need almost the same columns, however few they are.
             _ if best.is_none() && count > 3 && least > before / 20 * 19 => break,
             _ => tried += usize::from(best.is_some()),
         }

@@ -1,4 +1,4 @@
-//! The pages of a packed matrix: addresses, values, and which results they leave.
+//! Pages: addresses, values, and the results that they leave.
 
 use super::cells::{DiagonalShape, Entry, QUAD, SegmentColumns, cells, diagonals};
 use super::layout::{BEHIND, BUFFERS, ChunkPart, DiagonalLayout, GROUPS, HEADER, STEP};
@@ -10,33 +10,34 @@ use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::ops::Range;
 
-/// Quads that a turn of the kernel shifts.
+/// Number of quads that a turn of the kernel shifts.
 const SHIFTED_QUADS: usize = 8;
 
-/// Steps of the first page and of the last, about: while little is there, little is to be waited for.
+/// Approximate number of steps of the first page and of the last: with little data there is little to wait
+/// for.
 const FEW: usize = 24;
 
-/// A unit that is put into a page: its steps, added up and compared with what there is room for in five ways.
+/// Operations for a unit that is put into a page: its steps are added up and compared with five limits.
 const CUT: u64 = 12;
-/// An address: where the column is in the segment, whether that is even, what lies there, stored. Spans are searched
-/// beside that.
+/// Operations for an address: the column's place in the segment, whether it is even, the address there,
+/// stored. The search of the spans is counted separately.
 const ADDRESS: u64 = 6;
-/// An entry that is asked whether it is in the cell of the one before.
+/// Operations to check whether an entry is in the cell of the one before.
 const IN_CELL: u64 = 3;
-/// A place of a cell: a zero, stored.
+/// Operations for a place of a cell: a zero is stored.
 const PLACE: u64 = 1;
-/// An entry of a cell: its section and its lane, its value, compared with zero, stored.
+/// Operations for an entry of a cell: its section, lane and value, which is compared with zero and stored.
 const VALUE: u64 = 6;
-/// A diagonal that is asked whether a segment has its columns: two for what these are, compared with those of each
-/// span, whose ends are loaded.
+/// Operations to check whether a segment has the columns of a diagonal: two for these, compared with those of
+/// each span, whose ends are loaded.
 const SPAN: u64 = 6;
-/// A word of a page: stored.
+/// Operations for a word of a page: it is stored.
 const WORD: u64 = 1;
-/// A step of the page that is followed to count its cycles: four words of its code that change scalars, at ten
-/// operations each. What it takes is looked up in two tables beside that.
+/// Operations for a step of a page that is followed to count its cycles: four words of its code change
+/// scalars, at ten operations each. Two look-ups in tables are counted separately.
 const FOLLOWED: u64 = 40;
 
-/// What a page brings.
+/// Content of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A segment of the vector.
@@ -48,31 +49,31 @@ pub(super) enum Kind {
     Alike,
 }
 
-/// A page, with nothing in it that depends on where arrays lie in system memory.
+/// A page. Nothing in it depends on the addresses of arrays in system memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiagonalPage {
     /// Header and addresses.
     pub(super) index: Vec<u32>,
     /// Values, section after section.
     pub(super) values: Vec<f32>,
-    /// The part of the matrix that it is of.
+    /// Number of the part of the matrix that it belongs to.
     pub(super) part: usize,
-    /// What it has.
+    /// Content of the page.
     pub(super) kind: Kind,
-    /// Groups of rows whose results are stored when it is done.
+    /// Groups of rows whose results are stored when the page is done.
     pub(super) results: Range<usize>,
 }
 
-/// The units of a page; none of the page that brings the segment.
+/// Units of a page; none for the page that brings the segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PageUnits {
     part: usize,
     units: Range<usize>,
-    /// Of a unit that no page holds, these steps, and whether there are more.
+    /// For a unit that is longer than a page: these of its steps, and whether more follow.
     steps: Option<(Range<usize>, bool)>,
 }
 
-/// Where pages end.
+/// Divides the units of all parts among pages.
 fn cuts(parts: &[ChunkPart], layout: &DiagonalLayout) -> Vec<PageUnits> {
     let mut left: usize = parts.iter().flat_map(|part| &part.units).sum();
     let mut target = FEW;
@@ -87,7 +88,8 @@ fn cuts(parts: &[ChunkPart], layout: &DiagonalLayout) -> Vec<PageUnits> {
         };
         end(0..0, None);
         let own: usize = part.units.iter().sum();
-        // A segment takes the place of the one before the last, of which no page is in local memory then.
+        // A segment replaces the one before the last, whose pages must have left local memory by then: each
+        // part has at least as many pages as there are buffers.
         let least = if parts.len() > 1 { BUFFERS } else { 1 };
         let (mut begin, mut steps, mut pages) = (0, 0, 0);
         for (unit, &more) in part.units.iter().enumerate() {
@@ -124,7 +126,7 @@ fn cuts(parts: &[ChunkPart], layout: &DiagonalLayout) -> Vec<PageUnits> {
     all
 }
 
-/// The pages of a matrix.
+/// Returns the pages of a matrix.
 pub(super) fn pages(
     matrix: &SparseMatrix,
     grid: DiagonalShape,
@@ -211,7 +213,7 @@ pub(super) fn pages(
     pages
 }
 
-/// Where the vector lies.
+/// Location of the vector in local memory.
 struct VectorLocation<'a> {
     segment: &'a SegmentColumns,
     own: u32,
@@ -220,7 +222,8 @@ struct VectorLocation<'a> {
 }
 
 impl VectorLocation<'_> {
-    /// The address of four numbers from a column on: that of a pair.
+    /// Returns the address of four numbers from a column on, which is the address of a pair: in the shifted
+    /// copy for odd places.
     fn address(&self, column: i64) -> u32 {
         self.work.add(1, ADDRESS);
         self.work.searched(self.segment.spans.len());
@@ -232,12 +235,13 @@ impl VectorLocation<'_> {
     }
 }
 
-/// An entry as it is packed: +0 is where none is.
+/// Returns the value of an entry as packed: +0 becomes -0, since +0 marks places without an entry.
 fn packed(value: f32) -> f32 {
     if value.to_bits() == 0 { -0.0 } else { value }
 }
 
-/// The diagonals of a page's groups, where it takes fewer bytes to fill up what some of them have than to have addresses for each.
+/// Returns the diagonals that all groups of a page share, if padding the groups that lack some takes fewer
+/// bytes than addresses for each group.
 fn alike(
     groups: &[Vec<Entry>],
     cut: &PageUnits,
@@ -265,7 +269,7 @@ fn alike(
     (!list.is_empty() && fewer && all()).then_some(list)
 }
 
-/// The values of a unit whose groups have the same diagonals.
+/// Appends the values of a unit whose groups have the same diagonals.
 fn unit_alike(
     matrix: &SparseMatrix,
     (groups, unit): (&[Vec<Entry>], usize),
@@ -285,7 +289,7 @@ fn unit_alike(
     }
 }
 
-/// The values of a cell.
+/// Appends the values of a cell.
 fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work: &PackingWork) {
     work.add(QUAD * values.len(), PLACE);
     work.add(entries.len(), VALUE);
@@ -305,7 +309,7 @@ fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work:
 }
 
 impl DiagonalPage {
-    /// One list of addresses for all units, the first of which is that of this number.
+    /// Writes one list of addresses for all units, the first of which has number `unit`.
     fn list(&mut self, list: &[i64], unit: usize, place: &VectorLocation<'_>) {
         let first = (QUAD * GROUPS * unit) as i64;
         for (step, diagonal) in list.iter().enumerate() {
@@ -325,7 +329,7 @@ impl DiagonalPage {
         }
     }
 
-    /// The addresses and values of a unit.
+    /// Writes the addresses and values of a unit.
     fn unit(
         &mut self,
         matrix: &SparseMatrix,
@@ -354,7 +358,8 @@ impl DiagonalPage {
     }
 }
 
-/// The steps of the kernel for all pages, each by itself: behind each of them nothing is pending.
+/// Returns the steps of the kernel for all pages. Each page is counted by itself, as no operation is pending
+/// behind it.
 pub(super) fn steps(
     program: &Program,
     (layout, pages): (&DiagonalLayout, &[DiagonalPage]),
@@ -362,7 +367,7 @@ pub(super) fn steps(
 ) -> Result<Vec<KernelInterval>, SparseError> {
     let mut counters = Vec::with_capacity(BUFFERS);
     for buffer in 0..BUFFERS {
-        // Behind each page comes one of nothing.
+        // Each page is followed by an empty one.
         let index = layout.index[(buffer + 1) % BUFFERS];
         let last = vec![u32::MAX, 0, 0, 0, 0, 0, 0, 0];
         counters.push(Counter::new(
@@ -384,7 +389,7 @@ pub(super) fn steps(
         work.looked_up(2 * followed);
         let counted = counter.count(machine, at, (at, &page.index))?;
         let from = usize::from(number > 0);
-        // To its signal, and to the wait for the next page or the end.
+        // Steps up to the signal of the page, and up to the wait for the next page or the end.
         steps.extend(counted.steps().skip(from).take(3 - from));
     }
     Ok(steps)

@@ -1,4 +1,4 @@
-//! A product as a pass: what pages load and store.
+//! The product as a pass: loads and stores of its pages.
 
 use super::cells::{ColumnSpan, DiagonalShape, QUAD, RowChunk};
 use super::layout::{BUFFERS, ChunkPart};
@@ -10,14 +10,14 @@ use cp2_host::paging::{ListedPage, ListedPass};
 use std::ops::Range;
 
 impl RowChunk {
-    /// The distance of the sections' origins, where it is the same everywhere.
+    /// Returns the distance of the sections' origins, if it is the same for all.
     fn pitch(&self) -> Option<i64> {
         let mut pitches = self.origins.windows(2).map(|pair| pair[1] - pair[0]);
         let pitch = pitches.next().unwrap_or(0);
         pitches.all(|other| other == pitch).then_some(pitch)
     }
 
-    /// What of a span's columns, in whole granules, there is in a section.
+    /// Returns the columns of a span, in whole granules, that exist in a section.
     fn inside(&self, section: usize, span: &ColumnSpan, grid: DiagonalShape) -> Range<i64> {
         let origin = self.origins.get(section).copied().unwrap_or(0);
         let end = grid.whole(grid.cols) as i64 - origin;
@@ -25,7 +25,7 @@ impl RowChunk {
         start..span.columns.end.min(end).max(start)
     }
 
-    /// The numbers at the beginning and at the end of a span that some section has no columns for.
+    /// Returns the numbers at the beginning and at the end of a span for which some section has no columns.
     fn outside(&self, span: &ColumnSpan, grid: DiagonalShape) -> [usize; 2] {
         let (mut before, mut behind) = (0, 0);
         let Range { start, end } = span.columns;
@@ -42,7 +42,7 @@ impl RowChunk {
 }
 
 impl ChunkPart {
-    /// The most zeros that a transfer brings.
+    /// Returns the most zeros that a transfer brings.
     fn zeros(&self, grid: DiagonalShape) -> usize {
         let spans = self.segment.spans.iter();
         let outside = spans.flat_map(|span| self.chunk.outside(span, grid));
@@ -100,7 +100,7 @@ impl ChunkPart {
         }
     }
 
-    /// Stores the results of groups, which lie at a place in local memory, to the vector at `y`.
+    /// Stores the results of groups from an address in local memory to the vector at `y`.
     fn stores(
         &self,
         groups: Range<usize>,
@@ -136,7 +136,7 @@ impl ChunkPart {
 }
 
 impl Diagonals {
-    /// The most zeros that a transfer brings.
+    /// Returns the most zeros that a transfer brings.
     pub(super) fn zeros(&self) -> usize {
         let zeros = self.parts.iter().map(|part| part.zeros(self.grid));
         zeros.max().unwrap_or(0)
@@ -144,7 +144,7 @@ impl Diagonals {
 }
 
 impl PlacedDiagonals {
-    /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
+    /// Adds a product to a job: y = A x, for the vectors at the addresses `x` and `y`.
     pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
         let Diagonals {
             grid,

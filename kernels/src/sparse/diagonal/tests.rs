@@ -1,4 +1,7 @@
-//! Products by diagonal cells against the problem's reference in double precision, on machines of all shapes, under the checkers.
+//! Tests of products by diagonal cells: every result is judged.
+//!
+//! Results are compared with the problem's reference in double precision, on machines of all shapes, under
+//! the checkers.
 
 use super::Diagonals;
 use crate::job::Job;
@@ -32,7 +35,8 @@ fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMat
     made.matrix().unwrap()
 }
 
-/// What a product leaves, and its cycles: it has ended without findings and when it was expected to.
+/// Returns the result of a product and its cycles, and asserts that it has ended without findings and when it
+/// was expected to.
 fn product(
     packed: &Arc<Diagonals>,
     matrix: &SparseMatrix,
@@ -58,7 +62,7 @@ fn product(
     (run.output.unwrap(), report.cycles)
 }
 
-/// Judges a product; its `csr_ratio`.
+/// Judges a product and returns its `csr_ratio`.
 fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f64, SparseError> {
     let packed = Arc::new(Diagonals::new(matrix, machine, &PackingWork::default())?);
     let problem = SpmvProblem::new(Arc::new(matrix.clone()), 1).unwrap();
@@ -76,7 +80,8 @@ fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f
     Ok(csr_ratio(matrix, 1, Cycles(cycles), machine))
 }
 
-/// Entries near some diagonals of a matrix of any shape, not all of them, some of them zeros, and some anywhere.
+/// Matrices of any shape with entries near some diagonals, not all of them, some of them zeros, and some
+/// entries anywhere.
 fn scattered() -> impl Strategy<Value = SparseMatrix> {
     let sizes = (1usize..200, 1usize..200);
     let diagonals = prop::collection::vec(-40i64..40, 0..6);
@@ -127,7 +132,7 @@ fn machines() -> impl Strategy<Value = Arc<Machine>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is packed is right.
+    /// Products of all matrices are right on all machines.
     #[test]
     fn any_matrix_on_any_machine(
         matrix in scattered(),
@@ -157,7 +162,7 @@ fn families_of_patterns() {
     }
 }
 
-/// Units that no page holds go on in the next one, in one chunk or in several.
+/// Units longer than a page go on in the next one, in one chunk or in several.
 #[test]
 fn rows_of_more_cells_than_a_page_holds() {
     let vm7 = machine("vm7");
@@ -186,7 +191,8 @@ fn a_vector_that_local_memory_does_not_hold() {
     judged(&matrix, &vm7, Case::Random).unwrap();
 }
 
-/// What the format is for: entries are read, and neither columns nor empty places beside them.
+/// The format reads entries, but neither columns nor many empty places: it takes less time than compressed
+/// rows.
 #[test]
 fn bands_and_grids_take_less_than_compressed_rows() {
     for name in ["vm7", "vm9"] {
@@ -200,7 +206,7 @@ fn bands_and_grids_take_less_than_compressed_rows() {
     }
 }
 
-/// An infinity is multiplied by entries, be they zeros, and by nothing else.
+/// An infinity is multiplied by entries, even zeros, and by nothing else.
 #[test]
 fn infinities_reach_what_has_an_entry() {
     let vm7 = Arc::new(machine("vm7"));
@@ -250,7 +256,7 @@ fn what_is_refused_says_why() {
         refused(&band, &wide),
         SparseError::Sections { sections: 9, .. }
     ));
-    // A row that is full has a cell for every column.
+    // A full row has a cell for every column.
     wide.cp2.sections = 8;
     let full: Vec<(u32, u32)> = (0..2000).map(|column| (0, column)).collect();
     let full = SparseMatrix::from_triplets(1000, 2000, &Triplets::Pattern(full)).unwrap();

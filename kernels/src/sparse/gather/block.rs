@@ -1,7 +1,10 @@
-//! The operations of a block: for every section as many rows as a quad of the result holds.
+//! The operations of a block of rows.
 //!
-//! Rows of a group, one a section, are summed up in a register of their own. Two groups make a quad of operands, so that one
-//! multiplication serves both. The sums of a block are added across lanes behind the first multiplications of the next one.
+//! A block has as many rows of every section as a quad of the result holds.
+//!
+//! The rows of a group, one for each section, are summed up in a register of their own. Two groups make a
+//! quad of operands, so that one multiplication serves both. The sums of a block are added across lanes
+//! behind the first multiplications of the next block.
 
 mod address;
 mod multiplication;
@@ -21,34 +24,34 @@ use cp2_asm::isa::{Address, Inst, Op};
 use cp2_machine::{Class, Machine};
 use std::collections::VecDeque;
 
-/// The rows of a block, their entries dealt.
+/// Rows of a block, with their entries assigned to slots.
 #[derive(Debug)]
 pub(super) struct RowBlock {
-    /// For each group the slots of its rows.
+    /// Slots of the rows of each group.
     pub(super) groups: Vec<Vec<MultiplicationSlot>>,
-    /// The row of each section in each group.
+    /// Row of each section in each group.
     pub(super) rows: Vec<Vec<usize>>,
-    /// Where its result lies.
+    /// DMEM address of its result.
     pub(super) result: u32,
-    /// Whether there is a result of columns before, to which it is added.
+    /// True if the block adds to a result of earlier columns.
     pub(super) adds: bool,
 }
 
-/// A multiplication: what was put off compared with what is due, the slots of both sides, the registers of their sums,
-/// and whether the page is full.
+/// Operations for a multiplication: delayed operations are compared with those due; the slots of both sides,
+/// the registers of their sums, and whether the page is full.
 const STEP: u64 = 40;
 
-/// What is done a while later, so that nothing waits for it.
+/// Operations that are issued some time later, so that nothing waits for their operands.
 #[derive(Debug)]
 struct DelayedOperation {
     ops: Vec<Inst>,
-    /// When: the slot whose operations are counted, and how many.
+    /// Due time: the slot whose operations are counted, and the count.
     due: (usize, usize),
-    /// The block that it is of.
+    /// Number of the block that the operations belong to.
     block: usize,
 }
 
-/// The operations of blocks, one behind the other.
+/// Builds the operations of blocks, one behind the other.
 #[derive(Debug)]
 pub(super) struct BlockBuilder<'a> {
     pub(super) ops: WordOperations,
@@ -58,7 +61,7 @@ pub(super) struct BlockBuilder<'a> {
     numbers: ColumnValues,
     lanes: ColumnLanes,
     sections: usize,
-    /// All places of a register.
+    /// Mask of all places of a register.
     all: LaneMask,
     latency: [usize; 3],
     later: VecDeque<DelayedOperation>,
@@ -109,12 +112,12 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Values that one section alone needs are loaded from here on.
+    /// Makes the values that one section alone needs be loaded from address `apart` on.
     pub(super) fn load_single_section_values(&mut self, apart: Option<u32>) {
         self.values = PageValues::new(self.sections, apart);
     }
 
-    /// What was put off and is due, or of blocks before `block`.
+    /// Issues the delayed operations that are due, and those of blocks before `block`.
     fn catch_up(&mut self, block: usize) {
         while let Some(first) = self.later.front() {
             let (slot, count) = first.due;
@@ -130,7 +133,7 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Everything that was put off: the page ends here.
+    /// Issues all delayed operations and returns the operations and values: the page ends here.
     pub(super) fn settle(&mut self) -> (WordOperations, PageValues) {
         self.catch_up(usize::MAX);
         (
@@ -139,13 +142,14 @@ impl<'a> BlockBuilder<'a> {
         )
     }
 
+    /// Delays operations until `by` more operations of a slot have been issued.
     fn put_off(&mut self, ops: Vec<Inst>, slot: usize, by: usize) {
         let due = (slot, self.ops.counts()[slot] + by);
         let block = self.blocks;
         self.later.push_back(DelayedOperation { ops, due, block });
     }
 
-    /// The operations of a block; `page` ends a page where one is full.
+    /// Issues the operations of a block; `page` ends a page where one is full.
     pub(super) fn block<E>(
         &mut self,
         block: &RowBlock,
@@ -164,7 +168,7 @@ impl<'a> BlockBuilder<'a> {
                 let Some((sides, into)) = quad.step(step) else {
                     continue;
                 };
-                // What a block before has in the registers of extra sums is added up first.
+                // Sums that an earlier block has left in the registers of extra sums are added up first.
                 self.catch_up(match into {
                     SumDestination::Extra => number,
                     SumDestination::Pair => number.saturating_sub(1),
@@ -175,7 +179,7 @@ impl<'a> BlockBuilder<'a> {
                 };
                 let slots = sides.map(slot);
                 let (sum, first) = match (into, self.lanes) {
-                    // Both sides of numbers that take both lanes are the same sum.
+                    // If a number takes both lanes, both sides belong to the same sum.
                     (SumDestination::Extra, ColumnLanes::Both) => {
                         let pair = 2 * self.registers.accumulator(number, q);
                         ([pair; 2], [step == 0, false])

@@ -1,4 +1,4 @@
-//! What a division of a product costs, by some of its blocks.
+//! The cost of a division, by some of its blocks.
 
 use super::group_pairs::{self, GroupPair};
 use super::lane_masks::Masks;
@@ -11,27 +11,29 @@ use cp2_problems::sparse::SparseMatrix;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// Entries that are looked at, about.
+/// Approximate number of entries that are looked at.
 const ENTRIES: usize = 200_000;
 
-/// Cycles that a page between two segments takes beside the load: the way to the control CPU and back, and its words.
+/// Cycles of a page between two segments in addition to the load: the way to the control CPU and back, and
+/// its words.
 const TURN: f64 = 120.0;
 
-/// A load of a slot: its places joined twice to those of the others, and counted as asked for.
+/// Operations for a load of a slot: its places are joined twice to those of the others, and counted as asked
+/// for.
 const LOAD: u64 = 7;
-/// A slot: what is filled is compared with all places, and with those of one section.
+/// Operations for a slot: its filled places are compared with all places, and with those of one section.
 const SLOT: u64 = 8;
-/// A column of a multiplication: put into a list, and compared with the one before.
+/// Operations for a column of a multiplication: it is put into a list, and compared with the one before.
 const COLUMN: u64 = 5;
 
-/// Some blocks of a product.
+/// Sample of the blocks of a product.
 #[derive(Debug)]
 pub(super) struct BlockSample {
-    /// How often each set of places was asked for.
+    /// Number of times that each set of places was asked for.
     asked: HashMap<LaneMask, u64>,
-    /// Cycles that all should take.
+    /// Expected cycles of all blocks.
     pub(super) cycles: f64,
-    /// Operations of both slots of the blocks, and bytes of values.
+    /// Operations of both slots of the blocks, and bytes of their values.
     operations: [f64; 2],
     bytes: f64,
     /// Bytes that the channel moves in a cycle.
@@ -39,7 +41,7 @@ pub(super) struct BlockSample {
 }
 
 impl BlockSample {
-    /// Blocks of a division, evenly.
+    /// Samples the blocks of a division at even distances.
     pub(super) fn new(
         matrix: &SparseMatrix,
         numbers: ColumnValues,
@@ -88,7 +90,8 @@ impl BlockSample {
         sample
     }
 
-    /// Arithmetic operations, those of the memory slot, and bytes of values of a block.
+    /// Returns the arithmetic operations, the operations of the memory slot, and the bytes of values of a
+    /// block.
     fn block(
         &mut self,
         groups: &[Vec<MultiplicationSlot>],
@@ -118,7 +121,7 @@ impl BlockSample {
         for quad in quads {
             steps += quad.steps();
             for (sides, _) in (0..quad.steps()).filter_map(|step| quad.step(step)) {
-                // What both sides take is loaded once.
+                // A pair that both sides take is loaded once.
                 let slots = sides.into_iter().flatten();
                 let slots = slots.filter_map(|(group, slot)| groups[group].get(slot));
                 let mut columns: SmallVec<[u32; 16]> = slots
@@ -131,7 +134,7 @@ impl BlockSample {
                 memory += columns.len();
             }
         }
-        // What one section alone needs is not loaded for the others, where it lies apart.
+        // Values of one section alone are not loaded for the others, if they lie apart.
         let alone = |slot: &&MultiplicationSlot| {
             let places = slot.filled();
             places & !(0b11 << (places.trailing_zeros() / 2 * 2)) == 0
@@ -154,7 +157,7 @@ impl BlockSample {
         [arithmetic as f64, memory as f64, 16.0 * steps as f64 * each]
     }
 
-    /// Cycles that words take, to those of what they need over the channel.
+    /// Returns the ratio of the cycles that words take to those of their transfer with the values.
     pub(super) fn balance(&self) -> f64 {
         let [arithmetic, memory] = self.operations;
         let words = arithmetic.max(memory);
@@ -162,7 +165,7 @@ impl BlockSample {
         words / moved.max(1.0)
     }
 
-    /// The masks by which these blocks are best selected.
+    /// Returns the masks that select best for these blocks.
     pub(super) fn masks(
         &self,
         lanes: ColumnLanes,

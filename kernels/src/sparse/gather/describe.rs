@@ -1,14 +1,15 @@
-//! What a packed matrix is, for people.
+//! A packed matrix in words.
 
 use super::{ColumnLanes, ColumnValues, Gather};
 use crate::sparse::MatrixRegion;
 use std::ops::Range;
 
-/// What no published text says, and this format leans on.
+/// Assumption that this format depends on and that no published text confirms.
 pub(in crate::sparse) const ASSUMED: &str = "assumed (D11): the DMA writes program memory while a kernel runs; the format `diagonal` does without";
 
 impl Gather {
-    /// What is multiplied with one piece of the vector at a time: kinds in words; rows, columns and kind.
+    /// Returns the parts that are multiplied with one piece of the vector at a time: names of the kinds, and
+    /// rows, columns and kind of each part.
     #[must_use]
     pub fn regions(&self) -> (Vec<String>, Vec<MatrixRegion>) {
         let kinds = [
@@ -32,7 +33,7 @@ impl Gather {
         (kinds.map(str::to_owned).to_vec(), regions)
     }
 
-    /// How it is packed, in words.
+    /// Says how the matrix is packed.
     #[must_use]
     pub fn recipe(&self) -> String {
         let lanes = match self.lanes {

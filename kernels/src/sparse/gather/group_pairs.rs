@@ -1,31 +1,32 @@
-//! Which groups of rows are multiplied together, and which slots of them.
+//! Groups of rows that are multiplied together.
 
 use super::slot_assignment::MultiplicationSlot;
 use crate::sparse::work::PackingWork;
 
-/// Where a multiplication is added to: the sums of both groups, or sums of the longer one that are apart.
+/// Sums that a multiplication is added to: those of both groups, or extra sums of the longer group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SumDestination {
     Pair,
     Extra,
 }
 
-/// Slots more of one group than of the other that are worth sums of their own.
+/// Difference of the slots of two groups from which on extra sums pay.
 const APART: usize = 8;
 
-/// Two groups that are multiplied together, and what the longer one has besides.
+/// Two groups that are multiplied together, and the extra slots of the longer one.
 #[derive(Debug)]
 pub(super) struct GroupPair {
     groups: [Option<usize>; 2],
     /// Slots of both, or of the longer one, that go to the sums of both.
     pub(super) paired: usize,
-    /// Slots of the longer one that go, two by two, to sums of their own.
+    /// Slots of the longer group that go, two at a time, to extra sums.
     pub(super) extra: usize,
-    /// Slots of the shorter one.
+    /// Slots of the shorter group.
     shorter: usize,
 }
 
-/// The groups of a block, those of about as many slots beside one another, the longest first.
+/// Orders the groups of a block by their slots, the longest first, so that adjacent groups have about as
+/// many.
 pub(super) fn order(groups: &[Vec<MultiplicationSlot>], work: &PackingWork) -> Vec<usize> {
     work.sorted(groups.len(), 1);
     let mut order: Vec<usize> = (0..groups.len()).collect();
@@ -33,18 +34,18 @@ pub(super) fn order(groups: &[Vec<MultiplicationSlot>], work: &PackingWork) -> V
     order
 }
 
-/// Slots that are looked at for one that fits another: of rows that are alike it is near.
+/// Number of slots that are looked at for one that fits another: in rows that are alike it is near.
 const NEAR: usize = 32;
 
-/// Two columns: loaded and compared.
+/// Operations to load and compare two columns.
 const COMPARED: u64 = 3;
-/// A slot that is looked at: what fits, compared with the best.
+/// Operations for a slot that is looked at: its count of common columns is compared with the best.
 const LOOKED_AT: u64 = 2;
-/// Two slots are exchanged: some thirty words each, loaded and stored, by way of a third place.
+/// Operations to exchange two slots: some thirty words each are loaded and stored, by way of a third place.
 const EXCHANGED: u64 = 180;
 
-/// Puts the slots of groups that are multiplied together into an order in which they take as many of the same columns as can be: these
-/// are loaded once. A group's sums do not care for the order.
+/// Orders the slots of groups that are multiplied together such that they have as many columns in common as
+/// possible: those are loaded once. The sums of a group do not depend on the order.
 pub(super) fn match_slots(groups: &mut [Vec<MultiplicationSlot>], work: &PackingWork) {
     let order = order(groups, work);
     for pair in order.chunks_exact(2) {
@@ -60,7 +61,7 @@ pub(super) fn match_slots(groups: &mut [Vec<MultiplicationSlot>], work: &Packing
                 work.add(1, LOOKED_AT);
                 same
             });
-            // The first of the best.
+            // Take the first of the best.
             let best = near
                 .enumerate()
                 .max_by_key(|&(i, same)| (same, std::cmp::Reverse(i)));
@@ -77,7 +78,7 @@ pub(super) fn match_slots(groups: &mut [Vec<MultiplicationSlot>], work: &Packing
 pub(super) type GroupSlot = Option<(usize, usize)>;
 
 impl GroupPair {
-    /// Of groups, the longer one first.
+    /// Makes a pair of groups, the longer one first.
     pub(super) fn new(groups: &[usize], len: impl Fn(usize) -> usize) -> Self {
         let groups = [groups.first().copied(), groups.get(1).copied()];
         let [longer, shorter] = groups.map(|group| group.map_or(0, &len));
@@ -90,12 +91,12 @@ impl GroupPair {
         }
     }
 
-    /// Multiplications.
+    /// Returns the number of multiplications.
     pub(super) fn steps(&self) -> usize {
         self.paired + self.extra.div_ceil(2)
     }
 
-    /// The slots of a step.
+    /// Returns the slots of a step, and the sums that they go to.
     pub(super) fn step(&self, step: usize) -> Option<([GroupSlot; 2], SumDestination)> {
         let longer = self.groups[0]?;
         if step < self.paired {

@@ -1,31 +1,32 @@
-//! The masks by which places are selected.
+//! The masks by which lanes are selected.
 
 use super::slot_assignment::{ColumnLanes, LaneMask};
 use crate::sparse::work::PackingWork;
 use std::collections::HashMap;
 
-/// A set that was asked for: loaded, its bits counted, what a mask of its own saves, and that compared and stored.
+/// Operations for a set that was asked for: it is loaded, its bits are counted, and the saving of a mask of
+/// its own is compared and stored.
 const ASKED: u64 = 8;
-/// A mask that is compared with such a set, or with what is to be selected: loaded and compared.
+/// Operations for a mask that is compared with such a set, or with a set to be selected.
 const COMPARED: u64 = 2;
-/// A mask that is looked at for a cover: whether it is inside, three; what of the rest it has, counted and compared
-/// with the best.
+/// Operations for a mask that is looked at for a cover: three to check whether it is inside, the rest to
+/// count what it covers and to compare that with the best.
 const LOOKED_AT: u64 = 6;
-/// A mask of a cover that is known: loaded and stored.
+/// Operations for a mask of a known cover: it is loaded and stored.
 const COPIED: u64 = 2;
 
 /// Sets of places that registers hold masks of.
 ///
-/// Every place of a section alone is among them, so any set is a union of some.
+/// They include every place of a section alone, so any set is a union of some.
 #[derive(Clone, Debug)]
 pub(super) struct Masks {
     sets: Vec<LaneMask>,
-    /// The fewest found for sets that were asked for.
+    /// Fewest masks found for sets that were asked for.
     covers: HashMap<LaneMask, Vec<usize>>,
 }
 
 impl Masks {
-    /// The sets without which not every set could be selected.
+    /// Returns the sets without which some sets could not be selected.
     pub(super) fn needed(sections: usize, lanes: ColumnLanes) -> Vec<LaneMask> {
         let places = (0..sections).map(|section| 2 * section as u32);
         match lanes {
@@ -34,7 +35,7 @@ impl Masks {
         }
     }
 
-    /// Masks of these sets.
+    /// Makes the masks of these sets.
     pub(super) fn new(sets: Vec<LaneMask>) -> Self {
         Self {
             sets,
@@ -42,7 +43,8 @@ impl Masks {
         }
     }
 
-    /// The needed masks and of those that were `asked` for so many as there is room for, the most frequent first.
+    /// Chooses the needed masks, and masks of the `asked` sets while there is room; those that save the most
+    /// selections come first.
     pub(super) fn chosen(
         sections: usize,
         lanes: ColumnLanes,
@@ -56,7 +58,7 @@ impl Masks {
             .iter()
             .filter(|(set, _)| !sets.contains(set))
             .map(|(set, count)| {
-                // Of what a mask of its own saves: selections of its parts.
+                // A mask of its own replaces the selections of the set's parts by one.
                 let parts = set.count_ones() / if lanes == ColumnLanes::Both { 2 } else { 1 };
                 (count * u64::from(parts.saturating_sub(1)), *set)
             })
@@ -69,12 +71,13 @@ impl Masks {
         Self::new(sets)
     }
 
-    /// The sets.
+    /// Returns the sets.
     pub(super) fn sets(&self) -> &[LaneMask] {
         &self.sets
     }
 
-    /// Masks that together select a set: their numbers.
+    /// Returns the numbers of masks that together select a set (greedy cover: each takes the most of the
+    /// rest).
     pub(super) fn cover(&mut self, places: LaneMask, work: &PackingWork) -> Vec<usize> {
         work.looked_up(1);
         if let Some(known) = self.covers.get(&places) {

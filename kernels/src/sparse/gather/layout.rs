@@ -1,4 +1,4 @@
-//! What lies where in local memory, and which columns are multiplied with which rows at a time.
+//! Local memory, and the tiles of rows and columns.
 
 use super::block::reachable;
 use super::pages::{BUFFERS, GatherLayout, MatrixTile, STEP};
@@ -11,18 +11,18 @@ use cp2_problems::sparse::SparseMatrix;
 /// Bytes of a section's results in a block: a quad.
 const BLOCK: usize = 16;
 
-/// Bytes of a buffer of values: as many as there is room for.
+/// Bytes of a buffer of values, in the order in which they are tried.
 const VALUES: [u64; 3] = [4096, 3072, 2048];
-/// Blocks of results that a buffer holds, at most, where all of the vector is there.
+/// Most blocks of results in a buffer, where all of the vector is in local memory.
 const RESULTS: u64 = 256;
-/// Columns of a segment, and blocks whose results are there, at least.
+/// Least columns of a segment, and least blocks of results in a buffer.
 const LEAST_WIDTH: usize = 64;
 const LEAST_BLOCKS: u64 = 16;
-/// Segments at most, and how many numbers of them are tried from the fewest on.
+/// Most segments, and how many numbers of segments are tried from the fewest on.
 const MOST_SEGMENTS: usize = 1 << 20;
 const TRIED: usize = 4;
 
-/// The shape of a product as blocks.
+/// Size of a product in blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockGrid {
     pub(super) sections: usize,
@@ -49,35 +49,37 @@ impl BlockGrid {
         }
     }
 
-    /// Rows of a section in a block.
+    /// Returns the rows of a section in a block.
     pub(super) fn groups(&self) -> usize {
         BLOCK / self.number
     }
 
-    /// Rows of all sections in a unit.
+    /// Returns the rows of all sections in a unit.
     pub(super) fn unit_rows(&self) -> usize {
         self.sections * self.unit * self.groups()
     }
 
+    /// Returns the number of blocks, in whole units.
     pub(super) fn blocks(&self) -> usize {
         self.rows.div_ceil(self.unit_rows()) * self.unit
     }
 
-    /// The row of a section in a group of a block; it may be none of the matrix.
+    /// Returns the row of a section in a group of a block; it may lie behind the end of the matrix.
     pub(super) fn row(&self, block: usize, section: usize, group: usize) -> usize {
-        // A dealt transfer gives each section `dealt` bytes in turn. A block may be several such turns, or a part of one.
+        // A dealt transfer gives each section `dealt` bytes in turn. A block may be several such turns, or a
+        // part of one.
         let local = block * BLOCK + group * self.number;
         let (turn, within) = (local / self.dealt, local % self.dealt);
         ((turn * self.sections + section) * self.dealt + within) / self.number
     }
 
-    /// Bytes of so many numbers in whole granules.
+    /// Returns the bytes of so many numbers in whole granules.
     pub(super) fn bytes(&self, numbers: usize) -> usize {
         (numbers * self.number).next_multiple_of(self.granule)
     }
 }
 
-/// A way to lay local memory out, and the tiles that go with it.
+/// A layout of local memory, and the tiles that go with it.
 #[derive(Clone, Debug)]
 pub(super) struct LayoutOption {
     pub(super) lanes: ColumnLanes,
@@ -85,19 +87,20 @@ pub(super) struct LayoutOption {
     pub(super) tiles: Vec<MatrixTile>,
 }
 
-/// What is laid out: bytes of masks, of a buffer of values, of a segment, and blocks whose results are there.
+/// Sizes of a layout: bytes of masks, of a buffer of values and of a segment, and blocks of results in a
+/// buffer.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     masks: u64,
     values: u64,
     segment: u64,
     blocks: u64,
-    /// Buffers of results: two where rows come in several parts.
+    /// Number of buffers of results: two where rows are divided.
     buffers: u64,
 }
 
 impl Sizes {
-    /// The places of all, and where they end.
+    /// Returns the addresses of all areas, and the end of the memory used.
     fn place(self, lanes: ColumnLanes) -> (GatherLayout, u64) {
         let mut next = self.masks;
         let mut take = |bytes: u64| {
@@ -136,7 +139,8 @@ impl Sizes {
     }
 }
 
-/// The ways there are to divide a product whose entries may come in these lanes; none where local memory holds nothing useful.
+/// Returns the possible divisions of a product whose entries may use these lanes; an error if local memory
+/// holds nothing useful.
 pub(super) fn divisions(
     matrix: &SparseMatrix,
     lanes: &[ColumnLanes],
@@ -159,7 +163,7 @@ pub(super) fn divisions(
             blocks: units(blocks.min(RESULTS)),
             buffers: 2,
         };
-        // All of the vector at a time, beside buffers as large as there is room for.
+        // The whole vector at a time, with the largest buffers that fit.
         let whole = VALUES.iter().find_map(|&values| {
             let values = align(values.min(dmem / 12));
             let (layout, end) = Sizes { values, ..sizes }.place(lanes);
@@ -236,10 +240,10 @@ pub(super) fn divisions(
     Ok(all)
 }
 
-/// An entry whose segment is used: its column, divided by the width, and a store.
+/// Operations for an entry whose segment is marked as used: its column, divided by the width, and a store.
 const IN_SEGMENT: u64 = 3;
 
-/// The tiles of a vector in segments: of each rows' segments those that something is in.
+/// Returns the tiles of a vector in segments: for each range of rows the segments that have an entry.
 fn segmented(
     matrix: &SparseMatrix,
     (grid, layout): (BlockGrid, &GatherLayout),
@@ -262,10 +266,10 @@ fn segmented(
         }
         let mut used: Vec<usize> = (0..segments).filter(|&segment| used[segment]).collect();
         if used.is_empty() {
-            // Results are zeros, and have to be made.
+            // Rows without entries have zero results, which have to be made.
             used.push(there.unwrap_or(0));
         }
-        // What is there from the rows before comes first.
+        // The segment that is loaded from the rows before comes first.
         if let Some(at) = used.iter().position(|&segment| Some(segment) == there) {
             used.swap(0, at);
         }
@@ -284,16 +288,18 @@ fn segmented(
     tiles
 }
 
-/// A row of so many times the average is long: its section has it for itself when the others are done.
+/// A row that has so many times the average of entries is long: its section goes on alone when the others are
+/// done.
 const LONG: usize = 4;
 
-/// A row: where it begins and ends, its length, compared with the longest.
+/// Operations for a row: its begin and end, its length, compared with the longest.
 const LENGTH: u64 = 4;
-/// An entry: its two numbers, loaded and compared with infinity.
+/// Operations for an entry: its two numbers are loaded and compared with infinity.
 const FINITE: u64 = 4;
 
-/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third, if both parts hold a step. Values that are not finite
-/// must not be where another section multiplies by zero.
+/// Returns the bytes of a buffer of values that are for values of one section alone: a third in a matrix with
+/// long rows, if both parts hold a step; else 0. Values that are not finite must not be where another section
+/// multiplies by zero.
 pub(super) fn alone(
     matrix: &SparseMatrix,
     layout: &GatherLayout,

@@ -1,4 +1,4 @@
-//! How a matrix becomes pages.
+//! A matrix packed into pages.
 
 use super::block::{BlockBuilder, RowBlock, VectorPlace};
 use super::group_pairs::match_slots;
@@ -20,34 +20,36 @@ use cp2_emu::cycles::{Counter, KernelInterval, Mark};
 use cp2_machine::{Class, ClassMap, Machine};
 use cp2_problems::sparse::{MatrixEntries, SparseMatrix};
 
-/// What a page has beside its blocks: words that begin and end it, an unfinished step and what was put off.
+/// Words reserved in a page in addition to those of its blocks: its begin and end, an unfinished step and
+/// delayed operations.
 const BESIDE: usize = 192;
 
-/// Pages and what they take.
+/// Pages of a matrix, the steps of the kernel, and the operations issued.
 #[derive(Debug)]
 pub(super) struct PackedPages {
     pub(super) pages: Vec<GatherPage>,
     pub(super) steps: Vec<KernelInterval>,
-    /// What is issued: arithmetic by class, and accesses that no arithmetic goes along with.
+    /// Operations issued: arithmetic by class, and accesses without arithmetic in the same word.
     pub(super) operations: ClassMap<u64>,
 }
 
-/// An entry of a block: its column, from the first of the segment on, stored.
+/// Operations for an entry of a block: its column, from the first of the segment on, stored.
 const COLUMN: u64 = 3;
-/// A place of a slot: the entry of it compared with none; the first of its row added, and stored.
+/// Operations for a place of a slot: its entry is compared with none; the first of its row is added, and
+/// stored.
 const PLACE: u64 = 5;
-/// A word: two operations put beside one another, and counted by what they are.
+/// Operations for a word: two operations are joined and counted by their classes.
 const WORD: u64 = 16;
-/// A word as bits, which is done twice, once to count its cycles: of up to four operands of each slot, the field, the
-/// number of bits and what they are put together with.
+/// Operations to encode a word, which is done twice, once to count its cycles: for up to four operands of
+/// each slot, the field, the number of bits, and joining them.
 const ENCODED: u64 = 2 * 8 * 6;
-/// A word whose cycles are counted: decoded twice, for the flow and for its times, by up to eight fields of six
-/// operations each; then what it waits for and what waits for it, by eight registers of four operations each.
+/// Operations to count the cycles of a word: it is decoded twice, for the flow and for its times, by up to
+/// eight fields of six operations each; then the waits, by eight registers of four operations each.
 const COUNTED: u64 = 2 * 8 * 6 + 8 * 4;
-/// A value: where its row begins and its number in it, the number itself, stored.
+/// Operations for a value: where its row begins, its number in the row, the number itself, stored.
 const VALUE: u64 = 6;
 
-/// The entries of a block, dealt to slots.
+/// Returns the entries of a block assigned to slots, and the rows of its groups.
 pub(super) fn block(
     matrix: &SparseMatrix,
     lanes: ColumnLanes,
@@ -97,7 +99,7 @@ pub(super) fn block(
     (groups, rows)
 }
 
-/// Pages being put together.
+/// Builds the pages of a matrix.
 struct PageBuilder<'a> {
     matrix: &'a SparseMatrix,
     numbers: ColumnValues,
@@ -113,7 +115,7 @@ struct PageBuilder<'a> {
     pace: WordCounts,
 }
 
-/// The pages of a matrix.
+/// Packs a matrix into pages.
 pub(super) fn pages(
     matrix: &SparseMatrix,
     (numbers, lanes, balance): (ColumnValues, ColumnLanes, f64),
@@ -140,14 +142,15 @@ pub(super) fn pages(
     };
     let mut maker = BlockBuilder::new(registers, &mut masks, (numbers, lanes), (machine, work));
     maker.load_single_section_values(layout.single_section_address(0));
-    // Which buffer of results.
+    // Number of the buffer of results in use.
     let mut results = 1;
-    // The first page that may write each of them: a page is stored before that so many behind it is loaded.
+    // First page that may write each buffer: the stores of a page are done before the page so many behind it
+    // is loaded.
     let mut free = [0; 2];
     for (i, tile) in tiles.iter().enumerate() {
         if tile.first {
             results = 1 - results;
-            // Rows without entries may be a page only: an empty one lets the store before it end.
+            // Rows without entries may make a single page; empty pages then let the store before end.
             while making.made.pages.len() < free[results] {
                 making.end(&mut maker, false)?;
             }
@@ -195,7 +198,7 @@ pub(super) fn pages(
                 end(&mut maker, &mut making, done)?;
             }
         }
-        // The next tile's segment, or what it writes, is another page's.
+        // The next tile needs another page for its segment and its results.
         let units = tile.blocks.end.div_ceil(grid.unit);
         if tile.last && units > stored {
             making.page.results = Some((
@@ -216,7 +219,7 @@ fn result_at(layout: &GatherLayout, results: usize, (tile, number): (&MatrixTile
 }
 
 impl PageBuilder<'_> {
-    /// The next page brings a segment of the vector.
+    /// Makes the next page bring a segment of the vector.
     fn segment(&mut self, tile: &MatrixTile, at: u32) {
         self.page.segment = Some((tile.columns.clone(), at));
         if self.lanes == ColumnLanes::Either {
@@ -233,7 +236,7 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// Whether the operations so far make a page.
+    /// Returns whether the operations so far make a page.
     fn is_full(&self, maker: &BlockBuilder<'_>) -> bool {
         let [arithmetic, memory] = maker.ops.counts();
         let [all, alone] = maker.values.bytes(if self.lanes == ColumnLanes::Both {
@@ -266,7 +269,7 @@ impl PageBuilder<'_> {
         Ok(())
     }
 
-    /// The words of a page, and what they take.
+    /// Returns the words of a page, and counts their operations and cycles.
     fn words(
         &mut self,
         ops: WordOperations,
@@ -313,7 +316,7 @@ impl PageBuilder<'_> {
         Ok(encode(&words))
     }
 
-    /// What a page takes, by the issue rule: from the wait for it to the wait for the next.
+    /// Returns the cycles of a page by the issue rule, from the wait for it to the wait for the next.
     fn steps(
         &self,
         page: Vec<u64>,
@@ -326,7 +329,7 @@ impl PageBuilder<'_> {
         let entry = match number {
             0 => self.resident.entry.into(),
             _ => {
-                // As the page before ends.
+                // The end of the page before.
                 let entry = words.len() as u32;
                 words.push(event(Op::Wait, 0).encode());
                 words.push(branch(Op::Jmp, self.layout.code[0]).encode());
@@ -340,7 +343,7 @@ impl PageBuilder<'_> {
         Ok(own.filter(|step| last || step.mark != Mark::Stop).collect())
     }
 
-    /// The values of a section, in whole granules.
+    /// Returns the values of a section, in whole granules.
     fn values(&self, sources: &[EntryOfValue]) -> Vec<f32> {
         let granule = (self.machine.dma.granule.0 as usize / 4).max(4);
         self.work.add(sources.len(), VALUE);

@@ -1,23 +1,26 @@
-//! How many words pages have.
+//! Words of each page: the first is small, then they grow.
 //!
-//! While little is there, little is to be waited for: the first page is small, and each is larger than the one before. Where the channel is slower than the words, what
-//! counts is that it never waits, and that little is left to be multiplied behind the last load: pages become smaller towards the end.
+//! With little data loaded there is little to wait for: the first page is small, and each is larger than the
+//! one before. Where the channel is slower than the words, it must never wait, and little should be left to
+//! be multiplied behind the last load: pages become smaller towards the end.
 
 use super::pages::BUFFERS;
 
-/// Words of the first page, of others at most, and how much larger each is than the one before.
+/// Words of the first page and most words of a page, and the ratio of a page to the one before.
 const WORDS: [usize; 2] = [64, 2048];
 const GROWTH: [usize; 2] = [4, 3];
 
-/// Words with which growth begins behind the first page where the channel is slower than the words: nothing is won by small ones then.
+/// Words of the second page where the channel is slower than the words: smaller ones gain nothing then.
 const BEGUN: usize = 256;
 
-/// Words of the last pages at least.
+/// Least words of the last pages.
 const LAST: usize = 128;
 
-/// Pages that what is left makes at least, and at most, where the channel is slower; and where it is faster by more than the balance is known to.
+/// Least and most pages that the rest makes, where the channel is slower.
 const LEFT: [f64; 2] = [3.0, 6.0];
+/// Pages that the rest makes where the channel is faster by more than the uncertainty of the balance.
 const FASTER: f64 = 2.0;
+/// Balance above which the channel is certainly faster than the words.
 const KNOWN: f64 = 1.05;
 
 /// Words of pages, one after the other.
@@ -25,21 +28,22 @@ const KNOWN: f64 = 1.05;
 pub(super) struct WordCounts {
     /// Words of the next page.
     pub(super) target: usize,
-    /// Entries that are in operations.
+    /// Entries that are in operations so far.
     pub(super) entries: usize,
-    /// Words of the next page if what is left never ended.
+    /// Words of the next page if the rest were endless.
     grown: usize,
-    /// Cycles that words take, to those of what they need over the channel.
+    /// Ratio of the cycles that words take to those of their transfer.
     balance: f64,
-    /// Words of the pages so far, and how many these are.
+    /// Words of the pages so far, and number of these pages.
     words: usize,
     pages: usize,
-    /// All entries.
+    /// Number of all entries.
     all: usize,
 }
 
 impl WordCounts {
-    /// For so many entries, whose words take `balance` of the time of their loads.
+    /// Begins with the first page of a matrix of `all` entries, whose words take `balance` times the time of
+    /// their loads.
     pub(super) fn new(balance: f64, all: usize) -> Self {
         Self {
             target: WORDS[0],
@@ -52,7 +56,8 @@ impl WordCounts {
         }
     }
 
-    /// Another page is made, of so many words, and in which so many columns are shifted.
+    /// Records a page of `words` words in which `shifted` columns are shifted, and chooses the words of the
+    /// next.
     pub(super) fn page(&mut self, words: usize, shifted: usize) {
         if self.pages == 0 {
             self.grown = self.begun(shifted);
@@ -63,7 +68,8 @@ impl WordCounts {
         self.target = self.grown.min(self.share());
     }
 
-    /// Words of a page with which growth begins behind the first: while that one makes the shifted vector, of two columns a cycle, the others come.
+    /// Returns the words of the second page: while the first makes the shifted vector, two columns a cycle,
+    /// the others are loaded.
     fn begun(&self, shifted: usize) -> usize {
         let shift = shifted as f64 / 2.0 * self.balance.min(1.0);
         let words = (shift / (BUFFERS - 1) as f64) as usize;
@@ -71,7 +77,8 @@ impl WordCounts {
         words.clamp(least, WORDS[1])
     }
 
-    /// Words of the next page at most. Where words take the part b of the time of their loads, a page of (1 - b) / b of what is left is done when all others are there.
+    /// Returns the most words of the next page. If words take the part b of the time of their loads, a page
+    /// of (1 - b) / b of the rest is done when all others are loaded.
     fn share(&self) -> usize {
         let left = self.all.saturating_sub(self.entries);
         let words = self.words as f64 * left as f64 / self.entries.max(1) as f64;

@@ -1,16 +1,17 @@
 //! The values that a page brings beside its words.
 
-/// What a value of a page is: the entry of a row of a section, or nothing.
+/// Source of a value of a page: the entry of a row of a section, or none.
 pub(super) type EntryOfValue = Option<(usize, u32)>;
 
-/// The values of a page, in the order in which they are taken.
+/// Values of a page, in the order in which they are used.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageValues {
-    /// Those of multiplications that several sections have entries for: of each section as many.
+    /// Values of multiplications that several sections have entries for: as many for each section.
     pub(super) all: Vec<Vec<EntryOfValue>>,
-    /// Those of multiplications that one section alone has entries for; of none where that is not done.
+    /// Values of multiplications that one section alone has entries for, by section; empty if these are not
+    /// kept apart.
     pub(super) alone: Vec<Vec<EntryOfValue>>,
-    /// Where the latter lie in local memory.
+    /// DMEM address of the values of one section alone.
     pub(super) apart: u32,
 }
 
@@ -23,7 +24,8 @@ impl PageValues {
         }
     }
 
-    /// So many bytes each, where a number has so many: of a section, and of the section that has most alone.
+    /// Returns the bytes of both kinds, for numbers of `number` bytes: of a section, and of the section that
+    /// has the most alone.
     pub(super) fn bytes(&self, number: usize) -> [usize; 2] {
         let most = |all: &[Vec<EntryOfValue>]| number * all.iter().map(Vec::len).max().unwrap_or(0);
         [most(&self.all), most(&self.alone)]

@@ -1,4 +1,4 @@
-//! A product as a pass: what pages load and store.
+//! The product as a pass: loads and stores of its pages.
 
 use super::pages::BUFFERS;
 use super::{Gather, PlacedGather};
@@ -7,7 +7,7 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{ListedPage, ListedPass};
 
 impl PlacedGather {
-    /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
+    /// Adds a product to a job: y = A x, for the vectors at the addresses `x` and `y`.
     pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
         let Gather {
             grid,
@@ -20,7 +20,8 @@ impl PlacedGather {
         let mut pages = Vec::with_capacity(packed.len());
         for (number, page) in packed.iter().enumerate() {
             let side = number % BUFFERS;
-            // A segment replaces what is in use until the page before is done; of that page and those behind it whose buffers are free before, the rest comes early.
+            // A segment replaces one that is in use until the page before is done. The other loads of that
+            // page and of the following ones, whose buffers are free earlier, are moved forward.
             let recent = (number + 2).saturating_sub(BUFFERS).max(1)..=number;
             let early =
                 number >= BUFFERS && packed[recent].iter().any(|page| page.segment.is_some());
@@ -68,7 +69,7 @@ impl PlacedGather {
             value += bytes;
             let bytes = 8 * page.words.len() as u64;
             let local = 8 * u32::from(layout.code[side]);
-            // Something is left of every page, so that they become ready in order.
+            // A part of every page is loaded in order, so that pages become ready in order.
             let first = match early && page.segment.is_none() {
                 true => bytes - granule.min(bytes),
                 false => bytes,

@@ -1,4 +1,4 @@
-//! The words that stay in program memory, for a machine.
+//! The words that stay in program memory.
 
 use super::block::{bases, reachable};
 use super::pages::GatherLayout;
@@ -8,7 +8,7 @@ use crate::assembly::{Unfit, assembly};
 use cp2_asm::{Options, Program, Source, Value};
 use cp2_machine::Machine;
 
-/// The words that stay.
+/// Assembles the words that stay in program memory.
 pub(super) fn resident(
     layout: &GatherLayout,
     registers: &GatherRegisters,

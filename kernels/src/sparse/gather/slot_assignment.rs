@@ -1,13 +1,15 @@
-//! Entries of rows, one row a section, dealt to the places of multiplications.
+//! Entries of rows assigned to slots of multiplications.
 //!
-//! A multiplication takes a register of every section: two places for real numbers, one for complex ones. All sections load from the same
-//! address, so a load serves the places whose columns are the two that lie there; a multiplication takes as many loads as its
-//! places have addresses, and each load beyond the first a selection. So places that one address serves belong together.
+//! A group has one row of each section. A multiplication takes a register of every section: two places for
+//! real numbers, one for complex ones. All sections load from the same address, so a load serves the places
+//! whose columns are the two at that address. A multiplication takes as many loads as its places have
+//! addresses, and for each load beyond the first a selection. So places that one address serves belong
+//! together.
 
 use crate::sparse::work::PackingWork;
 use smallvec::SmallVec;
 
-/// What a vector has for each column.
+/// Numbers that a vector has for each column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnValues {
     /// A real number.
@@ -19,7 +21,7 @@ pub enum ColumnValues {
 }
 
 impl ColumnValues {
-    /// The ways in which they may come to the lanes.
+    /// Returns the rules by which columns may get to the lanes.
     pub(super) fn lanes(self) -> &'static [ColumnLanes] {
         match self {
             Self::Real => &[ColumnLanes::Own, ColumnLanes::Either],
@@ -31,26 +33,26 @@ impl ColumnValues {
 /// Places of all sections, a bit for each: bit 2 s + l is lane l of section s.
 pub(super) type LaneMask = u64;
 
-/// Sections at most: every place has a bit.
+/// Most sections: every place has a bit.
 pub(super) const MOST_SECTIONS: usize = 32;
 
-/// Entries of a row that are looked at at a time: what is near together in a row is near together in memory. It is even, so that both lanes
-/// are full where a row goes on.
+/// Number of entries of a row that are looked at at a time: entries near in a row have columns near in
+/// memory. It is even, so that both lanes are full where a row goes on.
 const WINDOW: usize = 48;
 
-/// How columns come to the places of a section.
+/// Rule by which columns get to the places of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnLanes {
     /// Real numbers, each in the lane that its column has in memory.
     Own,
-    /// Real numbers in either lane: the vector lies in local memory a second time, shifted by one.
+    /// Real numbers in either lane: local memory holds a second copy of the vector, shifted by one.
     Either,
-    /// Numbers that take both lanes: complex ones, or those of two vectors side by side.
+    /// Numbers that take both lanes: complex ones, or those of two interleaved vectors.
     Both,
 }
 
 impl ColumnLanes {
-    /// Entries that a section has in a slot.
+    /// Returns the entries that a section has in a slot.
     pub(super) fn each(self) -> usize {
         match self {
             Self::Both => 1,
@@ -58,14 +60,14 @@ impl ColumnLanes {
         }
     }
 
-    /// The first columns of the pairs that have `column`, and the lane in which each has it.
+    /// Returns the first columns of the pairs that contain `column`, and its lane in each.
     fn candidates(self, column: u32, width: u32) -> SmallVec<[(u32, u32); 2]> {
         let mut all = SmallVec::new();
         match self {
             Self::Both => all.push((column, 0)),
             Self::Own => all.push((column & !1, column & 1)),
             Self::Either => {
-                // The shifted pairs end with the last that is whole.
+                // The shifted pairs end with the last whole one.
                 if column.is_multiple_of(2) || column + 1 < width {
                     all.push((column, 0));
                 }
@@ -77,7 +79,7 @@ impl ColumnLanes {
         all
     }
 
-    /// The places of a lane of a section.
+    /// Returns the places of a lane of a section.
     fn places(self, section: usize, lane: u32) -> LaneMask {
         match self {
             Self::Both => 0b11 << (2 * section),
@@ -86,12 +88,12 @@ impl ColumnLanes {
     }
 }
 
-/// A load and the places that take what it brings.
+/// A load, and the places that use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotLoad {
-    /// The first of its columns.
+    /// First of its two columns.
     pub(super) column: u32,
-    /// Who takes it.
+    /// Places that select from the load.
     pub(super) places: LaneMask,
 }
 
@@ -99,44 +101,49 @@ pub(super) struct SlotLoad {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MultiplicationSlot {
     pub(super) loads: SmallVec<[SlotLoad; 8]>,
-    /// The entry of each place, counted from the first of the row, by section and lane; none where the row has none left.
+    /// Entry of each place, by section and lane, counted from the first of the row; none where the row has
+    /// none left.
     pub(super) entries: SmallVec<[Option<u32>; 8]>,
 }
 
 impl MultiplicationSlot {
-    /// All places that something is loaded for.
+    /// Returns all places that something is loaded for.
     pub(super) fn filled(&self) -> LaneMask {
         self.loads.iter().fold(0, |all, load| all | load.places)
     }
 }
 
-/// A pair of columns that some rows have entries of.
+/// A pair of columns that some rows have entries in.
 struct ColumnPair {
     column: u32,
     /// Places whose entries are left.
     left: LaneMask,
 }
 
-/// A candidate of an entry: its column and its lane, compared with the end of the segment; two for the bit of the
-/// place; both stored.
+/// Operations to make a candidate of an entry: its column and its lane, compared with the end of the segment;
+/// two for the bit of the place; both stored.
 const MADE: u64 = 8;
-/// A candidate beside the next one: two columns, compared; two sets, joined and stored.
-const JOINED: u64 = 7;
-/// A section of a new slot: entries left are compared; two places are free.
-const FREED: u64 = 4;
-/// A candidate that is looked at for a load: its set, of the free places, counted and compared.
-const SEEN: u64 = 4;
-/// One that serves some of them: its other places, counted; three for what it is worth, and compared with the best.
-const WORTH: u64 = 6;
-/// A section of a load: its places, shifted out and compared.
-const SHARED: u64 = 3;
-/// An entry that is dealt: its column, its number stored, entries left.
-const DEALT: u64 = 5;
-/// A candidate that loses an entry: its column and its lane; two for the bit of the place; its set loaded, cut and
+/// Operations to join a candidate with the next one: two columns are compared; two sets are joined and
 /// stored.
+const JOINED: u64 = 7;
+/// Operations for a section of a new slot: its entries left are compared; two places become free.
+const FREED: u64 = 4;
+/// Operations for a candidate that is looked at for a load: the free places of its set are counted and
+/// compared.
+const SEEN: u64 = 4;
+/// Operations for a candidate that serves some of them: its other places are counted; three for its worth,
+/// and compared with the best.
+const WORTH: u64 = 6;
+/// Operations for a section of a load: its places are shifted out and compared.
+const SHARED: u64 = 3;
+/// Operations for an entry that is assigned: its column, its number stored, entries left.
+const DEALT: u64 = 5;
+/// Operations for a candidate that loses an entry: its column and its lane; two for the bit of the place; its
+/// set is loaded, reduced and stored.
 const CLEARED: u64 = 7;
 
-/// The slots of rows, one a section, each its columns in ascending order, in a segment of `width` columns of the vector.
+/// Assigns the entries of rows, one row for each section, to slots. A row is its columns in ascending order,
+/// in a segment of `width` columns of the vector.
 pub(super) fn slots(
     rows: &[&[u32]],
     lanes: ColumnLanes,
@@ -156,7 +163,7 @@ pub(super) fn slots(
     slots
 }
 
-/// The slots of parts of rows, each with the number of its first entry.
+/// Assigns parts of rows to slots, each with the number of its first entry.
 fn window_slots(
     rows: &[(usize, &[u32])],
     (lanes, width): (ColumnLanes, u32),
@@ -224,14 +231,15 @@ fn window_slots(
             }
         }
         if slot.loads.is_empty() {
-            // Every entry is in some candidate: not reached.
+            // Every entry is in some candidate, so this is not reached.
             return;
         }
         slots.push(slot);
     }
 }
 
-/// The candidate that serves most of the free places; of those with as many the one that has the fewest others left.
+/// Returns the candidate that serves the most free places; among equals the one with the fewest other places
+/// left.
 fn best(candidates: &[ColumnPair], free: LaneMask, work: &PackingWork) -> Option<usize> {
     let mut best: Option<(u32, usize)> = None;
     let mut serve = 0;
@@ -252,7 +260,7 @@ fn best(candidates: &[ColumnPair], free: LaneMask, work: &PackingWork) -> Option
     best.map(|(_, i)| i)
 }
 
-/// An entry is dealt: no candidate has it any more.
+/// Removes an entry that has been assigned from all candidates.
 fn clear(
     candidates: &mut [ColumnPair],
     (lanes, width): (ColumnLanes, u32),
@@ -313,7 +321,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every entry is in one place, where the load of that place has its column, and shifted pairs are whole.
+        /// Every entry is in one place, where the load of that place has its column, and shifted pairs are
+        /// whole.
         #[test]
         fn every_entry_has_its_place(rows in rows()) {
             entries_have_their_places(&rows);
@@ -330,13 +339,14 @@ mod tests {
             );
             let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
             if lanes != ColumnLanes::Own && longest <= WINDOW {
-                // No slot has a free place while its section has entries left, but where all that are left want the other lane: those at the ends.
+                // No slot has a free place while its section has entries left, unless all that are left need
+                // the other lane: those at the ends.
                 assert!(slots.len() <= longest.div_ceil(lanes.each()) + 1);
             }
         }
     }
 
-    /// Columns in runs whose last ones all want the same lane.
+    /// Columns in runs whose last ones all need the same lane.
     #[test]
     fn runs_of_columns_have_their_places() {
         let runs = [
@@ -363,18 +373,18 @@ mod tests {
             work.operations()
         };
         assert_eq!(counted(&[&[]]), 0);
-        // A candidate is made, 15, and nothing sorted. The section is free, 4; the candidate is looked at and serves,
-        // 10; its section is asked, 3. The entry is found in its row, 4, and dealt, 5; the candidate is found, 4, and
-        // cleared, 7. Then it is looked at again, 4.
+        // A candidate is made (15), and nothing is sorted. The section is free (4); the candidate is looked at
+        // and serves (10); its section is checked (3). The entry is found in its row (4) and assigned (5); the
+        // candidate is found (4) and cleared (7). Then it is looked at again (4).
         assert_eq!(counted(&[&[6]]), 15 + 4 + 10 + 3 + 4 + 5 + 4 + 7 + 4);
-        // Four candidates of one pair are sorted by 4 * 2 comparisons of 7 and joined to one, which serves two sections
-        // with two entries each, found in two steps.
+        // Four candidates of one pair are sorted by 4 * 2 comparisons of 7 operations and joined to one,
+        // which serves two sections with two entries each, found in two steps.
         let dealt = 4 * (2 * 4 + 5 + 4 + 7);
         let one_load = 2 * 4 + 10 + 2 * 3 + dealt + 4;
         assert_eq!(counted(&[&[2, 3], &[2, 3]]), 4 * 15 + 8 * 7 + one_load);
     }
 
-    /// Equal rows with neighbouring columns need one load for all places.
+    /// Equal rows with adjacent columns need one load for all places.
     #[test]
     fn equal_rows_share_loads() {
         let rows = vec![vec![3, 4, 10, 11, 12, 13]; 4];

@@ -1,45 +1,49 @@
-//! Operations in order, joined to words.
+//! Operations in order, packed into words.
 //!
-//! Operations of each slot keep their order; an operation joins the next word in which what it reads is there and what it
-//! replaces has been read. The times are those of the machine's issue rule, so that a word that waits for something
-//! leaves no hole behind it that another word could have filled.
+//! Operations of each slot keep their order. An operation joins the next word in which the registers that it
+//! reads are ready and those that it overwrites have been read. Times are those of the machine's issue rule,
+//! so that a word that waits leaves no gap that another word could have filled.
 
 use crate::sparse::work::PackingWork;
 use cp2_asm::isa::{Inst, Op, Reg, Slot, Word};
 use cp2_machine::Cp2;
 
-/// Registers that the issue rule knows: of a section and shared.
+/// Number of registers that the issue rule knows: those of a section and shared ones.
 const REGISTERS: usize = 128;
 
-/// An operation that is made and put into its queue: eight fields of it and of what it waits for, written; for each of
-/// up to four operands, what it is, which registers it has, and whether it is read or written.
+/// Work to append an operation to its queue: eight fields of it and of its dependences are written; for each
+/// of up to four operands, its kind, its registers, and whether it is read or written.
 const PUSHED: u64 = 8 + 4 * 6;
-/// A register that it reads: found in the set, three; what is known of it, loaded and compared; and stored.
+/// Work for a register that it reads: three to find it in the set; its last use is loaded and compared;
+/// stored.
 const READ: u64 = 6;
-/// A register that it writes: two things are known of it.
+/// Work for a register that it writes: its last write and its last read are checked.
 const WRITTEN: u64 = 8;
-/// The next operation of a slot that is looked at for a word: what comes before it and beside it, loaded and compared.
+/// Work to look at the next operation of a slot for a word: its dependences are loaded and compared.
 const LOOKED_AT: u64 = 4;
-/// Where nothing has to come before it, the sets of what it reads and writes: of each of up to four operands as above.
+/// Work for the sets of registers of an operation whose dependences are met: for each of up to four operands
+/// as in [`PUSHED`].
 const SETS: u64 = 4 * 6;
-/// A register of such an operation: found in the set, three; when it is there, loaded and compared.
+/// Work for a register of such an operation: three to find it in the set; the time when it is ready is loaded
+/// and compared.
 const ASKED: u64 = 5;
-/// An operation that joins a word: six words of it moved.
+/// Work for an operation that joins a word: six words of it are moved.
 const JOINED: u64 = 12;
-/// A register that it writes: found in the set, three; when it is there, added up and stored.
+/// Work for a register that it writes: three to find it in the set; the time when it is ready is added up and
+/// stored.
 const LANDS: u64 = 5;
 
 /// An operation that waits for its word.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     inst: Inst,
-    /// How many operations of the other slot come in earlier words.
+    /// Number of operations of the other slot that must be in earlier words.
     behind: usize,
-    /// How many of them come no later than its own.
+    /// Number of operations of the other slot that must be in the same or an earlier word.
     beside: usize,
 }
 
-/// What is known of a register: operations of each slot, counted from 1 on.
+/// Last uses of a register: operations of each slot, counted from 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     written: [usize; 2],
@@ -51,7 +55,7 @@ struct Used {
 pub(super) struct WordOperations {
     queues: [Vec<Waiting>; 2],
     used: Vec<Used>,
-    /// What has been done to put them there.
+    /// Work done to append them.
     work: u64,
 }
 
@@ -66,7 +70,7 @@ impl Default for WordOperations {
 }
 
 impl WordOperations {
-    /// Another operation, behind all so far.
+    /// Appends an operation.
     pub(super) fn push(&mut self, inst: Inst) {
         let own = usize::from(inst.row().slot() == Slot::Mem);
         let other = 1 - own;
@@ -95,18 +99,18 @@ impl WordOperations {
         }
     }
 
-    /// How many words they make at least.
+    /// Returns the least number of words for the operations.
     pub(super) fn len(&self) -> usize {
         let [arithmetic, memory] = &self.queues;
         arithmetic.len().max(memory.len())
     }
 
-    /// How many operations the arithmetic slot and the memory slot have so far.
+    /// Returns the operations of the arithmetic slot and of the memory slot so far.
     pub(super) fn counts(&self) -> [usize; 2] {
         [0, 1].map(|slot: usize| self.queues[slot].len())
     }
 
-    /// The words, and behind them as many empty ones as the last results need to land.
+    /// Packs the operations into words, followed by as many empty ones as the last results take to be ready.
     pub(super) fn words(self, cp2: &Cp2, work: &PackingWork) -> Vec<Word> {
         work.add(1, self.work);
         let mut ready = [0u64; REGISTERS];
@@ -131,7 +135,7 @@ impl WordOperations {
                 ready.then_some(op)
             };
             let (mut a, mut m) = (of(0), of(1));
-            // What must not come before the other's comes with it or not at all.
+            // An operation that must not precede the other one can only share its word.
             let joins = |op: &Waiting, slot: usize, other: bool| {
                 op.beside <= next[1 - slot] + usize::from(other)
             };

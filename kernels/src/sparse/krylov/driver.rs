@@ -1,4 +1,4 @@
-//! What all methods begin with, and what they ask of every iteration: whether it can go on, and whether another comes.
+//! The start of a method, and its tests after each iteration.
 
 use super::Solver;
 use crate::job::{Job, JobError};
@@ -14,40 +14,43 @@ pub(super) struct IterationVectors {
     pub(super) x: u64,
     pub(super) r: u64,
     pub(super) p: u64,
-    /// The product with p, or with y.
+    /// Product A p, or A y in bicgstab, where it is called v.
     pub(super) q: u64,
     pub(super) y: u64,
     pub(super) z: u64,
     pub(super) t: u64,
     pub(super) d: u64,
-    /// b, scaled: the shadow of the residual.
+    /// Scaled b: the shadow residual of bicgstab.
     pub(super) shadow: u64,
     pub(super) zeros: u64,
 }
 
-/// Numbers that steps leave for later ones, and the outputs.
+/// Scalars that steps leave for later ones, and the outputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IterationScalars {
     pub(super) residuals: Buffer<f64>,
-    /// How many residuals there are.
+    /// Number of residuals.
     pub(super) count: Buffer<u32>,
     pub(super) end: Buffer<u32>,
-    /// What b is multiplied by and x divided by, and whether it has to be another power of two.
+    /// Power of two that b is multiplied by and x is divided by.
     pub(super) scale: Buffer<f64>,
+    /// 1 if b has to be scaled by another power of two.
     pub(super) rescale: Buffer<u32>,
     /// |b|, scaled.
     pub(super) norm: Buffer<f64>,
+    /// r.r, in pcg r.d r, in bicgstab shadow.r.
     pub(super) rho: Buffer<f64>,
     pub(super) alpha: Buffer<f64>,
     pub(super) omega: Buffer<f64>,
-    /// The smallest residual that counts as progress, and behind which iteration.
+    /// Smallest residual that counts as progress, and the number of its iteration.
     pub(super) best: Buffer<f64>,
-    /// Whether another iteration comes, and whether the rest of this one does.
+    /// 1 if another iteration follows.
     pub(super) more: Buffer<u32>,
+    /// 1 if the rest of this iteration runs: its divisor is usable.
     pub(super) go: Buffer<u32>,
 }
 
-/// A job being put together.
+/// Builds the job of a solver.
 pub(super) struct SolverJobBuilder<'a> {
     pub(super) solver: &'a Solver,
     pub(super) operators: Operators<'a>,
@@ -55,26 +58,26 @@ pub(super) struct SolverJobBuilder<'a> {
     pub(super) kept: IterationScalars,
 }
 
-/// 1 if a number is 0, else 0.
+/// Returns 1 if a number is 0, else 0.
 pub(super) fn not(step: &mut HostStep, number: StepScalar) -> StepScalar {
     let [zero, one] = [0.0, 1.0].map(|n| step.constant(n));
     step.select(number, zero, one)
 }
 
-/// 1 if a number is one and not infinite.
+/// Returns 1 if a number is neither infinite nor NaN, else 0.
 fn finite(step: &mut HostStep, number: StepScalar) -> StepScalar {
     let (size, infinity) = (step.magnitude(number), step.constant(f64::INFINITY));
     step.less(size, infinity)
 }
 
-/// The number of an end, of which there is none yet: one more than all.
+/// Returns the number of an end; none yet has the number behind the last end.
 fn end(step: &mut HostStep, end: Option<MethodEnd>) -> StepScalar {
     let number = end.map_or(MethodEnd::ALL.len() as u32, MethodEnd::number);
     step.constant(number.into())
 }
 
 impl SolverJobBuilder<'_> {
-    /// All iterations, and x behind them to where the user has it.
+    /// Adds all iterations, and the store of x into the user's array.
     pub(super) fn all(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         self.begin(job)?;
         let most = self.solver.problem.most_iterations() as u64;
@@ -91,7 +94,8 @@ impl SolverJobBuilder<'_> {
         self.store_solution(job, to)
     }
 
-    /// x = 0, r = p = b (or p = d b), scaled, and the first residual.
+    /// Adds the start: x = 0; r = b, and p = r (pcg: p = d r) or, in bicgstab, p = r and y = d p, with b
+    /// scaled; and the first residual.
     fn begin(&self, job: &mut Job) -> Result<(), JobError> {
         let IterationVectors {
             x,
@@ -103,24 +107,28 @@ impl SolverJobBuilder<'_> {
             zeros,
             ..
         } = self.at;
+        // x = 0
         self.operators.fill_one(job)?;
         self.operators
             .pass(job, VectorKernel::SCALED, &[zeros], &[x])?;
         let method = self.solver.problem.method();
         let first = match method {
             Iteration::Cg => {
+                // r = b'; p = r
                 self.take(job, r)?;
                 self.operators.fill_one(job)?;
                 self.operators.pass(job, VectorKernel::SCALED, &[r], &[p])?;
                 VectorKernel::SCALED
             }
             Iteration::Pcg => {
+                // r = b'; p = d r
                 self.take(job, r)?;
                 self.operators
                     .pass(job, VectorKernel::BEGIN, &[r, d], &[r, p])?;
                 VectorKernel::BEGIN
             }
             Iteration::Bicgstab => {
+                // shadow = b'; p = shadow; r = shadow; y = d shadow
                 self.take(job, shadow)?;
                 self.operators.fill_one(job)?;
                 self.operators
@@ -133,6 +141,7 @@ impl SolverJobBuilder<'_> {
         let (kept, is_preconditioned) = (self.kept, self.solver.problem.method() == Iteration::Pcg);
         self.operators
             .scalars(job, first, |step, [square, across, _]| {
+                // |b'|^2 = r.r, and rho = r.r (pcg: r.p = r.d r). The relative residual is 1, or 0 if b = 0.
                 let norm = step.square_root(square);
                 let finite = finite(step, norm);
                 let [zero, one] = [0.0, 1.0].map(|n| step.constant(n));
@@ -156,7 +165,8 @@ impl SolverJobBuilder<'_> {
             })
     }
 
-    /// alpha = rho / `by` if that can be divided by; else the end.
+    /// Computes alpha = rho / `by`, if `by` is finite and positive (`is_positive`) or at least not zero; else
+    /// ends the method.
     pub(super) fn divide(
         &self,
         step: &mut HostStep,
@@ -180,13 +190,15 @@ impl SolverJobBuilder<'_> {
         step.store(kept.end, 0, found)?;
         step.store(kept.more, 0, go)?;
         step.store(kept.go, 0, go)?;
+        // alpha = rho / by
         let rho = step.load(kept.rho, 0)?;
         let alpha = step.divide(rho, by);
         step.store(kept.alpha, 0, alpha)?;
         self.operators.fill(step, &[alpha])
     }
 
-    /// Takes note of a residual as a `Watch` does. If it goes on, and `broken` is not 0, it has broken down.
+    /// Records a residual, |r| / |b|, and decides whether the method ends, as a `Watch` does. If it would go
+    /// on and `broken` is not 0, the method has broken down.
     pub(super) fn note(
         &self,
         step: &mut HostStep,
@@ -195,10 +207,11 @@ impl SolverJobBuilder<'_> {
     ) -> Result<(), HostError> {
         let (kept, problem) = (self.kept, &self.solver.problem);
         let norm = step.load(kept.norm, 0)?;
+        // residual = sqrt(r.r) / |b'|
         let root = step.square_root(square);
         let residual = step.divide(root, norm);
         let finite = finite(step, residual);
-        // The first residual is that of no iteration.
+        // The first residual belongs to no iteration: it is number 0.
         let count = step.load(kept.count, 0)?;
         let nowhere = step.constant(f64::INFINITY);
         let place = step.select(finite, count, nowhere);
@@ -236,7 +249,7 @@ impl SolverJobBuilder<'_> {
             Some(MethodEnd::Converged),
         ]
         .map(|known| end(step, known));
-        // The last that holds is the first that is asked for.
+        // Later selections override earlier ones.
         let found = step.select(broken, broke, none);
         let found = step.select(moving, found, stagnated);
         let found = step.select(early, found, limit);

@@ -1,36 +1,43 @@
-//! Right-hand sides whose squares single precision does not hold: they are multiplied by a power of two, and x by its inverse.
+//! Right-hand sides scaled by a power of two.
 //!
-//! The first pass over b, which copies it, also sums up its squares. If the sum is no number that leaves room for the squares of residuals, the control CPU chooses a
-//! power of two and the pass comes once more: twice where b is so far off that the sum itself was lost. All that is part of the time.
+//! This serves right-hand sides whose squares single precision does not hold: b is multiplied by a power of
+//! two, and x by its inverse.
+//!
+//! The first pass over b, which copies it, also sums up its squares. If the sum leaves no room for the
+//! squares of residuals, the control CPU chooses a power of two and the pass is repeated: twice if b is so
+//! far off that the sum itself was lost. All that is part of the time.
 
 use super::driver::{SolverJobBuilder, not};
 use crate::job::{Job, JobError};
 use crate::sparse::vector_passes::VectorKernel;
 use cp2_host::{HostError, HostStep, StepScalar};
 
-/// Passes at most that come once more.
+/// Most repetitions of the pass.
 const TURNS: u64 = 2;
 
-/// Sums of squares that are no longer trusted: below, squares may have been lost; above, they may be infinite.
+/// Range of sums of squares that are trusted: below, squares may have been lost; above, they may be infinite.
 const LOST: [f64; 2] = [power(-100), power(112)];
 
-/// Sums of squares that leave room for the squares of residuals in any case.
+/// Range of sums of squares that leave room for the squares of residuals in any case.
 const ROOM: [f64; 2] = [power(-48), power(48)];
 
-/// What b is multiplied by where its square is below the first of each, and above the second.
+/// Factors of b where its square is below and above the range [`LOST`], and below and above the range
+/// [`ROOM`].
 ///
-/// A length of 2^-149 to 2^-50 becomes one of 2^-49 to 2^50, and one of 2^56 to 2^140 (the largest number, 2^24 times) one of 2^-32 to 2^52. The second step brings these within
-/// [`ROOM`]: 2^-50 to 2^-24 becomes 2^-25 + 2^25, at least 2^-24 behind the first one; 2^24 to 2^56 becomes 2^-12 to 2^20. Both steps together are a normal number of single precision, and so is the inverse.
+/// [`FAR`] makes a length of 2^-149 to 2^-50 one of 2^-49 to 2^50, and one of 2^56 to 2^140 (the largest
+/// number, 2^24 times) one of 2^-32 to 2^52. [`NEAR`] then brings these within [`ROOM`]: a length of 2^-50 to
+/// 2^-24 becomes 2^-25 to 2^1 (after [`FAR`] at least 2^-24), and one of 2^24 to 2^56 becomes 2^-12 to 2^20.
+/// The product of both factors is a normal number of single precision, and so is its inverse.
 const FAR: [f64; 2] = [power(100), power(-88)];
 const NEAR: [f64; 2] = [power(25), power(-36)];
 
-/// A power of two.
+/// Returns 2^exponent.
 const fn power(exponent: i64) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 impl SolverJobBuilder<'_> {
-    /// b, times a power of two, to where the method has it.
+    /// Adds the copy of b, times a power of two, to the vector at `to`.
     pub(super) fn take(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         let copy = |job: &mut Job, is_first| {
             let from = &[self.at.b];
@@ -48,7 +55,7 @@ impl SolverJobBuilder<'_> {
         })
     }
 
-    /// Chooses what b is to be multiplied by, from the square of what it is with the present factor.
+    /// Chooses the factor of b from the square of b with the present factor.
     fn scale(
         &self,
         step: &mut HostStep,
@@ -65,7 +72,7 @@ impl SolverJobBuilder<'_> {
         let [small, large] = ROOM.map(|limit| step.constant(limit));
         let [far_up, far_down] = FAR.map(|factor| step.constant(factor));
         let [up, down] = NEAR.map(|factor| step.constant(factor));
-        // What is no number is not less than anything.
+        // A comparison with NaN is false.
         let is_held = step.less(square, huge);
         let is_large = step.less(large, square);
         let is_small = step.less(square, small);
@@ -75,7 +82,7 @@ impl SolverJobBuilder<'_> {
         let by = step.select(is_lost, far_up, by);
         let by = step.select(is_held, by, far_down);
         let is_off = step.subtract(by, one);
-        // What is 0 when it has been multiplied is 0.
+        // If the square is 0 after a multiplication, b is 0, and no factor changes that.
         let again = match is_first {
             true => is_off,
             false => step.logical_and(is_off, square),
@@ -91,7 +98,7 @@ impl SolverJobBuilder<'_> {
         self.operators.fill(step, &[scale])
     }
 
-    /// x, divided by what b was multiplied by, to where the user has it.
+    /// Adds the copy of x, divided by the factor of b, into the user's array: x = x' / scale.
     pub(super) fn store_solution(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         let mut step = HostStep::new();
         let (one, scale) = (step.constant(1.0), step.load(self.kept.scale, 0)?);

@@ -1,4 +1,4 @@
-//! Loops whose partners stand in different passes.
+//! Tests loops in which partners stand in different passes.
 
 use super::Outcome;
 use super::Random;
@@ -16,8 +16,8 @@ use cp2_asm::isa::{Inst, Op, Word};
 use cp2_asm::testing::any_operands;
 use proptest::test_runner::TestRunner;
 
-/// Loops of two columns, the upper halves of quads some words behind the lower
-/// ones, so that partners stand in different passes.
+/// Tests loops of two columns. The upper halves of quads follow some words behind the lower ones,
+/// so that partners stand in different passes.
 #[test]
 fn loops_whose_columns_follow_one_another_equal_the_reference() {
     for form in forms() {
@@ -25,8 +25,8 @@ fn loops_whose_columns_follow_one_another_equal_the_reference() {
     }
 }
 
-/// An operation of the lower column: results in twelve quads, operands from late
-/// results or from eight quads that are loaded.
+/// Returns an operation of the lower column: results in twelve quads, operands from recent results
+/// or from eight quads that are loaded.
 fn operation(i: usize, mut arith: Inst, random: &mut Random) -> Inst {
     let late = |i: usize| (2 * i % 12) as u8;
     let (mut n, mut results) = (0, 0);

@@ -1,9 +1,8 @@
-//! What is known at a place in the code.
+//! Abstract state: knowledge about values at a place in the code.
 //!
-//! A 32-bit value is a name and a constant added to it. A name stands for one
-//! value as long as it is held; what defines it again makes the old holders
-//! unknown. Where paths meet, a place that holds different values gets a name of
-//! its own, and of the facts those stay that hold on both paths.
+//! A 32-bit value is a name plus a constant. A name stands for one value as long as it is held; a
+//! new definition of the name makes its old holders unknown. Where paths meet, a place that holds
+//! different values gets a new name, and only facts that hold on both paths stay.
 
 use super::RefusedInstruction;
 use super::walk::JudgedBuffer;
@@ -15,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) enum StorageLocation {
     /// A general register by number.
     Register(u8),
-    /// A scalar of the guest, by its byte offset.
+    /// Scalar of the guest, by its byte offset.
     Scalar(u32),
-    /// Of the frame, by its byte offset.
+    /// Word of the frame, by its byte offset.
     Frame(u32),
 }
 
@@ -26,11 +25,11 @@ pub(super) enum StorageLocation {
 pub(super) enum ValueName {
     /// The number 0.
     Zero,
-    /// What a place of memory held in the beginning.
+    /// Initial value of a place of memory.
     Begin(StorageLocation),
-    /// What the instruction at this address made last.
+    /// Last result of the instruction at this address.
     Made(u64),
-    /// What a place held when paths met at this address last.
+    /// Value of a place when paths last met at this address.
     Met(u64, StorageLocation),
 }
 
@@ -41,12 +40,12 @@ pub(super) struct SymbolicWord {
     pub add: u32,
 }
 
-/// What a place holds.
+/// Knowledge about the content of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AbstractValue {
     /// A 32-bit number, the upper half of a register zero.
     Word(SymbolicWord),
-    /// Such a number rotated right by so many bits.
+    /// A 32-bit number rotated right by so many bits, the upper half of a register zero.
     Rotated(SymbolicWord, u32),
     /// Any 32-bit number.
     Any,
@@ -62,7 +61,7 @@ impl AbstractValue {
         }
     }
 
-    /// The number, where it is always the same.
+    /// Returns the number if it is a constant.
     fn constant(self) -> Option<u32> {
         match self {
             Self::Word(word) if word.name == ValueName::Zero => Some(word.add),
@@ -73,7 +72,7 @@ impl AbstractValue {
         }
     }
 
-    /// The name in it.
+    /// Returns the name in the value.
     fn name(self) -> Option<ValueName> {
         match self {
             Self::Word(word) | Self::Rotated(word, _) => Some(word.name),
@@ -82,7 +81,7 @@ impl AbstractValue {
     }
 }
 
-/// What was compared last, the second with or as a constant.
+/// Operands of the last comparison; the second is a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ComparedOperands {
     value: AbstractValue,
@@ -94,20 +93,20 @@ pub(super) struct AbstractState {
     registers: [AbstractValue; 16],
     memory: BTreeMap<StorageLocation, AbstractValue>,
     compared: Option<ComparedOperands>,
-    /// Words that are at most so large, unsigned.
+    /// Unsigned upper bounds of words.
     at_most: BTreeMap<SymbolicWord, u32>,
-    /// Names of sums of two words.
+    /// Names that stand for the sum of two words.
     sums: BTreeMap<ValueName, (SymbolicWord, SymbolicWord)>,
     /// Pointers that are inside the buffer of a walk.
     inside: BTreeSet<(SymbolicWord, JudgedBuffer)>,
     /// Saved registers, the last one pushed at the end.
     stack: Vec<Register>,
-    /// Whether upper halves of vectors may hold something.
+    /// True if the upper halves of vectors may be in use.
     upper: bool,
 }
 
 impl AbstractState {
-    /// At a function's entry.
+    /// Returns the state at a function's entry.
     pub(super) fn begin() -> Self {
         Self {
             registers: [AbstractValue::Wide; 16],
@@ -143,14 +142,15 @@ impl AbstractState {
         }
     }
 
-    /// A name for what the instruction at `at` makes.
+    /// Returns the name for the result of the instruction at `at`; older holders of the name become
+    /// unknown.
     pub(super) fn make(&mut self, at: u64) -> SymbolicWord {
         let name = ValueName::Made(at);
         self.forget(|other| other == name);
         SymbolicWord { name, add: 0 }
     }
 
-    /// The names stand for nothing any more.
+    /// Removes all knowledge about the names for which `gone` is true.
     fn forget(&mut self, gone: impl Fn(ValueName) -> bool) {
         let named = |value: &AbstractValue| value.name().is_some_and(&gone);
         let places = self.registers.iter_mut().chain(self.memory.values_mut());
@@ -179,7 +179,8 @@ impl AbstractState {
         self.compared = compared.map(|(value, with)| ComparedOperands { value, with });
     }
 
-    /// The state on one side of a branch; `None` where a constant never takes it.
+    /// Returns the state on one side of a branch; `None` if a comparison of constants never goes
+    /// there.
     pub(super) fn branch(&self, instruction: &Instruction, taken: bool) -> Option<Self> {
         let mut state = self.clone();
         let Some(ComparedOperands { value, with }) = self.compared else {
@@ -199,11 +200,12 @@ impl AbstractState {
         Some(state)
     }
 
-    /// The value is at most `most`.
+    /// Notes that the value is at most `most`.
     fn bound(&mut self, value: AbstractValue, most: u32) {
         let (word, most) = match value {
             AbstractValue::Word(word) => (word, most),
-            // A number whose low bits are not all 0 is larger than that when they are rotated to the top.
+            // If low bits of the number are not 0, they are rotated to the top and the result is
+            // larger than `most`. So the number is at most `most << by`.
             AbstractValue::Rotated(word, by) if u64::from(most) < 1 << (32 - by) => {
                 (word, most << by)
             }
@@ -213,7 +215,7 @@ impl AbstractState {
         *known = most.min(*known);
     }
 
-    /// The smallest and the largest number that a word can be, where something is known.
+    /// Returns the smallest and the largest number that a word can be, if anything is known.
     pub(super) fn range(&self, word: SymbolicWord) -> Option<(u64, u64)> {
         if word.name == ValueName::Zero {
             return Some((word.add.into(), word.add.into()));
@@ -223,7 +225,8 @@ impl AbstractState {
             .iter()
             .filter(|(known, _)| known.name == word.name);
         let ranges = known.filter_map(|(known, most)| {
-            // Added to what is known; where that could wrap around nothing is said.
+            // The difference is added to the known bound; if that may wrap around, nothing is
+            // known.
             let more = word.add.wrapping_sub(known.add);
             let last = most.checked_add(more)?;
             Some((u64::from(more), u64::from(last)))
@@ -239,13 +242,14 @@ impl AbstractState {
         self.inside.insert((word, walk));
     }
 
-    /// The walks in whose buffer a word is.
+    /// Returns the walks whose buffer contains a word.
     pub(super) fn walks(&self, word: SymbolicWord) -> Vec<JudgedBuffer> {
         let of = self.inside.iter().filter(|(inside, _)| *inside == word);
         of.map(|(_, walk)| *walk).collect()
     }
 
-    /// After a sequence whose scratch register is spent and whose comparison does not matter.
+    /// Returns the state after a sequence that has used the scratch register and whose comparison
+    /// is spent.
     pub(super) fn failed(&self) -> Self {
         let mut state = self.clone();
         state.set(StorageLocation::Register(0), AbstractValue::Any);
@@ -275,7 +279,7 @@ impl AbstractState {
         self.upper = touched;
     }
 
-    /// Whether the function may return here.
+    /// Returns an error if the function must not return here.
     pub(super) fn leaves(&self, at: u64) -> Result<(), RefusedInstruction> {
         if !self.stack.is_empty() {
             return Err(RefusedInstruction::new(
@@ -292,7 +296,7 @@ impl AbstractState {
         Ok(())
     }
 
-    /// Makes this the state at `at` where a path in state `other` comes too; whether that changed it.
+    /// Joins the state of another path that comes to `at`; returns true if that changed this state.
     pub(super) fn join(&mut self, other: &Self, at: u64) -> bool {
         let before = self.clone();
         let places: BTreeSet<StorageLocation> = (0..16)
@@ -300,7 +304,7 @@ impl AbstractState {
             .chain(before.memory.keys().copied())
             .chain(other.memory.keys().copied())
             .collect();
-        // Places that hold the same on each path hold the same here: one name for all.
+        // Places that hold equal values on each path hold equal values here: they get one name.
         let mut met: BTreeMap<(AbstractValue, AbstractValue), ValueName> = BTreeMap::new();
         for place in &places {
             let pair @ (mine, theirs) = (before.get(*place), other.get(*place));
@@ -375,7 +379,7 @@ impl AbstractState {
             self.compared = None;
         }
         if self.stack != other.stack {
-            // No path may return from here: a name that is never pushed.
+            // No path may return from here: the stack holds a register that is never pushed.
             self.stack = vec![Register::None];
         }
         self.upper |= other.upper;

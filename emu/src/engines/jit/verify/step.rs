@@ -1,4 +1,4 @@
-//! One instruction that does not branch.
+//! Abstract effect of one instruction that does not branch.
 
 use super::AccessibleMemory;
 use super::RefusedInstruction;
@@ -10,8 +10,8 @@ use iced_x86::{
     Code, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 
-/// The registers that belong to the caller, stated a second time: a verifier that took them from what it judges would miss one that is
-/// left out there.
+/// Registers that belong to the caller. They are listed here again: a verifier that took the list
+/// from the code under test would not notice a register missing there.
 const SAVED: [Register; 6] = [
     Register::RBX,
     Register::RBP,
@@ -21,7 +21,7 @@ const SAVED: [Register; 6] = [
     Register::R15,
 ];
 
-/// What a `mov` or an arithmetic instruction takes as its second operand.
+/// Second operand of a `mov` or an arithmetic instruction.
 enum SecondOperand {
     Value(AbstractValue),
     Constant(u32),
@@ -73,7 +73,7 @@ pub(super) fn step(
     let compared = comparison(instruction, state);
     let first = instruction.op0_register();
     for register in written {
-        // A 32-bit result clears the upper half, so that all of the register counts as written.
+        // A 32-bit result clears the upper half, so that the whole register counts as written.
         let clears = first.is_gpr32() && first.full_register() == register.full_register();
         let value = match made {
             _ if !clears => AbstractValue::Wide,
@@ -105,7 +105,7 @@ fn saved(register: Register, at: u64) -> Result<(), RefusedInstruction> {
     Err(RefusedInstruction::new(at, format!("pushes {register:?}")))
 }
 
-/// Whether a general register may be written here.
+/// Returns an error if a general register must not be written here.
 fn allowed(register: Register, state: &AbstractState, at: u64) -> Result<(), RefusedInstruction> {
     let full = register.full_register();
     let fixed = [
@@ -121,14 +121,14 @@ fn allowed(register: Register, state: &AbstractState, at: u64) -> Result<(), Ref
     Ok(())
 }
 
-/// Whether all of an access is inside what its base points to.
+/// Returns an error unless the whole access is inside the region that its base points to.
 fn access(
     used: &UsedMemory,
     state: &AbstractState,
     memory: AccessibleMemory,
     at: u64,
 ) -> Result<(), RefusedInstruction> {
-    // A prefetch reads and writes nothing.
+    // A prefetch neither reads nor writes.
     if used.access() == OpAccess::NoMemAccess {
         return Ok(());
     }
@@ -153,7 +153,7 @@ fn access(
     Err(RefusedInstruction::new(at, format!("accesses {used:?}")))
 }
 
-/// Whether all of an access to DMEM is inside it.
+/// Returns an error unless the whole access to DMEM is inside it.
 fn dmem(
     used: &UsedMemory,
     state: &AbstractState,
@@ -183,7 +183,7 @@ fn dmem(
     ))
 }
 
-/// Where in memory a scalar operand is.
+/// Returns the location of a scalar operand in memory.
 fn memory_place(instruction: &Instruction) -> Option<StorageLocation> {
     let at = u32::try_from(instruction.memory_displacement64()).ok();
     let at = at.filter(|at| at % 4 == 0)?;
@@ -194,7 +194,7 @@ fn memory_place(instruction: &Instruction) -> Option<StorageLocation> {
     }
 }
 
-/// The second operand of a 32-bit instruction.
+/// Returns the second operand of a 32-bit instruction.
 fn operand(instruction: &Instruction, state: &AbstractState) -> Option<SecondOperand> {
     let second = instruction.op1_kind();
     match second {
@@ -213,7 +213,7 @@ fn operand(instruction: &Instruction, state: &AbstractState) -> Option<SecondOpe
     }
 }
 
-/// The value that an instruction makes, where more is known of it than that it is one.
+/// Returns the result of an instruction, if more is known of it than that it is some value.
 fn result(instruction: &Instruction, state: &AbstractState) -> Option<AbstractValue> {
     let first = || match state.get(place(instruction.op0_register())) {
         AbstractValue::Word(word) => Some(word),
@@ -264,7 +264,7 @@ fn result(instruction: &Instruction, state: &AbstractState) -> Option<AbstractVa
     }
 }
 
-/// The words whose sum an addition of registers makes.
+/// Returns the words whose sum an addition of registers computes.
 fn added(instruction: &Instruction, state: &AbstractState) -> Option<(SymbolicWord, SymbolicWord)> {
     if instruction.code() != Code::Add_r32_rm32 {
         return None;
@@ -276,7 +276,7 @@ fn added(instruction: &Instruction, state: &AbstractState) -> Option<(SymbolicWo
     }
 }
 
-/// What is compared with which constant.
+/// Returns the compared value and the constant that it is compared with.
 fn comparison(instruction: &Instruction, state: &AbstractState) -> Option<(AbstractValue, u32)> {
     if instruction.mnemonic() != Mnemonic::Cmp || !instruction.op0_register().is_gpr32() {
         return None;
@@ -292,7 +292,7 @@ fn comparison(instruction: &Instruction, state: &AbstractState) -> Option<(Abstr
     }
 }
 
-/// What a store leaves in the scalars and the frame.
+/// Updates the scalars and the frame after a store.
 fn stored(instruction: &Instruction, state: &mut AbstractState) -> Result<(), RefusedInstruction> {
     if instruction.op0_kind() != OpKind::Memory {
         return Ok(());
@@ -316,7 +316,7 @@ fn stored(instruction: &Instruction, state: &mut AbstractState) -> Result<(), Re
             state.set(place, value);
         }
         (StorageLocation::Frame(at), _) if bytes == 8 && i64::from(at) == PASSES => {}
-        // Vectors go to slots of their own.
+        // Vectors must stay outside the slots of scalars.
         (StorageLocation::Frame(at), _) => {
             let (first, end) = (i64::from(at), i64::from(at + bytes));
             let kept = i64::from(super::super::frame::KEPT as u32);

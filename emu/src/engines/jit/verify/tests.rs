@@ -1,4 +1,4 @@
-//! Functions that keep the contract, and the ways to break it.
+//! Tests the verifier: a function that keeps the contract, and ways to break it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::verify;
@@ -11,12 +11,12 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 const BYTES: u32 = 0x1000;
 
-/// What a function that has everything right is made of; each part can be put wrong.
+/// Parameters of a correct function; each can be set to a wrong value.
 #[derive(Clone, Copy)]
 struct Load {
     low: i32,
     last: u32,
-    /// What leaves where the check fails.
+    /// Branch that leaves the function where the check fails.
     leaves: Code,
     checked: Register,
     index: Register,
@@ -79,7 +79,7 @@ fn end(asm: &mut Asm) {
     asm.put(Ok(Instruction::with(Code::Retnq)));
 }
 
-/// Why a function is refused, if it is.
+/// Returns why a function is refused, if it is.
 fn refused(emit: impl FnOnce(&mut Asm)) -> Option<String> {
     let mut asm = Asm::new();
     emit(&mut asm);
@@ -163,7 +163,8 @@ fn an_access_needs_the_check_that_covers_it() {
     }
 }
 
-/// A loop whose pointer goes on by 16 bytes a pass; `again`: whether each is checked.
+/// Verifies a loop whose pointer advances by 16 bytes a pass; `again` says whether every pass
+/// checks it.
 fn walks_on(again: bool) -> Option<String> {
     refused(|asm| {
         scalar(asm, R9D, 0);
@@ -190,13 +191,13 @@ fn a_check_holds_for_the_pass_that_made_it() {
     assert!(walks_on(false).is_some());
 }
 
-/// A loop that walks round a buffer, with one of its tests left out.
+/// Verifies a loop that walks round a buffer, with one of its tests left out.
 fn goes_round(without: Option<usize>, wraps: bool) -> Option<String> {
     refused(|asm| {
         for register in [RBX, RBP, Register::R12, Register::R13] {
             asm.put(Instruction::with1(Code::Push_r64, register));
         }
-        // Pointer, step, base, length and the buffer's end.
+        // Registers hold pointer, step, base and length; later the buffer's end.
         for (i, register) in [R9D, R10D, EBX, EBP].into_iter().enumerate() {
             scalar(asm, register, i as i64);
         }
@@ -266,7 +267,7 @@ fn a_walk_needs_its_buffer_judged_and_its_wrap() {
     }
 }
 
-/// Refused with these words.
+/// Asserts that a function is refused with these words.
 fn refuses(words: &str, emit: impl FnOnce(&mut Asm)) {
     let why = refused(emit);
     assert!(

@@ -1,10 +1,11 @@
-//! Pointers that walk round a buffer: the two sequences that make them safe.
+//! Recognises the code of pointers that walk round a buffer.
 //!
-//! The first judges pointer `a`, step `s`, buffer `b` and length `l`: with `a - b < l`,
-//! `s <= l`, all of them multiples of `align`, `l <= size`, `b + low <= size` and
-//! `b + low + l <= last`, where `low` is not above 0, the pointer is inside the buffer.
-//! The second takes it a step on, `a + s`, less `l` from `b + l` on: it is inside
-//! again. With `size` at most [`super::LARGEST`] no sum in this wraps around.
+//! Two sequences of instructions make such a walk safe. The first checks pointer `a`, step `s`,
+//! buffer `b` and length `l` before the loop: if `a - b < l`, `s <= l`, all four are multiples of
+//! `align`, `l <= size`, `b + low <= size` and `b + low + l <= last`, where `low` is not above 0,
+//! then the pointer is inside the buffer. The second advances it to `a + s`, less `l` if that is at
+//! or behind `b + l`: it is inside again. With `size` at most [`super::LARGEST`] no sum in this
+//! wraps around.
 
 use super::AccessibleMemory;
 use super::LARGEST;
@@ -12,7 +13,7 @@ use super::ReachableCode;
 use super::state::{AbstractState, AbstractValue, StorageLocation, SymbolicWord, ValueName};
 use iced_x86::{Code, Instruction, OpKind, Register};
 
-/// A buffer that has been judged for a walk in steps of `step`.
+/// A buffer that has been checked for a walk in steps of `step`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct JudgedBuffer {
     step: SymbolicWord,
@@ -28,10 +29,11 @@ impl JudgedBuffer {
         [self.step.name, self.base.name, self.length.name]
     }
 
-    /// Where a pointer inside can be.
+    /// Returns the smallest and the largest address of a pointer inside the buffer.
     pub(super) fn range(&self) -> Option<(u64, u64)> {
         let first = u64::from(self.low.unsigned_abs());
-        // The buffer's end is at most `last - low`, and the pointer an alignment before it.
+        // The buffer's end is at most `last - low`, and the pointer is at least one alignment
+        // before it.
         let end = u64::from(self.last) + first;
         Some((first, end.checked_sub(u64::from(self.align))?))
     }
@@ -39,14 +41,15 @@ impl JudgedBuffer {
 
 /// A sequence that has been recognised.
 pub(super) struct Walked {
-    /// Where it leaves to.
+    /// Targets of its branches for failing checks.
     pub left: Vec<u64>,
-    /// What follows it.
+    /// Address behind the sequence.
     pub next: u64,
+    /// Pointer that is now known to be inside a buffer.
     pub fact: Option<(SymbolicWord, JudgedBuffer)>,
 }
 
-/// The sequence at `at`, if there is one.
+/// Returns the sequence that begins at `at`, if there is one.
 pub(super) fn pattern(
     function: &ReachableCode,
     at: u64,
@@ -56,7 +59,7 @@ pub(super) fn pattern(
     judge(function, at, state, memory).or_else(|| walk(function, at, state))
 }
 
-/// Reads instructions one after the other.
+/// Reads consecutive instructions and notes the targets of their branches.
 struct InstructionReader<'a, I: Iterator<Item = &'a Instruction>> {
     rest: I,
     next: u64,
@@ -71,13 +74,14 @@ impl<'a, I: Iterator<Item = &'a Instruction>> InstructionReader<'a, I> {
         follows.then_some(instruction)
     }
 
-    /// An instruction on the scratch register and another one; that one.
+    /// Reads an instruction on the scratch register and another one; returns the other.
     fn scratch(&mut self, code: Code) -> Option<Register> {
         let instruction = self.take(code)?;
         (instruction.op0_register() == Register::EAX).then(|| instruction.op1_register())
     }
 
-    /// An instruction with a constant; the constant, where the register is the one expected.
+    /// Reads an instruction with a constant; returns the constant if the register is the expected
+    /// one.
     fn constant(&mut self, code: Code, register: Register) -> Option<u32> {
         let instruction = self.take(code)?;
         (instruction.op0_register() == register).then(|| instruction.immediate32())
@@ -178,7 +182,7 @@ fn walk(function: &ReachableCode, at: u64, state: &mut AbstractState) -> Option<
     let inside = r.take(Code::Jb_rel32_64)?.near_branch_target();
     let back = r.take(Code::Sub_r32_rm32)?;
     (back.op0_register() == d && inside == r.next).then_some(())?;
-    // What is overwritten first is no operand of what follows.
+    // The register that is written first must not be an operand of the later instructions.
     let (e, l) = (end.op1_register(), back.op1_register());
     (d != e && d != l).then_some(())?;
     let (pointer, step) = (
@@ -194,7 +198,7 @@ fn walk(function: &ReachableCode, at: u64, state: &mut AbstractState) -> Option<
         .collect();
     (!walks.is_empty()).then_some(())?;
     let made = state.make(lea.ip());
-    // What the name stood for before may have been part of a walk.
+    // Walks that depend on the name's old value do not hold any more.
     let same = |walk: &JudgedBuffer| walk.names().into_iter().all(|name| name != made.name);
     for walk in walks.into_iter().filter(same) {
         state.judged((made, walk));

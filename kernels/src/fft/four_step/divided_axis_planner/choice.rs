@@ -1,4 +1,4 @@
-//! Which ways to make the two passes, and whether the program of the second comes while the first runs.
+//! Chooses the options of both passes, and whether to prefetch the second.
 
 use super::{DividedAxis, DividedAxisPasses, PassOption};
 use crate::assembly::moves;
@@ -12,20 +12,19 @@ use cp2_machine::Machine;
 use std::mem;
 use std::sync::Arc;
 
-/// How many ways to make both passes, the fastest one after the other, are looked at with the program of the second
-/// loaded beside the first.
+/// Number of the fastest plans without prefetch that are also priced with the second program prefetched.
 const CLOSE: usize = 6;
 
-/// Ways to make the two passes, and what they should take.
+/// Chosen options of the two passes, and their price.
 pub(super) struct DividedAxisPlan<'a> {
     pub visits: [&'a PassOption; 2],
-    /// Where the tables of the second are in DMEM if its program comes while the first runs.
+    /// DMEM address of the second pass's tables, if its program is prefetched while the first runs.
     pub behind: Option<u64>,
     pub expected: PassEstimate,
 }
 
 impl DividedAxisPasses {
-    /// Without the ways whose transfers the machine's DMA refuses; none if no others are left.
+    /// Drops the options whose transfers the machine's DMA refuses; none if no others are left.
     pub(super) fn keep_transferable(mut self, machine: &Machine) -> Option<Self> {
         let (first, second) = (mem::take(&mut self.first), mem::take(&mut self.second));
         let moved = |pass: RingPass| moves(&self.recipe(), &pass, machine).is_ok();
@@ -42,7 +41,7 @@ impl DividedAxisPasses {
         (!self.second.is_empty()).then_some(self)
     }
 
-    /// The fastest way to make the passes.
+    /// Returns the fastest options of the passes.
     pub(super) fn fastest(&self, machine: &Machine, batch: u64) -> Option<DividedAxisPlan<'_>> {
         let price = |visit: &PassOption, pass: RingPass| {
             let image = load(image(&visit.program), machine);
@@ -57,7 +56,7 @@ impl DividedAxisPasses {
             }
         };
         let mut plans = Vec::new();
-        // Second passes by the tiles that they find.
+        // Prices of the second passes for each width of tiles.
         let mut after: Vec<(u64, Vec<PassEstimate>)> = Vec::new();
         for first in &self.first {
             let tile = self.tile(first);
@@ -92,14 +91,15 @@ impl DividedAxisPasses {
         followed.into_iter().chain(plans).min_by(by_time)
     }
 
-    /// The same where the program of the second pass comes while the first runs; none where DMEM has no room for both.
+    /// Prices both passes with the second program prefetched while the first runs; none where DMEM has no
+    /// room for both.
     fn price_prefetch<'a>(
         &self,
         machine: &Machine,
         visits: [&'a PassOption; 2],
         batch: u64,
     ) -> Option<DividedAxisPlan<'a>> {
-        // What they share is what is between them.
+        // Addresses for pricing: the passes share only the intermediate array.
         let (arrays, factors) = ([0, 1 << 40, 1 << 41], [1 << 42; 2]);
         let passes = |behind| self.passes(visits, behind, batch, arrays, factors);
         let [first, second] = visits.map(|visit| &visit.program);
@@ -113,8 +113,8 @@ impl DividedAxisPasses {
         })
     }
 
-    /// Both passes over arrays at the first address, with what is between them at the second and results at the third, and
-    /// with factors of each; the local memory of the second is so many bytes behind.
+    /// Describes both passes over arrays at `from`, with the intermediate array at `between`, results at
+    /// `to`, and the factors of each pass; the buffers of the second are `behind` bytes further in DMEM.
     pub(super) fn passes(
         &self,
         [first, second]: [&PassOption; 2],
@@ -134,8 +134,8 @@ impl DividedAxisPasses {
         ]
     }
 
-    /// The program of both passes, where that of the second comes while the first runs, and from which word and byte of DMEM
-    /// on the second one's is.
+    /// Links the programs of both passes for prefetch. Returns also the first word of the second program and
+    /// the DMEM address of its tables.
     pub(super) fn link_programs(
         &self,
         [first, second]: [&PassOption; 2],
@@ -154,7 +154,8 @@ impl DividedAxisPasses {
         program_prefetch::link_programs(&first.program, &other.program, tables)
     }
 
-    /// Cycles that any way takes at least with all words of its kernels, the load of the second one's program left out.
+    /// Returns a lower bound in cycles over all options, with all words of their kernels, and without the
+    /// load of the second program.
     pub(in crate::fft::four_step) fn floor(&self, machine: &Machine, batch: u64) -> f64 {
         let firsts = self.first.iter().map(|first| {
             let pass = self.first_pass(first, batch, [0; 3]);
@@ -163,7 +164,8 @@ impl DividedAxisPasses {
                 let next = self.second_pass(second, tile, batch, [0; 3]);
                 let next = next.floor(machine, true);
                 let others = (self.times(second) - 1) as f64 * next.cycles();
-                // Of many arrays the first can be loaded again before the last is stored.
+                // The second pass over several arrays can load the first before the first pass stores the
+                // last.
                 others
                     + match batch {
                         1 => before.cycles() + next.cycles(),

@@ -1,4 +1,4 @@
-//! What no plan of these kernels can do with less.
+//! Lower bound of the cycles of n-D plans by these kernels.
 
 use super::{AxisPass, COMPLEX, FftNd, NdCandidate};
 use crate::fft::fft_trait::Fft as _;
@@ -6,11 +6,13 @@ use crate::job::{image, load};
 use cp2_machine::Class;
 
 impl FftNd {
-    /// Cycles that every plan for `batch` arrays takes at least, whatever the pages: of each pass the first load, all words of its kernel
-    /// and the last store, one behind the other, or all transfers if these take longer; the first program's load, the
-    /// set-up of the first transfer, and the completion of the last on its way to the control CPU.
+    /// Returns the cycles that every plan for `batch` arrays takes at least, whatever the pages. The sum has
+    /// for each pass the first load, all words of its kernel and the last store, one after the other, or all
+    /// transfers if these take longer; the first program's load; the set-up of the first transfer; and the
+    /// completion of the last on its way to the control CPU.
     ///
-    /// Unlike the bound of the problem this holds for these kernels only: butterflies take their words beside them.
+    /// Unlike the bound of the problem this holds for these kernels only: it counts their words beside the
+    /// butterflies.
     #[must_use]
     pub fn least_of_plans(&self, batch: usize) -> f64 {
         let machine = &self.machine;
@@ -20,7 +22,8 @@ impl FftNd {
         };
         let plans = self.ways().into_iter().map(|(way, others)| {
             let own = match (&way, &others[..]) {
-                // The program of the columns may come beside the planes, of many arrays the first pages too.
+                // The program of the columns may be loaded while planes are transformed; with several arrays,
+                // their first pages too.
                 (NdCandidate::Whole(_, whole), [next]) => {
                     let first = whole.floor(machine, number, false);
                     let next = next.floor(machine, number, true);
@@ -37,7 +40,7 @@ impl FftNd {
                 (NdCandidate::Whole(_, axis), _) => alone(axis),
                 (NdCandidate::Split(split), _) => split.floor(machine, self.parts(batch, split)),
             };
-            // Their programs and factors may come while the pass before them ends.
+            // Programs and factors of these passes may come while the pass before them ends.
             let late = |axis: &AxisPass| axis.floor(machine, number, true).cycles();
             own + others.iter().map(|axis| late(axis)).sum::<f64>()
         });
@@ -47,8 +50,8 @@ impl FftNd {
         least + (ends - dma.setup_queued.0.min(ends)) as f64
     }
 
-    /// The same of a pass over the rows: its pages are of a row for each section at least, and what words its kernel has
-    /// beside its butterflies is left out.
+    /// Returns the lower bound of a pass over the rows: its pages have at least a row for each section, and
+    /// words of its kernel other than butterflies are left out.
     fn rows_floor(&self, batch: usize) -> f64 {
         let machine = &self.machine;
         let numbers = batch.saturating_mul(self.len()) as u64;

@@ -1,4 +1,4 @@
-//! The ways through an array, and which is the fastest.
+//! The methods to transform an n-D array, and the choice of the fastest.
 
 use super::FftNd;
 use crate::fft::error::{FftError, NoShape};
@@ -12,31 +12,33 @@ use cp2_host::paging::PassEstimate;
 use cp2_machine::Cycles;
 use std::ops::Range;
 
-/// How the last axis is transformed, and another with it.
+/// Method by which the last axis is transformed, maybe with other axes.
 #[derive(Debug)]
 pub(super) enum NdCandidate<'a> {
-    /// Alone.
+    /// The last axis alone.
     Rows,
-    /// Alone, then this one and the next in one pass.
+    /// The last axis alone, then the axis of this index and the next in one pass.
     Pair(usize, &'a TwoAxisPass),
-    /// Planes of it and of this one as wholes.
+    /// Whole planes of the last axis and the axis of this index.
     Whole(usize, &'a AxisPass),
-    /// With the last but one or two, one of them divided between two passes.
+    /// The last two or three axes, one of them divided between two passes.
     Split(&'a DividedAxisPasses),
 }
 
-/// The fastest way for a batch.
+/// The fastest method for a batch.
 pub(super) struct NdChoice<'a> {
     pub way: NdCandidate<'a>,
-    /// The axes that have passes of their own.
+    /// Passes of the axes that the method leaves.
     pub others: Vec<&'a AxisPass>,
-    /// Where the tables of the only one are in DMEM if its program comes while planes are transformed.
+    /// DMEM address of the tables of the only other pass, if its program is prefetched while planes are
+    /// transformed.
     pub tables: Option<u64>,
     pub expected: PassEstimate,
 }
 
 impl FftNd {
-    /// The axes that have passes of their own, the last ones first; none if one of them has no kernel.
+    /// Returns the passes of the axes that a method leaves, the last axes first; none if one of them has no
+    /// kernel.
     fn others(&self, way: &NdCandidate<'_>) -> Option<Vec<&AxisPass>> {
         let taken = self.transformed_axes(way);
         let axes = self.axes.iter().enumerate().rev();
@@ -44,7 +46,7 @@ impl FftNd {
         others.map(|(_, axis)| axis.as_ref()).collect()
     }
 
-    /// The axes that a way transforms together with the last, or with each other.
+    /// Returns the axes before the last that a method transforms.
     pub(super) fn transformed_axes(&self, way: &NdCandidate<'_>) -> Range<usize> {
         let axes = self.axes.len();
         match way {
@@ -55,7 +57,7 @@ impl FftNd {
         }
     }
 
-    /// All ways, with the axes that have passes of their own.
+    /// Lists all methods, with the passes of the axes that they leave.
     pub(super) fn ways(&self) -> Vec<(NdCandidate<'_>, Vec<&AxisPass>)> {
         let whole = self
             .whole
@@ -81,7 +83,7 @@ impl FftNd {
         .collect()
     }
 
-    /// Its ways one by one, that which should take the least time for `batch` arrays first.
+    /// Returns a plan for each method, the one with the smallest price for `batch` arrays first.
     ///
     /// # Errors
     /// Rows that cannot be paged.
@@ -90,7 +92,7 @@ impl FftNd {
         let mut plans: Vec<(Cycles, Self)> = Vec::new();
         for (way, others) in self.ways() {
             let words = self.in_words(&way, &others);
-            // Those that differ in pieces alone are one.
+            // Methods that differ only in their pieces have one description.
             if plans
                 .iter()
                 .all(|(_, plan)| plan.only.as_ref() != Some(&words))
@@ -108,7 +110,7 @@ impl FftNd {
         Ok(plans.into_iter().map(|(_, plan)| plan).collect())
     }
 
-    /// What the rows alone should take.
+    /// Prices the pass over the rows alone.
     fn rows_alone(&self, batch: usize) -> Result<PassEstimate, FftError> {
         let rows = batch.saturating_mul(self.len() / self.rows.len());
         let kernel = load(image(self.rows.kernel()), &self.machine);
@@ -118,7 +120,7 @@ impl FftNd {
         })
     }
 
-    /// The fastest way for a batch, and what it should take.
+    /// Returns the fastest method for a batch, with its price.
     pub(super) fn way(&self, batch: usize) -> Result<NdChoice<'_>, FftError> {
         let mut fastest: Option<NdChoice<'_>> = None;
         for (way, others) in self.ways() {
@@ -163,7 +165,7 @@ impl FftNd {
         })
     }
 
-    /// A way in words.
+    /// Describes a method in words.
     pub(super) fn in_words(&self, way: &NdCandidate<'_>, others: &[&AxisPass]) -> String {
         let first = match way {
             NdCandidate::Rows => format!("rows by {}", self.rows.recipe()),

@@ -1,11 +1,11 @@
-//! Which shapes there can be kernels for.
+//! Shapes of n-D arrays for which there can be kernels.
 
 use super::COMPLEX;
 use crate::fft::error::NoShape;
 use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
-/// Whether there can be kernels for a shape, whatever their pages are.
+/// Refuses shapes and machines for which there are no kernels, whatever the pages.
 pub(super) fn possible(shape: &[usize], machine: &Machine) -> Result<(), NoShape> {
     let [before @ .., _] = shape else {
         return Err(NoShape::Axes);

@@ -1,4 +1,4 @@
-//! Every kind of rows, beside the definition.
+//! Tests of real four-step FFTs: every kind of page against the definition.
 
 use super::*;
 use crate::fft::{hermitian, reference};
@@ -11,16 +11,17 @@ use num_complex::Complex64;
 use std::collections::BTreeSet;
 
 const N: usize = 1 << 14;
-/// Numbers of sections of other machines.
+/// Numbers of sections of the other machines that are tested.
 const OTHERS: [usize; 3] = [2, 8, 16];
 
-/// Plans with pages of every width, with every last page, and with factors that stay or come with their page: one
-/// for every kind of rows, not only those that the planner takes; or only those whose columns (pass 0) or rows go in parts.
+/// Makes plans with pages of every width, with every last page, and with factors that are resident or come
+/// with their page: one for every kind of rows, not only those that the planner takes. With `parts` only
+/// those whose columns (pass 0) or rows (pass 1) go in parts.
 fn kinds(n: usize, direction: TransformDirection, parts: Option<usize>) -> Vec<FourStepReal> {
     on(4, n, direction, parts)
 }
 
-/// The same on a machine of so many sections.
+/// Makes the plans of [`kinds`] for a machine with `sections` sections.
 fn on(
     sections: usize,
     n: usize,
@@ -60,7 +61,7 @@ fn on(
     all
 }
 
-/// What both engines make of a job, without findings.
+/// Runs a job on both engines, and returns the output after checking that they agree and have no findings.
 fn clean<T: PartialEq + std::fmt::Debug>(
     real: &FourStepReal,
     job: impl Fn(DeviceOptions) -> Result<KernelRun<T>, FftError>,
@@ -71,7 +72,7 @@ fn clean<T: PartialEq + std::fmt::Debug>(
     done.output.unwrap()
 }
 
-/// What these plans make of two transforms, beside the definition.
+/// Compares two forward transforms by each of these plans with the definition.
 fn are_those_of_the_transform(n: usize, kinds: &[FourStepReal]) {
     let batch = 2;
     let mut random = Random::new(5);
@@ -113,7 +114,7 @@ fn all_rows_are_those_of_the_transform() {
     }
 }
 
-/// Pages, the last of a matrix among them, that begin at each third of the ring, with rows of either length.
+/// Pages, also the last of a matrix, begin at each third of the ring, with rows of either length.
 #[test]
 fn all_rows_in_parts_are_those_of_the_transform() {
     for n in [1 << 16, 1 << 17] {
@@ -121,13 +122,14 @@ fn all_rows_in_parts_are_those_of_the_transform() {
         assert_eq!(kinds.len(), 2);
         are_those_of_the_transform(n, &kinds);
     }
-    // A row of a tile is four digits n2.
+    // With eight sections a row of a tile has four digits n2.
     let wide = on(8, 1 << 17, TransformDirection::Forward, Some(1));
     assert_eq!(wide.len(), 1);
     are_those_of_the_transform(1 << 17, &wide);
 }
 
-/// Pages that begin at each third of the ring; with rows of 128 numbers whose last page has two rows and whose factors stay.
+/// Pages begin at each third of the ring; rows of 128 numbers have a last page of two rows and resident
+/// factors.
 #[test]
 fn columns_in_parts_are_those_of_the_transform() {
     let all = kinds(1 << 18, TransformDirection::Forward, Some(0));
@@ -140,7 +142,7 @@ fn columns_in_parts_are_those_of_the_transform() {
     are_those_of_the_transform(1 << 17, &wide);
 }
 
-/// What these plans make of three half spectra of `n` real numbers, beside the definition.
+/// Compares three inverse transforms of `n` real numbers by each of these plans with the definition.
 fn are_those_of_the_way_back(n: usize, kinds: &[FourStepReal]) {
     let batch = 3;
     let mut random = Random::new(6);

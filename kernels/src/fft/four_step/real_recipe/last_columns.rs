@@ -1,5 +1,6 @@
-//! The last columns of half spectra where full pages go through DMEM in parts: a pass of their own before these, whose program and
-//! first blocks come meanwhile.
+//! The pass of the last half-spectrum columns, before columns in eighths.
+//!
+//! The program and the first blocks of the other columns are loaded while the last columns compute.
 
 use super::FourStepRealRecipe;
 use super::row_prefetch::PrefetchedRows;
@@ -15,20 +16,21 @@ use cp2_host::paging::{PassEstimate, Ring, RingPass, expect_all, overlap_pair};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// The program of the last columns and of the others, and the buffers of both.
+/// Programs and buffers of the last columns and of the other columns.
 #[derive(Debug)]
 pub(in crate::fft::four_step) struct LastColumns {
     programs: [Arc<Program>; 2],
     rings: [Ring; 2],
-    /// Both programs, and from which word and byte of DMEM on that of the others is.
+    /// Linked program of both.
     both: Arc<Program>,
+    /// First word of the other columns' program, and DMEM address of its tables.
     second: [u64; 2],
-    /// The rows, where their kernel comes while the columns compute.
+    /// Rows whose kernel is prefetched while the columns compute, where there is room.
     tail: Option<PrefetchedRows>,
 }
 
 impl FourStepRealRecipe {
-    /// The columns of `batch` half spectra at `x`.
+    /// Makes the pages of the columns of `batch` half spectra at `x`.
     pub(super) fn back_columns(
         &self,
         lines: &LineBatch,
@@ -48,7 +50,8 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// The last columns, a couple in each section, if another kernel has the others.
+    /// Makes the pages of the last columns, a pair in each section; none unless another kernel has the other
+    /// columns.
     fn last_columns(
         &self,
         batch: u64,
@@ -63,8 +66,9 @@ impl FourStepRealRecipe {
         })
     }
 
-    /// Where in the ring of the others a page of them, what is between its passes and their tables lie, up to its end: the blocks before
-    /// are free, half of the ring with columns of 512.
+    /// Returns the DMEM addresses of a page of the last columns, of the numbers between its passes, and of
+    /// their tables. All lie at the end of the other columns' ring, whose blocks before are free: half of the
+    /// ring with columns of 512.
     fn last_place(lines: &LineBatch) -> [u64; 3] {
         let tables = RING_BYTES.saturating_sub(InverseRealColumnPages::end_tables(lines));
         let between = tables.saturating_sub(lines.page_bytes());
@@ -72,15 +76,17 @@ impl FourStepRealRecipe {
         [page, between, tables]
     }
 
-    /// A buffer for a page of them; argument block and factors behind byte `end` of DMEM.
+    /// Makes the buffer for a page of the last columns; argument block and factors lie behind byte `end` of
+    /// DMEM.
     fn last_ring(columns: &InverseRealColumnPages, end: u64) -> Ring {
         let [page, beside, _] = Self::last_place(&columns.lines);
-        // Factors lie where a page ends that begins with this one and ends behind the arguments.
+        // The ring puts factors where a page ends; this page size makes that the end of the argument block.
         let ring = Ring::new(end, page, 1, end + Ring::argument_bytes(1) - page, 0);
         ring.store_in_place().with_extra_address(beside)
     }
 
-    /// The kernel of the last columns before `program`, that of the others, whose buffers are `ring`; none where there is no room.
+    /// Links the kernel of the last columns with `program`, that of the other columns, whose buffers are
+    /// `ring`; none where there is no room.
     pub(super) fn ends(
         &self,
         program: &Arc<Program>,
@@ -112,7 +118,7 @@ impl FourStepRealRecipe {
         )
     }
 
-    /// What they should take by themselves, without the load of the program.
+    /// Prices the pass of the last columns by itself, without the load of the program.
     pub(super) fn ends_expected(&self, machine: &Machine, batch: u64) -> PassEstimate {
         let columns = self.last_columns(batch, [0; 2], 0);
         columns.map_or(PassEstimate::default(), |columns| {
@@ -123,12 +129,12 @@ impl FourStepRealRecipe {
 }
 
 impl LastColumns {
-    /// Bytes of the program.
+    /// Returns the bytes of the last columns' program.
     pub(in crate::fft::four_step) fn image(&self) -> u64 {
         image(&self.programs[0])
     }
 
-    /// The pass of the last columns of `batch` half spectra, if there are any.
+    /// Describes the pass of the last columns of `batch` half spectra, if there are any.
     fn pass(
         &self,
         division: &FourStepRealRecipe,
@@ -144,7 +150,7 @@ impl LastColumns {
         )
     }
 
-    /// What all columns and `rows` should take, their programs among it.
+    /// Prices the passes of all columns and of `rows`, with the loads of their programs.
     pub(in crate::fft::four_step) fn expect(
         &self,
         (division, rows, rows_ring): (&FourStepRealRecipe, &Arc<Program>, &Ring),
@@ -184,7 +190,7 @@ impl LastColumns {
             true => 0.0,
             false => load(image(&self.programs[1]), machine),
         };
-        // The last columns compute while the first blocks come.
+        // The last columns compute while the first blocks of the others come.
         let least = own + (least[0] - first.price_early_pages(machine)).max(0.0) + least[1];
         let columns = own + second;
         let meanwhile = self.tail.as_ref().filter(|tail| {
@@ -203,8 +209,8 @@ impl LastColumns {
         }
     }
 
-    /// Adds all passes of `batch` half spectra between `arrays` with `factors`; `rows` is the program of rows by themselves, whose
-    /// buffers are `ring`.
+    /// Adds all passes of `batch` half spectra through `arrays` with `factors` to a job; `rows` is the
+    /// program of rows without prefetch, whose buffers are `ring`.
     pub(in crate::fft::four_step) fn add_passes(
         &self,
         job: &mut Job,

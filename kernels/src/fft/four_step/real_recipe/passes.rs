@@ -1,4 +1,4 @@
-//! The passes of a division: what goes through their buffers.
+//! The column and row passes of a real division, with their pages.
 
 use super::FourStepRealRecipe;
 use crate::fft::TransformDirection;
@@ -14,7 +14,8 @@ use crate::fft::four_step::real_row_ring::HalfSpectrumRingPages;
 use cp2_host::paging::{Ring, RingPass};
 
 impl FourStepRealRecipe {
-    /// The passes of `batch` transforms from `x` over what is between them to `y`; `factors` of either.
+    /// Describes both passes of `batch` transforms from `x` over the array at `between` to `y`, with the
+    /// addresses of the factors of each.
     pub(in crate::fft::four_step) fn passes(
         &self,
         [first, second]: [Ring; 2],

@@ -1,4 +1,4 @@
-//! The programs of both passes and where their buffers are.
+//! Assembles the programs of both passes and places their buffers in DMEM.
 
 use super::{FourStepRealRecipe, LastColumns};
 use crate::fft::TransformDirection;
@@ -17,12 +17,12 @@ use cp2_host::paging::Ring;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Programs of columns and rows, their buffers, and the last columns where these are a pass of their own.
+/// Programs of columns and rows, their buffers, and the last columns where these have a pass of their own.
 pub(in crate::fft::four_step) type PlacedPrograms =
     ([Arc<Program>; 2], [Ring; 2], Option<LastColumns>);
 
 impl FourStepRealRecipe {
-    /// The program of columns, rows or both, with its tables from a byte of DMEM on.
+    /// Assembles the program of columns, rows or both, with its tables from byte `tables` of DMEM on.
     pub(super) fn program(
         &self,
         columns: Option<&LineBatch>,
@@ -44,8 +44,9 @@ impl FourStepRealRecipe {
         Ok(Arc::new(assembly.program))
     }
 
-    /// The programs of columns and rows, one for both or, where its tables leave too little room, two, and
-    /// the buffers beside them; none if there is no room for these.
+    /// Assembles the programs of columns and rows and places the buffers behind their tables. There is one
+    /// program for both passes, or two where its tables leave too little room; none if the buffers do not
+    /// fit.
     pub(in crate::fft::four_step) fn place(
         &self,
         machine: &Machine,
@@ -98,14 +99,14 @@ impl FourStepRealRecipe {
         Ok(back_columns_program(&self.columns, pages, machine)?.program)
     }
 
-    /// Whether DMEM may have room for the pages of both passes at once.
+    /// True if DMEM may have room for the pages of both passes at once.
     pub(in crate::fft::four_step) fn is_roomy(&self, machine: &Machine) -> bool {
         let rings = |ends| self.rings(ends, machine.cp2.dmem.0);
         let passes = |rings, arrays, factors| self.passes(rings, 1, arrays, factors);
         !self.in_parts(0) && !self.in_parts(1) && PrefetchedPasses::may_fit(rings, passes, machine)
     }
 
-    /// Both passes with the second kernel loaded while the first runs; none where DMEM has no room for both.
+    /// Plans the prefetch of the second kernel while the first runs; none where DMEM has no room for both.
     pub(in crate::fft::four_step) fn plan_prefetch(
         &self,
         machine: &Machine,

@@ -1,5 +1,7 @@
-//! The rows where full pages of columns go through DMEM in parts and those of rows do not: their program, tables and factors come while
-//! the last page of columns computes and the channel has little else to do.
+//! Prefetch of the row kernel while the last page of columns computes.
+//!
+//! Columns go through DMEM in parts, rows in whole pages. Program, tables and factors of the rows are loaded
+//! while the last page of columns computes and the channel has little else to do.
 
 use super::FourStepRealRecipe;
 use crate::fft::error::FftError;
@@ -13,24 +15,25 @@ use cp2_host::paging::{QUAD, Ring};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Bytes of a half page of columns, a third of their ring.
+/// Bytes of half a page of columns, a third of their ring.
 const HALF: u64 = BLOCK * LAST as u64 / 2;
 
-/// The program of rows behind that of columns, and its buffers.
+/// The program of rows, linked behind that of columns, and its buffers.
 #[derive(Debug)]
 pub(in crate::fft::four_step) struct PrefetchedRows {
     pub program: Arc<Program>,
     pub ring: Ring,
-    /// All programs, and from which word and byte of DMEM on that of the rows is.
+    /// Linked program of all passes.
     pub all: Arc<Program>,
+    /// First word of the rows' program, and DMEM address of its tables.
     pub third: [u64; 2],
 }
 
-/// Places from one that is free early on, then those before it.
+/// Allocates DMEM from a byte that is free early up to an end, then from 0 up to that byte.
 struct DmemAllocator {
     next: u64,
     end: u64,
-    /// Where those before end.
+    /// End of the second range, until it is in use.
     begin: Option<u64>,
 }
 
@@ -47,7 +50,7 @@ impl DmemAllocator {
 }
 
 impl FourStepRealRecipe {
-    /// Cycles of factors that stay where these come beside the columns.
+    /// Returns the cycles of loading resident factors, where they come while columns compute.
     pub(super) fn hidden_factor_cycles(&self, machine: &Machine) -> f64 {
         let beside = self.has_ends() && !self.in_parts(1);
         load(
@@ -56,13 +59,14 @@ impl FourStepRealRecipe {
         )
     }
 
-    /// ... of the first page's factors where others do not stay.
+    /// Returns the cycles of loading the first page's factors, where factors are not resident.
     pub(super) fn first_factor_cycles(&self, machine: &Machine) -> f64 {
         let (_, factors) = self.buffer(1);
         load(self.sections * factors, machine)
     }
 
-    /// The rows' kernel behind `both`, those of all columns, with its tables from byte `end` of DMEM on; none where there is no room.
+    /// Links the rows' kernel behind `both`, the kernels of all columns, with its tables from byte `end` of
+    /// DMEM on; none where there is no room.
     pub(super) fn tail(
         &self,
         both: &Program,
@@ -79,7 +83,7 @@ impl FourStepRealRecipe {
         let ends = arguments + Ring::argument_bytes(self.buffers[1]);
         let fits =
             ends <= machine.cp2.dmem.0 && 8 * all.words.len() as u64 <= machine.cp2.program.0;
-        // The half of the ring that the last page of columns leaves free, or a little of it.
+        // The rows' buffers begin in the part of the ring that the last page of columns leaves free.
         let pages =
             InverseRealColumnPages::full(&self.columns, self.rows.len() as u64, self.sections);
         let first = 2 * pages % (RING_BYTES / HALF) * HALF;
@@ -93,7 +97,8 @@ impl FourStepRealRecipe {
         }))
     }
 
-    /// The rows' buffers before byte `end`, factors from byte `first` on; none where there is no room.
+    /// Allocates the rows' buffers before byte `end`, with factors from byte `first` on; none where there is
+    /// no room.
     fn allocate_row_ring(&self, first: u64, end: u64, arguments: u64) -> Option<Ring> {
         let mut places = DmemAllocator {
             next: first,

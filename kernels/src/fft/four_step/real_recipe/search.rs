@@ -1,4 +1,4 @@
-//! Which divisions there are, the fastest first.
+//! Search for the divisions of a real FFT that fit, the fastest first.
 
 use super::{
     FourStepRealRecipe, HalfSpectrumRingPages, HalfSpectrumRows, InverseRealRowRingPages,
@@ -8,15 +8,15 @@ use crate::fft::four_step::inverse_real_column_ring;
 use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
-/// Columns of a section's page, there and back.
+/// Columns of a section's page, forward and inverse.
 const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
-/// Rows of a section's page, there and back.
+/// Rows of a section's page, forward and inverse.
 const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
-/// Page buffers; back one more has what is between the first and the last of a page's passes.
+/// Page buffers, forward and inverse; the inverse has one more, for the numbers between the passes of a page.
 const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
 impl FourStepRealRecipe {
-    /// Lines of `length` numbers, so many in a section's page: columns (pass 0) or rows.
+    /// Makes the lines of `length` numbers, `per` in a section's page: columns (pass 0) or rows.
     fn lines(
         direction: TransformDirection,
         pass: usize,
@@ -30,7 +30,7 @@ impl FourStepRealRecipe {
         }
     }
 
-    /// All that fit, the fastest of `batch` transforms first.
+    /// Lists all divisions that fit, the fastest for `batch` transforms first.
     pub(in crate::fft::four_step) fn all(
         n: usize,
         direction: TransformDirection,
@@ -39,7 +39,8 @@ impl FourStepRealRecipe {
     ) -> Vec<Self> {
         let dmem = machine.cp2.dmem.0;
         let sections = machine.cp2.sections;
-        // A tile has halves of four numbers, two of each section.
+        // A tile's rows have halves of four numbers, two for each section, so that the forward transform
+        // needs two sections.
         let least = match direction {
             TransformDirection::Forward => 2,
             TransformDirection::Inverse => 1,
@@ -52,14 +53,14 @@ impl FourStepRealRecipe {
         let way = usize::from(direction == TransformDirection::Inverse);
         let mut all = Vec::new();
         for bits in 5..n.ilog2() {
-            // Columns and rows are halves of what they are in memory.
+            // A pass has half as many lines as the matrix: pairs of real ones, or half a spectrum.
             let lengths = [1usize << bits, n >> bits];
             let [columns, rows] = [0, 1].map(|pass| {
                 let [length, others] = [lengths[pass], lengths[1 - pass]];
                 let pers = [COLUMNS[way], ROWS[way]][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * sections <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
-                // There the first page that is not full comes where full ones have been.
+                // Forward, the page that is not full must follow at least one full page.
                 let full = |rows: &LineBatch| 4 * rows.per_section() * sections <= others;
                 let parts = match (direction, pass) {
                     (TransformDirection::Forward, 0) => RealColumnRingPages::lines(length),
@@ -69,7 +70,8 @@ impl FourStepRealRecipe {
                     (TransformDirection::Inverse, 0) => LineBatch::new_merging_ring_page(length),
                     (TransformDirection::Inverse, _) => InverseRealRowRingPages::lines(length),
                 };
-                // A page of couples at least; back two of columns, of which the second finds what the first has left.
+                // There must be at least one full page, and two of inverse columns, since a page uses numbers
+                // that the one before has left.
                 let pages = match (direction, pass) {
                     (TransformDirection::Inverse, 0) => 2,
                     _ => 1,
@@ -124,7 +126,7 @@ impl FourStepRealRecipe {
                 continue;
             };
             for row in &rows {
-                // What rows take does not depend on the pages of columns, unless they go in parts.
+                // The price of rows depends on the pages of columns only if the rows go in parts.
                 let mut second = priced(1, column, row);
                 let fits = |column: &&LineBatch| {
                     way == 0 || !column.in_parts() || inverse_real_column_ring::supports_rows(row)

@@ -1,4 +1,4 @@
-//! Bluestein's algorithm by long transforms: passes over system memory.
+//! Bluestein's algorithm by long transforms, in passes over system memory.
 
 use super::elementwise::{ElementOperation, Elementwise};
 use super::slices::StridedRows;
@@ -21,16 +21,16 @@ use std::sync::Arc;
 pub struct LongBluestein {
     n: usize,
     direction: TransformDirection,
-    /// The transforms of length M in the direction and back.
+    /// Transforms of length M, in the direction and the inverse of it.
     inner: [Arc<dyn Fft>; 2],
 }
 
-/// Lengths of convolutions, in eighths of the next power of two.
+/// Lengths of convolutions that are tried, in eighths of the next power of two.
 const LENGTHS: [usize; 3] = [8, 6, 5];
 
 impl LongBluestein {
-    /// The transform of length `n` that should be the fastest for a batch: by a power of two, or a shorter length
-    /// with another factor.
+    /// Plans the transform of length `n` with the smallest expected time for a batch: by a convolution of a
+    /// power of two, or of a shorter length, 3/4 or 5/8 of that.
     ///
     /// # Errors
     /// The machine has no transforms of at least 2 `n` - 1 numbers.
@@ -64,7 +64,7 @@ impl LongBluestein {
         best.map(|(_, fft)| fft).ok_or(refused)
     }
 
-    /// The same by a convolution of length `m`, and what a batch should take.
+    /// Plans the transform by a convolution of length `m`, and prices a batch.
     fn plan_convolution(
         m: usize,
         n: usize,
@@ -78,7 +78,8 @@ impl LongBluestein {
             direction,
             inner: [inner(direction)?, inner(direction.reverse())?],
         };
-        // Slices of one row are the longest; products reach into no other row.
+        // Slices of a batch of one row are the longest; these must divide the row, so that products do not
+        // reach into the next.
         if fft.products(1)?[1].reach() != m {
             return Err(FftError::NoRoom {
                 transform: fft.recipe(),
@@ -89,13 +90,13 @@ impl LongBluestein {
         Ok((fft.estimate(most)?, fft))
     }
 
-    /// Length of the convolution.
+    /// Returns the length of the convolution.
     #[must_use]
     pub fn convolution(&self) -> usize {
         self.inner[0].len()
     }
 
-    /// The products with the chirp, with the filter.
+    /// Plans the passes of products with the chirp, and with the filter.
     fn products(&self, batch: usize) -> Result<[Elementwise; 2], FftError> {
         let product = |direction, length| {
             let machine = self.machine();
@@ -111,7 +112,8 @@ impl LongBluestein {
         ])
     }
 
-    /// Zeros behind the products with the chirp, where these do not reach the end of a row.
+    /// Plans the pass that writes zeros behind the products with the chirp, where these do not reach the end
+    /// of a row.
     fn zeros(&self, ends: &Elementwise) -> Result<Option<Elementwise>, FftError> {
         let length = self.convolution().saturating_sub(ends.reach());
         if length == 0 {
@@ -126,11 +128,11 @@ impl LongBluestein {
     }
 }
 
-/// Bytes of the programs of all passes, their tables included: there are seven at most, each with tables that fit
-/// a section beside data.
+/// Greatest bytes of the programs of all passes with their tables: at most seven programs, whose tables fit a
+/// section beside data.
 const PROGRAMS: u64 = 7 * 24_576;
 
-/// Numbers in single precision, filled up with zeros.
+/// Converts numbers to single precision, and fills them up with zeros to `len`.
 fn narrow(all: &[Complex64], len: usize) -> Vec<Complex32> {
     let mut all: Vec<Complex32> = all
         .iter()
@@ -161,7 +163,7 @@ impl Fft for LongBluestein {
         self.inner[0].machine()
     }
 
-    /// None: every pass has its own.
+    /// Returns none: every pass has a program of its own.
     fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         Ok(None)
     }
@@ -170,13 +172,13 @@ impl Fft for LongBluestein {
         self.inner[0].source(file)
     }
 
-    /// Input, output, both arrays of the convolution, and what its transforms take.
+    /// Counts input, output, both arrays of the convolution, and the intermediate arrays of its transforms.
     fn max_batch(&self) -> usize {
         let m = self.convolution() as u64 * COMPLEX;
-        // Chirp, filter, and the factors of long transforms; programs.
+        // Memory for chirp, filter, the factors of long transforms, and programs.
         let beside = 6 * m + PROGRAMS + ROOM_BESIDE;
         let free = self.machine().host.memory.0.saturating_sub(beside);
-        // As many rows again may fill up groups.
+        // Groups may be filled up with as many rows again.
         usize::try_from(free / (7 * m)).unwrap_or(usize::MAX)
     }
 
@@ -206,7 +208,7 @@ impl Fft for LongBluestein {
         let factors = job.table(&narrow(&chirp(self.n), ends.reach()))?.address();
         let filter = job.table(&narrow(&filter(self.n, m), m))?.address();
         let zeros = self.zeros(&ends)?;
-        // Transforms may take more rows at a time, and zeros may go beyond the last row.
+        // Transforms may round the rows up further, and zeros may go beyond the last row.
         let mut held = rows;
         for fft in &self.inner {
             held = held.max(fft.arrays(rows)?[0]);
@@ -220,7 +222,7 @@ impl Fft for LongBluestein {
         let place = |address, pitch| StridedRows { address, pitch };
         let [there, back] = &self.inner;
         if let Some(zeros) = zeros {
-            // Slices may reach into the next row, whose numbers come later.
+            // Slices of zeros may reach into the next row, whose numbers are written later.
             let granule = job.table(&[Complex32::default(); 2])?.address();
             zeros.append(job, [place(granule, 0), place(a + outer, inner)], 0)?;
         }

@@ -15,16 +15,16 @@ use crate::job::Job;
 use crate::pipeline::{Reg, Unschedulable};
 use cp2_machine::{Class, Machine};
 
-/// What is done with every element.
+/// Operation on every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ElementOperation {
-    /// Times a factor, which the inverse conjugates.
+    /// Multiplies by a factor, which the inverse conjugates.
     Product(TransformDirection),
-    /// 0, whatever was there; a page waits for a granule that is not looked at.
+    /// Writes 0. A page loads one granule that is not read, since the kernel waits for a load.
     Zero,
 }
 
-/// A pass over rows of a length.
+/// An element-wise pass over rows of a length.
 #[derive(Debug)]
 pub(super) struct Elementwise {
     element: ElementOperation,
@@ -33,7 +33,7 @@ pub(super) struct Elementwise {
 }
 
 impl Elementwise {
-    /// The pass over `rows` rows of `length` elements.
+    /// Plans the pass over `rows` rows of `length` elements.
     pub(super) fn new(
         element: ElementOperation,
         (rows, length): (usize, usize),
@@ -63,12 +63,12 @@ impl Elementwise {
         })
     }
 
-    /// Elements of a row that the pass reads and writes: its length and what fills up the slices.
+    /// Returns the elements of a row that the pass reads and writes: its length, rounded up to whole slices.
     pub(super) fn reach(&self) -> usize {
         self.cut.reach() as usize
     }
 
-    /// Rows that the pass reads and writes.
+    /// Returns the rows that the pass reads and writes: whole groups.
     pub(super) fn rows(&self) -> usize {
         self.cut.rows as usize
     }
@@ -85,7 +85,7 @@ impl Elementwise {
         }
     }
 
-    /// Adds the pass to a job; `factors` is their address, if there are any.
+    /// Adds the pass to a job; `factors` is the address of the factors, if there are any.
     pub(super) fn append(
         &self,
         job: &mut Job,
@@ -95,12 +95,12 @@ impl Elementwise {
         self.stage.append(job, self.slices(places, factors))
     }
 
-    /// What the pass issues at least.
+    /// Returns the operations that the pass issues at least.
     pub(super) fn operations(&self) -> Vec<(Class, u64)> {
         self.stage.operations(self.cut.count())
     }
 
-    /// Expected cycles.
+    /// Estimates the cycles of the pass.
     pub(super) fn estimate(&self, machine: &Machine) -> f64 {
         let place = StridedRows {
             address: 0,
@@ -119,7 +119,7 @@ impl ElementOperation {
         }
     }
 
-    /// Bytes of an element where it is read and where it is written.
+    /// Returns the bytes of an element in the input and in the output.
     fn bytes(self) -> (u64, u64) {
         match self {
             Self::Product(_) => (COMPLEX, COMPLEX),
@@ -134,7 +134,7 @@ impl ElementOperation {
         }
     }
 
-    /// Arithmetic issues for `numbers` elements.
+    /// Returns the arithmetic issues for `numbers` elements.
     fn issues(self, numbers: u64) -> u64 {
         match self {
             Self::Product(_) => numbers,
@@ -142,7 +142,7 @@ impl ElementOperation {
         }
     }
 
-    /// The words of a page.
+    /// Writes the words of a page.
     fn write(
         self,
         cut: &SliceDivision,

@@ -1,4 +1,4 @@
-//! The lines of a pass of [`super::two_pass`], columns or rows, and their pages.
+//! The lines of a pass of `two_pass`, columns or rows, and their pages.
 
 use super::persistent_kernel::{FACTORS, PersistentKernel, PersistentKernelBuffers, REACH};
 use crate::fft::TransformDirection;
@@ -10,37 +10,37 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{RingPages, RingPass};
 use cp2_machine::Machine;
 
-/// Transforms of a granule of the DMA and of a quad.
+/// Transforms in a granule of the DMA and in a quad.
 pub(super) const COUPLE: usize = 2;
-/// Matrices for which lines are chosen: as many one by one as in one go.
+/// Matrices of a batch for which lines are priced, beside as many matrices one by one.
 const FOUR: usize = 4;
 pub(super) const ALL: u64 = 2 * FOUR as u64;
-/// Couples of lines that a section's page may have.
+/// Pairs of lines that a section's page may have.
 const COUPLES: [usize; 4] = [1, 2, 4, 8];
-/// Page buffers: with two one computes while the other is stored and loaded, a third lets
-/// transfers run ahead, and with one alone nothing goes beside anything else.
+/// Numbers of page buffers. With two, one is computed while the other is stored and loaded; a third lets
+/// transfers run ahead; with one, nothing overlaps.
 const BUFFERS: [usize; 3] = [3, 2, 1];
-/// DMEM for tables and arguments, at a guess; more is refused when it is known.
+/// Bytes of DMEM assumed for tables and arguments; a kernel that needs more is refused when it is assembled.
 const TABLES: usize = 12_288;
 
 /// Lines of one pass: columns or rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MatrixLines {
     pub(super) length: usize,
-    /// How many there are, an even number.
+    /// Number of lines of a matrix, rounded up to an even number.
     pub(super) count: usize,
     pub(super) radices: Vec<usize>,
-    /// Couples of them in a section's page.
+    /// Pairs of lines in a section's page.
     pub(super) couples: usize,
     /// Page buffers.
     pub(super) buffers: usize,
-    /// Whether they are columns, whose results are multiplied.
+    /// True if the lines are columns, whose results are multiplied by twiddle factors.
     columns: bool,
 }
 
 impl MatrixLines {
-    /// The lines of `length` numbers by the couples in a page that should take
-    /// the least time, and the cycles of [`ALL`] matrices, four of them alone and four in one go.
+    /// Chooses the pairs of lines in a page and the page buffers with the smallest price, for lines of
+    /// `length` numbers. Returns also the cycles of [`ALL`] matrices, four of them alone and four in a batch.
     pub(super) fn best(
         (length, count): (usize, usize),
         columns: bool,
@@ -48,7 +48,7 @@ impl MatrixLines {
     ) -> Option<(u64, Self)> {
         let sections = machine.cp2.sections;
         let radices = best_radices(length, (!columns, false))?;
-        // Rows come one behind the other: one pass cannot leave quads where it reads them.
+        // Rows come as consecutive single numbers: one pass alone cannot leave quads where it reads these.
         if radices.len() < if columns { 1 } else { 2 } {
             return None;
         }
@@ -61,7 +61,7 @@ impl MatrixLines {
             columns,
         };
         let fits = |lines: &Self| {
-            // Columns' factors have a buffer beside each, and all pages one working space.
+            // Each page buffer of columns has one for factors, and all pages share one working space.
             let places = lines.buffers * if columns { 2 } else { 1 } + 1;
             lines.page_lines(sections) <= lines.count
                 && places * lines.page_bytes() + TABLES <= machine.cp2.dmem.0.min(REACH) as usize
@@ -73,17 +73,18 @@ impl MatrixLines {
         priced.min_by_key(|(cost, _)| *cost)
     }
 
-    /// Lines of a page of all sections.
+    /// Returns the lines of a page, all sections together.
     fn page_lines(&self, sections: usize) -> usize {
         COUPLE * self.couples * sections
     }
 
-    /// Numbers from a row to the next in the matrix between the passes, or rows that it has.
+    /// Returns the length rounded up to an even number: the pitch of the rows, or the number of rows, of the
+    /// matrix between the passes.
     pub(super) fn even(&self) -> usize {
         self.length.next_multiple_of(COUPLE)
     }
 
-    /// Bytes of a section's page.
+    /// Returns the bytes of a section's page.
     fn page_bytes(&self) -> usize {
         let length = if self.columns {
             self.length
@@ -93,14 +94,14 @@ impl MatrixLines {
         COUPLE * self.couples * length * COMPLEX as usize
     }
 
-    /// The least slots of a section's page.
+    /// Returns the least slots of a section's page.
     pub(super) fn slots(&self) -> usize {
         let ends = (!self.columns, false);
         let couple = least_slots(self.length, 1, &self.radices, ends) as usize;
         self.couples * (couple + self.products())
     }
 
-    /// Products of a couple of lines.
+    /// Returns the products with twiddle factors of a pair of lines.
     fn products(&self) -> usize {
         if self.columns {
             COUPLE * self.length
@@ -113,7 +114,7 @@ impl MatrixLines {
         self.count.div_ceil(self.page_lines(sections))
     }
 
-    /// Cycles of the pass over `batch` matrices, before its program is known.
+    /// Estimates the cycles of the pass over `batch` matrices, before its program is known.
     fn cost(&self, batch: usize, machine: &Machine) -> u64 {
         let pages = MatrixPages {
             lines: self.clone(),
@@ -139,7 +140,7 @@ impl MatrixLines {
         }
     }
 
-    /// The page kernel.
+    /// Generates the page kernel.
     pub(super) fn stage(
         &self,
         direction: TransformDirection,
@@ -172,10 +173,10 @@ pub(super) struct MatrixPages {
 }
 
 impl MatrixPages {
-    /// Bytes from the first matrix to that of a page where it is read, or where it is written.
+    /// Returns the byte offset of the matrix of a page in the input (`read`) or in the output.
     fn matrix(&self, page: u64, read: bool) -> u64 {
         let (index, _) = self.first(page);
-        // Between the passes there are rows that fill up.
+        // The matrix between the passes has padding rows.
         let length = if read == self.lines.columns {
             self.lines.length
         } else {
@@ -184,8 +185,8 @@ impl MatrixPages {
         index * (self.lines.count * length) as u64 * COMPLEX
     }
 
-    /// The matrix of a page and its first line: the last page
-    /// begins earlier where it would not be full, and computes some once more.
+    /// Returns the matrix of a page and its first line. A last page that would not be full begins earlier,
+    /// and computes some lines again.
     fn first(&self, page: u64) -> (u64, u64) {
         let pages = self.lines.pages(self.sections) as u64;
         let lines = self.lines.page_lines(self.sections) as u64;
@@ -193,7 +194,8 @@ impl MatrixPages {
         (page / pages, (page % pages * lines).min(last))
     }
 
-    /// The page's lines as columns of the matrix at `system`, granules dealt in turn.
+    /// Makes the transfer of a page's lines as columns of the matrix at `system`, whose granules are dealt to
+    /// the sections in turn.
     fn dealt(
         &self,
         system: u64,
@@ -227,7 +229,7 @@ impl RingPages for MatrixPages {
                 self.dealt(system, page, local, Descriptor::load),
             ];
         }
-        // Couples of rows, dealt to the sections in turn.
+        // Pairs of rows are dealt to the sections in turn.
         let couple = (COUPLE * self.lines.even()) as u64 * COMPLEX;
         let target = Target::Blocks {
             stride: couple as i64,

@@ -1,5 +1,6 @@
-//! Persistent page kernels: for every page of a ring they wait for its load,
-//! work on it, and signal.
+//! Persistent page kernels: one launch serves all pages of a ring.
+//!
+//! For every page the kernel waits for its load, works on it, and signals.
 
 use crate::assembly::assembly;
 use crate::fft::error::FftError;
@@ -12,37 +13,40 @@ use cp2_host::paging::{QUAD, Ring, RingPages, RingPass, deals_quads};
 use cp2_machine::{Class, Machine};
 use std::sync::Arc;
 
-/// Address registers of a page's input, its output and its factors.
+/// Address register of a page's input.
 pub(super) const INPUT: u8 = 8;
+/// Address register of a page's output.
 pub(super) const OUTPUT: u8 = 9;
+/// Address register of a page's factors.
 pub(super) const FACTORS: u8 = 10;
 
-/// A page kernel, assembled, and the buffers it works in.
+/// An assembled page kernel, and its buffers.
 #[derive(Debug)]
 pub(super) struct PersistentKernel {
     name: String,
     program: Arc<Program>,
-    /// What all sections issue for a page at least.
+    /// Operations that all sections together issue for a page at least.
     operations: Vec<(Class, u64)>,
     ring: Ring,
 }
 
-/// The buffers of a stage.
+/// Buffers of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PersistentKernelBuffers {
-    /// Bytes of a page and of its factors in DMEM.
+    /// Bytes of a page in DMEM.
     pub(super) page: u64,
+    /// Bytes of the factors of a page in DMEM.
     pub(super) factors: u64,
     /// Bytes of working space, at the end of DMEM.
     pub(super) scratch: u64,
     /// Page buffers.
     pub(super) count: usize,
-    /// Whether the output takes the place of the input.
+    /// True if the output replaces the input.
     pub(super) in_place: bool,
 }
 
 impl PersistentKernelBuffers {
-    /// The ring of them behind the argument block.
+    /// Makes the ring of buffers behind the argument block at `arguments`.
     pub(super) fn ring(&self, arguments: u64) -> Ring {
         let behind = usize::from(!self.in_place);
         let first = arguments + Ring::argument_bytes(self.count);
@@ -57,20 +61,20 @@ impl PersistentKernelBuffers {
 /// Address register of the working space.
 const SCRATCH: u8 = 11;
 
-/// Bytes of DMEM that are used, however many there are: addresses are immediates of 18 bits.
+/// Greatest number of bytes of DMEM that are used: addresses are signed immediates of 18 bits.
 pub(super) const REACH: u64 = (1 << 17) - 16;
 
-/// Numbers of the short pages of a section, factors included.
+/// Returns the numbers of a section's short page, factors included.
 pub(super) fn short_page(machine: &Machine) -> u64 {
-    // Of so much of DMEM four of them, and a table, fit.
+    // Four pages of an eighth of DMEM, and a table, fit.
     (machine.cp2.dmem.0 / 64).min(1024)
 }
 
-/// Page buffers of short pages: one computes, one is stored, two are loaded.
+/// Page buffers of short pages: one is computed, one stored, two loaded.
 pub(super) const SHORT: usize = 4;
 
 impl PersistentKernel {
-    /// The kernel whose pages are worked on by what `write` writes.
+    /// Assembles the kernel whose pages are processed by the words that `write` writes.
     pub(super) fn new(
         name: String,
         machine: &Machine,
@@ -137,7 +141,7 @@ impl PersistentKernel {
         })
     }
 
-    /// What so many pages issue at least, all sections together.
+    /// Returns the operations that `pages` pages issue at least, all sections together.
     pub(super) fn operations(&self, pages: u64) -> Vec<(Class, u64)> {
         let all = self.operations.iter();
         all.map(|&(class, count)| (class, count.saturating_mul(pages)))
@@ -159,12 +163,12 @@ impl PersistentKernel {
         Ok(job.ring(&program, "start", pass)?)
     }
 
-    /// Bytes of the program and its tables.
+    /// Returns the bytes of the program and its tables.
     pub(super) fn image(&self) -> u64 {
         8 * self.program.words.len() as u64 + data_end(&self.program)
     }
 
-    /// Expected cycles of a pass, the load of its program included.
+    /// Estimates the cycles of a pass, the load of its program included.
     pub(super) fn estimate(&self, pages: impl RingPages + 'static, machine: &Machine) -> f64 {
         let pass = self.pass(pages);
         load(self.image(), machine) + pass.expect(machine).cycles

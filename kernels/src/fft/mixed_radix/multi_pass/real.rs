@@ -13,16 +13,17 @@ use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
 
-/// Numbers of a quad.
+/// Complex numbers of a quad.
 const COUPLE: usize = (QUAD / COMPLEX) as usize;
 
 /// A transform of N real numbers by passes over system memory.
 #[derive(Clone, Debug)]
 pub(in crate::fft) enum LongReal {
-    /// By that of N/2 complex numbers, which are the real ones as they lie.
+    /// By the transform of N/2 complex numbers, which are the real ones as they lie, and a split or merge
+    /// pass.
     Halves(Arc<dyn Fft>),
-    /// By that of N complex numbers, which lie in memory as such: their imaginary parts are 0; back,
-    /// whole spectra, of whose transforms the real parts are the result.
+    /// By the transform of N complex numbers in system memory. Forward, their imaginary parts are 0; inverse,
+    /// they are whole spectra, and the result is the real parts.
     Whole(Arc<dyn Fft>),
 }
 
@@ -43,7 +44,7 @@ impl fmt::Display for LongReal {
 }
 
 impl LongReal {
-    /// Whether there is a pass that separates or joins beside a transform of `m` numbers.
+    /// True if there is a pass that splits or merges for a transform of `m` complex numbers.
     pub(in crate::fft) fn has_halves(m: usize) -> bool {
         m >= LEAST && m.is_multiple_of(2)
     }
@@ -54,7 +55,7 @@ impl LongReal {
         }
     }
 
-    /// Real numbers of a transform.
+    /// Returns the real numbers of a transform.
     pub(in crate::fft) fn len(&self) -> usize {
         match self {
             Self::Halves(inner) => 2 * inner.len(),
@@ -74,7 +75,8 @@ impl LongReal {
         self.inner().source(file)
     }
 
-    /// What the complex transform takes, and as much again for the arrays around it.
+    /// Returns the largest batch: that of the complex transform, halved where the arrays around it take as
+    /// much memory again.
     pub(in crate::fft) fn max_batch(&self) -> usize {
         match self {
             Self::Halves(inner) => inner.max_batch() / 2,
@@ -82,7 +84,7 @@ impl LongReal {
         }
     }
 
-    /// See [`Fft::operations`].
+    /// Returns the least arithmetic of each pass, see [`Fft::operations`].
     pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let inner = self.inner().operations(batch);
         let Self::Halves(_) = self else {
@@ -98,20 +100,21 @@ impl LongReal {
         }
     }
 
-    /// Numbers from a row of half spectra to the next in system memory: whole
-    /// granules, and one behind the end.
+    /// Returns the numbers from a half spectrum to the next in system memory: N/2 + 1, rounded up to whole
+    /// granules.
     fn spectrum_pitch(&self) -> usize {
         (self.len() / 2 + 1).next_multiple_of(COUPLE)
     }
 
-    /// The pass that separates or joins, beside the transform of half the length.
+    /// Plans the pass that splits or merges, for the transform of half the length.
     fn half(&self, batch: usize) -> Result<RealSplitMergePass, FftError> {
         let inner = self.inner();
         let [rows, _] = inner.arrays(batch)?;
         RealSplitMergePass::new(inner.direction(), (rows, inner.len()), inner.machine())
     }
 
-    /// The complex transform that it goes through, of which real numbers or whole spectra are made first.
+    /// Returns the complex transform of N numbers, for which real numbers or half spectra are converted
+    /// first, if that is the plan.
     pub(in crate::fft) fn whole(&self) -> Option<&Arc<dyn Fft>> {
         match self {
             Self::Whole(inner) => Some(inner),
@@ -119,14 +122,15 @@ impl LongReal {
         }
     }
 
-    /// Rows that fill a batch up, and numbers from a row of real numbers, as half as many complex ones, and of half spectra to
-    /// the next.
+    /// Returns the rows of a batch, filled up; the pitch of rows of real numbers, in complex numbers of two
+    /// each; and the pitch of half spectra.
     pub(in crate::fft) fn arrays(&self, batch: usize) -> Result<(usize, [usize; 2]), FftError> {
         let [rows, pitch] = self.inner().arrays(batch)?;
         Ok((rows, [pitch, self.spectrum_pitch()]))
     }
 
-    /// Adds the passes of the halves over a batch from address to address.
+    /// Adds the transform of half the length and the split or merge over a batch, from one address to
+    /// another, to a job.
     pub(in crate::fft) fn append(
         &self,
         job: &mut Job,
@@ -150,11 +154,11 @@ impl LongReal {
         }
     }
 
-    /// Expected cycles of a batch.
+    /// Estimates the cycles of a batch.
     pub(in crate::fft) fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         let inner = self.inner().estimate(batch)?;
         if let Self::Whole(_) = self {
-            // Numbers are widened or spectra completed, and results picked out.
+            // Real numbers are widened or spectra completed before, and results extracted after.
             let moved = batch as u64 * self.len() as u64 * COMPLEX * 3 / 2;
             let around = 2.0 * relayout_cycles(moved, self.machine());
             return Ok(Cycles(inner.0 + around.ceil() as u64));

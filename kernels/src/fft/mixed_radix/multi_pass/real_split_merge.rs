@@ -1,12 +1,16 @@
-//! Between the transform of M complex numbers and that of N = 2M real ones, as
-//! a pass over system memory. The formulas are those of `mixed_radix::real_split`.
+//! Split or merge of half spectra as a pass over system memory.
 //!
-//! A slice of a section is the numbers k = k0 .. k0 + S and their partners M - k:
-//! it replaces k0 .. k0 + S - 1 and M - k0 - S .. M - k0 - 1. The slices
-//! cover k = 0 .. M/2, and where they go beyond they compute the same numbers once more.
+//! The pass is between the transform of M complex numbers and that of N = 2M real ones. The formulas are
+//! those of `mixed_radix::real_split`.
 //!
-//! The pass takes the DMA's time, so that the factor of k0 + s is made of two, one of k0 that
-//! comes with the page and one of s that stays in DMEM: a product of whose issues there is room.
+//! A slice of a section has the numbers k = k0 .. k0 + S and their partners M - k. It replaces numbers
+//! `k0 .. k0 + S - 1` and `M - k0 - S .. M - k0 - 1`. The slices cover k = 0 .. M/2; where they go beyond,
+//! numbers are computed twice.
+//! - 1 and M - k0 - S .. M - k0 - 1. The slices cover k = 0 .. M/2; where they go beyond, numbers are
+//! computed twice.
+//!
+//! The DMA limits the pass, so that there are issues left for a product: the factor of k0 + s is that of k0,
+//! which comes with the page, times that of s, which stays in DMEM.
 
 use super::persistent_kernel::{
     FACTORS, INPUT, OUTPUT, PersistentKernel, PersistentKernelBuffers, SHORT, short_page,
@@ -26,12 +30,12 @@ use cp2_host::paging::{QUAD, RingPages};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 
-/// Numbers of a quad, by which a slice is longer where it is read.
+/// Complex numbers of a quad, by which a slice is longer in the input.
 const COUPLE: u64 = QUAD / COMPLEX;
-/// The shortest transforms, of which a slice of each section fills half.
+/// Least complex length M.
 pub(super) const LEAST: usize = 64;
 
-/// The pass over a batch.
+/// The split or merge pass over a batch.
 #[derive(Debug)]
 pub(super) struct RealSplitMergePass {
     direction: TransformDirection,
@@ -41,8 +45,8 @@ pub(super) struct RealSplitMergePass {
 }
 
 impl RealSplitMergePass {
-    /// The split (forward) or the join (inverse) of `rows` transforms of `m`
-    /// complex numbers, `m` even and at least [`LEAST`].
+    /// Plans the split (forward) or the merge (inverse) of `rows` transforms of `m` complex numbers, `m` even
+    /// and at least [`LEAST`].
     pub(super) fn new(
         direction: TransformDirection,
         (rows, m): (usize, usize),
@@ -74,7 +78,7 @@ impl RealSplitMergePass {
         })
     }
 
-    /// w of the first number of every slice, a granule for each.
+    /// Computes the factor w of the first number of every slice, in a granule for each.
     fn factors(&self) -> Vec<Complex32> {
         let slices = 0..self.cut.reach() / self.cut.slice;
         let factor = |slice: u64| {
@@ -97,19 +101,19 @@ impl RealSplitMergePass {
         }
     }
 
-    /// Adds the pass from rows to rows. Behind the last row of the input of a
-    /// split there is a granule more.
+    /// Adds the pass from rows to rows to a job. The input of a split must have one more granule behind its
+    /// last row, which is loaded.
     pub(super) fn append(&self, job: &mut Job, places: [StridedRows; 2]) -> Result<(), FftError> {
         let factors = job.table(&self.factors())?.address();
         self.stage.append(job, self.pages(places, factors))
     }
 
-    /// What the pass issues at least.
+    /// Returns the operations that the pass issues at least.
     pub(super) fn operations(&self) -> Vec<(Class, u64)> {
         self.stage.operations(self.cut.count())
     }
 
-    /// Expected cycles.
+    /// Estimates the cycles of the pass.
     pub(super) fn estimate(&self, machine: &Machine) -> f64 {
         let place = StridedRows {
             address: 1 << 40,
@@ -119,7 +123,7 @@ impl RealSplitMergePass {
     }
 }
 
-/// The words of a page: upwards from k0, downwards from M - k0.
+/// Writes the words of a page, which ascend from k0 and descend from M - k0.
 fn write(
     direction: TransformDirection,
     (slice, m): (u64, u64),
@@ -129,11 +133,11 @@ fn write(
     let wanted = [1.0, 0.5].map(RadixConstant::Complex);
     let mut constants = text.constants("", wanted.to_vec());
     let [one, half] = wanted.map(|c| constants.register(c));
-    // w of k0 stays in a register.
+    // The factor w of k0 stays in a register.
     constants.first -= 1;
     let own = Reg::Pair(constants.first);
     text.word(&format!("ldp r{}, [a{FACTORS}]", constants.first));
-    // i w/2 or w of s.
+    // Table entry of s: i w/2 for the split, w for the merge.
     let turn = |s: u64| match direction {
         TransformDirection::Forward => {
             let (re, im) = cis(-(s as i64), 2 * m as i64);
@@ -164,7 +168,8 @@ fn write(
     let [w, a, b, c, d] = [(); 5].map(|()| Reg::Whole(body.pair()));
     match direction {
         TransformDirection::Forward => {
-            // beta = (1 + i w)/2.
+            // P = Z[k] and Q = Z[M-k] are not halved here. With beta = (1 + i w)/2:
+            // X[k] = P - beta (P - conj Q), X[M-k] = Q + conj(beta (P - conj Q)).
             body.op("cmadd", &[w], &[turn, own, half]);
             body.op("cmsubc", &[a], &[one, q, p]);
             body.op("cmsub", &[b], &[w, a, p]);
@@ -197,17 +202,17 @@ struct RealSplitMergePages {
 }
 
 impl RealSplitMergePages {
-    /// Bytes of a slice.
+    /// Returns the bytes of a slice.
     fn slice(&self) -> u64 {
         self.cut.slice * COMPLEX
     }
 
-    /// Where the partners lie in a page that begins at `local`.
+    /// Returns the DMEM address of the partners in a page that begins at `local`.
     fn partners(&self, local: u32) -> u32 {
         local + (self.slice() + COUPLE * COMPLEX) as u32
     }
 
-    /// The slices upwards and downwards, `run` bytes each.
+    /// Makes the transfers of the ascending and the descending slices of a page, `run` bytes each.
     fn both(
         &self,
         page: u64,
@@ -233,8 +238,8 @@ impl RealSplitMergePages {
         ]
     }
 
-    /// The number of the spectrum's middle, number M, where a page has it:
-    /// its row, and where it lies in a page that begins at `local`.
+    /// Returns the row of number M of the spectrum and its DMEM address in a page that begins at `local`,
+    /// where a page has it.
     fn middle(&self, page: u64, local: u32) -> Option<(u64, u32)> {
         let (row, slice) = self.cut.split(page);
         let has = self.direction == TransformDirection::Forward && slice == 0;
@@ -257,7 +262,7 @@ impl RingPages for RealSplitMergePages {
         let w = Descriptor::load(target, self.factors + slice * granule, factors, granule);
         let mut loads = vec![w];
         loads.extend(self.both(page, (self.from, local), run, Descriptor::load));
-        // The partner of number 0 is number 0.
+        // Number 0 is its own partner.
         loads.extend(self.middle(page, local).map(|(row, at)| {
             let system = self.from.address + row * self.from.pitch;
             Descriptor::load(Target::Section(0), system, at, granule)

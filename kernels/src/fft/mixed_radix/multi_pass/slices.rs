@@ -1,23 +1,24 @@
-//! Pages that are slices of rows.
+//! Pages that are slices of rows, and their transfers.
 
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{QUAD, RingPages};
 
-/// Rows in system memory.
+/// Rows at a constant distance in system memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StridedRows {
-    /// Address of the first.
+    /// Address of the first row.
     pub(super) address: u64,
     /// Bytes from a row to the next.
     pub(super) pitch: u64,
 }
 
-/// A slice of every row of a group, each section the slice behind that of the section before.
+/// Division of rows into slices. A page has a slice of every row of a group, and the sections have
+/// consecutive slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SliceDivision {
     /// Sections of the machine.
     pub(super) sections: u64,
-    /// Rows, whole groups.
+    /// Number of rows, rounded up to whole groups.
     pub(super) rows: u64,
     /// Rows of a group, which share the factors of their slices.
     pub(super) group: u64,
@@ -28,11 +29,11 @@ pub(super) struct SliceDivision {
 }
 
 impl SliceDivision {
-    /// Rows of `length` numbers, at least 1, in slices as long as a page of `most` numbers allows.
+    /// Divides rows of `length` numbers, at least 1, into slices as long as a page of `most` numbers allows.
     pub(super) fn new(sections: usize, rows: u64, length: u64, most: u64) -> Self {
         let sections = sections.max(1) as u64;
         let group = group(rows);
-        // No longer than the rows need, a power of two, two granules of real numbers.
+        // A slice is a power of two, no longer than the rows need, and at least four numbers.
         let slice = (most / (group + 1)).min(length.div_ceil(sections)).max(4);
         let slice = 1u64 << slice.ilog2();
         Self {
@@ -44,17 +45,17 @@ impl SliceDivision {
         }
     }
 
-    /// Numbers that the slices of a row reach.
+    /// Returns the numbers of a row that its slices cover.
     pub(super) fn reach(&self) -> u64 {
         self.pages * self.sections * self.slice
     }
 
-    /// Numbers of a section's page.
+    /// Returns the numbers of a section's page, without factors.
     pub(super) fn numbers(&self) -> u64 {
         self.group * self.slice
     }
 
-    /// The group of a page, and the first slice of its first section.
+    /// Returns the group of a page, and the slice of its first section.
     pub(super) fn split(&self, page: u64) -> (u64, u64) {
         (page / self.pages, page % self.pages * self.sections)
     }
@@ -64,12 +65,12 @@ impl SliceDivision {
     }
 }
 
-/// The most rows that share factors.
+/// Greatest number of rows that share factors.
 const GROUP: u64 = 16;
 
-/// Rows of a group: shared factors are loaded once, but the last group is filled up.
+/// Chooses the rows of a group: large groups load shared factors seldom, but the last group is filled up.
 fn group(rows: u64) -> u64 {
-    // The groups, in rows and one for the factors.
+    // Cost of all groups, in loaded rows: a group's own and one of factors.
     let cost = |&group: &u64| (rows.div_ceil(group) * (group + 1), group);
     (1..=rows.clamp(1, GROUP)).min_by_key(cost).unwrap_or(1)
 }
@@ -78,9 +79,9 @@ fn group(rows: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlicePages {
     pub(super) cut: SliceDivision,
-    /// Where rows are read, and bytes of an element there; 0: a granule for all pages.
+    /// Rows of the input, and bytes of an element there; 0 if all pages load the same granule.
     pub(super) from: (StridedRows, u64),
-    /// Where they are written.
+    /// Rows of the output, and bytes of an element there.
     pub(super) to: (StridedRows, u64),
     /// Address of a complex factor for each number of a row, if there are any.
     pub(super) factors: Option<u64>,

@@ -1,10 +1,9 @@
-//! Transforms of mixed radix in two passes over system memory.
+//! Mixed-radix transforms in two passes over system memory.
 //!
-//! N = N1 N2, number n1 N2 + n2, result k1 + N1 k2: N2 transforms of length N1 down the
-//! columns, products with exp(-2 pi i k1 n2/N), N1 transforms of length N2 along the
-//! rows. The DMA deals granules to the sections in turn, so that the halves of a quad
-//! are neighbouring columns, and of the results neighbouring rows. An odd number of columns
-//! or rows is filled up by one, in a pass before or behind.
+//! N = N1 N2, number n1 N2 + n2, result k1 + N1 k2 (the four-step algorithm): N2 transforms of length N1
+//! along the columns, products with exp(-2 pi i k1 n2/N), N1 transforms of length N2 along the rows. The DMA
+//! deals granules to the sections in turn, so that the halves of a quad are adjacent columns, and in the
+//! results adjacent rows. An odd number of columns or rows is made even by a pass before or behind.
 
 use super::matrix_lines::{ALL, COUPLE, MatrixLines, MatrixPages};
 use super::persistent_kernel::PersistentKernel;
@@ -30,16 +29,17 @@ pub struct TwoPassFft {
     columns: MatrixLines,
     rows: MatrixLines,
     stages: [PersistentKernel; 2],
-    /// The passes that fill up columns, and take what fills up rows away, where these are odd.
+    /// Copying passes: one before the first pass that pads rows of an odd length N2, and one behind the
+    /// second that removes the padding of the results where N1 is odd.
     ends: [Option<BlockKernels>; 2],
 }
 
 impl TwoPassFft {
-    /// The transform of length `n`: a product of two numbers, each a product
-    /// of the radices of which pages fit local memory.
+    /// Plans the transform of length `n`, a product of two numbers that are products of the radices and whose
+    /// pages fit local memory.
     ///
     /// # Errors
-    /// Another length, or the machine has no room for it.
+    /// The length has no such division, or the machine has no room for one.
     pub fn new(
         n: usize,
         direction: TransformDirection,
@@ -51,7 +51,7 @@ impl TwoPassFft {
         let most = machine.cp2.dmem.0 as usize / (COUPLE * COMPLEX as usize);
         let lengths = least - 1..=most.min(n);
         let divisions = lengths.filter(|n1| n.is_multiple_of(*n1) && n / n1 <= most);
-        // Every number of the matrices that are priced over the DMA channel, there and back.
+        // A copying pass moves every number of the priced matrices in and out over the DMA channel.
         let rate = machine.dma.bandwidth;
         let bytes = (n as u64).saturating_mul(2 * COMPLEX * ALL);
         let copy = bytes.saturating_mul(rate.den) / rate.num.max(1);
@@ -91,7 +91,8 @@ impl TwoPassFft {
         })
     }
 
-    /// The pass that copies couples of rows of an odd length from a pitch to another.
+    /// Plans the pass that copies pairs of rows of an odd length from one pitch to another; none for even
+    /// lengths.
     fn end(
         length: usize,
         pitch: [usize; 2],
@@ -107,12 +108,12 @@ impl TwoPassFft {
         Ok(Some(blocks))
     }
 
-    /// Couples of rows before the first pass and behind the second.
+    /// Returns the pairs of rows that are copied before the first pass and behind the second.
     fn couples(&self, batch: usize) -> [usize; 2] {
         [&self.columns, &self.rows].map(|lines| batch.saturating_mul(lines.length).div_ceil(COUPLE))
     }
 
-    /// exp(-2 pi i k1 n2/N), row after row, for a column that fills up too.
+    /// Computes the twiddle factors exp(-2 pi i k1 n2/N), row after row, also for a padding column.
     fn turns(&self) -> Vec<Complex32> {
         let n = self.len();
         let columns = self.columns.count;
@@ -176,7 +177,7 @@ impl Fft for TwoPassFft {
         &self.machine
     }
 
-    /// None: every pass has its own.
+    /// Returns none: every pass has a program of its own.
     fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         Ok(None)
     }
@@ -185,7 +186,7 @@ impl Fft for TwoPassFft {
         None
     }
 
-    /// Input, what is between the passes, and output; the factors, programs.
+    /// Counts input, intermediate array and output, beside factors and programs.
     fn max_batch(&self) -> usize {
         let bytes = self.len() as u64 * COMPLEX;
         let programs: u64 = self.stages.iter().map(PersistentKernel::image).sum();
@@ -195,7 +196,8 @@ impl Fft for TwoPassFft {
             .map(|end| image(&end));
         let beside = 2 * bytes + programs + ends.sum::<u64>() + ROOM_BESIDE;
         let free = self.machine.host.memory.0.saturating_sub(beside);
-        // An odd one has two arrays more, all of them a little larger, and may be one more.
+        // Each copying pass has further arrays, all a little larger than the data; an odd batch may be
+        // rounded up by one.
         let arrays = 3 + 3 * self.ends.iter().flatten().count() as u64;
         let batch = usize::try_from(free / (arrays * bytes)).unwrap_or(usize::MAX);
         batch.saturating_sub(self.len() % COUPLE)
@@ -212,7 +214,7 @@ impl Fft for TwoPassFft {
         before.into_iter().chain(stages).chain(behind).collect()
     }
 
-    /// One more for an odd number of odd ones: copies take two rows at a time.
+    /// Returns one row more for an odd batch of odd transforms, since copies take two rows at a time.
     fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {
         let odd = batch % COUPLE * (self.len() % COUPLE);
         Ok([batch + odd, self.len()])
@@ -222,7 +224,8 @@ impl Fft for TwoPassFft {
         let [columns, rows] = [&self.columns, &self.rows];
         let couples = self.couples(batch);
         let mut places = [from, to];
-        // Filled up: what is copied, and that of which the second pass reads rows that nobody writes.
+        // Padding must be initialised: the copies, and an intermediate array of which the second pass reads
+        // rows that no pass writes.
         let matrices = [couples[0] * rows.even(), couples[1] * columns.even()];
         for (place, (end, couples)) in places.iter_mut().zip(self.ends.iter().zip(matrices)) {
             if end.is_some() {

@@ -1,13 +1,14 @@
-//! Where the vector lies in local memory, and how words reach it.
+//! Addresses of the vector in local memory, and how words reach them.
 
 use super::ColumnLanes;
 use cp2_asm::isa::{Address, Mode};
 use cp2_machine::Machine;
 
-/// Bytes that an address register reaches in both directions with a pair.
+/// Bytes that a pair access reaches on either side of an address register.
 const REACH: u32 = 16_384;
 
-/// An address in local memory, by the register whose stretch it is in: register k points into the middle of stretch k.
+/// Returns a DMEM address as an offset from the register of the stretch that contains it: register k points
+/// to the middle of stretch k.
 pub(super) fn split_address(address: u32) -> Address {
     let base = address / (2 * REACH);
     Address {
@@ -16,32 +17,33 @@ pub(super) fn split_address(address: u32) -> Address {
     }
 }
 
-/// Stretches that words reach: `movi` points an address register at most so far (18 bits with a sign).
+/// Number of stretches that words reach: `movi` sets an address register to 18 bits with a sign.
 const MOST_STRETCHES: u64 = 4;
 
-/// Bytes of local memory that words of a page reach: all of it, or what `MOST_STRETCHES` hold.
+/// Returns the bytes of local memory that words of a page reach: all of it, or those of `MOST_STRETCHES`
+/// stretches.
 pub(in crate::sparse::gather) fn reachable(machine: &Machine) -> u64 {
     let most = MOST_STRETCHES * u64::from(2 * REACH);
     machine.cp2.dmem.0.min(most)
 }
 
-/// Address registers that are needed for so much local memory.
+/// Returns the number of address registers for so much local memory.
 pub(in crate::sparse::gather) fn bases(reachable: u64) -> u64 {
     reachable.div_ceil(u64::from(2 * REACH))
 }
 
-/// Where the pairs of the vector lie.
+/// Addresses of the vector's pairs in local memory.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sparse::gather) struct VectorPlace {
-    /// The first pair of the segment.
+    /// Address of the first pair of the segment.
     pub(in crate::sparse::gather) own: u32,
-    /// The first pair of the segment shifted by one number.
+    /// Address of the first pair of the segment shifted by one number.
     pub(in crate::sparse::gather) shifted: u32,
     pub(in crate::sparse::gather) lanes: ColumnLanes,
 }
 
 impl VectorPlace {
-    /// The address of the pair that begins with a column.
+    /// Returns the address of the pair that begins with a column.
     pub(super) fn pair(&self, column: u32) -> u32 {
         match self.lanes {
             ColumnLanes::Both => self.own + 8 * column,

@@ -1,4 +1,4 @@
-//! A multiplication: values, and what each place takes of what is loaded.
+//! A multiplication: values, and the numbers that each place selects.
 
 use super::address::{VectorPlace, split_address};
 use super::{BlockBuilder, ColumnValues, RowBlock, access, inst};
@@ -6,21 +6,22 @@ use crate::sparse::gather::slot_assignment::{LaneMask, MultiplicationSlot, SlotL
 use cp2_asm::isa::{Address, Mode, Op};
 use smallvec::SmallVec;
 
-/// The address register of the page's values.
+/// Address register of the page's values.
 const VALUES: u8 = 8;
 
-/// A value of a place: its slot, its entry, the row, and two words stored.
+/// Operations for a value of a place: its slot, its entry, the row, and two words stored.
 const VALUE: u64 = 6;
-/// A load that is put in order: two words, copied; its places joined to those of the others twice and counted; the
-/// number of its masks.
+/// Operations for a load that is put in order: two words are copied, its places are joined to those of the
+/// others twice and counted, and its masks are counted.
 const ORDERED: u64 = 10;
-/// A load that is made: what was before it, whether it is the only one.
+/// Operations for a load that is issued: what was before it, whether it is the only one.
 const MADE: u64 = 4;
-/// Two columns, compared.
+/// Operations to compare two columns.
 const COMPARED: u64 = 3;
 
 impl BlockBuilder<'_> {
-    /// A multiplication of two slots, each added to a sum of its own or put there first.
+    /// Issues a multiplication of two slots. Each side is added to its sum, or begins it: sum = value x, or
+    /// sum += value x.
     pub(super) fn step(
         &mut self,
         block: &RowBlock,
@@ -64,7 +65,8 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Where the values of a multiplication are loaded from: those of one section alone need not be there for the others.
+    /// Returns the address of a multiplication's values. If only one section has values, they need not be
+    /// loaded for the others.
     fn values(
         &mut self,
         block: &RowBlock,
@@ -102,7 +104,8 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// What slots multiply by: what each place loads, and zeros where there is nothing. What both sides of the quad take is loaded once.
+    /// Loads the operand of slots: the numbers that each place multiplies, and zeros where there are none. A
+    /// pair that both sides of the quad take is loaded once.
     fn operands(&mut self, operand: u8, slots: [Option<&MultiplicationSlot>; 2], x: VectorPlace) {
         let loads = slots.map(|slot| slot.map_or(Vec::new(), |slot| self.in_order(slot)));
         let full = slots.map(|slot| slot.is_some_and(|slot| slot.filled() == self.all));
@@ -133,7 +136,7 @@ impl BlockBuilder<'_> {
                     self.work.add(others.len(), COMPARED);
                     let shared = others.iter().any(|other| other.column == load.column);
                     old = Some(match shared && !alone {
-                        // It is selected from behind the next load.
+                        // The pair is selected from behind the next load.
                         true => self.loaded(&mut loaded, load.column, 1, x),
                         false => {
                             let address = split_address(x.pair(load.column));
@@ -155,8 +158,9 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The register of a pair of the vector. The pair is loaded unless a register has it that keeps it for so many further loads as the caller
-    /// makes before it reads the register: each load takes the register of the oldest pair.
+    /// Returns the register of a pair of the vector. The pair is loaded, unless a register holds it and keeps
+    /// it for the `further_loads` that the caller makes before it reads the register: each load takes the
+    /// register of the oldest pair.
     fn loaded(
         &mut self,
         loaded: &mut LoadedPairs,
@@ -180,7 +184,8 @@ impl BlockBuilder<'_> {
         register
     }
 
-    /// The loads of a slot, the one that is the hardest to select first: it is there without a selection.
+    /// Returns the loads of a slot. The first one needs no selection, so it is the one that would take the
+    /// most masks.
     fn in_order(&mut self, slot: &MultiplicationSlot) -> Vec<SlotLoad> {
         let mut loads = slot.loads.to_vec();
         self.work.add(loads.len(), ORDERED);
@@ -197,7 +202,7 @@ impl BlockBuilder<'_> {
     }
 }
 
-/// Pairs of the vector that a multiplication has loaded, in order, and their registers.
+/// Pairs of the vector that a multiplication has loaded, in order, with their registers.
 #[derive(Debug, Default)]
 struct LoadedPairs {
     pairs: SmallVec<[(u32, u8); 16]>,

@@ -6,7 +6,7 @@ use crate::sparse::gather::group_pairs::GroupPair;
 use cp2_asm::isa::Op;
 
 impl BlockBuilder<'_> {
-    /// Adds the lanes of sums and stores them, later.
+    /// Issues, with delays, the additions across the lanes of the sums and the store of the result.
     pub(super) fn result(&mut self, block: &RowBlock, order: &[usize], quads: &[GroupPair]) {
         let number = self.blocks;
         let result = self.registers.result(number);
@@ -17,7 +17,7 @@ impl BlockBuilder<'_> {
                 .push(access(Op::LdQ, old, split_address(block.result)));
             old
         });
-        // Sums of slots apart come to those of the group.
+        // Extra sums of slots are added to those of the group.
         let mut wait = madd;
         for (q, quad) in quads.iter().enumerate() {
             let (own, extra) = (
@@ -67,7 +67,7 @@ impl BlockBuilder<'_> {
         }
         self.put_off(ops, 0, wait);
         if let Some(old) = old {
-            // The products come first: what they wait for is on its way.
+            // The products come first: the operations that they wait for have been issued.
             wait += add;
             self.put_off(vec![inst(Op::AddQ, &[result, result, old])], 0, wait);
         }
