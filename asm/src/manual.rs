@@ -1,15 +1,16 @@
-//! The instruction set manual, `docs/isa.md`, from the table.
+//! Generates the instruction set manual, `docs/isa.md`, from the table.
 
 mod bits;
+mod purposes;
 mod rows;
 
 use crate::isa::{Form, Op, SCALARS, Scalar, Slot};
 use cp2_machine::{Class, Machine};
 
-/// Prose, with marks in double braces where generated parts go.
+/// Prose of the manual, with marks in double braces for the generated parts.
 const INTRO: &str = include_str!("manual/intro.md");
 
-/// The text of `docs/isa.md`.
+/// Returns the text of `docs/isa.md`.
 #[must_use]
 pub fn isa() -> String {
     let machines: Vec<Machine> = Machine::names()
@@ -20,7 +21,8 @@ pub fn isa() -> String {
         .replace("{{banks}}", &banks())
         .replace("{{word}}", &bits::word())
         .replace("{{address}}", &bits::address())
-        .replace("{{latencies}}", &latencies(&machines));
+        .replace("{{latencies}}", &latencies(&machines))
+        .replace("{{purposes}}", &purposes::list_purposes());
     for (slot, title) in [
         (Slot::Arith, "Arithmetic slot"),
         (Slot::Mem, "Memory and control slot"),
@@ -40,7 +42,7 @@ pub fn isa() -> String {
     text
 }
 
-/// Rows of the register table for the banks of shared scalars.
+/// Formats the rows of the register table for the banks of shared scalars.
 fn banks() -> String {
     let mut banks: Vec<(String, u8, u8)> = Vec::new();
     for i in 0..SCALARS as u8 {
@@ -71,7 +73,7 @@ fn banks() -> String {
     banks.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// Latency and interval of each class on each machine.
+/// Formats a table of the latency and the interval, in cycles, of each class on each machine.
 fn latencies(machines: &[Machine]) -> String {
     let names = |suffix: &str| {
         machines

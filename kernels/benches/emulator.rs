@@ -1,5 +1,6 @@
-//! The emulator on FFTs, in DMEM and paged, by each engine, in words per second of
-//! host time (`cp2 bench emu` is the short form); and what it takes to plan them.
+//! Benchmarks the emulator on FFTs in DMEM and paged, and the FFT planner.
+//!
+//! Every engine is measured, in words per second of host time (`cp2 bench emu` is the short form):
 //! `cargo bench -p cp2-kernels --bench emulator [-- FILTER]`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
@@ -38,7 +39,7 @@ fn ffts(criterion: &mut Criterion) {
             let (mut resident, _) = fft.resident(name, options(engine)).unwrap();
             group.throughput(Throughput::Elements(resident.run().unwrap().words));
             group.bench_function(BenchmarkId::new("resident", name), |b| {
-                // What restores the input is not the emulator's.
+                // Restoring the input is no work of the emulator and is not timed.
                 b.iter_custom(|times| {
                     let run = |_| Duration::from_secs_f64(resident.run().unwrap().seconds);
                     (0..times).map(run).sum()
@@ -59,7 +60,8 @@ fn ffts(criterion: &mut Criterion) {
     }
 }
 
-/// What a command pays before anything runs: its kernel assembled, the recipes compared.
+/// Benchmarks the planning of FFTs: what a command does before a run, assembling a kernel and comparing
+/// recipes.
 fn plans(criterion: &mut Criterion) {
     let machine: Arc<Machine> = Machine::builtin("vm7").unwrap().into();
     let mut group = criterion.benchmark_group("plan");

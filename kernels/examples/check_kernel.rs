@@ -8,7 +8,7 @@ use cp2_machine::Machine;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Meant to be |x|, wrong for the second float of every pair.
+/// Assembly that should compute |x|, but is wrong for the second float of every pair.
 const WRONG: &str = r#"
 .include "page.s"
 .program

@@ -1,8 +1,10 @@
-//! Prints the table of docs/fft-arrays.md "What is below 0.80": arrays of two and three axes that take more than
-//! 1/0.8 of their bound, and where the cycles go.
+//! Prints the arrays of docs/fft-arrays.md that are far from their bound.
 //!
-//! `cargo run --release -p cp2-kernels --example far_arrays [BITS [BATCH..]]`: of up to so many numbers, 2^18 by default; one
-//! array, 4 and 8 by default.
+//! The table "What is below 0.80" has arrays of two and three axes that take more than 1/0.8 of their bound,
+//! and where their cycles go.
+//!
+//! `cargo run --release -p cp2-kernels --example far_arrays [BITS [BATCH..]]`: arrays of up to 2^BITS
+//! numbers, 2^18 by default, in batches of BATCH, one array, 4 and 8 by default.
 
 use cp2_emu::Cause;
 use cp2_kernels::fft::{Fft as _, FftNd, TransformDirection};

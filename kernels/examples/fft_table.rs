@@ -1,5 +1,6 @@
-//! The tables of `docs/fft.md`, section "Measured":
-//! `cargo run --release -p cp2-kernels --example fft_table`.
+//! Prints the tables of `docs/fft.md`, section "Measured".
+//!
+//! `cargo run --release -p cp2-kernels --example fft_table`
 
 use cp2_kernels::fft::{FftPlanner, FftProblem, TransformDirection};
 use cp2_machine::Machine;

@@ -1,4 +1,6 @@
-//! Prints the tables of `docs/fft-large.md` and `docs/fft-arrays.md`: transforms larger than DMEM.
+//! Prints the tables of transforms larger than DMEM, of one axis and of arrays.
+//!
+//! They are those of `docs/fft-large.md` and `docs/fft-arrays.md`.
 //!
 //! `cargo run -p cp2-kernels --example large_fft [BITS..]`
 

@@ -1,8 +1,10 @@
-//! Whether what only permits more of a machine refuses nothing and takes no longer: every row of `docs/performance.md` with every
-//! parameter eased, doubled or halved, one after the other. Prints the rows that are refused or take more than 5 % longer.
+//! Checks that a machine with eased parameters is never slower.
+//!
+//! Every row of `docs/performance.md` is measured with every parameter eased, doubled or halved, one after
+//! the other. Prints the rows that are refused or take more than 5 % longer.
 //!
 //! `cargo run --release -p cp2-kernels --example monotone -- [KERNEL or PARAMETER or MACHINE]...`
-//! takes those named only. It fails if it prints any.
+//! takes only the kernels, parameters and machines named. It fails if it prints any row.
 
 use cp2_host::DeviceOptions;
 use cp2_kernels::registry::{self, Kernel};
@@ -11,10 +13,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Cycles of eased / of the machine itself at most.
+/// Highest allowed ratio of the cycles on an eased machine to those on the machine itself.
 const MOST: f64 = 1.05;
 
-/// What is asked for: all where nothing of a kind is.
+/// Names of kernels, parameters and machines to check; where none of a kind is named, all of that kind.
 struct Wanted(Vec<String>);
 
 impl Wanted {
@@ -61,7 +63,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(worse > 0))
 }
 
-/// The rows of a kernel that are worse, printed.
+/// Prints and counts the rows of a kernel that are worse.
 fn of_kernel(
     kernel: &dyn Kernel,
     machine: &Arc<Machine>,

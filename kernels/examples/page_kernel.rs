@@ -1,5 +1,6 @@
-//! Sends an array through a ten-line kernel; prints the plan and where the
-//! cycles went, and writes the timeline.
+//! Sends an array through a ten-line kernel and shows where cycles go.
+//!
+//! It prints the plan and the causes of cycles, and writes the timeline.
 //!
 //! `cargo run -p cp2-kernels --example page_kernel`
 
@@ -11,7 +12,7 @@ use cp2_machine::Machine;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Squares every float of its page; a block is 16 bytes.
+/// Assembly that squares every float of its page, in blocks of 16 bytes.
 const SQUARE: &str = r#"
 .include "page.s"
 .program

@@ -1,10 +1,12 @@
-//! Runs drawn at random, any number of them: machine, kernel, size and input.
+//! Runs random trials: machine, kernel, size and input are drawn by a seed.
 //!
-//! `cargo run --release -p cp2-kernels --example random -- [--subject NAME] [--seed FIRST] [--count RUNS] [--threads N] [--show]`
+//! `cargo run --release -p cp2-kernels --example random --
+//! [--subject NAME] [--seed FIRST] [--count RUNS] [--threads N] [--show]`
 //!
-//! A seed stands for a run. With `--subject` those seeds are passed over that stand for other kernels or problems: RUNS
-//! are left, the first of them from FIRST on, or from 2^32 + FIRST on for benchmarks. Of each that is wrong, does not end or panics there is a line, and the
-//! command that repeats it; `--show` prints every run, and of a single one the machine as a file.
+//! A seed stands for a run. With `--subject`, seeds of other kernels and problems are skipped: RUNS are left,
+//! the first of them from FIRST on, or from 2^32 + FIRST on for benchmarks. For each run that is wrong, does
+//! not end or panics, a line is printed and the command that repeats it; `--show` prints every run, and for a
+//! single one the machine as a file.
 #![allow(clippy::unwrap_used, reason = "shared with tests")]
 
 #[path = "../tests/suite/random/machines.rs"]
@@ -23,7 +25,7 @@ use std::time::{Duration, Instant};
 use subjects::{BENCHMARKS, Subject};
 use trial::{End, Trial};
 
-/// Host time after which a run is worth a line, whatever comes of it.
+/// Host time after which a run gets a line, whatever its result.
 const LONG: Duration = Duration::from_secs(20);
 
 struct Args {
@@ -64,7 +66,8 @@ impl Args {
         Some(args)
     }
 
-    /// The seeds that may stand for the runs asked for: all from the first one on, or those of benchmarks or of everything else.
+    /// Returns the seeds that may stand for the runs asked for: all from the first one on, or those of
+    /// benchmarks or of everything else.
     fn seeds(&self) -> Result<Box<dyn Iterator<Item = u64> + Send>, String> {
         let Some(subject) = &self.subject else {
             let first = self.seed;
@@ -125,7 +128,7 @@ fn main() -> ExitCode {
             }
         };
         for _ in 1..args.threads {
-            // Fewer where no more can be started.
+            // Fewer threads suffice where no more can be started.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -138,7 +141,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(wrong > 0))
 }
 
-/// 0 for right, 1 for refused, 2 for wrong.
+/// Carries a run out; returns 0 if it is right, 1 if it is refused, 2 if it is wrong.
 fn carry_out(trial: &Trial, args: &Args) -> usize {
     let started = Instant::now();
     let end = trial.run();

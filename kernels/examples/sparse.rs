@@ -1,4 +1,7 @@
-//! Products of sparse matrices in every format, as a table of `docs/sparse.md`: of families that are made, and of Matrix Market files that are named.
+//! Prints a table of products of sparse matrices in every format.
+//!
+//! The table is that of `docs/sparse.md`. Matrices are of generated families, or from the Matrix Market files
+//! that are named.
 //!
 //! `cargo run --release -p cp2-kernels --example sparse -- [A.mtx ...]`
 #![allow(
@@ -13,7 +16,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::sync::Arc;
 
-/// What is made: name, family, side, entries of a row, diagonals.
+/// Generated matrices: name, family, side, entries of a row, diagonals.
 const FAMILIES: [(&str, Pattern, usize, usize, &[i64]); 8] = [
     (
         "five diagonals, n = 7001",
@@ -90,7 +93,8 @@ fn main() {
     }
 }
 
-/// Of every format what compressed rows take over the channel, to what the product takes.
+/// Returns for every format the time that compressed rows take over the channel, divided by the time of the
+/// product.
 fn ratios(problem: &SpmvProblem, machine: &Arc<Machine>) -> Vec<Option<f64>> {
     let products = Products::new(problem, machine, None).unwrap();
     let found = products.candidates();

@@ -1,4 +1,4 @@
-//! Paged transforms on several host threads: the table of `docs/engine.md`.
+//! Prints the table of `docs/engine.md`: paged transforms on host threads.
 //!
 //! `cargo run --release -p cp2-kernels --example threads [THREADS] [NUMBERS]`
 //!
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Runs of each.
+/// Number of runs for each number of threads.
 const RUNS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,29 +7,29 @@ use cp2_host::paging::RingPass;
 use cp2_machine::Machine;
 use std::fmt;
 
-/// What of a machine a kernel needs more of.
+/// A resource of a machine that a kernel needs more of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lack {
-    /// Registers of a section: at least so many needed, and found.
+    /// Registers of a section: the number needed at least, and the number there is.
     Registers(usize, usize),
-    /// Hardware loops inside one another: needed, found.
+    /// Nested hardware loops: the depth needed, and the depth there is.
     Loops(usize, usize),
-    /// Words of program memory: at least so many needed, and found.
+    /// Words of program memory: the number needed at least, and the number there is.
     Words(usize, usize),
-    /// Bytes of a section's local memory: at least so many needed, and found.
+    /// Bytes of a section's local memory: the number needed at least, and the number there is.
     Dmem(u64, u64),
-    /// Event counters: at least so many needed, and found.
+    /// Event counters: the number needed at least, and the number there is.
     Events(usize, usize),
     /// A distance in bytes that no load or store reaches.
     Reach(i64),
     /// An extension, by its name.
     Extension(String),
-    /// Words of a hardware loop: needed, and the most there can be.
+    /// Words of a hardware loop: the number needed, and the most there can be.
     Loop(i64, i64),
-    /// Less of something that the assembler limits.
+    /// A limit of the assembler that the kernel exceeds: its name and value.
     Limit(&'static str, u64),
-    /// A rule of the DMA that its transfers would break, in words.
+    /// A rule of the DMA that the kernel's transfers would break, in words.
     Transfers(String),
 }
 
@@ -56,16 +56,16 @@ impl fmt::Display for Lack {
     }
 }
 
-/// Why a kernel does not run on a machine.
+/// The reason why a kernel does not run on a machine.
 #[derive(Clone, Debug)]
 pub struct Unfit {
     /// The kernel.
     pub kernel: String,
     /// The machine.
     pub machine: String,
-    /// What the machine has too little of; nothing where the source is wrong.
+    /// Resources that the machine has too little of; none if the source itself is wrong.
     pub lacks: Vec<Lack>,
-    /// What the assembler said.
+    /// Diagnostics of the assembler.
     pub diagnostics: Diagnostics,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for Unfit {
 }
 
 impl Unfit {
-    /// A kernel whose transfers break a rule.
+    /// Makes the error of a kernel whose transfers break a rule of the DMA.
     fn transfers(kernel: &str, machine: &Machine, rule: impl fmt::Display) -> Self {
         Self {
             kernel: kernel.to_owned(),
@@ -96,20 +96,21 @@ impl Unfit {
         }
     }
 
-    /// Whether the same kernel over less data may run.
+    /// Returns true if the kernel may run over less data.
     pub(crate) fn is_size(&self) -> bool {
         let size = |lack: &Lack| matches!(lack, Lack::Reach(_) | Lack::Dmem(..) | Lack::Words(..));
         self.is_refusal() && self.lacks.iter().all(size)
     }
 
-    /// Whether another kernel may run: it is the machine that lacks something.
+    /// Returns true if the machine lacks something, so that another kernel may run on it.
     pub(crate) fn is_refusal(&self) -> bool {
         !self.lacks.is_empty()
     }
 }
 
-/// Assembles `source` for a machine as `options` say; `kernel` is what users know it by. What it includes are files of this
-/// crate, and `made`, whatever that is called.
+/// Assembles `source` for a machine as `options` say; `kernel` is its name for users.
+///
+/// The source may include files of this crate and the generated text `made`, under any name.
 pub(crate) fn assembly(
     kernel: &str,
     (source, made): (&Source, &str),
@@ -127,7 +128,7 @@ pub(crate) fn assembly(
     })
 }
 
-/// What a machine lacks by the assembler's words; nothing if that is not all they say.
+/// Returns what a machine lacks by the assembler's diagnostics; none if some diagnostic says something else.
 fn lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
     let mut all: Vec<Lack> = Vec::new();
     for diagnostic in diagnostics.iter() {
@@ -151,7 +152,7 @@ fn lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
         };
         let same = |l: &&mut Lack| std::mem::discriminant(*l) == std::mem::discriminant(&lack);
         match all.iter_mut().find(same) {
-            // The most that is asked for says it all.
+            // The largest number that is needed covers all.
             Some(known) => *known = larger(known.clone(), lack),
             None => all.push(lack),
         }
@@ -159,6 +160,7 @@ fn lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
     all
 }
 
+/// Returns the lack that needs more.
 fn larger(a: Lack, b: Lack) -> Lack {
     let size = |lack: &Lack| match *lack {
         Lack::Registers(n, _) | Lack::Loops(n, _) | Lack::Words(n, _) | Lack::Events(n, _) => {
@@ -172,7 +174,7 @@ fn larger(a: Lack, b: Lack) -> Lack {
     if size(&b) > size(&a) { b } else { a }
 }
 
-/// Whether local memory holds what ends at a byte.
+/// Checks that local memory has the bytes below `end`.
 pub(crate) fn holds(kernel: &str, end: u64, machine: &Machine) -> Result<(), Unfit> {
     if end <= machine.cp2.dmem.0 {
         return Ok(());
@@ -185,9 +187,9 @@ pub(crate) fn holds(kernel: &str, end: u64, machine: &Machine) -> Result<(), Unf
     })
 }
 
-/// Whether a machine's DMA moves the first pages of a pass.
+/// Checks that a machine's DMA can carry out the transfers of the first pages of a pass.
 pub(crate) fn moves(kernel: &str, pass: &RingPass, machine: &Machine) -> Result<(), Unfit> {
-    // Whether arrays fit system memory is another question.
+    // System memory is made large enough: whether arrays fit it is checked elsewhere.
     let mut roomy = machine.clone();
     roomy.host.memory.0 = u64::MAX / 4;
     let rules = pass.first_transfers(machine).into_iter();
@@ -227,7 +229,7 @@ mod tests {
         assert!(!said.contains('\n'), "{said}");
     }
 
-    /// Programs are those of their text, of what it includes, of the constants and of the machine.
+    /// A cached program is found by its text, what it includes, its constants and the machine.
     #[test]
     fn what_is_known_is_of_the_same_text() {
         let vm7 = Machine::builtin("vm7").unwrap();
@@ -254,7 +256,7 @@ mod tests {
             first.program.words,
             made(1, "nop\nnop\n", &vm7).program.words
         );
-        // Warnings tell of stalls, which are the machine's.
+        // Warnings are about stalls, which depend on the machine.
         assert_ne!(first.warnings, made(1, "nop\n", &slow).warnings);
     }
 

@@ -13,10 +13,10 @@ use cp2_problems::{
 use cp2_reference::Figures;
 use std::sync::Arc;
 
-/// How a problem is computed, if it is of the type that the function knows.
+/// Function that plans a problem, if it is of the type that the function recognises.
 pub(crate) type PlanProblem = fn(&Arc<Machine>, &dyn Problem) -> Option<Result<Method, Failure>>;
 
-/// A machine with CP2, emulated: of every problem the library's fastest way.
+/// A backend of an emulated machine with CP2, which computes every problem by the library's fastest method.
 ///
 /// ```
 /// use cp2_kernels::{Cp2Backend, Cp2Report};
@@ -42,19 +42,19 @@ pub struct Cp2Backend {
 }
 
 impl Cp2Backend {
-    /// A machine.
+    /// Creates a backend of a machine, with default options.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
         Self::with_options(machine, DeviceOptions::default())
     }
 
-    /// The same whose devices run with options.
+    /// Creates a backend of a machine whose devices run with options.
     #[must_use]
     pub fn with_options(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         Self { machine, options }
     }
 
-    /// How `problem` is computed.
+    /// Plans how `problem` is computed.
     ///
     /// # Errors
     /// See [`Backend::prepare`].
@@ -86,7 +86,7 @@ impl Backend for Cp2Backend {
     }
 }
 
-/// A problem that a machine is ready to compute.
+/// A problem planned on a machine, ready for inputs.
 #[derive(Debug)]
 struct PlannedProblem {
     method: Method,
@@ -117,12 +117,12 @@ impl Prepared for PlannedProblem {
     }
 }
 
-/// What there is to say about a run on an emulated CP2.
+/// Report of a run on an emulated CP2.
 #[derive(Debug)]
 pub struct Cp2Report {
     /// Cycles and their causes.
     pub run: RunReport,
-    /// What any program and the best known one take.
+    /// The proved limit and the time of the best known program.
     pub figures: Figures,
 }
 

@@ -1,10 +1,9 @@
-//! How fast the emulator is on this computer, beside a native library.
+//! Measures how fast the emulator is on this computer, beside rustfft.
 //!
-//! A `Workload` is something the emulator does again and again; for a
-//! transform, rustfft does the same beside it. [`measure`] interleaves all
-//! workloads and keeps the least time of each, so that what else the computer
-//! does disturbs all alike. Simulated time and host time are never mixed: a
-//! [`BenchFigures`] has cycles of the one and seconds of the other.
+//! A `Workload` is something that the emulator does again and again; where it is a transform, rustfft is
+//! measured on the same transforms. [`measure`] interleaves all workloads and keeps the least time of each,
+//! so that other load of the computer disturbs all alike. Simulated time and host time are never mixed: a
+//! [`BenchFigures`] has simulated cycles and host seconds.
 
 mod error;
 mod native;
@@ -23,14 +22,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use transform::{PagedBatch, Transforms};
 
-/// The lengths of the transforms.
+/// Lengths of the transforms.
 const LENGTHS: [usize; 3] = [256, 1024, 4096];
 
 /// Host time for which a workload, and then the native library, repeats before the
 /// next one's turn: both find the host's caches and predictors as they left them.
 const BURST: Duration = Duration::from_millis(10);
 
-/// What one repetition did.
+/// Figures of one repetition of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchSample {
     /// Words executed.
@@ -41,59 +40,61 @@ pub struct BenchSample {
     pub seconds: f64,
 }
 
-/// Something to emulate again and again.
+/// A workload that is emulated again and again.
 trait Workload {
-    /// Its name in reports.
+    /// Returns the name in reports.
     fn name(&self) -> String;
-    /// Does it once.
+    /// Runs the workload once.
     fn run(&mut self) -> Result<BenchSample, BenchError>;
-    /// Transforms in one repetition, if it is of transforms.
+    /// Returns the number of transforms in one repetition, if the workload consists of transforms.
     fn transforms(&self) -> Option<u64> {
         None
     }
-    /// Host seconds in which the native library does the same.
+    /// Runs the same transforms by the native library and returns the host seconds.
     fn native(&mut self) -> Option<f64> {
         None
     }
 }
 
-/// A workload measured.
+/// The figures of a measured workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchFigures {
-    /// The workload.
+    /// Name of the workload.
     pub name: String,
-    /// Transforms in one repetition, if it is of transforms.
+    /// Number of transforms in one repetition, if the workload consists of transforms.
     pub transforms: Option<u64>,
-    /// The fastest repetition.
+    /// Sample of the fastest repetition.
     pub best: BenchSample,
-    /// Host seconds of rustfft for the same transforms, the fastest repetition.
+    /// Host seconds of rustfft for the same transforms, in the fastest repetition.
     pub native: Option<f64>,
-    /// Repetitions.
+    /// Number of repetitions.
     pub repetitions: u64,
 }
 
 impl BenchFigures {
-    /// Executed words per second of host time.
+    /// Returns the executed words per second of host time.
     #[must_use]
     pub fn words_per_second(&self) -> f64 {
         self.best.words as f64 / self.best.seconds
     }
 
-    /// Simulated seconds per second of host time.
+    /// Returns the simulated seconds per second of host time.
     #[must_use]
     pub fn real_time_factor(&self, machine: &Machine) -> f64 {
         self.best.cycles as f64 / machine.cp2.clock_hz as f64 / self.best.seconds
     }
 
-    /// Host time of the emulation by rustfft's.
+    /// Returns the host time of the emulation divided by that of rustfft.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         self.native.map(|native| self.best.seconds / native)
     }
 }
 
-/// Measures every workload on `machine` with `engine` for about `time`
-/// altogether or until `stop` says so, each at least once.
+/// Measures every workload on `machine` with `engine`.
+///
+/// Measuring takes about `time` altogether or ends when `stop` returns true; each workload runs at least
+/// once.
 ///
 /// # Errors
 /// A workload does not run on the machine.
@@ -140,7 +141,7 @@ pub fn measure(
     Ok(figures)
 }
 
-/// How devices run: with this engine, without a timeline.
+/// Returns the options of devices: this engine, and no timeline.
 fn options(engine: Engine) -> DeviceOptions {
     DeviceOptions {
         engine,
@@ -149,7 +150,7 @@ fn options(engine: Engine) -> DeviceOptions {
     }
 }
 
-/// The workloads, in the order of reports.
+/// Makes the workloads, in the order of reports.
 fn workloads(
     machine: &Arc<Machine>,
     options: &DeviceOptions,

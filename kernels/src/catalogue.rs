@@ -1,21 +1,23 @@
 //! The catalogue: every folder of kernels, what it plans, and its rows.
 //!
-//! A folder says once what it has. The backend looks here for who plans a problem, and the registry for the kernels of its tables.
+//! The backend finds here the planner of a problem, and the registry the kernels of its tables. A folder is
+//! listed in this one place.
 
 use crate::backend::PlanProblem;
 use crate::registry::Entry;
 use crate::{chain, conv, dsp, fft, npb, sparse, stencil};
 
-/// What a folder of kernels has.
+/// Planners and registry entries of a folder of kernels.
 #[derive(Debug)]
 pub(crate) struct KernelFolder {
-    /// The functions that recognise a type of problem and plan it the fastest way. No two know the same type.
+    /// Functions that recognise a type of problem and plan its fastest computation. No two recognise the same
+    /// type.
     pub(crate) planners: &'static [PlanProblem],
-    /// The kernels of the tables: sizes, problem and plan of each.
+    /// Kernels in the tables: sizes, problem and plan of each.
     pub(crate) entries: &'static [Entry],
 }
 
-/// All folders, in the order of the tables. A new folder is a row.
+/// All folders, in the order of the tables. A new folder needs a row here.
 pub(crate) const CATALOGUE: [KernelFolder; 7] = [
     fft::ENTRIES,
     conv::ENTRIES,

@@ -1,5 +1,6 @@
-//! Processing chains: kernels of the library one after the other on one
-//! machine, as a receiver would run them.
+//! Processing chains: kernels one after the other on one machine.
+//!
+//! A chain does what a receiver does with blocks of samples.
 //!
 //! | chain | stages |
 //! |---|---|
@@ -7,10 +8,11 @@
 //! | [`SonarPlan`] | decimating filter per hydrophone, corner turns, beamforming, window, spectra, decibels |
 //! | [`Spectrogram`] | overlapping frames of a recording, window, spectra |
 //!
-//! What radar and sonar compute are problems of [`cp2_problems::chain`]: their scenes, their definitions in double precision, how exact
-//! a result is, and what stands out of it. A chain is one job on one device: what a stage leaves in system memory the next one reads there. A stage begins when the one
-//! before is complete. The cycles and causes of the stages add up to those of the run, set-up, program loads and
-//! last stores of each included.
+//! The problems of radar and sonar are in [`cp2_problems::chain`]: their scenes, their definitions in double
+//! precision, the accuracy of a result, and the peaks in it. A chain is one job on one device: each stage
+//! reads what the stage before left in system memory, and begins when that stage is complete. The cycles and
+//! causes of the stages add up to those of the run, since set-up, program loads and last stores belong to
+//! stages.
 
 mod entry;
 mod error;
@@ -40,37 +42,38 @@ use std::sync::Arc;
 
 /// A planned chain: blocks of samples in, spectra out.
 pub trait Receiver {
-    /// What it computes.
+    /// Type of the problem that the chain computes.
     type Problem: ReceiverProblem;
 
-    /// What it was planned for.
+    /// Returns the problem that the chain was planned for.
     fn problem(&self) -> &Self::Problem;
 
-    /// The machine.
+    /// Returns the machine.
     fn machine(&self) -> &Arc<Machine>;
 
-    /// The ways that the planner took, where there are several.
+    /// Returns the recipes that the planner took, where a stage has several.
     fn recipe(&self) -> String;
 
-    /// The filter that its samples go through first, and the stage that it is.
+    /// Returns the filter that samples go through first, and the name of its stage.
     fn filter(&self) -> (&'static str, &Convolver);
 
-    /// What any program and the best known one take for the whole chain.
+    /// Returns the proved limit and the time of the best known program for the whole chain.
     fn figures(&self) -> Figures;
 
-    /// For each pass of the job the least it has to issue, see [`Method::operations`](crate::Method::operations).
+    /// Returns for each pass of the job the least it has to issue, see
+    /// [`Method::operations`](crate::Method::operations).
     fn operations(&self) -> Vec<Vec<(Class, u64)>>;
 
-    /// The chain on a block as a job, nothing of it done yet.
+    /// Puts together the job that runs the chain on a block; nothing runs yet.
     ///
     /// # Errors
-    /// A block of another size, or one that does not fit the machine.
+    /// The block has another size, or does not fit the machine.
     fn job(&self, block: &[Complex32], options: &DeviceOptions) -> Result<ChainJob, ChainError>;
 
-    /// The spectra of a block, row after row.
+    /// Runs the chain on a block; the spectra of the result are row after row.
     ///
     /// # Errors
-    /// A block of another size, or a stage that does not finish.
+    /// The block has another size, or a stage does not finish.
     fn process(
         &self,
         block: &[Complex32],
@@ -80,26 +83,27 @@ pub trait Receiver {
     }
 }
 
-/// What a chain makes of a block.
+/// Output of a chain for a block, and the cost of its stages.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
-    /// Spectra: of a [`RadarPlan`] `ranges` rows of `pulses`, of a [`SonarPlan`]
-    /// `beams` x frames rows of `points`.
+    /// Spectra, row after row: a [`RadarPlan`] has `ranges` rows of `pulses`, a [`SonarPlan`] `beams` x
+    /// frames rows of `points`.
     pub spectra: Vec<Complex32>,
-    /// Their power in dB.
+    /// Power of the spectra in dB.
     pub decibels: Vec<f32>,
-    /// What each stage cost.
+    /// Cost of each stage.
     pub stages: Vec<StageCost>,
 }
 
 impl Received {
-    /// How far it is from what the block's spectra are.
+    /// Returns the errors against exact spectra of the block.
     #[must_use]
     pub fn accuracy(&self, exact: &ExactSpectra) -> Accuracy {
         exact.accuracy(&self.spectra, &self.decibels)
     }
 }
 
+/// Checks that a block has the problem's size.
 fn check_block(block: &[Complex32], problem: &impl ReceiverProblem) -> Result<(), ChainError> {
     let [rows, columns] = problem.block();
     if block.len() == rows * columns {

@@ -1,7 +1,6 @@
-//! The signal processing set: vectors, windows, reductions, small matrices,
-//! transposition.
+//! Signal processing: vectors, reductions, small matrices, transposition.
 //!
-//! Everything works on batches in system memory, paged through local memory:
+//! Every plan works on batches in system memory, paged through local memory:
 //!
 //! | plan | input | output |
 //! |---|---|---|
@@ -11,9 +10,8 @@
 //! | [`SmallProducts`] | pairs of small complex matrices | their products |
 //! | [`TransposePlan`] | complex matrices | their transposes |
 //!
-//! The inner loops are modulo schedules made by `pipeline` for the machine's
-//! latencies; bounds are the arithmetic issues of the formula in its header or
-//! the bytes over the DMA channel, whichever takes longer.
+//! The inner loops are modulo schedules made by `pipeline` for the machine's latencies. The figures of a plan
+//! are the longer of the arithmetic issues of its formula and the bytes over the DMA channel.
 
 mod entry;
 mod error;

@@ -1,5 +1,6 @@
-//! One job on one device: arrays, programs, and the passes that page the
-//! arrays through the programs. Every kernel of the library runs through it.
+//! One job on one device: arrays, programs, and passes over the arrays.
+//!
+//! A pass pages arrays through a program. Every kernel of the library runs through a job.
 
 mod arrays;
 mod error;
@@ -91,21 +92,21 @@ use std::sync::Arc;
 pub struct Job {
     device: Device,
     passes: Vec<Pass>,
-    /// What is done, in order.
+    /// Passes, host steps, loops and marks, in the order in which they are carried out.
     items: Vec<JobItem>,
-    /// What passes that are added are called in the report.
+    /// Name in the report of the passes that are added from here on.
     called: Option<Arc<str>>,
-    /// Arrays that lie elsewhere than passes name them.
+    /// Arrays whose rows lie at other addresses than those that passes name.
     pub(crate) views: Views,
-    /// Arrays of the user, and results.
+    /// Arrays of the user and arrays of results, as a recording of the run names them.
     inputs: Vec<EmittedArray>,
     outputs: Vec<EmittedArray>,
-    /// What the arrays of the user were when they were put there.
+    /// Checksums of the user's arrays from when they were put into system memory.
     imprints: Vec<Imprint>,
 }
 
 impl Job {
-    /// A job on a device with options.
+    /// Creates an empty job on a device of the machine, with options.
     #[must_use]
     pub fn new(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         Self {
@@ -120,10 +121,10 @@ impl Job {
         }
     }
 
-    /// An array of the user, as it lies in system memory when time begins; of the shape, the last index fastest.
-    /// A recording of the run calls it `name`.
+    /// Adds an array of the user to the job. The array lies in system memory when time begins; `shape` has
+    /// the last index fastest. A recording of the run calls the array `name`.
     ///
-    /// What the host works out of lengths and taps alone is a [`Job::table`].
+    /// Arrays that the host computes from lengths and taps alone are added by [`Job::table`].
     ///
     /// # Errors
     /// System memory is used up.
@@ -136,7 +137,9 @@ impl Job {
         self.input_of(name, &mut values, shape)
     }
 
-    /// The same of values that are made or read as they are put into system memory.
+    /// Adds an array of the user whose values are made or read while they are put into system memory.
+    ///
+    /// See [`Job::input`] for `name` and `shape`.
     ///
     /// # Errors
     /// System memory is used up, or the source fails.
@@ -153,7 +156,8 @@ impl Job {
         Ok(buffer)
     }
 
-    /// What the host prepares before time begins, from lengths, taps and the like: never from a user's array.
+    /// Adds an array that the host prepares before time begins, from lengths, taps and the like: never from a
+    /// user's array.
     ///
     /// # Errors
     /// System memory is used up.
@@ -161,7 +165,7 @@ impl Job {
         Ok(self.device.alloc_from(values)?)
     }
 
-    /// Room for a result of the shape, and what a recording of the run calls it.
+    /// Allocates a result of a shape, which a recording of the run calls `name`.
     ///
     /// # Errors
     /// System memory is used up.
@@ -177,7 +181,7 @@ impl Job {
         Ok(buffer)
     }
 
-    /// Makes an array that passes leave a result, and says what a recording of the run calls it.
+    /// Declares an array to be a result: passes leave it there, and a recording of the run calls it `name`.
     pub(crate) fn result<T: MemoryElement>(
         &mut self,
         name: &str,
@@ -187,12 +191,12 @@ impl Job {
         self.outputs.push(EmittedArray::new(name, buffer, shape));
     }
 
-    /// What was an output is what later passes read, and no result.
+    /// Makes an output a temporary array: later passes read it, and it is no result any more.
     pub(crate) fn hand_on<T: MemoryElement>(&mut self, left: Buffer<T>) {
         self.outputs.retain(|y| y.address != left.address());
     }
 
-    /// Room for what one pass leaves for another.
+    /// Allocates an array that one pass leaves for another.
     ///
     /// # Errors
     /// System memory is used up.
@@ -200,10 +204,10 @@ impl Job {
         Ok(self.device.alloc(len)?)
     }
 
-    /// A program that passes can run; `name` is its name on the timeline.
+    /// Places a program that passes can run in system memory; `name` is its name on the timeline.
     ///
     /// # Errors
-    /// It does not run on the machine or does not fit its memories.
+    /// The program does not run on the machine or does not fit its memories.
     pub fn program(
         &mut self,
         name: &str,
@@ -212,9 +216,10 @@ impl Job {
         Ok(self.device.place(name, program.clone())?)
     }
 
-    /// Pages arrays through a program, launched at word `entry`. The DMEM of
-    /// the program's data is reserved. Everything that earlier passes store is
-    /// there for this one to load.
+    /// Adds a pass that pages arrays through a program, launched at word `entry`.
+    ///
+    /// The DMEM of the program's data is reserved. Everything that earlier passes store is complete before
+    /// this one loads it.
     ///
     /// # Errors
     /// The pass breaks a rule of the scheduler or does not fit.
@@ -229,20 +234,22 @@ impl Job {
         let kernel = KernelEntryPoint::new(&program.program, entry);
         let paging = priced(paging, &kernel, self.device.machine());
         let plan = StreamPlan::new(paging, self.device.machine())?;
-        // While it costs nothing: time has not begun.
+        // Prepared here since this costs nothing: time has not begun.
         let arguments = self.device.page_arguments(&plan)?;
         let work = PassPaging::Paged(Box::new(plan), arguments);
         self.add(self.pass_of(program, (entry, &program.name), work));
         Ok(())
     }
 
-    /// The passes that are added from here on have a name in the report, where what passes of one name and program do is together; those
-    /// without a name, and those that put arrays into another layout, are together as well.
+    /// Names the passes that are added from here on.
+    ///
+    /// The report adds up the passes that have both name and program in common. It adds up those without a
+    /// name likewise, and so those that put arrays into another layout.
     pub fn name_passes(&mut self, name: Option<&str>) {
         self.called = name.map(Arc::from);
     }
 
-    /// A pass by a whole program that is launched at a word.
+    /// Makes a pass whose whole program is loaded before it and launched at a word.
     fn pass_of(
         &self,
         program: &PlacedProgram,
@@ -268,8 +275,9 @@ impl Job {
         self.passes.push(pass);
     }
 
-    /// Moves pages around a ring of buffers, which have their places in DMEM
-    /// beside the program's data, while the kernel at the label `entry` runs.
+    /// Adds a pass that moves pages around a ring of buffers while the kernel at the label `entry` runs.
+    ///
+    /// The buffers have their places in DMEM behind the program's data.
     ///
     /// # Errors
     /// System memory is used up.
@@ -282,8 +290,10 @@ impl Job {
         self.push(program, entry, ring, None)
     }
 
-    /// Two such passes by the two kernels of a program: the second's words, from `second[0]` on, and its data, from
-    /// `second[1]` on in DMEM, come while the first runs.
+    /// Adds two ring passes by the two kernels of one program, which is loaded in two parts.
+    ///
+    /// The words of the second kernel, from `second[0]` on, and its data, from `second[1]` on in DMEM, are
+    /// loaded while the first kernel runs if there is time for that, else before it.
     ///
     /// # Errors
     /// System memory is used up.
@@ -302,7 +312,10 @@ impl Job {
         self.push(program, entries[1], next, None)
     }
 
-    /// The same of three passes by three kernels.
+    /// Adds three ring passes by three kernels of one program, which is loaded in three parts.
+    ///
+    /// The words and data of the second kernel begin at `places[0]`, those of the third at `places[1]`. They
+    /// are loaded while the kernel before runs if there is time for that, else with the part before.
     ///
     /// # Errors
     /// System memory is used up.
@@ -317,7 +330,7 @@ impl Job {
         let [next, last] = PlacedProgram::cut(&rest, last_word, last_data);
         let of = |(name, pass): (_, RingPass)| (name, pass.price_by_kernel(&program.program, name));
         let [(first, mut a), (second, mut b), (third, mut c)] = [first, second, third].map(of);
-        // What does not come meanwhile comes before.
+        // A part that cannot be loaded while the kernel before runs is loaded with that kernel's own part.
         if !overlap_pair(&mut a, &mut b, &next, self.machine()) {
             part.extend(next);
         }
@@ -329,7 +342,7 @@ impl Job {
         self.push(program, third, c, None)
     }
 
-    /// The same of a kernel that computes nothing, but puts an array into another layout.
+    /// Adds a ring pass of a kernel that computes nothing, but puts an array into another layout.
     ///
     /// # Errors
     /// System memory is used up.
@@ -348,12 +361,16 @@ impl Job {
         Ok(())
     }
 
-    /// Moves listed pages through DMEM while the kernel at word `entry` of a program runs, whose steps the list has.
+    /// Adds a pass that moves listed pages through DMEM while the kernel at word `entry` runs.
+    ///
+    /// The list also has the steps of the kernel, for its price.
     pub(crate) fn listed(&mut self, program: &PlacedProgram, entry: u32, listed: ListedPass) {
         let work = PassPaging::Listed(Box::new(listed));
         self.add(self.pass_of(program, (entry, &program.name), work));
     }
 
+    /// Adds a ring pass; `part` is the part of its program that is loaded before it, none for the whole
+    /// program.
     fn push(
         &mut self,
         program: &PlacedProgram,
@@ -375,25 +392,28 @@ impl Job {
         Ok(())
     }
 
-    /// The machine.
+    /// Returns the machine.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
         self.device.machine()
     }
 
-    /// The passes so far.
+    /// Returns the passes so far.
     #[must_use]
     pub fn passes(&self) -> &[Pass] {
         &self.passes
     }
 
-    /// Makes the job one that is carried out again and again.
+    /// Turns the job into one that can be carried out again and again.
     #[must_use]
     pub fn prepare(self) -> PreparedJob {
         PreparedJob { job: self }
     }
 
-    /// Carries the passes out. `figures` say what any program and the best known one take for the problem; `read` fetches the output of a run that finished.
+    /// Carries the passes out.
+    ///
+    /// `figures` say what any program takes for the problem and what the best known one takes; `read` fetches
+    /// the output of a run that finished.
     ///
     /// # Errors
     /// The device refuses a command, or `read` fails. A run that does not
@@ -424,7 +444,9 @@ impl Job {
 }
 
 impl Job {
-    /// Carries the passes out, and says nothing of what they should take; beside the run the passes, and how many turns each loop took.
+    /// Carries the passes out without computing their price.
+    ///
+    /// Returns the run, its passes, and the number of turns of each loop.
     ///
     /// # Errors
     /// The device refuses a command.
@@ -439,7 +461,7 @@ impl Job {
     }
 }
 
-/// Values that are left in a source, as far as an address has them.
+/// Counts the values that are left in a source; more than `usize` holds are `usize::MAX`.
 pub(crate) fn count<T>(source: &dyn ValueSource<T>) -> usize {
     usize::try_from(source.count()).unwrap_or(usize::MAX)
 }

@@ -1,11 +1,10 @@
-//! The kernel library: algorithms for CP2 in hand-written assembly, and what
-//! they are checked against.
+//! The kernel library: problems computed on an emulated CP2 coprocessor.
 //!
-//! What is computed is a *problem* of `cp2_problems`: its inputs, its
-//! reference in double precision and how large an error may be. It knows no
-//! machine. This crate computes problems on an emulated CP2: [`Cp2Backend`] is a backend, and of
-//! every problem its [`Method`] describes a [`Job`] that pages the data through the machine. Builds for other machines implement
-//! the same traits and are judged by the same problems.
+//! A *problem* of `cp2_problems` says what is computed: its inputs, its reference in double precision and how
+//! large an error may be. A problem knows no machine. This crate computes problems by kernels in hand-written
+//! or generated assembly: [`Cp2Backend`] is a backend, and its [`Method`] for a problem describes a [`Job`]
+//! that pages the data through the machine. Builds for other machines implement the same traits and are
+//! judged by the same problems.
 
 mod assembly;
 mod backend;

@@ -1,8 +1,9 @@
-//! Arrays of one to three dimensions through a page kernel of the user's own, in one call.
+//! Sends arrays of one to three axes through a user's page kernel in one call.
 //!
-//! Every array is cut into blocks of the same grid; inputs may have a halo, which shows what the array has around a block, or what
-//! its edge continues it with. Rows need not be whole granules of the DMA: where transfers alone cannot move them,
-//! another pass puts them into another layout first, or back afterwards, in simulated time.
+//! Every array is cut into blocks of one grid; inputs may have a halo, which shows the elements around a
+//! block, or the continuation beyond the array's edge. Rows need not be whole granules of the DMA: where
+//! transfers alone cannot move them, another pass puts them into another layout first, or back afterwards, in
+//! simulated time.
 
 mod arrays;
 #[cfg(any(test, feature = "testing"))]
@@ -22,12 +23,12 @@ use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
 use std::sync::Arc;
 
-/// Elements of an array.
+/// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementType {
-    /// NumPy's name.
+    /// Name of the type in NumPy.
     pub name: &'static str,
-    /// Bytes of one.
+    /// Bytes of one element.
     pub bytes: u64,
 }
 
@@ -36,66 +37,66 @@ pub struct ElementType {
 pub struct Input<'a> {
     /// Name in listings and recordings.
     pub name: String,
-    /// Its elements.
+    /// Type of its elements.
     pub element: ElementType,
-    /// Its extents, slowest first.
+    /// Extents, slowest axis first.
     pub shape: Vec<u64>,
-    /// The bytes.
+    /// Bytes of the array.
     pub bytes: &'a [u8],
-    /// Elements of a block along each axis; one alone takes the whole array as one row.
+    /// Elements of a block along each axis; a single number takes the whole array as one row.
     pub block: Vec<u64>,
-    /// Elements of the halo on either side along each axis; none, or as many as `shape`.
+    /// Elements of the halo on either side along each axis: empty for none, or as many numbers as `shape`.
     pub halo: Vec<u64>,
-    /// What lies beyond the array.
+    /// Continuation of the array beyond its edges.
     pub edge: BoundaryRule,
 }
 
-/// An output.
+/// An output array.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Name in listings and recordings.
     pub name: String,
-    /// Its elements.
+    /// Type of its elements.
     pub element: ElementType,
-    /// Its extents, slowest first.
+    /// Extents, slowest axis first.
     pub shape: Vec<u64>,
-    /// Elements of a block along each axis; one alone takes the whole array as one row.
+    /// Elements of a block along each axis; a single number takes the whole array as one row.
     pub block: Vec<u64>,
 }
 
-/// What to do.
+/// A kernel's arrays, paging and options for one call of [`map`].
 #[derive(Clone, Debug)]
 pub struct ArrayJob<'a> {
     /// Name of the kernel on the timeline.
     pub name: String,
-    /// What every page loads, in the order of the arguments.
+    /// Arrays that every page loads, in the order of the arguments.
     pub inputs: Vec<Input<'a>>,
-    /// What every page stores, in the order of the arguments.
+    /// Arrays that every page stores, in the order of the arguments.
     pub outputs: Vec<Output>,
-    /// Data that lies in DMEM throughout: names and bytes.
+    /// Data that stays in DMEM throughout: names and bytes.
     pub tables: Vec<(String, &'a [u8])>,
-    /// The kernel leaves output `i` where the block of input `i` was.
+    /// True if the kernel leaves the block of output `i` in the place of the block of input `i`.
     pub in_place: bool,
-    /// The axis that pages march along: of a kernel that reads the addresses of its windows' planes or rows.
+    /// Axis that pages march along, for kernels that read the addresses of their windows' planes or rows.
     pub march: Option<March>,
-    /// The whole array ends in one block of the one output.
+    /// True if the whole array is reduced to one block of the one output.
     pub reduce: bool,
-    /// DMEM bytes of working space.
+    /// Bytes of working space in DMEM.
     pub scratch: u64,
-    /// Words of the kernel's own.
+    /// Argument words of the kernel's own.
     pub words: Vec<u32>,
-    /// Blocks per section in a page.
+    /// Number of blocks per section in a page.
     pub size: BlocksPerSection,
-    /// Pages in DMEM at a time.
+    /// Number of pages in DMEM at a time.
     pub buffering: Buffering,
-    /// Word address to launch at; the program's entry if not given.
+    /// Word address to launch at; none for the program's entry.
     pub entry: Option<u32>,
-    /// How the device runs.
+    /// Options of the device.
     pub options: DeviceOptions,
 }
 
 impl ArrayJob<'_> {
-    /// A job of which the scheduler chooses everything.
+    /// Creates a job without arrays for which the scheduler chooses everything.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -116,38 +117,40 @@ impl ArrayJob<'_> {
     }
 }
 
-/// What came of it.
+/// Result of a call of [`map`].
 #[derive(Debug)]
 pub struct Mapped {
     /// The outputs, row by row; none if the run did not finish.
     pub outputs: Option<Vec<Vec<u8>>>,
-    /// What it should have taken, in cycles; none where data decide how long a kernel takes.
+    /// Cycles that the run should have taken; none where data decide how long a kernel takes.
     pub expected: Option<Cycles>,
-    /// The proved limit: the user's arrays once over the DMA channel. Of the kernel's own problem nothing is known.
+    /// The proved limit: the user's arrays once over the DMA channel. The problem that the kernel computes is
+    /// unknown.
     pub figures: Figures,
-    /// Of the passes that put arrays into another layout those that only make the margins of rows, where these go on with their outermost elements.
+    /// Number of passes that only make the margins of rows, for arrays that continue with their outermost
+    /// elements; they are among the passes that put arrays into another layout.
     pub clamps: usize,
-    /// Its passes: that of the kernel, and before and behind it those that put arrays into another layout.
+    /// Passes: that of the kernel, and before and behind it those that put arrays into another layout.
     pub passes: Vec<Pass>,
-    /// The run.
+    /// The finished run.
     pub run: FinishedRun,
 }
 
 impl Mapped {
-    /// The pages of the kernel's pass.
+    /// Returns the pages of the kernel's pass.
     #[must_use]
     pub fn nest(&self) -> Option<&GridPlan> {
         self.passes.iter().find_map(Pass::nest)
     }
 
-    /// How many passes put an array into another layout.
+    /// Counts the passes that put an array into another layout.
     #[must_use]
     pub fn relayouts(&self) -> usize {
         self.passes.iter().filter(|pass| pass.is_relayout()).count()
     }
 }
 
-/// Why it cannot be done.
+/// The reason why arrays cannot be sent through a kernel.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -160,9 +163,9 @@ pub enum MapError {
     /// An array has no extents, or too many.
     #[error("`{array}` has {}; expected 1 to {AXES}", counted(*.found, "axis"))]
     Dimensions {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// How many it has.
+        /// Number of its axes.
         found: usize,
     },
     /// Blocks or halos have another number of dimensions than the array.
@@ -171,28 +174,28 @@ pub enum MapError {
         counted(*.found, "number"), counted(*.expected, "axis")
     )]
     Rank {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// Blocks or halo.
+        /// Extents that are wrong: of blocks or of the halo.
         what: &'static str,
-        /// Its dimensions.
+        /// Number of axes of these.
         found: usize,
-        /// Those of the array.
+        /// Number of axes of the array.
         expected: usize,
     },
     /// Bytes and extents disagree.
     #[error("`{array}` has {bytes} B; its extents and elements make {expected} B")]
     Bytes {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// Bytes that it has.
+        /// Bytes given.
         bytes: u64,
-        /// Bytes that it should have.
+        /// Bytes by its extents and elements.
         expected: u64,
     },
 }
 
-/// How many there are, in words.
+/// Formats a count with its noun, `1 axis` or `2 axes`.
 fn counted(count: usize, what: &str) -> String {
     match (count, what) {
         (1, _) => format!("1 {what}"),
@@ -235,7 +238,8 @@ fn counted(count: usize, what: &str) -> String {
 /// let element = ElementType { name: "float32", bytes: 4 };
 /// let done = map(Arc::new(program), vm7, ArrayJob {
 ///     inputs: vec![Input {
-///         name: "x".into(), element, shape: vec![9], bytes: &x, block: vec![4], halo: vec![1], edge: BoundaryRule::Clamp,
+///         name: "x".into(), element, shape: vec![9], bytes: &x,
+///         block: vec![4], halo: vec![1], edge: BoundaryRule::Clamp,
 ///     }],
 ///     outputs: vec![Output { name: "y".into(), element, shape: vec![9], block: vec![4] }],
 ///     ..ArrayJob::new("neighbours")

@@ -1,4 +1,6 @@
-//! The NAS Parallel Benchmarks on CP2. What they compute, their classes and official values are in [`cp2_problems::npb`].
+//! The NAS Parallel Benchmarks CG, FT and MG on CP2.
+//!
+//! Their definitions, classes and official values are in [`cp2_problems::npb`].
 
 mod cg;
 mod ft;
@@ -16,13 +18,13 @@ use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::npb::mg::MgProblem;
 use std::sync::Arc;
 
-/// What the folder plans, and its kernels.
+/// Planners and registry entries of this folder.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[mg::solve, ft, cg],
     entries: &KERNELS,
 };
 
-/// The benchmarks in the registry of kernels.
+/// Registry entries of the benchmarks.
 const KERNELS: [Entry; 3] = [
     Entry {
         name: "npb-cg",

@@ -1,17 +1,14 @@
-//! Software pipelining: from the dataflow of one iteration to the words of a
-//! whole loop.
+//! Software pipelining: from the dataflow of one iteration to a whole loop.
 //!
-//! A [`Body`] is what one iteration computes: operations on values, loads and
-//! stores through pointers that step once per iteration. [`Body::schedule`]
-//! finds a modulo schedule for a machine: every `interval` cycles an iteration
-//! begins, each slot of the word is used at most once per cycle of the
-//! interval, and no operation waits for its operands. Values that live longer
-//! than the interval get several registers in turn, and the loop is unrolled
-//! as often. [`Schedule::emit`] writes the assembly: fill, hardware loop, drain.
+//! A [`Body`] is the dataflow of one iteration: operations on values, loads and stores through pointers that
+//! step once per iteration. [`Body::schedule`] finds a modulo schedule for a machine: every `interval` cycles
+//! an iteration begins, each slot of the word is used at most once per cycle of the interval, and no
+//! operation waits for its operands. Values that live longer than the interval get several registers in turn,
+//! and the loop is unrolled as often. [`Schedule::emit`] writes the assembly: fill, hardware loop, drain.
 //!
-//! The interval is at least the larger of the arithmetic and the memory
-//! operations of an iteration; the search begins there. Where latencies keep more
-//! values waiting than there are registers, loops that have no other way are stretched.
+//! The interval is at least `max(arithmetic, memory)`, the larger number of operations of a slot in an
+//! iteration; the search begins there. Where latencies keep more values waiting than there are registers,
+//! [`Body::schedule_or_stretch`] makes the interval longer.
 
 mod body;
 mod emit;

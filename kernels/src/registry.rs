@@ -1,9 +1,11 @@
-//! Every kernel of the library, as the performance model and the tables see
-//! it: sizes, its problem, what it must compute and move at least, and a job that measures it.
+//! The registry of kernels, as the performance model and the tables see them.
 //!
-//! Every run is judged by the kernel's problem: there are no cycles of a wrong result.
+//! A kernel has sizes, a problem, the least that it must compute and move, and a job that measures it.
 //!
-//! A kernel that is not in [`all`] fails a test, and so does one whose
+//! Every run is judged by the kernel's problem, so there are no cycles of a wrong result.
+//!
+//! A test fails if a kernel is not in [`all`], and so does one if the model does not explain the measured
+//! cycles of a kernel.
 //! measured cycles the model does not explain.
 
 mod entry;
@@ -27,52 +29,53 @@ use cp2_reference::Figures;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Every kernel, in the order of the tables.
+/// Returns every kernel, in the order of the tables.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
     entries().map(|k| k as &dyn Kernel).collect()
 }
 
+/// Iterates over the entries of all folders.
 fn entries() -> impl Iterator<Item = &'static Entry> {
     CATALOGUE.iter().flat_map(|folder| folder.entries)
 }
 
-/// The kernel of that name.
+/// Finds the kernel of a name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Kernel> {
     all().into_iter().find(|k| k.name() == name)
 }
 
-/// The efficiency below which a row of the tables says why.
+/// The efficiency below which the table gives a reason for a row.
 pub const LOW: f64 = 0.3;
 
 /// A kernel of the library.
 pub trait Kernel: Sync {
-    /// Its name on the command line and in tables.
+    /// Returns the name on the command line and in tables.
     fn name(&self) -> &'static str;
 
-    /// What it computes, in one line.
+    /// Returns a description of what the kernel computes, in one line.
     fn summary(&self) -> &'static str;
 
-    /// Its assembly files, relative to `kernels/src`.
+    /// Returns the paths of the assembly files, relative to `kernels/src`.
     fn sources(&self) -> &'static [&'static str];
 
-    /// What a size of it consists of.
+    /// Returns the parameters that make up a size.
     fn parameters(&self) -> &'static [SizeParameter];
 
-    /// The sizes of the tables.
+    /// Returns the sizes in the tables.
     fn sizes(&self) -> Vec<Size>;
 
-    /// Why rows of its table have an efficiency below [`LOW`]; none of a kernel that has no such row.
+    /// Returns the reason why rows of the table have an efficiency below [`LOW`], if there are such rows.
     fn explain_low_efficiency(&self) -> Option<&'static str>;
 
-    /// What it computes at a size.
+    /// Returns the problem that the kernel computes at a size.
     ///
     /// # Errors
     /// A size the kernel does not have.
     fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError>;
 
-    /// How it computes a problem on a machine; no input is made yet.
+    /// Plans a problem on a machine; no input is made yet.
     ///
     /// # Errors
     /// Another problem than the kernel's, or one that does not fit the machine.
@@ -91,7 +94,7 @@ pub trait Kernel: Sync {
         self.prepare_input(size, machine, options, (Case::Random, 1))
     }
 
-    /// The same on the input of a case and seed.
+    /// Puts a job of a size together, on the input of a case and seed; nothing runs.
     ///
     /// # Errors
     /// See [`Kernel::prepare`].
@@ -126,12 +129,12 @@ pub enum KernelError {
     /// The size is not one of the kernel's.
     #[error(transparent)]
     Size(#[from] SizeError),
-    /// The kernel's own refusal.
+    /// The kernel refuses the problem.
     #[error("{kernel}: {source}")]
     Kernel {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
-        /// Why.
+        /// Error of the kernel.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The job could not be carried out.
@@ -140,10 +143,10 @@ pub enum KernelError {
     /// The model does not know something that the kernel asks for.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The kernel computes other problems.
+    /// The problem given is not of the kernel's type.
     #[error("{kernel} computes no `{problem}`")]
     OtherProblem {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
         /// The kind of problem it was given.
         problem: &'static str,
@@ -154,23 +157,23 @@ pub enum KernelError {
         recipe.as_ref().map_or_else(String::new, |recipe| format!(", by {recipe}")), verdict.worst, verdict.rms
     )]
     Wrong {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
-        /// What it computed.
+        /// Title of the problem.
         problem: String,
-        /// By which of its ways.
+        /// Recipe that was chosen, where the kernel has several.
         recipe: Option<String>,
-        /// How far off it is.
+        /// Judgement of the result, with its errors.
         verdict: Verdict,
     },
     /// The run did not finish.
     #[error("{kernel}, {size}: {end}")]
     Unfinished {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
         /// The size.
         size: String,
-        /// How it ended.
+        /// Reason for which the run ended.
         end: String,
     },
 }
@@ -191,38 +194,39 @@ impl KernelError {
 /// A row of the performance table.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PerformanceRow {
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: &'static str,
-    /// Size.
+    /// Size, as text.
     pub size: String,
-    /// The same as values by name.
+    /// Parameters of the size by name.
     pub parameters: BTreeMap<&'static str, SizeValue>,
-    /// Machine.
+    /// Name of the machine.
     pub machine: String,
-    /// Hash of its parameters.
+    /// Hash of the machine's parameters.
     pub machine_hash: String,
     /// Engine that emulated it.
     pub engine: Engine,
-    /// Passes among those of the job that put the user's arrays into the kernels' layout, or results into his.
+    /// Number of passes of the job that put the user's arrays into the kernels' layouts, or results into his.
     pub relayouts: usize,
-    /// What the job should take: the price of its plan, in cycles.
+    /// Price of the job's plan, in cycles: what it should take.
     pub expected_cycles: Option<u64>,
-    /// What the model expects by formula, in cycles.
+    /// Cycles that the model expects by formula.
     pub model_cycles: f64,
-    /// What the emulator measures, in cycles.
+    /// Cycles that the emulator measures.
     pub emulated_cycles: u64,
-    /// The model's / emulated: at most 1.
+    /// Model cycles / emulated cycles: at most 1.
     pub ratio: f64,
-    /// The term that limits the expected time.
+    /// Term of the model that limits the expected time.
     pub limit: String,
-    /// The proved limit and the best known algorithm's time, in cycles: `bound_cycles`, `reference_cycles` and whose it is.
+    /// The proved limit and the time of the best known algorithm, in cycles: `bound_cycles`,
+    /// `reference_cycles` and its name.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Reference / emulated: at most 1.
+    /// Reference cycles / emulated cycles: at most 1.
     pub efficiency: f64,
 }
 
-/// Expects and measures one size of a kernel, and judges its result.
+/// Estimates and measures one size of a kernel, and judges its result.
 ///
 /// # Errors
 /// The kernel does not have the size, the run does not finish, or its result is wrong.

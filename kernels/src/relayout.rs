@@ -1,11 +1,13 @@
-//! Arrays put into another layout on the machine: rows spread out or closed up, real numbers two by two
-//! or taken apart, spectra completed.
+//! Copies of arrays into another layout, by kernels of the machine.
 //!
-//! What a word of the new array is, a function says ([`SourceOfWord`]); the rest follows from it. Words are cut into
-//! *blocks* of a page each ([`block`]); blocks that are made alike, but for where they lie, are a pass of one
-//! kernel ([`kernel`]), which moves lanes between quads: the DMA moves whole granules, and rows that
-//! are no multiple of 16 bytes begin inside one. Nothing is computed but signs. A pass moves every byte once
-//! in and once out, and takes as long as the DMA needs for that.
+//! Rows are spread out or closed up, real numbers interleaved or separated, half spectra completed by
+//! conjugates.
+//!
+//! A function names the source of each word of the new array ([`SourceOfWord`]); all else follows from it.
+//! The words are cut into *blocks* of a page each ([`block`]). Blocks that are made alike, but for their
+//! addresses, are a pass of one kernel ([`kernel`]), which moves lanes between quads: the DMA moves whole
+//! granules only, and rows that are no multiple of 16 bytes begin inside a granule. Nothing but signs is
+//! computed. A pass moves every byte once in and once out, and takes as long as the DMA needs for that.
 
 mod block;
 mod kernel;
@@ -22,42 +24,43 @@ use pages::Copies;
 
 /// Bytes of a word: a real number, or a part of a complex one.
 pub(crate) const WORD: u64 = 4;
-/// Words of a granule, and of a quad.
+/// Words of a quad, which are 16 bytes.
 const QUAD: u64 = 4;
 
-/// What a word of the new array is.
+/// The source of a word of the new array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum SourceOfWord {
-    /// Whatever it was, unless words of its granule are written.
+    /// Any value: the word keeps its old value, unless other words of its granule are written.
     Any,
     /// Zero.
     Zero,
-    /// That of an array, counted from the row's start there.
+    /// The word of an array: the number of the array, and the word counted from the start of the row there.
     Of(u8, u64),
-    /// The same with the sign changed.
+    /// The word of an array with its sign changed: the number of the array, and the word counted from the
+    /// start of the row there.
     Minus(u8, u64),
 }
 
-/// Where rows of an array begin.
+/// Address and pitch of the rows of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowOrigin {
     /// Byte address of the array: whole granules.
     pub(crate) address: u64,
-    /// Words from a row to the next.
+    /// Number of words from the start of a row to the start of the next.
     pub(crate) pitch: u64,
 }
 
-/// An array in a new layout: `rows` rows whose words `word` names.
+/// An array to be made in a new layout: rows whose words `word` names.
 pub(crate) struct Relayout<'a> {
-    /// What it does, for timelines.
+    /// Name on timelines.
     pub(crate) name: &'a str,
-    /// The arrays it is made of.
+    /// The arrays that it is made of.
     pub(crate) from: &'a [RowOrigin],
-    /// Where it will be.
+    /// Address and pitch of the new array.
     pub(crate) to: RowOrigin,
-    /// Its words: the last row may be a part of one.
+    /// Number of words of the new array; the last row may be incomplete.
     pub(crate) words: u64,
-    /// What each of the `to.pitch` words of a row is.
+    /// Function that names the source of each of the `to.pitch` words of a row.
     pub(crate) word: &'a dyn Fn(u64) -> SourceOfWord,
 }
 
@@ -69,7 +72,7 @@ pub(crate) struct CompiledRelayout {
 }
 
 impl Relayout<'_> {
-    /// Its passes on a machine, in the way that takes the least time.
+    /// Compiles the relayout for a machine, cut in the way that takes the fewest cycles.
     pub(crate) fn make(&self, machine: &Machine) -> Result<CompiledRelayout, JobError> {
         let mut best: Option<(f64, CompiledRelayout)> = None;
         let mut refused = None;
@@ -94,6 +97,7 @@ impl Relayout<'_> {
         }
     }
 
+    /// Compiles the relayout with blocks of one size.
     fn made(&self, size: block::ArrayCut, machine: &Machine) -> Result<CompiledRelayout, JobError> {
         let mut passes = Vec::new();
         for copies in block::copies(self, size, machine) {
@@ -108,7 +112,7 @@ impl Relayout<'_> {
 }
 
 impl CompiledRelayout {
-    /// Cycles that it should take, the loads of its programs included.
+    /// Returns the cycles that the relayout should take, the loads of its programs included.
     pub(crate) fn expected(&self, machine: &Machine) -> f64 {
         let all = self.passes.iter();
         all.map(|(kernel, copies)| {
@@ -118,12 +122,12 @@ impl CompiledRelayout {
         .sum()
     }
 
-    /// Adds its passes to a job.
+    /// Adds the programs and passes to a job.
     pub(crate) fn append(self, job: &mut Job) -> Result<(), JobError> {
         self.place(job)?.pass(job, None)
     }
 
-    /// Puts its programs into a job.
+    /// Places the programs in a job.
     pub(crate) fn place(self, job: &mut Job) -> Result<PlacedRelayout, JobError> {
         let Self { name, passes } = self;
         let passes = passes.into_iter().map(|(kernel, copies)| {
@@ -139,7 +143,8 @@ impl CompiledRelayout {
 pub(crate) struct PlacedRelayout(Vec<(PlacedProgram, RelayoutPageKernel, Copies)>);
 
 impl PlacedRelayout {
-    /// Adds its passes: where it was made for, or of other arrays and to another one, each laid out as those.
+    /// Adds the passes: for the arrays that the relayout was made for, or from other arrays to another,
+    /// `others`, each with the same layout as the original one.
     pub(crate) fn pass(
         &self,
         job: &mut Job,

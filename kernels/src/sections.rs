@@ -1,15 +1,16 @@
-//! How many sections of a machine a plan uses.
+//! The choice of how many sections of a machine a plan uses.
 //!
-//! More sections are not always faster: blocks become smaller, rows are filled up, and masks take registers. A plan may
-//! leave sections idle (\[A\] M18): it is then made for, and carried out on, the same machine with fewer sections.
+//! More sections are not always faster: blocks become smaller, rows are filled up, and masks take registers.
+//! A plan may leave sections idle (\[A\] M18): it is then made for, and carried out on, a machine with fewer
+//! sections and otherwise the same parameters.
 
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Sections below which none are left idle.
+/// Number of sections below which none are left idle.
 const FEW: usize = 4;
 
-/// The machine itself, and the same with fewer sections where there are more than [`FEW`]: a power of two each.
+/// Returns the machine itself, and copies with fewer sections, powers of two from [`FEW`] on.
 fn candidates(machine: &Arc<Machine>) -> Vec<Arc<Machine>> {
     let all = machine.cp2.sections;
     let mut candidates = vec![machine.clone()];
@@ -21,16 +22,18 @@ fn candidates(machine: &Arc<Machine>) -> Vec<Arc<Machine>> {
     candidates
 }
 
-/// Whether there is anything to choose.
+/// Returns true if there is more than one number of sections to choose from.
 pub(crate) fn has_choice(machine: &Arc<Machine>) -> bool {
     candidates(machine).len() > 1
 }
 
-/// The plan that takes the fewest cycles, of those for all sections and for fewer of them. Where nothing is left to
-/// choose from, nothing is priced; of plans without a price the first is taken.
+/// Returns the plan that takes the fewest cycles, of one for all sections and ones for fewer.
+///
+/// Where there is only one number of sections, nothing is priced. If no plan has a price, the first is taken.
 ///
 /// # Errors
-/// There is no plan: the error of the one that uses the fewest sections, where their number is not what lacks.
+/// There is no plan: the error is that of the candidate with the fewest sections, since there the number of
+/// sections is not what lacks.
 pub(crate) fn choose_sections<T, E>(
     machine: &Arc<Machine>,
     mut plan: impl FnMut(&Arc<Machine>) -> Result<T, E>,
@@ -61,12 +64,12 @@ pub(crate) fn choose_sections<T, E>(
     match (best, refused) {
         (Some((_, plan)), _) => Ok(plan),
         (None, Some(error)) => Err(error),
-        // There is a candidate at least, so this is not reached; the machine itself says why.
+        // Not reached, as there is at least one candidate; the error is that of the machine itself.
         (None, None) => plan(machine),
     }
 }
 
-/// What a plan says of the sections that it leaves idle, if it does.
+/// Describes the sections that a plan leaves idle, if there are any: `4 of 8 sections`.
 pub(crate) fn describe_idle(machine: &Machine, used: &Machine) -> Option<String> {
     let [all, used] = [machine, used].map(|machine| machine.cp2.sections);
     (used < all).then(|| format!("{used} of {all} sections"))

@@ -1,12 +1,14 @@
-//! Makes the wrong changes of `tests/mutants/list.toml` one by one and runs the test
-//! that each names: `cargo run -p cp2-tests --example mutants [-- PART...]`, of all or
-//! of those with a `PART` in their name. Ends with 1 where a change was not caught.
+//! Makes the changes of `tests/mutants/list.toml` and runs the tests they name.
 //!
-//! The changes are made in a copy of what git tracks, in `target/mutants`. A first
-//! run builds the tests there; a change then costs the build of what it touches in their crates: less optimised than
-//! usual, which takes less time together with the run of one test, and those of one test one after the other.
-//! Property tests draw from the seed of `.cargo/config.toml`, as in `.ci/test`; what fails is not made smaller, and not
-//! remembered for the next run.
+//! Each change is wrong, and its test has to fail. `cargo run -p cp2-tests --example mutants [-- PART...]`
+//! makes all changes, or those with a `PART` in their name, one by one. The exit code is 1 if a change was
+//! not caught.
+//!
+//! The changes are made in a copy of the files that git tracks, in `target/mutants`. The first run builds the
+//! tests there; a change then costs the build of the crates that it affects. Builds are less optimised than
+//! usual, which takes less time together with the run of one test. Changes with a common test follow each
+//! other. Property tests draw from the seed of `.cargo/config.toml`, as in `.ci/test`; failing cases are
+//! neither shrunk nor remembered for the next run.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// How a run of tests ended.
+/// Outcome of a test run.
 enum End {
     Passed,
     Failed,
@@ -30,7 +32,7 @@ enum End {
     NotBuilt(String),
 }
 
-/// Builds that are soon done, and tests that end with the first case that fails.
+/// Settings for fast builds, and for tests that end with the first failing case.
 const SETTINGS: [(&str, &str); 5] = [
     ("CARGO_INCREMENTAL", "1"),
     ("CARGO_PROFILE_DEV_DEBUG", "false"),
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
     mirror(&copy);
     let mut chosen = all();
     chosen.retain(|mutant| parts.is_empty() || parts.iter().any(|part| mutant.name.contains(part)));
-    // Those that touch the same crates follow each other: what one leaves changed is built with the next.
+    // Changes in the same crates follow each other: the next build also undoes the previous change.
     chosen.sort_by(|a, b| (&a.test, &a.file).cmp(&(&b.test, &b.file)));
     let (mut caught, mut missed) = (0, Vec::new());
     for mutant in chosen {
@@ -79,7 +81,8 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!missed.is_empty()))
 }
 
-/// Brings the copy to what git tracks here; what is the same keeps its time, and so its build.
+/// Updates the copy to the files that git tracks here. Unchanged files keep their time stamps, and so their
+/// builds.
 fn mirror(copy: &Path) {
     let listed = Command::new("git")
         .args([
@@ -111,7 +114,7 @@ fn mirror(copy: &Path) {
     remove_others(copy, &kept);
 }
 
-/// Removes files that are not kept: an old one may be what catches a change.
+/// Removes files that are no longer tracked, since an old file might be what catches a change.
 fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

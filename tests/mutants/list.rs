@@ -3,26 +3,26 @@
 
 use std::path::{Path, PathBuf};
 
-/// A wrong change, and the test that fails because of it.
+/// A wrong change, and the test that has to fail because of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Mutant {
     pub(crate) name: String,
-    /// The file, from the root on.
+    /// Path of the file from the root of the workspace.
     pub(crate) file: PathBuf,
-    /// What stands there exactly once.
+    /// Text that occurs exactly once in the file.
     pub(crate) from: String,
-    /// What stands there instead.
+    /// Text that replaces it.
     pub(crate) to: String,
     /// Arguments of `cargo test`.
     pub(crate) test: String,
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// All of them.
+/// Reads the list of mutants.
 pub(crate) fn all() -> Vec<Mutant> {
     let text = std::fs::read_to_string(root().join("tests/mutants/list.toml")).unwrap();
     let table: toml::Table = text.parse().unwrap();

@@ -1,27 +1,28 @@
-//! Whether strategies draw what they drew: digests of their first values, in files that are checked in.
+//! Digests of random test cases, compared with checked-in files.
 //!
-//! Property tests have a fixed seed, and which mutants they catch depends on what it stands for. A change to a strategy,
-//! to a table that it draws from or to the generator of numbers changes that, and is seen here.
+//! Property tests have a fixed seed, and the mutants they catch depend on the values drawn from it. A change
+//! to a strategy, to a table that it draws from, or to the generator of numbers changes these values and is
+//! detected here.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use std::fmt::{Debug, Write};
 use std::path::Path;
 
-/// Values that a digest is of.
+/// Number of values in a digest.
 pub const CASES: u64 = 50;
 
-/// The digest of what a strategy draws first, from a seed of its own: values as `Debug` shows them.
+/// Returns the digest of the first values that a strategy draws from a fixed seed, formatted by `Debug`.
 ///
 /// # Panics
-/// Where the strategy has no value.
+/// The strategy has no value.
 pub fn digest_strategy<T: Debug>(strategy: impl Strategy<Value = T>) -> u64 {
     let mut runner = TestRunner::deterministic();
     let mut draw = || strategy.new_tree(&mut runner).unwrap().current();
     digest_lines((0..CASES).map(|_| format!("{:?}", draw())))
 }
 
-/// The digest of values as text, one for a line: FNV-1a of 64 bits.
+/// Returns the digest of values as text, one per line: FNV-1a with 64 bits.
 pub fn digest_lines(values: impl Iterator<Item = String>) -> u64 {
     values
         .flat_map(|value| (value + "\n").into_bytes())
@@ -30,11 +31,11 @@ pub fn digest_lines(values: impl Iterator<Item = String>) -> u64 {
         })
 }
 
-/// Compares digests with those in a file, or writes the file where `CP2_BLESS` is set. `test` are the arguments of
-/// `cargo test` that run the caller.
+/// Compares digests with those in a file, or writes the file if `CP2_BLESS` is set. `test` holds the
+/// arguments of `cargo test` that run the caller.
 ///
 /// # Panics
-/// Where they differ, or property tests have no fixed seed.
+/// The digests differ, or property tests have no fixed seed.
 pub fn compare(file: &Path, test: &str, digests: &[(&str, u64)]) {
     assert!(
         matches!(Config::default().rng_seed, RngSeed::Fixed(_)),

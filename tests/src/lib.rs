@@ -1,4 +1,6 @@
-//! What tests of several crates have in common; tests that concern the workspace as a whole are in `tests/`.
+//! Helpers shared by the tests of several crates.
+//!
+//! Tests that concern the workspace as a whole are in `tests/`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

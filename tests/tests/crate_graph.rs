@@ -1,4 +1,6 @@
-//! Who may depend on whom. This table is the only place where that is written down.
+//! Test of the crate graph: which crates may depend on which.
+//!
+//! This table is the only place where the permitted dependencies are written down.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,13 +12,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Folder of a crate, and the workspace crates it may use, which stand above it.
+/// Folder of each crate, and the workspace crates it may use, which come before it in the table.
 const GRAPH: &[(&str, &[&str])] = &[
-    // What tests have in common.
+    // Helpers shared by tests.
     ("tests", &[]),
     ("machine", &["cp2-tests"]),
     ("model", &["cp2-machine"]),
-    // What kernels are judged by: it knows machines, and no kernel.
+    // Bounds that kernels are judged by: the crate knows machines, and no kernel.
     ("model/reference", &["cp2-machine"]),
     ("asm", &["cp2-tests", "cp2-machine"]),
     ("dma", &["cp2-tests", "cp2-machine"]),
@@ -26,7 +28,7 @@ const GRAPH: &[(&str, &[&str])] = &[
         &["cp2-tests", "cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"],
     ),
     ("kernels/rustfft", &[]),
-    // What is to be computed: it knows nothing that computes.
+    // Definitions of problems: the crate knows nothing that computes them.
     ("kernels/problems", &["cp2-rustfft"]),
     ("kernels/native", &["cp2-problems", "cp2-rustfft"]),
     (
@@ -41,7 +43,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-host",
             "cp2-problems",
             "cp2-rustfft",
-            // Their tests compare with it.
+            // Tests of the kernels compare with this backend.
             "cp2-native",
             "cp2-tests",
         ],
@@ -63,14 +65,14 @@ const GRAPH: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates from outside that belong to one layer only: a terminal is no business of a library.
+/// External crates that may be used in one crate only; a terminal, for example, does not belong in a library.
 const ONLY_IN: &[(&str, &str)] = &[
     ("clap", "cli"),
     ("indicatif", "cli"),
     ("signal-hook", "cli"),
     ("ndarray-npy", "cli"),
     ("png", "cli"),
-    // Whoever names one of its planners compiles all of it again.
+    // A crate that names one of its planners compiles all of it again.
     ("rustfft", "kernels/rustfft"),
     ("nom", "asm"),
     ("gimli", "asm"),
@@ -89,7 +91,7 @@ fn manifest(folder: &str) -> toml::Table {
         .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Names under every `[...dependencies]` table, those for particular targets included.
+/// Collects the names under every `[...dependencies]` table, including those for particular targets.
 fn dependencies(table: &toml::Table, with_dev: bool, out: &mut BTreeSet<String>) {
     for (key, value) in table {
         let Some(inner) = value.as_table() else {
@@ -154,7 +156,7 @@ fn the_table_has_no_cycle() {
         .iter()
         .map(|(folder, uses)| (name(folder), *uses))
         .collect();
-    // Listed bottom to top, a crate uses only what stands before it.
+    // The crates are listed from bottom to top: each uses only crates that come before it.
     let mut before = BTreeSet::new();
     for (folder, uses) in GRAPH {
         assert!(
@@ -213,7 +215,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// No source of the references reaches a kernel, its counts or what runs it: neither as a crate nor as a file that is taken in.
+/// No source of the references uses a kernel, its counts or an engine, neither as a crate nor as an included
+/// file.
 #[test]
 fn references_reach_no_kernel() {
     let home = root().join("model/reference");
@@ -245,7 +248,7 @@ fn references_reach_no_kernel() {
             );
         }
     }
-    // And what it may use cannot either.
+    // The crate that the references may use cannot reach them either.
     let below = used("machine", false);
     assert!(!below.iter().any(|name| name.starts_with("cp2")));
 }

@@ -1,4 +1,6 @@
-//! The list of mutants names text that is there; whether tests catch them is `--example mutants`.
+//! Test that every mutant of the list can be made.
+//!
+//! `cargo run -p cp2-tests --example mutants` checks that tests catch the mutants.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../mutants/list.rs"]

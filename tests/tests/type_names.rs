@@ -1,17 +1,18 @@
-//! A type's name says one thing in the whole workspace.
+//! Test that the names of types are unique in the workspace.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Names that every crate or module may have one of.
+/// Names that every crate or module may have once.
 const COMMON: [&str; 3] = ["Error", "Entry", "Kind"];
 
-/// Names that `pub` types of different places share, and names that types of any visibility share. Both numbers only fall.
+/// Number of names that `pub` types in different places share, and of names that types of any visibility
+/// share. Both numbers may only fall.
 const MOST_PUBLIC: usize = 7;
 const MOST: usize = 31;
 
-/// Rust files of the crates, without tests and generated folders.
+/// Collects the Rust files of the crates, without tests and generated folders.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -27,7 +28,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The types that a file declares outside of functions, blocks and tests: whether each is `pub`, and its name.
+/// Returns the types that a file declares outside of functions, blocks and tests: true for `pub`, and the
+/// name.
 fn declared(text: &str) -> Vec<(bool, &str)> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
     let declared = text.lines().filter_map(|line| {
@@ -47,12 +49,12 @@ fn declared(text: &str) -> Vec<(bool, &str)> {
     declared.collect()
 }
 
-/// All places of a name.
+/// Counts all places of a name.
 fn count_all(places: &[(bool, &Path)]) -> usize {
     places.len()
 }
 
-/// How many names public types share, and how many all types do, with their places.
+/// Returns the names that public types share, and the names that all types share, with their places.
 fn shared(all: &[(PathBuf, String)]) -> [Vec<String>; 2] {
     let mut names: BTreeMap<&str, Vec<(bool, &Path)>> = BTreeMap::new();
     for (path, text) in all {
@@ -106,7 +108,7 @@ fn types_have_names_of_their_own() {
     );
 }
 
-/// The test can fail.
+/// The test can fail: shared names are found.
 #[test]
 fn shared_names_are_found() {
     let file = |name: &str, text: &str| (PathBuf::from(name), text.to_owned());

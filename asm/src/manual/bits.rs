@@ -1,4 +1,4 @@
-//! Drawings of bit fields.
+//! Drawings of bit fields in text.
 
 use crate::isa::{Address, Field, Form, Kind, Slot};
 
@@ -20,7 +20,7 @@ impl Cell {
     }
 }
 
-/// The two slots of a word.
+/// Draws the two slots of a word.
 pub(super) fn word() -> String {
     let cell = |slot: Slot, name| {
         Cell::new(
@@ -37,7 +37,7 @@ pub(super) fn word() -> String {
     ])
 }
 
-/// The fields of an address under each kind of mode.
+/// Draws the fields of an address for each kind of mode.
 pub(super) fn address() -> String {
     let common = [
         Cell::new(Address::BASE, "a"),
@@ -53,7 +53,7 @@ pub(super) fn address() -> String {
     format!("{}\n\n{}", with(&imm), with(&step))
 }
 
-/// The slot's bits under a form; unused ones are shown as 0.
+/// Draws the slot's bits for a form; unused bits are shown as 0.
 pub(super) fn form(form: Form) -> String {
     let bits = form.slot().bits();
     let mut cells = vec![Cell::new(
@@ -66,7 +66,7 @@ pub(super) fn form(form: Form) -> String {
     cells.extend(form.minor().map(|minor| Cell::new(minor, "minor")));
     for operand in form.operands() {
         cells.push(match operand.kind {
-            // The composite address: its base register down to bit 0.
+            // A composite address takes all bits from its base register down to bit 0.
             Kind::Mem { .. } => {
                 let high = Address::BASE.lsb + Address::BASE.bits;
                 Cell::new(
@@ -92,7 +92,7 @@ pub(super) fn form(form: Form) -> String {
     draw(&all)
 }
 
-/// Unused bits from `high`, exclusive, to `low`.
+/// Adds a cell for the unused bits from `low` up to, not including, `high`.
 fn push_gap(cells: &mut Vec<Cell>, high: u32, low: u32) {
     if high > low {
         cells.push(Cell {
@@ -103,7 +103,7 @@ fn push_gap(cells: &mut Vec<Cell>, high: u32, low: u32) {
     }
 }
 
-/// Boxes from the highest bit to the lowest, bit numbers above.
+/// Draws boxes from the highest bit to the lowest, with bit numbers above.
 fn draw(cells: &[Cell]) -> String {
     let mut rows = [String::new(), String::from("+"), String::from("|")];
     for cell in cells {

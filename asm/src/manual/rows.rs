@@ -4,7 +4,7 @@ use super::bits;
 use crate::isa::{Address, Form, Kind, Op, Operand, Row, Slot};
 use cp2_machine::{Class, Machine};
 
-/// Heading, bits, operand ranges, and the table of the form's rows.
+/// Returns a form's section: heading, bits, operand ranges, and the table of its rows.
 pub(super) fn section(form: Form, machines: &[Machine]) -> String {
     let arith = form.slot() == Slot::Arith;
     let names: String = machines.iter().map(|m| format!(" {} |", m.name)).collect();
@@ -35,7 +35,7 @@ pub(super) fn section(form: Form, machines: &[Machine]) -> String {
     text
 }
 
-/// Operands with their kinds: `d:pair, a:pair`.
+/// Formats the operands with their kinds: `d:pair, a:pair`.
 fn heading(form: Form) -> String {
     if form.operands().is_empty() {
         return "No operands".to_owned();
@@ -63,7 +63,7 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What the field of an operand may hold.
+/// Describes the values that the field of an operand may hold.
 fn note(operand: &Operand) -> Option<String> {
     let bits = operand.field.bits;
     let text = match operand.kind {

@@ -3,11 +3,11 @@
 #![no_main]
 
 use cp2_emu::{Engine, Processor};
-use cp2_emu::testing::{Case, lockstep};
+use cp2_emu::testing::{LockstepCase, lockstep};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
-    let Some(case) = Case::from_bytes(bytes) else {
+    let Some(case) = LockstepCase::from_bytes(bytes) else {
         return Corpus::Reject;
     };
     if let Err(mismatch) = lockstep(&case, |m| Processor::new(m).with_engine(Engine::Reference), Processor::new) {

@@ -225,8 +225,7 @@ mod x86 {
 
 #[cfg(not(all(target_arch = "x86_64", target_endian = "little")))]
 mod absent {
-    use super::Line;
-    use super::Rows;
+    use super::{DmemLine, InterleavedRows};
 
     pub(crate) fn load(
         _: &[u8],

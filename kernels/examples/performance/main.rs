@@ -1,6 +1,7 @@
-//! Prints `docs/performance.md`: every kernel of the registry, modelled and emulated.
+//! Prints `docs/performance.md`: every kernel, modelled and emulated.
 //!
-//! `cargo run --release -p cp2-kernels --example performance > docs/performance.md`; with names of kernels their tables alone.
+//! `cargo run --release -p cp2-kernels --example performance > docs/performance.md`; with names of kernels it
+//! prints only their tables.
 
 mod page;
 

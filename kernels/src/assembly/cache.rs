@@ -1,4 +1,6 @@
-//! Programs that have been assembled: planners make the same ones again for every size, for a price, and for the run.
+//! A cache of assembled programs.
+//!
+//! Planners assemble the same programs again and again: for every size, for a price, and for the run.
 
 use cp2_asm::{Assembly, Diagnostics, Options, Source, Value};
 use cp2_machine::Cp2;
@@ -6,12 +8,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Bytes of texts and programs that are kept, about.
+/// Bytes of texts and programs that are kept, approximately.
 const MOST: usize = 32 << 20;
-/// Bytes of a word with what is known of its place in the source, about.
+/// Bytes of a program word with its place in the source, approximately.
 const WORD: usize = 64;
 
-/// A program with all that decides it.
+/// A program with everything that determines it.
 #[derive(Debug)]
 struct AssemblyKey {
     source: Source,
@@ -21,17 +23,20 @@ struct AssemblyKey {
     assembly: Assembly,
 }
 
+/// The programs that are kept, by a hash of their texts, and their bytes.
 #[derive(Debug, Default)]
 struct CachedAssembly {
     all: HashMap<u64, Vec<Arc<AssemblyKey>>>,
     bytes: usize,
 }
 
-/// Programs change nothing but how long planning takes: a pure function remembered.
+/// The cache of the process. It changes nothing but how long planning takes: assembling is a pure function.
 static KEPT: LazyLock<Mutex<CachedAssembly>> = LazyLock::new(Mutex::default);
 
-/// The program of a source that includes files of this crate and what is `made`, if it is known, or else what `assemble`
-/// gives. What is refused is not kept.
+/// Returns the cached program of a source, or else assembles it and caches it.
+///
+/// The source may include files of this crate and the generated text `made`. Sources that the assembler
+/// refuses are not cached.
 pub(super) fn or_assembled(
     (source, made): (&Source, &str),
     options: &Options<'_>,

@@ -1,4 +1,4 @@
-//! How a problem is computed on a machine with CP2.
+//! Methods: plans of problems on a machine with CP2, and their jobs.
 
 use crate::job::{Job, JobError, KernelRun};
 use cp2_host::{Buffer, DeviceOptions, FinishedRun, HostError};
@@ -9,30 +9,34 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// A kernel's own error.
+/// The error of a kernel.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
+/// Function that puts a job together for an input.
 type Make = dyn Fn(&NamedArrays, DeviceOptions) -> Result<Task, Failure> + Send + Sync;
+/// Function that reads the outputs of a finished run.
 type Read = dyn FnOnce(&FinishedRun) -> Result<NamedArrays, HostError>;
 
-/// A problem planned for a machine: what was chosen, what it should cost, and its jobs.
+/// A problem planned for a machine: recipe, figures, and a function that makes its jobs.
 pub struct Method {
-    /// The machine.
+    /// Machine that the plan is for.
     pub machine: Arc<Machine>,
-    /// What was chosen for it, in words, where a kernel has several ways.
+    /// Recipe that was chosen, in words, where a kernel has several.
     pub recipe: Option<String>,
-    /// What any program and the best known one take for the whole computation.
+    /// The proved limit and the time of the best known program, for the whole computation.
     pub figures: Figures,
-    /// For each pass of the job, the least it has to issue: class, and number of
-    /// operations of one section, all sections together; arithmetic, and of the memory
-    /// slot what no arithmetic goes along with. A formula of the algorithm, or of
-    /// the dataflow of a generated loop, never a count of a run.
+    /// For each pass of the job, the least it has to issue: class, and number of operations of one section,
+    /// added over all sections.
+    ///
+    /// Counted are arithmetic, and operations of the memory slot that cannot be issued along with arithmetic.
+    /// The numbers are a formula of the algorithm, or of the dataflow of a generated loop, never counts of a
+    /// run.
     pub operations: Vec<Vec<(Class, u64)>>,
     make: Box<Make>,
 }
 
 impl Method {
-    /// A method whose jobs `make` puts together for an input.
+    /// Creates a method; `make` puts a job together for an input.
     pub(crate) fn new(
         machine: &Arc<Machine>,
         recipe: Option<String>,
@@ -48,7 +52,8 @@ impl Method {
         }
     }
 
-    /// The job that computes the problem's output of `input`, on a device with options; nothing of it is done yet.
+    /// Puts together the job that computes the problem on `input`, on a device with options; nothing runs
+    /// yet.
     ///
     /// # Errors
     /// An input that is not the problem's, or that does not fit the machine.
@@ -66,7 +71,7 @@ impl fmt::Debug for Method {
     }
 }
 
-/// A job and how its output is read.
+/// A job and the function that reads its outputs.
 pub struct Task {
     /// The job.
     pub job: Job,
@@ -74,7 +79,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A job whose only output is `array`, which is of this form.
+    /// Creates a task whose only output is `array`, of a name and shape.
     pub(crate) fn new<T>((job, array): (Job, Buffer<T>), form: ArrayForm) -> Self
     where
         T: cp2_host::MemoryElement + cp2_problems::Element,
@@ -88,7 +93,7 @@ impl Task {
         })
     }
 
-    /// A job whose outputs `read` makes of a run.
+    /// Creates a task whose outputs `read` makes of a finished run.
     pub(crate) fn reading(
         job: Job,
         read: impl FnOnce(&FinishedRun) -> Result<NamedArrays, HostError> + 'static,

@@ -1,3 +1,5 @@
+//! Errors of the emulator's benchmarks.
+
 use crate::fft::FftError;
 use crate::job::JobError;
 use cp2_asm::Diagnostics;
@@ -6,7 +8,7 @@ use cp2_problems::Verdict;
 use cp2_problems::fft::{FftProblem, TransformDirection};
 use num_complex::Complex32;
 
-/// Why a workload cannot be measured.
+/// The reason why a workload cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -25,34 +27,34 @@ pub enum BenchError {
     /// Data does not fit DMEM.
     #[error("{workload} does not fit DMEM: {kind}")]
     Dmem {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// What the memory says.
+        /// Fault that the memory reports.
         kind: FaultKind,
     },
-    /// There is no such problem.
+    /// The parameters of a transform are no problem.
     #[error(transparent)]
     Problem(#[from] cp2_problems::ProblemError),
     /// A result is wrong.
     #[error("{workload}: the result is wrong: its error is {} times what is allowed", verdict.worst)]
     Wrong {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// How far off it is.
+        /// Judgement of the result, with its errors.
         verdict: Verdict,
     },
     /// A kernel did not reach its end.
     #[error("{workload} did not finish: {reason}")]
     Unfinished {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// What happened.
+        /// Reason for which the kernel ended.
         reason: String,
     },
 }
 
 impl BenchError {
-    /// Refuses transforms of a length and direction that are wrong.
+    /// Returns an error if transforms of a length and direction have a wrong result.
     pub(crate) fn judge(
         workload: &str,
         (n, direction): (usize, TransformDirection),

@@ -1,4 +1,4 @@
-//! The native library beside the emulator: rustfft, with AVX where it finds it.
+//! Native transforms for comparison: rustfft, with AVX where available.
 
 use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex32;
@@ -14,6 +14,7 @@ pub(super) struct NativeBatch {
 }
 
 impl NativeBatch {
+    /// Plans transforms of length `n` for an input of whole transforms.
     pub(super) fn new(n: usize, input: &[Complex32]) -> Self {
         let fft = cp2_rustfft::single(n, FftDirection::Forward);
         Self {
@@ -24,7 +25,7 @@ impl NativeBatch {
         }
     }
 
-    /// Host seconds for the whole batch; bringing the input is not counted.
+    /// Runs the whole batch and returns the host seconds; copying the input is not counted.
     pub(super) fn seconds(&mut self) -> f64 {
         self.data.copy_from_slice(&self.input);
         let started = Instant::now();

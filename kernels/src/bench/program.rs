@@ -1,4 +1,4 @@
-//! Programs that only keep CP2 busy.
+//! Workloads that only keep CP2 busy: control flow, and butterflies.
 
 use super::{BenchError, BenchSample, Resident, Workload};
 use cp2_asm::{Options, Source, assemble};
@@ -6,8 +6,9 @@ use cp2_host::{Device, HostError};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Branches, calls and scalar arithmetic: steps of 3n + 1, its branch hard to
-/// foresee, with every step's number kept in a circular buffer.
+/// Branches, calls and scalar arithmetic: the iteration `n -> n / 2` or `3 n + 1` until n is 1.
+///
+/// Its branch is hard to predict; in every step a sum that grows by 7 is stored into a circular buffer.
 const CONTROL: &str = "
 .program
         movi a0, 4096
@@ -35,7 +36,7 @@ odd:    add  c3, c0, c0
         ret
 ";
 
-/// A butterfly in every word, beside a quad to or from DMEM.
+/// A butterfly in every word, each issued with a quad load or store.
 const BUTTERFLIES: &str = "
 .program
         movi a0, 8192
@@ -52,10 +53,11 @@ const BUTTERFLIES: &str = "
         stop
 ";
 
-/// A program without input.
+/// A workload that runs a program without input again and again: the resident kernel and its name.
 pub(super) struct Endless(Resident, &'static str);
 
 impl Endless {
+    /// Creates the workload of branches, calls and scalar arithmetic.
     pub(super) fn control(
         machine: &Arc<Machine>,
         device: &cp2_host::DeviceOptions,
@@ -63,6 +65,7 @@ impl Endless {
         Self::new(machine, device, "control", CONTROL)
     }
 
+    /// Creates the workload of butterflies at peak rate.
     pub(super) fn butterflies(
         machine: &Arc<Machine>,
         device: &cp2_host::DeviceOptions,
@@ -70,6 +73,7 @@ impl Endless {
         Self::new(machine, device, "butterfly-peak", BUTTERFLIES)
     }
 
+    /// Assembles a program and loads it into a processor.
     fn new(
         machine: &Arc<Machine>,
         device: &cp2_host::DeviceOptions,

@@ -1,4 +1,4 @@
-//! A kernel that runs again and again on data that stays in DMEM: no DMA.
+//! A kernel that runs again and again on data that stays in DMEM, without DMA.
 
 use super::{BenchError, BenchSample};
 use crate::job::{KernelRun, Pass};
@@ -6,23 +6,23 @@ use cp2_emu::{Notice, Processor};
 use cp2_machine::Ticks;
 use std::time::Instant;
 
-/// A processor with a program and its data, ready to launch it again.
+/// A processor with a loaded program and its data, whose kernel can be launched again and again.
 #[derive(Clone, Debug)]
 pub struct Resident {
     name: String,
     processor: Processor,
     entry: u32,
     args: u32,
-    /// Parts of its data that the kernel waits for, event 0 each.
+    /// Number of parts of the data that the kernel waits for: event 0 is posted so often before a launch.
     parts: u32,
-    /// DMEM that is written again before each launch, in every section.
+    /// Address and bytes of DMEM that are written before each launch, in every section.
     input: Option<(u32, Vec<u8>)>,
-    /// Words of a launch, once it has been counted.
+    /// Words that a launch executes, once they have been counted.
     words: Option<u64>,
 }
 
 impl Resident {
-    /// A kernel on a processor that has it and its data.
+    /// Creates the workload of a processor that has the program and its data.
     #[must_use]
     pub fn new(name: &str, processor: Processor, entry: u32, args: u32) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Resident {
         }
     }
 
-    /// The first page of a job that has been run.
+    /// Creates the workload of the first page of a job that has been run.
     ///
     /// # Errors
     /// The job did not finish, or has no page.
@@ -59,7 +59,7 @@ impl Resident {
         })
     }
 
-    /// Tells the kernel at each launch that so many parts of its data are there.
+    /// Posts the event of arrived data so many times before each launch.
     #[must_use]
     pub fn with_parts(mut self, parts: u32) -> Self {
         self.parts = parts;
@@ -74,15 +74,14 @@ impl Resident {
         self
     }
 
-    /// Launches the kernel and runs it to its end. Restoring the input is not
-    /// measured.
+    /// Launches the kernel and runs it to its end.
     ///
-    /// Its control must not depend on that input: words are counted in the first
-    /// launch only. To count them goes through all that the processor knows about
-    /// its programs, which would leave the host's caches to no kernel.
+    /// Restoring the input is not measured. The kernel's control flow must not depend on the input: words are
+    /// counted in the first launch only, since counting goes through all that the processor knows about its
+    /// programs and would evict the kernel from the host's caches.
     ///
     /// # Errors
-    /// It cannot be launched, or faults.
+    /// The kernel cannot be launched, or faults.
     pub fn run(&mut self) -> Result<BenchSample, BenchError> {
         if let Some((address, bytes)) = &self.input {
             for section in 0..self.processor.machine().cp2.sections {
@@ -100,7 +99,7 @@ impl Resident {
         };
         let began = self.processor.now();
         for _ in 0..self.parts {
-            // They are there already.
+            // The data are in DMEM already, so the events can be posted at once.
             self.processor
                 .post(cp2_host::PAGE_EVENT)
                 .map_err(|e| self.unfinished(&e))?;
@@ -123,6 +122,7 @@ impl Resident {
         })
     }
 
+    /// Runs until the kernel stops.
     fn finish(&mut self) -> Result<(), BenchError> {
         let limit = Ticks(self.processor.now().0.saturating_add(FAR));
         loop {
@@ -135,6 +135,7 @@ impl Resident {
         }
     }
 
+    /// Makes the error of a kernel that does not reach its end.
     fn unfinished(&self, reason: &dyn std::fmt::Display) -> BenchError {
         BenchError::Unfinished {
             workload: self.name.clone(),
@@ -143,5 +144,5 @@ impl Resident {
     }
 }
 
-/// Ticks a kernel may run: none of the library takes that long.
+/// Ticks after which a kernel is taken to be endless: none of the library takes so long.
 const FAR: u64 = 1 << 32;

@@ -1,4 +1,4 @@
-//! Transforms: in DMEM, and paged through it.
+//! Workloads of transforms: resident in DMEM, and paged through it.
 
 use super::native::NativeBatch;
 use super::{BenchError, BenchSample, Resident, Workload};
@@ -11,12 +11,13 @@ use num_complex::Complex32;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Returns random complex numbers, always the same ones.
 fn noise(len: usize) -> Vec<Complex32> {
     let mut random = Random::new(1);
     (0..len).map(|_| random.complex()).collect()
 }
 
-/// As many transforms as fit DMEM, which stay there.
+/// A batch of as many transforms as fit DMEM, where they stay.
 pub(super) struct Transforms {
     name: String,
     resident: Resident,
@@ -60,10 +61,11 @@ impl Workload for Transforms {
     }
 }
 
-/// A batch from the machine's system memory and back, by a job that is prepared
-/// once, as rustfft's plan is: measured from the first to the last simulated
-/// cycle, with the reset of the device and the report. Bringing the input is not
-/// counted, as for rustfft.
+/// A batch paged from the machine's system memory and back.
+///
+/// The job is prepared once, as rustfft's plan is. The host time measured is from the first to the last
+/// simulated cycle, with the reset of the device and the report. Copying the input is not counted, as for
+/// rustfft.
 pub(super) struct PagedBatch {
     name: String,
     job: PreparedJob,

@@ -1,4 +1,4 @@
-//! Radar and sonar in the registry of kernels.
+//! Registry entries of radar and sonar, and their planners for the backend.
 
 use super::{
     ChainError, RadarPlan, RadarProblem, Receiver, ReceiverProblem as _, SonarPlan, SonarProblem,
@@ -10,13 +10,13 @@ use cp2_machine::Machine;
 use cp2_problems::Problem;
 use std::sync::Arc;
 
-/// What the folder plans, and its kernels.
+/// Planners and registry entries of this folder.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[radar, sonar],
     entries: &KERNELS,
 };
 
-/// Whole receivers.
+/// Registry entries of whole receivers.
 const KERNELS: [Entry; 2] = [
     Entry {
         name: "radar",
@@ -55,21 +55,22 @@ const KERNELS: [Entry; 2] = [
     },
 ];
 
-/// What is made of a problem, if it is of the type that a function knows.
+/// A planned problem; none if the problem is not of the planner's type.
 type ChainMethod = Option<Result<Method, Failure>>;
 
-/// The stages of a radar.
+/// Plans a radar, if the problem is one.
 pub(crate) fn radar(machine: &Arc<Machine>, problem: &dyn Problem) -> ChainMethod {
     let problem = problem.downcast_ref::<RadarProblem>()?;
     Some(method(RadarPlan::new(problem.clone(), machine)))
 }
 
-/// The stages of a sonar.
+/// Plans a sonar, if the problem is one.
 pub(crate) fn sonar(machine: &Arc<Machine>, problem: &dyn Problem) -> ChainMethod {
     let problem = problem.downcast_ref::<SonarProblem>()?;
     Some(method(SonarPlan::new(problem.clone(), machine)))
 }
 
+/// Makes a method of a planned receiver.
 fn method<R>(plan: Result<R, ChainError>) -> Result<Method, Failure>
 where
     R: Receiver + Send + Sync + 'static,

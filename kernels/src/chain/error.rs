@@ -1,72 +1,75 @@
+//! Errors of planning and running chains.
+
 use cp2_emu::Finding;
 use cp2_host::RunEnd;
 use cp2_problems::ProblemError;
 use std::error::Error;
 
-/// Why a chain cannot be planned or run.
+/// The reason why a chain cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {
-    /// A specification that makes no sense.
+    /// The specification of a problem is impossible.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    /// Frames that make no sense.
+    /// The sizes of frames are impossible.
     #[error("{what}: {found} is not possible; expected {expected}")]
     Spec {
-        /// The number.
+        /// Name of the number.
         what: &'static str,
-        /// Its value.
+        /// Value of the number.
         found: String,
-        /// What is possible.
+        /// Values that are possible.
         expected: String,
     },
-    /// Data of another shape.
+    /// The data have another shape than the problem.
     #[error("the data hold {found} numbers; expected {expected}")]
     Shape {
-        /// Numbers found.
+        /// Number of values found.
         found: usize,
-        /// What was expected.
+        /// Shape that was expected.
         expected: String,
     },
     /// The machine has no kernel for a stage of that size.
     #[error("no stage `{stage}` for {size} on this machine: {cause}")]
     Plan {
-        /// The stage.
+        /// Name of the stage.
         stage: &'static str,
-        /// The sizes on which it depends.
+        /// Sizes that the kernel depends on.
         size: String,
-        /// What its planner says.
+        /// Error of the stage's planner.
         cause: Box<dyn Error + Send + Sync>,
     },
     /// A stage cannot be run.
     #[error("stage `{stage}`: {cause}")]
     Stage {
-        /// The stage.
+        /// Name of the stage.
         stage: &'static str,
-        /// What is in the way.
+        /// Error of the stage's job.
         cause: Box<dyn Error + Send + Sync>,
     },
     /// A stage did not finish: a fault, a deadlock, a limit, an interruption.
     #[error("stage `{stage}`: {end}")]
     Unfinished {
-        /// The stage.
+        /// Name of the stage.
         stage: &'static str,
-        /// How it ended.
+        /// Reason for which the run ended.
         end: RunEnd,
     },
     /// The checkers found something in a stage.
     #[error("stage `{stage}`: the checkers object to its kernel {} times, first: {first}", .rest + 1)]
     Findings {
-        /// The stage.
+        /// Name of the stage.
         stage: &'static str,
-        /// The first objection.
+        /// First finding of the checkers.
         first: Finding,
-        /// How many more there are.
+        /// Number of further findings.
         rest: usize,
     },
 }
 
 impl ChainError {
+    /// Makes the error of an impossible number.
     pub(super) fn spec(
         what: &'static str,
         found: impl ToString,
@@ -80,7 +83,7 @@ impl ChainError {
     }
 }
 
-/// Names the stage that cannot be planned, and what decides about it.
+/// Adds the name of the stage and its sizes to an error of planning it.
 pub(super) fn planned<T, E: Error + Send + Sync + 'static>(
     stage: &'static str,
     size: impl Into<String>,
@@ -93,7 +96,7 @@ pub(super) fn planned<T, E: Error + Send + Sync + 'static>(
     })
 }
 
-/// Names the stage that cannot be put together or run.
+/// Adds the name of the stage to an error of putting it together or running it.
 pub(super) fn staged<T, E: Error + Send + Sync + 'static>(
     stage: &'static str,
     made: Result<T, E>,

@@ -124,7 +124,7 @@ impl Receiver for SonarPlan {
         let sound = staged("filter and decimate", job.input("sound", sound, &shape))?;
         let mut stages = ChainBuilder::new(job);
         let figures = self.filter.figures::<Complex32>(spec.hydrophones);
-        // The filter's tail beyond the last whole frame is not looked at.
+        // The filter's outputs beyond the last whole frame are not computed.
         let filtered = stages.add("filter and decimate", figures, |job| {
             let channels = sound.into();
             self.filter

@@ -1,4 +1,4 @@
-//! How every chain ends: Hann window, FFT, decibels.
+//! The last stages of every chain: Hann window, FFT, decibels.
 
 use super::error::{planned, staged};
 use super::stages::ChainBuilder;
@@ -11,17 +11,17 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// A window over rows.
+/// A window that is applied to rows.
 #[derive(Debug)]
 pub(super) struct Windowed {
     map: ElementwisePlan,
-    /// The window again and again, where a row and its window have no room in
-    /// DMEM: then it is an array like the data.
+    /// The window once for each row, where a row and its window have no room in DMEM: then it is an array of
+    /// the size of the data.
     repeated: Option<Vec<f32>>,
 }
 
 impl Windowed {
-    /// These coefficients over so many rows, which are called `size`.
+    /// Plans a window of these coefficients over so many rows; errors call the rows `size`.
     pub(super) fn new(
         coefficients: Vec<f32>,
         rows: usize,
@@ -29,7 +29,8 @@ impl Windowed {
         machine: &Arc<Machine>,
     ) -> Result<Self, ChainError> {
         let floats = rows * coefficients.len();
-        // A row comes, its window stays, a row goes: 4 bytes a float each, and pages of two buffers.
+        // DMEM holds a row that is loaded, its window, and a row that is stored, of 4 bytes a float each, in
+        // pages of two buffers.
         let short = 16 * coefficients.len() as u64 <= machine.cp2.dmem.0;
         let (op, repeated) = match short {
             true => (MapOp::Window(coefficients), None),
@@ -42,12 +43,12 @@ impl Windowed {
         })
     }
 
-    /// What its pass has to issue.
+    /// Returns the least that the pass has to issue.
     fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         self.map.operations()
     }
 
-    /// Adds its stage to those that leave the rows.
+    /// Adds the window's stage behind the stage that leaves the rows.
     pub(super) fn append(
         &self,
         stages: &mut ChainBuilder,
@@ -64,7 +65,7 @@ impl Windowed {
     }
 }
 
-/// Windowed spectra of rows, and their power.
+/// Stages that compute windowed spectra of rows, and their power.
 #[derive(Debug)]
 pub(super) struct Spectra {
     window: Windowed,
@@ -74,7 +75,7 @@ pub(super) struct Spectra {
 }
 
 impl Spectra {
-    /// For `rows` rows of `points`, which a chain calls `name`.
+    /// Plans the spectra of `rows` rows of `points`; errors call the points `name`.
     pub(super) fn new(
         rows: usize,
         points: usize,
@@ -94,12 +95,12 @@ impl Spectra {
         })
     }
 
-    /// By what the rows are transformed.
+    /// Returns the recipe of the transforms.
     pub(super) fn recipe(&self) -> String {
         self.fft.recipe()
     }
 
-    /// What its passes have to issue.
+    /// Returns the least that the passes have to issue.
     pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let stages = [
             self.window.operations(),
@@ -109,7 +110,7 @@ impl Spectra {
         stages.concat()
     }
 
-    /// Adds its stages to those that leave the rows.
+    /// Adds window, transform and decibels behind the stage that leaves the rows, and ends the chain.
     pub(super) fn append(
         &self,
         mut stages: ChainBuilder,
@@ -132,7 +133,7 @@ impl Spectra {
     }
 }
 
-/// Complex numbers as consecutive floats.
+/// Views complex numbers as consecutive floats.
 fn floats(z: Buffer<Complex32>) -> Buffer<f32> {
     Buffer::from_address(z.address(), 2 * z.len())
 }

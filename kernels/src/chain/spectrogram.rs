@@ -1,4 +1,4 @@
-//! A recording cut into overlapping frames, each under a window and transformed.
+//! Spectrograms: a recording in overlapping frames, windowed and transformed.
 
 use super::ChainError;
 use super::error::staged;
@@ -17,16 +17,17 @@ use std::sync::Arc;
 /// Words of a complex number.
 const PARTS: u64 = 2;
 
-/// How a frame is transformed.
+/// The transform of a frame.
 #[derive(Clone, Debug)]
 pub enum Transform {
-    /// As complex numbers without imaginary parts.
+    /// Frames are transformed as complex numbers without imaginary parts.
     Complex(Arc<dyn Fft>),
-    /// As real numbers, to half a spectrum.
+    /// Frames are transformed as real numbers, to half a spectrum.
     Real(Arc<RealToComplex>),
 }
 
 impl Transform {
+    /// Returns the length of the transform.
     fn len(&self) -> usize {
         match self {
             Self::Complex(fft) => fft.len(),
@@ -34,6 +35,7 @@ impl Transform {
         }
     }
 
+    /// Returns the machine.
     fn machine(&self) -> &Arc<Machine> {
         match self {
             Self::Complex(fft) => fft.machine(),
@@ -42,30 +44,30 @@ impl Transform {
     }
 }
 
-/// Planned spectra of the frames of a recording: samples in, a spectrum for each frame out, in one job.
+/// A planned spectrogram: samples in, a spectrum for each frame out, in one job.
 ///
 /// Frames of `n` samples begin every `hop` samples; the last one is filled up with zeros.
 #[derive(Debug)]
 pub struct Spectrogram {
     frames: Frames,
-    /// None where all samples weigh the same.
+    /// Window over each frame; none where all samples weigh the same.
     window: Option<Windowed>,
     transform: Transform,
 }
 
-/// The frames of a recording.
+/// The frames of a recording, which overlap if `hop` is less than `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames {
-    /// Samples of the recording.
+    /// Number of samples of the recording.
     pub samples: usize,
-    /// Samples of a frame.
+    /// Number of samples of a frame.
     pub n: usize,
-    /// Samples from the beginning of a frame to that of the next.
+    /// Number of samples from the beginning of a frame to the beginning of the next.
     pub hop: usize,
 }
 
 impl Frames {
-    /// How many there are: every sample is in one.
+    /// Returns the number of frames, which have every sample: `1 + ceil((samples - n) / hop)`.
     #[must_use]
     pub fn count(self) -> usize {
         match self.samples {
@@ -76,10 +78,10 @@ impl Frames {
 }
 
 impl Spectrogram {
-    /// Plans the spectra of such frames under a window, by a transform of their length.
+    /// Plans the spectra of frames under a window, by a transform of their length.
     ///
     /// # Errors
-    /// Sizes that make no sense or for which the machine has no kernel.
+    /// The sizes are impossible, or the machine has no kernel for them.
     pub fn new(
         frames: Frames,
         window: WindowFunction,
@@ -116,7 +118,7 @@ impl Spectrogram {
         })
     }
 
-    /// What any program and the best known one take for the transforms alone.
+    /// Returns the proved limit and the time of the best known program, for the transforms alone.
     #[must_use]
     pub fn figures(&self) -> Figures {
         match &self.transform {
@@ -125,10 +127,10 @@ impl Spectrogram {
         }
     }
 
-    /// What it does with a recording as a job, nothing of it done yet.
+    /// Puts together the job that transforms a recording; nothing runs yet.
     ///
     /// # Errors
-    /// Another number of samples, or more than the machine has room for.
+    /// There is another number of samples, or the machine has no room for them.
     pub fn job(
         &self,
         samples: &[f32],
@@ -179,7 +181,7 @@ impl Spectrogram {
         })
     }
 
-    /// The passes that put the frames one behind the other, each sample in `parts` words.
+    /// Adds the passes that make the frames contiguous, each sample in `parts` words.
     fn cut(
         &self,
         job: &mut Job,
@@ -191,7 +193,7 @@ impl Spectrogram {
         let [n, hop, count] = [n, hop, self.frames.count()].map(|n| n as u64);
         let own = cp2_host::ViewRows::contiguous(1, samples.bytes());
         let all = ((count - 1) * hop + n) * WORD;
-        // Behind the last sample there is 0, in whole granules.
+        // Zeros follow the last sample, up to a whole granule.
         let granule = job.machine().dma.granule.0.max(1);
         let total = all.max(own.bytes).next_multiple_of(granule);
         let from = job.rows_as(samples.address(), own, cp2_host::ViewRows { total, ..own })?;
@@ -210,7 +212,7 @@ impl Spectrogram {
     }
 }
 
-/// The spectra of a recording as one job, nothing of it done yet.
+/// The job of a spectrogram, ready to run.
 #[derive(Debug)]
 pub struct SpectrogramJob {
     stages: ChainBuilder,
@@ -219,10 +221,13 @@ pub struct SpectrogramJob {
 }
 
 impl SpectrogramJob {
-    /// Runs it: where the spectra lie, a row for each frame. The stages are parts of the report; the figures are those of the transforms.
+    /// Runs the job and returns the array of the spectra, a row for each frame.
+    ///
+    /// The stages are parts of the report; the figures are those of the transforms.
     ///
     /// # Errors
-    /// The device refuses a command. A run that does not finish is no error: it has no output and a report that says why.
+    /// The device refuses a command. A run that does not finish is no error: it has no output and a report
+    /// that says why.
     pub fn run(self) -> Result<KernelRun<Buffer<Complex32>>, ChainError> {
         let spectra = self.spectra;
         self.stages.run(self.figures, |_| Ok(spectra))

@@ -1,4 +1,4 @@
-//! The stages of a chain, put together to one job.
+//! The stages of a chain: put together as one job, with the cost of each.
 
 use super::error::staged;
 use super::{ChainError, Received};
@@ -11,30 +11,30 @@ use num_complex::Complex32;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-/// What one stage cost.
+/// Cost of one stage.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct StageCost {
-    /// The stage.
+    /// Name of the stage.
     pub name: &'static str,
-    /// The programs that the planner chose for it, in the order in which they run.
+    /// Programs that the planner chose for the stage, in the order in which they first run.
     pub programs: Vec<String>,
-    /// Simulated cycles from the end of the stage before to its own, everything included.
+    /// Simulated cycles from the end of the stage before to the end of this one, everything included.
     pub cycles: u64,
-    /// What it should take: the price of its plan in cycles, where that is known before it runs.
+    /// Price of the stage's plan in cycles, where it is known before the run.
     pub expected_cycles: Option<u64>,
-    /// Where they went, by cause; they add up to `cycles`.
+    /// Cycles by cause; they add up to `cycles`.
     pub causes: BTreeMap<String, u64>,
-    /// The proved limit in cycles.
+    /// Proved limit in cycles.
     pub bound_cycles: u64,
-    /// The best known algorithm's time in cycles.
+    /// Time of the best known algorithm in cycles.
     pub reference_cycles: u64,
-    /// What the reference is the time of.
+    /// Name of the algorithm that the reference is the time of.
     pub reference_method: String,
-    /// Where that is published.
+    /// Publication of that algorithm.
     pub reference_source: String,
 }
 
-/// A stage of a job.
+/// A stage of a job with its programs and figures.
 #[derive(Debug)]
 struct PlannedStage {
     name: &'static str,
@@ -42,7 +42,7 @@ struct PlannedStage {
     figures: Figures,
 }
 
-/// A chain being put together: a job, and what its passes belong to.
+/// A chain being put together: a job, and the stages that its passes belong to.
 #[derive(Debug)]
 pub(super) struct ChainBuilder {
     job: Job,
@@ -50,6 +50,7 @@ pub(super) struct ChainBuilder {
 }
 
 impl ChainBuilder {
+    /// Begins a chain in a job.
     pub(super) fn new(job: Job) -> Self {
         Self {
             job,
@@ -57,12 +58,12 @@ impl ChainBuilder {
         }
     }
 
-    /// The job, for what belongs to no stage.
+    /// Returns the job, for arrays that belong to no stage.
     pub(super) fn job(&mut self) -> &mut Job {
         &mut self.job
     }
 
-    /// Adds a stage, which leaves an array for those behind it.
+    /// Adds a stage, which leaves an array for the stages behind it.
     pub(super) fn add<O: MemoryElement, E: Error + Send + Sync + 'static>(
         &mut self,
         name: &'static str,
@@ -88,7 +89,7 @@ impl ChainBuilder {
         Ok(left)
     }
 
-    /// Runs the job: what `read` fetches of a run that finished.
+    /// Runs the job; `read` fetches the output of a run that finished.
     pub(super) fn run<O>(
         self,
         figures: Figures,
@@ -98,7 +99,7 @@ impl ChainBuilder {
         staged(last, self.job.run(figures, read))
     }
 
-    /// The chain, whose results are these arrays.
+    /// Ends the chain: these arrays are its results.
     pub(super) fn ending(
         mut self,
         spectra: Buffer<Complex32>,
@@ -115,7 +116,7 @@ impl ChainBuilder {
     }
 }
 
-/// A chain on a block of samples as one job, nothing of it done yet: what a stage leaves lies in system memory for the next one.
+/// The job of a chain on a block of samples, ready to run.
 #[derive(Debug)]
 pub struct ChainJob {
     stages: ChainBuilder,
@@ -124,7 +125,7 @@ pub struct ChainJob {
 }
 
 impl ChainJob {
-    /// The job, whose outputs are arrays of this shape.
+    /// Turns the chain into a task of the backend; its outputs have this shape.
     pub(super) fn task(self, shape: &[usize]) -> Task {
         let (spectra, decibels) = (self.spectra, self.decibels);
         let shape = shape.to_vec();
@@ -134,10 +135,10 @@ impl ChainJob {
         })
     }
 
-    /// Runs it: what the chain makes of the block, and the run.
+    /// Runs the job; returns the spectra with the cost of all stages, and the run.
     ///
     /// # Errors
-    /// A stage does not finish, or the checkers object to it.
+    /// A stage does not finish, or the checkers find something in it.
     pub fn run(self) -> Result<(Received, FinishedRun), ChainError> {
         let (spectra, decibels) = (self.spectra, self.decibels);
         let ChainBuilder { job, planned } = self.stages;
@@ -167,14 +168,14 @@ impl ChainJob {
     }
 }
 
-/// The stage that was under way in a cycle.
+/// Returns the name of the stage that was running in a cycle.
 fn at(planned: &[PlannedStage], report: &RunReport, cycle: u64) -> &'static str {
     let ended = report.parts.partition_point(|part| part.until <= cycle);
     let stage = planned.get(ended).or(planned.last());
     stage.map_or("", |stage| stage.name)
 }
 
-/// What the stages cost whose parts of the run have ended.
+/// Returns the costs of the stages that have ended.
 fn costs(planned: &[PlannedStage], parts: &[RunPart], prices: &[u64]) -> Vec<StageCost> {
     let stages = planned.iter().zip(parts).enumerate();
     let until = |stage: usize| prices.get(stage).copied();

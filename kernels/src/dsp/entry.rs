@@ -1,4 +1,4 @@
-//! The signal processing set in the registry of kernels.
+//! Registry entries of signal processing, and planners for the backend.
 
 use super::reduce::ReductionResults;
 use super::{
@@ -16,7 +16,7 @@ use cp2_problems::{ArrayForm, DataError, Kind, NamedArrays, Problem};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// An operation on every element.
+/// Makes the entry of an operation on every element.
 const fn element_wise(name: &'static str, summary: &'static str) -> Entry {
     Entry {
         name,
@@ -30,19 +30,19 @@ const fn element_wise(name: &'static str, summary: &'static str) -> Entry {
     }
 }
 
-/// Lengths and numbers of rows.
+/// Sizes of reductions: floats of a row, and number of rows.
 const ROWS: &[&str] = &[
     "4 65536", "5 65536", "7 32768", "8 32768", "16 16384", "33 8192", "64 4096", "100 4096",
     "255 1024", "256 1024", "1024 256", "4096 128",
 ];
 
-/// The same of complex numbers.
+/// Sizes of reductions of complex numbers: an even number of floats of a row, and number of rows.
 const EVEN_ROWS: &[&str] = &[
     "4 65536", "6 32768", "16 16384", "34 8192", "64 4096", "100 4096", "254 1024", "256 1024",
     "1024 256", "4096 128",
 ];
 
-/// A reduction of rows.
+/// Makes the entry of a reduction of rows.
 const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
     Entry {
         name: op.name(),
@@ -55,7 +55,7 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
             ]
         },
         sizes: match op {
-            // Complex numbers are two floats.
+            // Rows of complex numbers have an even number of floats.
             ReductionOp::ComplexDot => EVEN_ROWS,
             _ => ROWS,
         },
@@ -65,13 +65,13 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
     }
 }
 
-/// What the folder plans, and its kernels.
+/// Planners and registry entries of this folder.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[map, reduce, beams, products, transpose],
     entries: &KERNELS,
 };
 
-/// All of the set.
+/// Registry entries of all operations.
 const KERNELS: [Entry; 19] = [
     element_wise("scale", "a x of floats"),
     element_wise("axpy", "a x + y of floats"),
@@ -172,7 +172,7 @@ const KERNELS: [Entry; 19] = [
     },
 ];
 
-/// Operations on every element.
+/// Plans operations on every element.
 pub(crate) fn map(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMethod {
     let problem = problem.downcast_ref::<MapProblem>()?;
     let plan = ElementwisePlan::new(problem.op().clone(), problem.len(), machine.clone());
@@ -187,7 +187,7 @@ pub(crate) fn map(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMethod
     }))
 }
 
-/// Reductions of rows.
+/// Plans reductions of rows.
 pub(crate) fn reduce(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMethod {
     let problem = problem.downcast_ref::<ReduceProblem>()?;
     let (op, rows) = (problem.op(), problem.rows());
@@ -210,11 +210,11 @@ pub(crate) fn reduce(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMet
     ))
 }
 
-/// A matrix times vectors.
+/// Plans a matrix times vectors.
 pub(crate) fn beams(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMethod {
     let problem = problem.downcast_ref::<BeamProblem>()?;
     let (weights, snapshots) = (problem.weights(), problem.snapshots());
-    // What local memory cannot hold is refused before it is made.
+    // A matrix that local memory cannot hold is refused before its kernel is made.
     if weights.len() as u64 > machine.cp2.dmem.0 {
         let beams = problem.beams();
         return Some(Err(Box::new(DspError::Size {
@@ -239,7 +239,7 @@ pub(crate) fn beams(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMeth
     ))
 }
 
-/// Products of small matrices.
+/// Plans products of small matrices.
 pub(crate) fn products(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMethod {
     let problem = problem.downcast_ref::<ProductProblem>()?;
     let ([m, k, n], count) = (problem.sides(), problem.count());
@@ -261,7 +261,7 @@ pub(crate) fn products(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorM
     ))
 }
 
-/// Transposes.
+/// Plans transposes.
 pub(crate) fn transpose(machine: &Arc<Machine>, problem: &dyn Problem) -> VectorMethod {
     let problem = problem.downcast_ref::<TransposeProblem>()?;
     let [count, rows, columns] = problem.shape();
@@ -276,10 +276,10 @@ pub(crate) fn transpose(machine: &Arc<Machine>, problem: &dyn Problem) -> Vector
     }))
 }
 
-/// What is made of a problem, if it is of the type that a function knows.
+/// A planned problem; none if the problem is not of the planner's type.
 type VectorMethod = Option<Result<Method, Failure>>;
 
-/// The method of a plan whose arrays fit.
+/// Makes the method of a plan whose arrays fit system memory.
 fn checked<P>(
     plan: Result<P, DspError>,
     check: impl FnOnce(&P) -> Result<(), DspError>,
@@ -290,20 +290,20 @@ fn checked<P>(
     Ok(method(plan))
 }
 
-/// The problem's only output.
+/// Returns name and shape of the problem's only output.
 fn output(problem: &dyn Problem) -> ArrayForm {
     let form = problem.outputs().into_iter().next();
     form.unwrap_or_else(|| ArrayForm::new("y", Kind::F32, &[]))
 }
 
-/// The arrays x and y of floats, or x alone.
+/// Returns the arrays x and y of floats, or x alone.
 fn floats(input: &NamedArrays, arrays: usize, len: usize) -> Result<Vec<&[f32]>, DataError> {
     let names = ["x", "y"].into_iter().take(arrays);
     names.map(|name| input.get_sized(name, len)).collect()
 }
 
 impl ReductionResults {
-    /// Words of results as the arrays of the problem.
+    /// Converts the words of results into the arrays of the problem.
     fn data(&self, op: ReductionOp, words: &[u32]) -> NamedArrays {
         let found: Vec<Extreme> = self.read_extremes(words).collect();
         let shape = [found.len()];

@@ -1,56 +1,58 @@
+//! Errors of signal processing plans and their runs.
+
 use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 
-/// Why an operation cannot be planned or run.
+/// The reason why an operation cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DspError {
-    /// A size that the operation does not have.
+    /// The operation does not have this size.
     #[error("{what}: {found} is not possible; expected {expected}")]
     Size {
-        /// The operation and the size.
+        /// Name of the size.
         what: &'static str,
-        /// What was asked for.
+        /// Size that was asked for.
         found: usize,
-        /// What is possible.
+        /// Sizes that are possible.
         expected: String,
     },
-    /// An array of another length.
+    /// An array has another length than the plan.
     #[error("{what} holds {found} numbers; expected {expected}")]
     Length {
-        /// The array.
+        /// Name of the array.
         what: &'static str,
-        /// Its length.
+        /// Number of values found.
         found: usize,
-        /// What was expected.
+        /// Number of values expected.
         expected: String,
     },
     /// The arrays do not fit the machine's system memory.
     #[error("{bytes} bytes of arrays do not fit the system memory of {machine}; at most {most} do")]
     OutOfMemory {
-        /// What the arrays take.
+        /// Bytes of the arrays.
         bytes: u64,
-        /// What they may take.
+        /// Bytes that arrays may have.
         most: u64,
-        /// The machine.
+        /// Name of the machine.
         machine: String,
     },
-    /// What is moved alone is no whole number of the DMA's granules.
+    /// A unit of a transfer is no whole number of the DMA's granules.
     #[error(
         "{what} has {bytes} bytes, but the DMA of {machine} moves {granule} at a time; a granule that divides them is needed"
     )]
     Granule {
-        /// What is moved.
+        /// Unit that is transferred.
         what: &'static str,
-        /// Its bytes.
+        /// Bytes of the unit.
         bytes: u64,
         /// Bytes of a granule.
         granule: u64,
-        /// The machine.
+        /// Name of the machine.
         machine: String,
     },
-    /// No schedule for the machine.
+    /// The machine has no schedule for the kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
     /// The machine has too little of something for the kernel.

@@ -9,36 +9,34 @@ use cp2_machine::Machine;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What a page kernel does with a block.
+/// Description of a page kernel: the loop over a block, and the words around it.
 #[derive(Debug)]
 pub(super) struct VectorRecipe<'a> {
     /// Name of the source in line tables.
     pub(super) name: &'a str,
-    /// Body and registers.
+    /// Body of the loop, and its constant and carried registers.
     pub(super) ops: Ops,
-    /// Pointers that walk through the input pages, one for each pointer of a
-    /// page, with the input and bytes from the block's start.
+    /// Pointers into input pages: pointer, number of the input, and bytes from the block's start.
     pub(super) inputs: Vec<InPage>,
-    /// The same for output pages.
+    /// Pointers into output pages: pointer, number of the output, and bytes from the block's start.
     pub(super) outputs: Vec<InPage>,
-    /// Address register in which the words after the loop find the output page.
+    /// Address register in which `after` finds the output page.
     pub(super) results: Option<u8>,
-    /// Pointers into tables, which start anew in every block: label.
+    /// Pointers into tables, which are reset for every block, and the tables' labels.
     pub(super) tables: Vec<(Pointer, &'a str)>,
-    /// Iterations of a turn.
+    /// Iterations of the loop in a turn.
     pub(super) iterations: u64,
-    /// Turns of a block: each runs the loop and the words around it.
+    /// Turns of a block: each runs `before`, the loop and `after`.
     pub(super) turns: u64,
-    /// Pages of inputs and of outputs.
+    /// Number of input pages and of output pages.
     pub(super) pages: (usize, usize),
-    /// Words before the loop of a block.
+    /// Words before the loop.
     pub(super) before: String,
-    /// Words after it; may use the registers below the carried ones and the
-    /// pointers of `tail_pages`.
+    /// Words after the loop, which may use the registers below the carried ones.
     pub(super) after: String,
     /// Words after the last turn of a block.
     pub(super) next: String,
-    /// Data: tables.
+    /// Data of the program: tables.
     pub(super) data: String,
 }
 
@@ -47,14 +45,14 @@ pub(super) struct VectorRecipe<'a> {
 pub(super) struct VectorPageKernel {
     pub(super) program: Arc<Program>,
     pub(super) source: String,
-    /// Cycles of a block, from its schedule.
+    /// Cycles of a block by its schedule.
     pub(super) cycles: u64,
-    /// Operations of a block, from the dataflow of its loops; none where no dataflow made them.
+    /// Operations of a block by the dataflow of its loops; none for kernels that no dataflow was made for.
     pub(super) operations: Operations,
 }
 
 impl VectorPageKernel {
-    /// Assembles its text; `cycles` are those of a block.
+    /// Assembles the text of a kernel that takes `cycles` cycles a block.
     pub(super) fn assemble(
         name: &str,
         text: String,
@@ -75,21 +73,22 @@ impl VectorPageKernel {
     }
 }
 
-/// Address register of pointer `i` of a body: pointers are made in this order.
+/// Returns the address register of pointer `i` of a body; pointers must be made in this order.
 pub(super) fn address(i: usize) -> u8 {
     i as u8
 }
 
-/// A pointer of `body` that steps by `bytes` an iteration.
+/// Adds a pointer to `body` that steps by `bytes` an iteration.
 pub(super) fn pointer(body: &mut Body, index: usize, bytes: i64) -> Pointer {
     body.pointer(address(index), crate::pipeline::Step::Bytes(bytes))
 }
 
-/// A pointer into the page of an input or output, and where in a block it begins.
+/// A pointer into a page: the pointer, the number of the input or output, and the byte of a block at which it
+/// begins.
 pub(super) type InPage = (Pointer, usize, i64);
 
 impl<'a> VectorRecipe<'a> {
-    /// A body that streams blocks of so many iterations from pages of inputs to an output's.
+    /// Describes a kernel that streams blocks of so many iterations from input pages to an output page.
     pub(super) fn streaming(
         name: &'a str,
         ops: Ops,
@@ -114,7 +113,7 @@ impl<'a> VectorRecipe<'a> {
         }
     }
 
-    /// Schedules and assembles it.
+    /// Schedules the loop and assembles the kernel.
     pub(super) fn build(self, machine: &Machine) -> Result<VectorPageKernel, DspError> {
         let schedule = self.ops.schedule(machine)?;
         let emitted = schedule.emit(self.iterations);
@@ -129,7 +128,7 @@ impl<'a> VectorRecipe<'a> {
         })
     }
 
-    /// The argument block's word of input or output `i`.
+    /// Returns the index of the argument word with the page of input or output `i`.
     fn word(&self, input: bool, i: usize) -> usize {
         match (input, i) {
             (true, 0) => 0,
@@ -139,12 +138,13 @@ impl<'a> VectorRecipe<'a> {
         }
     }
 
+    /// Writes the assembly of the kernel around the scheduled loop `inner`.
     fn text(&self, schedule: &Schedule, inner: &str) -> String {
         let mut text = format!(
             "; {}: generated.\n.include \"page.s\"\n.macro body\n",
             self.name
         );
-        // The words of the argument block, in pairs, into c4 and on.
+        // Argument words are loaded in pairs into c4, c5 and so on.
         let words = 3 + self.pages.0.max(1) + self.pages.1.max(1) - 1;
         for pair in 0..words.div_ceil(2) {
             let _ = writeln!(text, "    ldx2 c{}, [a15 + {}]", 4 + 2 * pair, 8 * pair);
@@ -190,7 +190,7 @@ impl<'a> VectorRecipe<'a> {
             text += "    nop\n    }\n";
         }
         text += &self.next;
-        // A hardware loop may not end where another does.
+        // A hardware loop may not end at the same word as another loop.
         text += "    nop\n    }\n.endm\n";
         let _ = write!(
             text,

@@ -1,5 +1,4 @@
-//! Element by element: scale, axpy, sums and products, windows, power,
-//! magnitude, phase, decibels.
+//! Elementwise operations: arithmetic, windows, power, magnitude and phase.
 
 mod build;
 mod op;
@@ -15,27 +14,27 @@ use cp2_reference::Figures;
 use op::Formula as _;
 use std::sync::Arc;
 
-/// Floats of a large array's block.
+/// Floats of a block of a large array.
 const BLOCK: usize = 1024;
-/// Most floats of a row that are in local memory at a time, with as many of its window.
+/// Most floats of a row that are in local memory at a time, together with as many of its window.
 const PART: usize = 2048;
 /// Floats of the smallest block.
 const SMALL: usize = 64;
 
-/// A planned operation on arrays of one length.
+/// A planned elementwise operation on arrays of one length.
 pub type ElementwisePlan = VectorPlan<Elements>;
 
-/// An operation, and how arrays are cut for it.
+/// An operation, and the blocks that arrays are cut into.
 #[derive(Debug)]
 pub struct Elements {
     op: MapOp,
-    /// Floats of each input.
+    /// Number of floats of each input.
     len: usize,
-    /// Floats of each input in a block; a block of a window is a row, or a part of it.
+    /// Number of floats of each input in a block; with a window, a block is a row or a part of it.
     block: usize,
-    /// Floats of a row, where rows matter.
+    /// Number of floats of a row, for windows.
     row: Option<usize>,
-    /// Parts of a row, each a pass.
+    /// Number of parts of a row; each part has a pass.
     parts: usize,
 }
 
@@ -43,7 +42,7 @@ impl ElementwisePlan {
     /// Plans `op` for arrays of `len` floats.
     ///
     /// # Errors
-    /// A length the operation does not have, or a machine without a schedule for it.
+    /// The operation does not have the length, or the machine has no schedule for it.
     pub fn new(op: MapOp, len: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         let wrong = |expected: String| DspError::Size {
             what: "the number of floats",
@@ -84,33 +83,34 @@ impl ElementwisePlan {
         Ok(Self::from_kernels(name, shape, machine, kernels))
     }
 
+    /// Returns the number of blocks of a pass.
     fn blocks(&self) -> usize {
         self.shape
             .len
             .div_ceil(self.shape.row.unwrap_or(self.shape.block))
     }
 
-    /// Floats of a row in system memory, or of a block where there are no rows.
+    /// Returns the number of floats of a padded row, or of a block where there are no rows.
     fn wide(&self) -> usize {
         self.shape.parts * self.shape.block
     }
 
-    /// What any program and the best known one take.
+    /// Returns the proved limit and the time of the best known program.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let (op, len) = (&self.shape.op, self.shape.len);
         cp2_reference::Map::new(op.operation(), op.inputs(), len).figures(self.machine())
     }
 
-    /// Applies the operation: `inputs` are as many arrays as it reads.
+    /// Applies the operation on a device with default options: `inputs` are as many arrays as it reads.
     ///
     /// # Errors
-    /// Arrays of another number or length, or that do not fit the machine.
+    /// There are arrays of another number or length, or they do not fit the machine.
     pub fn process(&self, inputs: &[&[f32]]) -> Result<KernelRun<Vec<f32>>, DspError> {
         self.process_with(inputs, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Applies the operation on a device with options.
     ///
     /// # Errors
     /// See [`ElementwisePlan::process`].
@@ -123,7 +123,9 @@ impl ElementwisePlan {
         Ok(job.run(self.figures(), |run| run.read(y))?)
     }
 
-    /// The job that applies it, nothing of it done yet, and its result: inputs are called `x` and `y`, the output `y`.
+    /// Puts together the job that applies the operation, and returns its result's array; nothing runs yet.
+    ///
+    /// Inputs are called `x` and `y`, the output `y`.
     ///
     /// # Errors
     /// See [`ElementwisePlan::process`].
@@ -136,7 +138,7 @@ impl ElementwisePlan {
         self.own_job(options, |job| self.append(job, &inputs))
     }
 
-    /// Adds it to a job.
+    /// Adds the operation to a job and returns the array of its result.
     ///
     /// # Errors
     /// See [`ElementwisePlan::process`].
@@ -178,7 +180,7 @@ impl ElementwisePlan {
         };
         let (ratio, parts) = (self.shape.op.ratio() as u64, self.shape.parts);
         let (block, wide) = (self.shape.block as u64 * 4, self.wide() as u64 * 4);
-        // Part `i` of every row, `1 / by` as many bytes as the inputs have.
+        // The stream of part `i` of every row, with `1 / by` as many bytes as the inputs have.
         let part = |name, at, i: usize, by: u64| {
             let bytes = block / by;
             let piece = BlockPiece::new(bytes, Vec::new());
@@ -198,7 +200,7 @@ impl ElementwisePlan {
         self.fits(4 * padded * arrays)
     }
 
-    /// What every pass issues, for the model.
+    /// Returns the operations that every pass issues, for the model.
     pub(crate) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let parts = 0..self.shape.parts;
         parts.map(|part| self.issued(part, self.blocks())).collect()

@@ -1,7 +1,7 @@
 //! A complex matrix times many vectors: beamforming.
 //!
-//! y[t][b] = sum over e of w[b][e] x[t][e]: one complex multiply-add for each
-//! element, beam and snapshot.
+//! `y[t][b] = sum over e of w[b][e] x[t][e]`: one complex multiply-add for each element e, beam b and
+//! snapshot t.
 
 mod long;
 mod short;
@@ -16,21 +16,24 @@ use cp2_reference::{Figures, MatrixTimesVectors};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// A planned product with a fixed matrix.
+/// A planned product of a fixed matrix with vectors.
 pub type Beamformer = VectorPlan<WeightLayout>;
 
-/// Sides of a matrix, and how vectors are stored for it.
+/// Sides of a matrix, and the layout of its vectors.
 #[derive(Debug)]
 pub struct WeightLayout {
+    /// Number of complex numbers of a snapshot.
     elements: usize,
+    /// Number of complex numbers of a result.
     beams: usize,
-    /// Numbers of a snapshot in system memory.
+    /// Number of complex numbers of a padded snapshot.
     wide: usize,
-    /// Snapshots of a block.
+    /// Number of snapshots of a block.
     block: usize,
 }
 
-/// Bytes of the table, with even groups of beams, and of two pages of `tile` vectors in and out beside it.
+/// Returns the bytes of the weights' table, with even groups of beams, and of two pages of `tile` vectors in
+/// and out.
 fn memory(wide: usize, beams: usize, tile: usize) -> [u128; 2] {
     let [number, wide, beams, tile] = [COMPLEX, wide, beams, tile].map(|n| n as u128);
     [
@@ -40,11 +43,11 @@ fn memory(wide: usize, beams: usize, tile: usize) -> [u128; 2] {
 }
 
 impl Beamformer {
-    /// Plans the product with `weights`, `beams` rows of `elements`.
+    /// Plans the product with a matrix of `weights`: `beams` rows of `elements`.
     ///
     /// # Errors
-    /// An empty or ragged matrix, one that local memory cannot hold beside its
-    /// vectors, or a machine without a schedule.
+    /// The matrix is empty or ragged, or local memory cannot hold it together with vectors, or the machine
+    /// has no schedule.
     pub fn new(
         weights: &[Complex32],
         elements: usize,
@@ -64,12 +67,12 @@ impl Beamformer {
             long::sides(elements, beams)
         };
         let dmem = u128::from(machine.cp2.dmem.0);
-        // Fewer vectors side by side where local memory has no room for as many as hide all latencies.
+        // A smaller tile of vectors is used where local memory has no room for one that hides all latencies.
         let tile = (1..=tile / 2).rev().map(|half| 2 * half);
         let mut found = tile.map(|tile| (tile, memory(wide, beams, tile)));
         let Some((tile, [table, _])) = found.find(|(_, [table, pages])| table + pages <= dmem)
         else {
-            // Of both parts of what is needed the first grows with both sides.
+            // Table and pages both grow with `elements`; pages have a constant part besides.
             let each = memory(2, beams, 2).iter().sum::<u128>() - memory(0, beams, 2)[1];
             let most = 2 * (dmem.saturating_sub(memory(0, beams, 2)[1]) / each.max(1));
             return Err(DspError::Size {
@@ -102,28 +105,29 @@ impl Beamformer {
         ))
     }
 
-    /// Beams.
+    /// Returns the number of beams.
     #[must_use]
     pub fn beams(&self) -> usize {
         self.shape.beams
     }
 
-    /// What any program and the best known one take for `snapshots`.
+    /// Returns the proved limit and the time of the best known program for `snapshots`.
     #[must_use]
     pub fn figures(&self, snapshots: usize) -> Figures {
         let (elements, beams) = (self.shape.elements, self.shape.beams);
         MatrixTimesVectors::new(elements, beams, snapshots).figures(self.machine())
     }
 
-    /// The beams of `snapshots`: rows of `elements` in, rows of `beams` out.
+    /// Computes the beams of `snapshots` on a device with default options: rows of `elements` in, rows of
+    /// `beams` out.
     ///
     /// # Errors
-    /// Snapshots of another length, or that do not fit the machine.
+    /// The snapshots have another length, or do not fit the machine.
     pub fn process(&self, snapshots: &[Complex32]) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         self.process_with(snapshots, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Computes the beams of `snapshots` on a device with options.
     ///
     /// # Errors
     /// See [`Beamformer::process`].
@@ -137,6 +141,7 @@ impl Beamformer {
         Ok(job.run(self.figures(count), |run| run.read(y))?)
     }
 
+    /// Puts together the job of the product, and returns its result's array.
     pub(super) fn job(
         &self,
         snapshots: &[Complex32],
@@ -145,7 +150,7 @@ impl Beamformer {
         self.own_job(options, |job| self.append(job, snapshots.into()))
     }
 
-    /// Adds it to a job.
+    /// Adds the product to a job and returns the array of its result.
     ///
     /// # Errors
     /// See [`Beamformer::process`].
@@ -186,7 +191,7 @@ impl Beamformer {
         self.fits(whole * (numbers * COMPLEX) as u128)
     }
 
-    /// What the pass issues, for the model.
+    /// Returns the operations that the pass issues, for the model.
     pub(crate) fn operations(&self, snapshots: usize) -> Vec<Vec<(Class, u64)>> {
         vec![self.issued(0, snapshots.div_ceil(self.shape.block))]
     }

@@ -1,4 +1,4 @@
-//! What the plans of this folder share: arrays in, a pass, an array out.
+//! Plans of this folder: arrays of the user, page kernels and their passes.
 
 use super::error::DspError;
 use super::kernel::VectorPageKernel;
@@ -9,23 +9,24 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// An array that a kernel reads.
+/// An array that a kernel reads, and its layouts.
 pub(super) struct KernelOperand<'a, T: MemoryElement> {
-    /// What a recording calls the user's array; none for one that passes leave to others.
+    /// Name of the user's array in a recording; none for an array that passes leave to others.
     name: Option<&'static str>,
     values: KernelInput<'a, T>,
     shape: Vec<u64>,
-    /// Its rows as they lie, and as the kernel takes them.
+    /// Layout of its rows in the user's array.
     own: ViewRows,
+    /// Layout of its rows for the kernel.
     wanted: ViewRows,
-    /// What rows are filled up with is their last number, not 0.
+    /// True if rows are padded with their last number instead of 0.
     by_last: bool,
-    /// Groups of these rows, as they lie then and as the kernel takes them.
+    /// Layouts of groups of these rows: as the rows lie then, and for the kernel.
     then: Option<[ViewRows; 2]>,
 }
 
 impl<'a, T: MemoryElement> KernelOperand<'a, T> {
-    /// An array of the user, which is read up to `room` numbers: behind its end there is 0.
+    /// Describes an array of the user that is read up to `room` numbers: behind its end there are zeros.
     pub(super) fn new(
         name: &'static str,
         values: KernelInput<'a, T>,
@@ -35,7 +36,8 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
         Self::rows(name, values, shape, [values.len(); 2], room)
     }
 
-    /// The same of rows of `n` numbers, which are filled up to `wide`.
+    /// Describes an array of rows of `n` numbers, which are padded to `wide`, and is read up to `room`
+    /// numbers.
     pub(super) fn rows(
         name: &'static str,
         values: KernelInput<'a, T>,
@@ -61,7 +63,7 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
         }
     }
 
-    /// The same of `count` groups of rows, `bytes` each, of which the kernel takes as many as `room` bytes hold, `pitch` apart.
+    /// Lays out groups of the rows as the kernel takes them, see [`RowGroups`].
     pub(super) fn grouped(self, groups: RowGroups) -> Self {
         Self {
             then: Some(groups.rows()),
@@ -69,7 +71,7 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
         }
     }
 
-    /// The same filled up with the last number of each row.
+    /// Pads rows with their last number.
     pub(super) fn by_last(self) -> Self {
         Self {
             by_last: true,
@@ -77,7 +79,7 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
         }
     }
 
-    /// Room for so many numbers that a pass leaves to others.
+    /// Describes space for so many numbers that a pass leaves to others.
     pub(super) fn room(numbers: usize) -> Self {
         Self {
             name: None,
@@ -85,7 +87,7 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
         }
     }
 
-    /// Where the kernel finds it.
+    /// Places the array in a job and returns the address at which the kernel finds it.
     fn place(&self, job: &mut Job) -> Result<u64, JobError> {
         let Some(name) = self.name else {
             return Ok(job.temporary::<u8>(self.wanted.total)?.address());
@@ -105,21 +107,21 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
     }
 }
 
-/// Groups of rows, such as the rows of a matrix.
+/// Groups of rows, such as the rows of a matrix, and their layout for a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowGroups {
-    /// How many.
+    /// Number of groups.
     pub(super) count: usize,
-    /// Bytes of one.
+    /// Bytes of a group.
     pub(super) bytes: usize,
-    /// Bytes from one to the next as kernels have them.
+    /// Bytes from a group to the next in the kernel's array.
     pub(super) pitch: usize,
-    /// Bytes of all of the kernel's.
+    /// Bytes of the kernel's array.
     pub(super) room: usize,
 }
 
 impl RowGroups {
-    /// One behind the other, and as kernels have them.
+    /// Returns the groups one behind the other, and as the kernel has them.
     fn rows(self) -> [ViewRows; 2] {
         let own = ViewRows::contiguous(self.count as u64, self.bytes as u64);
         let wanted = ViewRows {
@@ -131,31 +133,35 @@ impl RowGroups {
     }
 }
 
-/// The array that a kernel writes.
+/// The array that a kernel writes, and its layouts.
 pub(super) struct OutputArray<'a> {
-    /// Of the result.
+    /// Extents of the result.
     shape: Vec<u64>,
-    /// Values up to which the passes write.
+    /// Number of values up to which the passes write.
     room: usize,
+    /// Layout of results in the array that the kernel writes.
     made: ResultLayout<'a>,
+    /// Layouts of groups of these rows: contiguous, and for the kernel.
     then: Option<[ViewRows; 2]>,
 }
 
-/// How results lie in what a kernel writes.
+/// The layout of results in the array that a kernel writes.
 enum ResultLayout<'a> {
-    /// Rows of so many values, so many apart.
+    /// Rows: number of values, and distance of rows in values.
     Rows([usize; 2]),
-    /// Words in rows of so many there and here, of which each says which it is.
+    /// Words: words of a row there and of a row of results, and a function that names the source of each word
+    /// of a row of results.
     Words([u64; 2], &'a dyn Fn(u64) -> SourceOfWord),
 }
 
 impl<'a> OutputArray<'a> {
-    /// The results, and behind them what is not wanted, up to `room` values.
+    /// Describes results that are contiguous in the array; behind them the kernel writes other values, up to
+    /// `room` values.
     pub(super) fn new(shape: &[usize], room: usize) -> Self {
         Self::rows(shape, [shape.iter().product(); 2], room)
     }
 
-    /// The same in rows of `n`, `wide` values apart.
+    /// Describes results in rows of `n`, `wide` values apart (`rows = [n, wide]`).
     pub(super) fn rows(shape: &[usize], rows: [usize; 2], room: usize) -> Self {
         Self {
             shape: shape.iter().map(|&d| d as u64).collect(),
@@ -165,7 +171,7 @@ impl<'a> OutputArray<'a> {
         }
     }
 
-    /// The same of groups of these rows.
+    /// Lays out groups of the rows as the kernel writes them, see [`RowGroups`].
     pub(super) fn grouped(self, groups: RowGroups) -> Self {
         Self {
             then: Some(groups.rows()),
@@ -173,7 +179,9 @@ impl<'a> OutputArray<'a> {
         }
     }
 
-    /// Words of rows of so many, in the order that `word` names them for a row of so many results.
+    /// Describes results whose words are rearranged.
+    ///
+    /// Rows of `from` words become rows of `to` words of results, of which `word` names the source of each.
     pub(super) fn words(
         shape: &[usize],
         (from, to): (u64, u64),
@@ -186,6 +194,8 @@ impl<'a> OutputArray<'a> {
         }
     }
 
+    /// Places the array in a job; returns the address at which the kernel stores, and the relayouts that
+    /// follow.
     fn place<O: MemoryElement>(&self, job: &mut Job) -> Result<Stored<O>, JobError> {
         let bytes = |values: usize| (values * O::BYTES) as u64;
         let values = self.shape.iter().product::<u64>();
@@ -224,6 +234,7 @@ pub struct VectorPlan<S> {
 }
 
 impl<S> VectorPlan<S> {
+    /// Creates a plan from its kernels.
     pub(super) fn from_kernels(
         name: &'static str,
         shape: S,
@@ -238,19 +249,20 @@ impl<S> VectorPlan<S> {
         }
     }
 
-    /// The assembly of its page kernel; of the first one where there are several.
+    /// Returns the assembly of the page kernel; of the first one where there are several.
     #[must_use]
     pub fn source(&self) -> &str {
         self.kernels.first().map_or("", |kernel| &kernel.source)
     }
 
-    /// The machine.
+    /// Returns the machine.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
         &self.machine
     }
 
-    /// What few blocks should take: its programs and `bytes` over the channel, and the blocks of a section.
+    /// Estimates the cycles of few blocks, where nothing overlaps:
+    /// `(programs + bytes) / bandwidth + cycles of a section's blocks`.
     pub(super) fn alone(&self, bytes: u64, blocks: u64) -> u64 {
         let (rate, sections) = (self.machine.dma.bandwidth, self.machine.cp2.sections as u64);
         let image = |kernel: &VectorPageKernel| {
@@ -263,13 +275,13 @@ impl<S> VectorPlan<S> {
         moved.saturating_add(each.saturating_mul(blocks.div_ceil(sections.max(1))))
     }
 
-    /// What a pass of one of its kernels issues over so many blocks, for the model.
+    /// Returns the operations that a pass of one of the kernels issues over so many blocks, for the model.
     pub(super) fn issued(&self, kernel: usize, blocks: usize) -> Vec<(Class, u64)> {
         let kernel = self.kernels.get(kernel);
         kernel.map_or_else(Vec::new, |k| k.operations.times(blocks as u64))
     }
 
-    /// Refuses arrays that system memory cannot hold, before they are made.
+    /// Refuses arrays that system memory cannot hold, before the arrays are made.
     pub(super) fn fits(&self, bytes: u128) -> Result<(), DspError> {
         let rooms = self.kernels.iter().map(|k| room(&self.machine, &k.program));
         let whole = self.machine.host.memory.0;
@@ -284,7 +296,7 @@ impl<S> VectorPlan<S> {
         })
     }
 
-    /// A job of its own for what `append` adds to it.
+    /// Creates a job and adds to it what `append` adds.
     pub(super) fn own_job<O, E>(
         &self,
         options: DeviceOptions,
@@ -295,8 +307,10 @@ impl<S> VectorPlan<S> {
         Ok((job, y))
     }
 
-    /// Adds a pass for each of the kernels named by `which` to a job, that pages `inputs` into an output,
-    /// by the paging that `paging` makes of the pass and of their addresses.
+    /// Adds a pass to a job for each of the kernels in `which`.
+    ///
+    /// The passes page `inputs` into an output; `paging` makes the paging of a pass from its number and the
+    /// addresses of the inputs and of the output.
     pub(super) fn passes<I: MemoryElement, O: MemoryElement>(
         &self,
         job: &mut Job,
@@ -325,13 +339,13 @@ impl<S> VectorPlan<S> {
     }
 }
 
-/// Numbers of 4 bytes in a granule of the DMA and in a quad.
+/// Numbers of 4 bytes in a quad, which is a granule of the DMA on the built-in machines.
 pub(super) const QUAD: usize = 4;
 
 /// Bytes of a quad.
 pub(super) const QUAD_BYTES: u64 = 16;
 
-/// Refuses machines whose DMA does not move so many bytes without others.
+/// Refuses machines whose DMA cannot move so many bytes alone.
 pub(super) fn whole_granules(
     what: &'static str,
     bytes: u64,
@@ -349,20 +363,20 @@ pub(super) fn whole_granules(
     })
 }
 
-/// A complex number as two words of a table.
+/// Writes a complex number as two words of a table.
 pub(super) fn words(w: Complex32) -> String {
     let [re, im] = [w.re, w.im].map(|part| part.to_bits() as i32);
     format!("    .int {re}, {im}\n")
 }
 
-/// A copy filled up with zeros to `len` numbers.
+/// Returns a copy padded with zeros to `len` numbers.
 pub(super) fn padded<T: Copy + Default>(values: &[T], len: usize) -> Vec<T> {
     let mut all = values.to_vec();
     all.resize(len.max(values.len()), T::default());
     all
 }
 
-/// Rows of `n` numbers as rows of `wide`, filled up with zeros.
+/// Pads rows of `n` numbers with zeros to rows of `wide`.
 pub(super) fn padded_rows<T: Copy + Default>(values: &[T], n: usize, wide: usize) -> Vec<T> {
     if n == wide {
         return values.to_vec();

@@ -1,4 +1,4 @@
-//! Row by row: sum, dot product, norm, largest element and its place.
+//! Reductions of rows: sum, dot product, norm, largest element and its place.
 
 mod extreme;
 mod group;
@@ -16,26 +16,26 @@ use cp2_reference::{Figures, ReductionOperation};
 use group::ROWS;
 use std::sync::Arc;
 
-/// A reduced row: for [`ReductionOp::Max`] the value and its place, for
-/// [`ReductionOp::ComplexDot`] real and imaginary part, else the value.
+/// A reduced row: value and place for [`ReductionOp::Max`], real and imaginary part for
+/// [`ReductionOp::ComplexDot`], otherwise a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extreme {
-    /// The value, or its real part.
+    /// Value, or its real part.
     pub value: f32,
-    /// The imaginary part of a complex value, else 0.
+    /// Imaginary part of a complex value, else 0.
     pub imaginary: f32,
-    /// The place of the largest element, else 0.
+    /// Index of the largest element, else 0.
     pub place: u32,
 }
 
-/// Bytes beside the inputs of a long row: result, argument block, its places and tables.
+/// Bytes of a long row's page besides the inputs: result, argument block and tables.
 const ARGUMENTS: usize = 128;
-/// Groups of short rows for each section up to which a block for each row may take less.
+/// Number of groups of short rows for each section up to which a block for each row may be faster.
 const FEW: usize = 8;
-/// Floats of the longest row.
+/// Number of floats of the longest row.
 pub(super) const MAX_ROW: usize = 4096;
 
-/// What a reduction is in the references.
+/// Returns the name of a reduction in the references.
 fn operation(op: ReductionOp) -> ReductionOperation {
     match op {
         ReductionOp::Sum => ReductionOperation::Sum,
@@ -45,7 +45,7 @@ fn operation(op: ReductionOp) -> ReductionOperation {
     }
 }
 
-/// Floats, or places, that a reduction makes of a row.
+/// Returns the number of floats, or places, that a row is reduced to.
 fn width(op: ReductionOp) -> usize {
     match op {
         ReductionOp::Sum | ReductionOp::Dot | ReductionOp::Norm => 1,
@@ -56,23 +56,24 @@ fn width(op: ReductionOp) -> usize {
 /// A planned reduction of rows of one length.
 pub type ReductionPlan = VectorPlan<ReducedRows>;
 
-/// What rows of which length are reduced to.
+/// A reduction, and the layout of its rows.
 #[derive(Debug)]
 pub struct ReducedRows {
     op: ReductionOp,
+    /// Number of floats of a row.
     n: usize,
-    /// Floats of a row in system memory.
+    /// Number of floats of a padded row.
     wide: usize,
-    /// Rows of a block, which share quads of results; one long row has its own.
+    /// Number of rows of a block, which share quads of results; a long row is a block of its own.
     block: usize,
-    /// Parts of a row, each a block of its own, whose sums another pass joins.
+    /// Number of parts of a row; each is a block of its own, and another pass joins their sums.
     parts: usize,
-    /// Of short rows, the lane of the result in which each of four is.
+    /// For each of the four short rows of a group, the lane of its result.
     lanes: [usize; ROWS],
 }
 
 impl ReducedRows {
-    /// Quads of the results of a block.
+    /// Returns the number of quads of the results of a block.
     fn quads(&self) -> usize {
         if self.block == 1 {
             return 1;
@@ -80,7 +81,8 @@ impl ReducedRows {
         self.block / ROWS * width(self.op)
     }
 
-    /// Words of the results of as many rows as share quads: as the kernel leaves them, and as the user has them.
+    /// Returns the words of the results of the rows that share quads: in the kernel's array, and in the
+    /// user's.
     fn words(&self) -> (u64, u64) {
         let results = width(self.op);
         let (from, to) = match self.block {
@@ -90,7 +92,7 @@ impl ReducedRows {
         (from as u64, to as u64)
     }
 
-    /// Which of the kernel's words one of the results is.
+    /// Returns the kernel's word that word `at` of the results is.
     fn word(&self, at: u64) -> u64 {
         let results = width(self.op);
         let (row, which) = (at as usize / results, at as usize % results);
@@ -104,12 +106,12 @@ impl ReducedRows {
     }
 }
 
-/// How the words of results, as the user has them, are what rows were reduced to.
+/// Conversion of words of results, in the user's layout, to reduced rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReductionResults(ReductionOp);
 
 impl ReductionResults {
-    /// What each row has been reduced to.
+    /// Iterates over the reduced rows.
     pub(super) fn read_extremes(self, words: &[u32]) -> impl Iterator<Item = Extreme> + '_ {
         let row = move |words: &[u32]| {
             let at = |i: usize| words.get(i).copied().unwrap_or_default();
@@ -128,13 +130,15 @@ impl ReductionPlan {
     /// Plans `op` for many rows of `n` floats (2 m floats for m complex numbers).
     ///
     /// # Errors
-    /// A length the operation does not have, or a machine without a schedule for it.
+    /// The operation does not have the length, or the machine has no schedule for it.
     pub fn new(op: ReductionOp, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         Self::with_rows(op, n, usize::MAX, machine)
     }
 
-    /// The same for so many rows: few have blocks no larger than the sections need, or one for each
-    /// row, whichever should take less.
+    /// Plans `op` for a given number of rows.
+    ///
+    /// If there are few rows, blocks are no larger than the sections need, or there is one for each row,
+    /// whichever should take less.
     ///
     /// # Errors
     /// See [`ReductionPlan::new`].
@@ -171,15 +175,15 @@ impl ReductionPlan {
         if each > FEW * ROWS {
             return Ok(short);
         }
-        // Where a machine moves no single result, or a pipeline needs more turns, there is but the one.
+        // If the machine cannot move a single result, or has no schedule, the kernel of short rows remains.
         let long = Self::long(op, n, machine).ok();
         let long = long.filter(|long| long.time(rows) < short.time(rows));
         Ok(long.unwrap_or(short))
     }
 
-    /// A block, or a few, for each row.
+    /// Plans a reduction with a block, or a few, for each row.
     fn long(op: ReductionOp, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
-        // As many parts as it takes for two to be in local memory at a time.
+        // As many parts that local memory holds two at a time.
         let two = |parts: &usize| {
             let part = long::wide(op, n.div_ceil(*parts)) * op.inputs() * 4;
             2 * (part + ARGUMENTS) as u64 <= machine.cp2.dmem.0
@@ -203,7 +207,7 @@ impl ReductionPlan {
         Ok(Self::from_kernels(op.name(), shape, machine, kernels))
     }
 
-    /// What few rows should take: programs, rows and a block's time by itself.
+    /// Returns the cycles that few rows should take: programs, rows and blocks, which do not overlap.
     fn time(&self, rows: usize) -> u64 {
         let shape = &self.shape;
         let blocks = rows.div_ceil(shape.block).max(1);
@@ -211,7 +215,7 @@ impl ReductionPlan {
         self.alone(4 * numbers as u64, blocks as u64)
     }
 
-    /// What any program and the best known one take for `rows`.
+    /// Returns the proved limit and the time of the best known program for `rows`.
     #[must_use]
     pub fn figures(&self, rows: usize) -> Figures {
         let (op, n) = (self.shape.op, self.shape.n);
@@ -219,15 +223,15 @@ impl ReductionPlan {
         cp2_reference::Reduction::new(operation(op), ends, [n, rows]).figures(self.machine())
     }
 
-    /// Reduces the rows of the inputs.
+    /// Reduces the rows of the inputs on a device with default options.
     ///
     /// # Errors
-    /// Inputs that are no rows, of another number, or that do not fit the machine.
+    /// The inputs are no rows of the length, of another number, or do not fit the machine.
     pub fn process(&self, inputs: &[&[f32]]) -> Result<KernelRun<Vec<Extreme>>, DspError> {
         self.process_with(inputs, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Reduces the rows of the inputs on a device with options.
     ///
     /// # Errors
     /// See [`ReductionPlan::process`].
@@ -244,11 +248,12 @@ impl ReductionPlan {
         })?)
     }
 
-    /// How its results are read.
+    /// Returns the conversion of its results.
     pub(super) fn results(&self) -> ReductionResults {
         ReductionResults(self.shape.op)
     }
 
+    /// Puts together the job of the reduction, and returns the array of its results' words.
     pub(super) fn job(
         &self,
         inputs: &[&[f32]],
@@ -282,7 +287,7 @@ impl ReductionPlan {
         let mut operands: Vec<KernelOperand<'_, f32>> = names
             .map(|(name, &x)| {
                 let rows = KernelOperand::rows(name, x.into(), &[rows, n], [n, wide], room);
-                // What fills a row up must not be the largest: its own last element is not.
+                // Padding must not be larger than the row's elements, so the last element is repeated.
                 match self.shape.op {
                     ReductionOp::Max => rows.by_last(),
                     _ => rows,
@@ -290,7 +295,7 @@ impl ReductionPlan {
             })
             .collect();
         if parts > 1 {
-            // Room for the sums of the parts.
+            // Array of the sums of the parts.
             let rows = rows.next_multiple_of(long::JOINED);
             operands.push(KernelOperand::room(rows * parts * QUAD));
         }
@@ -329,7 +334,8 @@ impl ReductionPlan {
         self.fits(bytes)
     }
 
-    /// What every pass issues, for the model: of rows in parts a pass over these, and one that joins their sums.
+    /// Returns the operations that every pass issues, for the model: a pass over rows or their parts, and if
+    /// there are parts one that joins their sums.
     pub(super) fn operations(&self, rows: usize) -> Vec<Vec<(Class, u64)>> {
         let (block, parts) = (self.shape.block, self.shape.parts);
         let mut passes = vec![self.issued(0, rows.div_ceil(block) * parts)];

@@ -1,7 +1,7 @@
 //! Products of many pairs of small complex matrices, m x k by k x n.
 //!
-//! An iteration is one product, or two where one would not end where a quad
-//! does: m k n complex products, all but the first of a sum with its addition.
+//! An iteration is one product, or two products where one would not end at the end of a quad: m k n complex
+//! products, all but the first of a sum with its addition.
 
 use super::error::DspError;
 use super::kernel::{VectorPageKernel, VectorRecipe, pointer};
@@ -16,15 +16,15 @@ use cp2_reference::{Figures, MatrixProducts};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Complex products of a block, about: it takes little of that to fill the pipeline.
+/// Approximate number of complex products of a block: filling the pipeline takes little of that.
 const BLOCK: usize = 1024;
-/// Most elements of a matrix: then m k n is at most 512.
+/// Most elements of a matrix; then m k n is at most 512.
 const MOST: usize = 64;
 
 /// Planned products of matrices of one shape.
 pub type SmallProducts = VectorPlan<Sides>;
 
-/// m, k, n.
+/// The sides m, k and n.
 #[derive(Debug)]
 pub struct Sides([usize; 3]);
 
@@ -32,7 +32,7 @@ impl SmallProducts {
     /// Plans products of `m` x `k` by `k` x `n` matrices, stored row by row.
     ///
     /// # Errors
-    /// Sides whose matrices are empty or do not fit the registers.
+    /// The matrices are empty or do not fit the registers.
     pub fn new(m: usize, k: usize, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         let sizes = [(m, k), (k, n), (m, n)].map(|(a, b)| a.checked_mul(b));
         let possible = |s: &Option<usize>| s.is_some_and(|s| s > 0 && s <= MOST);
@@ -54,16 +54,17 @@ impl SmallProducts {
         ))
     }
 
-    /// What any program and the best known one take for `count` products.
+    /// Returns the proved limit and the time of the best known program for `count` products.
     #[must_use]
     pub fn figures(&self, count: usize) -> Figures {
         MatrixProducts::new(self.shape.0, count).figures(self.machine())
     }
 
-    /// The products of the matrices in `a` with those in `b`, one behind the other.
+    /// Computes the products of the matrices in `a` with those in `b`, all contiguous, on a device with
+    /// default options.
     ///
     /// # Errors
-    /// Another number of matrices in `b`, no whole number, or too many for the machine.
+    /// The numbers of matrices differ or are not whole, or there are too many for the machine.
     pub fn process(
         &self,
         a: &[Complex32],
@@ -72,7 +73,7 @@ impl SmallProducts {
         self.process_with(a, b, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Computes the products of the matrices in `a` with those in `b`, on a device with options.
     ///
     /// # Errors
     /// See [`SmallProducts::process`].
@@ -88,6 +89,7 @@ impl SmallProducts {
         Ok(job.run(self.figures(count), |run| run.read(c))?)
     }
 
+    /// Puts together the job of the products, and returns its result's array.
     pub(super) fn job(
         &self,
         a: &[Complex32],
@@ -107,7 +109,7 @@ impl SmallProducts {
         let block = block([m, k, n]);
         let blocks = count.div_ceil(block);
         let bytes = |size: usize| (block * size * COMPLEX) as u64;
-        // Behind the last product there is room for those that fill a block up.
+        // Arrays have room for the products that fill the last block up.
         let room = |size: usize| blocks * block * size;
         let inputs = [
             KernelOperand::new("a", a.into(), &[count, m, k], room(m * k)),
@@ -133,20 +135,21 @@ impl SmallProducts {
         self.fits(bytes)
     }
 
-    /// What the pass issues, for the model.
+    /// Returns the operations that the pass issues, for the model.
     pub(super) fn operations(&self, count: usize) -> Vec<Vec<(Class, u64)>> {
         vec![self.issued(0, count.div_ceil(block(self.shape.0)))]
     }
 }
 
-/// Products of a block: a whole number of iterations.
+/// Returns the number of products of a block: a whole number of iterations.
 fn block([m, k, n]: [usize; 3]) -> usize {
     (BLOCK / (m * k * n)).clamp(4, 32).next_multiple_of(2)
 }
 
+/// Builds the kernel by the first order and number of chains for which there is a schedule.
 fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspError> {
-    // In order they need the fewest registers; where sums are few and latencies
-    // long, the longest chains have to go first, or be several that are added up.
+    // In order the body needs the fewest registers. Where sums are few and latencies long, the longest chains
+    // have to go first, or a sum has to be several chains that are added up.
     let [m, k, n] = sides;
     let chains = (SUMS / (m * n).max(1)).max(1);
     let ways = [
@@ -171,6 +174,7 @@ fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspEr
     })
 }
 
+/// Describes the kernel of products of these sides.
 fn recipe([m, k, n]: [usize; 3], body: Body, chains: usize) -> VectorRecipe<'static> {
     let mut ops = Ops::of(body, &[]);
     let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
@@ -182,7 +186,7 @@ fn recipe([m, k, n]: [usize; 3], body: Body, chains: usize) -> VectorRecipe<'sta
     let from_a = pointer(&mut ops.body, 0, bytes(m * k));
     let from_b = pointer(&mut ops.body, 2, bytes(k * n));
     let to = pointer(&mut ops.body, 1, bytes(m * n));
-    // Blocks of about as many sums as there are cycles until one is there again.
+    // Blocks of about as many sums as a multiply-add has cycles of latency.
     let (tall, wide) = match m {
         1 => (1, SUMS),
         2 => (2, 6),

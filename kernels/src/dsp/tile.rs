@@ -1,5 +1,4 @@
-//! A product of small complex matrices, unrolled: sums in registers, what they
-//! read loaded for each block of them.
+//! An unrolled product of small complex matrices, with sums in registers.
 
 use crate::pipeline::{Body, Pointer, Reg, Value};
 use std::collections::BTreeMap;
@@ -7,11 +6,11 @@ use std::ops::Range;
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: usize = 8;
-/// Sums side by side: at least as many as cycles until one is there again.
+/// Number of independent sums that hides the latency of a multiply-add.
 pub(super) const SUMS: usize = 8;
 
-/// Sides of `total` numbers in so many parts at most `most` long, and no longer
-/// than one another by more than one: lengths and how many there are of each.
+/// Divides `total` numbers into the fewest parts of at most `most`, whose lengths differ by at most one;
+/// returns the lengths and the number of parts of each.
 pub(super) fn shares(total: usize, most: usize) -> Vec<(usize, usize)> {
     let parts = total.div_ceil(most.max(1)).max(1);
     let (least, more) = (total / parts, total % parts);
@@ -19,7 +18,7 @@ pub(super) fn shares(total: usize, most: usize) -> Vec<(usize, usize)> {
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// The same as ranges.
+/// Divides `total` numbers into the parts of [`shares`], as ranges.
 pub(super) fn parts(total: usize, most: usize) -> Vec<Range<usize>> {
     let lengths = shares(total, most);
     let lengths = lengths.into_iter();
@@ -32,8 +31,7 @@ pub(super) fn parts(total: usize, most: usize) -> Vec<Range<usize>> {
     .collect()
 }
 
-/// Complex numbers one behind the other, from a quad's boundary on; `place`
-/// finds that of an element.
+/// A matrix of contiguous complex numbers from a quad's boundary on; `place` returns the index of an element.
 pub(super) struct Factor<F> {
     pub(super) pointer: Pointer,
     pub(super) place: F,
@@ -46,6 +44,7 @@ struct LoadedQuads<'a, F> {
 }
 
 impl<F: Fn(usize, usize) -> usize> LoadedQuads<'_, F> {
+    /// Returns the register of an element, and adds the load of its quad if there is none yet.
     fn element(&mut self, body: &mut Body, row: usize, column: usize) -> Reg {
         let place = (self.from.place)(row, column);
         let quad = *self.quads.entry(place / 2).or_insert_with(|| {
@@ -58,6 +57,7 @@ impl<F: Fn(usize, usize) -> usize> LoadedQuads<'_, F> {
     }
 }
 
+/// Returns the half of a quad at a place.
 fn half(quad: Value, place: usize) -> Reg {
     if place.is_multiple_of(2) {
         Reg::Lo(quad)
@@ -67,6 +67,7 @@ fn half(quad: Value, place: usize) -> Reg {
 }
 
 impl<F: Fn(usize, usize) -> usize> Factor<F> {
+    /// Begins a block, which has loaded nothing yet.
     fn held(&self) -> LoadedQuads<'_, F> {
         LoadedQuads {
             from: self,
@@ -74,7 +75,7 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
         }
     }
 
-    /// Adds the stores of a block, and says where the sums of its elements go.
+    /// Allocates the sums of a block's elements and says where they are stored.
     fn results(&self, body: &mut Body, elements: &[(usize, usize)], quads: bool) -> Vec<SumTarget> {
         let places: Vec<usize> = elements.iter().map(|&(i, j)| (self.place)(i, j)).collect();
         let mut made = BTreeMap::new();
@@ -91,7 +92,7 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
                 } else {
                     Reg::Whole(stored)
                 },
-                // Once for a quad.
+                // A whole quad is stored once.
                 store: (!whole || place % 2 == 0).then_some((Reg::Whole(stored), COMPLEX * place)),
             }
         });
@@ -99,14 +100,16 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
     }
 }
 
-/// Where a sum ends, and what is stored of it.
+/// Register in which a sum ends, and the store that it needs.
 struct SumTarget {
     sum: Reg,
     store: Option<(Reg, usize)>,
 }
 
-/// Adds to a body the block `rows` x `columns` of c = a b, whose sums have `depth` terms.
-/// What fills a quad of c is stored as one if `quads`. A sum is made of so many `chains`, each of every so many terms.
+/// Adds the block `rows` x `columns` of c = a b to a body; its sums have `depth` terms.
+///
+/// With `quads`, two elements that fill a quad of c are stored as one. A sum is made of `chains` partial
+/// sums, to which terms are added in turn.
 pub(super) fn block<A, B, C>(
     body: &mut Body,
     (a, b, c): (&Factor<A>, &Factor<B>, &Factor<C>),
@@ -145,7 +148,7 @@ pub(super) fn block<A, B, C>(
         }
     }
     for (mut sums, target) in sums.into_iter().zip(&targets) {
-        // As a tree: the two oldest first.
+        // Partial sums are added as a tree, the two oldest first.
         while let [one, other, rest @ ..] = sums.as_slice() {
             let sum = if rest.is_empty() {
                 target.sum

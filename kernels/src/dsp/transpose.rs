@@ -1,8 +1,8 @@
-//! The transposes of complex matrices: rows of runs in, runs of columns out.
+//! Transposes of complex matrices: runs of rows in, runs of columns out.
 //!
-//! A block is a band of rows times a few columns, or several small matrices. The load
-//! brings its rows; CP2 moves every number from its row to its column; the store writes a
-//! run for each column. No arithmetic: the bound is the DMA's.
+//! A block is a band of rows times a few columns, or several small matrices. The load brings runs of its
+//! rows; CP2 moves every number from its row to its column; the store writes a run for each column. There is
+//! no arithmetic: the bound is the DMA's.
 
 mod page_kernels;
 mod partition;
@@ -21,17 +21,18 @@ use std::sync::Arc;
 /// Bytes of a complex number.
 const COMPLEX: u64 = 8;
 
-/// More numbers than any memory holds.
+/// Number of numbers that no memory holds.
 const MOST_NUMBERS: usize = usize::MAX >> 16;
 
 /// A planned transposition.
 pub type TransposePlan = VectorPlan<MatrixTiles>;
 
-/// Matrices, and how they are divided into blocks.
+/// Sides of the matrices, and their division into blocks.
 #[derive(Debug)]
 pub struct MatrixTiles {
-    /// Matrices, rows and columns as they are wanted.
+    /// Number of matrices.
     count: usize,
+    /// Rows and columns of a matrix, without padding.
     sides: [usize; 2],
     cut: MatrixPartition,
 }
@@ -40,15 +41,15 @@ impl TransposePlan {
     /// Plans the transposition of a matrix of `rows` x `columns`, stored row by row.
     ///
     /// # Errors
-    /// Sides that are zero.
+    /// A side is zero.
     pub fn new(rows: usize, columns: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         Self::batch(1, rows, columns, machine)
     }
 
-    /// The same of `count` matrices, one behind the other.
+    /// Plans the transposition of `count` contiguous matrices of `rows` x `columns`, stored row by row.
     ///
     /// # Errors
-    /// Sides or a number that are zero.
+    /// A side or the number is zero.
     pub fn batch(
         count: usize,
         rows: usize,
@@ -77,22 +78,22 @@ impl TransposePlan {
         Ok(Self::from_kernels("transpose", shape, machine, kernels))
     }
 
-    /// What any program must move.
+    /// Returns figures of the bytes that any program must move.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let [rows, columns] = self.shape.sides;
         cp2_reference::Transposition::new(rows, columns, self.shape.count).figures(self.machine())
     }
 
-    /// The transposes of `matrices`.
+    /// Transposes `matrices` on a device with default options.
     ///
     /// # Errors
-    /// Matrices of another size, or that do not fit the machine.
+    /// The matrices have another size, or do not fit the machine.
     pub fn process(&self, matrices: &[Complex32]) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         self.process_with(matrices, DeviceOptions::default())
     }
 
-    /// The same on a device with options.
+    /// Transposes `matrices` on a device with options.
     ///
     /// # Errors
     /// See [`TransposePlan::process`].
@@ -105,6 +106,7 @@ impl TransposePlan {
         Ok(job.run(self.figures(), |run| run.read(y))?)
     }
 
+    /// Puts together the job of the transposition, and returns its result's array.
     pub(super) fn job(
         &self,
         matrices: &[Complex32],
@@ -113,7 +115,7 @@ impl TransposePlan {
         self.own_job(options, |job| self.append(job, matrices.into()))
     }
 
-    /// Adds it to a job.
+    /// Adds the transposition to a job and returns the array of its result.
     ///
     /// # Errors
     /// See [`TransposePlan::process`].
@@ -145,7 +147,7 @@ impl TransposePlan {
         let (shape, all) = ([count, columns, rows], count * columns * filled);
         let output =
             OutputArray::rows(&shape, [rows, filled], all).grouped(groups(columns, filled));
-        // The passes of a size of blocks follow one another.
+        // Passes whose blocks have the same size follow one another and share a kernel.
         let kinds: Vec<TransposeBlock> = cut.kinds().iter().map(|kind| kind.block).collect();
         let kernel = |pass| {
             let block = cut.steps(pass).block;
@@ -157,7 +159,7 @@ impl TransposePlan {
         })
     }
 
-    /// The blocks of a pass, which lie equally far apart.
+    /// Returns the paging of a pass, whose blocks are equally spaced.
     fn paging(&self, pass: usize, x: u64, y: u64) -> Paging {
         let cut = &self.shape.cut;
         let steps = cut.steps(pass);
@@ -195,7 +197,7 @@ impl TransposePlan {
         self.fits(numbers.saturating_mul(2 * u128::from(COMPLEX)))
     }
 
-    /// No arithmetic in any pass.
+    /// Returns the operations of every pass for the model: none, as there is no arithmetic.
     pub(crate) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         vec![Vec::new(); self.shape.cut.passes()]
     }

@@ -1,8 +1,9 @@
 //! Arrays of the user as they lie in system memory, and as kernels page them.
 //!
 //! A kernel may want rows at other distances than the user's array has them, zeros between or before them, or
-//! more rows. Where all of that is whole granules, transfers see to it (a *view*, see [`Views`]); else a
-//! pass puts the rows elsewhere first, or back afterwards (a *relayout*). Either is in the simulated time.
+//! more rows. Where all of that is in whole granules, transfers alone provide it (a *view*, see [`Views`]);
+//! otherwise a pass puts the rows elsewhere first, or back afterwards (a *relayout*). Either is in the
+//! simulated time.
 //!
 //! [`Views`]: cp2_host::Views
 
@@ -11,7 +12,8 @@ use crate::relayout::{CompiledRelayout, PAGE, Relayout, RowOrigin, SourceOfWord,
 use cp2_host::{Buffer, Gap, MemoryElement, ViewRows};
 use cp2_machine::Machine;
 
-/// The rows of a batch of `count` in kernels' arrays of `rows` rows: `len` bytes each, `pitch` apart.
+/// Describes the rows of a batch of `count` in a kernel's array of `rows` rows: `len` bytes each, `pitch`
+/// bytes apart.
 pub(crate) fn rows(count: usize, len: u64, (rows, pitch): (usize, u64)) -> ViewRows {
     ViewRows {
         start: 0,
@@ -22,21 +24,23 @@ pub(crate) fn rows(count: usize, len: u64, (rows, pitch): (usize, u64)) -> ViewR
     }
 }
 
-/// An output that kernels store, and what is left to do with it.
+/// An output array as kernels store it, and the relayouts that turn it into the user's.
 #[derive(Debug)]
 #[must_use = "`Job::deliver` puts the results into the user's array"]
 pub(crate) struct Stored<T> {
     /// The user's array.
     pub(crate) buffer: Buffer<T>,
-    /// Where kernels store.
+    /// Address at which kernels store.
     pub(crate) address: u64,
-    /// How the one becomes the other.
+    /// Passes that make the user's array of what kernels stored.
     relayouts: Vec<CompiledRelayout>,
 }
 
 impl Job {
-    /// An array of the user whose rows lie as `own` says, for a kernel that wants them as `wanted` says and zeros elsewhere: the
-    /// address to load from.
+    /// Places an array of the user for a kernel that wants its rows in another layout.
+    ///
+    /// The user's rows lie as `own` says; the kernel wants them as `wanted` says, and zeros elsewhere.
+    /// Returns the address to load from.
     ///
     /// # Errors
     /// System memory is used up, or a kernel does not run on the machine.
@@ -50,7 +54,10 @@ impl Job {
         self.rows_as(x.address(), own, wanted)
     }
 
-    /// The rows of an array that is there, for a kernel that wants them otherwise.
+    /// Provides the rows of an array in system memory in the layout that a kernel wants.
+    ///
+    /// The rows lie as `own` says; the kernel wants them as `wanted` says, and zeros elsewhere. Returns the
+    /// address to load from: that of the array, of a view, or of a copy that a relayout makes.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -104,8 +111,10 @@ impl Job {
         Ok(placed.address())
     }
 
-    /// An array of the user for results, whose rows will lie as `own` says, of a kernel that stores them as `made` says and may
-    /// store anything elsewhere.
+    /// Allocates an array of the user for results of a kernel that stores rows in another layout.
+    ///
+    /// The user's rows will lie as `own` says; the kernel stores them as `made` says and may store anything
+    /// elsewhere.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -119,7 +128,10 @@ impl Job {
         self.rows_to(buffer, own, made)
     }
 
-    /// The same for results in an array that is there.
+    /// Prepares an array in system memory for results of a kernel that stores rows in another layout.
+    ///
+    /// The rows will lie as `own` says; the kernel stores them as `made` says and may store anything
+    /// elsewhere.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -171,8 +183,11 @@ impl Job {
         })
     }
 
-    /// An array of the user for results, of a kernel that stores other rows, `from` so many bytes in all: `word` says which
-    /// of their words one of the user's is, in rows of so many words there and here; so many words in all.
+    /// Allocates an array of the user for results that a kernel stores as other rows, in `bytes` bytes.
+    ///
+    /// `words` is the number of words of the user's array; rows are `from` words long in the kernel's array
+    /// and `to` words in the user's. For each word of a user's row, `word` names the word of the kernel's row
+    /// that it is.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -188,7 +203,11 @@ impl Job {
         Ok(Stored { buffer, ..stored })
     }
 
-    /// The same for results at an address.
+    /// Prepares the results at `address` from other rows that a kernel stores, in `bytes` bytes.
+    ///
+    /// `words` is the number of words of the result; rows are `from` words long in the kernel's array and
+    /// `to` words in the result. For each word of a row of the result, `word` names the word of the kernel's
+    /// row that it is.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -215,8 +234,11 @@ impl Job {
         })
     }
 
-    /// An array of the user for a kernel that loads other rows, from an array of so many bytes: `word` says which of the user's words
-    /// one of theirs is, in rows of so many words there and here; so many words in all.
+    /// Places an array of the user for a kernel that loads other rows, from an array of `bytes` bytes.
+    ///
+    /// `words` is the number of words of the kernel's array; rows are `from` words long in the user's array
+    /// and `to` words in the kernel's. For each word of a kernel's row, `word` names the word of the user's
+    /// row that it is. Returns the address to load from.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -231,7 +253,11 @@ impl Job {
         self.words_as(x.address(), bytes, (words, from, to), word)
     }
 
-    /// The same of an array that is there.
+    /// Copies an array in system memory into other rows that a kernel loads, in `bytes` bytes.
+    ///
+    /// `words` is the number of words of the copy; rows are `from` words long in the array and `to` words in
+    /// the copy. For each word of a row of the copy, `word` names the word of the array's row that it is.
+    /// Returns the address of the copy.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -254,7 +280,7 @@ impl Job {
         Ok(placed.address())
     }
 
-    /// Puts results into the user's array, when the passes that make them have been added.
+    /// Puts results into the user's array, once the passes that make them have been added.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -265,7 +291,7 @@ impl Job {
         Ok(stored.buffer)
     }
 
-    /// A table of zeros for gaps of so many bytes: its address and bytes.
+    /// Allocates a table of zeros for gaps of so many bytes; returns its address and bytes.
     fn zeros(&mut self, gap: u64) -> Result<(u64, u64), JobError> {
         let machine = self.machine();
         let granule = machine.dma.granule.0.max(1);
@@ -273,12 +299,15 @@ impl Job {
         Ok((self.temporary::<u8>(bytes)?.address(), bytes))
     }
 
-    /// Couples of rows for a kernel that loads them: first rows but their last number as they lie, these and second rows put elsewhere.
+    /// Provides pairs of odd rows for a kernel that loads them.
+    ///
+    /// All of a first row but its last number is loaded from where it lies; this number and the second row
+    /// are copied elsewhere.
     fn couples_as(&mut self, address: u64, couples: OddRowPairs) -> Result<u64, JobError> {
         let placed = self.temporary::<u8>(couples.count() * couples.rest())?;
         let [own, wanted] = [couples.own, couples.kernel].map(|rows| rows.pitch / WORD);
         let whole = couples.whole() / WORD;
-        // A couple's words from the last number of its first row on.
+        // Words of the copy: the last number of the first row, then the second row, then zeros.
         let word = |at: u64| match (at < PARTS, (whole + at).checked_sub(wanted)) {
             (true, _) => SourceOfWord::Of(0, whole + at),
             (_, Some(at)) if at < own => SourceOfWord::Of(0, own + at),
@@ -296,7 +325,10 @@ impl Job {
         Ok(couples.view(self, address, placed.address(), Some(zeros)))
     }
 
-    /// Couples of rows of a kernel that stores them.
+    /// Prepares an array of pairs of odd rows for a kernel that stores them.
+    ///
+    /// All of a first row but its last number is stored to its place; this number and the second row are
+    /// stored elsewhere and copied back.
     fn couples_to<T: MemoryElement>(
         &mut self,
         buffer: Buffer<T>,
@@ -326,7 +358,7 @@ impl Job {
         })
     }
 
-    /// Adds the passes of a relayout.
+    /// Adds the passes of a relayout to the job.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
@@ -335,19 +367,23 @@ impl Job {
     }
 }
 
-/// Words of a number whose halves no granule has whole numbers of: a complex one.
+/// Words of a complex number, which is half of a granule of 16 bytes.
 const PARTS: u64 = 2;
 
-/// Rows of an odd number of complex numbers that follow each other, two by two: the first begins at a granule, and all of it but its
-/// last number is whole granules.
+/// Contiguous rows of an odd number of complex numbers, taken in pairs.
+///
+/// The first row of a pair begins at a granule, and all of it but its last number is whole granules.
 #[derive(Clone, Copy, Debug)]
 struct OddRowPairs {
+    /// Rows of the user's array.
     own: ViewRows,
+    /// Rows as the kernel has them.
     kernel: ViewRows,
 }
 
 impl OddRowPairs {
-    /// If they are, and the kernel's rows are whole granules.
+    /// Returns the pairs if the user's rows are of this kind, there are at least two, and the kernel's rows
+    /// are whole granules.
     fn new(own: ViewRows, kernel: ViewRows, granule: u64) -> Option<Self> {
         let odd = own.start == 0
             && own.pitch == own.bytes
@@ -358,21 +394,24 @@ impl OddRowPairs {
         (odd && aligned && own.count > 1).then_some(Self { own, kernel })
     }
 
+    /// Returns the number of pairs; a last row without a partner counts as one.
     fn count(self) -> u64 {
         self.own.count.div_ceil(2)
     }
 
-    /// Bytes of a first row that stay where they are.
+    /// Returns the bytes of a first row that stay where they are.
     fn whole(self) -> u64 {
         self.own.bytes - PARTS * WORD
     }
 
-    /// Bytes of the rest of a couple of the kernel's rows.
+    /// Returns the bytes that are copied for a pair: its last number, the second row and the kernel's
+    /// padding.
     fn rest(self) -> u64 {
         2 * self.kernel.pitch - self.whole()
     }
 
-    /// The kernel's rows, of which the rest of each couple lies at `rest`.
+    /// Adds the view of the kernel's rows: whole granules of first rows at `first`, the rest of each pair at
+    /// `rest`.
     fn view(self, job: &mut Job, first: u64, rest: u64, zeros: Option<(u64, u64)>) -> u64 {
         let rows = ViewRows {
             count: self.count(),
@@ -392,7 +431,8 @@ impl OddRowPairs {
 }
 
 impl<T: MemoryElement> Stored<T> {
-    /// The same for a kernel whose results become those of `other`, which stores where these are expected.
+    /// Chains two relayouts: the results of this kernel become the input that `other` takes to the user's
+    /// array.
     pub(crate) fn retarget<U>(self, mut other: Stored<U>) -> Self {
         other.relayouts.extend(self.relayouts);
         Self {
@@ -403,7 +443,7 @@ impl<T: MemoryElement> Stored<T> {
     }
 }
 
-/// Rows that follow each other both here and there are one.
+/// Makes contiguous rows one row, if they are contiguous in both layouts.
 fn joined([own, wanted]: [ViewRows; 2]) -> [ViewRows; 2] {
     let adjacent = |rows: ViewRows| rows.pitch == rows.bytes;
     match adjacent(own) && adjacent(wanted) {
@@ -412,7 +452,8 @@ fn joined([own, wanted]: [ViewRows; 2]) -> [ViewRows; 2] {
     }
 }
 
-/// Where the user's array has nothing but rows: the end of the last one, or if the array ends there too, of its granule.
+/// Returns the byte at which the user's rows end: the end of the last row, or of its granule if the array
+/// ends with the row.
 fn end(own: ViewRows, granule: u64) -> u64 {
     let last = own.start + own.count.saturating_sub(1) * own.pitch + own.bytes;
     match own.total <= last {
@@ -421,7 +462,9 @@ fn end(own: ViewRows, granule: u64) -> u64 {
     }
 }
 
-/// Whether rows lie as they are wanted, with nothing wanted beside them that is not theirs: no gaps, whatever lies there.
+/// Returns true if rows lie as they are wanted, and nothing is wanted beside them.
+///
+/// There are no gaps then, so it does not matter what lies between the rows.
 fn lies(own: ViewRows, wanted: ViewRows, granule: u64) -> bool {
     let one = own.count == 1 && wanted.count == 1;
     own.start == wanted.start
@@ -429,14 +472,19 @@ fn lies(own: ViewRows, wanted: ViewRows, granule: u64) -> bool {
         && wanted.total <= end(own, granule)
 }
 
-/// Whether transfers move the user's rows and nothing beside them: whole granules, or one row with which the array ends.
+/// Returns true if transfers move the user's rows and nothing beside them.
+///
+/// The rows are whole granules, or one row with which the array ends.
 fn steps(own: ViewRows, granule: u64) -> bool {
     let last = own.start + own.count.saturating_sub(1) * own.pitch + own.bytes;
     own.is_aligned(granule) && end(own, granule) >= last.next_multiple_of(granule.max(1))
 }
 
-/// Expected cycles of what [`Job::rows_as`] adds for a kernel that loads, or [`Job::rows_to`] for one that stores: a relayout loads
-/// every byte of the one array, stores the other's, and has a program, a launch and ends of its own.
+/// Returns the expected cycles of the relayout that [`Job::rows_as`] adds for a kernel that loads, or
+/// [`Job::rows_to`] for one that stores.
+///
+/// A relayout loads every byte of one array, stores every byte of the other, and has a program, a launch and
+/// ends of its own. A view costs nothing.
 pub(crate) fn expected(own: ViewRows, kernels: ViewRows, machine: &Machine) -> f64 {
     let granule = machine.dma.granule.0;
     let [own, kernels] = joined([own, kernels]);
@@ -450,8 +498,10 @@ pub(crate) fn expected(own: ViewRows, kernels: ViewRows, machine: &Machine) -> f
     }
 }
 
-/// Expected cycles of a relayout that loads and stores so many bytes together: the channel's time or the control CPU's for
-/// the transfers, and its program, launch and ends.
+/// Returns the expected cycles of a relayout that loads and stores so many bytes together.
+///
+/// `max(channel, control CPU) + program + ends`: the time of the bytes on the channel or of the control CPU
+/// for the transfers, whichever is longer, then the load of the program, and launch and ends.
 pub(crate) fn relayout_cycles(bytes: u64, machine: &Machine) -> f64 {
     let host = &machine.host;
     let ends = host.launch.0 + 2 * host.completion.0 + ENDS * host.descriptor.0;
@@ -461,14 +511,15 @@ pub(crate) fn relayout_cycles(bytes: u64, machine: &Machine) -> f64 {
     load(bytes, machine).max(given as f64) + load(PROGRAM, machine) + ends as f64
 }
 
-/// Transfers of a page, and of what is loaded before the first and stored after the last.
+/// Transfers of a page: a load and a store.
 const TRANSFERS: u64 = 2;
+/// Descriptors that the control CPU builds before the first page is computed and after the last.
 const ENDS: u64 = 12;
-/// Bytes of the program of a relayout, about.
+/// Bytes of the program of a relayout, approximately.
 const PROGRAM: u64 = 1600;
 
 impl RowOrigin {
-    /// Rows of so many bytes from one to the next.
+    /// Describes rows that begin at an address, `pitch` bytes apart.
     pub(crate) fn new(address: u64, pitch: u64) -> Self {
         Self {
             address,

@@ -1,3 +1,5 @@
+//! Errors of putting a job together, carrying it out and reading its arrays.
+
 use cp2_host::{HostError, PlanError};
 
 /// Why a job cannot be carried out.
@@ -19,116 +21,116 @@ pub enum JobError {
         extents(.shape), bytes(.shape, *.element)
     )]
     ArrayTooLarge {
-        /// Its name.
+        /// Name of the array.
         array: String,
         /// Its extents.
         shape: Vec<u64>,
-        /// Bytes of an element.
+        /// Bytes of one element.
         element: u64,
-        /// Bytes of the machine.
+        /// Bytes of the machine's system memory.
         memory: u64,
     },
-    /// An array does not fit beside those that are there.
+    /// An array does not fit beside the arrays and programs that are there.
     #[error(
         "the array `{array}` needs {bytes} B; of the {memory} B of the machine's system memory (`host.memory`) {free} are free beside the arrays and programs before it: use a smaller problem or a machine with more memory"
     )]
     NoRoom {
-        /// Its name.
+        /// Name of the array.
         array: String,
-        /// Its bytes.
+        /// Bytes that the array needs.
         bytes: u64,
         /// Bytes that are free.
         free: u64,
-        /// Bytes of the machine.
+        /// Bytes of the machine's system memory.
         memory: u64,
     },
     /// The kernel that puts an array into another layout does not run on the machine.
     #[error(transparent)]
     Unfit(#[from] crate::Unfit),
-    /// The same for want of registers.
+    /// The schedule of the kernel that puts an array into another layout needs more registers than there are.
     #[error(transparent)]
     Unschedulable(#[from] crate::Unschedulable),
-    /// Words would be filled of no pass.
+    /// Words should be filled when a pass begins, but no pass was added last.
     #[error(
         "`{label}` would be filled when a pass begins, but none was added last: add the pass, then say what fills its words"
     )]
     NoPass {
-        /// The label.
+        /// Label of the words.
         label: String,
     },
-    /// Words that are filled at run time are no words of the program's data.
+    /// The words to fill at run time are not in the program's data.
     #[error(
         "the data of `{program}` has no {bytes} B at the label `{label}`: a section `.dmem` holds what is filled at run time, `{label}: .space {bytes}`"
     )]
     NoWords {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// The label.
+        /// Label of the words.
         label: String,
-        /// How many bytes there should be.
+        /// Bytes that should be there.
         bytes: u64,
     },
-    /// They are no whole granules of the DMA.
+    /// The words to fill at run time are not whole granules of the DMA.
     #[error(
         "`{label}`, {bytes} B from {from:#x} to DMEM {to:#x}: addresses and size must be multiples of the {granule} B that the DMA moves; put `.align {granule}` before the label"
     )]
     Unaligned {
-        /// The label.
+        /// Label of the words.
         label: String,
-        /// Their bytes.
+        /// Bytes of the words.
         bytes: u64,
-        /// Their address in system memory.
+        /// Byte address of the array in system memory.
         from: u64,
-        /// Their address in DMEM.
+        /// Byte address of the words in DMEM.
         to: u64,
-        /// The machine's granule.
+        /// Bytes of the machine's DMA granule.
         granule: u64,
     },
     /// The job has no array of that name.
     #[error("the job has no {kind} `{name}`; it has {}", named(.known))]
     Unnamed {
-        /// What is looked for: an input or an output.
+        /// Kind of array that was looked for: an input or an output.
         kind: &'static str,
-        /// Its name.
+        /// Name that was looked for.
         name: String,
-        /// The names there are.
+        /// Names of all arrays of this kind.
         known: Vec<String>,
     },
-    /// An array holds numbers of another type.
+    /// The values given are of another type than the array.
     #[error("the {kind} `{name}` holds {expected}, not {found}")]
     Element {
-        /// What the array is: an input or an output.
+        /// Kind of array: an input or an output.
         kind: &'static str,
-        /// Its name.
+        /// Name of the array.
         name: String,
         /// The type of the values given.
         found: &'static str,
-        /// The array's.
+        /// The type of the array's values.
         expected: String,
     },
-    /// An array has another length.
+    /// The values given or wanted are not in the array.
     #[error("the {kind} `{name}` holds {len} values, not {values} from value {from} on")]
     Length {
-        /// What the array is: an input or an output.
+        /// Kind of array: an input or an output.
         kind: &'static str,
-        /// Its name.
+        /// Name of the array.
         name: String,
-        /// Values given or wanted.
+        /// Number of values given or wanted.
         values: u64,
-        /// The first of them.
+        /// Index of the first of these values in the array.
         from: u64,
-        /// Values of the array.
+        /// Number of values of the array.
         len: u64,
     },
 }
 
-/// Extents in a message.
+/// Formats extents for a message: `3 x 4`.
 fn extents(shape: &[u64]) -> String {
     let extents: Vec<String> = shape.iter().map(u64::to_string).collect();
     extents.join(" x ")
 }
 
-/// Bytes in a message: all digits as far as 128 bits go.
+/// Formats the bytes of an array for a message: all digits as far as 128 bits go.
 fn bytes(shape: &[u64], element: u64) -> String {
     let bytes = shape
         .iter()
@@ -142,7 +144,7 @@ fn bytes(shape: &[u64], element: u64) -> String {
     }
 }
 
-/// Names in a message.
+/// Formats a list of names for a message.
 fn named(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),

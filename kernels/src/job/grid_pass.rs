@@ -1,4 +1,4 @@
-//! Passes whose pages are data.
+//! Passes that sweep arrays block by block, and arrays of named element types.
 
 use super::{Job, JobError, PassPaging};
 use cp2_host::emit::EmittedArray;
@@ -7,7 +7,9 @@ use cp2_host::paging::KernelEntryPoint;
 use cp2_host::{BlocksPerSection, Buffer, PlacedProgram};
 
 impl Job {
-    /// An array of the user whose elements are known by name only, as it lies in system memory when time begins.
+    /// Adds an array of the user whose element type is known by its name only.
+    ///
+    /// The array lies in system memory when time begins.
     ///
     /// # Errors
     /// System memory is used up.
@@ -23,7 +25,7 @@ impl Job {
         Ok(buffer)
     }
 
-    /// Room for a result of so many bytes whose elements are known by name only.
+    /// Allocates a result of so many bytes whose element type is known by its name only.
     ///
     /// # Errors
     /// System memory is used up.
@@ -38,7 +40,9 @@ impl Job {
         Ok(buffer)
     }
 
-    /// Sends arrays through a program block by block, launched at word `entry`. The DMEM of the program's data is reserved.
+    /// Adds a pass that sends arrays through a program block by block, launched at word `entry`.
+    ///
+    /// The DMEM of the program's data is reserved.
     ///
     /// # Errors
     /// The sweep breaks a rule of the scheduler or does not fit.
@@ -59,7 +63,10 @@ impl Job {
 }
 
 impl Job {
-    /// The pages of a sweep: chosen for a kernel as fast as the DMA, and, where its cycles for such pages can be counted, by these.
+    /// Plans the pages of a sweep.
+    ///
+    /// They are chosen for a kernel as fast as the DMA first, and then by the cycles that the kernel takes
+    /// for such pages, if these can be counted.
     fn nest(&self, sweep: GridPass, kernel: &KernelEntryPoint) -> Result<GridPlan, JobError> {
         let machine = self.machine();
         let nest = GridPlan::new(sweep.clone(), machine)?;
@@ -79,12 +86,13 @@ impl Job {
                 },
                 machine,
             )?),
-            // What data decide cannot be foreseen.
+            // Cycles that depend on data cannot be counted in advance.
             Err(_) => Ok(nest),
         }
     }
 }
 
+/// Describes an array of bytes by the name of its element type and its shape.
 fn described(name: &str, buffer: Buffer<u8>, (element, shape): (&str, &[u64])) -> EmittedArray {
     EmittedArray {
         element: element.to_owned(),

@@ -1,23 +1,23 @@
-//! What a job does, in order, and the commands of that.
+//! The items of a job in order, and the commands that carry them out.
 
 use super::pass::Pass;
 use super::{Job, JobError};
 use cp2_host::{Buffer, Device, Event, HostStep};
 
-/// Something that a job does.
+/// An item of a job.
 #[derive(Debug)]
 pub(super) enum JobItem {
     /// The pass of this number.
     Pass(usize),
     /// A step of the control CPU.
     Step(String, HostStep),
-    /// Items again and again.
+    /// Items that a loop repeats.
     While(While),
     /// The end of a part of the run.
     Mark(String),
 }
 
-/// Items that are done again and again while a word is not 0.
+/// A loop: items that are repeated while a word is not 0, at most `most` times.
 #[derive(Debug)]
 pub(super) struct While {
     name: String,
@@ -27,14 +27,17 @@ pub(super) struct While {
 }
 
 impl Job {
-    /// Lets the control CPU carry out a step when everything before is complete: what is behind waits for it.
+    /// Adds a step of the control CPU, which waits for everything before it; everything behind waits for the
+    /// step.
     pub fn host_step(&mut self, name: &str, step: HostStep) {
         self.items.push(JobItem::Step(name.to_owned(), step));
     }
 
-    /// Does what `body` adds to the job again and again, at most `most` times: before each turn the control CPU reads the word, and goes on
-    /// behind the loop if it is 0. Commands are given as they are needed. A step or a kernel of the job
-    /// writes the word, before the loop and in it: of a job that is run again it holds what the run before left.
+    /// Adds a loop over what `body` adds to the job, of at most `most` turns.
+    ///
+    /// Before each turn the control CPU reads `word`, and goes on behind the loop if it is 0. Commands are
+    /// given as they are needed. A step or a kernel of the job writes the word, before the loop and in it: in
+    /// a job that is run again it still holds what the run before left.
     ///
     /// ```
     /// use cp2_host::{HostStep, DeviceOptions};
@@ -103,12 +106,15 @@ impl Job {
         Ok(())
     }
 
-    /// Ends a part of the job, which the report names, when everything before is complete. Nothing behind begins before.
+    /// Ends a part of the job, which the report names, when everything before is complete. Nothing behind
+    /// begins before that.
     pub fn mark(&mut self, name: &str) {
         self.items.push(JobItem::Mark(name.to_owned()));
     }
 
-    /// Gives the commands of all items, and says how many turns each loop took, in the order in which they ended.
+    /// Gives the commands of all items.
+    ///
+    /// Returns how many turns each loop took, in the order in which the loops ended.
     pub(super) fn submit_all(&mut self) -> Result<Vec<u64>, JobError> {
         let mut giving = CommandIssue::new(&mut self.device, &self.passes);
         giving.all(&self.items)?;
@@ -116,19 +122,20 @@ impl Job {
     }
 }
 
-/// Commands being given.
+/// Gives the commands of a job's items to its device.
 pub(super) struct CommandIssue<'a> {
     device: &'a mut Device,
     passes: &'a [Pass],
-    /// What the next command waits for.
+    /// Events that the next command waits for.
     after: Vec<Event>,
-    /// The program that is there.
+    /// Image of the program that is loaded.
     loaded: Option<u64>,
+    /// Turns of the loops that have ended.
     turns: Vec<u64>,
 }
 
 impl<'a> CommandIssue<'a> {
-    /// Nothing is given yet.
+    /// Creates the state in which no command has been given.
     pub(super) fn new(device: &'a mut Device, passes: &'a [Pass]) -> Self {
         Self {
             device,
@@ -139,7 +146,7 @@ impl<'a> CommandIssue<'a> {
         }
     }
 
-    /// Gives items; false if the run has ended before its time.
+    /// Gives the commands of items; returns false if the run has ended early.
     pub(super) fn all(&mut self, items: &[JobItem]) -> Result<bool, JobError> {
         for (i, item) in items.iter().enumerate() {
             match item {
@@ -167,6 +174,7 @@ impl<'a> CommandIssue<'a> {
         Ok(true)
     }
 
+    /// Gives the commands of a loop turn by turn; returns false if the run has ended early.
     fn repeat(&mut self, repeated: &While) -> Result<bool, JobError> {
         let mut turns = 0;
         while turns < repeated.most {
@@ -175,7 +183,7 @@ impl<'a> CommandIssue<'a> {
                 Some(false) => break,
                 Some(true) => {}
             }
-            // What came of a program in its parts may have been replaced by the turn before.
+            // A program that is loaded in parts may have been overwritten in part by the turn before.
             let split = |item: &JobItem| match item {
                 JobItem::Pass(pass) => self.passes.get(*pass).is_some_and(|p| p.part.is_some()),
                 _ => false,
@@ -192,10 +200,11 @@ impl<'a> CommandIssue<'a> {
         Ok(true)
     }
 
+    /// Gives the commands of a pass: the load of its program if needed, and its pages.
     fn pass(&mut self, pass: &Pass, next: Option<&Pass>) -> Result<(), JobError> {
         self.device.name_pass(pass.called.clone());
         let image = pass.placed.image;
-        // The program that is there need not be loaded again.
+        // A program that is loaded already need not be loaded again.
         if self.loaded != Some(image) {
             self.after.push(match &pass.part {
                 Some(part) => self

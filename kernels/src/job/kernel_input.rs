@@ -1,4 +1,4 @@
-//! What kernels of a job read: arrays of the user, or what earlier ones left.
+//! Arrays that kernels of a job read: the user's, or results of earlier kernels.
 
 use super::{Job, JobError};
 use cp2_host::{Buffer, MemoryElement};
@@ -6,9 +6,9 @@ use cp2_host::{Buffer, MemoryElement};
 /// An array that a kernel of a job reads.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelInput<'a, T> {
-    /// Values of the user's, which become an input of the job.
+    /// Values of the user, which become an input of the job.
     Values(&'a [T]),
-    /// An array in system memory: an input of the job, or what an earlier kernel of it leaves there.
+    /// An array in system memory: an input of the job, or a result of an earlier kernel of it.
     Array(Buffer<T>),
 }
 
@@ -25,7 +25,7 @@ impl<T> From<Buffer<T>> for KernelInput<'_, T> {
 }
 
 impl<T: MemoryElement> KernelInput<'_, T> {
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -34,13 +34,15 @@ impl<T: MemoryElement> KernelInput<'_, T> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where it lies in system memory; `name` and `shape` are those of an input of the user.
+    /// Returns the array in system memory.
+    ///
+    /// Values of the user become an input of the job with `name` and `shape`.
     pub(crate) fn place(
         self,
         job: &mut Job,

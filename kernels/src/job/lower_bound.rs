@@ -1,22 +1,25 @@
-//! What a chosen way of computing cannot take less than.
+//! A lower bound on the cycles of one algorithm, by its issues and bytes.
 
 use cp2_machine::{Class, Cycles, Machine};
 
-/// The least that a way of computing needs, for planners that leave out what cannot be the cheapest. It says nothing of the problem: what
-/// any program needs, and what the best known one does, is in `cp2_reference`.
+/// The least that an algorithm needs, by which planners leave out what cannot be the cheapest.
+///
+/// This is no bound of the problem: what any program needs, and what the best known one takes, is in
+/// `cp2_reference`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LowerBound {
-    /// Complex butterflies x + yw, x - yw.
+    /// Complex butterflies `x + y w`, `x - y w`.
     pub(crate) butterflies: u128,
-    /// Other arithmetic issues, each one section's work of a cycle.
+    /// Other arithmetic issues: one section's arithmetic slot for one cycle each.
     pub(crate) issues: u128,
-    /// Bytes over the DMA channel.
+    /// Bytes that go over the DMA channel.
     pub(crate) bytes: u128,
 }
 
 impl LowerBound {
-    /// All arithmetic in the sections' slot, the butterflies at their unit's rate, or all bytes over the
-    /// channel, whichever takes longest.
+    /// Returns the least number of cycles, `max(slots / sections, bytes / bandwidth)`, both rounded up.
+    ///
+    /// `slots = max(butterflies + issues, butterflies * interval)`: butterflies at the rate of their unit.
     pub(crate) fn cycles(&self, machine: &Machine) -> Cycles {
         let ratio = |count: u128, num: u64, den: u64| {
             count
@@ -24,7 +27,7 @@ impl LowerBound {
                 .div_ceil(u128::from(num.max(1)))
         };
         let (cp2, dma) = (&machine.cp2, &machine.dma);
-        // What a butterfly's unit leaves free of the slot, other arithmetic may have.
+        // Cycles in which the butterfly unit cannot begin are free for other arithmetic.
         let unit = self
             .butterflies
             .saturating_mul(cp2.interval[Class::Butterfly].0.into());

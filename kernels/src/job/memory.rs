@@ -1,4 +1,4 @@
-//! What programs leave of memories.
+//! System memory that arrays and programs of a job need, and load times.
 
 use super::{Job, JobError};
 use cp2_asm::Program;
@@ -6,10 +6,10 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::{Buffer, HostError, MemoryElement};
 use cp2_machine::Machine;
 
-/// Bytes of system memory for argument blocks and alignment: they take far less than this.
+/// Bytes of system memory kept free for argument blocks and alignment, which take far less than this.
 pub(crate) const ROOM_BESIDE: u64 = 65_536;
 
-/// Bytes of system memory that arrays can take beside `program`.
+/// Returns the bytes of system memory that arrays can take beside `program`.
 #[must_use]
 pub fn room(machine: &Machine, program: &Program) -> u64 {
     machine
@@ -21,10 +21,10 @@ pub fn room(machine: &Machine, program: &Program) -> u64 {
 }
 
 impl Job {
-    /// Bytes of an array of elements of so many bytes.
+    /// Returns the bytes of an array of a shape, `element` bytes an element.
     ///
     /// # Errors
-    /// System memory does not have so many.
+    /// The array is larger than system memory.
     pub(crate) fn bytes_of(
         &self,
         name: &str,
@@ -43,7 +43,7 @@ impl Job {
             })
     }
 
-    /// Room for an array of so many values.
+    /// Allocates an array of so many values.
     ///
     /// # Errors
     /// System memory is used up.
@@ -56,7 +56,7 @@ impl Job {
     }
 }
 
-/// Says for which array memory is used up.
+/// Turns the error of exhausted memory into one that names the array.
 pub(super) fn named(array: &str, error: HostError) -> JobError {
     match error {
         HostError::OutOfMemory { bytes, free, size } => JobError::NoRoom {
@@ -69,13 +69,13 @@ pub(super) fn named(array: &str, error: HostError) -> JobError {
     }
 }
 
-/// Bytes of a program and its data.
+/// Returns the bytes of a program's words and data.
 pub(crate) fn image(program: &Program) -> u64 {
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     (8 * program.words.len() + data) as u64
 }
 
-/// The loads of a program's words and of its tables, for prices.
+/// Returns descriptors for the loads of a program's words and of its tables, for prices; addresses are 0.
 pub(crate) fn loads(program: &Program) -> Vec<Descriptor> {
     let words = 8 * program.words.len() as u64;
     let parts = [
@@ -85,7 +85,7 @@ pub(crate) fn loads(program: &Program) -> Vec<Descriptor> {
     parts.into_iter().filter(|part| part.run > 0).collect()
 }
 
-/// Cycles that the DMA needs for so many bytes, those of a program and its tables.
+/// Returns the cycles that the DMA channel needs for so many bytes, `bytes / bandwidth`.
 pub(crate) fn load(bytes: u64, machine: &Machine) -> f64 {
     let bandwidth = machine.dma.bandwidth;
     bytes as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64

@@ -1,4 +1,4 @@
-//! A pass of a job.
+//! A pass of a job: its program, its pages and their transfers.
 
 use cp2_dma::{Descriptor, Direction};
 use cp2_host::nest::{GridPlan, NestArguments};
@@ -16,34 +16,35 @@ pub struct Pass {
     pub(super) entry: u32,
     pub(super) name: String,
     pub(super) work: PassPaging,
-    /// What fills words of its program's data when it begins: names and transfers.
+    /// Transfers that fill words of the program's data when the pass begins, with the labels of the words.
     pub(super) fills: Vec<(String, Descriptor)>,
-    /// What of its program is loaded before it if that is not there, if not all.
+    /// Loads of the part of its program that the pass needs; none if the whole program is loaded.
     pub(super) part: Option<Vec<Descriptor>>,
-    /// Where rows lie that it names by addresses beyond system memory, for a machine of such limits.
+    /// Views: places of rows that transfers name by addresses beyond system memory.
     pub(super) views: Views,
+    /// Limits of the machine's DMA, by which transfers of views are split.
     pub(super) limits: TransferLimits,
-    /// Whether it computes nothing, but puts an array into another layout.
+    /// True if the pass computes nothing, but puts an array into another layout.
     pub(super) relayout: bool,
-    /// What the report calls it.
+    /// Name in the report.
     pub(super) called: Option<Arc<str>>,
 }
 
-/// How the pages of a pass are moved.
+/// The way in which the pages of a pass are moved.
 #[derive(Debug)]
 pub(super) enum PassPaging {
-    /// By the host's scheduler.
+    /// By the host's scheduler of streams.
     Paged(Box<StreamPlan>, PageArguments),
-    /// Block by block through windows.
+    /// Block by block through windows of a grid.
     Nest(Box<GridPlan>, NestArguments),
     /// Around a ring of buffers; the descriptor loads its argument block.
     Ring(Box<RingPass>, Descriptor),
-    /// Page by page as a list has them.
+    /// Page by page as listed.
     Listed(Box<ListedPass>),
 }
 
 impl Pass {
-    /// How the host's scheduler pages it, if it does.
+    /// Returns the plan of the host's stream scheduler, if the pass is paged by it.
     #[must_use]
     pub fn plan(&self) -> Option<&StreamPlan> {
         match &self.work {
@@ -52,7 +53,7 @@ impl Pass {
         }
     }
 
-    /// Its pages as data, if they are.
+    /// Returns the grid's plan, if the pass sweeps a grid.
     #[must_use]
     pub fn nest(&self) -> Option<&GridPlan> {
         match &self.work {
@@ -61,19 +62,19 @@ impl Pass {
         }
     }
 
-    /// What the report calls it, if it has a name there.
+    /// Returns the name in the report, if the pass has one.
     #[must_use]
     pub fn called(&self) -> Option<&str> {
         self.called.as_deref()
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &PlacedProgram {
         &self.placed
     }
 
-    /// What loads its argument block while the pass before it ends, if that is so.
+    /// Returns the transfer that loads the argument block, if that happens while the pass before ends.
     fn informed(&self) -> Option<&Descriptor> {
         match &self.work {
             PassPaging::Ring(ring, arguments) if ring.args_early() => Some(arguments),
@@ -81,7 +82,8 @@ impl Pass {
         }
     }
 
-    /// Bytes of its program that are loaded before it if that is not there, and while it runs, for the pass behind it.
+    /// Returns the bytes of the program that are loaded before the pass, and those loaded while it runs for
+    /// the pass behind it.
     pub(crate) fn program_bytes(&self) -> [u64; 2] {
         let all = self.placed.bytes;
         let Some(part) = &self.part else {
@@ -91,12 +93,12 @@ impl Pass {
         [own, all.saturating_sub(own)]
     }
 
-    /// Whether its first pages are loaded while the pass before it ends.
+    /// Returns true if the first pages are loaded while the pass before ends.
     pub(crate) fn is_begun(&self) -> bool {
         matches!(&self.work, PassPaging::Ring(ring, _) if ring.starts_early())
     }
 
-    /// How many pages of the pass behind it are loaded before its own first one is done.
+    /// Returns how many pages of the pass behind are loaded before this pass's first page is done.
     pub(crate) fn next_at_once(&self) -> u64 {
         match &self.work {
             PassPaging::Paged(..) | PassPaging::Nest(..) | PassPaging::Listed(..) => 0,
@@ -104,7 +106,7 @@ impl Pass {
         }
     }
 
-    /// Number of pages.
+    /// Returns the number of pages.
     #[must_use]
     pub fn pages(&self) -> u64 {
         match &self.work {
@@ -115,7 +117,7 @@ impl Pass {
         }
     }
 
-    /// Pages in DMEM at a time.
+    /// Returns the number of page buffers in DMEM.
     #[must_use]
     pub fn buffers(&self) -> usize {
         match &self.work {
@@ -126,8 +128,9 @@ impl Pass {
         }
     }
 
-    /// Blocks that `sections` sections compute, and blocks there are: the same, but for pages
-    /// with fewer blocks than sections or an uneven share.
+    /// Returns the block slots of all sections, idle ones included, and the blocks there are.
+    ///
+    /// The two differ where pages have fewer blocks than sections or an uneven share.
     pub(crate) fn rounds(&self, sections: u64) -> Option<(u64, u64)> {
         let pages = self.plan()?.pages();
         let rounds = (0..pages.len()).filter_map(|p| pages.get(p));
@@ -135,7 +138,7 @@ impl Pass {
         Some((rounds.saturating_mul(sections), pages.blocks()))
     }
 
-    /// The transfers that load page `page`.
+    /// Returns the transfers that load page `page`.
     #[must_use]
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
@@ -146,7 +149,7 @@ impl Pass {
         }
     }
 
-    /// The transfers that store page `page`.
+    /// Returns the transfers that store page `page`.
     #[must_use]
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
@@ -159,7 +162,7 @@ impl Pass {
         }
     }
 
-    /// The same transfers where the rows of views lie.
+    /// Replaces transfers of views by transfers to where the rows lie.
     fn lying(&self, transfers: Vec<Descriptor>) -> Vec<Descriptor> {
         if self.views.is_empty() {
             return transfers;
@@ -169,14 +172,15 @@ impl Pass {
             .collect()
     }
 
-    /// Whether it computes nothing, but puts an array into another layout.
+    /// Returns true if the pass computes nothing, but puts an array into another layout.
     #[must_use]
     pub fn is_relayout(&self) -> bool {
         self.relayout
     }
 
-    /// Gives its commands, which wait for `after`; the program is loaded.
-    /// Returns what the `next` pass waits for.
+    /// Gives the commands of the pass, which wait for `after`; its program is loaded.
+    ///
+    /// Returns the events that the `next` pass waits for.
     pub(super) fn submit(
         &self,
         device: &mut Device,

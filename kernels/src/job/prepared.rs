@@ -4,13 +4,14 @@ use super::{Job, JobError};
 use cp2_host::emit::EmittedArray;
 use cp2_host::{Buffer, MemoryElement, RunReport};
 
-/// A job whose device, programs and arrays stay from run to run. Each is a run
-/// of its own, from cycle 0, with the report that a new job's would be; what the
-/// host engine has learnt about the programs it knows the next time.
+/// A job whose device, programs and arrays stay from run to run.
 ///
-/// Inputs and outputs go by the names that the job gave them; an input that is not written again
-/// is what it was. System memory stays as it is between runs: a job that reads what it never
-/// wrote may find what the run before left.
+/// Each run begins at cycle 0 and has the report that a new job's run would have. The host engine keeps what
+/// it has learnt about the programs.
+///
+/// Inputs and outputs go by the names that the job gave them; an input that is not written again stays as it
+/// was. System memory is not cleared between runs: a job that reads what it never wrote may find values of
+/// the run before.
 ///
 /// ```
 /// use cp2_host::DeviceOptions;
@@ -38,22 +39,22 @@ pub struct PreparedJob {
 }
 
 impl PreparedJob {
-    /// The user's arrays that are written, in the order in which the job takes them.
+    /// Returns the user's arrays that are read, in the order in which they were added to the job.
     #[must_use]
     pub fn inputs(&self) -> &[EmittedArray] {
         &self.job.inputs
     }
 
-    /// The results.
+    /// Returns the results.
     #[must_use]
     pub fn outputs(&self) -> &[EmittedArray] {
         &self.job.outputs
     }
 
-    /// Replaces an input, all of it.
+    /// Replaces all values of an input.
     ///
     /// # Errors
-    /// No input of that name, or one of another type or length.
+    /// There is no input of that name, or it has another type or length.
     pub fn write<I: MemoryElement>(&mut self, name: &str, values: &[I]) -> Result<(), JobError> {
         let array = whole(&self.job.inputs, "input", name, values)?;
         Ok(self.job.device.write(array, values)?)
@@ -62,7 +63,7 @@ impl PreparedJob {
     /// Replaces some values of an input, from value `from` on.
     ///
     /// # Errors
-    /// No input of that name, one of another type, or one that ends before.
+    /// There is no input of that name, it has another type, or it ends before the last value.
     pub fn write_part<I: MemoryElement>(
         &mut self,
         name: &str,
@@ -83,10 +84,10 @@ impl PreparedJob {
         Ok(self.job.device.finish_and_restart()?)
     }
 
-    /// Fetches an output, all of it.
+    /// Fetches all values of an output.
     ///
     /// # Errors
-    /// No output of that name, or one of another type or length.
+    /// There is no output of that name, or it has another type or length.
     pub fn read<O: MemoryElement>(&self, name: &str, values: &mut [O]) -> Result<(), JobError> {
         let array = whole(&self.job.outputs, "output", name, values)?;
         Ok(self.job.device.fetch(array, values)?)
@@ -95,7 +96,7 @@ impl PreparedJob {
     /// Fetches some values of an output, from value `from` on.
     ///
     /// # Errors
-    /// No output of that name, one of another type, or one that ends before.
+    /// There is no output of that name, it has another type, or it ends before the last value.
     pub fn read_part<O: MemoryElement>(
         &self,
         name: &str,
@@ -107,7 +108,7 @@ impl PreparedJob {
     }
 }
 
-/// The array of that name, which is as long as the values.
+/// Finds the array of a name, which must be as long as the values.
 fn whole<T: MemoryElement>(
     arrays: &[EmittedArray],
     kind: &'static str,
@@ -128,7 +129,7 @@ fn whole<T: MemoryElement>(
     })
 }
 
-/// As many values of the array of that name.
+/// Finds the values from `from` on in the array of a name, as many as are given.
 fn part<T: MemoryElement>(
     arrays: &[EmittedArray],
     kind: &'static str,
@@ -152,7 +153,7 @@ fn part<T: MemoryElement>(
     })
 }
 
-/// The array of that name and type.
+/// Finds the array of a name and type.
 fn found<T: MemoryElement>(
     arrays: &[EmittedArray],
     kind: &'static str,

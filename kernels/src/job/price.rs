@@ -1,4 +1,4 @@
-//! What a job should take.
+//! Prices: the cycles that a job should take, without running it on data.
 
 use super::items::{CommandIssue, JobItem};
 use super::pass::{Pass, PassPaging};
@@ -10,14 +10,16 @@ use cp2_machine::Cycles;
 use cp2_reference::{Count, Figures, Traffic};
 
 impl Job {
-    /// What the job should take: its commands, carried out by the device's own control CPU with the counts of its kernels and the times
-    /// of its transfers. None where what is computed decides how often something is done.
+    /// Returns the cycles that the job should take.
+    ///
+    /// The device's own control CPU carries out the job's commands, with the counted cycles of its kernels
+    /// and the times of its transfers. None if values that are computed decide how often something is done.
     #[must_use]
     pub fn expected(&self) -> Option<Cycles> {
         self.price().ok()
     }
 
-    /// The same, or why there is no such time.
+    /// Returns the cycles that the job should take, or why they are unknown.
     ///
     /// # Errors
     /// See [`Job::prices`].
@@ -26,17 +28,19 @@ impl Job {
         ends.last().copied().map(Cycles).ok_or(Unpriced::Decided)
     }
 
-    /// Cycles until each part has ended, and all; of a job whose way is decided by what it computes, none.
+    /// Returns the cycles from the beginning to the end of each part, and of the whole job.
     ///
     /// # Errors
-    /// The cycles of a kernel cannot be counted.
+    /// The cycles of a kernel cannot be counted, or computed values decide how often something is done.
     pub(crate) fn prices(&self) -> Result<Vec<u64>, Unpriced> {
         let ends = self.forecast()?.expected().map_err(JobError::from)?;
         ends.ok_or(Unpriced::Decided)
     }
 
-    /// What each pass should take, in order: from where the kernel of the pass before stops to where its own does, of the first from
-    /// the beginning on and of the last to the end, so that all of them are [`Job::expected`]. None where that is none.
+    /// Returns the cycles that each pass should take, in order.
+    ///
+    /// A pass lasts from the end of the kernel before it to the end of its own kernel; the first begins with
+    /// the job, the last ends with it. So the sum is [`Job::expected`]. None if the job has no price.
     #[must_use]
     pub fn expected_of_passes(&self) -> Option<Vec<Cycles>> {
         let ends = self.forecast().ok()?.expected_of_kernels().ok()??;
@@ -45,7 +49,7 @@ impl Job {
         Some(passes.map(|(end, begin)| Cycles(end - begin)).collect())
     }
 
-    /// A device that has been given the commands of the job, and computes nothing.
+    /// Gives the commands of the job to a device that counts time and computes nothing.
     fn forecast(&self) -> Result<Device, Unpriced> {
         let kernels = self.items.iter().filter_map(|item| match item {
             JobItem::Pass(pass) => self.passes.get(*pass),
@@ -58,7 +62,7 @@ impl Job {
         Ok(device)
     }
 
-    /// The proved limit of a job of which nothing is known but its arrays: each once over the DMA channel.
+    /// Returns figures for a job of which only the arrays are known: each moved once over the DMA channel.
     pub(crate) fn moved(&self) -> Figures {
         let arrays = self.inputs.iter().chain(&self.outputs);
         let bytes: u128 = arrays.map(|array| u128::from(array.bytes)).sum();
@@ -72,7 +76,7 @@ impl Job {
         )
     }
 
-    /// The steps of a pass's kernel.
+    /// Returns the cycles of the steps of a pass's kernel.
     fn steps(&self, pass: &Pass) -> Result<KernelSteps, Unpriced> {
         let machine = self.machine();
         let filled = pass.fills.iter().map(|(_, fill)| {
@@ -92,13 +96,13 @@ impl Job {
     }
 }
 
-/// Why a job has no price.
+/// The reason why a job has no price.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unpriced {
-    /// A kernel's way is decided by data.
+    /// Data decide the control flow of a kernel.
     #[error(transparent)]
     Kernel(#[from] Uncounted),
-    /// The job's is.
+    /// Computed values decide the control flow of the job.
     #[error("what the job computes decides how often something is done")]
     Decided,
     /// The job cannot be carried out.
@@ -106,14 +110,18 @@ pub(crate) enum Unpriced {
     Job(#[from] JobError),
 }
 
-/// Estimates are off by less than this factor: what is estimated to take more than the cheapest by it, is not the fastest.
+/// Factor by which estimates may be off: a candidate estimated above `CLOSE` times the cheapest is not the
+/// fastest.
 const CLOSE: f64 = 1.3;
 
-/// And by so many cycles: programs, launches and what puts arrays into another layout are in prices alone.
+/// Cycles by which estimates may be off besides: prices alone include programs, launches and relayouts.
 const ENDS: f64 = 600.0;
 
-/// Puts ways that are sorted by their estimates, those that come close to the first, into the order of their prices, and gives these.
-/// What has no price stays behind what has one, at its estimate.
+/// Sorts candidates by price, given in the order of their estimates, and returns the prices.
+///
+/// Only candidates whose estimates are close to the first are priced: `estimate <= CLOSE * first + ENDS`.
+/// Candidates without a price follow those that have one, in the order of their estimates, which are returned
+/// in place of prices.
 pub(crate) fn by_price<T>(
     found: &mut Vec<T>,
     estimate: impl Fn(&T) -> f64,
@@ -123,7 +131,7 @@ pub(crate) fn by_price<T>(
         return Vec::new();
     };
     let far = found.split_off(found.partition_point(|way| estimate(way) <= CLOSE * first + ENDS));
-    // The only one needs no price to be the first.
+    // A single candidate is the first without any price.
     let alone = found.len() == 1;
     let priced = |way: T| {
         let price = (!alone).then(|| price(&way)).flatten();

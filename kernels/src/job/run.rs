@@ -1,4 +1,4 @@
-//! What a job leaves.
+//! A job that has been run: its output, its passes and what was measured.
 
 use super::Pass;
 use cp2_host::{Buffer, FinishedRun, HostError, Imprint, MemoryElement};
@@ -10,28 +10,31 @@ use cp2_reference::Figures;
 pub struct KernelRun<O> {
     /// The result; none if the run did not finish.
     pub output: Option<O>,
-    /// The inputs of the user: where they lie in system memory.
+    /// Checksums and addresses of the user's inputs in system memory.
     pub inputs: Vec<Imprint>,
-    /// How each pass was paged.
+    /// Passes with their paging.
     pub passes: Vec<Pass>,
-    /// How many turns each loop took, in the order in which they ended.
+    /// Turns of each loop, in the order in which the loops ended.
     pub turns: Vec<u64>,
-    /// The proved limit of its time and that of the best known algorithm.
+    /// The proved limit of the time, and the time of the best known algorithm.
     pub figures: Figures,
-    /// What it should have taken, the price of its plan: none where what was computed decided how often something was done.
+    /// Cycles that the run should have taken, the price of its plan; none if computed values decided how
+    /// often something was done.
     pub expected: Option<Cycles>,
-    /// What was measured; its report has cycles and causes.
+    /// The finished run; its report has cycles and causes.
     pub run: FinishedRun,
 }
 
 impl<O> KernelRun<O> {
-    /// Reference / measured cycles of the whole run, everything included.
+    /// Returns the efficiency: reference / measured cycles of the whole run, everything included.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         self.figures.efficiency(self.run.report.cycles)
     }
 
-    /// Whether every input of the user is still what it was when time began: a result is judged by what is there.
+    /// Returns true if every input of the user still has the bytes that it had when time began.
+    ///
+    /// Results are judged by the inputs in memory, so a kernel must not change them.
     ///
     /// # Errors
     /// The run is that of another device.
@@ -44,7 +47,7 @@ impl<O> KernelRun<O> {
         Ok(true)
     }
 
-    /// The same run with another form of its output.
+    /// Changes the form of the output and keeps everything else of the run.
     ///
     /// # Errors
     /// Those of `change`.
@@ -66,7 +69,7 @@ impl<O> KernelRun<O> {
 }
 
 impl<T: MemoryElement> KernelRun<Buffer<T>> {
-    /// The run with its result as values of the host, all of them at once.
+    /// Replaces the output array by its values on the host, all of them at once.
     ///
     /// # Errors
     /// This computer cannot hold them.

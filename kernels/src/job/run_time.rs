@@ -1,4 +1,4 @@
-//! Words of a kernel that are known when its pass begins.
+//! Words of a kernel's data that are filled when its pass begins.
 
 use super::items::JobItem;
 use super::{Job, JobError};
@@ -6,14 +6,17 @@ use cp2_dma::{Descriptor, Target};
 use cp2_host::{Buffer, MemoryElement};
 
 impl Job {
-    /// Lets the pass that was added last be given words at run time: when it begins, those at `label` in the data of its program are filled
-    /// with an array in system memory, whole granules of the DMA. All sections get the same.
+    /// Fills words of the program's data at run time, whenever the pass that was added last begins.
     ///
-    /// What an earlier pass or a step of the control CPU has left in the array is what the kernel finds. It wants a scalar of its arithmetic in
-    /// every lane of a quad, 4 floats, and an integer of its control where `ldx` loads it.
+    /// The words at `label` are loaded from an array in system memory, whole granules of the DMA. All
+    /// sections get the same words.
+    ///
+    /// The kernel finds the values that an earlier pass or a step of the control CPU has left in the array. A
+    /// scalar of its arithmetic has to be in every lane of a quad, 4 floats; an integer of its control is one
+    /// word, where `ldx` loads it.
     ///
     /// # Errors
-    /// No pass was added last; words that are not in the program's data, or no whole granules.
+    /// No pass was added last, or the words are not in the program's data or no whole granules.
     pub fn fill<T: MemoryElement>(
         &mut self,
         label: &str,

@@ -1,4 +1,4 @@
-//! Arrays, and passes of kernels over them.
+//! Arrays of a user, and passes of his page kernels over them.
 
 use super::{ElementType, MapError, Mapped};
 use crate::job::Job;
@@ -13,21 +13,22 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayId(usize);
 
-/// An array as a pass takes it.
+/// An array in the way that a pass takes it.
 #[derive(Clone, Debug)]
 pub struct PassArray {
     /// The array.
     pub array: ArrayId,
-    /// Elements of a block along each axis; one alone takes the whole array as one row.
+    /// Elements of a block along each axis; a single number takes the whole array as one row.
     pub block: Vec<u64>,
-    /// Elements of the halo on either side along each axis; none, or as many as the array has axes.
+    /// Elements of the halo on either side along each axis: empty for none, or as many numbers as the array
+    /// has axes.
     pub halo: Vec<u64>,
-    /// What lies beyond the array.
+    /// Continuation of the array beyond its edges.
     pub edge: BoundaryRule,
 }
 
 impl PassArray {
-    /// Blocks without halo.
+    /// Describes an array in blocks without halo.
     #[must_use]
     pub fn new(array: ArrayId, block: &[u64]) -> Self {
         Self {
@@ -39,26 +40,26 @@ impl PassArray {
     }
 }
 
-/// What a pass loads and stores.
+/// Arrays that a pass loads and stores.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
     /// Inputs, in the order of the arguments.
     pub inputs: Vec<PassArray>,
     /// Outputs, in the order of the arguments.
     pub outputs: Vec<PassArray>,
-    /// What lies in DMEM throughout.
+    /// Arrays that stay in DMEM throughout.
     pub tables: Vec<ArrayId>,
-    /// Whether output `i` is left where the block of input `i` was.
+    /// True if output `i` is left in the place of the block of input `i`.
     pub in_place: bool,
 }
 
-/// Arrays, and passes of kernels over them: each pass finds what those before it stored.
+/// Arrays of a job and passes of kernels over them: each pass finds the results of those before it.
 #[derive(Debug)]
 pub struct Arrays {
     job: Job,
     known: Vec<AllocatedArray>,
     outputs: Vec<usize>,
-    /// Passes that make the clamped margins of rows.
+    /// Number of passes that make the clamped margins of rows.
     clamps: usize,
 }
 
@@ -72,7 +73,7 @@ struct AllocatedArray {
 }
 
 impl AllocatedArray {
-    /// The array in blocks: those of one axis take any array as one row.
+    /// Cuts the array into blocks; blocks of one axis take any array as one row.
     fn cut(&self, block: &[u64]) -> Result<GridField, MapError> {
         let shape = match block {
             [_] => [
@@ -97,7 +98,7 @@ impl AllocatedArray {
 }
 
 impl Arrays {
-    /// No arrays and no passes.
+    /// Creates a job without arrays and passes.
     #[must_use]
     pub fn new(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         Self {
@@ -108,6 +109,7 @@ impl Arrays {
         }
     }
 
+    /// Registers an array in system memory and returns its number.
     fn know(
         &mut self,
         name: &str,
@@ -124,7 +126,7 @@ impl Arrays {
         ArrayId(self.known.len() - 1)
     }
 
-    /// An array of the user, row by row.
+    /// Adds an array of the user, row by row.
     ///
     /// # Errors
     /// Bytes and extents disagree, or system memory is used up.
@@ -147,7 +149,7 @@ impl Arrays {
         Ok(self.know(name, element, shape, buffer))
     }
 
-    /// Room for a result.
+    /// Allocates a result.
     ///
     /// # Errors
     /// System memory is used up.
@@ -163,7 +165,7 @@ impl Arrays {
         Ok(self.know(name, element, shape, buffer))
     }
 
-    /// Room for what one pass leaves for another.
+    /// Allocates an array that one pass leaves for another.
     ///
     /// # Errors
     /// System memory is used up.
@@ -178,10 +180,10 @@ impl Arrays {
         Ok(self.know(name, element, shape, buffer))
     }
 
-    /// A program that passes can run; `name` is its name on the timeline.
+    /// Places a program that passes can run in system memory; `name` is its name on the timeline.
     ///
     /// # Errors
-    /// It does not run on the machine or does not fit its memories.
+    /// The program does not run on the machine or does not fit its memories.
     pub fn kernel(
         &mut self,
         name: &str,
@@ -190,13 +192,15 @@ impl Arrays {
         Ok(self.job.program(name, program)?)
     }
 
-    /// The passes that are added from here on have a name in the report; see [`Job::name_passes`](crate::Job::name_passes).
+    /// Names the passes that are added from here on in the report; see
+    /// [`Job::name_passes`](crate::Job::name_passes).
     pub fn name_passes(&mut self, name: &str) {
         self.job.name_passes(Some(name));
     }
 
-    /// A pass over arrays, launched at word `entry`; `how` says everything but the streams. Of a reduction the whole arrays end in one
-    /// block of the one output.
+    /// Adds a pass over arrays, launched at word `entry`; `how` says everything but the streams.
+    ///
+    /// With `reduce` the whole arrays are reduced to one block of the one output.
     ///
     /// # Errors
     /// The arrays do not fit each other or the machine.
@@ -222,7 +226,7 @@ impl Arrays {
             let whole = (field.shape[AXES - 1] * field.element).is_multiple_of(granule);
             let before = self.job.passes().len();
             let windows = self.job.windows(field, address, (sweep.march, reduce))?;
-            // Of rows that the DMA moves it is the clamped edge alone that takes a pass.
+            // Rows that the DMA can move need a pass for their clamped edge only.
             if whole && stream.edge == BoundaryRule::Clamp {
                 self.clamps += self.job.passes().len() - before;
             }
@@ -285,7 +289,7 @@ impl Arrays {
     }
 }
 
-/// Extents of three axes from those of one to three.
+/// Extends one to three extents to three axes; the missing slow axes get `rest`.
 fn axes(array: &str, extents: &[u64], rest: u64) -> Result<[u64; AXES], MapError> {
     if !(1..=AXES).contains(&extents.len()) {
         return Err(MapError::Dimensions {
@@ -298,6 +302,7 @@ fn axes(array: &str, extents: &[u64], rest: u64) -> Result<[u64; AXES], MapError
     Ok(all)
 }
 
+/// Checks that blocks or a halo have as many axes as the array.
 fn rank(array: &str, what: &'static str, found: &[u64], shape: &[u64]) -> Result<(), MapError> {
     if found.len() == shape.len() {
         return Ok(());

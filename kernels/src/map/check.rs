@@ -17,32 +17,34 @@ use std::sync::Arc;
 /// A property test over arrays of float32.
 #[derive(Clone, Debug)]
 pub struct KernelTest {
-    /// Everything but the arrays: words, scratch, how it is paged and run.
+    /// Job without its arrays: words, scratch, paging and options.
     pub job: ArrayJob<'static>,
     /// Number of inputs.
     pub inputs: usize,
     /// Elements of a block along each axis, slowest first.
     pub block: Vec<u64>,
-    /// Elements of the output's blocks, where these are not as the inputs'; of a reduction its one block.
+    /// Elements of the output's blocks, where these differ from the inputs'; for a reduction, the extents of
+    /// its one block.
     pub output_block: Option<Vec<u64>>,
     /// Elements of the inputs' halo along each axis.
     pub halo: Vec<u64>,
-    /// What lies beyond the inputs.
+    /// Continuation of the inputs beyond their edges.
     pub edge: BoundaryRule,
     /// Largest extent to try along each axis.
     pub most: Vec<u64>,
-    /// Arrays to try.
+    /// Number of arrays to try.
     pub cases: u32,
-    /// How close is close enough.
+    /// Allowed difference between kernel and reference.
     pub tolerance: Tolerance,
 }
 
-/// Blocks of the longest arrays of one dimension: pages of several sizes, and a part of one.
+/// Blocks of the longest arrays of one axis: enough for pages of several sizes, and a part of one.
 const BLOCKS: u64 = 40;
 
 impl KernelTest {
-    /// 32 shapes, one input without halo, bit for bit, under the checkers: of one dimension up to 40 blocks, else up to three blocks and a bit
-    /// along each axis.
+    /// Creates a test of 32 shapes with one input without halo, compared bit for bit, under the checkers.
+    ///
+    /// Arrays of one axis have up to 40 blocks, others up to three blocks and 5 elements along each axis.
     #[must_use]
     pub fn new(name: &str, block: &[u64]) -> Self {
         let most = |n: &u64| match block.len() {
@@ -62,7 +64,7 @@ impl KernelTest {
         }
     }
 
-    /// The same with a halo and what lies beyond the edges.
+    /// Sets the halo, and the continuation beyond the edges.
     #[must_use]
     pub fn halo(mut self, halo: &[u64], edge: BoundaryRule) -> Self {
         self.halo = halo.to_vec();
@@ -70,20 +72,21 @@ impl KernelTest {
         self
     }
 
-    /// The same with so many inputs.
+    /// Sets the number of inputs.
     #[must_use]
     pub fn inputs(mut self, inputs: usize) -> Self {
         self.inputs = inputs;
         self
     }
 
-    /// The same with another tolerance.
+    /// Sets the tolerance.
     #[must_use]
     pub fn tolerance(mut self, tolerance: Tolerance) -> Self {
         self.tolerance = tolerance;
         self
     }
 
+    /// Returns the elements of the output's blocks.
     fn output_block(&self) -> &[u64] {
         self.output_block.as_deref().unwrap_or(&self.block)
     }
@@ -92,15 +95,15 @@ impl KernelTest {
 /// The smallest arrays found for which the kernel fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelFailure {
-    /// What is wrong.
+    /// Description of what is wrong.
     pub reason: String,
-    /// The extents.
+    /// Extents of the arrays.
     pub shape: Vec<u64>,
-    /// The inputs.
+    /// Elements of each input.
     pub inputs: Vec<Vec<f32>>,
 }
 
-/// Numbers of a failure that are shown.
+/// Most numbers of an input that are shown.
 const SHOWN: usize = 64;
 
 impl fmt::Display for KernelFailure {
@@ -121,10 +124,12 @@ impl fmt::Display for KernelFailure {
 
 impl std::error::Error for KernelFailure {}
 
-/// Runs the kernel on arrays of random extents and floats from `elements`, and compares its one output with what `reference`
-/// makes of the inputs: [`Inputs::map_elements`] goes by elements and their neighbours, [`Inputs::blocks`] by blocks. The arrays are the same in every
-/// run of the test. Checkers are on: whatever they find is a failure, and so is any difference to a run without them on the
-/// fast engine.
+/// Runs the kernel on arrays of random extents with floats from `elements`, and compares its one output with
+/// `reference` of the inputs.
+///
+/// The closure may go by elements and their neighbours with [`Inputs::map_elements`], or by blocks with
+/// [`Inputs::blocks`]. The random arrays do not change from one run of the test to the next. Checkers are on:
+/// every finding is a failure, and so is any difference to a run without checkers on the fast engine.
 ///
 /// ```
 /// use cp2_asm::{Options, Source, assemble};
@@ -193,7 +198,7 @@ pub fn check_kernel(
     })
 }
 
-/// Refuses blocks that no array should be made of.
+/// Refuses blocks and extents that are empty, too large, or of different numbers of axes.
 fn possible(test: &KernelTest, dmem: u64) -> Result<(), KernelFailure> {
     let refused = |reason: String| KernelFailure {
         reason,
@@ -206,7 +211,7 @@ fn possible(test: &KernelTest, dmem: u64) -> Result<(), KernelFailure> {
         ("its halo", &test.halo),
         ("the largest extents", &test.most),
     ] {
-        // The result of a reduction has dimensions of its own.
+        // The result of a reduction may have another number of axes.
         let own = test.job.reduce && std::ptr::eq(extents, test.output_block());
         if extents.len() != rank && !own {
             let found = extents.len();
@@ -231,6 +236,7 @@ fn possible(test: &KernelTest, dmem: u64) -> Result<(), KernelFailure> {
     Ok(())
 }
 
+/// Runs the kernel on both engines for one case, and compares the results with the reference.
 fn judge(
     (program, machine): (&Arc<Program>, &Arc<Machine>),
     test: &KernelTest,

@@ -1,28 +1,31 @@
-//! Arrays of the user as windows can load them, and as blocks can store them.
+//! Layouts of a user's arrays for windows that load and blocks that store them.
 //!
-//! What is whole granules the DMA moves. Rows that are not are put into another layout by a pass of their own, edges and all. Of rows that are,
-//! only the columns beyond the edges may need one, where these are other elements than zeros: a *margin* of each row.
+//! The DMA moves whole granules. An array whose rows are no whole granules is put into another layout by a
+//! pass of its own, edges included. Where rows are whole granules, only the columns beyond the edges may need
+//! a pass, if the continuation there is not zeros: a *margin* of each row.
 
 use crate::job::{Job, JobError};
 use crate::relayout::{CompiledRelayout, Relayout, RowOrigin, SourceOfWord, WORD};
 use cp2_host::nest::{AXES, BoundaryRule, GridField, March, Strip};
 
-/// Quads that kernels load.
+/// Bytes of a quad that kernels load.
 const QUAD: u64 = 16;
-/// The fastest axis.
+/// Index of the fastest axis.
 const X: usize = AXES - 1;
 
-/// How a row of an array goes on.
+/// The continuation of an array's row beyond its ends.
 #[derive(Clone, Copy)]
 struct RowContinuation {
-    /// Words of an element, and elements of a row.
+    /// Words of an element.
     words: i64,
+    /// Elements of a row.
     elements: i64,
+    /// Rule for the columns beyond the row.
     edge: BoundaryRule,
 }
 
 impl RowContinuation {
-    /// What the word at an index is that counts from column 0, negative before it.
+    /// Returns the source of the word at an index that counts from column 0 and is negative before it.
     fn word(self, index: i64) -> SourceOfWord {
         let (element, part) = (index.div_euclid(self.words), index.rem_euclid(self.words));
         let element = match self.edge {
@@ -36,7 +39,10 @@ impl RowContinuation {
 }
 
 impl Job {
-    /// What windows load of an array at an address, of pages that march or do not; of a reduction nothing but the array and its edges may be in them.
+    /// Lays an array at an address out for the windows that load it.
+    ///
+    /// Pages march along an axis or not. The windows of a reduction may contain nothing but the array and its
+    /// continuation.
     pub(crate) fn windows(
         &mut self,
         mut field: GridField,
@@ -47,7 +53,7 @@ impl Job {
         let quad = QUAD.max(granule);
         let sections = self.machine().cp2.sections.max(1) as u64;
         if field.halo == [0; AXES] && !reduce {
-            // Nobody sees what lies beyond.
+            // Without a halo no kernel sees elements beyond the edges.
             field.edge = BoundaryRule::Zero;
         }
         let lines = field.shape[0] * field.shape[1];
@@ -63,7 +69,8 @@ impl Job {
             return Ok(field);
         }
         let lead = (field.halo[X] * field.element).next_multiple_of(quad);
-        // Where the last window ends; where only rows can be dealt, further sections have windows behind it.
+        // The last window ends there. If rows alone are dealt to the sections, idle sections have windows
+        // behind it.
         let others = (0..X).filter(|axis| march.is_none_or(|march| march.axis() != *axis));
         let beyond = match others.map(|axis| field.blocks(axis)).product() {
             1u64 => sections - 1,
@@ -77,7 +84,7 @@ impl Job {
             edge: field.edge,
         };
         let (from, to, first) = match (whole || lines == 1, field.edge) {
-            // The margin behind the last whole granule, and that before the row.
+            // Only the margin behind the last whole granule, and the margin before the row.
             (true, BoundaryRule::Zero) => {
                 (0, row.next_multiple_of(granule), row / granule * granule)
             }
@@ -89,7 +96,7 @@ impl Job {
             (false, BoundaryRule::Zero) => (0, row.next_multiple_of(quad), 0),
             (false, _) => (lead, end.max(row.next_multiple_of(quad)), 0),
         };
-        // A margin has `from` bytes before column 0 and those from `first` on.
+        // A margin row has `from` bytes before column 0, then the bytes from `first` on.
         let pitch = (from + to - first).next_multiple_of(quad);
         if pitch == 0 {
             return Ok(field);
@@ -130,7 +137,8 @@ impl Job {
         Ok(field)
     }
 
-    /// Where blocks are stored of an array at an address, and what is left to do then.
+    /// Lays an array at an address out for the blocks that are stored; returns the relayout that is left to
+    /// do afterwards, if any.
     pub(crate) fn blocks(
         &mut self,
         mut field: GridField,
@@ -164,7 +172,7 @@ impl Job {
         Ok((field, Some(relayout)))
     }
 
-    /// Zeros for edges: address and bytes.
+    /// Allocates zeros for edges; returns their address and bytes.
     pub(crate) fn edge_zeros(&mut self) -> Result<(u64, u64), JobError> {
         let bytes =
             (self.machine().cp2.dmem.0 / 4).next_multiple_of(self.machine().dma.granule.0.max(1));

@@ -1,16 +1,17 @@
 //! CG: inverse iterations, each of 25 steps of conjugate gradients.
 //!
-//! A step is a product and three passes over vectors, between which the control CPU makes the scalars in double precision:
+//! A step is a product and three passes over vectors, between which the control CPU makes the scalars in double
+//! precision (u.v is a dot product):
 //!
 //! | pass | reads | writes |
 //! |---|---|---|
 //! | q = A p | the packed matrix, p | q |
-//! | p q | p, q | |
-//! | r - alpha q, r r | q, r | r |
+//! | p.q | p, q | |
+//! | r - alpha q, r.r | q, r | r |
 //! | z + alpha p, r + beta p | z, p, r | z, p |
 //!
-//! In the first step r and p are x and z is 0: they are not copied. An iteration ends with A z, a pass for |x - A z|, x z and z z, and
-//! one that makes x = z / |z| and x x.
+//! In the first step r = p = x and z = 0: they are not copied. An iteration ends with the product q = A z, a pass
+//! for the sums (x - q).(x - q), x.z and z.z, of which zeta = shift + 1 / x.z, and a pass for x = z / |z| and x.x.
 
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
@@ -65,7 +66,7 @@ impl InverseIterations {
         &self.iteration.product
     }
 
-    /// What packing the matrix costs, and products without it.
+    /// Cost of packing the matrix, and products without it.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.iteration.packing(self.problem.matrix(), &self.machine)
@@ -86,7 +87,7 @@ impl InverseIterations {
         .figures(&self.machine)
     }
 
-    /// What a product takes by the definition: values and vectors once.
+    /// Time of a product by its definition: values and vectors once.
     #[must_use]
     pub fn least_product(&self) -> Cycles {
         let matrix = self.problem.matrix();
@@ -191,14 +192,14 @@ struct CgJobBuilder<'a> {
     r: u64,
     p: u64,
     q: u64,
-    /// r r.
+    /// Scalar rho = r.r.
     square: Buffer<f64>,
-    /// Alpha.
+    /// Scalar alpha.
     step: Buffer<f64>,
 }
 
 impl CgJobBuilder<'_> {
-    /// The first x is the user's, once more and with zeros behind it.
+    /// Adds the first x, a copy of the user's array, padded with zeros.
     fn begin(&mut self, given: u64) -> Result<(), JobError> {
         let Self { job, operators, .. } = self;
         operators.fill_one(job)?;
@@ -206,6 +207,7 @@ impl CgJobBuilder<'_> {
         self.keep_square()
     }
 
+    /// Keeps rho = x.x, the r.r of the first step.
     fn keep_square(&mut self) -> Result<(), JobError> {
         let square = self.square;
         let Self { job, operators, .. } = self;
@@ -214,37 +216,51 @@ impl CgJobBuilder<'_> {
         })
     }
 
-    /// A step of conjugate gradients.
+    /// Adds a step of conjugate gradients:
+    ///
+    /// ```text
+    /// q = A p
+    /// alpha = rho / p.q
+    /// r = r - alpha q
+    /// rho' = r.r, beta = rho' / rho
+    /// z = z + alpha p
+    /// p = r + beta p
+    /// ```
     fn step(&mut self, is_first: bool) -> Result<(), JobError> {
         let [z, r, p, q] = [self.z, self.r, self.p, self.q];
         let (square, step) = (self.square, self.step);
         let Self { job, operators, .. } = self;
-        // What they are before the first step.
+        // Before the first step r = p = x, and z = 0.
         let [old_r, old_p] = if is_first { [self.x; 2] } else { [r, p] };
+        // q = A p
         operators.product(job, old_p, q);
+        // curvature = p.q
         operators.pass(job, VectorKernel::DOT, &[old_p, q], &[])?;
         operators.scalars(job, VectorKernel::DOT, |host, [curvature, ..]| {
             let square = host.load(square, 0)?;
-            // Where nothing is left to be solved nothing is added.
+            // alpha = rho / p.q, with rho in `square`; 0 if p.q = 0, as nothing is left to be solved.
             let alpha = quotient(host, square, curvature);
             host.store(step, 0, alpha)?;
             operators.fill(host, &[alpha])
         })?;
+        // r = r - alpha q, new = r.r
         operators.pass(job, VectorKernel::RESIDUAL, &[q, old_r], &[r])?;
         operators.scalars(job, VectorKernel::RESIDUAL, |host, [new, ..]| {
+            // rho' = r.r; beta = rho' / rho
             let old = host.load(square, 0)?;
             let beta = quotient(host, new, old);
             host.store(square, 0, new)?;
             let alpha = host.load(step, 0)?;
             operators.fill(host, &[alpha, beta])
         })?;
+        // z = z + alpha p; p = r + beta p
         match is_first {
             true => operators.pass(job, VectorKernel::FIRST_STEP, &[old_p, r], &[z, p]),
             false => operators.pass(job, VectorKernel::STEP, &[z, p, r], &[z, p]),
         }
     }
 
-    /// The end of an iteration: its results, and the next x.
+    /// Adds the end of an iteration: zeta = shift + 1 / x.z and |x - A z|, and the next x = z / |z|.
     fn end(
         &mut self,
         number: u64,
@@ -253,19 +269,25 @@ impl CgJobBuilder<'_> {
     ) -> Result<(), JobError> {
         let ([x, z, q], shift) = ([self.x, self.z, self.q], self.plan.problem.shift());
         let Self { job, operators, .. } = self;
+        // q = A z
         operators.product(job, z, q);
+        // left = (x - q).(x - q), across = x.z, square = z.z
         operators.pass(job, VectorKernel::ERRORS, &[x, q, z], &[])?;
         operators.scalars(job, VectorKernel::ERRORS, |host, [left, across, square]| {
+            // rnorm = |x - A z|
             let norm = host.square_root(left);
             host.store(rnorm, number, norm)?;
             let (one, shift) = (host.constant(1.0), host.constant(shift));
+            // zeta = shift + 1 / x.z
             let inverse = host.divide(one, across);
             let value = host.add(shift, inverse);
             host.store(zeta, number, value)?;
+            // scale = 1 / |z|
             let length = host.square_root(square);
             let scale = host.divide(one, length);
             operators.fill(host, &[scale])
         })?;
+        // x = z / |z|, with x.x
         operators.pass(job, VectorKernel::SCALED, &[z], &[to])?;
         self.keep_square()
     }

@@ -1,7 +1,10 @@
-//! FT: the transform of the field once, and in each step its product with factors transformed back.
+//! The benchmark FT: forward transform once, then a step with each inverse.
 //!
-//! The transform is divided into passes as the planner of transforms does. A step is a pass along z that multiplies by the factors, so that the transform is
-//! only read, and passes along y and x. The control CPU adds up the numbers of a checksum in double precision.
+//! A step multiplies the spectrum by factors of time and transforms it back.
+//!
+//! The transform is divided into passes as the planner of transforms does. A step is a pass along z that also
+//! multiplies by the factors, so that the spectrum is only read, then passes along y and x. The control CPU
+//! adds up the numbers of a checksum in double precision.
 
 use crate::backend::{Failure, Method, Task};
 use crate::fft::{FftError, FieldFft};
@@ -14,13 +17,14 @@ use cp2_reference::{Diffusion, Figures};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Steps of the control CPU for a checksum: each has its operations for a part of the points.
+/// Number of host steps that a checksum is divided into: each adds up a part of the points.
 const PARTS: usize = 2;
 
-/// Names of the parts of a run of FT, as its marks have them: the transform; in each step the transform back, and the checksum.
+/// Names of the parts of a run of FT, as its marks have them: the forward transform, and in each step the
+/// inverse transform and the checksum.
 pub const FT_OPERATORS: [&str; 3] = ["transform", "evolve", "checksum"];
 
-/// Planned steps of diffusion.
+/// FT planned for a machine: its problem and the passes of its transforms.
 #[derive(Debug)]
 struct Ft {
     problem: FtProblem,
@@ -28,14 +32,15 @@ struct Ft {
     passes: FieldFft,
 }
 
-/// FT, if it is the problem.
+/// Plans FT, if the problem is FT.
 pub(crate) fn ft(machine: &Arc<Machine>, problem: &dyn Problem) -> Option<Result<Method, Failure>> {
     let problem = problem.downcast_ref::<FtProblem>()?;
     Some(method(machine, problem).map_err(Into::into))
 }
 
+/// Plans the transforms and makes the method.
 fn method(machine: &Arc<Machine>, problem: &FtProblem) -> Result<Method, FftError> {
-    // The smallest factor along z is the last step's of the largest wave number.
+    // The smallest factor along z is that of the largest wave number in the last step.
     let [planes, ..] = problem.shape();
     let factors = FtProblem::factors(planes, problem.steps());
     let least = factors.into_iter().fold(1.0, f64::min);
@@ -58,6 +63,7 @@ fn method(machine: &Arc<Machine>, problem: &FtProblem) -> Result<Method, FftErro
 }
 
 impl Ft {
+    /// Returns the proved limit and the time of the best known program.
     fn figures(&self) -> Figures {
         let diffusion = Diffusion {
             shape: self.problem.shape(),
@@ -66,6 +72,8 @@ impl Ft {
         diffusion.figures(&self.machine)
     }
 
+    /// Returns for each pass the least it has to issue: one forward transform, then an inverse one for each
+    /// step.
     fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let mut passes = self.passes.forward_operations();
         for _ in 0..self.problem.steps() {
@@ -74,7 +82,7 @@ impl Ft {
         passes
     }
 
-    /// The job on a field.
+    /// Puts together the job on a field.
     fn task(&self, x: &[Complex32], options: DeviceOptions) -> Result<Task, FftError> {
         let [planes, rows, columns] = self.problem.shape();
         let shape = [planes, rows, columns].map(|n| n as u64);
@@ -87,7 +95,7 @@ impl Ft {
         let partial = job.temporary::<f64>(2)?;
         let [all, evolve, checksum] = FT_OPERATORS;
         let arrays = [x.address(), transform.address()];
-        // The result is not there yet.
+        // The array `w` is free for the forward transform's intermediate values: no result is there yet.
         self.passes.forward(&mut job, arrays, w.address())?;
         job.mark(all);
         for step in 1..=steps {
@@ -110,7 +118,10 @@ impl Ft {
         }))
     }
 
-    /// A part of a checksum of the field w: the first begins with nothing, the others with the sum so far, and the last one divides it by N.
+    /// Makes the host step for a part of a checksum of the field w, `sum(w[point]) / N`.
+    ///
+    /// The first part begins with its first point, the others with the sum so far; the last one divides the
+    /// sum by N.
     fn checksum(
         &self,
         (w, partial): (Buffer<Complex32>, Buffer<f64>),

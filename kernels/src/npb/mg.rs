@@ -1,12 +1,15 @@
-//! Multigrid on a periodic cube: the benchmark MG.
+//! The benchmark MG: V-cycles of multigrid on a periodic cube.
 //!
-//! Every operator of a level is a pass over arrays in system memory, whose rows are lifted (`rows.rs`): pages march through the planes of a
-//! level and load each of them once, blocks are rows of a plane that are dealt to the sections. The user's right-hand side is put into lifted
-//! rows first, and the result back into rows as the user has them.
+//! Every operator on a level is a pass over arrays in system memory, whose rows are lifted (`rows.rs`): pages
+//! march through the planes of a level and load each of them once, blocks are rows of a plane that are dealt
+//! to the sections. The user's right-hand side is first put into lifted rows, and the result finally back
+//! into rows in natural order.
 //!
-//! Where their price is lower, the operators of a level are done together by kernels that keep what the next plane needs (`planes.rs`).
+//! Where their price is lower, several operators on a level are fused: kernels keep what the next plane needs
+//! (`planes.rs`).
 //!
-//! The norm is a pass that leaves a quad of partial sums for each page, in single precision; the control CPU adds them up in double precision.
+//! A norm is a pass that leaves a quad of partial sums for each page, in single precision; the control CPU
+//! adds them up in double precision.
 
 mod job;
 mod kernel_choice;
@@ -30,17 +33,17 @@ use cp2_host::HostError;
 use cp2_host::nest::NestError;
 use cp2_machine::Machine;
 
-/// Why a machine does not do V-cycles.
+/// The reason why a machine cannot compute V-cycles.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MultigridError {
-    /// No schedule for the machine.
+    /// The machine has no schedule for a loop.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
     /// The machine has too little of something for a kernel.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// A page does not fit, or the DMA does not move it.
+    /// A page does not fit, or the DMA cannot move it.
     #[error(transparent)]
     Nest(#[from] NestError),
     /// The DMA moves more than a quad at a time.
@@ -48,19 +51,19 @@ pub enum MultigridError {
         "multigrid on {machine}: rows are kept in quads of 16 bytes, and the DMA moves whole granules of {granule} bytes; take a machine with a granule of at most 16 bytes"
     )]
     Granule {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// Bytes of a granule.
         granule: u64,
     },
-    /// Local memory does not hold the least page of an operator.
+    /// Local memory does not hold the smallest page of an operator.
     #[error(
         "multigrid on {machine}: the smallest page of {needed} bytes does not fit {dmem} bytes of DMEM; take a machine with more, or a smaller cube"
     )]
     NoRoom {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
-        /// Bytes of the page in a section.
+        /// Bytes of the smallest page in a section.
         needed: u64,
         /// Bytes of a section's local memory.
         dmem: u64,
@@ -71,18 +74,19 @@ pub enum MultigridError {
     /// The device refused an array or a command.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// Another right-hand side than the problem's.
+    /// The right-hand side has another length than the problem.
     #[error("the right-hand side holds {found} numbers; expected {expected}")]
     Length {
-        /// Numbers found.
+        /// Number of values found.
         found: usize,
-        /// Those of the cube.
+        /// Number of points of the cube.
         expected: usize,
     },
 }
 
 impl MultigridError {
-    /// The same for who asks for a cube: pages and layouts are not his to choose.
+    /// Rephrases errors about pages for callers who ask for a cube: pages and layouts are not theirs to
+    /// choose.
     fn of(self, machine: &Machine) -> Self {
         let name = || machine.name.clone();
         match self {

@@ -1,12 +1,12 @@
-//! The dataflow of one iteration.
+//! The dataflow of one iteration of a loop.
 
 use cp2_machine::{Class, ClassMap};
 
-/// A value that one iteration computes: a quad or a pair of registers' worth.
+/// A value that one iteration computes, in a quad or a pair of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Value(pub(super) usize);
 
-/// An operand.
+/// An operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reg {
     /// A whole value.
@@ -15,14 +15,15 @@ pub(crate) enum Reg {
     Lo(Value),
     /// The upper pair of a quad.
     Hi(Value),
-    /// The pair register `r{n}`: a constant, or carried from an iteration to the next.
+    /// The pair register `r{n}`: a constant, or a value carried from an iteration to the next.
     Pair(u8),
-    /// The quad register `q{n}`, likewise.
+    /// The quad register `q{n}`: a constant, or a value carried from an iteration to the next.
     Quad(u8),
 }
 
 impl Reg {
-    /// The value it belongs to, and which of its halves it is.
+    /// Returns the value that the operand belongs to, and a mask of its pairs: 1 the lower, 2 the upper, 3
+    /// both.
     pub(super) fn value(self) -> Option<(Value, u8)> {
         match self {
             Self::Whole(v) => Some((v, 3)),
@@ -37,7 +38,7 @@ impl Reg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer(pub(super) usize);
 
-/// How a pointer goes from an iteration to the next.
+/// The way in which a pointer goes from an iteration to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// By so many bytes.
@@ -46,38 +47,42 @@ pub(crate) enum Step {
     Modulo(u8),
     /// By these step registers in turn, in the pointer's modulo range.
     Turns(&'static [u8]),
-    /// By what a circular table says: `s{step}` is read through `a{table}`
-    /// (with `s{by}` modulo) in every iteration.
+    /// By steps in a circular table: in every iteration `s{step}` is loaded through `a{table}`, which itself
+    /// steps by `s{by}` modulo the table.
     Table {
         /// Step register that is loaded.
         step: u8,
         /// Address register of the table.
         table: u8,
-        /// Step register of the table's pointer: 8.
+        /// Step register of the table's pointer, which holds 8.
         by: u8,
-        /// Whether the step is taken in the pointer's modulo range.
+        /// True if the step is taken in the pointer's modulo range.
         modulo: bool,
     },
 }
 
+/// A memory access through a pointer at an offset in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) pointer: usize,
     pub(super) offset: i64,
 }
 
+/// An operation of the body, its results and operands in the order of the assembly.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) name: &'static str,
     pub(super) class: Class,
     pub(super) defs: Vec<Reg>,
     pub(super) uses: Vec<Reg>,
-    /// Values that are loaded before it, though it does not read them: a store takes the place of what they were loaded from.
+    /// Values that must have been loaded before this store, though it does not read them: it overwrites the
+    /// place that they are loaded from.
     pub(super) after: Vec<Reg>,
     pub(super) access: Option<Access>,
-    /// Which part of an interval has passed when it may begin, where all is placed evenly.
+    /// Fraction of an interval that must have passed before the operation may begin, where arithmetic is
+    /// placed evenly.
     pub(super) phase: f64,
-    /// The number behind the operands, if it has one.
+    /// Immediate behind the operands, if there is one.
     pub(super) immediate: Option<i64>,
 }
 
@@ -91,32 +96,39 @@ impl Op {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Body {
     pub(super) ops: Vec<Op>,
-    /// For every value whether it is a quad.
+    /// For every value true if it is a quad.
     pub(super) quads: Vec<bool>,
     /// Address register and step of every pointer.
     pub(super) pointers: Vec<(u8, Step)>,
-    /// Whether the arithmetic is issued in the order given, evenly spread.
+    /// True if the arithmetic is issued in the order given, evenly spread.
     pub(super) in_order: bool,
-    /// Whether loads and stores are placed together, in the order in which they are due: for long chains that leave no memory slot free.
+    /// True if loads and stores are placed together, in the order in which they are due: for long chains that
+    /// leave no memory slot free.
     pub(super) evenly: bool,
-    /// Iterations that a loop is expected to have, where a longer interval may take less in all: loads and stores that find no memory slot
-    /// lie far from their arithmetic, and the loop ends later.
+    /// Expected number of iterations, if longer intervals are to be compared by the cycles of the whole loop.
+    ///
+    /// A longer interval may take fewer cycles: loads and stores that find no memory slot near their
+    /// arithmetic make the loop end later.
     pub(crate) turns: Option<u64>,
+    /// Phase of the operations that are added from here on, see [`Op::phase`].
     phase: f64,
-    /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
+    /// Pairs of pointers: an iteration's stores through the first come after all loads of the next iteration
+    /// through the second.
     pub(super) behind: Vec<(usize, usize)>,
-    /// Stores, and loads of the same iteration that read what they write.
+    /// Pairs of a store and a load of the same iteration that reads what is stored.
     pub(super) through: Vec<(usize, usize)>,
-    /// Stores, and loads of the next iteration that read what they write.
+    /// Pairs of a store and a load of the next iteration that reads what is stored.
     pub(super) kept: Vec<(usize, usize)>,
-    /// Cycles that an interval is longer than the least, so that a chain at the end of an
-    /// iteration finds room before the next is half done.
+    /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
+    /// finds room before the next iteration is half done.
     pub(crate) spare: usize,
 }
 
 impl Body {
-    /// A body whose arithmetic is issued in the order given, for chains that
-    /// run side by side: no more of them than given at a time hold registers.
+    /// Creates a body whose arithmetic is issued in the order given.
+    ///
+    /// This is for independent chains: registers are held by no more of them at a time than the order
+    /// interleaves.
     pub(crate) fn in_order() -> Self {
         Self {
             in_order: true,
@@ -124,7 +136,8 @@ impl Body {
         }
     }
 
-    /// The same for long chains with as many loads and stores as arithmetic.
+    /// Creates a body whose arithmetic is issued in the order given and whose loads and stores are placed
+    /// together, for long chains with as many loads and stores as arithmetic.
     pub(crate) fn evenly() -> Self {
         Self {
             evenly: true,
@@ -132,51 +145,54 @@ impl Body {
         }
     }
 
-    /// What follows may begin when this part of an interval has passed.
+    /// Sets the phase of the operations that are added from here on: the fraction of an interval after which
+    /// they may begin.
     pub(crate) fn phase(&mut self, passed: f64) {
         self.phase = passed;
     }
 
-    /// A new quad, not yet computed.
+    /// Adds a quad that is not yet computed.
     pub(crate) fn quad(&mut self) -> Value {
         self.quads.push(true);
         Value(self.quads.len() - 1)
     }
 
-    /// A new pair.
+    /// Adds a pair that is not yet computed.
     pub(crate) fn pair(&mut self) -> Value {
         self.quads.push(false);
         Value(self.quads.len() - 1)
     }
 
-    /// A pointer in `a{register}`.
+    /// Adds a pointer in `a{register}`.
     pub(crate) fn pointer(&mut self, register: u8, step: Step) -> Pointer {
         self.pointers.push((register, step));
         Pointer(self.pointers.len() - 1)
     }
 
-    /// What an iteration stores through `stores` takes the place of what the next
-    /// one loads through `loads`.
+    /// Declares that an iteration stores through `stores` into places that the next iteration loads from
+    /// through `loads`.
     pub(crate) fn behind_next(&mut self, stores: Pointer, loads: Pointer) {
         self.behind.push((stores.0, loads.0));
     }
 
-    /// The load made last reads what store `store`, by its [place](Self::last), has written in the same iteration.
+    /// Declares that the load added last reads what store `store`, an index of [`Self::last`], has written in
+    /// the same iteration.
     pub(crate) fn reads_what_is_stored(&mut self, store: usize) {
         self.through.push((store, self.last()));
     }
 
-    /// Load `load`, by its [place](Self::last), reads what store `store` has written in the iteration before, where no other stores go.
+    /// Declares that load `load` reads what store `store` has written in the iteration before, where no other
+    /// stores go. Both are indices of [`Self::last`].
     pub(crate) fn reads_what_is_kept(&mut self, store: usize, load: usize) {
         self.kept.push((store, load));
     }
 
-    /// The place of the operation made last.
+    /// Returns the index of the operation added last.
     pub(crate) fn last(&self) -> usize {
         self.ops.len().saturating_sub(1)
     }
 
-    /// An operation of the arithmetic slot: results and operands in the order of the assembly.
+    /// Adds an operation of the arithmetic slot: results and operands in the order of the assembly.
     pub(crate) fn op(&mut self, name: &'static str, defs: &[Reg], uses: &[Reg]) {
         self.ops.push(Op {
             name,
@@ -190,14 +206,14 @@ impl Body {
         });
     }
 
-    /// A quad that an operation computes as a whole.
+    /// Adds an operation that computes a whole quad; returns the quad.
     pub(crate) fn quad_op(&mut self, name: &'static str, uses: &[Reg]) -> Value {
         let value = self.quad();
         self.op(name, &[Reg::Whole(value)], uses);
         value
     }
 
-    /// A quad that an operation computes of others as its immediate says.
+    /// Adds an operation with an immediate that computes a whole quad; returns the quad.
     pub(crate) fn quad_immediate(&mut self, name: &'static str, from: &[Reg], n: i64) -> Value {
         let value = self.quad_op(name, from);
         if let Some(op) = self.ops.last_mut() {
@@ -214,19 +230,20 @@ impl Body {
         }
     }
 
-    /// A load of `reg` from `offset` bytes behind the pointer.
+    /// Adds a load of `reg` from `offset` bytes behind the pointer.
     pub(crate) fn load(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
         let name = if self.is_quad(reg) { "ldq" } else { "ldp" };
         self.access(name, Class::Load, pointer, offset, &[reg], &[]);
     }
 
-    /// A load of a pair into both halves of the quad `reg`.
+    /// Adds a load of one pair into both halves of the quad `reg`.
     pub(crate) fn load_twice(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
         self.access("ldd", Class::Load, pointer, offset, &[reg], &[]);
     }
 
-    /// Loads so many pairs from a pointer, two at a time, or one alone; each
-    /// for both halves of a quad.
+    /// Adds loads of so many pairs from a pointer, two at a time, or of one alone.
+    ///
+    /// Returns each pair twice, as the operands for both halves of a quad.
     pub(crate) fn load_pairs(&mut self, pointer: Pointer, count: usize) -> Vec<[Reg; 2]> {
         if count == 1 {
             let pair = self.pair();
@@ -243,13 +260,13 @@ impl Body {
         pairs
     }
 
-    /// A store.
+    /// Adds a store of `reg` to `offset` bytes behind the pointer.
     pub(crate) fn store(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
         let name = if self.is_quad(reg) { "stq" } else { "stp" };
         self.access(name, Class::Control, pointer, offset, &[], &[reg]);
     }
 
-    /// A store into the place that `before` is loaded from, once it is.
+    /// Adds a store into the place that `before` is loaded from, which waits for that load.
     pub(crate) fn replace(&mut self, reg: Reg, before: Reg, pointer: Pointer, offset: i64) {
         self.store(reg, pointer, offset);
         if let Some(op) = self.ops.last_mut() {
@@ -257,6 +274,7 @@ impl Body {
         }
     }
 
+    /// Adds a load or a store.
     fn access(
         &mut self,
         name: &'static str,
@@ -282,13 +300,13 @@ impl Body {
         });
     }
 
-    /// Operations of the arithmetic slot.
+    /// Counts the operations of the arithmetic slot.
     pub(crate) fn arithmetic(&self) -> usize {
         self.ops.iter().filter(|op| op.access.is_none()).count()
     }
 
-    /// Cycles that the busiest unit needs for its operations of one iteration,
-    /// where it does not take one every cycle.
+    /// Returns the cycles in an iteration of the busiest unit that does not take an operation every cycle:
+    /// `max(count * interval)` over the classes.
     pub(super) fn busiest_unit(&self, machine: &cp2_machine::Machine) -> usize {
         let classes = self.classes();
         let cycles = classes.iter().map(|(class, &count)| {
@@ -298,7 +316,7 @@ impl Body {
         cycles.max().unwrap_or(0)
     }
 
-    /// Operations of the arithmetic slot by class.
+    /// Counts the operations of the arithmetic slot by class.
     pub(super) fn classes(&self) -> ClassMap<u64> {
         let mut classes = ClassMap::default();
         for op in self.ops.iter().filter(|op| op.access.is_none()) {
@@ -307,7 +325,7 @@ impl Body {
         classes
     }
 
-    /// Operations of the memory slot, step tables included.
+    /// Counts the operations of the memory slot, loads of step tables included.
     pub(crate) fn memory(&self) -> usize {
         let tables = self
             .pointers
@@ -317,7 +335,7 @@ impl Body {
     }
 }
 
-/// The step register that a table loads.
+/// Returns the step register that a table loads, if the pointer steps by a table.
 pub(super) fn table(step: Step) -> Option<u8> {
     match step {
         Step::Table { step, .. } => Some(step),
@@ -325,8 +343,7 @@ pub(super) fn table(step: Step) -> Option<u8> {
     }
 }
 
-/// The latency class of an arithmetic operation by its name: rows of one
-/// mnemonic share it.
+/// Returns the latency class of an arithmetic operation by its name; all rows of one mnemonic share it.
 fn class(name: &str) -> Class {
     let rows = cp2_asm::isa::Op::ALL.iter().map(|op| op.row());
     rows.into_iter()

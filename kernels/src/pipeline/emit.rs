@@ -1,4 +1,4 @@
-//! The words of a scheduled loop.
+//! Writes a scheduled loop as assembly: fill, hardware loop and drain.
 
 use super::body::{Pointer, Reg, Step};
 use super::schedule::Schedule;
@@ -11,16 +11,16 @@ use std::ops::Range;
 pub(crate) struct Emitted {
     /// Lines of assembly.
     pub(crate) text: String,
-    /// Cycles from its first word to the word behind its last.
+    /// Cycles from the first word to the word behind the last.
     pub(crate) cycles: u64,
 }
 
-/// The words that set a pointer up, in the memory slot.
+/// Words that set a pointer up, in the memory slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     /// The words.
     pub(crate) words: Vec<String>,
-    /// The address registers that no access may use before.
+    /// Address registers that no access may use before these words.
     pub(crate) registers: Vec<u8>,
 }
 
@@ -32,8 +32,9 @@ impl Setup {
 }
 
 impl Emitted {
-    /// Sets pointers up: before their first use, in memory slots that are free
-    /// while the pipeline fills, else in words of their own.
+    /// Inserts the words that set pointers up before their first use.
+    ///
+    /// They go into memory slots that are free while the pipeline fills, else into words of their own.
     pub(crate) fn set_up(self, mut setups: Vec<Setup>) -> Self {
         let lines: Vec<&str> = self.text.lines().collect();
         setups.sort_by_key(|setup| lines.iter().position(|line| setup.is_used(line)));
@@ -43,7 +44,7 @@ impl Emitted {
             .collect();
         let (mut text, mut cycles) = (String::new(), self.cycles);
         for line in lines {
-            // In a loop nothing can be set up any more.
+            // Inside a hardware loop nothing can be set up, so all words come before it.
             let looped = line.trim_start().starts_with("loop");
             while pending
                 .iter()
@@ -75,32 +76,36 @@ impl Emitted {
     }
 }
 
-/// The longest hardware loop by a constant.
+/// Most iterations of a hardware loop with a constant count.
 const MAX_COUNT: u64 = 4095;
 
 impl Schedule {
-    /// Bytes from what a pointer points at to where its address register
-    /// begins: its last access has no offset, because that access makes the step.
+    /// Returns the distance in bytes from the place that a pointer points at to the first value of its
+    /// address register.
+    ///
+    /// The last access makes the step and so has no offset: the register is biased by that access's offset.
     pub(crate) fn bias(&self, pointer: Pointer) -> i64 {
         let op = self.last.get(pointer.0).map(|&op| &self.body.ops[op]);
         op.and_then(|op| op.access).map_or(0, |a| a.offset)
     }
 
-    /// The address register of a pointer.
+    /// Returns the address register of a pointer.
     pub(crate) fn register_of(&self, pointer: Pointer) -> u8 {
         let found = self.body.pointers.get(pointer.0);
         found.map_or(0, |&(register, _)| register)
     }
 
-    /// How many iterations overlap, and after how many registers repeat.
+    /// Returns the number of iterations that overlap, and of iterations after which registers repeat.
     pub(crate) fn overlap(&self) -> (u64, u64) {
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let stages = end.div_ceil(u64::from(self.interval));
         (stages, u64::from(self.registers.unroll))
     }
 
-    /// The words of some intervals of `iterations`, for loops of another shape: iteration i begins in interval i.
-    /// Nothing before the first operation of all, nor behind the last.
+    /// Writes the words of some intervals of `iterations`, for loops of another shape; iteration i begins in
+    /// interval i.
+    ///
+    /// There are no words before the first operation of all, nor behind the last.
     pub(crate) fn intervals(&self, which: Range<u64>, iterations: u64) -> String {
         let interval = u64::from(self.interval);
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
@@ -109,20 +114,21 @@ impl Schedule {
         self.words(&self.slots(), times, iterations)
     }
 
-    /// A loop of `iterations`.
+    /// Writes the loop over `iterations` iterations.
     pub(crate) fn emit(&self, iterations: u64) -> Emitted {
         let interval = u64::from(self.interval);
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let stages = end.div_ceil(interval);
         let unroll = u64::from(self.registers.unroll);
-        // Blocks of one interval in which every stage has an iteration.
+        // Intervals in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
         let turns = (steady / unroll).min(MAX_COUNT);
         let fill = (stages - 1) * interval;
         let once = unroll * interval;
         let looped = if turns > 1 { turns * once } else { 0 };
-        // Nothing behind the last operation of the last iteration, but what is left of a loop's last turn:
-        // an iteration may be shorter than an interval where a unit takes an operation every few cycles.
+        // No words follow the last operation of the last iteration, except the rest of the hardware loop's
+        // last turn: an iteration may be shorter than an interval where a unit takes an operation only every
+        // few cycles.
         let total = ((iterations.max(1) - 1) * interval + end).max(fill + looped);
         let (before, behind) = if looped > 0 {
             (fill, fill + looped)
@@ -158,8 +164,10 @@ impl Schedule {
         }
     }
 
-    /// The words of times before the first arithmetic operation, as late as possible, or
-    /// behind the last, as early, and how many cycles that saves.
+    /// Writes the words before the first arithmetic operation as late as possible, or those behind the last
+    /// as early as possible.
+    ///
+    /// Returns the words and the number of cycles that this saves.
     fn towards_arithmetic(
         &self,
         slots: &[Vec<usize>],
@@ -168,14 +176,14 @@ impl Schedule {
     ) -> (String, u64) {
         let interval = u64::from(self.interval);
         let loads = times.start == 0;
-        // Each by its distance from the arithmetic, the nearest first.
+        // Each word with its distance from the arithmetic and its slack, the nearest first.
         let mut words: Vec<(u64, u64, String)> = times
             .clone()
             .filter_map(|t| {
                 let slot = &slots[(t % interval) as usize];
                 let own = self.instances(slot, t, iterations);
                 let slack = own.iter().map(|&(op, _)| u64::from(self.slack[op])).min();
-                // The load of a step stays where it is.
+                // The load of a step keeps its place.
                 let step = self.loaded_steps(t, iterations).next().map(|_| 0);
                 let slack = slack.or(step)?;
                 let apart = if loads {
@@ -204,7 +212,7 @@ impl Schedule {
         (lines.concat(), saved)
     }
 
-    /// The operations of every cycle of the interval.
+    /// Returns the operations scheduled at every cycle of the interval.
     fn slots(&self) -> Vec<Vec<usize>> {
         let mut slots = vec![Vec::new(); self.interval as usize];
         for (op, &at) in self.cycles.iter().enumerate() {
@@ -213,7 +221,7 @@ impl Schedule {
         slots
     }
 
-    /// The words of some cycles.
+    /// Writes the words of a range of cycles.
     fn words(&self, slots: &[Vec<usize>], times: Range<u64>, iterations: u64) -> String {
         let interval = u64::from(self.interval);
         times
@@ -221,7 +229,7 @@ impl Schedule {
             .collect()
     }
 
-    /// The instance, by iteration, of what is scheduled at a cycle of each, whose turn it is.
+    /// Returns the iteration whose operation at cycle `at` is issued at a time, if there is one.
     fn instance(&self, at: u32, time: u64, iterations: u64) -> Option<u64> {
         let passed = time.checked_sub(u64::from(at))?;
         let interval = u64::from(self.interval);
@@ -229,15 +237,14 @@ impl Schedule {
         (passed % interval == 0 && iteration < iterations).then_some(iteration)
     }
 
-    /// Of operations those that are issued at a time, with the iteration.
+    /// Returns the operations that are issued at a time, with their iterations.
     fn instances(&self, ops: &[usize], time: u64, iterations: u64) -> Vec<(usize, u64)> {
         let own = ops.iter();
         own.filter_map(|&op| Some((op, self.instance(self.cycles[op], time, iterations)?)))
             .collect()
     }
 
-    /// The word of a time: of each operation scheduled there, the instance of
-    /// the iteration whose turn it is.
+    /// Writes the word of a time: the operations issued then, each for its iteration.
     fn word(&self, ops: &[usize], time: u64, iterations: u64) -> String {
         let mut slots: Vec<String> = Vec::new();
         for (op, i) in self.instances(ops, time, iterations) {
@@ -250,7 +257,7 @@ impl Schedule {
         format!("    {}\n", slots.join(" || "))
     }
 
-    /// The loads of steps at a time.
+    /// Writes the loads of steps at a time.
     fn loaded_steps(&self, time: u64, iterations: u64) -> impl Iterator<Item = String> {
         let pointers = self.body.pointers.iter().zip(&self.steps);
         pointers.filter_map(move |(&(_, step), at)| {
@@ -264,6 +271,7 @@ impl Schedule {
         })
     }
 
+    /// Writes an operation for an iteration.
     fn operation(&self, index: usize, iteration: u64) -> String {
         let op = &self.body.ops[index];
         let mut operands: Vec<String> = op
@@ -300,6 +308,7 @@ impl Schedule {
         format!("{} {}", op.name, operands.join(", "))
     }
 
+    /// Writes the register of an operand in an iteration.
     fn register(&self, reg: Reg, iteration: u64) -> String {
         let base = |v: super::Value| {
             let copy = iteration % u64::from(self.registers.unroll);

@@ -1,13 +1,15 @@
-//! Placing arithmetic first, then loads and stores around it.
+//! Greedy placement: arithmetic first, then loads and stores around it.
 
 use super::schedule::Attempt;
 
-/// Cycles that loads and stores may have to wait for the memory slot, where a number goes through memory.
+/// Cycles that loads and stores may have to wait for the memory slot, where a value goes through memory.
 const CROWDED: i64 = 4;
 
 impl Attempt<'_> {
-    /// As early as possible, longest path to the end first, or as `written`, in the order given, and there `evenly` over
-    /// the interval; loads are taken to be there.
+    /// Places arithmetic as early as possible, the longest path to the end first.
+    ///
+    /// With `written`, operations are placed in the order given instead, and with `evenly` spread over the
+    /// interval. Loads are taken to arrive in time.
     pub(super) fn place_arithmetic(
         &mut self,
         sources: &[Vec<usize>],
@@ -21,7 +23,7 @@ impl Attempt<'_> {
                 height[source] = height[source].max(height[op] + self.latency(source));
             }
         }
-        // What goes through memory arrives so many cycles behind its source.
+        // A value that goes through memory arrives these cycles after its source.
         let mut late: Vec<Vec<(usize, i64)>> = vec![Vec::new(); ops.len()];
         for &(store, load) in &self.body.through {
             let readers = (0..ops.len()).filter(|&op| sources[op].contains(&load));
@@ -53,7 +55,8 @@ impl Attempt<'_> {
         Some(())
     }
 
-    /// As soon as its phase and its operands allow, what may begin first before the rest; loads are taken to be there.
+    /// Places arithmetic as soon as its phase and its operands allow, in the order of these earliest times.
+    /// Loads are taken to arrive in time.
     pub(super) fn place_by_phase(&mut self, sources: &[Vec<usize>]) -> Option<()> {
         let ops = &self.body.ops;
         let arithmetic = |op: &usize| ops[*op].access.is_none();
@@ -76,7 +79,7 @@ impl Attempt<'_> {
         Some(())
     }
 
-    /// When each operation has to be issued at the latest for what is placed and reads it.
+    /// Returns the latest time of each operation for the placed operations that read it.
     fn deadlines(&self, sources: &[Vec<usize>]) -> Vec<i64> {
         let mut deadline = vec![i64::MAX; sources.len()];
         for (at, sources) in self.at.iter().zip(sources) {
@@ -89,20 +92,20 @@ impl Attempt<'_> {
         deadline
     }
 
-    /// As late as possible, so that registers are not held for long.
+    /// Places loads as late as possible, so that registers are not held for long.
     pub(super) fn place_loads(&mut self, sources: &[Vec<usize>]) -> Option<()> {
         let ops = &self.body.ops;
         let deadline = self.deadlines(sources);
         let mut order: Vec<usize> = (0..ops.len()).filter(|&i| ops[i].is_load()).collect();
         order.sort_by_key(|&i| (deadline[i], i));
         if self.body.in_order {
-            // None is then pushed further than those behind it need.
+            // From the last deadline back, so that no load is pushed further than the loads behind it need.
             order.reverse();
         }
         let mut ends: Vec<Option<(i64, i64)>> = vec![None; self.body.pointers.len()];
         for op in order {
             let pointer = ops[op].access?.pointer;
-            // What is only copied is loaded at once.
+            // A value that is only copied is loaded at time 0.
             let mut latest = if deadline[op] == i64::MAX {
                 0
             } else {
@@ -122,9 +125,11 @@ impl Attempt<'_> {
         Some(())
     }
 
-    /// Loads and stores together in the order in which they are due: a load when what reads it is issued, a store `lag` cycles after it is ready. So none of
-    /// them is pushed far from its arithmetic where they leave no slot free. The first stores through a pointer are `held` back, if need be, until the last
-    /// one comes within an interval of them.
+    /// Places loads and stores together in the order in which they are due.
+    ///
+    /// A load is due when its first reader is issued, a store `lag` cycles after its operand is ready. So
+    /// none of them is pushed far from its arithmetic where no slot is left free. With `held`, the first
+    /// stores through a pointer are delayed until the last one comes within an interval of them.
     pub(super) fn place_evenly(
         &mut self,
         sources: &[Vec<usize>],
@@ -133,7 +138,7 @@ impl Attempt<'_> {
     ) -> Option<()> {
         let ops = &self.body.ops;
         let deadline = self.deadlines(sources);
-        // A load is placed by its deadline: whoever waits for it is not ready before.
+        // A load that is not placed counts by its deadline: its readers are not ready before.
         let known = |op: usize| self.at[op].unwrap_or(deadline[op]);
         let ready = |op: usize| {
             let sources = sources[op].iter();
@@ -179,13 +184,13 @@ impl Attempt<'_> {
         Some(())
     }
 
-    /// As early as possible, all of a pointer within `window` of an interval.
+    /// Places stores as early as possible, all of a pointer within `window` of an interval.
     pub(super) fn place_stores(&mut self, sources: &[Vec<usize>], window: f64) -> Option<()> {
         let ops = &self.body.ops;
         let stores: Vec<usize> = (0..ops.len())
             .filter(|&i| ops[i].access.is_some() && !ops[i].is_load())
             .collect();
-        // A store of what the loop does not compute is ready at once.
+        // A store of a value that the loop does not compute is ready at once.
         let mut ready = vec![0; ops.len()];
         let mut latest = vec![0; self.body.pointers.len()];
         for &op in &stores {

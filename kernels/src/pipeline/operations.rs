@@ -1,11 +1,13 @@
-//! What generated words issue.
+//! Counts the operations that generated loops issue, for the performance model.
 
 use super::Body;
 use cp2_machine::{Class, ClassMap, Machine};
 
-/// Operations of one section: arithmetic by class, and, as class `Control`, the memory
-/// operations of loops for which their arithmetic is not long enough. By the
-/// dataflow of the loops alone, whatever the schedule made of it.
+/// Operations of one section.
+///
+/// Arithmetic is counted by class. Class `Control` counts the memory operations that exceed the arithmetic of
+/// their loop, so that they cannot be issued along with it. The counts follow from the dataflow of the loops
+/// alone, whatever the schedule is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Operations(ClassMap<u64>);
 
@@ -21,14 +23,14 @@ impl Operations {
         self.0[Class::Control] += more * iterations;
     }
 
-    /// Adds so many times other operations.
+    /// Adds `times` times the operations of `other`.
     pub(crate) fn join(&mut self, other: &Self, times: u64) {
         for (class, count) in other.0.iter() {
             self.0[class] += count * times;
         }
     }
 
-    /// So many times these operations.
+    /// Returns `times` times these operations, by class.
     pub(crate) fn times(&self, times: u64) -> Vec<(Class, u64)> {
         let issued = self.0.iter().filter(|(_, count)| **count > 0);
         issued

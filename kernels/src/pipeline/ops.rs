@@ -1,15 +1,15 @@
-//! Pieces of bodies: constants, carried registers, formulas on quads.
+//! Building blocks of bodies: constants, carried registers, formulas on quads.
 
 use super::{Body, Reg, Schedule, Unschedulable};
 use cp2_machine::Machine;
 
-/// A body together with the registers that outlive an iteration.
+/// A body together with the registers that are kept across iterations.
 #[derive(Debug)]
 pub(crate) struct Ops {
     pub(crate) body: Body,
-    /// Bits of each constant, in `q31` downwards.
+    /// Bits of each constant; the first is in `q31`, the next in `q30`, and so on.
     constants: Vec<u32>,
-    /// Quads carried from iteration to iteration, below the constants.
+    /// Number of quads carried from iteration to iteration, in the registers below the constants.
     carried: u8,
 }
 
@@ -17,12 +17,12 @@ pub(crate) struct Ops {
 const QUADS: u8 = 32;
 
 impl Ops {
-    /// An empty body with constants, each in the four lanes of a quad.
+    /// Creates an empty body with constants, each in the four lanes of a quad.
     pub(crate) fn new(constants: &[u32]) -> Self {
         Self::of(Body::default(), constants)
     }
 
-    /// The same of a body that is made.
+    /// Adds constants to a body that exists, each in the four lanes of a quad.
     pub(crate) fn of(body: Body, constants: &[u32]) -> Self {
         Self {
             body,
@@ -31,33 +31,33 @@ impl Ops {
         }
     }
 
-    /// The constant with that index.
+    /// Returns the register of the constant with an index.
     pub(crate) fn constant(&self, index: usize) -> Reg {
         Reg::Quad(QUADS - 1 - index as u8)
     }
 
-    /// A quad that is carried along; all of them before the first is used.
+    /// Reserves a quad that is carried along; all of them must be reserved before the first is used.
     pub(crate) fn carry(&mut self) -> u8 {
         self.carried += 1;
         QUADS - self.constants.len() as u8 - self.carried
     }
 
-    /// The schedule of the body.
+    /// Schedules the body.
     pub(crate) fn schedule(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
         self.body.schedule(machine, self.free())
     }
 
-    /// The same, or one as long as latencies make it.
+    /// Schedules the body; where latencies need too many registers, the interval is stretched.
     pub(crate) fn schedule_or_stretch(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
         self.body.schedule_or_stretch(machine, self.free())
     }
 
-    /// Pair registers that nothing is kept in.
+    /// Returns the number of pair registers that are free.
     fn free(&self) -> u8 {
         2 * (QUADS - self.constants.len() as u8 - self.carried)
     }
 
-    /// Words that load the constants from label `constants`, through `a0`.
+    /// Writes the words that load the constants from label `constants`, through `a0`.
     pub(crate) fn load_constants(&self) -> String {
         let load = |i: usize| {
             format!(
@@ -73,7 +73,7 @@ impl Ops {
         format!("    movi a0, constants\n{loads}")
     }
 
-    /// Their table.
+    /// Writes the table of the constants.
     pub(crate) fn constant_table(&self) -> String {
         let line = |bits: &u32| {
             let word = *bits as i32;
@@ -86,12 +86,12 @@ impl Ops {
         format!("    .align 16\nconstants:\n{lines}")
     }
 
-    /// `name` on whole quads.
+    /// Applies operation `name` to whole quads.
     pub(crate) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         Reg::Whole(self.body.quad_op(name, uses))
     }
 
-    /// `name` on each pair of quads.
+    /// Applies operation `name` to each pair of quads.
     pub(crate) fn pairs(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         let value = self.body.quad();
         for which in [0, 1] {
@@ -101,7 +101,8 @@ impl Ops {
         Reg::Whole(value)
     }
 
-    /// `name` on the halves of two quads: of the first below, of the second above.
+    /// Applies operation `name` to the two halves of each quad: the lower half of the result is from `a`, the
+    /// upper from `b`.
     fn across(&mut self, name: &'static str, a: Reg, b: Reg) -> Reg {
         let value = self.body.quad();
         for (to, from) in [(Reg::Lo(value), a), (Reg::Hi(value), b)] {
@@ -110,12 +111,12 @@ impl Ops {
         Reg::Whole(value)
     }
 
-    /// Real and imaginary parts of the four complex numbers in two quads.
+    /// Separates the four complex numbers in two quads into a quad of real and a quad of imaginary parts.
     pub(crate) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
         (self.across("trnlo", a, b), self.across("trnhi", a, b))
     }
 
-    /// The lanes of four quads, those of a lane as a quad.
+    /// Transposes four quads: result i has lane i of each of them.
     pub(crate) fn lanes(&mut self, rows: [Reg; 4]) -> [Reg; 4] {
         [(0, "trnlo"), (0, "trnhi"), (1, "trnlo"), (1, "trnhi")].map(|(which, name)| {
             let value = self.body.quad();
@@ -130,14 +131,15 @@ impl Ops {
         })
     }
 
-    /// Of two candidates, values and places, lane by lane that with the larger value; of equals the first.
+    /// Selects from two candidates, values and places, lane by lane the larger value and its place; of equal
+    /// ones the first.
     pub(crate) fn larger(&mut self, (a, at): (Reg, Reg), (b, other): (Reg, Reg)) -> (Reg, Reg) {
         let larger = self.q("cmplt", &[a, b]);
         let value = self.q("sel", &[b, a, larger]);
         (value, self.q("sel", &[other, at, larger]))
     }
 
-    /// An operation on all values, as a tree.
+    /// Combines all values by an operation, as a binary tree.
     pub(crate) fn tournament(&mut self, name: &'static str, values: &[Reg]) -> Reg {
         match values {
             [one] => *one,
@@ -149,12 +151,12 @@ impl Ops {
         }
     }
 
-    /// The sum of the halves of a quad, and that of another's.
+    /// Adds the halves of each quad: the lower half of the result is the sum for `a`, the upper for `b`.
     pub(crate) fn fold(&mut self, a: Reg, b: Reg) -> Reg {
         self.across("add", a, b)
     }
 
-    /// The root of p, where it lies within limits; 0 and infinity as they are.
+    /// Computes the square root as `p * rsqrt(min(max(p, least), most))`; 0 and infinity stay as they are.
     pub(crate) fn root(&mut self, p: Reg, (least, most): (Reg, Reg)) -> Reg {
         let above = self.q("max", &[p, least]);
         let inside = self.q("min", &[above, most]);
@@ -163,7 +165,7 @@ impl Ops {
     }
 }
 
-/// The lower (0) or upper (1) pair of a quad.
+/// Returns the lower (0) or upper (1) pair of a quad.
 pub(crate) fn half(reg: Reg, which: usize) -> Reg {
     match (reg, which) {
         (Reg::Whole(v), 0) => Reg::Lo(v),

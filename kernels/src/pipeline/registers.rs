@@ -1,4 +1,4 @@
-//! Registers for the values of overlapping iterations.
+//! Allocates registers for the values of overlapping iterations.
 
 use super::body::{Body, Op, Reg};
 
@@ -11,13 +11,14 @@ pub(super) struct Registers {
     pub(super) base: Vec<Vec<u8>>,
 }
 
-/// From the issue of the first operation that writes a value to the last one that reads it.
+/// Returns the lifetime of every value: from the issue of the first operation that writes it to the last one
+/// that reads it.
 fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(u32, u32)> {
     let mut live = vec![(u32::MAX, 0); body.quads.len()];
     for (op, &at) in body.ops.iter().zip(cycles) {
         for (v, _) in op.defs.iter().filter_map(|r| r.value()) {
             live[v.0].0 = live[v.0].0.min(at);
-            // A result nobody reads still lands.
+            // A result that is never read is still written when its latency has passed.
             let lands = at.saturating_add(u32::try_from(latency(op)).unwrap_or(u32::MAX));
             live[v.0].1 = live[v.0].1.max(lands);
         }
@@ -28,8 +29,9 @@ fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(
     live
 }
 
-/// Gives every value registers below `limit`: first fit on the circle of the
-/// unrolled loop, in the order of their beginnings, or else the longest lived first.
+/// Allocates registers below `limit` to all values, by first fit on the circle of the unrolled loop.
+///
+/// Values are taken in the order in which their lifetimes begin; if that fails, the longest lifetimes first.
 pub(super) fn allocate(
     body: &Body,
     cycles: &[u32],
@@ -41,14 +43,14 @@ pub(super) fn allocate(
     let length = |v: usize| live[v].1.saturating_sub(live[v].0);
     let longest = (0..live.len()).map(length).max().unwrap_or(0);
     let unroll = longest.div_ceil(interval).max(1);
-    // Quads need two registers side by side: they choose first.
+    // Quads need two adjacent registers, so they are allocated first.
     let begun = |v: usize, i: u32| (!body.quads[v], live[v].0 + i * interval);
     let lived = |v: usize, i: u32| (!body.quads[v], (u32::MAX - length(v)).saturating_add(i));
     fit(body, &live, (interval, unroll), limit, begun)
         .or_else(|| fit(body, &live, (interval, unroll), limit, lived))
 }
 
-/// First fit in the order of a key.
+/// Allocates registers by first fit, in the order of a key.
 fn fit(
     body: &Body,
     live: &[(u32, u32)],

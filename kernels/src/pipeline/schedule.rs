@@ -1,4 +1,4 @@
-//! The modulo schedule of a body.
+//! Modulo schedules of a body, and the placement of its operations.
 
 use super::body::{Body, Op, Reg, Step, table};
 use super::registers::Registers;
@@ -6,26 +6,27 @@ use super::search::Unschedulable;
 use super::swing::{First, Ties};
 use cp2_machine::{Class, ClassMap, Machine};
 
-/// A body with a cycle and registers for everything.
+/// A body with the cycle of every operation and the registers of every value.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     pub(super) body: Body,
     /// Cycles from an iteration to the next.
     pub(super) interval: u32,
-    /// Cycle of every operation in its iteration.
+    /// Cycle of every operation, from the beginning of its iteration.
     pub(super) cycles: Vec<u32>,
-    /// Cycle of the load of every pointer's step, where a table has it.
+    /// Cycle of the load of every pointer's step, where a table has the step.
     pub(super) steps: Vec<Option<u32>>,
-    /// The operation with which every pointer steps.
+    /// Index of the operation with which every pointer steps.
     pub(super) last: Vec<usize>,
     pub(super) registers: Registers,
-    /// By how many cycles a load could come later, a store earlier, where nothing else is in the way.
+    /// Cycles by which a load could come later, or a store earlier, if its slot were free.
     pub(super) slack: Vec<u32>,
+    /// Cycles that a hardware loop takes to set up, besides its own word.
     pub(super) loop_setup: u32,
 }
 
 impl Schedule {
-    /// That this one will not do.
+    /// Makes the error that refuses this schedule.
     pub(crate) fn refused(&self) -> Unschedulable {
         let registers = self.registers.base.iter().flatten().max();
         Unschedulable {
@@ -36,29 +37,32 @@ impl Schedule {
     }
 }
 
-/// In which order operations are placed.
+/// Orders in which operations are placed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Order {
-    /// Arithmetic as early as possible, then loads, then stores, all of a pointer
-    /// within that part of an interval.
+    /// Arithmetic as early as possible, then loads, then stores; all stores of a pointer within that fraction
+    /// of an interval.
     Loads(f64),
-    /// The same with stores before loads.
+    /// Arithmetic as early as possible, then stores, all of a pointer within that fraction of an interval,
+    /// then loads.
     Stores(f64),
-    /// Like `Loads`, arithmetic in the order in which it is written.
+    /// Like `Loads`, but arithmetic in the order in which it is written.
     Written(f64),
-    /// Arithmetic in the order in which it is written, evenly over the interval; loads as late and stores as early as they can be.
+    /// Arithmetic in the order in which it is written, evenly over the interval; loads as late and stores as
+    /// early as possible.
     Spread,
-    /// Arithmetic by its phase, then loads and stores together, stores as due so many cycles after they are ready.
+    /// Arithmetic by its phase, then loads and stores together; stores are due so many cycles after they are
+    /// ready.
     Even(i64),
-    /// Like `Even`, the first stores through a pointer not before the last can be made within an interval of them.
+    /// Like `Even`, but the first stores through a pointer wait until the last can be made within an interval
+    /// of them.
     Held(i64),
-    /// From neighbour to neighbour: see `swing`.
+    /// By swing modulo scheduling, see `swing`.
     Swing(First, Ties),
 }
 
 impl Body {
-    /// Of every load and store the cycles that it could be moved towards the
-    /// arithmetic.
+    /// Returns for every load and store the cycles by which it could be moved towards the arithmetic.
     pub(super) fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
         let mut slack = vec![i64::MAX; self.ops.len()];
         for (reader, sources) in sources(self).into_iter().enumerate() {
@@ -74,7 +78,7 @@ impl Body {
         slack.into_iter().map(spare).collect()
     }
 
-    /// The orders to try.
+    /// Returns the orders to try.
     pub(super) fn tries(&self) -> &'static [Order] {
         use Order::{Even, Held, Loads, Stores, Swing, Written};
         if self.evenly {
@@ -93,10 +97,11 @@ impl Body {
             ];
         }
         if self.in_order {
-            // Short chains leave loads little room, many of them the stores.
+            // Short chains leave little room for loads, and many chains little room for stores.
             return &[Loads(1.0), Stores(1.0)];
         }
-        // A wider window lets the stores of an iteration lie closer to their operands.
+        // With a narrow window the stores of an iteration lie close together; with a wide one they can lie
+        // closer to their operands.
         &[
             Loads(1.0),
             Loads(0.75),
@@ -112,22 +117,29 @@ impl Body {
     }
 }
 
+/// Returns the latency of a class in cycles.
 pub(super) fn latency(machine: &Machine, class: Class) -> i64 {
     i64::try_from(machine.cp2.latency[class].0).unwrap_or(i64::MAX)
 }
 
-/// One interval tried. Times are relative to the first arithmetic operation and may be negative.
+/// The placement of a body for one interval. Times are relative to the first arithmetic operation and may be
+/// negative.
 pub(super) struct Attempt<'a> {
     pub(super) body: &'a Body,
     machine: &'a Machine,
     pub(super) interval: i64,
+    /// For each cycle of the interval true if its arithmetic slot is free.
     arithmetic: Vec<bool>,
+    /// For each cycle of the interval true if its memory slot is free.
     memory: Vec<bool>,
-    /// When the unit of a class takes an operation, where it does not take one every cycle.
+    /// For each class whose unit does not take an operation every cycle: the cycles of the interval in which
+    /// the unit is free.
     units: ClassMap<Vec<bool>>,
+    /// Time of every operation that is placed.
     pub(super) at: Vec<Option<i64>>,
 }
 
+/// Cycles of all operations, cycles of the loads of steps, and the last access through each pointer.
 pub(super) type Found = (Vec<u32>, Vec<Option<u32>>, Vec<usize>);
 
 impl<'a> Attempt<'a> {
@@ -147,16 +159,18 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// Returns the latency of an operation in cycles.
     pub(super) fn latency(&self, op: usize) -> i64 {
         latency(self.machine, self.body.ops[op].class)
     }
 
-    /// The first or last free cycle of a slot between two times, both included.
+    /// Returns the first of some times at which a slot is free.
     fn find(free: &[bool], interval: i64, times: impl Iterator<Item = i64>) -> Option<i64> {
         let mut times = times;
         times.find(|t| free[t.rem_euclid(interval) as usize])
     }
 
+    /// Places an arithmetic operation at the first of some times at which its slot and its unit are free.
     pub(super) fn arithmetic_in(
         &mut self,
         op: usize,
@@ -176,6 +190,7 @@ impl<'a> Attempt<'a> {
         Some(t)
     }
 
+    /// Takes the memory slot at the first of some times at which it is free.
     pub(super) fn memory_in(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
         let n = self.interval;
         let t = Self::find(&self.memory, n, times)?;
@@ -183,6 +198,7 @@ impl<'a> Attempt<'a> {
         Some(t)
     }
 
+    /// Places all operations in an order; none if the constraints cannot be met.
     pub(super) fn run(mut self, order: Order) -> Option<Found> {
         let sources = sources(self.body);
         match order {
@@ -226,15 +242,17 @@ impl<'a> Attempt<'a> {
         ))
     }
 
-    /// Whether the accesses of an iteration through a pointer must lie within an interval:
-    /// not those of a body in order through one that stays where it is.
+    /// Returns true if the accesses of an iteration through a pointer must lie within an interval.
+    ///
+    /// Exempt are pointers that stay where they are, in bodies in order.
     pub(super) fn steps(&self, pointer: usize) -> bool {
         !self.body.in_order || self.body.pointers[pointer].1 != Step::Bytes(0)
     }
 
-    /// Registers that are carried from an iteration to the next: what stands
-    /// before the operation that writes one, or is that operation, reads what
-    /// the iteration before has left; what stands behind it reads the new value.
+    /// Checks the registers that are carried from an iteration to the next.
+    ///
+    /// An operation written before the one that writes the register, or that one itself, reads the value of
+    /// the iteration before; an operation behind it reads the new value.
     fn carried(&self) -> Option<()> {
         let fixed = |r: &Reg| r.value().is_none();
         for (w, writer) in self.body.ops.iter().enumerate() {
@@ -258,7 +276,7 @@ impl<'a> Attempt<'a> {
         Some(())
     }
 
-    /// When the first and the last access through a pointer are, of those that are placed.
+    /// Returns the times of the first and the last placed access through a pointer.
     fn ends(&self, pointer: usize) -> Option<(i64, i64)> {
         let ops = self.body.ops.iter().zip(&self.at);
         let own = ops.filter(|(op, _)| op.access.is_some_and(|a| a.pointer == pointer));
@@ -266,14 +284,15 @@ impl<'a> Attempt<'a> {
         Some((times.clone().min()?, times.max()?))
     }
 
-    /// The first cycle for stores through a pointer, if there are loads of the next iteration
-    /// that come before (`Body::behind_next`).
+    /// Returns the first cycle for stores through a pointer, if there are loads of the next iteration that
+    /// must come before ([`Body::behind_next`]).
     pub(super) fn behind(&self, stores: usize) -> Option<i64> {
         let loads = self.body.behind.iter().filter(|(own, _)| *own == stores);
         let last = loads.filter_map(|&(_, loads)| Some(self.ends(loads)?.1));
         last.max().map(|last| last + self.interval + 1)
     }
 
+    /// Checks that stores come after the loads of the next iteration that must come before them.
     fn all_behind(&self) -> Option<()> {
         let stores = self.body.behind.iter().map(|&(stores, _)| stores);
         let right = |stores| Some(self.ends(stores)?.0 >= self.behind(stores)?);
@@ -283,7 +302,8 @@ impl<'a> Attempt<'a> {
             .then_some(())
     }
 
-    /// Whether what goes through memory is stored before it is loaded, and loaded before the next iteration stores there.
+    /// Checks that values that go through memory are stored before they are loaded, and loaded before the
+    /// next iteration stores there.
     fn all_through(&self) -> Option<()> {
         self.body.kept.iter().try_for_each(|&(store, load)| {
             let (stored, read) = (self.at[store]?, self.at[load]?);
@@ -295,7 +315,8 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    /// The last access through every pointer; all must lie within an interval.
+    /// Returns the last access through every pointer; none if the accesses through one do not lie within an
+    /// interval.
     fn last_accesses(&self) -> Option<Vec<usize>> {
         (0..self.body.pointers.len())
             .map(|pointer| {
@@ -310,7 +331,8 @@ impl<'a> Attempt<'a> {
             .collect()
     }
 
-    /// A step is loaded early enough for its pointer's last access, and after that of the iteration before.
+    /// Places the loads of steps: early enough for the pointer's last access, and after that of the iteration
+    /// before.
     fn place_steps(&mut self, last: &[usize]) -> Option<Vec<Option<i64>>> {
         let latency = latency(self.machine, Class::ScalarLoad);
         let mut steps = Vec::new();
@@ -328,6 +350,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
+/// Returns true if two operands have a pair in common.
 fn overlap(a: Reg, b: Reg) -> bool {
     match (a.value(), b.value()) {
         (Some((a, x)), Some((b, y))) => a == b && x & y != 0,
@@ -335,7 +358,7 @@ fn overlap(a: Reg, b: Reg) -> bool {
     }
 }
 
-/// For every operation those that compute what it reads.
+/// Returns for every operation the operations that compute its operands, or load what it overwrites.
 fn sources(body: &Body) -> Vec<Vec<usize>> {
     let ops = &body.ops;
     let mut writers: Vec<Vec<(usize, Reg)>> = vec![Vec::new(); body.quads.len()];

@@ -1,31 +1,31 @@
-//! The shortest interval for which a body has a schedule.
+//! Searches the shortest interval for which a body has a schedule.
 
 use super::body::{Body, Op};
 use super::registers;
 use super::schedule::{Attempt, Order, Schedule, latency};
 use cp2_machine::Machine;
 
-/// No schedule was found.
+/// The error that no schedule was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no software pipeline of {operations} operations fits {registers} registers with an interval of up to {interval} cycles"
 )]
 pub struct Unschedulable {
-    /// Operations of an iteration.
+    /// Number of operations of an iteration.
     pub operations: usize,
-    /// Pair registers to be had.
+    /// Number of pair registers available.
     pub registers: u8,
     /// The longest interval tried.
     pub interval: u32,
 }
 
-/// How much longer than the least an interval may be before the search ends.
+/// Number of intervals tried from the least on, before the search ends or stretches the interval.
 const SLACK: u32 = 64;
-/// Of longer ones each is longer by one in so many cycles than the one before.
+/// Divisor of stretching: each interval that is tried is longer than the one before by one in so many cycles.
 const STRETCH: u32 = 8;
-/// The longest interval: loops of more words fit no program memory.
+/// The longest interval that is tried: loops of more words fit no program memory.
 const LONGEST: u32 = 1 << 13;
-/// Intervals that are compared where a longer one may take less in all.
+/// Number of intervals that are compared where a longer one may take fewer cycles in all.
 const COMPARED: usize = 6;
 
 impl Body {
@@ -41,7 +41,10 @@ impl Body {
         self.shortest(machine, registers, intervals, self.tries())
     }
 
-    /// The same, or an interval as long as latencies make it: for what has no other way to be computed.
+    /// Finds the shortest interval as [`Self::schedule`] does, or else stretches the interval until latencies
+    /// need no more registers.
+    ///
+    /// This is for bodies that have no other way to be computed.
     pub(crate) fn schedule_or_stretch(
         &self,
         machine: &Machine,
@@ -51,8 +54,9 @@ impl Body {
             .or_else(|_| self.stretch(machine, registers))
     }
 
-    /// A schedule with an interval so long that latencies keep few values waiting for others: registers that do for one
-    /// operation after the other do then.
+    /// Finds a schedule with an interval so long that latencies keep few values waiting.
+    ///
+    /// Then the registers suffice that would do for one operation after the other.
     pub(crate) fn stretch(
         &self,
         machine: &Machine,
@@ -61,20 +65,22 @@ impl Body {
         let first = self.least(machine).saturating_add(SLACK);
         let latencies = self.ops.iter().map(|op| latency(machine, op.class));
         let all = latencies.fold(0, i64::saturating_add);
-        // One after the other, each waits for that before it; loads and stores take their turns around them.
+        // At this interval operations could follow each other, each waiting for the one before, with loads
+        // and stores in between.
         let last = u32::try_from(all).unwrap_or(u32::MAX).min(LONGEST);
         let longer = |&n: &u32| Some(n + n.div_ceil(STRETCH)).filter(|_| n < last);
         let intervals = std::iter::successors(Some(first), longer);
         self.shortest(machine, registers, intervals, &[Order::Spread])
     }
 
-    /// The least interval that slots and units have room for.
+    /// Returns the least interval that slots and units have room for.
     fn least(&self, machine: &Machine) -> u32 {
         let slots = self.arithmetic().max(self.memory()).max(1);
         (slots.max(self.busiest_unit(machine)) + self.spare) as u32
     }
 
-    /// The schedule of the first of some intervals that has one.
+    /// Returns the schedule of the first interval that has one, or with `turns` the one of the fewest cycles
+    /// in all.
     fn shortest(
         &self,
         machine: &Machine,
@@ -113,7 +119,7 @@ impl Body {
         })
     }
 
-    /// The schedule with an interval and an order, if there is one.
+    /// Returns the schedule with an interval and an order, if there is one.
     fn attempt(
         &self,
         machine: &Machine,

@@ -1,21 +1,21 @@
 //! Swing modulo scheduling (Llosa, Gonzalez, Ayguade, Valero: PACT 1996).
 //!
-//! Operations are placed in an order in which each but the first of a part of the
-//! dataflow has neighbours on one side only that are placed, and as close to them
-//! as it can: values live for a short time, and fewer registers do.
+//! Operations are placed in an order in which each, except the first of a part of the dataflow, has placed
+//! neighbours on one side only: its sources or its readers. Each is placed as close to them as possible, so
+//! that values live for a short time and fewer registers suffice.
 
 use super::schedule::Attempt;
 
-/// Where the longest path is begun.
+/// The end at which the longest path is begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum First {
-    /// With its last operation.
+    /// The last operation of the path.
     End,
-    /// With its first.
+    /// The first operation of the path.
     Beginning,
 }
 
-/// Which of operations that matter as much comes first.
+/// The order of operations that matter equally.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ties {
     /// The one written first.
@@ -25,7 +25,7 @@ pub(super) enum Ties {
 }
 
 impl Attempt<'_> {
-    /// Places all operations, or says that one has no slot.
+    /// Places all operations; none if one finds no slot.
     pub(super) fn place_swinging(
         &mut self,
         sources: &[Vec<usize>],
@@ -38,7 +38,7 @@ impl Attempt<'_> {
         }
         let (depth, height) = self.levels(sources);
         let n = self.interval;
-        // Of every pointer when its first and its last access are.
+        // Times of the first and the last access through every pointer.
         let mut ends: Vec<Option<(i64, i64)>> = vec![None; self.body.pointers.len()];
         for op in order(sources, &readers, (&depth, &height), (first, ties)) {
             let placed = |&s: &usize| Some((s, self.at[s]?));
@@ -74,7 +74,8 @@ impl Attempt<'_> {
         Some(())
     }
 
-    /// Latencies on the longest path from the beginning to each operation, and from it to the end.
+    /// Returns the sums of latencies on the longest path from the beginning to each operation (depth), and
+    /// from it to the end (height).
     fn levels(&self, sources: &[Vec<usize>]) -> (Vec<i64>, Vec<i64>) {
         let (mut depth, mut height) = (vec![0; sources.len()], vec![0; sources.len()]);
         for op in 0..sources.len() {
@@ -91,8 +92,11 @@ impl Attempt<'_> {
     }
 }
 
-/// From the end of the longest path backwards through what it needs, from there
-/// forwards through what needs that, and so on.
+/// Returns the order of placement.
+///
+/// The order goes from the end of the longest path backwards through the operations it needs, from there
+/// forwards through those that need them, and so on. Among those ready, the greatest depth (backwards) or
+/// height (forwards) comes first, then the least mobility: `longest - depth - height`.
 fn order(
     sources: &[Vec<usize>],
     readers: &[Vec<usize>],

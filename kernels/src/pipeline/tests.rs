@@ -1,8 +1,10 @@
+//! Tests of schedules: shortest intervals, registers, latencies and steps.
+
 use super::{Body, Reg, Step};
 use cp2_asm::{Options, Source, assemble};
 use cp2_machine::Machine;
 
-/// y[i] = x[i] * w + x[i], complex, two numbers in an iteration.
+/// Makes the body of y[i] = x[i] * w + x[i], complex, two numbers in an iteration.
 fn body() -> Body {
     let mut body = Body::default();
     let (read, write) = (
@@ -38,7 +40,8 @@ fn the_interval_is_the_least_and_no_word_waits() {
             };
             let assembly = assemble(&Source::new("test.s", text), &options).unwrap();
             assert!(assembly.warnings.is_empty(), "{}", assembly.warnings);
-            // Two cycles an iteration, and the latencies of one: load, product, store.
+            // Two cycles an iteration, and the latencies of one: load, then product; the store needs the last
+            // word.
             let latency = machine.cp2.latency;
             let path = latency[cp2_machine::Class::Load].0 + latency[cp2_machine::Class::Madd].0;
             let straight = 2 * (iterations - 1) + path + 2;
@@ -58,8 +61,8 @@ fn too_few_registers_are_an_error() {
     assert!(error.to_string().contains("registers"), "{error}");
 }
 
-/// Twenty sums that need all their numbers at once while latencies are short of no register: longer ones are stretched, and
-/// no word waits then either.
+/// Twenty numbers are needed at once; short latencies need few registers. With long latencies the interval is
+/// stretched, and no word waits then either.
 #[test]
 fn long_latencies_are_stretched() {
     let mut machine = Machine::builtin("vm7").unwrap();
@@ -85,7 +88,7 @@ fn long_latencies_are_stretched() {
     machine.cp2.latency[cp2_machine::Class::Load] = cp2_machine::Cycles(50);
     assert!(body.schedule(&machine, registers).is_err());
     let schedule = body.schedule_or_stretch(&machine, registers).unwrap();
-    // Nineteen sums one after the other, and no longer than twice that.
+    // Nineteen sums follow one another; the interval is at most about twice that.
     assert!(
         (84..2000).contains(&schedule.interval),
         "{}",
@@ -102,12 +105,12 @@ fn long_latencies_are_stretched() {
     };
     let assembly = assemble(&Source::new("test.s", text), &options).unwrap();
     assert!(assembly.warnings.is_empty(), "{}", assembly.warnings);
-    // Registers alone are no reason to try for ever.
+    // Too few registers end the search at some interval.
     let error = body.schedule_or_stretch(&machine, 2).unwrap_err();
     assert!(error.interval > 84, "{error}");
 }
 
-/// A step that a table has is loaded before it is made, in the fill too, whose words come as late as they can.
+/// A step in a table is loaded before it is made, in the fill too, where words come as late as they can.
 #[test]
 fn steps_are_loaded_before_the_first_arithmetic() {
     let machine = Machine::builtin("vm7").unwrap();

@@ -1,4 +1,4 @@
-//! A kernel of the registry as data.
+//! A kernel of the registry as data: name, sizes, problem and planner.
 
 use super::{Kernel, KernelError, Size, SizeParameter};
 use crate::backend::{Method, PlanProblem};
@@ -6,7 +6,7 @@ use cp2_machine::Machine;
 use cp2_problems::{MakeProblem, Problem, ProblemError};
 use std::sync::Arc;
 
-/// A kernel by its description, its problem, and the function that plans it.
+/// A kernel as its description, its problem, and the function that plans it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     pub(crate) name: &'static str,
@@ -14,13 +14,13 @@ pub struct Entry {
     /// See [`Kernel::sources`].
     pub(crate) sources: &'static [&'static str],
     pub(crate) parameters: &'static [SizeParameter],
-    /// The sizes of the tables, numbers and words, see [`Size::from_row`].
+    /// Sizes in the tables, as numbers and words, see [`Size::from_row`].
     pub(crate) sizes: &'static [&'static str],
     /// See [`Kernel::explain_low_efficiency`].
     pub(crate) below: Option<&'static str>,
-    /// The problem of a size, given the kernel's name.
+    /// Function that makes the problem of a size, given the kernel's name.
     pub(crate) problem: MakeProblem,
-    /// How the kernel computes it; none where it is not of the kernel's type.
+    /// Function that plans the problem; it returns none for a problem of another type.
     pub(crate) plan: PlanProblem,
 }
 

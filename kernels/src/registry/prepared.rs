@@ -1,4 +1,4 @@
-//! A kernel's job on an input of its problem.
+//! A kernel's job on an input of its problem, ready to run and be judged.
 
 use super::{KernelError, procedure};
 use crate::backend::Task;
@@ -9,31 +9,31 @@ use cp2_problems::{NamedArrays, Problem, Verdict};
 use cp2_reference::Figures;
 use std::sync::Arc;
 
-/// A job that is ready to run, what its algorithm asks for, and what its result has to be.
+/// A job that is ready to run, with what its algorithm must issue and how its result is judged.
 #[derive(Debug)]
 pub struct PreparedRow {
     pub(super) kernel: &'static str,
     pub(super) task: Task,
-    /// The problem that it computes.
+    /// The problem that the job computes.
     pub problem: Arc<dyn Problem>,
-    /// What it computes it of.
+    /// The input that the job computes on.
     pub input: NamedArrays,
-    /// What was chosen for it, in words, where a kernel has several ways.
+    /// Recipe that was chosen, in words, where a kernel has several.
     pub recipe: Option<String>,
-    /// What any program and the best known one take for the whole computation.
+    /// The proved limit and the time of the best known program, for the whole computation.
     pub figures: Figures,
     /// See [`Method::operations`](crate::Method::operations).
     pub operations: Vec<Vec<(Class, u64)>>,
 }
 
 impl PreparedRow {
-    /// The job as a procedure of the model.
+    /// Returns the job as a procedure of the model.
     #[must_use]
     pub fn procedure(&self, name: &str) -> Procedure {
         procedure(name, &self.task.job, &self.operations)
     }
 
-    /// What the model expects of it.
+    /// Returns the model's estimate of the job's time.
     ///
     /// # Errors
     /// The machine lacks something the procedure asks for.
@@ -42,7 +42,7 @@ impl PreparedRow {
         estimate(&self.procedure(name), &system)
     }
 
-    /// Runs it and judges the result.
+    /// Runs the job and judges the result.
     ///
     /// # Errors
     /// The device refuses a command, or the result is wrong. A run that does not finish is no error:
@@ -64,11 +64,11 @@ impl PreparedRow {
     }
 }
 
-/// A result that was found right.
+/// A result that was judged to be right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computed {
     /// The result.
     pub output: NamedArrays,
-    /// How close it is.
+    /// Judgement of the result, with its errors.
     pub verdict: Verdict,
 }

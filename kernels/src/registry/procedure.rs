@@ -1,10 +1,10 @@
 //! A job as a procedure of the performance model.
 //!
-//! What a pass costs by formula: its program and tables, its first page and
-//! its last store stand alone. Between them run two branches: its arithmetic,
-//! until the last store can begin, and all other transfers; but with room for one page
-//! in DMEM nothing runs beside anything else. The first page of a pass that is begun while the one
-//! before it ends comes beside that one's arithmetic, whose last store goes beside its own.
+//! A pass costs by formula: its program and tables, its first page and its last store, one after the other,
+//! and between them the longer of two branches: its arithmetic, until the last store can begin, and all other
+//! transfers. With room for a single page in DMEM nothing overlaps. Where the first page of a pass is loaded
+//! while the pass before ends, this load counts as a transfer of the pass before, and the last store of the
+//! pass before as a transfer of this one.
 
 use crate::job::{Job, Pass};
 use cp2_dma::{Descriptor, transfer_time};
@@ -12,7 +12,7 @@ use cp2_machine::{Class, Machine};
 use cp2_model::{Demand, Phase, Procedure, cp2};
 use std::ops::AddAssign;
 
-/// The procedure of `job`, whose passes have to issue `operations` at least.
+/// Returns the model's procedure of `job`, whose passes have to issue at least `operations`.
 #[must_use]
 pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Procedure {
     let mut procedure = Procedure::new(name);
@@ -32,16 +32,18 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     let begun = |index: usize| all.get(index).is_some_and(Pass::is_begun);
     for (index, (pass, parts)) in all.iter().zip(&moved).enumerate() {
         let program = pass.program();
-        // A program that the pass before has loaded is there already.
+        // A program that the pass before has loaded need not be loaded again.
         let [image, brought] = match loaded == Some(program.image) {
             true => [0, 0],
             false => pass.program_bytes(),
         };
         loaded = Some(program.image);
         let [mut first, mut middle, mut last] = *parts;
-        // What it brings of the program for the last pass; others come beside short ones and are left out.
+        // Program bytes that this pass loads for the last pass count here. Those for other passes are hidden
+        // behind the pages of this one and left out.
         middle.bytes += if index + 2 == all.len() { brought } else { 0 };
-        // What is loaded while the pass before ends counts there, and that one's last store here.
+        // A first page loaded while the pass before ends counts in that pass, and the last store of that pass
+        // in this one.
         if begun(index) {
             first = ChannelTransfers::default();
             middle += before;
@@ -50,7 +52,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
             middle += *next;
             (before, last) = (last, ChannelTransfers::default());
         }
-        // A pass that computes nothing has no operations, and a pass of a kernel those whose turn it is.
+        // A relayout computes nothing and has no operations; the other passes take `operations` in order.
         let counts = match pass.is_relayout() {
             true => None,
             false => computed.next(),
@@ -96,8 +98,11 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     procedure
 }
 
-/// Whether the DMA has stored the last page but one before the last is computed, even if it
-/// was idle when it began to: else it goes on to the last store without a new start.
+/// Returns true if the DMA is idle when the last page has been computed.
+///
+/// Then the last store pays the start of an idle channel; otherwise it follows the store before without a new
+/// start. The DMA is idle if the last page's arithmetic takes as long as a start and the store of the page
+/// before.
 fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool {
     let Some(before) = pass.pages().checked_sub(2) else {
         return true;
@@ -106,7 +111,7 @@ fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool
     let issued: u64 = arithmetic.map(|(_, count)| count).sum();
     let page = issued / (machine.cp2.sections as u64 * pass.pages()).max(1);
     let stores = [before, before + 1].map(|page| pass.stores(page));
-    // The last page may be a part of one, and then so is what it computes.
+    // The last page may be partly filled; its arithmetic shrinks in proportion to its stored bytes.
     let [all, rest] = stores
         .each_ref()
         .map(|s| ChannelTransfers::of(s, machine).bytes);
@@ -117,7 +122,7 @@ fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool
     last >= u128::from(machine.dma.setup_idle.0.saturating_add(stored))
 }
 
-/// The slot of the word that takes a class.
+/// Returns the name of the slot of a word that issues a class.
 fn unit(class: Class) -> &'static str {
     match class {
         Class::Load | Class::ScalarLoad | Class::Scalar | Class::Control => cp2::MEMORY_SLOT,
@@ -127,8 +132,10 @@ fn unit(class: Class) -> &'static str {
     }
 }
 
-/// Operations of all sections, those included that have no block of their own left in a page:
-/// one instruction stream makes them do what the others do.
+/// Returns the operations of all sections, including those that have no block of their own left in a page.
+///
+/// There is one instruction stream, so idle sections do what the others do: counts grow by block slots /
+/// blocks.
 fn whole_rounds<'a>(
     pass: &Pass,
     counts: &'a [(Class, u64)],
@@ -143,12 +150,13 @@ fn whole_rounds<'a>(
     })
 }
 
-/// What the first page waits for, and the loads of `early` pages that come with it; everything between, the last page's store.
+/// Splits the transfers of a pass: those that its first page waits for, with the loads of `early` pages
+/// loaded with it; all in between; and the last page's store.
 fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [ChannelTransfers; 3] {
     let mut parts = [ChannelTransfers::default(); 3];
     for page in 0..pass.pages() {
         let loads = pass.loads(page);
-        // What comes with the first page behind the transfer that says so belongs to others.
+        // Loads of the first page behind the one that signals an event belong to later pages' work.
         let said = loads.iter().position(|load| load.event.is_some());
         let first = match said {
             _ if page > 0 && page < early => loads.len(),
@@ -168,7 +176,7 @@ fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [ChannelTransfers; 3] 
     parts
 }
 
-/// Transfers of the DMA channel.
+/// Transfers of the DMA channel, added up: bytes, transfers, and runs beyond the first of each.
 #[derive(Clone, Copy, Debug, Default)]
 struct ChannelTransfers {
     bytes: u64,
@@ -185,6 +193,7 @@ impl AddAssign for ChannelTransfers {
 }
 
 impl ChannelTransfers {
+    /// Adds up transfers with their bytes in whole granules.
     fn of(transfers: &[Descriptor], machine: &Machine) -> Self {
         let mut traffic = Self::default();
         for descriptor in transfers {
@@ -198,6 +207,7 @@ impl ChannelTransfers {
         traffic
     }
 
+    /// Returns the demand for the channel, of which `latencies` transfers start it when it is idle.
     fn demand(self, latencies: u64) -> Demand {
         Demand::Transfer {
             channel: cp2::DMA.to_owned(),

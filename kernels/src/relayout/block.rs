@@ -1,4 +1,4 @@
-//! Blocks: parts of an array that a page holds, and which of them are made alike.
+//! Cuts an array into blocks of a page and finds blocks that are made alike.
 
 use super::pages::{BlockSlice, ByteSpan, Copies};
 use super::{QUAD, Relayout, SourceOfWord, WORD};
@@ -7,83 +7,88 @@ use cp2_machine::Machine;
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Words of what transfers move whole and registers take whole: a quad, or a granule of several.
+/// Returns the words of the smallest unit that transfers and registers move whole: a quad, or a granule of
+/// several.
 fn unit(machine: &Machine) -> u64 {
     aligned(machine) / WORD
 }
 
-/// Bytes of a page that are enough: a longer one's first load and last store stand alone longer.
+/// Most bytes of a page: the first load and the last store of longer pages would take longer without
+/// overlapping anything.
 pub(crate) const PAGE: u64 = 2048;
-/// Groups of rows that are one block each, and too long for a short page: at most so much of DMEM.
+/// Divisor of DMEM: a group of rows that is longer than a page is one block if it takes at most
+/// `DMEM / LONG / 2` bytes.
 const LONG: u64 = 3;
 
-/// Words of quads of a source taken into a quad of the result.
+/// Words of one quad of a source that become words of a quad of the result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Take {
-    /// The quad of the block's input.
+    /// Index of the quad in the block's input.
     pub(super) quad: i64,
-    /// For each lane of the result the lane of that quad; those not taken are as they are.
+    /// For each lane of the result the lane of that quad; for lanes not taken, the lane itself.
     pub(super) lanes: [u8; 4],
-    /// Which lanes of the result are taken.
+    /// Lanes of the result that are taken from that quad.
     pub(super) taken: [bool; 4],
 }
 
-/// A quad of the result.
+/// A quad of the result: its sources and signs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ResultQuad {
-    /// From which quads; lanes that none has are 0.
+    /// Quads that lanes are taken from; lanes that none of them gives are 0.
     pub(super) takes: Vec<Take>,
-    /// Lanes whose sign changes.
+    /// Lanes whose sign is changed.
     pub(super) minus: [bool; 4],
 }
 
-/// A block, up to where it lies: what its quads are made of.
+/// How the quads of a block are made, whatever the addresses of the block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockShape {
-    /// The quads of a part of the result.
+    /// Quads of one part of the result.
     pub(super) quads: Vec<ResultQuad>,
-    /// How often that is there, one behind the other.
+    /// Number of such parts in the block, one behind the other.
     pub(super) times: u64,
-    /// Bytes of a part of the input and of the result in DMEM.
+    /// Bytes of one part of the input in DMEM.
     pub(super) input: u64,
+    /// Bytes of one part of the result in DMEM.
     pub(super) output: u64,
 }
 
 impl BlockShape {
-    /// Bytes of a page buffer, which holds an input or a result.
+    /// Returns the bytes of a page buffer, which holds an input or a result.
     pub(super) fn bytes(&self) -> u64 {
         self.times * self.input.max(self.output)
     }
 }
 
-/// How an array is cut.
+/// The size of the blocks of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArrayCut {
-    /// Groups of rows of a block.
+    /// Number of groups of rows in a block.
     groups: u64,
-    /// Or words of a block, where it is a part of a group.
+    /// Number of words in a block that is a part of a group, if blocks are so small.
     words: Option<u64>,
 }
 
-/// Rows after which all arrays are at whole granules again.
+/// Returns the number of rows after which all arrays are at whole granules again.
 fn group(of: &Relayout<'_>, unit: u64) -> u64 {
     let all = of.from.iter().chain([&of.to]);
-    // A unit is a power of two: as many rows as it has more factors of 2 than a row.
+    // A unit is a power of two: `unit / gcd(unit, pitch)` rows, by the trailing zeros of both.
     let rows = all.map(|place| unit >> place.pitch.trailing_zeros().min(unit.trailing_zeros()));
     rows.max().unwrap_or(1)
 }
 
-/// Words of a group of rows that are looked at for what it moves.
+/// Most words of a group of rows for which its moved bytes are counted.
 const SPARSE: u64 = 1 << 14;
 
-/// Bytes of a group of rows in DMEM: fewer than the `whole` ones where little of the rows is taken or written.
+/// Returns the bytes of a group of rows in DMEM: fewer than the `whole` group where less than half of it is
+/// moved.
 fn sparse(of: &Relayout<'_>, words: u64, unit: u64, whole: u64) -> u64 {
     let (shape, _) = part(of, 0..words, unit);
     let bytes = shape.bytes().max(1);
     if bytes < whole / 2 { bytes } else { whole }
 }
 
-/// The ways to cut an array that are tried.
+/// Returns the block sizes that are tried for an array.
 pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<ArrayCut> {
     let unit = unit(machine);
     let rows = group(of, unit);
@@ -97,7 +102,8 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<ArrayCut> {
         (of.words / (rows * of.to.pitch)).max(1),
         machine.cp2.sections.max(1) as u64,
     );
-    // Four pages of every section at least, but none too short, and none that small memories have no room for.
+    // At least four pages for every section, but none too short, and none that small memories have no room
+    // for.
     let most = PAGE.min(machine.cp2.dmem.0 / 8);
     let share = (all * one / (4 * sections)).clamp(most.min(512), most);
     let mut sizes = Vec::new();
@@ -107,7 +113,8 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<ArrayCut> {
         sizes.push(ArrayCut { groups, words });
     }
     if one > share {
-        // Blocks of a part take more of other arrays than they are: small memories may have no room for that.
+        // A block of a part may need more words of the sources than it has itself: small memories may have no
+        // room for them.
         let parts = if most < 512 { 0..=2 } else { 0..=0 };
         let parts = parts.map(|part| ((share / WORD) >> part).next_multiple_of(2 * unit));
         sizes.extend(parts.map(|words| ArrayCut {
@@ -118,7 +125,7 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<ArrayCut> {
     sizes
 }
 
-/// The blocks of an array, those of one shape together.
+/// Cuts an array into blocks and groups those of one shape.
 pub(super) fn copies(of: &Relayout<'_>, size: ArrayCut, machine: &Machine) -> Vec<Copies> {
     let unit = unit(machine);
     let rows = group(of, unit);
@@ -137,7 +144,8 @@ pub(super) fn copies(of: &Relayout<'_>, size: ArrayCut, machine: &Machine) -> Ve
                 let times = size.groups.min(groups);
                 let (shape, part) = part(of, 0..words, unit);
                 let blocks = groups.div_ceil(times);
-                // The last block ends with the last group: some are made twice, alike.
+                // The last block ends with the last group, so it may overlap the block before; both make the
+                // shared words alike.
                 let first = (0..blocks).map(|b| (b * times).min(groups - times));
                 let shape = BlockShape { times, ..shape };
                 found.add(shape, part, first.collect());
@@ -150,7 +158,7 @@ pub(super) fn copies(of: &Relayout<'_>, size: ArrayCut, machine: &Machine) -> Ve
             }
         }
     }
-    // Rows that are no group.
+    // Rows behind the last whole group.
     let (rest, end) = (groups * words, of.words);
     let chunk = size.words.unwrap_or(u64::MAX / 2);
     let mut from = rest;
@@ -174,14 +182,14 @@ pub(super) fn copies(of: &Relayout<'_>, size: ArrayCut, machine: &Machine) -> Ve
     .collect()
 }
 
-/// A shape, its parts, and the blocks: which part, and the group it is of.
+/// Blocks of one shape: the shape, its parts, and for each block its part and its group.
 struct SharedShapes {
     shape: BlockShape,
     parts: Vec<BlockSlice>,
     blocks: Vec<(u32, u64)>,
 }
 
-/// The shapes found so far.
+/// The shapes found so far, and their indices by shape and place in DMEM.
 struct ShapeTable<'a> {
     of: &'a Relayout<'a>,
     all: Vec<SharedShapes>,
@@ -189,6 +197,7 @@ struct ShapeTable<'a> {
 }
 
 impl ShapeTable<'_> {
+    /// Adds the blocks of a part, one for each of the groups, to those of its shape.
     fn add(&mut self, shape: BlockShape, part: BlockSlice, groups: Vec<u64>) {
         if part.stores.is_empty() {
             return;
@@ -198,7 +207,7 @@ impl ShapeTable<'_> {
                 .iter()
                 .all(|s| usize::from(s.array) < self.of.from.len())
         );
-        // Spans of the same bytes at the same places of DMEM.
+        // Blocks are alike if they also have spans of the same bytes at the same places of DMEM.
         let spans = part.loads.iter().chain(&part.stores);
         let spans = spans.map(|span| [span.local, span.bytes]).collect();
         let next = self.all.len();
@@ -217,8 +226,10 @@ impl ShapeTable<'_> {
     }
 }
 
-/// The part of an array that some of its words are, from a whole granule on: how it is made, and where it and what it is made of lie,
-/// in bytes from the arrays' addresses.
+/// Describes the block of a range of words, which begins at a whole granule.
+///
+/// Returns how its quads are made, and the spans that it loads and stores, in bytes from the arrays'
+/// addresses.
 fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShape, BlockSlice) {
     let end = of.words;
     let word = |at: u64| {
@@ -259,7 +270,7 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShap
         }
         stored.push((number, quads));
     }
-    // Where the units lie that it is made of, in quads: those of an array one behind the other.
+    // Places of the source units in the block's input, in quads: the units of an array are contiguous.
     let mut places: HashMap<(u8, u64), i64> = HashMap::new();
     let mut loads: Vec<ByteSpan> = Vec::new();
     let mut local = 0;
@@ -272,7 +283,8 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShap
             local += bytes;
         }
     }
-    // A block of zeros alone loads a granule that it does not look at: something must say that its turn has come.
+    // A block of zeros loads a granule that it does not read, since a load has to signal that its turn has
+    // come.
     if loads.is_empty() {
         ByteSpan::extend(&mut loads, 0, (0, bytes), 0);
         local = bytes;

@@ -1,4 +1,4 @@
-//! The kernel that makes blocks of one shape.
+//! Generates the kernel that makes blocks of one shape.
 
 use super::block::{BlockShape, ResultQuad, Take};
 use super::pages::Copies;
@@ -18,12 +18,15 @@ use std::sync::Arc;
 const BYTES: i64 = (QUAD * WORD) as i64;
 /// Page buffers: one is computed, one stored, one loaded.
 const BUFFERS: usize = 3;
-/// Address registers of a page's input and output, and of the pointers of loops.
+/// Address register of a page's input.
 const INPUT: u8 = 8;
+/// Address register of a page's output.
 const OUTPUT: u8 = 9;
+/// Address register of the pointer that a loop stores by.
 const STORE: u8 = 12;
+/// Address registers of the pointers that a loop loads by.
 pub(super) const POINTERS: Range<u8> = 0..7;
-/// Quads of a part that repeats itself which are made in one iteration.
+/// Most quads of a repeated part for which one iteration makes a whole part.
 const WHOLE: usize = 8;
 /// Lanes of a quad in their order, as `perm` names them.
 const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
@@ -33,12 +36,12 @@ const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
 pub(super) struct RelayoutPageKernel {
     pub(super) program: Arc<Program>,
     page: u64,
-    /// What its buffers and arguments are aligned to.
+    /// Alignment of buffers and arguments in bytes.
     aligned: u64,
 }
 
 impl RelayoutPageKernel {
-    /// The kernel of blocks; `name` says what they are for.
+    /// Generates and assembles the kernel of blocks of one shape; `name` says what they are for.
     pub(super) fn new(name: &str, of: &Copies, machine: &Machine) -> Result<Self, JobError> {
         let mut text = PageWords::new(&of.shape);
         text.shape(&of.shape, machine)?;
@@ -84,42 +87,43 @@ impl RelayoutPageKernel {
         Ok(made)
     }
 
-    /// The buffers behind the masks.
+    /// Returns the ring of page buffers, which lies behind the masks.
     pub(super) fn ring(&self) -> Ring {
         let arguments = data_end(&self.program).next_multiple_of(self.aligned);
         let first = arguments + Ring::argument_bytes(BUFFERS).next_multiple_of(self.aligned);
         Ring::new(arguments, first, BUFFERS, self.page, 0)
     }
 
-    /// The pass over the blocks.
+    /// Makes the pass over the blocks.
     pub(super) fn pass(&self, of: Copies) -> RingPass {
         RingPass::new(self.ring(), of).price_by_kernel(&self.program, "start")
     }
 
-    /// Bytes of the program and its masks.
+    /// Returns the bytes of the program and its masks.
     pub(super) fn image(&self) -> u64 {
         8 * self.program.words.len() as u64 + data_end(&self.program)
     }
 }
 
-/// The words of a page in the making.
+/// Builds the assembly text of a page kernel.
 struct PageWords {
     words: String,
-    /// Masks in the highest quads.
+    /// Masks, which are kept in the highest quad registers.
     masks: Vec<[u32; 4]>,
 }
 
-/// Which lanes a mask keeps, as its bits.
+/// Returns the mask of the lanes to keep, as bits.
 fn kept(lanes: [bool; 4]) -> [u32; 4] {
     lanes.map(|lane| if lane { u32::MAX } else { 0 })
 }
 
-/// Which signs a mask changes.
+/// Returns the mask that changes the signs of lanes, as bits.
 fn signs(lanes: [bool; 4]) -> [u32; 4] {
     lanes.map(|lane| if lane { 1 << 31 } else { 0 })
 }
 
 impl PageWords {
+    /// Collects the masks that a shape needs.
     fn new(shape: &BlockShape) -> Self {
         let mut masks: Vec<[u32; 4]> = Vec::new();
         let mut need = |mask: [u32; 4]| {
@@ -138,16 +142,18 @@ impl PageWords {
         }
     }
 
+    /// Returns the register of a mask.
     fn mask(&self, mask: [u32; 4]) -> Reg {
         let index = self.masks.iter().position(|m| *m == mask).unwrap_or(0);
         Reg::Quad(self.first() + index as u8)
     }
 
-    /// The first quad that holds a mask.
+    /// Returns the number of the first quad register that holds a mask.
     fn first(&self) -> u8 {
         32 - self.masks.len() as u8
     }
 
+    /// Returns the words that load the masks into their registers.
     fn load_masks(&self) -> String {
         let mut words = String::from("    movi a0, masks\n");
         for i in 0..self.masks.len() {
@@ -156,6 +162,7 @@ impl PageWords {
         words
     }
 
+    /// Returns the data of the masks.
     fn data(&self) -> String {
         let mut data = String::from("masks:\n");
         for mask in &self.masks {
@@ -165,11 +172,12 @@ impl PageWords {
         data + "    .space 16\n"
     }
 
+    /// Appends a word.
     fn word(&mut self, word: &str) {
         let _ = writeln!(self.words, "    {word}");
     }
 
-    /// `a{to}` = `a{from}` + offset.
+    /// Appends words for `a{to} = a{from} + offset`.
     fn address(&mut self, to: u8, from: u8, offset: i64) {
         match offset {
             0 => self.word(&format!("mov a{to}, a{from}")),
@@ -181,7 +189,7 @@ impl PageWords {
         }
     }
 
-    /// All quads of a block.
+    /// Appends the loops that make all quads of a block.
     fn shape(&mut self, shape: &BlockShape, machine: &Machine) -> Result<(), JobError> {
         let quads = &shape.quads;
         if quads.len() <= WHOLE && shape.times > 1 {
@@ -214,7 +222,7 @@ impl PageWords {
         Ok(())
     }
 
-    /// The loop over a run whose first quad is quad `at` of the result.
+    /// Appends the loop over a run whose first quad is quad `at` of the result.
     fn run(&mut self, at: usize, run: &QuadRun<'_>, machine: &Machine) -> Result<(), JobError> {
         let mut body = Body::default();
         let mut pointers: Vec<(Pointer, Reached)> = Vec::new();
@@ -254,7 +262,8 @@ impl PageWords {
         Ok(())
     }
 
-    /// A quad of the result out of those it takes lanes of.
+    /// Makes a quad of the result of those it takes lanes of: `perm`, then `sel` to merge, `and` for zeros,
+    /// `xor` for signs.
     fn quad(&self, body: &mut Body, quad: &ResultQuad, parts: &[(&Take, Reg)]) -> Reg {
         let mut made: Option<(Reg, [bool; 4])> = None;
         for (take, from) in parts {
@@ -287,7 +296,7 @@ impl PageWords {
     }
 }
 
-/// The masks that a quad needs.
+/// Returns the masks that a quad needs.
 fn masks_of(quad: &ResultQuad) -> Vec<[u32; 4]> {
     let mut masks = Vec::new();
     let mut taken = [false; 4];
@@ -306,7 +315,7 @@ fn masks_of(quad: &ResultQuad) -> Vec<[u32; 4]> {
     masks
 }
 
-/// A pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
+/// Returns a pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
 fn pointer(
     body: &mut Body,
     all: &mut Vec<(Pointer, Reached)>,
@@ -316,7 +325,8 @@ fn pointer(
     if let Some(&(pointer, own)) = all.iter().find(|(_, own)| own.reaches(quad, step)) {
         return (pointer, own.quad);
     }
-    // No run takes more pointers than there are registers: more would be a bug that the assembler finds.
+    // `longest` admits no run with more pointers than there are registers; a bug in it would make the
+    // assembler refuse this.
     let register = POINTERS.clone().nth(all.len()).unwrap_or(u8::MAX);
     let pointer = body.pointer(register, Step::Bytes(step * BYTES));
     all.push((pointer, Reached { quad, step }));

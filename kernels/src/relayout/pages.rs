@@ -1,24 +1,24 @@
-//! The pages of a relayout: for every section a block.
+//! The pages of a relayout, a block for every section, and their transfers.
 
 use super::block::BlockShape;
 use cp2_dma::{Chunk, Descriptor, Direction, coalesce, over_sections};
 use cp2_host::paging::RingPages;
 
-/// Bytes that lie together in an array and in DMEM.
+/// Bytes that are contiguous both in an array and in DMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ByteSpan {
-    /// Which of the arrays.
+    /// Number of the array.
     pub(super) array: u8,
-    /// Bytes from its start.
+    /// Byte offset from the start of the array.
     pub(super) from: u64,
-    /// Bytes from the start of the block in DMEM.
+    /// Byte offset from the start of the block in DMEM.
     pub(super) local: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub(super) bytes: u64,
 }
 
 impl ByteSpan {
-    /// So many bytes more, of the last span where it goes on there.
+    /// Adds so many bytes: to the last span where they continue it, or as a new span.
     pub(super) fn extend(all: &mut Vec<Self>, array: u8, (from, bytes): (u64, u64), local: u64) {
         match all.last_mut() {
             Some(last) if last.array == array && last.from + last.bytes == from => {
@@ -34,30 +34,30 @@ impl ByteSpan {
     }
 }
 
-/// Where a block's bytes lie.
+/// The spans of a block that are loaded and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockSlice {
     pub(super) loads: Vec<ByteSpan>,
     pub(super) stores: Vec<ByteSpan>,
 }
 
-/// Blocks of one shape.
+/// Blocks of one shape and the arrays that they belong to.
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
     pub(super) shape: BlockShape,
     pub(super) parts: Vec<BlockSlice>,
-    /// The part that each block is, and the group of rows it begins in.
+    /// For each block the number of its part, and the group of rows it begins in.
     pub(super) blocks: Vec<(u32, u64)>,
-    /// Bytes from a group to the next: in each array, and in the new one.
+    /// Bytes from a group to the next: in each source array, and in the new one.
     pub(super) steps: (Vec<u64>, u64),
-    /// Addresses of the arrays, and of the new one.
+    /// Byte addresses of the source arrays, and of the new one.
     pub(super) addresses: (Vec<u64>, u64),
-    /// Sections of the machine, and levels of its transfers.
+    /// Number of sections of the machine, and levels of its transfers.
     pub(super) limits: (usize, usize),
 }
 
 impl Copies {
-    /// The same of arrays at other addresses, and to another one.
+    /// Returns these blocks for source arrays at other addresses and another new array.
     pub(super) fn with_addresses(&self, (from, to): (&[u64], u64)) -> Self {
         Self {
             addresses: (from.to_vec(), to),
@@ -65,7 +65,7 @@ impl Copies {
         }
     }
 
-    /// What a block moves.
+    /// Returns the chunks that a block loads or stores; `local` is its address in DMEM.
     fn chunks(&self, block: usize, local: u32, direction: Direction) -> Vec<Chunk> {
         let Some(&(part, group)) = self.blocks.get(block) else {
             return Vec::new();
@@ -83,7 +83,7 @@ impl Copies {
             Direction::Store => (self.addresses.1, self.steps.1),
         };
         let times = 0..self.shape.times;
-        // Span after span, so that those that differ in the group alone follow each other.
+        // Span after span, so that chunks that differ in the group alone follow each other and can be merged.
         let all = spans.iter().flat_map(|span| {
             let (address, step) = place(span.array);
             times.clone().map(move |time| {
@@ -95,11 +95,12 @@ impl Copies {
         coalesce(all, self.limits.1)
     }
 
+    /// Returns the transfers of a page, one block for each section.
     fn of(&self, page: u64, local: u32, direction: Direction) -> Vec<Descriptor> {
         let (sections, count) = (self.limits.0 as u64, self.blocks.len() as u64);
         let first = page * sections;
         let own = match direction {
-            // The sections that have no block compute that of the last one again.
+            // Sections that have no block compute the last block again.
             Direction::Load => sections,
             Direction::Store => sections.min(count - first.min(count)),
         };
@@ -117,7 +118,7 @@ impl Copies {
     }
 }
 
-/// The transfers of one section.
+/// Makes the transfers of one section alone.
 fn only(section: usize, chunks: Vec<Chunk>, direction: Direction) -> Vec<Descriptor> {
     let target = cp2_dma::Target::Section(u32::try_from(section).unwrap_or(u32::MAX));
     let with = |chunk: Chunk| Descriptor {
@@ -141,7 +142,7 @@ impl RingPages for Copies {
         self.of(page, local, Direction::Store)
     }
 
-    /// Pages of other parts may take longer: all are looked at.
+    /// Blocks of other parts may take longer, so all pages count unless there is one part.
     fn period(&self) -> u64 {
         match self.parts.len() {
             1 => 1,

@@ -1,18 +1,20 @@
-//! Quads that a loop makes: what repeats itself, with as many pointers as there are.
+//! Finds runs of quads that a loop can make with the pointers there are.
 
 use super::block::{ResultQuad, Take};
 use super::kernel::POINTERS;
 
-/// Quads in a row that are made alike, each so many quads of the input behind that of the iteration before.
+/// Quads of the result that are made alike in each iteration, with inputs that advance by constant steps.
 pub(super) struct QuadRun<'a> {
+    /// Quads of the result that the first iteration makes.
     pub(super) unit: &'a [ResultQuad],
-    /// For every taking of the unit's quads, quads of the input from an iteration to the next.
+    /// For every take of the unit's quads, the quads of the input from an iteration to the next.
     pub(super) steps: Vec<i64>,
+    /// Number of iterations.
     pub(super) iterations: u64,
 }
 
 impl QuadRun<'_> {
-    /// Pointers that its loop takes.
+    /// Returns the number of pointers that the loop needs.
     fn pointers(&self) -> usize {
         let mut all: Vec<Reached> = Vec::new();
         let takes = self.unit.iter().flat_map(|quad| &quad.takes);
@@ -26,7 +28,7 @@ impl QuadRun<'_> {
     }
 }
 
-/// What a pointer reaches: quads near the one at which it begins, and that step as it does.
+/// Quads that a pointer reaches: near the one at which it begins, with its step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reached {
     pub(super) quad: i64,
@@ -34,20 +36,21 @@ pub(super) struct Reached {
 }
 
 impl Reached {
+    /// Returns true if the pointer reaches a quad that advances by a step.
     pub(super) fn reaches(self, quad: i64, step: i64) -> bool {
         self.step == step && (quad - self.quad).abs() < REACH
     }
 }
 
-/// Quads of the result that an iteration makes, as tried.
+/// Numbers of quads that an iteration makes, as tried.
 const UNITS: [usize; 3] = [1, 2, 4];
-/// Quads that an offset reaches from a pointer.
+/// Bound of the offsets from a pointer, in quads.
 const REACH: i64 = 1000;
 
-/// The run at the beginning of quads that has the most of them.
+/// Returns the run at the beginning of `quads` that covers the most of them.
 pub(super) fn longest(quads: &[ResultQuad]) -> QuadRun<'_> {
     let runs = UNITS.iter().filter_map(|&unit| repeated(quads, unit));
-    // Quads that are taken from more places than there are pointers for are made one by one.
+    // A single quad is the fallback where runs need more pointers than there are.
     let runs = runs.filter(|run| run.pointers() <= POINTERS.len());
     let quads_of = |run: &QuadRun<'_>| run.unit.len() as u64 * run.iterations;
     let mut best = QuadRun {
@@ -63,7 +66,7 @@ pub(super) fn longest(quads: &[ResultQuad]) -> QuadRun<'_> {
     best
 }
 
-/// How often the first `unit` quads repeat themselves, at least twice.
+/// Returns the run of the first `unit` quads, if they are repeated at least once.
 fn repeated(quads: &[ResultQuad], unit: usize) -> Option<QuadRun<'_>> {
     let (first, rest) = quads.split_at_checked(unit)?;
     let second = rest.get(..unit)?;

@@ -1,4 +1,4 @@
-//! Against the words themselves, in Rust.
+//! Tests of relayouts against the same rearrangement of words in Rust.
 
 use super::*;
 use cp2_host::{Buffer, DeviceOptions};
@@ -6,12 +6,12 @@ use cp2_machine::{Bytes, Machine};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Values of which no two are the same, nor 0.
+/// Returns distinct values that are not 0.
 fn values(first: usize, count: usize) -> Vec<f32> {
     (first..first + count).map(|i| i as f32 + 1.0).collect()
 }
 
-/// Runs a relayout of arrays of `pitches` words a row, and what it should give.
+/// Runs a relayout of arrays with `pitches` words a row; returns the result and what it should be.
 fn both(
     pitches: &[u64],
     (pitch, rows): (u64, u64),
@@ -78,7 +78,7 @@ fn machine(name: &str) -> Machine {
     Machine::builtin(name).unwrap()
 }
 
-/// Machines that move other granules, or have little local memory.
+/// Returns a machine with another DMA granule or little local memory.
 fn other(kind: usize) -> Machine {
     let mut machine = machine("vm7");
     let dmem = [4, 2, 64, 64, 64, 64][kind];
@@ -119,7 +119,8 @@ fn is_coupled_or_apart((n, skip, rows): (u64, u64, u64), way: i32, kind: usize) 
         _ => (vec![2 * n + 2], 4 * n),
     };
     let word = |at: u64| match way {
-        // Coupled, taken apart, coupled with zeros before and in one array, completed by conjugates.
+        // By `way`: interleaved, taken apart, interleaved from one array with zeros before, completed by
+        // conjugates.
         0 => SourceOfWord::Of((at % 2) as u8, at / 2),
         1 => SourceOfWord::Of(0, 2 * at),
         2 if at < 2 * skip => SourceOfWord::Zero,
@@ -132,7 +133,7 @@ fn is_coupled_or_apart((n, skip, rows): (u64, u64, u64), way: i32, kind: usize) 
     assert_eq!(found, wanted);
 }
 
-/// Every second word of an odd number, where local memory is small.
+/// Takes every second word of rows of odd length, where local memory is small.
 #[test]
 fn odd_rows_are_taken_apart_in_little_memory() {
     is_coupled_or_apart((41, 0, 2), 1, 1);
@@ -141,12 +142,12 @@ fn odd_rows_are_taken_apart_in_little_memory() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Of more arrays than there are pointers, into some columns of rows that stay as they are elsewhere.
+    /// More arrays than there are pointers become columns of rows that stay as they are elsewhere.
     #[test]
     fn many_arrays_become_one(widths in prop::collection::vec(1u64..4, 1..24), gap in 0u64..40, rows in 1u64..60, kind in 0usize..6) {
         let machine = other(kind);
         let taken: u64 = widths.iter().sum();
-        // What is left of the last granule that is written may be anything.
+        // The rest of the last granule that is written may be anything.
         let unit = cp2_host::paging::aligned(&machine) / 4;
         let pitch = match gap {
             0 => taken,
@@ -170,7 +171,7 @@ proptest! {
     }
 }
 
-/// Rows longer than local memory, of every kind of beginning inside a granule.
+/// Rows longer than local memory are cut, wherever in a granule they begin.
 #[test]
 fn long_rows_are_cut() {
     for n in [30_001, 30_002, 30_004] {

@@ -1,4 +1,4 @@
-//! Transforms of every length, complex and real, against double precision.
+//! Tests transforms of every length, complex and real, by double precision.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -36,7 +36,7 @@ fn complex(n: usize, seed: u64) -> Vec<Complex32> {
     (0..n).map(|_| random.complex()).collect()
 }
 
-/// The error of rustfft's scalar code.
+/// Returns the error of rustfft's scalar code.
 fn scalar(problem: &FftProblem, x: &[Complex32]) -> f64 {
     let fft = cp2_rustfft::scalar_single(problem.len(), problem.direction().into());
     let mut y = x.to_vec();
@@ -44,7 +44,7 @@ fn scalar(problem: &FftProblem, x: &[Complex32]) -> f64 {
     problem.verdict(x, &y).rms.max(2.0e-8)
 }
 
-/// Numbers of which the errors are a statistic: those of few scatter.
+/// Least number of values whose error is judged: errors of fewer values scatter.
 const MANY: usize = 2048;
 
 fn output(fft: &dyn Fft, x: &[Complex32], options: DeviceOptions) -> Vec<Complex32> {
@@ -80,8 +80,10 @@ fn assert_accurate(fft: &dyn Fft, x: &[Complex32], options: DeviceOptions) -> Ve
     y
 }
 
-/// Products of radices beyond local memory, in two passes; odd ones, or twice an odd number, are
-/// filled up, one at a time and several, and some have columns of a single radix.
+/// Products of radices are transformed beyond local memory in two passes.
+///
+/// Odd lengths, or twice an odd number, are padded, one at a time and several; some have columns of a single
+/// radix.
 #[test]
 fn mixed_radices_in_two_passes() {
     for (n, batch) in [
@@ -105,7 +107,7 @@ fn mixed_radices_in_two_passes() {
     }
 }
 
-/// Long ones, with two page buffers and, of 1000 x 1000, with one.
+/// Long lengths work with two page buffers and, at 1000 x 1000, with one.
 #[test]
 fn long_mixed_radices_in_two_passes() {
     for n in [250_000, 393_216, 1_000_000] {
@@ -124,7 +126,7 @@ fn assert_two_passes(
     assert_accurate(&*fft, &complex(n * batch, n as u64), options);
 }
 
-/// Both directions of real transforms against the complex one in double precision.
+/// Checks both directions of real transforms against the complex one in double precision.
 fn assert_real(n: usize, batch: usize, seed: u64, options: &DeviceOptions) {
     let x: Vec<f32> = complex(n * batch, seed).iter().map(|z| z.re).collect();
     let fft = planner().plan_real_forward(n).unwrap();
@@ -144,7 +146,8 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &DeviceOptions) {
     let wide: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
     let problem = FftProblem::new(n, TransformDirection::Forward, batch).unwrap();
     let judge = |half: &[Complex32]| problem.verdict(&wide, &hermitian(half, n)).rms;
-    // A complex transform knows nothing of the halves that real ones of even length are made of.
+    // Real transforms of even length are made of halves, which a complex transform is not, so their error is
+    // compared too.
     let halves = if n.is_multiple_of(2) {
         judge(&by_halves(&x, n))
     } else {
@@ -163,7 +166,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &DeviceOptions) {
     let done = fft.process_with(&half, options.clone()).unwrap();
     assert_eq!(done.run.report.findings, [], "{}", fft.recipe());
     let back: Vec<Complex32> = done.output.unwrap().iter().map(|&x| x.into()).collect();
-    // What has no conjugate counts as real.
+    // Numbers without a conjugate count as real.
     for row in half.chunks_mut(n / 2 + 1) {
         row[0].im = 0.0;
         if n.is_multiple_of(2) {
@@ -183,7 +186,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &DeviceOptions) {
 
 #[test]
 fn every_odd_length_to_41_real() {
-    // Even ones are in `real.rs`.
+    // Even lengths are tested in `real.rs`.
     for n in (1..=41).step_by(2) {
         assert_real(n, 3.max(MANY.div_ceil(n)), n as u64, &checked());
     }
@@ -191,7 +194,7 @@ fn every_odd_length_to_41_real() {
 
 #[test]
 fn primes_and_products_beyond_local_memory() {
-    // Primes, powers of primes, products, neighbours of powers of two.
+    // Primes, powers of primes, products, and neighbours of powers of two.
     for n in [509, 521, 1009, 1331, 2187, 2809, 4095, 4097, 10_007] {
         for direction in DIRECTIONS {
             let fft = planner().plan(n, direction).unwrap();

@@ -1,4 +1,4 @@
-//! Every problem on both backends: the emulated CP2 and this computer.
+//! Tests every problem on both backends: the emulated CP2 and this computer.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_kernels::{Cp2Backend, Cp2Report};
@@ -12,8 +12,8 @@ fn vm(name: &str) -> Cp2Backend {
     Cp2Backend::new(Machine::builtin(name).unwrap().into())
 }
 
-/// Problems of all kinds on a machine and natively: both right, and as close to each other as
-/// they may be apart.
+/// Checks that problems of a kind are right on a machine and natively, and as close to each other as the
+/// tolerance demands.
 fn compared(vm: &Cp2Backend, kind: &ProblemKind, cases: &[Case]) {
     for size in kind.small_sizes() {
         let problem = kind.make_problem(&size).unwrap();
@@ -64,7 +64,7 @@ fn every_problem_on_vm9_and_natively() {
     }
 }
 
-/// What one backend makes of one input is no result for another.
+/// A result of one input is judged wrong for another input.
 #[test]
 fn another_inputs_result_is_wrong() {
     for kind in KINDS {
@@ -78,7 +78,7 @@ fn another_inputs_result_is_wrong() {
     }
 }
 
-/// A problem of another crate is refused in words, by the kind of problem.
+/// A problem of another crate is refused with the name of its kind.
 #[test]
 fn what_is_not_in_the_table_is_refused() {
     #[derive(Debug)]

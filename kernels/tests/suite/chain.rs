@@ -1,5 +1,6 @@
-//! The receivers against double precision, against what is in their scenes, and
-//! against scenes made from the physics alone.
+//! Tests the receivers against double precision, their scenes and physics.
+//!
+//! Scenes are made by the problems, and again from the physics alone.
 #![allow(
     clippy::disallowed_methods,
     reason = "oracles may use the host's functions"
@@ -45,7 +46,7 @@ fn narrow(z: Complex64) -> Complex32 {
     Complex32::new(z.re as f32, z.im as f32)
 }
 
-/// A radar whose blocks simulate quickly.
+/// Returns a radar whose blocks simulate quickly.
 fn small_radar() -> RadarSpec {
     RadarSpec {
         pulses: 16,
@@ -63,12 +64,12 @@ fn sonar(spec: &SonarSpec) -> SonarProblem {
     SonarProblem::new(spec.clone()).unwrap()
 }
 
-/// How far a result is from what the problem says.
+/// Returns the errors of a result against the problem's exact spectra.
 fn accuracy(problem: &impl ReceiverProblem, block: &[Complex32], received: &Received) -> Accuracy {
     received.accuracy(&problem.exact(block))
 }
 
-/// Every target has its detection, and every detection its target.
+/// Checks that every target has its detection, and every detection its target.
 fn sees(radar: &RadarProblem, decibels: &[f32]) {
     let spec = radar.spec();
     let detections = radar.detections(decibels);
@@ -89,7 +90,7 @@ fn sees(radar: &RadarProblem, decibels: &[f32]) {
     assert_eq!(radar.faults(&detections[1..]).len(), 1);
 }
 
-/// Every source has its contact, and every contact its source.
+/// Checks that every source has its contact, and every contact its source.
 fn hears(sonar: &SonarProblem, spectra: &[Complex32]) {
     let spec = sonar.spec();
     let contacts = sonar.contacts(spectra);

@@ -1,4 +1,4 @@
-//! What the tests of kernels share.
+//! Helpers that the tests of kernels share.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "every test uses a part")]
 #![allow(
@@ -27,7 +27,7 @@ pub(crate) fn complex(seed: u64, count: usize) -> Vec<Complex32> {
     Random::new(seed).complexes(count)
 }
 
-/// A number's bits: equal where numbers that are no numbers are not.
+/// Bits of a number, by which NaNs can be compared too.
 pub(crate) trait Bits: Copy {
     fn bits(self) -> [u32; 3];
 }
@@ -50,8 +50,8 @@ impl Bits for Extreme {
     }
 }
 
-/// Runs under the checkers, which must have nothing to say, and on the fast
-/// engine, which must agree to the bit and the cycle; no efficiency is above 1.
+/// Runs under the checkers, which must find nothing, and on the fast engine, which must agree to the bit and
+/// the cycle; no efficiency is above 1.
 pub(crate) fn clean<T: Bits, E: fmt::Display>(
     run: impl Fn(DeviceOptions) -> Result<KernelRun<Vec<T>>, E>,
 ) -> KernelRun<Vec<T>> {
@@ -68,8 +68,10 @@ pub(crate) fn clean<T: Bits, E: fmt::Display>(
     done
 }
 
-/// Half spectra of rows of n real numbers, n even, by rustfft's scalar code used in realfft's
-/// manner: a transform of half the length, then even and odd parts, all in f32.
+/// Computes half spectra of rows of n real numbers, n even, in f32 as realfft does, with rustfft's scalar
+/// code.
+///
+/// A transform of half the length is followed by the separation of even and odd parts.
 pub(crate) fn by_halves(x: &[f32], n: usize) -> Vec<Complex32> {
     let m = n / 2;
     let mut z: Vec<Complex32> = x.chunks(2).map(|x| Complex32::new(x[0], x[1])).collect();
@@ -87,8 +89,10 @@ pub(crate) fn by_halves(x: &[f32], n: usize) -> Vec<Complex32> {
     z.chunks(m).flat_map(separate).collect()
 }
 
-/// Rows of n real numbers, n even, of half spectra in the same manner: the parts are joined, then
-/// come transforms of half the length. The imaginary parts of numbers 0 and n/2 count as 0.
+/// Computes rows of n real numbers, n even, from half spectra in f32 as realfft does.
+///
+/// Parts are joined, then come transforms of half the length. The imaginary parts of numbers 0 and n/2 count
+/// as 0.
 pub(crate) fn from_halves(spectra: &[Complex32], n: usize) -> Vec<f32> {
     let m = n / 2;
     let join = |x: &[Complex32]| -> Vec<Complex32> {

@@ -1,4 +1,4 @@
-//! Filters through the whole machine: device, scheduler, DMA, kernels, under the checkers.
+//! Tests filters through the whole machine, under the checkers.
 
 #![allow(
     clippy::disallowed_methods,
@@ -36,8 +36,10 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm7"));
 static VM9: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm9"));
 
-/// Cycles of the direct way, which these kernels go: every tap times the samples of an output, or what must be moved. What the best
-/// way known takes may be less, see `cp2_reference`.
+/// Returns the cycles of the direct algorithm: every tap times the samples of an output, or the bytes that
+/// must be moved.
+///
+/// The best known algorithm may take less, see `cp2_reference`.
 fn directly(taps: &[Complex32], samples: usize, rate: OutputRate, figures: &Figures) -> f64 {
     let products = (samples / rate.decimate()) * taps.len();
     let real = taps.iter().all(|h| h.im == 0.0);
@@ -57,7 +59,7 @@ fn real_taps(n: usize, seed: u64) -> Vec<Complex32> {
     floats(seed, n).into_iter().map(Complex32::from).collect()
 }
 
-/// Plans, runs and compares with the reference.
+/// Plans and runs a filter and compares it with the reference.
 fn check<T: FilterSample + Bits>(
     taps: &[Complex32],
     x: &[T],
@@ -73,7 +75,7 @@ fn check<T: FilterSample + Bits>(
     )
 }
 
-/// Runs and compares with the reference.
+/// Runs a filter and compares it with the reference.
 fn judged<T: FilterSample + Bits>(
     filter: &Convolver,
     x: &[T],
@@ -90,7 +92,8 @@ fn judged<T: FilterSample + Bits>(
     done
 }
 
-/// The usual count, N (log2 N + 1) / (4 (N - L + 1)) cycles an output at the best N.
+/// Returns the classic count of overlap-save: N (log2 N + 1) / (4 (N - L + 1)) cycles an output at the best
+/// N.
 fn classic(taps: usize) -> f64 {
     (3..=24)
         .map(|b| f64::from(1 << b))
@@ -114,13 +117,13 @@ fn resample<T: FilterSample + Bits>(
     )
 }
 
-/// Machine, taps, samples.
+/// A row of a table: machine, taps, samples.
 type Row = (&'static str, usize, usize);
 
-/// Rows that were asked for: one test measures, others that want the same wait.
+/// Rows that were asked for: one test measures a row, other tests that want it wait.
 type Rows = HashMap<Row, Arc<OnceLock<Arc<Measured>>>>;
 
-/// What one channel of complex samples took, and was expected to take, and whether it is right.
+/// The measured and expected cycles of one channel of complex samples, and true if the result is right.
 struct Measured {
     kernel: String,
     expected: f64,
@@ -130,7 +133,7 @@ struct Measured {
     holds: bool,
 }
 
-/// A row of several tests, planned and run once: to plan a million samples takes seconds.
+/// Plans and runs a row once for several tests, since planning a million samples takes seconds.
 fn measured((name, taps, samples): Row) -> Arc<Measured> {
     static ROWS: LazyLock<Mutex<Rows>> = LazyLock::new(Mutex::default);
     let row = {

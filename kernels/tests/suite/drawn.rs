@@ -1,4 +1,4 @@
-//! Whether what is drawn is what was.
+//! Tests that the random draws of tests stay the same over time.
 
 use crate::random::{BENCHMARKS, Trial};
 use cp2_tests::drawn::{CASES, compare, digest_lines, digest_strategy};

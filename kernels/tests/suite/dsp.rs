@@ -1,4 +1,4 @@
-//! The signal processing set against double precision.
+//! Tests signal processing against double precision.
 #![allow(
     clippy::disallowed_methods,
     reason = "oracles may use the host's functions"
@@ -30,7 +30,7 @@ fn wide(z: Complex32) -> Complex64 {
     Complex64::new(z.re.into(), z.im.into())
 }
 
-/// Difference in units of the last place of the reference, at least of `floor`.
+/// Returns the difference in units of the last place of the reference, which counts as at least `floor`.
 fn ulps(found: f32, reference: f64, floor: f64) -> f64 {
     if f64::from(found) == reference {
         return 0.0;
@@ -40,7 +40,8 @@ fn ulps(found: f32, reference: f64, floor: f64) -> f64 {
     (f64::from(found) - reference).abs() / ulp
 }
 
-/// The operation on one element or complex number, and the ulps it may be off.
+/// Returns the operation on one element or complex number in double precision, and the ulps that it may be
+/// off.
 fn reference(op: &MapOp, i: usize, x: &[f32], y: &[f32]) -> (f64, f64) {
     let (a, b) = (
         f64::from(x[i.min(x.len() - 1)]),
@@ -98,7 +99,7 @@ fn element_by_element() {
             let found = output(|options| map.process_with(&inputs[..op.inputs()], options));
             for (i, &value) in found.iter().enumerate() {
                 let (wanted, allowed) = reference(&op, i, &x, &y);
-                // What may cancel is judged absolutely: inputs are at most 1.
+                // Results that may cancel are judged absolutely: inputs are at most 1.
                 let right = ulps(value, wanted, 1e-30) <= allowed
                     || allowed.is_infinite()
                         && (f64::from(value) - wanted).abs() <= 4e-7 * wanted.abs().max(2.0);
@@ -177,7 +178,7 @@ fn the_edges_of_the_complex_functions() {
     }
 }
 
-/// Rows longer than local memory holds beside their window go through in parts.
+/// Rows that are too long for local memory together with their window go through in parts.
 #[test]
 fn windows_of_long_rows() {
     for (n, rows) in [(2049, 5), (4096, 3), (65_536, 2), (10_007, 3)] {
@@ -202,7 +203,7 @@ fn windows_are_what_they_are_called() {
         ] {
             let w = window.coefficients(n);
             assert_eq!(w.len(), n);
-            // A window of one point takes nothing away.
+            // A window of one point is 1.
             let first = if n == 1 { 1.0 } else { ends };
             assert!((f64::from(w[0]) - first).abs() < 1e-6);
             if n % 2 == 0 {
@@ -214,7 +215,7 @@ fn windows_are_what_they_are_called() {
     }
 }
 
-/// Of the longest rows of two inputs, local memory holds no two: they go through in parts.
+/// Local memory cannot hold two of the longest rows of two inputs: they go through in parts.
 #[test]
 fn products_of_long_rows() {
     for (vm, n, rows) in [(0, 4096, 3), (1, 4096, 17), (0, 4090, 2)] {
@@ -240,7 +241,7 @@ fn products_of_long_rows() {
     }
 }
 
-/// Sides of which each product of two is at most 64.
+/// Draws sides of which each product of two is at most 64.
 fn small_sides() -> impl Strategy<Value = (usize, usize, usize)> {
     let short = (1usize..9, 1usize..9, 1usize..9);
     let long =
@@ -252,7 +253,7 @@ fn small_sides() -> impl Strategy<Value = (usize, usize, usize)> {
     prop_oneof![2 => short, 1 => long, 1 => flat]
 }
 
-/// Matrices for which local memory has room.
+/// Draws matrices for which local memory has room.
 fn sides_of_beams() -> impl Strategy<Value = (usize, usize)> {
     prop_oneof![3 => (1usize..80, 1usize..20), 1 => (80usize..1300, 1usize..2)]
 }
@@ -265,7 +266,7 @@ proptest! {
         let (x, y) = (floats(seed, n * rows), floats(seed + 1, n * rows));
         let complex = n % 2 == 0;
         for op in ReductionOp::all().into_iter().filter(|op| complex || *op != ReductionOp::ComplexDot) {
-            // For so many rows, or for many.
+            // The plan is for this number of rows, or for many.
             let planned = if seed % 2 == 0 { rows } else { usize::MAX };
             let plan = ReductionPlan::with_rows(op, n, planned, machine(vm)).unwrap();
             let inputs = [x.as_slice(), &y];
@@ -290,7 +291,7 @@ proptest! {
                         (best.into(), 0.0)
                     }
                 };
-                // n roundings of partial sums of about sqrt(n), which add up as sqrt(n) of them do.
+                // n roundings of partial sums of about sqrt(n), which add up as a random walk of n steps.
                 let allowed = if op == ReductionOp::Max { 0.0 } else { 6e-8 * (4.0 * (n as f64).sqrt()).max(n as f64) };
                 prop_assert!((f64::from(found.value) - value).abs() <= allowed, "{op:?}: {} for {value}", found.value);
                 prop_assert!((f64::from(found.imaginary) - imaginary).abs() <= allowed);
@@ -417,7 +418,7 @@ fn few_rows_cost_little() {
     }
 }
 
-/// The longest rows, of one product and of two side by side, whose chains are the longest.
+/// The longest rows, in one product and in two side by side, have the longest chains of sums.
 #[test]
 fn one_long_row_times_one_long_column() {
     for (index, [m, k, n]) in [
@@ -480,12 +481,13 @@ fn what_is_not_possible_is_said() {
     ));
 }
 
-/// Large batches reach 0.90 of their reference where it is by the kernel's algorithm, and the model explains as much, on both machines.
+/// Large batches reach 0.90 of their reference where it is by the kernel's algorithm, and the model explains
+/// as much, on both machines.
 #[test]
 fn large_batches_come_near_their_references() {
     let mut low = Vec::new();
     let set = registry::all();
-    // The set is what stands between the filters and the stencils.
+    // The set is listed between the filters and the stencils.
     let set = set.iter().skip_while(|kernel| kernel.name() != "scale");
     let set = set.take_while(|kernel| kernel.name() != "stencil");
     for &kernel in set {
@@ -494,11 +496,13 @@ fn large_batches_come_near_their_references() {
                 let row = registry::measure(kernel, &size, &machine(vm), DeviceOptions::default())
                     .unwrap();
                 assert!(row.ratio <= 1.0 && row.efficiency <= 1.0, "{row:?}");
-                // One matrix alone: its runs are short, and the ends of a run weigh, see docs/dsp.md.
+                // A single small matrix has short runs, and the ends of a run take much of its time, see
+                // docs/dsp.md.
                 let small = row.kernel == "transpose" && row.size == "rows=64 columns=64 count=1";
-                // Products of complex numbers by three real ones, and of matrices by Strassen's recursion, have no kernel.
+                // The references of complex products by three real ones, and of Strassen's recursion, have no
+                // kernel.
                 let others = row.kernel == "beamformer" && row.figures.method != "the definition";
-                // Odd sides: arrays go over the channel up to three times.
+                // With odd sides, arrays go over the channel up to three times.
                 let floor = match (small, others, row.relayouts) {
                     (.., 1) => 0.40,
                     (.., 2..) => 0.28,

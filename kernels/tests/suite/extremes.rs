@@ -1,5 +1,6 @@
-//! FFTs of inputs at the ends of binary32: infinities, NaN, subnormals, numbers
-//! just short of overflow, single numbers, odd batches.
+//! Tests FFTs at the ends of binary32: infinities, NaN and subnormals.
+//!
+//! Further inputs are numbers just short of overflow, single numbers, and odd batches.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -58,8 +59,8 @@ fn what_is_not_finite_fills_its_row_and_no_other() {
     }
 }
 
-/// Sums of N numbers of size up to 2^(126 - log2 N) do not overflow: the same
-/// bits as of size 1, but for the exponent.
+/// Sums of N numbers of size up to 2^(126 - log2 N) do not overflow: they have the bits of sums of size 1,
+/// except for the exponent.
 #[test]
 fn huge_numbers_scale_exactly() {
     for direction in DIRECTIONS {
@@ -77,8 +78,8 @@ fn huge_numbers_scale_exactly() {
     }
 }
 
-/// Sums of subnormals are exact, products are off by half a unit of 2^-149:
-/// four of them in a butterfly, and an error grows with its number.
+/// Sums of subnormals are exact, products are off by half a unit of 2^-149: there are four of them in a
+/// butterfly, and errors add up.
 #[test]
 fn subnormals_lose_only_what_they_lack() {
     let unit = 2.0f64.powi(-149);
@@ -117,7 +118,7 @@ fn an_impulse_at_every_place() {
                 .collect();
             let y = transform(n, direction, &x);
             let exact = reference(&x, n, direction);
-            // A factor is rounded once for each pass it is a product of: one to four.
+            // A factor is rounded once for each pass whose product it is: one to four times.
             for (i, (y, x)) in y.iter().zip(&exact).enumerate() {
                 let error = Complex64::new(f64::from(y.re), f64::from(y.im)) - x;
                 assert!(error.norm() < 4.0e-7, "{n}: column {}, {i}", i / n);
@@ -126,7 +127,7 @@ fn an_impulse_at_every_place() {
     }
 }
 
-/// A batch that is no multiple of pages or sections.
+/// A batch that is no multiple of pages or sections gives the rows of short batches.
 #[test]
 fn an_odd_long_batch_gives_the_rows_of_short_ones() {
     for n in [16, 64, 512] {

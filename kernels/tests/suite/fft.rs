@@ -1,4 +1,4 @@
-//! FFTs through the whole machine: device, scheduler, DMA, kernels, under the checkers.
+//! Tests FFTs through the whole machine, under the checkers.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -43,7 +43,7 @@ fn plan(n: usize, direction: TransformDirection) -> &'static LocalFft {
     &PLANS[direction as usize][n.ilog2() as usize - 4]
 }
 
-/// Runs under the checkers, which must have nothing to say, and on the fast engine.
+/// Runs under the checkers, which must find nothing, and on the fast engine.
 fn run(fft: &LocalFft, x: &[Complex32]) -> FftRun {
     let process = |options| fft.process_with(x, options);
     let [done, fast] =

@@ -1,4 +1,4 @@
-//! FFTs larger than DMEM, of one axis and of arrays: passes over system memory.
+//! Tests FFTs larger than DMEM, of one axis and of arrays.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -43,9 +43,11 @@ fn output(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
     run(fft, x, true).output.unwrap()
 }
 
-/// What the pages on these transforms call their bound: all butterflies, and every number in and out of DMEM, once where a section
-/// takes arrays as wholes, if one could hold them, and twice where the sections share them. The reference may be less, where
-/// the sections keep what is theirs already.
+/// Returns the bound of the documents on these transforms: all butterflies, or every number in and out of
+/// DMEM, whichever takes longer.
+///
+/// Numbers are moved once if a section can hold whole arrays, and twice if the sections share them. The
+/// reference may be less, where sections keep numbers that are theirs already.
 fn counted(numbers: usize, batch: usize, machine: &Machine) -> u64 {
     let sections = machine.cp2.sections;
     let rate = machine.dma.bandwidth;
@@ -65,7 +67,7 @@ fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
     x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
 }
 
-/// RMS error relative to the RMS of the exact result.
+/// Returns the RMS error relative to the RMS of the exact result.
 fn error(exact: &[Complex64], y: &[Complex32]) -> f64 {
     let (mut error, mut norm) = (0.0, 0.0);
     for (x, y) in exact.iter().zip(y) {

@@ -1,5 +1,6 @@
-//! Machines whose units do not take an operation every cycle: what the model counts is issued, and no run beats a reference, nor a
-//! reference a bound.
+//! Tests machines whose units do not take an operation every cycle.
+//!
+//! The operations that the model counts are issued; no run beats a reference, and no reference a bound.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::DeviceOptions;
@@ -9,7 +10,7 @@ use cp2_model::{Demand, System, cp2};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Small sizes of every kernel, those of several recipes among them, in the order of its parameters.
+/// Returns small sizes of every kernel, among them those of several recipes, in the order of its parameters.
 fn sizes(kernel: &str) -> &'static [&'static [u64]] {
     match kernel {
         "fft" => &[&[16, 64], &[64, 64], &[1024, 16], &[24, 60]],
@@ -59,7 +60,8 @@ fn sizes(kernel: &str) -> &'static [&'static [u64]] {
     }
 }
 
-/// The operations that a job's phases demand: of the arithmetic slot by class, of the other one all together.
+/// Counts the operations that a job's phases demand: of the arithmetic slot by class, of the memory slot in
+/// all.
 fn counted(prepared: &PreparedRow) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for phase in prepared.procedure("counted").phases {
@@ -78,7 +80,7 @@ fn counted(prepared: &PreparedRow) -> BTreeMap<String, u64> {
     counts
 }
 
-/// What is wrong with the model of a size on a machine, if anything; none where it has no place.
+/// Describes the errors of the model for a size on a machine; none if the size does not fit.
 fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec<String>> {
     let prepared = kernel
         .prepare(size, machine, DeviceOptions::default())
@@ -115,7 +117,7 @@ fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec
     let (bound, reference) = (run.figures.bound.0 as f64, run.figures.reference.0 as f64);
     check("reference", reference, report.cycles as f64);
     check("bound", bound, reference);
-    // Where the DMA takes words their turn at the port, that is priced in the long run.
+    // Words that the DMA takes at a shared port are priced as an average.
     let share = if machine.cp2.dmem_ports == 1 {
         0.15
     } else {
@@ -128,7 +130,7 @@ fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec
     Some(found)
 }
 
-/// vm7 with other numbers in its section of CP2.
+/// Returns vm7 with other numbers in the CP2 section of its file.
 fn changed(numbers: &[(&str, u64, &str)]) -> Arc<Machine> {
     let line = |(name, value, unit): &(&str, u64, &str)| {
         format!("{name} = {{ value = {value}, unit = \"{unit}\" }}\n")
@@ -144,7 +146,7 @@ fn interval(name: &str, cycles: u64) -> Arc<Machine> {
     changed(&[(&format!("interval.{name}"), cycles, "cycles")])
 }
 
-/// Sizes that a machine has a place for, and what is wrong with them.
+/// Checks the model on machines, for all sizes that fit.
 fn survey(machines: &[Arc<Machine>]) {
     let (mut ran, mut found) = (BTreeMap::<&str, usize>::new(), Vec::new());
     for machine in machines {
@@ -153,7 +155,7 @@ fn survey(machines: &[Arc<Machine>]) {
             let numbers = numbers.filter(|p| p.default.number().is_some());
             let names = numbers.map(|p| p.name);
             for values in sizes(kernel.name()) {
-                // Words are their defaults.
+                // Parameters that are words keep their defaults.
                 let named: Vec<String> = names
                     .clone()
                     .zip(values.iter())
@@ -167,7 +169,7 @@ fn survey(machines: &[Arc<Machine>]) {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // A kernel may lack room on a machine, not on most.
+    // A kernel may lack room on one machine, but not on most.
     for kernel in registry::all() {
         let all = machines.len() * sizes(kernel.name()).len();
         let ran = ran.get(kernel.name()).copied().unwrap_or(0);
@@ -211,7 +213,8 @@ fn long_latencies_and_a_single_port() {
     ]);
 }
 
-/// Butterflies in which the multiply-adders have a part, and where these are slow as well: the references know other ways, no kernel a faster one.
+/// Butterflies occupy the multiply-adders too, and these may be slow as well: the references know other
+/// algorithms, but no kernel is faster.
 #[test]
 fn several_slow_units_at_a_time() {
     let intervals = |units: &[(&str, u64)]| {

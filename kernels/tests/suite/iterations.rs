@@ -1,7 +1,7 @@
-//! A method whose scalars are computed on the way and whose end they decide: conjugate gradients.
+//! Tests an iteration that its own scalars end: conjugate gradients.
 //!
-//! Page kernels make the products and partial dot products, steps of the control CPU the scalars; these
-//! come to the kernels as words filled at run time.
+//! Page kernels compute the products and partial dot products, steps of the control CPU the scalars, which
+//! kernels get as words filled at run time.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -18,13 +18,14 @@ use cp2_kernels::{Job, JobError, KernelRun, Random};
 use cp2_reference::{Count, Figures, Traffic};
 use std::sync::Arc;
 
-/// Unknowns, and bytes of a block of vectors.
+/// Number of unknowns.
 const N: usize = 2048;
+/// Bytes of a block of vectors.
 const BLOCK: u64 = 256;
-/// The square of the residual, relative to that of the right side, at which the method ends.
+/// Square of the residual, relative to that of the right side, at which the method ends.
 const ENOUGH: f64 = 1e-9;
 
-/// A product, element by element.
+/// Assembly of a product, element by element.
 const PRODUCT: &str = r#"
 .include "page.s"
 .program
@@ -45,7 +46,7 @@ const PRODUCT: &str = r#"
     stop
 "#;
 
-/// The dot product of a block in four sums.
+/// Assembly of the dot product of a block in four sums.
 const DOT: &str = r#"
 .include "page.s"
 .program
@@ -67,7 +68,7 @@ const DOT: &str = r#"
     stop
 "#;
 
-/// x + a y, a scalar of the run's.
+/// Assembly of x + a y, where the scalar a is filled at run time.
 const COMBINE: &str = r#"
 .include "page.s"
 .dmem 0
@@ -98,14 +99,15 @@ fn program(text: &str) -> Arc<Program> {
     Arc::new(assembled.unwrap().program)
 }
 
-/// Two vectors in, one of blocks of so many bytes out.
+/// Pages two vectors in, and one out with blocks of so many bytes.
 fn paging(x: Buffer<f32>, y: Buffer<f32>, to: Buffer<f32>, bytes: u64) -> Paging {
     let stream = |name, of: Buffer<f32>, bytes| Stream::contiguous(name, of.address(), bytes);
     let inputs = vec![stream("x", x, BLOCK), stream("y", y, BLOCK)];
     Paging::new(4 * N as u64 / BLOCK, inputs, vec![stream("z", to, bytes)])
 }
 
-/// Solves d x = b for a diagonal d of a few values: with exact scalars in as many turns as there are values.
+/// Puts together the job that solves d x = b for a diagonal d of a few values: with exact scalars it takes as
+/// many turns as there are values.
 fn job(d: &[f32], b: &[f32], options: DeviceOptions) -> Result<(Job, Buffer<f32>), JobError> {
     let (n, sums) = (N as u64, 4 * N as u64 / BLOCK * 4);
     let mut job = Job::new(machine("vm7"), options);
@@ -115,7 +117,7 @@ fn job(d: &[f32], b: &[f32], options: DeviceOptions) -> Result<(Job, Buffer<f32>
     let [r, p, q] = [(); 3].map(|()| job.temporary::<f32>(n));
     let (r, p, q) = (r?, p?, q?);
     let partial = job.temporary::<f32>(sums)?;
-    // The square of the residual, and what it has to come to.
+    // Square of the residual, and the value that it has to reach.
     let [rr, enough] = [job.temporary::<f64>(1)?, job.temporary::<f64>(1)?];
     let [alpha, minus, beta] = [(); 3].map(|()| job.temporary::<f32>(4));
     let (alpha, minus, beta) = (alpha?, minus?, beta?);
@@ -172,7 +174,7 @@ fn job(d: &[f32], b: &[f32], options: DeviceOptions) -> Result<(Job, Buffer<f32>
     Ok((job, x))
 }
 
-/// A diagonal of `values` different values, and a right side.
+/// Returns a diagonal of `values` different values, and a right side.
 fn system(values: usize, seed: u64) -> [Vec<f32>; 2] {
     let d = (0..N).map(|i| 1.0 + (i % values) as f32);
     let b = Random::new(seed).uniforms(N);
@@ -193,7 +195,7 @@ fn solved(values: usize, options: DeviceOptions) -> KernelRun<Vec<f32>> {
     job.run(figures, |run| run.read(x)).unwrap()
 }
 
-/// The same in double precision: turns and solution.
+/// Solves the system in double precision; returns turns and solution.
 fn reference(values: usize) -> (u64, Vec<f64>) {
     let [d, b] = system(values, 5).map(|v| v.into_iter().map(f64::from).collect::<Vec<_>>());
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
@@ -247,12 +249,12 @@ fn conjugate_gradients_end_when_the_residual_is_small() {
         assert_eq!(report.causes.total(), report.cycles);
         cycles.push(report.cycles);
     }
-    // Turns cost time, all alike, and so does what the control CPU computes.
+    // Turns take equal time each, and so does the arithmetic of the control CPU.
     let turns = [2, 5].map(|values| reference(values).0);
     assert!(turns[0] < turns[1] && cycles[0] < cycles[1]);
 }
 
-/// Engines and threads change nothing: neither the bits nor a cycle, nor when it ends.
+/// Engines and threads change neither bits nor cycles, nor the number of turns.
 #[test]
 fn every_engine_ends_alike() {
     let one = solved(5, options(Engine::Fast, 1));
@@ -274,7 +276,8 @@ fn every_engine_ends_alike() {
     assert_eq!(checked.run.report.cycles, one.run.report.cycles);
 }
 
-/// A job that is run again on another right side is a new one, however often it goes round.
+/// A job that is run again on another right side takes the turns that these data need, whatever the run
+/// before took.
 #[test]
 fn a_prepared_job_goes_round_as_often_as_its_data_ask_for() {
     let [d, b] = system(5, 5);
@@ -292,7 +295,7 @@ fn a_prepared_job_goes_round_as_often_as_its_data_ask_for() {
     assert!(second.cycles < first.cycles);
 }
 
-/// A recorded run computes its scalars anew on other data, and where these would end otherwise it says so.
+/// A replay computes its scalars anew on other data, and reports if these would end the iteration elsewhere.
 #[test]
 fn a_replay_computes_its_own_scalars() {
     let record = DeviceOptions {
@@ -307,7 +310,7 @@ fn a_replay_computes_its_own_scalars() {
         let [d, b] = system(values, 5);
         let image = path.join("memory.bin");
         let mut memory = std::fs::read(&image).unwrap();
-        // The user's arrays lie one behind the other, the first ones of the job.
+        // The user's arrays are contiguous in memory, as the first arrays of the job.
         let bytes = d.iter().copied().chain(b.iter().map(|b| scale * b));
         for (value, bytes) in bytes.zip(memory.chunks_exact_mut(4)) {
             value.put(bytes);
@@ -329,7 +332,7 @@ fn a_replay_computes_its_own_scalars() {
         (&again.report, Some(x)),
         (&done.run.report, done.output.clone())
     );
-    // Powers of two change no rounding: twice as much in is twice as much out.
+    // Powers of two change no rounding: a doubled input gives a doubled output.
     let (twice, x) = replayed(2, 2.0);
     assert!(twice.report.end.is_finished(), "{}", twice.report.end);
     assert_eq!(twice.report.cycles, done.run.report.cycles);
@@ -345,7 +348,7 @@ fn a_replay_computes_its_own_scalars() {
     assert!(other.report.end.to_string().contains("record a run on it"));
 }
 
-/// Words that are filled must be there.
+/// Words that are to be filled must exist in the program.
 #[test]
 fn words_that_a_program_does_not_have_are_refused() {
     let mut job = Job::new(machine("vm7"), DeviceOptions::default());

@@ -1,4 +1,4 @@
-//! Tests of kernels and planners against what they have no part in, in one binary.
+//! Tests of kernels and planners against independent results, in one binary.
 
 mod any_length;
 mod backends;

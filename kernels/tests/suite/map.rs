@@ -1,4 +1,6 @@
-//! `cp2_kernels::map` against native loops: any extents, blocks, halos, edges, element types and numbers of streams.
+//! Tests `cp2_kernels::map` against native loops.
+//!
+//! Extents, blocks, halos, edges, element types and numbers of streams are random.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -32,7 +34,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
         .collect()
 }
 
-/// Index of an element at a place that may be outside, as the edge continues the array; none of a zero.
+/// Returns the index of an element at a place that may be outside, by the rule of the edge; none for a zero.
 fn index(shape: &[u64], edge: BoundaryRule, at: &[i64]) -> Option<usize> {
     shape.iter().zip(at).try_fold(0, |index, (&n, &i)| {
         let n = n as i64;
@@ -46,7 +48,8 @@ fn index(shape: &[u64], edge: BoundaryRule, at: &[i64]) -> Option<usize> {
     })
 }
 
-/// A kernel that adds the two opposite corners of the halo to each element of its first input, and to that the further inputs' elements.
+/// Writes a kernel that adds the two opposite corners of the halo to each element of its first input, and the
+/// further inputs' elements to that.
 fn kernel(halo: [u64; 3], words: u64, inputs: usize, outputs: usize) -> String {
     let shift = halo[2] * words;
     let (quads, lanes) = ((shift / 4 * 16) as i64, shift % 4);
@@ -65,7 +68,7 @@ fn kernel(halo: [u64; 3], words: u64, inputs: usize, outputs: usize) -> String {
     };
     let further =
         (1..inputs).map(|i| format!("add a9, a{}, c9\nldq q6, [a9]\nadd q1, q1, q6\n", 9 + i));
-    // The second output has the double; its address is that behind the further inputs'.
+    // The second output has the double; its address follows those of the further inputs.
     let second = match (inputs, outputs) {
         (_, 1) => String::new(),
         (1, _) => "add a9, a10, c9\nadd q7, q1, q1\nstq q7, [a9]\n".to_owned(),
@@ -131,7 +134,8 @@ fn kernel(halo: [u64; 3], words: u64, inputs: usize, outputs: usize) -> String {
     )
 }
 
-/// The same by the addresses of lines, for pages that march along planes or rows: of whole blocks.
+/// Writes the kernel for pages of whole blocks that march along planes or rows, where lines are found by
+/// their addresses.
 fn marching(march: March, halo: [u64; 3], block: [u64; 3], words: u64, further: usize) -> String {
     let shift = halo[2] * words;
     let (quads, lanes) = ((shift / 4 * 16) as i64, shift % 4);
@@ -147,7 +151,8 @@ fn marching(march: March, halo: [u64; 3], block: [u64; 3], words: u64, further: 
         }
     };
     let axis = march.axis();
-    // The other of planes and rows: its steps in windows and blocks, its halo, and how many of it the page has.
+    // For the axis that pages do not march along: its steps in windows and blocks, its halo, and the lines of
+    // the page.
     let (other, window, stored, count) = match march {
         March::Planes => (1, "s0", "s2", "c0"),
         March::Rows => (0, "s1", "s3", "c1"),
@@ -231,7 +236,7 @@ fn marching(march: March, halo: [u64; 3], block: [u64; 3], words: u64, further: 
     )
 }
 
-/// Built-in machines, and one that moves single words, by few levels, for an odd number of sections.
+/// Returns a built-in machine, or one with an odd number of sections that moves single words, by few levels.
 fn machine(name: &str) -> Machine {
     Machine::builtin(name).unwrap_or_else(|| {
         let text = r#"
@@ -417,7 +422,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
         )| {
             let cut = |all: [u64; 3]| all[3 - rank..].to_vec();
             let march = march.filter(|march| march.axis() >= 3 - rank);
-            // Windows that slide have lines in common; the kernel for them takes one array more, and stores one.
+            // Marching windows share lines; the kernel for them has an input more and a single output.
             match march {
                 Some(March::Planes) => hz = hz.max(1),
                 Some(March::Rows) => hy = hy.max(1),
@@ -452,7 +457,7 @@ proptest! {
     }
 }
 
-/// A halo of lines behind which a page has a single one.
+/// A clamped halo of lines works where a page has a single line.
 #[test]
 fn a_clamped_halo_of_single_lines_is_right() {
     let case = Case {
@@ -471,7 +476,7 @@ fn a_clamped_halo_of_single_lines_is_right() {
     run(&case).unwrap();
 }
 
-/// The dot product of two arrays; the one output block has it in its first element.
+/// Assembly of the dot product of two arrays; the one output block has it in its first element.
 const DOT: &str = r#"
 .include "page.s"
 .program
@@ -534,7 +539,7 @@ proptest! {
     }
 }
 
-/// A window that slides is only read, and only its own lines: the checkers say so.
+/// The checkers find stores to a marching window, and reads of lines beyond it.
 #[test]
 fn lines_of_other_pages_are_not_touched() {
     let x = bytes(&vec![1.0; 12 * 16 * 16]);
@@ -569,7 +574,7 @@ fn lines_of_other_pages_are_not_touched() {
     };
     let text = marching(March::Planes, [1; 3], [1, 4, 16], 1, 0);
     assert_eq!(found(&text), "");
-    // The line at hand is overwritten.
+    // The current line is overwritten.
     let store = "stq q1, [a10]+16";
     let wrong = text.replace(store, &format!("{store}\nstq q1, [a5 - 16]"));
     assert!(
@@ -577,7 +582,7 @@ fn lines_of_other_pages_are_not_touched() {
         "{}",
         found(&wrong)
     );
-    // The line behind the window: by the pitch from plane to plane.
+    // The line behind the window is read, by the pitch from plane to plane.
     let wrong = text.replace(
         "ldq q1, [a5]+16",
         "add a12, a5, s1\nadd a12, a12, s1\nldq q5, [a12]\nldq q1, [a5]+16",

@@ -1,8 +1,11 @@
-//! Simulated time runs from the user's bytes in system memory, as they lie in his array, to the result's bytes there.
+//! Tests that results are computed from memory, within simulated time.
 //!
-//! Every kernel of the registry is recorded on two inputs. The user's arrays stand in the first image of memory byte for byte, everything
-//! else in it is the same for both, and the commands of the one on the data of the other give the other's result: nothing is
-//! computed from data, nor moved, outside of simulated time.
+//! Time runs from the user's bytes in system memory, as they lie in his array, to the result's bytes there.
+//!
+//! Every kernel of the registry is recorded on two inputs. The user's arrays are in the first image of memory
+//! byte for byte; everything else in the image is equal for both inputs; and the commands of one recording on
+//! the data of the other give the other's result. So nothing is computed from data, nor moved, outside of
+//! simulated time.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::emit::Replay;
@@ -18,16 +21,16 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A recorded run.
+/// A recorded run and its files.
 struct Recorded {
     folder: PathBuf,
     manifest: Value,
-    /// The user's arrays as he has them.
+    /// Bytes of the user's arrays.
     data: Vec<Vec<u8>>,
     report: RunReport,
 }
 
-/// An array in the images: where it is in the files, its address and bytes.
+/// An array in the images: its offset in the files, its address and bytes.
 #[derive(Debug)]
 struct Array {
     offset: usize,
@@ -84,8 +87,9 @@ impl Recorded {
         std::fs::read(self.folder.join(name)).unwrap()
     }
 
-    /// The first image without the user's input and without zeros, by address: stretches that are zero
-    /// when time begins are kept where they are not when it ends.
+    /// Returns the first image without the user's input and without zeros, by address.
+    ///
+    /// Bytes that are zero when time begins are kept if they are not zero when it ends.
     fn rest(&self) -> Vec<(u64, u8)> {
         let mut image = self.image("memory.bin");
         for input in self.arrays("inputs") {
@@ -191,7 +195,7 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
     }
 }
 
-/// Writes all inputs, whatever they hold.
+/// Writes all inputs of a prepared job.
 fn write_all(job: &mut PreparedJob, data: &[Vec<u8>]) {
     for (input, bytes) in job.inputs().to_vec().into_iter().zip(data) {
         let floats: Vec<f32> = bytes.chunks(4).map(MemoryElement::get).collect();
@@ -237,7 +241,7 @@ fn bits<T: MemoryElement>(
     values.into_iter().flat_map(bits).collect()
 }
 
-/// A wrong name, type or length is refused by name.
+/// A wrong name, type or length is refused with the array's name.
 #[test]
 fn arrays_of_a_prepared_job_go_by_name() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
@@ -277,7 +281,8 @@ fn arrays_of_a_prepared_job_go_by_name() {
     assert_eq!(y, [6.0, 10.0, 14.0]);
 }
 
-/// Sizes of their own, beside one of each kernel: rows that are no whole granules, batches that fill no block, several channels.
+/// Further sizes besides one of each kernel: rows that are no whole granules, batches that fill no block,
+/// several channels.
 const SIZES: &[(&str, &[(&str, u64)])] = &[
     ("fft", &[("n", 64), ("batch", 5)]),
     ("fft", &[("n", 45), ("batch", 3)]),
@@ -373,7 +378,7 @@ const SIZES: &[(&str, &[(&str, u64)])] = &[
     ("complex-dot", &[("n", 34), ("rows", 6)]),
 ];
 
-/// The smallest of a kernel's sizes in the tables.
+/// Returns the smallest of a kernel's sizes in the tables.
 fn smallest(kernel: &dyn Kernel) -> Size {
     let numbers = |size: &Size| {
         size.iter().fold(1u64, |n, (_, v)| {
@@ -400,7 +405,8 @@ fn rows_channels_and_batches_of_every_kind_as_well() {
     }
 }
 
-/// What lies between rows is not looked at, whatever it is: rows of whole granules and others, also where the kernel has zeros there.
+/// Values between rows are not read, whatever they are: for rows of whole granules and others, also where the
+/// kernel has zeros there.
 #[test]
 fn gaps_are_not_looked_at() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());

@@ -1,4 +1,4 @@
-//! Transforms of mixed radix through the whole machine, under the checkers.
+//! Tests mixed-radix transforms through the whole machine.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -20,7 +20,7 @@ fn plan(n: usize, direction: TransformDirection) -> Arc<dyn Fft> {
     FftPlanner::new(machine("vm7")).plan(n, direction).unwrap()
 }
 
-/// Runs under the checkers, which must have nothing to say, and on the fast engine.
+/// Runs under the checkers, which must find nothing, and on the fast engine.
 fn run(fft: &dyn Fft, x: &[Complex32]) -> FftRun {
     let process = |options| fft.process_with(x, options);
     let [done, fast] =
@@ -48,7 +48,7 @@ fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
     x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
 }
 
-/// The error of a batch, and that of rustfft's scalar code on the same data.
+/// Returns the error of a batch, and that of rustfft's scalar code on the same data.
 fn errors(n: usize, direction: TransformDirection, x: &[Complex32], y: &[Complex32]) -> (f64, f64) {
     let problem = FftProblem::new(n, direction, x.len() / n).unwrap();
     let ours = problem.verdict(x, y);
@@ -59,10 +59,10 @@ fn errors(n: usize, direction: TransformDirection, x: &[Complex32], y: &[Complex
     (ours.rms, problem.verdict(x, &scalar).rms)
 }
 
-/// Numbers of which the errors are a statistic: those of few scatter.
+/// Least number of values whose error is judged: errors of fewer values scatter.
 const MANY: usize = 4096;
 
-/// The error of at least [`MANY`] numbers and `batch` transforms.
+/// Checks the error of at least [`MANY`] numbers and `batch` transforms.
 fn assert_accurate(fft: &dyn Fft, batch: usize, seed: u64) {
     let (n, direction) = (fft.len(), fft.direction());
     let batch = batch.max(MANY.div_ceil(n));
@@ -74,11 +74,11 @@ fn assert_accurate(fft: &dyn Fft, batch: usize, seed: u64) {
     );
 }
 
-/// No length is held to another rule: those of large radices, those by convolutions, and others.
+/// One rule holds for all lengths: those of large radices, those by convolutions, and others.
 #[test]
 fn every_length_is_accurate() {
     let large = [143, 169, 187, 221, 242, 289, 341, 361, 385, 440, 529, 624];
-    // The last with an odd number of columns in the first pass.
+    // The last one has an odd number of columns in the first pass.
     let long = [961, 1001, 1331, 1000, 1050, 1058, 1250, 2002, 1960];
     let convolved = [211, 251, 267, 282, 287, 331, 356, 376, 449, 499];
     for n in (1..=130).chain(large).chain(long).chain(convolved) {
@@ -97,7 +97,8 @@ fn every_length_is_accurate() {
     }
 }
 
-/// 256 transforms: efficiency and accuracy. Where lengths have coprime factors the reference is by Good-Thomas, without products.
+/// 256 transforms are efficient and accurate. Where lengths have coprime factors, the reference is by
+/// Good-Thomas, without twiddle products.
 #[test]
 fn batches_are_accurate_and_fast() {
     let mut slow = Vec::new();
@@ -155,7 +156,7 @@ fn batches_are_accurate_and_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// What a batch is cut into must not be seen in the result.
+/// The result does not depend on the pages into which a batch is divided.
 #[test]
 fn any_batch_gives_the_same_rows() {
     for n in [1, 2, 7, 45, 100] {
@@ -189,7 +190,7 @@ fn other_machines_give_the_bits_of_vm7() {
     }
 }
 
-/// A random length of the form 2^a 3^b 5^c 7^d, or that times a larger radix.
+/// Draws a random length 2^a 3^b 5^c 7^d, or that times a larger radix.
 fn length() -> impl Strategy<Value = usize> {
     let large = prop::sample::select(vec![1, 1, 1, 11, 13, 17, 19, 23, 29, 31]);
     (0u32..5, 0u32..4, 0u32..3, 0u32..3, large)
@@ -215,14 +216,14 @@ proptest! {
         let x = FftProblem::new(n, direction, batch).unwrap().random(seed);
         let y = output(&*fft, &x);
         assert_accurate(&*fft, batch, seed);
-        // Scaling by a power of two scales every bit.
+        // Scaling the input by a power of two scales every output exactly.
         let scale = 2.0f32.powi(k);
         let scaled: Vec<Complex32> = x.iter().map(|z| z * scale).collect();
         let y: Vec<Complex32> = y.iter().map(|z| z * scale).collect();
         prop_assert_eq!(bits(&output(&*fft, &scaled)), bits(&y));
     }
 
-    /// Forward, then inverse: N times the input.
+    /// A forward transform, then its inverse, gives N times the input.
     #[test]
     fn there_and_back(n in length(), seed in any::<u64>()) {
         let x = FftProblem::new(n, TransformDirection::Forward, 2).unwrap().random(seed);
@@ -234,10 +235,10 @@ proptest! {
     }
 }
 
-/// Rows with gaps: the same bits as rows one behind the other, zeros between them.
+/// Rows with gaps have the bits of contiguous rows, with zeros between them.
 #[test]
 fn rows_may_lie_apart() {
-    // The last three do not begin at granules.
+    // Rows of the last three do not begin at granules.
     for (n, input, output) in [
         (60, 64, 60),
         (60, 60, 90),
@@ -283,7 +284,7 @@ fn output_rows(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
 
 #[test]
 fn convolutions_are_fast() {
-    // The reference is by Rader's algorithm, a convolution of half the length and less.
+    // The reference is by Rader's algorithm, a convolution of about half the length.
     for (n, floor) in [(37, 0.23), (127, 0.40), (251, 0.45), (499, 0.20)] {
         let fft = plan(n, TransformDirection::Forward);
         let x = FftProblem::new(n, TransformDirection::Forward, 256)

@@ -1,5 +1,7 @@
-//! What only permits more of a machine refuses nothing and takes no longer: a size of some kernels with every parameter eased.
-//! `cargo run --release -p cp2-kernels --example monotone` has all rows of the performance table.
+//! Tests that machines with eased parameters refuse nothing and are as fast.
+//!
+//! Every parameter is eased for a size of some kernels.
+//! `cargo run --release -p cp2-kernels --example monotone` does all rows of the performance table.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -11,7 +13,8 @@ use cp2_problems::sparse::SolveProblem;
 use cp2_problems::{Backend, Case, Problem, run_judged};
 use std::sync::Arc;
 
-/// Kernels, and sizes of which each takes another way: in local memory, dealt in passes, of rows that are no whole granules.
+/// Kernels, with sizes that take different plans: in local memory, dealt in passes, with rows that are no
+/// whole granules.
 const ROWS: &[(&str, &[(&str, u64)])] = &[
     ("fft", &[("n", 256), ("batch", 64)]),
     ("fft-large", &[("n", 8192), ("batch", 2)]),
@@ -27,7 +30,7 @@ const ROWS: &[(&str, &[(&str, u64)])] = &[
     ("transpose", &[]),
 ];
 
-/// Kernels whose plans may leave sections idle, and whose granules are at most 16 bytes.
+/// Kernels whose plans may leave sections idle, with granules of at most 16 bytes.
 const IDLE: &[(&str, &[(&str, u64)])] = &[
     ("stencil", &[("planes", 1), ("rows", 25), ("columns", 1500)]),
     (
@@ -56,7 +59,7 @@ fn cycles(name: &str, size: &Size, machine: &Arc<Machine>) -> Result<u64, String
         .map_err(|e| e.to_string())
 }
 
-/// The size with these numbers, its others those of the smallest of the tables.
+/// Returns a size with these numbers; other parameters are those of the smallest size of the tables.
 fn size(name: &str, numbers: &[(&'static str, u64)]) -> Size {
     let kernel = registry::find(name).unwrap();
     let smallest = kernel.sizes().into_iter().next().unwrap();
@@ -67,7 +70,8 @@ fn size(name: &str, numbers: &[(&'static str, u64)]) -> Size {
     Size::new(&smallest.iter().map(of).collect::<Vec<_>>())
 }
 
-/// Cycles of a system that conjugate gradients solve, which is no row of the tables: how long it takes its input decides.
+/// Returns the cycles of a system solved by conjugate gradients. It is no row of the tables, since its input
+/// decides how long it takes.
 fn solve_cycles(machine: &Arc<Machine>) -> Result<u64, String> {
     let size = Size::parse(&SolveProblem::PARAMETERS, "pattern=grid5 n=12").unwrap();
     let problem = SolveProblem::from_size(&size).unwrap();
@@ -109,7 +113,7 @@ fn what_permits_more_refuses_nothing_and_takes_no_longer() {
     assert!(worse.is_empty(), "{worse:#?}");
 }
 
-/// Granules of any size that divides what is dealt, and larger ones where nothing is dealt.
+/// Granules may have any size that divides a dealt unit, and larger ones where nothing is dealt.
 #[test]
 fn granules_are_no_ways_of_dealing() {
     for (granule, rows) in [(4, ROWS), (8, ROWS), (32, &ROWS[6..]), (64, &ROWS[6..])] {

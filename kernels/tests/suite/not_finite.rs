@@ -1,5 +1,7 @@
-//! A NaN in an input reaches no output but those of its definition: nothing multiplies it with a zero that it filled in, and no two rows share
-//! a number. Filters, of which some do and say so, are in `conv::places`.
+//! Tests that a NaN reaches only the outputs whose definition has it.
+//!
+//! No kernel multiplies it with a padding zero, and no two rows share a number. Some filters do otherwise and
+//! say so: they are tested in `conv::places`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_kernels::Cp2Backend;
@@ -7,11 +9,11 @@ use cp2_machine::Machine;
 use cp2_problems::{Backend, Case, Exact, KINDS, NamedArrays, Values};
 use num_complex::Complex32;
 
-/// Kinds whose references are made by transforms over whole blocks.
-/// The largest of a row takes no NaN.
+/// Kinds of problems that are left out: their references are computed by transforms over whole blocks, and
+/// the largest of a row takes no NaN.
 const OTHERS: [&str; 6] = ["conv", "conv-real", "fir", "radar", "sonar", "max"];
 
-/// The input with a NaN at a place of one of its arrays, if that has floats.
+/// Returns the input with a NaN at a place of one of its arrays, if that has floats.
 fn spoiled(input: &NamedArrays, array: usize, at: usize) -> Option<NamedArrays> {
     let mut data = NamedArrays::default();
     for (number, own) in input.arrays().iter().enumerate() {
@@ -43,7 +45,7 @@ fn spoiled(input: &NamedArrays, array: usize, at: usize) -> Option<NamedArrays> 
     own.is_some_and(|own| floats(&own.values)).then_some(data)
 }
 
-/// Which elements are not finite.
+/// Marks the elements that are not finite.
 fn places(values: &Values) -> Vec<bool> {
     match values {
         Values::F32(x) => x.iter().map(|x| !x.is_finite()).collect(),

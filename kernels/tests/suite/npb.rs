@@ -1,4 +1,4 @@
-//! The NAS benchmarks: official values, any shapes, and what they take.
+//! Tests the NAS benchmarks: official values, other shapes, and efficiency.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::DeviceOptions;
@@ -16,7 +16,8 @@ fn vm(name: &str) -> Arc<Machine> {
     Machine::builtin(name).unwrap().into()
 }
 
-/// Classes S and W on both machines, S under the checkers too: every official checksum, and the whole field.
+/// Classes S and W give every official checksum and the right field on both machines, S under the checkers
+/// too.
 #[test]
 fn ft_gives_the_official_checksums() {
     for (class, machine, check, efficiency) in [
@@ -48,8 +49,8 @@ fn ft_gives_the_official_checksums() {
         field.arrays.retain(|array| array.name == "w");
         let error = Reference::judge(&field, output).rms;
         assert!(error < FIELD_TOLERANCE, "{class}: {error}");
-        // The price is that of the run but for a few cycles a pass, where a page that waits finds
-        // results landed; and the goal of larger classes is kept by these.
+        // The price is that of the run except for a few cycles a pass, where a waiting page finds results
+        // that have arrived; these classes keep the goal of the larger ones.
         let (expected, cycles) = (expected.unwrap().0, done.run.report.cycles);
         assert!(
             expected.abs_diff(cycles) < cycles / 50_000,
@@ -63,7 +64,7 @@ fn ft_gives_the_official_checksums() {
     }
 }
 
-/// What class A should take, by the price of its job.
+/// Class A is efficient by the price of its job.
 #[test]
 fn ft_of_class_a_is_efficient_by_its_price() {
     let problem = FtProblem::from_class(NpbClass::A);
@@ -81,7 +82,8 @@ fn ft_of_class_a_is_efficient_by_its_price() {
     }
 }
 
-/// Factors along z whose quotients single precision holds, and smaller ones: products in the first pass, and before it.
+/// Factors along z whose quotients single precision holds are multiplied in the first pass, smaller ones
+/// before it.
 #[test]
 fn ft_of_many_steps_keeps_to_single_precision() {
     let vm7 = Cp2Backend::new(vm("vm7"));
@@ -95,7 +97,7 @@ fn ft_of_many_steps_keeps_to_single_precision() {
     }
 }
 
-/// Shapes whose passes have all numbers of columns and levels, and whose weights differ along each axis.
+/// Shapes have all numbers of columns and levels in a pass, and weights that differ along each axis.
 #[test]
 fn ft_of_any_shape_is_what_double_precision_says() {
     let mut ran = 0;
@@ -115,7 +117,7 @@ fn ft_of_any_shape_is_what_double_precision_says() {
         for machine in ["vm7", "vm9"] {
             let vm = Cp2Backend::new(vm(machine));
             let Ok(mut prepared) = vm.prepare(&problem) else {
-                // Narrower than the sections, or a short axis of few columns.
+                // The shape is narrower than the sections, or has a short axis of few columns.
                 assert!(shape[2] < 16 || shape[1] < 32, "{shape:?}");
                 continue;
             };
@@ -128,7 +130,8 @@ fn ft_of_any_shape_is_what_double_precision_says() {
     assert!(ran >= 14, "{ran}");
 }
 
-/// Classes S and W on both machines, S under the checkers too: the official norm, u, and a price that is what it took.
+/// Classes S and W give the official norm and the right u on both machines, S under the checkers too; the
+/// price is the time.
 #[test]
 fn mg_gives_the_official_norms() {
     for (class, machine, check, least) in [
@@ -167,7 +170,7 @@ fn mg_gives_the_official_norms() {
     }
 }
 
-/// What larger classes should take, by the price of their jobs.
+/// Larger classes are efficient by the price of their jobs.
 #[test]
 fn mg_of_larger_classes_is_efficient_by_its_price() {
     for (class, machine, least) in [(NpbClass::W, "vm9", 0.73), (NpbClass::A, "vm9", 0.69)] {
@@ -184,7 +187,8 @@ fn mg_of_larger_classes_is_efficient_by_its_price() {
     }
 }
 
-/// Rows of the residual that a block hands over to the next one of its section are those that this one would compute: the same bits, whatever the blocks.
+/// Rows of the residual that a block hands over to the next one of its section have the bits that the next
+/// one would compute, for all blocks.
 #[test]
 fn rows_handed_over_are_those_computed_again() {
     let problem = MgProblem::new(32, 3, Smoother::A).unwrap();
@@ -240,7 +244,8 @@ fn rows_handed_over_are_those_computed_again() {
     }
 }
 
-/// A section alone with little memory has one buffer and one block of arguments: what the kernel asks of them is known all the same, so the price is the run's.
+/// A single section with little memory has one buffer and one argument block. The kernel's questions about
+/// them can be answered, so the price is the time of the run.
 #[test]
 fn mg_is_priced_to_the_cycle_with_one_buffer() {
     let text = "name = \"alone\"\nbase = \"vm9\"\n[cp2]\nsections = { value = 1, unit = \"sections\" }\ndmem = { value = 16384, unit = \"B\" }\n";
@@ -254,7 +259,8 @@ fn mg_is_priced_to_the_cycle_with_one_buffer() {
     assert_eq!(done.run.report.cycles, expected.0);
 }
 
-/// Passes that keep planes and such that do not, with blocks that divide planes and such that do not: on machines with little memory, more sections, or few registers.
+/// Passes that keep planes and others, with blocks that divide planes and others, give the same result on
+/// machines with little memory, more sections, or few registers.
 #[test]
 fn multigrid_is_the_same_on_any_machine() {
     for (n, text) in [
@@ -266,7 +272,7 @@ fn multigrid_is_the_same_on_any_machine() {
         ),
         (32, "[cp2]\ndmem = { value = 8192, unit = \"B\" }\n"),
         (64, "[cp2]\ndmem = { value = 24576, unit = \"B\" }\n"),
-        // More values wait for others than there are registers, unless the loops are stretched.
+        // More values wait for others than there are registers, unless loops are stretched.
         (
             16,
             "[cp2]\nlatency.add = { value = 30, unit = \"cycles\" }\nlatency.load = { value = 30, unit = \"cycles\" }\n",
@@ -283,7 +289,7 @@ fn multigrid_is_the_same_on_any_machine() {
     }
 }
 
-/// What lacks is named in words of who asks for a benchmark, not of who writes its pages.
+/// A refusal names what is lacking in words for users of a benchmark, not for authors of its pages.
 #[test]
 fn benchmarks_say_what_a_machine_lacks() {
     let said = |problem: &dyn cp2_problems::Problem, change: &dyn Fn(&mut Machine)| {

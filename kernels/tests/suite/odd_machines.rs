@@ -1,5 +1,6 @@
-//! Machines that the kernels were not written for: what does not run on them says in one line
-//! what it needs, in words that need no knowledge of the sources.
+//! Tests unusual machines: kernels run, or say in one line what they need.
+//!
+//! The words need no knowledge of the sources.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -33,7 +34,7 @@ fn machines() -> Vec<Arc<Machine>> {
     ]
 }
 
-/// What a refusal may not do.
+/// Checks that a refusal is in one line and free of internal words.
 fn check(what: &str, machine: &Machine, refusal: &dyn std::error::Error) {
     let said = refusal.to_string();
     assert!(!said.contains('\n'), "{what} on {machine:?}: {said}");
@@ -63,12 +64,12 @@ fn transforms_run_or_say_what_they_need() {
     }
 }
 
-/// Ways that the machine refuses leave an array to others: to those whose programs fit one by one, and whose transfers are
-/// as deep as its DMA takes them.
+/// Plans that the machine refuses leave an array to others: to plans whose programs fit one by one, and whose
+/// transfers are as deep as its DMA allows.
 #[test]
 fn arrays_go_by_the_ways_that_the_machine_has() {
     let small = odd(|m| m.cp2.program = Bytes(4 << 10));
-    // Two kernels' tables in it lie further on than a program can name.
+    // The tables of two kernels in it are at addresses beyond those that a program can name.
     let large = odd(|m| m.cp2.dmem = Bytes(256 << 10));
     let flat = odd(|m| m.dma.levels = 1);
     let runs: [(&[usize], _); 5] = [
@@ -86,7 +87,7 @@ fn arrays_go_by_the_ways_that_the_machine_has() {
     }
 }
 
-/// A machine whose transfers have fewer levels takes more of them: what is computed is the same to the bit.
+/// A machine whose transfers have fewer levels takes more of them; the result is equal to the bit.
 #[test]
 fn fewer_levels_are_more_transfers() {
     let vm7 = odd(|_| ());
@@ -134,7 +135,7 @@ fn fewer_levels_are_more_transfers() {
     }
 }
 
-/// A DMEM too small for two passes takes a third: no length is left out between others.
+/// A DMEM too small for two passes takes a third: every length up to the limit works.
 #[test]
 fn small_memories_take_a_third_pass() {
     for (kilobytes, bits) in [(32, 19), (16, 17), (16, 18), (32, 20)] {
@@ -143,7 +144,7 @@ fn small_memories_take_a_third_pass() {
         let fft = FftPlanner::with_batch(small, 1).plan(n, TransformDirection::Forward);
         let fft = fft.unwrap_or_else(|e| panic!("2^{bits} on {kilobytes} KiB: {e}"));
         assert!(fft.recipe().contains("then columns of"), "{}", fft.recipe());
-        // A tone on a constant: two lines and zeros beside them.
+        // A tone on a constant: two lines in the spectrum and zeros elsewhere.
         let tone = |j: usize| {
             let turn = (j * 5 % n) as f64 / n as f64 * std::f64::consts::TAU;
             Complex32::new(1.0 + libm::cos(turn) as f32, libm::sin(turn) as f32)
@@ -160,7 +161,7 @@ fn small_memories_take_a_third_pass() {
     }
 }
 
-/// Two passes along one axis likewise: programs that do not fit together are loaded one after the other.
+/// Two passes along one axis whose programs do not fit together load them one after the other.
 #[test]
 fn long_transforms_go_by_the_ways_that_the_machine_has() {
     let kilobytes = |k: u64| odd(move |m| m.cp2.program = Bytes(k << 10));
@@ -183,8 +184,8 @@ fn long_transforms_go_by_the_ways_that_the_machine_has() {
     }
 }
 
-/// Where the channel is the faster, what it brings for later pages comes long before these are computed: never in place of
-/// what the pages before still read.
+/// If the channel is faster than the arithmetic, data of later pages arrive long before these are computed,
+/// but never overwrite what earlier pages still read.
 #[test]
 fn slow_arithmetic_reads_its_own_factors() {
     let slow = odd(|m| m.cp2.dmem_ports = 1);
@@ -220,7 +221,7 @@ fn several_inputs_are_paged_by_finer_granules() {
     }
 }
 
-/// Recipes that the machine has no room for are passed over for those that do with less.
+/// Recipes that the machine has no room for are passed over for those that need less.
 #[test]
 fn small_memories_take_longer_passes() {
     let d32 = odd(|m| m.cp2.dmem = Bytes(32 << 10));
@@ -237,7 +238,7 @@ fn small_memories_take_longer_passes() {
             done.efficiency()
         );
     }
-    // A transform alone is divided where that is cheaper, however large the memory.
+    // A single transform is divided where that is cheaper, however large the memory.
     let d128 = odd(|m| m.cp2.dmem = Bytes(128 << 10));
     let alone = FftPlanner::with_batch(d128, 1).plan(5000, TransformDirection::Forward);
     let cycles = alone.unwrap().expected(1).unwrap().get();
@@ -262,7 +263,8 @@ fn what_lacks_is_named() {
         granule.contains("deals 64 bytes to a section at a time, expected 16"),
         "{granule}"
     );
-    // Of several reasons the one that no memory would change; sizes in the words of who asked for a length.
+    // The refusal gives the reason that no memory would change, if there are several, and sizes in the words
+    // of a caller who asked for a length.
     let fine = odd(|m| (m.dma.granule, m.dma.deal) = (Bytes(4), Bytes(4)));
     for n in [1009, 10_000] {
         let granule = said(fine.clone(), n);
@@ -278,7 +280,7 @@ fn what_lacks_is_named() {
         "{tiny}"
     );
     assert!(!tiny.contains("blocks per page"), "{tiny}");
-    // Each kind that the machine has none of says why.
+    // Each kind of recipe that the machine cannot run gives its reason.
     let planner = FftPlanner::with_batch(odd(|m| m.cp2.registers = 32), 4);
     let (found, refused) = planner
         .all(256, TransformDirection::Forward)
@@ -295,14 +297,14 @@ fn what_lacks_is_named() {
         matches!(&kinds[..], [(RecipeKind::Local, why), ..] if why.contains("local memory")),
         "{kinds:?}"
     );
-    // Pages that no offset of a load would reach are not taken.
+    // Pages beyond the reach of a load's offset are not taken.
     let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));
     assert_eq!(said(big.clone(), 65_536), "");
     FftNd::new(&[512, 512], TransformDirection::Forward, big).unwrap();
 }
 
-/// Where the control CPU takes long for each transfer, what is chosen takes no longer than any other way, and about
-/// what was expected of it.
+/// If the control CPU takes long for each transfer, the plan chosen takes no longer than any other, and about
+/// its price.
 #[test]
 fn transfers_that_are_dear_to_give_are_counted() {
     let mut wrong = Vec::new();
@@ -318,7 +320,8 @@ fn transfers_that_are_dear_to_give_are_counted() {
                 println!("{line}, {share:.3}");
                 let most = if passes > 2 { 1.05 } else { 1.02 };
                 let dearer = number == 0 && cycles as f64 > most * least as f64;
-                // Program, tables and arguments of each pass are given before its pages, and what begins and ends it is priced as one page.
+                // Program, tables and arguments of each pass are commanded before its pages; the ends of a
+                // pass are priced as one page.
                 let before = 3 * passes * descriptor + 100;
                 if dearer || share > 1.06 || expected + before < cycles * 98 / 100 {
                     wrong.push(line);
@@ -348,7 +351,8 @@ fn transfers_that_are_dear_to_give_are_counted() {
                 let cycles = fft.process(&x).unwrap().run.report.cycles;
                 (fft.recipe(), fft.expected(batch).unwrap().get(), cycles)
             });
-            // Half spectra and numbers are put into other layouts, whose short pages have transfers of their own for each section.
+            // Half spectra and numbers are put into other layouts, whose short pages have transfers for each
+            // section.
             compare(format!("real {n} x {batch}"), 14, ways.collect());
         }
     }
@@ -394,8 +398,9 @@ fn memory_is_named_where_it_is_what_lacks() {
     plan(9 * most / 10).unwrap();
 }
 
-/// A way that lacks something of a machine has no price, so that no planner takes it, and does not run; others do both. (Rows that are no whole quads are
-/// put into another layout by a kernel that wants two events.)
+/// A plan that lacks something of a machine has no price, so no planner takes it, and it does not run; others
+/// have a price and run. (Rows that are no whole quads are put into another layout by a kernel that needs two
+/// events.)
 #[test]
 fn a_way_that_lacks_something_has_no_price() {
     let machine = odd(|m| {

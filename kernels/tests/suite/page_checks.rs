@@ -1,5 +1,7 @@
-//! What the checkers say of pages: of what an output's block holds before its page has written it, of what a page leaves unwritten, and of what lies
-//! behind the last block of a stream.
+//! Tests the checkers on pages: unwritten outputs and reads out of bounds.
+//!
+//! An output's block is unwritten before its page has written it; pages may leave blocks unwritten; and reads
+//! may go behind the last block of a stream.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_asm::{Source, assemble};
@@ -13,7 +15,7 @@ const FLOAT: ElementType = ElementType {
     bytes: 4,
 };
 
-/// A kernel of blocks that does something with each, with `a0` and `a1` at its input and its output.
+/// Writes a kernel that does something with each block, with `a0` and `a1` at its input and its output.
 fn kernel(each: &str) -> String {
     format!(
         "
@@ -36,7 +38,7 @@ fn kernel(each: &str) -> String {
     )
 }
 
-/// What is found of such a kernel, pages of so many blocks.
+/// Returns the findings of such a kernel, with pages of so many blocks.
 fn found(each: &str, page: u32, how: ArrayJob<'static>) -> Vec<String> {
     let x: Vec<u8> = (0..4096u16)
         .flat_map(|i| f32::from(i).to_le_bytes())
@@ -92,7 +94,7 @@ const BUFFERINGS: [Buffering; 3] = [Buffering::Single, Buffering::Double, Buffer
 
 #[test]
 fn kernels_that_keep_to_their_pages_are_clean() {
-    // What it has written itself a page may read again.
+    // A page may read what it has written itself.
     let own = COPY.replace(
         "stq q0, [a1]+16",
         "stq q0, [a1]\n ldq q1, [a1]\n add q1, q1, q0\n stq q1, [a1]+16",
@@ -108,7 +110,7 @@ fn kernels_that_keep_to_their_pages_are_clean() {
             }
         }
     }
-    // In place a block holds what was loaded.
+    // In place, a block holds the input that was loaded.
     let in_place = ArrayJob {
         in_place: true,
         ..ArrayJob::new("k")
@@ -123,7 +125,8 @@ fn kernels_that_keep_to_their_pages_are_clean() {
     );
 }
 
-/// The quad behind the last block of the input is the first one of the output: what it holds depends on the size of the page.
+/// The quad behind the last block of the input is the first one of the output, so its value depends on the
+/// size of the page.
 #[test]
 fn a_read_behind_the_input_is_found_in_the_output() {
     let peek = format!("{COPY}\n ldq q1, [a0]\n stq q1, [a1 - 16]");
@@ -162,7 +165,7 @@ fn an_output_block_is_written_whole() {
         assert!(found[0].contains("unwritten at page 0"), "{found:?}");
         assert!(found[0].contains("byte 240 of row 0"), "{found:?}");
     }
-    // All but the last page, which has the last blocks of the array.
+    // All pages but the last, which has the last blocks of the array.
     let later = "ldx c2, [a15 + PAGE_INDEX]
         nop
         nop
@@ -185,7 +188,7 @@ none:   nop";
     assert!(found[0].contains("unwritten at page 5"), "{found:?}");
 }
 
-/// Behind the last granule of a row there may be more than the kernel has to write.
+/// The last granule of a row may extend beyond the words that the kernel has to write.
 #[test]
 fn what_a_granule_has_behind_a_row_is_nobodys() {
     let text = "

@@ -1,4 +1,4 @@
-//! Prices of kernels that ask which page they are at, and where: each page has a time of its own.
+//! Tests prices of kernels whose time depends on the page and its place.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_asm::{Source, assemble};
@@ -7,7 +7,7 @@ use cp2_host::nest::{BoundaryRule, March};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Output, map};
 use cp2_machine::Machine;
 
-/// A kernel of rows of a quad that idles by the words `c4` and `c5` of its arguments.
+/// Writes a kernel of rows of a quad that idles as the words `c4` and `c5` of its arguments say.
 fn kernel(words: &str, idle: &str) -> String {
     format!(
         "
@@ -33,7 +33,7 @@ run: nop
     )
 }
 
-/// What rows in blocks should take, and what they take.
+/// Returns the cycles that rows in blocks should take, and those that they take.
 fn cycles(
     text: &str,
     shape: &[u64],
@@ -103,7 +103,7 @@ fn every_page_is_priced_by_what_it_asks_of_its_place() {
         ("SECTION_ORIGIN", first_row, rows, None, one),
         ("SECTION_ORIGIN", first_row, rows, None, any),
         ("SECTION_ORIGIN", grows_by_row, rows, None, one),
-        // Of all columns the first ones.
+        // Blocks along columns: the first ones idle.
         ("SECTION_ORIGIN", first, of(&[4, 256], &[4, 4]), None, one),
         // Planes.
         ("SECTION_ORIGIN + 8", first, planes, None, one),

@@ -1,8 +1,10 @@
-//! Runs drawn at random: machine, kernel, size and input. Each is right, or refused in words: never
-//! wrong, endless, or a panic.
+//! Tests random runs: machine, kernel, size and input are drawn by a seed.
 //!
-//! A seed stands for a run. Any number of them: `cargo run --release -p cp2-kernels --example random -- --count 5000`; from
-//! `--seed 4294967296` on they are benchmarks.
+//! Each run is right, or refused in words: never wrong, endless, or a panic.
+//!
+//! A seed stands for a run. Any number of them:
+//! `cargo run --release -p cp2-kernels --example random -- --count 5000`; from `--seed 4294967296` on they
+//! are benchmarks.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod machines;
@@ -14,14 +16,14 @@ pub(crate) use subjects::BENCHMARKS;
 use trial::End;
 pub(crate) use trial::Trial;
 
-/// Those that are always run: of every subject some, and some seconds.
+/// Number of runs that are always carried out: some of every subject, within seconds.
 const RUNS: u64 = 160;
-/// The same of benchmarks.
+/// Number of runs of benchmarks that are always carried out.
 const BENCHMARK_RUNS: u64 = 40;
 
 #[test]
 fn runs_drawn_at_random_are_right_or_refused() {
-    // Most machines have a place for most sizes.
+    // Most machines have room for most sizes.
     let right = all_right(0..RUNS);
     assert!(right >= RUNS / 2, "{right} of {RUNS}");
 }
@@ -32,7 +34,7 @@ fn benchmarks_drawn_at_random_are_right_or_refused() {
     assert!(right >= BENCHMARK_RUNS / 4, "{right} of {BENCHMARK_RUNS}");
 }
 
-/// Carries runs out, none of which may be wrong, and says how many are right.
+/// Carries runs out, none of which may be wrong; returns how many are right.
 #[track_caller]
 fn all_right(seeds: std::ops::Range<u64>) -> u64 {
     let (mut right, mut wrong) = (0, Vec::new());

@@ -1,4 +1,4 @@
-//! Transforms of real numbers through the whole machine, under the checkers.
+//! Tests real transforms through the whole machine, under the checkers.
 
 #![allow(
     clippy::disallowed_methods,
@@ -21,7 +21,7 @@ fn random(n: usize, batch: usize, seed: u64) -> Vec<f32> {
     complex(seed, n * batch).iter().map(|z| z.re).collect()
 }
 
-/// The first half of the transforms in double precision.
+/// Computes the first half of the transforms in double precision.
 fn spectra(x: &[f32], n: usize) -> Vec<Complex64> {
     let x: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
     let all = reference(&x, n, TransformDirection::Forward);
@@ -49,7 +49,7 @@ fn widen(z: &[Complex32]) -> Vec<f64> {
         .collect()
 }
 
-/// The error of rustfft's scalar code used in realfft's manner.
+/// Returns the error of rustfft's scalar code used as realfft does.
 fn scalar(x: &[f32], n: usize) -> f64 {
     rms(
         widen(&by_halves(x, n)).into_iter(),
@@ -73,7 +73,7 @@ fn inverse(n: usize, x: &[Complex32]) -> Vec<f32> {
 
 #[test]
 fn every_even_length_is_accurate_there_and_back() {
-    // Odd ones are in `any_length.rs`.
+    // Odd lengths are in `any_length.rs`.
     let even = (2..=64).step_by(2);
     for n in even.chain([
         90, 98, 100, 128, 210, 256, 486, 512, 2048, 2160, 2304, 2500, 3000, 3080, 3840, 4096, 4116,
@@ -94,11 +94,12 @@ fn every_even_length_is_accurate_there_and_back() {
     }
 }
 
-/// 1024 transforms, 4096 short ones, on both machines: the reference is N/4 log2 N issues or the DMA. Efficiency there and back.
+/// 1024 transforms, or 4096 short ones, are efficient in both directions on both machines: the reference is
+/// N/4 log2 N issues or the DMA.
 #[test]
 fn powers_of_two_are_fast() {
     let mut slow = Vec::new();
-    // By columns half spectra begin at granules, and a pass closes half of them up.
+    // By columns, half spectra begin at granules, and a pass makes half of them contiguous.
     let mut check = |machine: &str, recipe: String, cycles: u64, reference: u64, expected: u64| {
         let floor = if recipe.contains("by columns") {
             0.62
@@ -117,7 +118,7 @@ fn powers_of_two_are_fast() {
     };
     for machine in ["vm7", "vm9"] {
         for n in [128, 256, 512, 1024, 2048, 4096] {
-            // The first load and the last store of short ones weigh much in a short batch.
+            // The first load and the last store of short transforms weigh much in a short batch.
             let batch = if n <= 256 { 4096 } else { 1024 };
             let x = random(n, batch, n as u64);
             let fft = planner(machine).plan_real_forward(n).unwrap();
@@ -145,7 +146,7 @@ fn powers_of_two_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// Whether a run of so many cycles has an efficiency from `floor` on and was expected; a line that says so, or not.
+/// Describes a run: `Ok` if its efficiency is at least `floor` and its price is right, else `Err`.
 fn fast(
     floor: f64,
     (cycles, reference, expected): (u64, u64, u64),
@@ -162,8 +163,10 @@ fn fast(
     if good { Ok(line) } else { Err(line) }
 }
 
-/// By columns, with and without a radix in the joint pass, and with rows that begin between quads; and one that is faster as a
-/// couple of transforms. Joint radices of 1 and 2 have as many memory slots as arithmetic and more.
+/// Lengths by columns are fast, with and without a radix in the joint pass, and with rows that begin between
+/// quads; one length is faster as a pair of transforms.
+///
+/// Joint radices of 1 and 2 have at least as many memory slots as arithmetic.
 #[test]
 fn lengths_by_columns_are_fast() {
     let mut slow = Vec::new();
@@ -191,7 +194,9 @@ fn lengths_by_columns_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// 8192 in local memory, in place: 0.87 of half a complex transform's butterflies at most, and what fills and drains the sections, which
+/// Length 8192 in local memory, in place, is fast and accurate.
+///
+/// It reaches at most 0.87 of half a complex transform's butterflies, and filling and draining the sections
 /// weighs in a batch of 13.
 #[test]
 fn the_longest_in_local_memory_is_fast_and_accurate() {
@@ -232,7 +237,9 @@ fn the_longest_in_local_memory_is_fast_and_accurate() {
     }
 }
 
-/// The same back, where the conjugations and halves are not there: 0.91 of half a complex transform's butterflies at most.
+/// Length 8192 back to reals, in place, is fast and accurate.
+///
+/// Without the conjugations and halves it reaches at most 0.91 of half a complex transform's butterflies.
 #[test]
 fn the_longest_in_local_memory_is_fast_and_accurate_back() {
     let n = 8192;
@@ -264,7 +271,8 @@ fn the_longest_in_local_memory_is_fast_and_accurate_back() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// The rows of the tables of a section of `docs/fft-real.md` that have cycles: length, batch, machine and these.
+/// Returns the rows with cycles in the tables of a section of `docs/fft-real.md`: length, batch, machine and
+/// cycles.
 fn documented(from: &str, to: &str) -> Vec<(usize, usize, String, u64)> {
     let section = include_str!("../../../docs/fft-real.md").split_once(from);
     let section = section.unwrap().1.split_once(to).unwrap().0;
@@ -279,7 +287,7 @@ fn documented(from: &str, to: &str) -> Vec<(usize, usize, String, u64)> {
     section.lines().filter_map(row).collect()
 }
 
-/// Whether two passes take what is documented and expected, and no less than the least.
+/// Checks that two passes take the documented and expected cycles, and no less than the least.
 fn as_documented(
     what: &str,
     (cycles, reference, expected): (u64, u64, u64),
@@ -294,7 +302,7 @@ fn as_documented(
     }
 }
 
-/// Forward in two passes: the arithmetic or two passes' transfers, alone and in batches.
+/// Two passes forward are limited by the arithmetic or by the transfers of two passes, alone and in batches.
 #[test]
 fn two_passes_are_fast() {
     let mut slow = Vec::new();
@@ -313,7 +321,7 @@ fn two_passes_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// The same back.
+/// Two passes back are limited by the arithmetic or by the transfers of two passes, alone and in batches.
 #[test]
 fn two_passes_back_are_fast() {
     let mut slow = Vec::new();
@@ -332,7 +340,8 @@ fn two_passes_back_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// The same back, from spectra whose first and last numbers have imaginary parts, which count as 0.
+/// Two passes back are accurate, from spectra whose first and last numbers have imaginary parts, which count
+/// as 0.
 #[test]
 fn two_passes_back_are_accurate() {
     for (n, batch) in [
@@ -352,7 +361,7 @@ fn two_passes_back_are_accurate() {
         let theirs = error(&from_halves(&half, n));
         for machine in ["vm7", "vm9"] {
             let fft = planner(machine).plan_real_inverse(n).unwrap();
-            // As there.
+            // The longest is under the checkers on one machine only.
             let y = if (n, machine) == (2_097_152, "vm9") {
                 fft.process(&half).unwrap().output.unwrap()
             } else {
@@ -367,7 +376,7 @@ fn two_passes_back_are_accurate() {
     }
 }
 
-/// Two passes over memory, on both machines, whose divisions into rows and columns differ.
+/// Two passes over memory are accurate on both machines, whose divisions into rows and columns differ.
 #[test]
 fn two_passes_are_accurate() {
     for (n, batch) in [
@@ -383,7 +392,8 @@ fn two_passes_are_accurate() {
         let theirs = rms(widen(&by_halves(&x, n)).into_iter(), exact.iter());
         for machine in ["vm7", "vm9"] {
             let fft = planner(machine).plan_real_forward(n).unwrap();
-            // The longest is under the checkers on one machine: its kernels are those of half the length.
+            // The longest is under the checkers on one machine only: its kernels are those of half the
+            // length.
             let y = if (n, machine) == (2_097_152, "vm9") {
                 fft.process(&x).unwrap().output.unwrap()
             } else {
@@ -463,8 +473,8 @@ proptest! {
         }
     }
 
-    /// In two passes over memory every transform of a batch is what it is alone, at every scale, and a
-    /// number of the input is a turning phase in the spectrum.
+    /// In two passes over memory every transform of a batch equals the transform alone, at every scale, and a
+    /// single number of the input is a rotating phase in the spectrum.
     #[test]
     fn two_passes_are_linear(at in 0usize..16_384, batch in 2usize..5, seed in any::<u64>(), k in -60i32..60) {
         let n = 16_384;
@@ -483,7 +493,8 @@ proptest! {
         prop_assert_eq!(forward(n, &scaled), expected);
     }
 
-    /// The same back: a number of the spectrum is a wave.
+    /// In two passes back every transform of a batch equals the transform alone, at every scale, and a single
+    /// number of the spectrum is a wave.
     #[test]
     fn two_passes_back_are_linear(at in 0usize..=8192, batch in 2usize..5, seed in any::<u64>(), k in -60i32..60) {
         let (n, row) = (16_384, 8193);

@@ -1,6 +1,9 @@
-//! What two passes over memory allow real transforms: the tables of `docs/fft-real.md`, from its formulas.
+//! Tests the documented limits of real transforms in two passes, by formula.
 //!
-//! An oracle of its own: nothing here comes from the planner's prices but the words in which it names its pages.
+//! The tables are those of `docs/fft-real.md`, and the formulas too.
+//!
+//! This is an independent oracle: nothing is taken from the planner's prices but the words in which it names
+//! its pages.
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,10 +18,10 @@ use cp2_kernels::fft::FftPlanner;
 use std::collections::BTreeMap;
 use terms::{Pages, back, forward, forward_terms, granule};
 
-/// Figures have three decimals, and set-ups of transfers are left out.
+/// Allowed difference: figures have three decimals, and set-ups of transfers are left out.
 const CLOSE: f64 = 0.0016;
 
-/// The rows of a section's tables, without the bars.
+/// Returns the rows of a section's tables, without the bars.
 fn rows(from: &str, to: &str) -> Vec<Vec<String>> {
     let section = include_str!("../../../docs/fft-real.md").split_once(from);
     let section = section.unwrap().1.split_once(to).unwrap().0;
@@ -37,7 +40,8 @@ fn numbers(cells: &[String]) -> Vec<f64> {
     cells.iter().map(|cell| cell.parse().unwrap()).collect()
 }
 
-/// Pages as a table has them, which are among those of the planner's recipe: of one transform the first, of many the last.
+/// Reads pages from a table; they are among those of the planner's recipe: the first for one transform, the
+/// last for many.
 fn pages(cell: &str, recipe: &str, many: bool) -> Pages {
     let of: Vec<usize> = cell
         .split([',', 'x'])
@@ -79,7 +83,7 @@ fn pages(cell: &str, recipe: &str, many: bool) -> Pages {
     }
 }
 
-/// What differs from the documented figures.
+/// Describes the differences from the documented figures.
 fn far(what: &str, computed: &[f64], documented: &[f64]) -> Option<String> {
     let close = computed.len() == documented.len()
         && computed
@@ -89,7 +93,7 @@ fn far(what: &str, computed: &[f64], documented: &[f64]) -> Option<String> {
     (!close).then(|| format!("{what}: {computed:.4?}, documented {documented:?}"))
 }
 
-/// Efficiencies that were measured, by length, batch and machine: no ceiling is below them.
+/// Returns the measured efficiencies by length, batch and machine: no ceiling is below them.
 fn measured(rows: &[Vec<String>], cells: usize) -> BTreeMap<(usize, String, String), f64> {
     let rows = rows.iter().filter(|row| row.len() == cells);
     let entry = |row: &Vec<String>| {
@@ -150,7 +154,7 @@ fn what_the_way_back_allows() {
         let count: usize = batch.parse().unwrap();
         let pages = pages(&row[3], &fft.recipe(), count > 1);
         let (terms, most) = back(n as f64, count as f64, granule(machine), pages);
-        // By the count of the page, N/4 (log2 N + 1) issues or two passes over memory.
+        // By the document's count: N/4 (log2 N + 1) issues or two passes over memory.
         let counted = least::bound(n, granule(machine)) * count as f64;
         let own = counted / fft.recipe_floor(count).unwrap().0;
         let took = runs[&(n, batch.to_owned(), machine.to_owned())];
@@ -164,7 +168,7 @@ fn what_the_way_back_allows() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What one transform takes, term by term.
+/// The cycles of one transform agree with the document, term by term.
 #[test]
 fn where_the_cycles_of_one_go() {
     let there = measured_cycles("\n## There", "\n## Back");
@@ -236,7 +240,7 @@ fn where_the_cycles_of_one_go() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Cycles that were measured, by length, batch and machine.
+/// Returns the measured cycles by length, batch and machine.
 fn measured_cycles(from: &str, to: &str) -> BTreeMap<(usize, String, String), f64> {
     let all = rows(from, to);
     let runs = all.iter().filter(|row| [7, 8].contains(&row.len()));

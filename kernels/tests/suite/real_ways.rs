@@ -1,5 +1,7 @@
-//! What planners of real transforms choose: no length costs more than the complex transform of as many
-//! numbers, and the reference is the problem's, whatever the way.
+//! Tests the choices of real FFT planners against complex transforms.
+//!
+//! No length costs more than the complex transform of as many numbers, and the reference is the problem's,
+//! whatever the plan.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -21,8 +23,8 @@ fn changed(text: &str) -> Arc<Machine> {
     Arc::new(Machine::parse("changed", &text).unwrap())
 }
 
-/// The machines of the library, and others: of less and more memory, of fewer and more sections, with a slower
-/// channel, slower butterflies, little host memory.
+/// Returns a machine of the library, or another: with less or more memory, fewer or more sections, a slower
+/// channel, slower butterflies, or little host memory.
 fn machine(which: usize) -> Arc<Machine> {
     let dmem = |kib: u64| {
         let mut machine = (*crate::common::machine("vm7")).clone();
@@ -41,7 +43,7 @@ fn machine(which: usize) -> Arc<Machine> {
     }
 }
 
-/// What the plan of a real transform should take and cannot take less than, and those of all ways, by recipe.
+/// Price and lower bound of the plan of a real transform, and those of all candidates by recipe.
 struct Real {
     recipe: String,
     expected: u64,
@@ -77,9 +79,12 @@ fn real(planner: &FftPlanner, n: usize, direction: TransformDirection, batch: us
     }
 }
 
-/// Cycles for what real numbers need that complex ones do not: numbers are widened or spectra completed and results picked out, 24 bytes a
-/// number over the channel, by two programs, or three where rows begin inside granules, of about 1600 bytes with a launch, a first load and a last store each, all of which find the
-/// channel idle. Where descriptors are dear, those of pages of 16 KiB are what it takes.
+/// Returns the cycles of work that real numbers need and complex ones do not.
+///
+/// Numbers are widened, or spectra completed and results picked out: 24 bytes a number over the channel. This
+/// takes two programs, or three where rows begin inside granules, of about 1600 bytes each, with a launch, a
+/// first load and a last store that all find the channel idle. Where descriptors are dear, those of pages of
+/// 16 KiB count.
 fn around(machine: &Machine, n: usize, batch: usize) -> u64 {
     let (rate, host) = (machine.dma.bandwidth, &machine.host);
     let load = |bytes: u64| (bytes * rate.den).div_ceil(rate.num);
@@ -93,7 +98,7 @@ fn around(machine: &Machine, n: usize, batch: usize) -> u64 {
     load(bytes).max(given) + 3 * ends
 }
 
-/// Compares the plans of a length; none where the machine has no complex transform of it.
+/// Compares the plans of a length; does nothing if the machine has no complex transform of it.
 fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
     let mut planner = FftPlanner::with_batch(machine.clone(), batch);
     for direction in DIRECTIONS {
@@ -103,12 +108,13 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
         let price = complex.expected(batch).unwrap().0;
         let real = real(&planner, n, direction, batch);
         let what = format!("{n} x {batch}: {}, {}", real.recipe, complex.recipe());
-        // Spectra of short ones alone are completed by several kernels, each loaded for a few blocks.
-        // A single transform of half the length by chirps may be all but as dear as that of the whole by longer ones: 652 by 768 points, and
-        // two of 1062 points take 3.3 % more than complex ones beside what is around.
+        // Spectra of single short transforms are completed by several kernels, each loaded for a few blocks.
+        // A single transform of half the length by chirps may be about as dear as the whole by longer ones:
+        // 652 by 768 points, and two of 1062 points take 3.3 % more than complex ones besides the work
+        // around.
         let most = price + price / 24 + 2 * around(machine, n, batch);
         assert!(real.expected <= most, "{what}: {} > {most}", real.expected);
-        // What was left out would not have been cheaper.
+        // Plans that were left out would not have been cheaper.
         let (first, least, reference) = real.ways[0].clone();
         assert_eq!(
             (real.recipe.clone(), real.expected),
@@ -117,7 +123,7 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
         );
         for (way, expected, own) in real.ways {
             assert_eq!(own, reference, "{way}");
-            // A way that is not taken is priced by formula, which may be some per cent off.
+            // A plan that is not taken is priced by formula, which may be off by some per cent.
             assert!(
                 100 * reference <= 103 * expected,
                 "{way}: {expected} < {reference}"
@@ -127,7 +133,8 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
     }
 }
 
-/// Cycles of both transforms of a length, and the results against double precision.
+/// Runs both transforms of a length and returns what is wrong with their cycles, and their results against
+/// double precision.
 fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut planner = FftPlanner::with_batch(machine.clone(), batch);
@@ -173,7 +180,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
         let verdict = problem.verdict(&x, &y);
         let done = whole.process_with(&x, options()).unwrap();
         let (cycles, complex) = (report.cycles as f64, done.run.report.cycles as f64);
-        // A launch and waits of a hundred cycles are not in any price.
+        // Launches and waits of a hundred cycles are not in any price.
         let explained = (cycles - expected.0 as f64).abs()
             <= 100.0_f64.max(0.1 * cycles) + 0.6 * around(machine, n, batch) as f64;
         let (expected, efficiency) = (expected.0 as f64 / cycles, bound.0 as f64 / cycles);
@@ -189,7 +196,8 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
             && verdict.is_within_tolerance()
             && efficiency <= 1.0
             && explained
-            // Spectra of short ones alone are completed by several kernels, each loaded for a few blocks.
+            // Spectra of single short transforms are completed by several kernels, each loaded for a few
+            // blocks.
             && cycles <= 1.1 * complex + 2.0 * around(machine, n, batch) as f64;
         if !good {
             wrong.push(line);
@@ -198,7 +206,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
     wrong
 }
 
-/// Powers of two that lie in a section, alone and few; primes; even ones whose halves are odd.
+/// Powers of two that fit a section, alone and few; primes; even lengths whose halves are odd.
 #[test]
 fn no_real_transform_takes_longer_than_the_complex_one() {
     let mut wrong = Vec::new();
@@ -230,7 +238,7 @@ fn no_real_transform_takes_longer_than_the_complex_one() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The lengths and batches where ways change.
+/// Lengths and batches at which the chosen plans change.
 #[test]
 fn no_real_transform_is_dearer_where_ways_change() {
     for (n, batch) in [

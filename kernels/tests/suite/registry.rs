@@ -1,4 +1,4 @@
-//! The registry covers every kernel, and the model explains what each costs.
+//! Tests that the registry has every kernel, and the model explains each.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[path = "../../examples/performance/page.rs"]
@@ -44,7 +44,7 @@ fn every_assembly_file_belongs_to_a_registered_kernel() {
     );
 }
 
-/// Operations that no assembly file stands for: the lists come from their enumerations.
+/// Operations without an assembly file are listed by their enumerations.
 #[test]
 fn every_operation_of_the_signal_processing_set_is_registered() {
     let maps = MapOp::all();
@@ -72,7 +72,8 @@ fn names_are_unique_and_sizes_have_the_parameters() {
     }
 }
 
-/// The same without a run, of the document, which another test keeps as the kernels are.
+/// Low rows of the document have a reason; no run is needed, since another test keeps the document up to
+/// date.
 #[test]
 fn low_rows_of_the_document_say_why() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
@@ -91,8 +92,11 @@ fn low_rows_of_the_document_say_why() {
     }
 }
 
-/// Each kernel at the sizes of its tables on both machines: the model explains at least 0.90 of the measured time, and neither it nor the
-/// reference exceeds this, nor the bound the reference; and the document says what was measured.
+/// Each kernel at the sizes of its tables on both machines: the model explains at least 0.90 of the measured
+/// time.
+///
+/// Neither the model nor the reference exceeds the measured time, nor the bound the reference; and the
+/// document has what was measured.
 #[test]
 fn the_model_explains_every_kernel_and_the_document_has_it() {
     let (mut wrong, mut low) = (Vec::new(), BTreeSet::new());
@@ -104,7 +108,7 @@ fn the_model_explains_every_kernel_and_the_document_has_it() {
     };
     let page = page::page(&mut check).unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // A kernel says why rows of its table are low, and says nothing where none is.
+    // A kernel gives a reason for low rows of its table if and only if there are any.
     let all = registry::all();
     let say = all
         .iter()
@@ -126,7 +130,8 @@ fn the_model_explains_every_kernel_and_the_document_has_it() {
     );
 }
 
-/// Whatever a kernel touches is of its pages, scratch, arguments or program data, and written before it is read.
+/// All accesses of a kernel are to its pages, scratch, arguments or program data, and reads come after
+/// writes.
 #[test]
 fn kernels_keep_to_what_is_theirs() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
@@ -163,8 +168,8 @@ fn kernels_keep_to_what_is_theirs() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Generated kernels count their operations by class: where a unit does not take one every
-/// cycle, less than the whole time may be explained, but never more.
+/// Generated kernels count their operations by class: where a unit does not take one every cycle, less than
+/// the whole time may be explained, but never more.
 #[test]
 fn slow_units_are_not_priced_twice() {
     for class in ["butterfly", "add", "madd"] {
@@ -188,7 +193,7 @@ fn slow_units_are_not_priced_twice() {
     }
 }
 
-/// However long a channel takes to start, what is expected of it is not more than it takes.
+/// However long a channel takes to start, the model expects no more than the run takes.
 #[test]
 fn a_channel_that_starts_slowly_is_not_started_more_often_than_it_is() {
     for cycles in [300, 1000, 3000, 10_000] {
@@ -221,7 +226,7 @@ fn a_channel_that_starts_slowly_is_not_started_more_often_than_it_is() {
     }
 }
 
-/// `fft`, `fft-real` and `fft-real-inverse` are what a planner takes for the batch, of any length.
+/// `fft`, `fft-real` and `fft-real-inverse` are the planner's choice for the batch, at any length.
 #[test]
 fn transforms_are_those_that_the_planner_takes() {
     let vm9 = Arc::new(Machine::builtin("vm9").unwrap());
@@ -258,7 +263,8 @@ fn a_size_that_is_none_is_refused() {
     }
 }
 
-/// Numbers of a machine stand in its file: neither kernels nor the host compare with others or give them names.
+/// Numbers of a machine are in its file only: neither kernels nor the host compare with literals or name
+/// them.
 #[test]
 fn no_number_of_a_machine_is_a_literal() {
     let parameters = [
@@ -280,7 +286,7 @@ fn no_number_of_a_machine_is_a_literal() {
     }
     assert!(files.len() > 200, "{} files", files.len());
     for (path, text) in files {
-        // Tests say which machines they are of.
+        // Tests may name the machines that they are about.
         let text = text.split("#[cfg(test)]").next().unwrap_or_default();
         for line in text
             .lines()
@@ -297,14 +303,14 @@ fn no_number_of_a_machine_is_a_literal() {
                 .to_string();
             let file = file.trim_start_matches("src/").replace('\\', "/");
             let found_here = format!("{file}: {line}");
-            // A kernel for rows that lie apart, which is written for four.
+            // A kernel for rows that lie apart, which is written for four sections.
             if named && found_here != "fft/four_step/real_row_ring.rs: 1 => sections == 4," {
                 found.push(found_here);
             }
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // It can fail.
+    // The check itself finds literals.
     assert!(is_literal("const GRANULE: u64 = 16;", "granule"));
     assert!(is_literal("if machine.cp2.sections != 4 {", "sections"));
     assert!(is_literal("} else if dma.granule.0 == 16 {", "granule"));
@@ -315,7 +321,7 @@ fn no_number_of_a_machine_is_a_literal() {
     ));
 }
 
-/// Whether a line gives a parameter a number of its own, or compares it with one beyond 1.
+/// Returns true if a line gives a parameter a number of its own, or compares it with one beyond 1.
 fn is_literal(line: &str, parameter: &str) -> bool {
     let constant = format!("const {}: ", parameter.to_uppercase());
     let number = |text: &str| {

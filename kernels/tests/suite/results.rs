@@ -1,4 +1,6 @@
-//! What pages and reductions store: blocks of every shape, of one element or of two words, of several outputs, compared with plain loops.
+//! Tests the results of pages and reductions against plain loops.
+//!
+//! Blocks have every shape, one element or two words, and several outputs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_asm::{Program, Source, assemble};
@@ -30,19 +32,20 @@ const fn element(words: u64) -> ElementType {
     }
 }
 
-/// Planes, rows and columns of extents of one to three axes.
+/// Returns planes, rows and columns of one to three extents.
 fn axes(extents: &[u64]) -> [u64; 3] {
     let mut all = [1; 3];
     all[3 - extents.len()..].copy_from_slice(extents);
     all
 }
 
-/// Quads of a row of so many elements.
+/// Returns the number of quads of a row of so many elements.
 fn quads(columns: u64, words: u64) -> u64 {
     (columns * words).div_ceil(4)
 }
 
-/// Stores q0 times 1, 2, 3, ... to the quads of a block from `a1` on, at distances of s2 from row to row and of s3 from plane to plane.
+/// Writes words that store q0 times 1, 2, 3, ... to the quads of a block from `a1` on, at distances of s2
+/// from row to row and of s3 from plane to plane.
 fn store_block([planes, rows, columns]: [u64; 3], words: u64) -> String {
     format!(
         r#"
@@ -67,7 +70,8 @@ fn store_block([planes, rows, columns]: [u64; 3], words: u64) -> String {
     )
 }
 
-/// The lanes' sums of a block's window in q0: `planes`, `rows` and `quads` are numbers or registers.
+/// Writes words that leave the lanes' sums of a block's window in q0: `planes`, `rows` and `quads` are
+/// numbers or registers.
 fn sum_block(planes: &str, rows: &str, quads: &str) -> String {
     format!(
         r#"
@@ -87,7 +91,7 @@ fn sum_block(planes: &str, rows: &str, quads: &str) -> String {
     )
 }
 
-/// A reduction: the lanes' sums of the whole array, times the number of the result's quad.
+/// Writes a reduction: the lanes' sums of the whole array, times the number of the result's quad.
 fn reduction(result: [u64; 3], words: u64) -> String {
     let [planes, rows, columns] = result;
     format!(
@@ -144,7 +148,8 @@ fn reduction(result: [u64; 3], words: u64) -> String {
     )
 }
 
-/// Of each block of the input the lanes' sums, times the number of the quad in the block of each output; a block a page.
+/// Writes a kernel that stores, for each block of the input, the lanes' sums times the number of the quad in
+/// the block of each output, one block a page.
 fn blocks(block: [u64; 3], outputs: &[[u64; 3]], words: u64) -> String {
     let mut text = format!(
         r#"
@@ -181,7 +186,7 @@ fn blocks(block: [u64; 3], outputs: &[[u64; 3]], words: u64) -> String {
     text + "    page_end\n    stop\n"
 }
 
-/// Sums of the lanes of elements of an array, within a box.
+/// Sums the lanes of elements of an array, within a box.
 fn sums(x: &[f32], shape: [u64; 3], from: [u64; 3], block: [u64; 3], words: u64) -> [f32; 4] {
     let mut sums = [0.0; 4];
     let to = [0, 1, 2].map(|axis| (from[axis] + block[axis]).min(shape[axis]));
@@ -196,7 +201,7 @@ fn sums(x: &[f32], shape: [u64; 3], from: [u64; 3], block: [u64; 3], words: u64)
     sums
 }
 
-/// What quads of a block have, by the sums of lanes: a word of it.
+/// Returns a word of a block's quads, given the sums of lanes.
 fn expected(sums: [f32; 4], block: [u64; 3], [z, y]: [u64; 2], word: u64, words: u64) -> f32 {
     let number = (z * block[1] + y) * quads(block[2], words) + word / 4 + 1;
     sums[word as usize % 4] * number as f32
@@ -209,7 +214,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
         .collect()
 }
 
-/// A machine with so many sections, whose DMA moves granules of so many bytes.
+/// Returns a machine with so many sections, whose DMA moves granules of so many bytes.
 fn machine(name: &str, sections: usize, granule: u64) -> Machine {
     let mut machine = Machine::builtin(name).unwrap();
     machine.cp2.sections = sections;
@@ -217,15 +222,16 @@ fn machine(name: &str, sections: usize, granule: u64) -> Machine {
     machine
 }
 
-/// One case of either property.
+/// A case of either property.
 #[derive(Clone, Debug)]
 struct Case {
-    /// The input's extents and its block's, as many of each.
+    /// Extents of the input.
     shape: Vec<u64>,
+    /// Extents of the input's block.
     block: Vec<u64>,
-    /// Blocks of the outputs.
+    /// Extents of the outputs' blocks.
     results: Vec<Vec<u64>>,
-    /// By how much the outputs are short of whole blocks, where they may be.
+    /// Elements by which the outputs are shorter than whole blocks, where they may be.
     short: u64,
     words: u64,
     size: Option<u32>,
@@ -235,7 +241,7 @@ struct Case {
 }
 
 impl Case {
-    /// Runs it; the outputs' extents and bytes.
+    /// Runs the case and returns the outputs.
     fn run(
         &self,
         text: &str,
@@ -278,7 +284,7 @@ impl Case {
         let report = &done.run.report;
         prop_assert!(report.end.is_finished(), "{}", report.end);
         let finding = report.findings.first().map(ToString::to_string);
-        // Of wider granules more than the result is stored, which is nobody's.
+        // With wider granules more than the result is stored, which is never read.
         prop_assert!(finding.is_none(), "{:?}", finding);
         Ok(done.outputs.unwrap().iter().map(|y| floats(y)).collect())
     }
@@ -323,7 +329,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// A reduction stores its whole result: every row of every plane, of whatever number of dimensions.
+    /// A reduction stores its whole result: every row of every plane, with any number of dimensions.
     #[test]
     fn every_row_of_a_reductions_result_is_stored(case in cases(), rank in 1usize..4, other in [1u64..4, 1u64..6, 1u64..20]) {
         let block = other[3 - rank..].to_vec();
@@ -342,10 +348,11 @@ proptest! {
         prop_assert_eq!(&outputs[0], &all);
     }
 
-    /// Blocks of several outputs, each of a shape of its own.
+    /// Outputs may have blocks of different shapes.
     #[test]
     fn every_row_of_every_outputs_blocks_is_stored(case in cases()) {
-        // Rows of more blocks than one consist of whole quads, and of one row nobody says what lies behind its end.
+        // With several blocks a row consists of whole quads, since the values behind the end of a row are
+        // undefined.
         let mut case = case;
         let last = case.shape.len() - 1;
         let grid = |case: &Case| -> Vec<u64> {

@@ -1,4 +1,6 @@
-//! Systems whose right-hand sides are of any size that single precision has: what is said of x is what double precision finds of it.
+//! Tests systems whose right-hand sides are of all sizes of single precision.
+//!
+//! The solver's statement about x is compared with the residual in double precision.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::machine;
@@ -10,7 +12,7 @@ use cp2_problems::sparse::{
 };
 use proptest::prelude::*;
 
-/// Numbers on and beside the diagonal, which is larger than all others of its row together; mirrored if it is symmetric.
+/// Makes a matrix whose diagonal is larger than all others of its row together; mirrored if it is symmetric.
 fn dominant(n: usize, is_symmetric: bool, seed: u64) -> Vec<(u32, u32, f64)> {
     let mut random = Random::new(seed);
     let mut entries = Vec::new();
@@ -28,12 +30,12 @@ fn dominant(n: usize, is_symmetric: bool, seed: u64) -> Vec<(u32, u32, f64)> {
     entries
 }
 
-/// |b - A x| / |b| and 2^-23 (||A| |x|| + |b|) / |b|, from the entries.
+/// Computes |b - A x| / |b| and 2^-23 (||A| |x|| + |b|) / |b| from the entries.
 fn found(entries: &[(u32, u32, f64)], b: &[f32], x: &[f32]) -> [f64; 2] {
     let mut left: Vec<f64> = b.iter().map(|&b| b.into()).collect();
     let mut sizes = vec![0.0; b.len()];
     for &(i, j, a) in entries {
-        // The matrix is that of single precision.
+        // The matrix is rounded to single precision.
         let product = f64::from(a as f32) * f64::from(x[j as usize]);
         left[i as usize] -= product;
         sizes[i as usize] += product.abs();
@@ -44,7 +46,7 @@ fn found(entries: &[(u32, u32, f64)], b: &[f32], x: &[f32]) -> [f64; 2] {
     [length(&left) / norm, attainable]
 }
 
-/// What a solver leaves: x, residuals and end.
+/// Runs a solver; returns x, residuals and end.
 fn solved(problem: &SolveProblem, name: &str, b: &[f32]) -> (Vec<f32>, Vec<f64>, MethodEnd) {
     let solver = Solver::new(problem.clone(), &machine(name), None).unwrap();
     let task = solver.task(b, DeviceOptions::default()).unwrap();
@@ -76,7 +78,7 @@ fn scaled(b: &[f32], exponent: i32) -> Vec<f32> {
     b.iter().map(|&b| (f64::from(b) * scale) as f32).collect()
 }
 
-/// What is said of x agrees with the residual found here; returns what was said.
+/// Checks that the solver's statement about x agrees with the residual found here; returns the statement.
 fn agrees(
     problem: &SolveProblem,
     entries: &[(u32, u32, f64)],
@@ -106,7 +108,8 @@ fn agrees(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
-    /// A power of two in b is one in x, to the bit, from the least numbers to the largest, wherever x has room for its digits; and what is said of x is true everywhere.
+    /// A power of two in b is one in x, to the bit, from the smallest numbers to the largest, as long as x
+    /// has room for its digits; and statements about x are always true.
     #[test]
     fn a_power_of_two_in_b_is_one_in_x(
         n in 5usize..60,
@@ -134,7 +137,7 @@ proptest! {
         }
     }
 
-    /// Less than single precision holds is never said to be reached.
+    /// A tolerance beyond single precision is never said to be reached.
     #[test]
     fn what_single_precision_does_not_hold_is_not_confirmed(
         n in 20usize..60,
@@ -153,7 +156,7 @@ proptest! {
     }
 }
 
-/// Nothing is solved by nothing, and nothing else is.
+/// The solution of a zero right-hand side is zero, and of others it is not.
 #[test]
 fn nothing_is_the_solution_of_nothing_alone() {
     let entries = dominant(9, true, 3);

@@ -1,4 +1,4 @@
-//! Products of sparse matrices: any pattern, any machine, and what they take.
+//! Tests products of sparse matrices: all patterns, machines and speeds.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::machine;
@@ -12,7 +12,7 @@ use cp2_problems::{Case, Problem as _};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Multiplies under the checkers and judges the result; the cycles.
+/// Multiplies under the checkers and judges the result; returns the cycles.
 fn checked(
     problem: &SpmvProblem,
     machine: &Arc<Machine>,
@@ -34,7 +34,7 @@ fn checked(
     assert!(verdict.is_within_tolerance(), "{verdict:?}");
     assert!(done.efficiency() < 1.0, "{}", done.efficiency());
     let cycles = done.run.report.cycles;
-    // With one port the words that the DMA moves take slots of the kernel, which prices estimate.
+    // With one port, words moved by the DMA take slots of the kernel, which prices only estimate.
     if problem.vectors() == 1 && machine.cp2.dmem_ports > 1 {
         assert_eq!(expected.map(|cycles| cycles.0), Some(cycles));
     }
@@ -81,12 +81,13 @@ pub(crate) fn made() -> impl Strategy<Value = (GeneratedMatrix, usize, Case, u64
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Every format on matrices of every family: right, clean under the checkers, as fast as foreseen, and no padding multiplies what is not finite.
+    /// Every format multiplies matrices of every family: right, clean under the checkers, as fast as priced,
+    /// and no padding multiplies a value that is not finite.
     #[test]
     fn products_are_right((made, vectors, case, seed) in made(), vm9 in any::<bool>()) {
         let problem = SpmvProblem::from_generated(&made, vectors).unwrap();
         let machine = machine(if vm9 { "vm9" } else { "vm7" });
-        // A format may refuse a matrix; the fastest of all may not.
+        // A format may refuse a matrix, but the choice among all may not.
         checked(&problem, &machine, (None, case, seed));
         for format in PackedFormat::ALL {
             if Products::new(&problem, &machine, Some(format)).is_ok() {
@@ -96,7 +97,8 @@ proptest! {
     }
 }
 
-/// Machines with other numbers of sections, granules, units of dealt transfers, sizes of local memory and ports.
+/// Draws machines with other numbers of sections, granules, units of dealt transfers, sizes of local memory
+/// and ports.
 pub(crate) fn machines() -> impl Strategy<Value = Arc<Machine>> {
     let names = prop::sample::select(vec!["vm7", "vm9"]);
     let sizes = prop::sample::select(vec![4u64, 8, 16, 16, 32, 64]);
@@ -117,7 +119,8 @@ pub(crate) fn machines() -> impl Strategy<Value = Arc<Machine>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Every format on machines of every kind. A format may refuse one, because dealt transfers would cut numbers, but never for its number of sections.
+    /// Every format works on all machines. A format may refuse one, because dealt transfers would cut
+    /// numbers, but never for its number of sections.
     #[test]
     fn products_are_right_on_any_machine((made, vectors, case, seed) in made(), machine in machines()) {
         let problem = SpmvProblem::from_generated(&made, vectors).unwrap();
@@ -132,7 +135,7 @@ proptest! {
     }
 }
 
-/// Whether a format may refuse a product on a machine. (`diagonal` may refuse a matrix anywhere.)
+/// Returns true if a format may refuse a product on a machine. (`diagonal` may refuse a matrix anywhere.)
 fn may_refuse(error: &SparseError, format: Option<PackedFormat>, machine: &Machine) -> bool {
     match error {
         SparseError::Dealt { .. } => machine.dma.dealt() < 8,
@@ -144,7 +147,7 @@ fn may_refuse(error: &SparseError, format: Option<PackedFormat>, machine: &Machi
     }
 }
 
-/// Vectors that local memory does not hold come in segments; rows of any length go over any number of pages.
+/// Vectors too large for local memory come in segments; rows of any length go over any number of pages.
 #[test]
 fn large_vectors_and_long_rows() {
     for (pattern, n, each) in [
@@ -166,7 +169,7 @@ fn large_vectors_and_long_rows() {
     }
 }
 
-/// Rows, columns and values.
+/// Entries of a matrix: row, column and value.
 type Entries = Vec<(u32, u32, f64)>;
 
 /// One row, one column, one entry, none, and entries that are zero or not finite.
@@ -211,7 +214,8 @@ fn small_and_odd_matrices() {
     }
 }
 
-/// Rows without entries are stored a page at a time: no page writes results that another is still being stored from.
+/// Rows without entries are stored a page at a time: no page overwrites results of another that are still
+/// being stored.
 #[test]
 fn long_stretches_of_empty_rows() {
     for (rows, cols, entries) in [
@@ -237,7 +241,8 @@ fn long_stretches_of_empty_rows() {
     }
 }
 
-/// A long vector of which a page has few entries a segment: several pages in a row bring a segment, and the kernel waits for each in words of the page before.
+/// A long vector of which a page has few entries a segment: several pages in a row load a segment, and the
+/// kernel waits for each in words of the page before.
 #[test]
 fn few_entries_of_each_segment() {
     for (rows, cols, count) in [(64, 100_000, 300), (30, 200_000, 400), (1000, 60_000, 2000)] {
@@ -252,7 +257,8 @@ fn few_entries_of_each_segment() {
     }
 }
 
-/// Two vectors side by side take what one takes, or little more, where each entry has words of its own; a third one goes alone, and arrays are taken apart.
+/// Two vectors side by side take the time of one, or little more, where each entry has words of its own; a
+/// third one goes alone, and arrays are taken apart.
 #[test]
 fn vectors_two_at_a_time() {
     let cycles = |pattern, field, vectors| {
@@ -277,7 +283,8 @@ fn vectors_two_at_a_time() {
     assert!(complex(2) > 2.0 * complex(1));
 }
 
-/// What a multiplication selects from is still in its register, with as many sections as make more pairs than there are registers.
+/// Values that a multiplication selects from are still in their register, also with sections enough to make
+/// more pairs than there are registers.
 #[test]
 fn pairs_of_many_sections_stay_until_they_are_selected() {
     for sections in [6, 7] {
@@ -293,15 +300,15 @@ fn pairs_of_many_sections_stay_until_they_are_selected() {
             let problem = SpmvProblem::from_generated(&made, 1).unwrap();
             let choice = (Some(PackedFormat::Gather), Case::Random, 1);
             let products = Products::new(&problem, &machine, choice.0).unwrap();
-            // None is left idle: with four sections there are registers for all pairs.
+            // No section is left idle: with four sections there are registers for all pairs.
             assert!(!products.recipe().contains("sections"));
             checked(&problem, &machine, choice);
         }
     }
 }
 
-/// Vectors come panel by panel where there are many: rows of whole granules and others, of the last panel a part, on machines that move more at a time. A vector
-/// more takes about as long as each of the others.
+/// Many vectors come panel by panel: rows of whole granules and others, a partial last panel, and machines
+/// that move more at a time. An additional vector takes about as long as each of the others.
 #[test]
 fn any_number_of_vectors() {
     let problem = |field, vectors| {
@@ -336,7 +343,7 @@ fn any_number_of_vectors() {
         task.job.expected().unwrap().0 as f64 / vectors as f64
     });
     assert!(many < 1.1 * few, "{many} cycles a vector, {few} of fewer");
-    // Where system memory ends, it says how many there may be.
+    // If system memory is too small, the error says how many vectors there may be.
     let refused = Products::check(
         problem(NumberField::Real, 1).matrix(),
         1_500_000,
@@ -346,8 +353,9 @@ fn any_number_of_vectors() {
     assert!(text.contains("expected at most 1491308"), "{text}");
 }
 
-/// Local memory so small that a buffer of values holds one step: a row that is longer than the others shares it with them. (With a part of its own that leaves them
-/// nothing every step is a page, which takes 1404 cycles in the smallest.)
+/// Local memory is so small that a buffer of values holds one step, so a longer row shares it with the
+/// others. (With a part of its own that leaves them nothing, every step would be a page, which takes 1404
+/// cycles in the smallest case.)
 #[test]
 fn long_rows_in_little_local_memory() {
     let long = (0..16).map(|j| (3, j, 0.5 + f64::from(j)));
@@ -365,7 +373,7 @@ fn long_rows_in_little_local_memory() {
     }
 }
 
-/// What was measured when the formats were made, as ratios to the time of compressed rows: a slower product is looked at.
+/// Ratios to the time of compressed rows, measured when the formats were made: slower products need a look.
 #[test]
 fn products_are_as_fast_as_they_were() {
     for (pattern, n, each, least) in [

@@ -1,4 +1,4 @@
-//! Every kernel can be stopped at any time: the report says when and why.
+//! Tests that every kernel can be stopped at any time, with a report.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::{DeviceOptions, RunEnd};
@@ -34,7 +34,7 @@ fn a_limit_ends_every_kernel_anywhere() {
                 .unwrap_or_else(|e| panic!("{place}: {e}"))
                 .seconds
                 * vm7.cp2.clock_hz as f64;
-            // Expected is at most what it takes.
+            // The expected time is at most the time of the run.
             for share in [0.0, 0.1, 0.3, 0.6] {
                 let limit = (expected * share).min(2e6) as u64;
                 let options = DeviceOptions {

@@ -1,5 +1,7 @@
-//! Kernels on several host threads: the same in everything that can be seen, and really run
-//! ahead of their turn where they repeat themselves.
+//! Tests kernels on several host threads: equal results, real parallelism.
+//!
+//! Everything visible is equal to one thread, and kernels that repeat themselves really run ahead of their
+//! turn.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::common::{Bits, complex, machine};
@@ -10,7 +12,7 @@ use num_complex::Complex32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Compares one thread with several; how many stretches ran ahead of their turn.
+/// Compares one thread with several; returns how many stretches ran ahead of their turn.
 fn compared<T: Bits>(threads: usize, run: impl Fn(DeviceOptions) -> (RunReport, Vec<T>)) -> u64 {
     let taken = Arc::new(AtomicU64::new(0));
     let [one, many] = [1, threads].map(|threads| {

@@ -1,4 +1,4 @@
-//! The page kernels of the operations.
+//! Builds the page kernels of elementwise operations.
 
 use super::op::{Formula as _, Scheme};
 use crate::dsp::error::DspError;
@@ -10,11 +10,12 @@ use cp2_machine::Machine;
 use cp2_problems::vector::MapOp;
 use std::fmt::Write as _;
 
-/// Numbers of a table that one pointer loads, and the labels of the groups.
+/// Number of table entries that one pointer loads.
 const GROUP: usize = 4;
+/// Labels of the groups of table entries.
 const TABLES: [&str; 4] = ["table0", "table1", "table2", "table3"];
 
-/// Output quads an iteration makes: enough to hide what is not pipelined.
+/// Returns the number of output quads of an iteration: enough to hide what is not pipelined.
 fn quads(op: &MapOp, block: usize) -> usize {
     let whole = block / op.ratio() / QUAD;
     match op {
@@ -26,8 +27,8 @@ fn quads(op: &MapOp, block: usize) -> usize {
     }
 }
 
-/// The page kernel of an operation for blocks of `block` floats: of those by its schemes the one that the scheduler
-/// makes shortest.
+/// Builds the page kernel of an operation for blocks of `block` floats, by the scheme with the shortest
+/// schedule.
 pub(super) fn build(
     op: &MapOp,
     block: usize,
@@ -37,13 +38,14 @@ pub(super) fn build(
         .schemes()
         .iter()
         .map(|&scheme| build_by(scheme, op, block, machine));
-    // A refusal is longer than any schedule.
+    // A refused scheme counts as longer than any schedule.
     let length =
         |kernel: &Result<VectorPageKernel, _>| kernel.as_ref().map_or(u64::MAX, |k| k.cycles);
     let best = made.min_by_key(length);
     best.unwrap_or_else(|| build_by(Scheme::Horner, op, block, machine))
 }
 
+/// Builds the page kernel of an operation by one scheme.
 fn build_by(
     scheme: Scheme,
     op: &MapOp,
@@ -58,7 +60,7 @@ fn build_by(
     let windowed = matches!(op, MapOp::Window(_));
     let two = windowed || op.inputs() == 2;
     let y = two.then(|| pointer(&mut ops.body, 2, step));
-    // A pointer's accesses lie within an interval: few of them for each.
+    // All accesses through a pointer must lie within an interval, so each pointer has only a few.
     let groups = op.table().len().div_ceil(GROUP);
     let coefficients: Vec<Pointer> = (0..groups)
         .map(|i| pointer(&mut ops.body, 3 + i, 0))

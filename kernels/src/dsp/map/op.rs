@@ -1,12 +1,13 @@
-//! The operations: what they read, compute and cost.
+//! Elementwise operations as formulas on quads.
 
 use crate::pipeline::Ops;
 use crate::pipeline::{Reg, Value};
 use cp2_problems::vector::MapOp;
 use cp2_reference::MapOperation;
 
-/// Odd minimax-like polynomial for atan on [0, 1] in t^2, without its leading
-/// 1: interpolation of atan(sqrt s) / sqrt s at nine Chebyshev nodes, error 1.9e-8.
+/// Polynomial for atan on [0, 1]: `atan t = t + t^3 (c0 + c1 t^2 + ... + c7 t^14)`.
+///
+/// The coefficients interpolate atan(sqrt s) / sqrt s at nine Chebyshev nodes; the error is 1.9e-8.
 const ATAN: [f32; 8] = [
     -0.333_330_36,
     0.199_918_72,
@@ -18,19 +19,21 @@ const ATAN: [f32; 8] = [
     0.002_766_283_5,
 ];
 
-/// How a polynomial is evaluated: which is faster depends on latencies and registers.
+/// Schemes for evaluating a polynomial; latencies and registers decide which is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
-    /// One multiply-add after the other: the fewest operations.
+    /// Horner's scheme, one multiply-add after the other: the fewest operations.
     Horner,
-    /// Couples of terms, and couples of those: a square for each level more, a much shorter chain.
+    /// Estrin's scheme, pairs of terms, then pairs of these: one square more for each level, but a much
+    /// shorter chain.
     Estrin,
 }
 
 impl Scheme {
     pub(super) const ALL: [Self; 2] = [Self::Horner, Self::Estrin];
 
-    /// The polynomial with these coefficients, the constant one first, their number a power of two.
+    /// Evaluates the polynomial with these coefficients, the constant one first; their number is a power of
+    /// two.
     fn polynomial(self, ops: &mut Ops, coefficients: &[Reg], x: Reg) -> Reg {
         let mut terms = coefficients.to_vec();
         match self {
@@ -56,18 +59,20 @@ impl Scheme {
     }
 }
 
-/// How an operation is computed: what a kernel is made of.
+/// The parts of which the kernel of an operation is made.
 pub(super) trait Formula {
-    /// The ways to compute it, of which a machine takes the fastest.
+    /// Returns the schemes to compute it, of which a machine takes the fastest.
     fn schemes(&self) -> &'static [Scheme];
-    /// What it is in the references.
+    /// Returns the name of the operation in the references.
     fn operation(&self) -> MapOperation;
-    /// What every iteration loads, each number in the four lanes of a quad.
+    /// Returns numbers that every iteration loads, each into the four lanes of a quad.
     fn table(&self) -> Vec<u32>;
-    /// What stays in registers.
+    /// Returns numbers that stay in registers.
     fn constants(&self) -> Vec<u32>;
-    /// The result of four floats, from the quads of each input and of a table
-    /// that every iteration loads anew: registers are for what computes.
+    /// Adds the operations that compute four floats of the result, and returns their register.
+    ///
+    /// Operands are the quads of each input, and a table that every iteration loads anew so that registers
+    /// are free for values.
     fn formula(
         &self,
         ops: &mut Ops,
@@ -113,7 +118,7 @@ impl Formula for MapOp {
         let floats = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect();
         match self {
             Self::Scale(a) | Self::Axpy(a) => floats(&[*a]),
-            // The smallest and the largest number whose root is a number.
+            // The smallest and the largest positive finite number.
             Self::Magnitude => vec![1, f32::MAX.to_bits()],
             Self::Decibels => floats(&[(10.0 * std::f64::consts::LOG10_2) as f32]),
             _ => Vec::new(),
@@ -154,13 +159,17 @@ impl Formula for MapOp {
     }
 }
 
+/// Computes `re re + im im` of four complex numbers; returns it and their real parts.
 fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
     let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
     let square = ops.q("mul", &[re, re]);
     (ops.q("madd", &[im, im, square]), re)
 }
 
-/// atan2(im, re).
+/// Computes atan2(im, re) of four complex numbers.
+///
+/// With t = min(|re|, |im|) / max(|re|, |im|): `angle = t + t^3 p(t^2)`, then pi/2 - angle if |im| > |re|, pi
+/// - angle if re is negative, and the sign of im.
 fn phase(ops: &mut Ops, x: &[Value], table: &[Value], scheme: Scheme) -> Reg {
     let (coefficients, others) = table.split_at(ATAN.len());
     let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
@@ -176,7 +185,7 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value], scheme: Scheme) -> Reg {
     let terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
     let p = scheme.polynomial(ops, &terms, square);
     let angle = ops.q("madd", &[cube, p, t]);
-    // Steeper than the diagonal; left of the imaginary axis; below the real one.
+    // Cases: steeper than the diagonal; left of the imaginary axis; below the real axis.
     let steep = ops.q("cmplt", &[ax, ay]);
     let other = ops.q("sub", &[half_pi, angle]);
     let angle = ops.q("sel", &[other, angle, steep]);

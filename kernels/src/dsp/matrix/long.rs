@@ -1,5 +1,6 @@
-//! Long vectors: for a few snapshots and beams one pass over the elements,
-//! whose even and odd ones have sums of their own.
+//! Beamformer kernels for long vectors: a loop over the elements.
+//!
+//! A loop computes a few beams of a few snapshots; even and odd elements have sums of their own.
 
 use crate::dsp::error::DspError;
 use crate::dsp::kernel::{VectorPageKernel, address};
@@ -11,10 +12,10 @@ use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
 
-/// Most beams side by side.
+/// Most beams that a loop computes.
 const BEAMS: usize = 4;
 
-/// Numbers of a vector in memory, filled up, and vectors side by side.
+/// Returns the number of numbers of a padded vector, and the number of vectors that a loop computes.
 pub(super) fn sides(elements: usize, beams: usize) -> (usize, usize) {
     let groups = shares(beams, BEAMS);
     let least = groups.iter().map(|g| g.0).min().unwrap_or(1);
@@ -22,7 +23,7 @@ pub(super) fn sides(elements: usize, beams: usize) -> (usize, usize) {
     (elements.next_multiple_of(2), tile)
 }
 
-/// A block is a tile of vectors; the `beams` rows of the matrix are filled up like them.
+/// Builds the kernel; a block is a tile of vectors, and the rows of the matrix are padded like the vectors.
 pub(super) fn build(
     weights: &[Complex32],
     (wide, beams, tile): (usize, usize, usize),
@@ -75,23 +76,27 @@ pub(super) fn build(
     })
 }
 
-/// Beams side by side.
+/// A group of beams that a loop computes for a tile of vectors.
 struct BeamGroup {
+    /// Number of complex numbers of a padded vector.
     wide: usize,
+    /// Number of all beams.
     beams: usize,
+    /// Number of vectors of a tile.
     tile: usize,
+    /// Number of beams of the group.
     size: usize,
-    /// Results begin in the middle of a quad.
+    /// True if results may begin in the middle of a quad.
     pairs: bool,
 }
 
 impl BeamGroup {
-    /// Two elements each.
+    /// Returns the number of iterations, of two elements each.
     fn iterations(&self) -> u64 {
         self.wide as u64 / 2
     }
 
-    /// Its constants, the bias of its weights' pointer, its words and their cycles.
+    /// Returns constants and body, the bias of the weights' pointer, the words of the loop, and their cycles.
     fn words(&self, machine: &Machine) -> Result<(Ops, i64, String, u64), DspError> {
         let (tile, size) = (self.tile, self.size);
         let bytes = |numbers: usize| numbers * COMPLEX;
@@ -135,7 +140,7 @@ impl BeamGroup {
             let _ = writeln!(text, "    mov q{sum}, q31");
         }
         text += &inner.text;
-        // Even and odd elements; results of a snapshot side by side.
+        // Sums of even and of odd elements are added; the results of a snapshot become adjacent.
         for (i, sum) in sums.iter().enumerate() {
             let _ = writeln!(text, "    add r{i}, r{}, r{}", 2 * sum, 2 * sum + 1);
         }

@@ -1,5 +1,6 @@
-//! Short vectors: the sums of a few snapshots and beams unrolled over all
-//! elements are an iteration, which follows the one before without a pause.
+//! Beamformer kernels for short vectors, unrolled over all elements.
+//!
+//! An iteration computes a few beams of a few snapshots; iterations follow each other without a pause.
 
 use crate::dsp::error::DspError;
 use crate::dsp::kernel::{VectorPageKernel, address};
@@ -11,33 +12,33 @@ use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
 
-/// Elements of the longest vector: two kinds of groups of beams have to fit a page's loop.
+/// Number of elements of the longest vector: a page's loop has to hold two kinds of groups of beams.
 pub(super) const MOST: usize = 64;
-/// Complex products of a snapshot and a group of beams, about.
+/// Approximate number of complex products of a snapshot and a group of beams.
 const GROUP: usize = 256;
-/// Cycles of a block, about: what it takes to fill the pipeline is then 1 or 2 % of it.
+/// Approximate cycles of a block: filling the pipeline then takes 1 or 2 % of it.
 const BLOCK: usize = 2048;
 
-/// How vectors are cut.
+/// The division of vectors and beams into tiles, groups and blocks.
 #[derive(Clone, Debug)]
 pub(super) struct VectorCut {
     elements: usize,
     beams: usize,
-    /// Beams of a group, and how many groups.
+    /// Groups of beams: number of beams, and number of such groups.
     groups: Vec<(usize, usize)>,
-    /// Snapshots side by side.
+    /// Number of snapshots of a tile.
     tile: usize,
-    /// Snapshots of a block.
+    /// Number of snapshots of a block.
     pub(super) block: usize,
 }
 
 impl VectorCut {
-    /// For a matrix that leaves `room` bytes of local memory.
+    /// Divides the work for a matrix that leaves `room` bytes of local memory.
     pub(super) fn new(elements: usize, beams: usize, room: usize) -> Self {
         let most = (GROUP / elements).clamp(SUMS / 2, SUMS);
         let groups = tile::shares(beams, most);
         let least = groups.iter().map(|g| g.0).min().unwrap_or(1);
-        // An even number of vectors ends where a quad does.
+        // An even number of vectors ends at the end of a quad.
         let tile = SUMS.div_ceil(least).next_multiple_of(2);
         let wanted = BLOCK.div_ceil(tile * most.min(beams) * elements);
         let pages = 2 * tile * COMPLEX * (elements + beams);
@@ -51,7 +52,7 @@ impl VectorCut {
         }
     }
 
-    /// The kernel for a matrix of `beams` rows.
+    /// Builds the kernel for a matrix of `beams` rows.
     pub(super) fn build(
         &self,
         weights: &[Complex32],
@@ -76,7 +77,7 @@ impl VectorCut {
                 pointer: body.pointer(address(2), Step::Bytes(0)),
                 place: |e, b| e * size.next_multiple_of(2) + b,
             };
-            // A group after the first begins where a quad does, if its size is even.
+            // Further groups begin at the beginning of a quad, if their size is even.
             let quads = size % 2 == 0 || count == 1;
             tile::block(
                 body,

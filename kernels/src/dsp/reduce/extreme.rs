@@ -1,9 +1,9 @@
-//! The largest element of short rows and its first place: four rows in an iteration.
+//! Largest element of short rows and its first place, four rows an iteration.
 //!
-//! The shortest rows are transposed first, so that a choice is one between two places of
-//! four rows at a time, and of equals the first is the one that stands first: 5 n - 3
-//! issues. Longer ones are gone through by quads, three issues each; then the lanes are
-//! transposed, the largest value is found, and the least place at which it stands.
+//! Up to [`ACROSS`] floats, rows are transposed first, so that a selection compares two places of four rows
+//! at a time; of equal values the earlier place is kept: 5 n - 3 issues. Longer rows are scanned by quads,
+//! three issues each; then the lanes are transposed, the largest value is found, and the least place at which
+//! it occurs.
 
 use super::super::kernel::{VectorRecipe, pointer};
 use super::group::{InputGroup, ROWS, RowGroup};
@@ -15,13 +15,14 @@ use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;
 use std::fmt::Write as _;
 
-/// Floats of the longest row that is transposed first: the other way takes fewer issues from here on.
+/// Number of floats of the longest row that is transposed first: scanning by quads takes fewer issues for
+/// longer ones.
 const ACROSS: usize = 14;
-/// Larger than any place; as a float it is a number. Places are compared as floats: they
-/// are positive and have the order of integers.
+/// Larger than any place, and as a float a finite number. Places are compared as floats: they are positive,
+/// and so have the order of integers.
 const BEYOND: u32 = 0x7f00_0000;
 
-/// The kernel, for blocks of so many groups of rows.
+/// Builds the kernel for blocks of so many groups of rows.
 pub(super) fn build(
     group: RowGroup,
     iterations: usize,
@@ -50,7 +51,7 @@ pub(super) fn build(
             let a = x.unit(&mut ops.body, row, unit);
             *best = Some(match *best {
                 None => (a, place),
-                // The first of equals stays.
+                // The first of equal values is kept.
                 Some(before) => ops.larger(before, (a, place)),
             });
         }
@@ -80,7 +81,7 @@ pub(super) fn build(
     let found: Vec<Reg> = all.iter().map(|&c| stands(&mut ops, c)).collect();
     let mut place = ops.tournament("min", &found);
     if let Some((value, later, at)) = odd {
-        // Rows 1 and 3 begin with their odd float: all others are one later.
+        // Rows 1 and 3 begin with their odd float, so the places of their other elements are one higher.
         place = ops.q("iadd", &[place, later]);
         let at = stands(&mut ops, (value, at));
         place = ops.q("min", &[place, at]);
@@ -111,8 +112,10 @@ pub(super) fn build(
     })
 }
 
-/// Places of four rows side by side, in the order 0, 2, 1, 3: rows an even number apart
-/// have their floats in the same halves of pairs.
+/// Builds the kernel that transposes rows first.
+///
+/// A quad has one place of four rows, in the order 0, 2, 1, 3: rows an even number apart have their floats in
+/// the same halves of pairs.
 fn across(group: RowGroup, iterations: usize, machine: &Machine) -> Result<ShortRows, DspError> {
     let n = group.n;
     let firsts: Vec<u32> = (0..n as u32).step_by(2).collect();
@@ -140,11 +143,11 @@ fn across(group: RowGroup, iterations: usize, machine: &Machine) -> Result<Short
             }
             let b = column(&mut ops, place + 1);
             let larger = ops.q("cmplt", &[a, b]);
-            // The mask is -1.
+            // The mask of `cmplt` is -1, so `at - mask` is the next place.
             (ops.q("sel", &[b, a, larger]), ops.q("isub", &[at, larger]))
         })
         .collect();
-    // Neighbours, so that what stands first stays first.
+    // Adjacent candidates are compared, so that of equal values the first is kept.
     while all.len() > 1 {
         let pairs = all.chunks(2);
         all = pairs

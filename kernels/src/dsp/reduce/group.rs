@@ -1,34 +1,35 @@
-//! Four rows of n floats, one behind the other: n quads, whatever n is.
+//! Loads of four contiguous rows of n floats, which are n quads for every n.
 //!
-//! Registers are loaded by quads at multiples of 16 bytes and by pairs at multiples of
-//! 8. An even row begins at such a multiple; of an odd one the first float, or the last,
-//! shares a pair with a neighbour: rows 0 and 1 share one, rows 2 and 3 another. So the
-//! floats of a row are
+//! Registers are loaded by quads at multiples of 16 bytes and by pairs at multiples of 8. Even rows begin at
+//! a multiple of 8. If n is odd, the last float of an even row and the first float of the odd row behind it
+//! share a pair: rows 0 and 1 share one, rows 2 and 3 another. So the floats of a row are
 //!
 //! * *units* of four, each a quad, or two pairs where rows do not begin at multiples of 16 bytes;
-//! * an *extra* pair, where there are two or three more: those of two rows are loaded as a quad;
-//! * an *odd* one: those of all rows are the two shared pairs, in the rows' order.
+//! * an *extra* pair, if there are two or three more: the pairs of two rows are loaded as a quad;
+//! * an *odd* float: those of all rows are in the two shared pairs, in the rows' order.
 
 use super::super::kernel::{InPage, pointer};
 use super::QUAD;
 use crate::pipeline::{Body, Pointer, Reg};
 
-/// Rows of a group.
+/// Number of rows of a group.
 pub(super) const ROWS: usize = 4;
 
-/// How rows of one length are loaded.
+/// The parts of rows of one length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowGroup {
+    /// Number of floats of a row.
     pub(super) n: usize,
-    /// Units of a row.
+    /// Number of units of a row.
     pub(super) units: usize,
-    /// Whether there is an extra pair.
+    /// True if there is an extra pair.
     pub(super) extra: bool,
-    /// Whether there is an odd float.
+    /// True if there is an odd float.
     pub(super) odd: bool,
 }
 
 impl RowGroup {
+    /// Divides rows of `n` floats into parts.
     pub(super) fn new(n: usize) -> Self {
         Self {
             n,
@@ -38,24 +39,26 @@ impl RowGroup {
         }
     }
 
-    /// The first float of a row that is not the odd one.
+    /// Returns the index of the first float of a row that is not the odd one.
     fn begin(&self, row: usize) -> usize {
         row * self.n + usize::from(self.odd && row % 2 == 1)
     }
 }
 
-/// A group of an input, and the pointers through which it is loaded as far as there are: to
-/// quads, to the pairs of units, and to what rows have beside their units. An iteration's
-/// accesses through a pointer lie within an interval and have offsets of one alignment.
+/// A group of rows of an input, and the pointers through which it is loaded, as far as there are any: to
+/// quads, to the pairs of units, and to the floats beyond the units.
+///
+/// An iteration's accesses through a pointer lie within an interval and have offsets of one alignment.
 #[derive(Debug)]
 pub(super) struct InputGroup {
     group: RowGroup,
-    /// The input's number.
+    /// Number of the input.
     input: usize,
     pointers: [Option<Pointer>; 3],
 }
 
 impl InputGroup {
+    /// Creates a group that nothing is loaded of yet.
     pub(super) fn new(group: RowGroup, input: usize) -> Self {
         Self {
             group,
@@ -64,19 +67,20 @@ impl InputGroup {
         }
     }
 
-    /// Its pointers, as the page kernel wants them.
+    /// Returns its pointers into the input's page.
     pub(super) fn pages(&self) -> impl Iterator<Item = InPage> + '_ {
         let pointers = self.pointers.iter().flatten();
         pointers.map(|&pointer| (pointer, self.input, 0))
     }
 
+    /// Returns a pointer, which is made when it is first needed.
     fn pointer(&mut self, body: &mut Body, which: usize) -> Pointer {
         let register = 2 + 3 * self.input + which;
         let bytes = (4 * ROWS * self.group.n) as i64;
         *self.pointers[which].get_or_insert_with(|| pointer(body, register, bytes))
     }
 
-    /// A quad of the group.
+    /// Loads a quad of the group.
     pub(super) fn quad(&mut self, body: &mut Body, quad: usize) -> Reg {
         let value = Reg::Whole(body.quad());
         let from = self.pointer(body, 0);
@@ -84,7 +88,7 @@ impl InputGroup {
         value
     }
 
-    /// A quad of two pairs, by the places of their first floats.
+    /// Loads two pairs as a quad, by the indices of their first floats.
     fn pairs(&mut self, body: &mut Body, which: usize, places: [usize; 2]) -> Reg {
         let value = body.quad();
         let from = self.pointer(body, which);

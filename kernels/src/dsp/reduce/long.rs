@@ -1,5 +1,4 @@
-//! Long rows: a pass over the elements for each, with several sums or
-//! candidates side by side.
+//! Kernels of long rows: a loop over a row, with several accumulators.
 
 use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::{DspError, QUAD};
@@ -8,14 +7,14 @@ use crate::pipeline::{Pointer, Reg};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;
 
-/// Accumulators side by side, each a quad: with so many none is needed again before it is there.
+/// Most accumulators, each a quad: with so many none is needed again before its latency has passed.
 const SUMS: usize = 8;
-/// The fewest, where the row is filled up less.
+/// Fewest accumulators, for rows that need less padding then.
 const FEWEST: usize = 5;
-/// The same for the largest element, which needs two quads each.
+/// Number of candidates for the largest element, which need two quads each.
 const MAXIMA: usize = 4;
 
-/// Quads of an iteration for rows of `n` floats: what fills up the fewest.
+/// Returns the number of quads of an iteration for rows of `n` floats: the one with the least padding.
 fn quads(op: ReductionOp, n: usize) -> usize {
     let least = |quads: &usize| n.next_multiple_of(QUAD * quads);
     let sums = (FEWEST..=SUMS).rev().min_by_key(least);
@@ -26,10 +25,10 @@ fn quads(op: ReductionOp, n: usize) -> usize {
     }
 }
 
-/// Rows of a block of the pass that joins the sums of parts.
+/// Number of rows of a block of the pass that joins the sums of parts.
 pub(super) const JOINED: usize = 16;
 
-/// Joins the sums of so many parts of each row.
+/// Builds the kernel that joins the sums of so many parts of each row.
 pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
     let mut ops = Ops::new(&[]);
     let from = pointer(&mut ops.body, 0, 16 * parts as i64);
@@ -49,11 +48,12 @@ pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<VectorPageKe
     VectorRecipe::streaming("join", ops, pages, JOINED).build(machine)
 }
 
-/// Floats of a row of `n` in memory, filled up.
+/// Returns the number of floats of a padded row of `n`.
 pub(super) fn wide(op: ReductionOp, n: usize) -> usize {
     n.next_multiple_of(QUAD * quads(op, n))
 }
 
+/// Builds the kernel for rows of `n` floats.
 pub(super) fn build(
     op: ReductionOp,
     n: usize,
@@ -62,7 +62,7 @@ pub(super) fn build(
     if op == ReductionOp::Max {
         return build_max(n, machine);
     }
-    // Zero; the smallest and the largest number whose root is a number.
+    // Zero; the smallest and the largest positive finite number.
     let mut ops = Ops::new(&[0, 1, f32::MAX.to_bits()]);
     let count = quads(op, n);
     let sums: Vec<u8> = (0..count).map(|_| ops.carry()).collect();
@@ -101,7 +101,7 @@ pub(super) fn build(
         .map(|s| format!("    mov q{s}, q31\n"))
         .collect();
     let mut after = String::new();
-    // Pairs of accumulators, then the halves of the quad, then its lanes.
+    // The accumulators are added in pairs, then the halves of the quad, then its lanes.
     let mut width = count;
     while width > 1 {
         let half = width.div_ceil(2);
@@ -122,7 +122,7 @@ pub(super) fn build(
     recipe(op, ops, x, y, n, zero, after).build(machine)
 }
 
-/// Four candidates side by side: comparison and two selections for each.
+/// Builds the kernel of the largest element with four candidates, each with a comparison and two selections.
 fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
     let mut ops = Ops::new(&[0, f32::NEG_INFINITY.to_bits()]);
     let best: Vec<(u8, u8)> = (0..MAXIMA).map(|_| (ops.carry(), ops.carry())).collect();
@@ -135,7 +135,7 @@ fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> 
         let found = ops.body.quad();
         ops.body.load(Reg::Whole(found), x, 16 * i as i64);
         let (value, at, found) = (Reg::Quad(value), Reg::Quad(at), Reg::Whole(found));
-        // The first of equals stays.
+        // The first of equal values is kept.
         let larger = ops.q("cmplt", &[value, found]);
         ops.body.op("sel", &[value], &[found, value, larger]);
         ops.body.op("sel", &[at], &[Reg::Whole(place), at, larger]);
@@ -144,7 +144,7 @@ fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> 
         .iter()
         .map(|(value, at)| format!("    mov q{value}, q30\n    mov q{at}, q31\n"))
         .collect();
-    // The place of candidate i is 16 times the iteration, plus 4 i plus the lane.
+    // `place = 16 iteration + 4 candidate + lane`.
     let mut after = String::from("    movi a2, lanes\n    ldq q8, [a2]\n    ldq q9, [a2 + 16]\n");
     for (i, (_, at)) in best.iter().enumerate() {
         after += &format!("    iadd q{at}, q{at}, q8\n");
@@ -152,7 +152,7 @@ fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> 
             after += "    iadd q8, q8, q9\n";
         }
     }
-    // Of two candidates the larger; of equals the one whose place is less.
+    // Words that select the larger of two candidates, and of equal ones the one with the lower place.
     let choose = |a: (u8, u8), b: (u8, u8)| {
         let ((v, p), (w, q)) = (a, b);
         format!(
@@ -179,6 +179,7 @@ fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> 
     recipe.build(machine)
 }
 
+/// Describes the kernel of rows of `n` floats with words before and after the loop.
 fn recipe<'a>(
     op: ReductionOp,
     ops: Ops,

@@ -1,6 +1,7 @@
-//! Short rows: four are reduced side by side, sums, tree and all, in an
-//! iteration; their results lie side by side too. Rows follow one another without gaps,
-//! wherever that leaves their ends: see `group`.
+//! Kernels of short rows: an iteration reduces four rows with their trees.
+//!
+//! The results of the four rows are adjacent. Rows are contiguous, wherever in a quad that leaves their ends,
+//! see [`super::group`].
 
 use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::extreme;
@@ -11,14 +12,15 @@ use crate::pipeline::{Body, Reg};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;
 
-/// Floats of a row of a block, all rows together: 4 KiB.
+/// Number of floats of a block of each of the four rows of a group: 4 KiB in all.
 const BLOCK: usize = 256;
-/// Quads of a row from which on an iteration may wait for its tree: of shorter rows a
-/// block has many, of which the last alone ends late.
+/// Least number of quads of a row with which an iteration may wait for its tree: blocks have many shorter
+/// rows, of which the last alone ends late.
 const FEW: usize = 12;
 
-/// Floats of the longest row. A longer one takes as long to move as a pass of its own;
-/// the largest element has the longest tree.
+/// Returns the number of floats of the longest row.
+///
+/// A longer row takes as long to move as a pass of its own; the largest element has the longest tree.
 pub(super) const fn most(op: ReductionOp) -> usize {
     match op {
         ReductionOp::Max => 512,
@@ -26,19 +28,20 @@ pub(super) const fn most(op: ReductionOp) -> usize {
     }
 }
 
-/// Cycles that an iteration waits in its tree: else what comes last would end among the
-/// operations of the next. About the latencies of the chain.
+/// Returns the cycles that an iteration waits in its tree, about the latencies of the chain.
+///
+/// Without the wait its last operations would be issued among those of the next iteration.
 fn wait(op: ReductionOp) -> usize {
     match op {
         ReductionOp::Max => 16,
         ReductionOp::Norm => 48,
-        // They take a quarter of the time of their transfers.
+        // Arithmetic takes a quarter of the time of the transfers.
         ReductionOp::Sum | ReductionOp::Dot | ReductionOp::ComplexDot => 0,
     }
 }
 
-/// Groups of rows of `n` floats in a block of about so many floats of a row each, but no more than
-/// `most`, whose results are whole granules.
+/// Returns the number of groups of rows of a block, with about `block` floats of a row each, but at most
+/// `most` groups; results are whole granules.
 fn iterations(block: usize, n: usize, most: usize, machine: &Machine) -> usize {
     let granule = machine.dma.granule.0.div_ceil(QUAD_BYTES);
     (block / n)
@@ -47,16 +50,16 @@ fn iterations(block: usize, n: usize, most: usize, machine: &Machine) -> usize {
         .next_multiple_of(usize::try_from(granule).unwrap_or(1))
 }
 
-/// The kernel of short rows.
+/// The kernel of short rows and the layout of its blocks.
 pub(super) struct ShortRows {
     pub(super) kernel: VectorPageKernel,
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub(super) rows: usize,
-    /// The lane of the result in which each of four rows is.
+    /// For each of the four rows of a group, the lane of its result.
     pub(super) lanes: [usize; ROWS],
 }
 
-/// The kernel for rows of `n` floats, blocks of `most` groups at most.
+/// Builds the kernel for rows of `n` floats, with blocks of at most `most` groups.
 pub(super) fn build(
     op: ReductionOp,
     n: usize,
@@ -73,14 +76,14 @@ pub(super) fn build(
             machine,
         );
     }
-    // Where loads are more than operations, these have to wait for their turn.
+    // If there are more loads than operations, operations have to wait for them in order.
     let loads = op == ReductionOp::Dot && group.units > 0;
     let body = if loads || !n.is_multiple_of(QUAD) && group.units >= FEW {
         Body::in_order()
     } else {
         Body::default()
     };
-    // The smallest and the largest number whose root is a number.
+    // The smallest and the largest positive finite number.
     let limits: &[u32] = match op {
         ReductionOp::Norm => &[1, f32::MAX.to_bits()],
         _ => &[],
@@ -91,7 +94,7 @@ pub(super) fn build(
         .map(|i| InputGroup::new(group, i))
         .collect();
     let mut sums: [Vec<Reg>; ROWS] = Default::default();
-    // As latencies ask.
+    // Products need two sums a row to hide their latency.
     let products = matches!(op, ReductionOp::Dot | ReductionOp::Norm);
     let apart = if products && group.units > 1 { 2 } else { 1 };
     for unit in 0..group.units {
@@ -156,9 +159,9 @@ pub(super) fn build(
     })
 }
 
-/// A sum with the terms of a quad of each input added.
+/// Adds the terms of a quad of each input to a sum.
 fn accumulate(ops: &mut Ops, op: ReductionOp, sum: Option<Reg>, terms: &[Reg]) -> Reg {
-    // Of one input, each with itself.
+    // With one input, terms are multiplied by themselves.
     let (a, b) = (terms[0], terms[terms.len() - 1]);
     match (op, sum) {
         (ReductionOp::Sum, None) => a,

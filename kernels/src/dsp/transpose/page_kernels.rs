@@ -1,4 +1,4 @@
-//! The page kernels of transpositions.
+//! Page kernels of transpositions, and the cycles of a block.
 
 use super::super::error::DspError;
 use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
@@ -8,32 +8,33 @@ use crate::pipeline::Reg;
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
-/// Cycles of two columns of a block beside those of their numbers: a pipeline that
-/// fills and drains, four pointers.
+/// Cycles of two columns of a block besides those of their numbers: a pipeline that fills and drains, four
+/// pointers.
 const COLUMN_PAIR: usize = 20;
-/// Cycles of a matrix beside its numbers: a loop and a pointer.
+/// Cycles of a matrix besides those of its numbers: a loop and a pointer.
 const MATRIX: usize = 6;
-/// Pair registers.
+/// Number of pair registers.
 const PAIRS: usize = 64;
-/// Loads of a turn at least, so that none is waited for.
+/// Least number of loads of a turn, so that no store waits for its load.
 const LOADS: usize = 6;
 
-/// Cycles of a block.
+/// Returns the cycles of a block.
 pub(super) fn cycles(block: &TransposeBlock) -> u64 {
     by_quads(block).map_or(by_pairs(block), |cycles| cycles.min(by_pairs(block))) as u64
 }
 
-/// Those of two rows of two columns in an iteration, where sides are even.
+/// Returns the cycles with two rows of two columns in an iteration, if the sides are even.
 fn by_quads(block: &TransposeBlock) -> Option<usize> {
     let even = block.band.is_multiple_of(2) && block.strip.is_multiple_of(2) && block.each == 1;
     even.then(|| block.strip / 2 * (block.band + COLUMN_PAIR))
 }
 
-/// Those of a load and a store for each number.
+/// Returns the cycles with a load and a store for each number.
 fn by_pairs(block: &TransposeBlock) -> usize {
     block.each * (2 * block.band * block.strip + MATRIX)
 }
 
+/// Builds the faster of the two kernels of a block.
 pub(super) fn kernel(
     block: &TransposeBlock,
     machine: &Machine,
@@ -44,7 +45,7 @@ pub(super) fn kernel(
     }
 }
 
-/// Number by number, down a column, column by column: for what is small or odd.
+/// Builds the kernel that moves number by number, down the columns: for small or odd blocks.
 fn pairs(block: &TransposeBlock, machine: &Machine) -> Result<VectorPageKernel, DspError> {
     let TransposeBlock { band, strip, each } = *block;
     let row = strip as u64 * COMPLEX;
@@ -67,7 +68,7 @@ fn pairs(block: &TransposeBlock, machine: &Machine) -> Result<VectorPageKernel, 
     let places: Vec<usize> = (0..columns * band).collect();
     for part in places.chunks(PAIRS) {
         for place in part {
-            // Behind the last number of a column the next one's first.
+            // The last number of a column is followed by the first of the next.
             let step = u8::from(place % band + 1 == band);
             let _ = writeln!(text, "    ldp r{}, [a0]+s{step}", place % PAIRS);
         }
@@ -83,7 +84,7 @@ fn pairs(block: &TransposeBlock, machine: &Machine) -> Result<VectorPageKernel, 
     VectorPageKernel::assemble("transpose", text, by_pairs(block) as u64, machine)
 }
 
-/// Two rows and two columns in an iteration, down the columns.
+/// Builds the kernel that moves two rows and two columns in an iteration, down the columns.
 fn quads(band: usize, strip: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
     let mut ops = Ops::new(&[]);
     let row = (strip as u64 * COMPLEX) as i64;
@@ -99,9 +100,9 @@ fn quads(band: usize, strip: usize, machine: &Machine) -> Result<VectorPageKerne
         let moved = ops.q(name, &rows);
         ops.body.store(moved, to, 0);
     }
-    // Behind a pair of columns: back to the first row two columns on, and
-    // over the second of the two columns that were written. Behind the block:
-    // from the end of its first row to that of its last.
+    // After a pair of columns, loads go back to the first row two columns on, and stores skip the second of
+    // the two columns that were written. After a block, loads go from the end of its first row to the end of
+    // its last.
     let back = 16 - (band as i64) * row;
     let after = format!(
         "    movi s0, {back}\n    add a0, a0, s0\n    add a2, a2, s0\n    \

@@ -1,41 +1,42 @@
-//! How matrices are divided into blocks and passes: the least time by the machine's data.
+//! Divides matrices into blocks and passes, in the least time of a machine.
 
 use super::{COMPLEX, page_kernels};
 use cp2_machine::Machine;
 use std::ops::Range;
 
-/// Rows of a band and columns of a block at most, but for blocks of whole rows or columns.
+/// Most rows of a band and most columns of a block, except for blocks of whole rows or columns.
 const MOST: usize = 64;
 /// Bytes of a block of several matrices.
 const SEVERAL: usize = 4096;
 
-/// `band` rows and `strip` columns of a matrix; or several whole matrices.
+/// A block: `band` rows and `strip` columns of a matrix, or several whole matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TransposeBlock {
     pub(super) band: usize,
     pub(super) strip: usize,
-    /// Matrices of a block.
+    /// Number of matrices of a block.
     pub(super) each: usize,
 }
 
 impl TransposeBlock {
+    /// Returns the number of numbers of a block.
     fn numbers(&self) -> usize {
         self.band * self.strip * self.each
     }
 }
 
-/// How matrices are divided into blocks.
+/// A division of matrices into blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MatrixPartition {
-    /// A block; the last ones of a side are smaller where it is no multiple of theirs.
+    /// Size of a block; the last ones of a side are smaller where the side is no multiple of the block.
     pub(super) block: TransposeBlock,
-    /// Rows and columns, filled up to whole blocks, or to what can be moved.
+    /// Rows and columns, padded to whole blocks, or to units that can be moved.
     pub(super) sides: [usize; 2],
-    /// Matrices, filled up to whole blocks.
+    /// Number of matrices, padded to whole blocks.
     pub(super) matrices: usize,
 }
 
-/// Blocks of a size, and the places of a matrix where they are.
+/// Blocks of one size, and the places of a matrix where they are.
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub(super) block: TransposeBlock,
@@ -44,21 +45,24 @@ pub(super) struct Kind {
 }
 
 impl Kind {
+    /// Returns the number of places.
     fn places(&self) -> usize {
         self.bands.len() * self.strips.len()
     }
 }
 
-/// The blocks of a pass, and where they are, in numbers: in the matrices, and in their transposes.
+/// The blocks of a pass. Distances are in numbers, each in the matrices and in their transposes.
 pub(super) struct BlockSteps {
     pub(super) block: TransposeBlock,
+    /// Distance of the first block from the beginning.
     pub(super) start: [usize; 2],
+    /// Distance from a block to the next.
     pub(super) next: [usize; 2],
     pub(super) blocks: usize,
 }
 
 impl MatrixPartition {
-    /// Blocks of matrices whose sides are filled up to multiples of `units`.
+    /// Divides matrices whose sides are padded to multiples of `units`.
     fn new(
         count: usize,
         [rows, columns]: [usize; 2],
@@ -75,16 +79,16 @@ impl MatrixPartition {
         }
     }
 
-    /// The one of the least time.
+    /// Returns the division that takes the least time.
     pub(super) fn best(count: usize, [rows, columns]: [usize; 2], machine: &Machine) -> Self {
-        // What is moved alone are whole granules, and pairs of numbers: quads of registers.
+        // Alone are moved whole granules, and pairs of numbers, which are quads of registers.
         let granule = usize::try_from(machine.dma.granule.0 / COMPLEX).unwrap_or(2);
         let unit = granule.max(2);
         let filled = |band, strip, each| {
             let block = TransposeBlock { band, strip, each };
             Self::new(count, [rows, columns], block, [band, strip])
         };
-        // Two pages in and out, and as much again as a block for arguments.
+        // Two pages in and out, and as much again as a block for arguments, must fit DMEM.
         let fits = |cut: &Self| {
             let numbers = cut.block.numbers() as u64;
             5 * numbers * COMPLEX <= machine.cp2.dmem.0 || numbers <= (unit * unit) as u64
@@ -94,7 +98,7 @@ impl MatrixPartition {
             units.chain((side < 4 * MOST).then_some(side))
         };
         let divided = side(rows).flat_map(|band| side(columns).map(move |strip| (band, strip)));
-        // Of equal blocks, or with smaller ones at the end; a whole side stays as it is.
+        // Blocks are equal, or the last ones are smaller; a whole side keeps its length.
         let divided = divided.flat_map(|(band, strip)| {
             let units = [(band, rows), (strip, columns)];
             let units = units.map(|(block, side)| if block == side { block } else { unit });
@@ -107,7 +111,7 @@ impl MatrixPartition {
             let uneven = Some(uneven).filter(Self::is_uneven);
             std::iter::once(filled(band, strip, 1)).chain(uneven)
         });
-        // Of sides that are not filled up, what is moved are all rows or all columns.
+        // Sides that are not padded are moved only if the pass moves all rows or all columns.
         let moved = |cut: &Self| {
             let TransposeBlock { band, strip, .. } = cut.block;
             let rows = band % unit == 0 || cut.bands() == 1 && strip % unit == 0;
@@ -124,24 +128,26 @@ impl MatrixPartition {
         least.unwrap_or_else(|| filled(unit, unit, 1))
     }
 
+    /// Returns the number of bands of rows.
     pub(super) fn bands(&self) -> usize {
         self.sides[0].div_ceil(self.block.band)
     }
 
+    /// Returns the number of strips of columns.
     pub(super) fn strips(&self) -> usize {
         self.sides[1].div_ceil(self.block.strip)
     }
 
-    /// Whether the last blocks of a side are smaller.
+    /// Returns true if the last blocks of a side are smaller.
     fn is_uneven(&self) -> bool {
         !self.sides[0].is_multiple_of(self.block.band)
             || !self.sides[1].is_multiple_of(self.block.strip)
     }
 
-    /// The sizes of blocks, in the order of the passes.
+    /// Returns the sizes of blocks, in the order of the passes.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let TransposeBlock { band, strip, each } = self.block;
-        // Places of whole blocks, then that of what is left.
+        // The places of whole blocks, then that of the rest of the side.
         let parts = |side: usize, block: usize| {
             let (whole, rest) = (side / block, side % block);
             [(block, 0..whole), (rest, whole..whole + 1)].into_iter()
@@ -157,22 +163,25 @@ impl MatrixPartition {
         all.filter(|kind| kind.block.numbers() > 0).collect()
     }
 
-    /// Whether blocks are whole matrices.
+    /// Returns true if blocks are whole matrices.
     fn is_whole(&self) -> bool {
         self.bands() == 1 && self.strips() == 1
     }
 
-    /// Numbers of a matrix.
+    /// Returns the number of numbers of a matrix.
     pub(super) fn numbers(&self) -> usize {
         self.sides[0] * self.sides[1]
     }
 
-    /// Whether the blocks of a pass are those of one place of all matrices; else they follow
-    /// one another along a matrix: the longer the pass, the less its first load and last store weigh.
+    /// Returns true if the blocks of a pass are at one place of all matrices.
+    ///
+    /// Otherwise they follow one another along a matrix. Longer passes are better, since they have fewer
+    /// first loads and last stores.
     fn through_matrices(&self) -> bool {
         self.is_uneven() || self.matrices / self.block.each > self.bands().max(self.strips())
     }
 
+    /// Returns the number of passes.
     pub(super) fn passes(&self) -> usize {
         let (bands, strips) = (self.bands(), self.strips());
         if self.is_whole() {
@@ -184,7 +193,7 @@ impl MatrixPartition {
         }
     }
 
-    /// The size of the blocks of a pass through matrices, and where they are in each.
+    /// Returns the size of the blocks of a pass through matrices, and their place in each matrix.
     fn place(&self, mut pass: usize) -> (TransposeBlock, [usize; 2]) {
         for kind in self.kinds() {
             if let Some(strip) = kind.strips.clone().nth(pass % kind.strips.len().max(1))
@@ -197,10 +206,11 @@ impl MatrixPartition {
         (self.block, [0, 0])
     }
 
+    /// Returns the blocks of a pass.
     pub(super) fn steps(&self, pass: usize) -> BlockSteps {
         let [rows, columns] = self.sides;
         let (bands, strips) = (self.bands(), self.strips());
-        // Numbers from a band to the next and from a strip to the next.
+        // Distances from a band to the next and from a strip to the next.
         let (down, across) = (
             [self.block.band * columns, self.block.band],
             [self.block.strip, self.block.strip * rows],
@@ -231,8 +241,10 @@ impl MatrixPartition {
         }
     }
 
-    /// All bytes and runs go over the channel; what stands alone at both ends of a pass, does
-    /// so for each.
+    /// Estimates the cycles of all passes.
+    ///
+    /// `max(bytes / bandwidth + runs, arithmetic) + passes * ends`: bytes and runs go over the channel; the
+    /// first load and the last store of each pass overlap nothing.
     fn time(&self, machine: &Machine) -> u128 {
         let (dma, host) = (&machine.dma, &machine.host);
         let ends = host.launch.0 + 2 * (host.completion.0 + host.descriptor.0 + dma.setup_idle.0);
@@ -251,7 +263,7 @@ impl MatrixPartition {
         let bytes = numbers.saturating_mul(2 * u128::from(COMPLEX));
         let (bytes_of, cycles) = (dma.bandwidth.num.max(1), dma.bandwidth.den);
         let moved = bytes.saturating_mul(cycles.into()) / u128::from(bytes_of);
-        // Of each row a run for each strip, of each column for each band, but of what is whole.
+        // Each row has a run for each strip, and each column one for each band, unless the side is whole.
         let runs = |side: u128, parts: u128| {
             if parts == 1 {
                 passes
@@ -268,7 +280,7 @@ impl MatrixPartition {
         });
         let block = u128::from(page_kernels::cycles(&self.block));
         let blocks = (bands * strips).saturating_mul(groups);
-        // Without two whole rounds there is too little to move while a block is computed.
+        // With less than two whole rounds of blocks there is too little to move while a block is computed.
         let alone = if blocks / passes < 2 * sections {
             block
         } else {

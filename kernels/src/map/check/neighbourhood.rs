@@ -1,8 +1,8 @@
-//! The inputs of a test, for the closure that says what the kernel should make of them.
+//! Inputs of a kernel test as its reference closure sees them.
 
 use cp2_host::nest::BoundaryRule;
 
-/// Arrays of the same extents, and how they go on beyond their edges.
+/// Arrays of equal extents, and their continuation beyond their edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     pub(super) arrays: &'a [Vec<f32>],
@@ -12,7 +12,7 @@ pub struct Inputs<'a> {
     pub(super) output_block: &'a [u64],
 }
 
-/// The inputs around an element, as their edges continue them.
+/// The inputs around an element, continued beyond their edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbourhood<'a> {
     inputs: Inputs<'a>,
@@ -20,19 +20,20 @@ pub struct Neighbourhood<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// An input, its last axis fastest.
+    /// Returns an input, its last axis fastest.
     #[must_use]
     pub fn array(&self, input: usize) -> &'a [f32] {
         self.arrays.get(input).map_or(&[], Vec::as_slice)
     }
 
-    /// The extents, slowest axis first.
+    /// Returns the extents, slowest axis first.
     #[must_use]
     pub fn shape(&self) -> &'a [u64] {
         self.shape
     }
 
-    /// An output of the inputs' extents, each element of which is what `element` makes of the inputs around it.
+    /// Computes an output of the inputs' extents: `element` gives each of its elements from the inputs around
+    /// it.
     #[must_use]
     pub fn map_elements(&self, mut element: impl FnMut(Neighbourhood<'_>) -> f32) -> Vec<f32> {
         let all = places(self.shape);
@@ -45,8 +46,10 @@ impl<'a> Inputs<'a> {
         .collect()
     }
 
-    /// An output whose every block, elements in the order of rows, is what `block` makes of that of the first input. Where the input ends
-    /// in the middle of a block, the block goes on as its edge says.
+    /// Computes an output block by block from the first input.
+    ///
+    /// `block` gets the elements of an input block in the order of rows and returns those of the output
+    /// block. Where the input ends in the middle of a block, the block continues by the edge's rule.
     #[must_use]
     pub fn blocks(&self, mut block: impl FnMut(&[f32]) -> Vec<f32>) -> Vec<f32> {
         let grid: Vec<u64> = extents(self.shape, self.block).collect();
@@ -77,7 +80,8 @@ impl<'a> Inputs<'a> {
         output
     }
 
-    /// The extents of the output: those of the inputs, or, where its blocks are of other sizes, as many whole blocks.
+    /// Returns the extents of the output: those of the inputs, or, where its blocks have other sizes, whole
+    /// blocks in the number of the inputs' blocks.
     pub(super) fn output_shape(&self) -> Vec<u64> {
         if self.block == self.output_block {
             return self.shape.to_vec();
@@ -88,7 +92,7 @@ impl<'a> Inputs<'a> {
 }
 
 impl Neighbourhood<'_> {
-    /// The element of an input so far from here along each axis.
+    /// Returns the element of an input at a distance from this place along each axis.
     #[must_use]
     pub fn get(&self, input: usize, away: &[i64]) -> f32 {
         let Inputs { shape, edge, .. } = self.inputs;
@@ -106,26 +110,26 @@ impl Neighbourhood<'_> {
         array.get(index(&there, shape)).copied().unwrap_or(0.0)
     }
 
-    /// The element of an input here.
+    /// Returns the element of an input at this place.
     #[must_use]
     pub fn center_element(&self, input: usize) -> f32 {
         self.get(input, &[0; 3][..self.inputs.shape.len().min(3)])
     }
 
-    /// Where here is.
+    /// Returns the index of this place along each axis.
     #[must_use]
     pub fn place(&self) -> &[i64] {
         self.at
     }
 }
 
-/// Number of blocks along each axis.
+/// Returns the number of blocks along each axis.
 fn extents<'a>(shape: &'a [u64], block: &'a [u64]) -> impl Iterator<Item = u64> + 'a {
     let both = shape.iter().zip(block);
     both.map(|(n, block)| n.div_ceil((*block).max(1)))
 }
 
-/// Every place of an array of such extents, the last axis fastest.
+/// Iterates over every index of an array with these extents, the last axis fastest.
 pub(super) fn places(shape: &[u64]) -> impl Iterator<Item = Vec<i64>> + '_ {
     let count = shape.iter().product::<u64>();
     (0..count).map(|mut k| {
@@ -143,6 +147,7 @@ pub(super) fn places(shape: &[u64]) -> impl Iterator<Item = Vec<i64>> + '_ {
     })
 }
 
+/// Returns the position of an index in an array, the last axis fastest.
 fn index(at: &[i64], shape: &[u64]) -> usize {
     let both = at.iter().zip(shape);
     both.fold(0, |index, (&at, &n)| index * n as usize + at as usize)

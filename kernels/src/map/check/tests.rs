@@ -1,13 +1,13 @@
-//! What a test of a kernel finds, and what it refuses.
+//! Tests of the kernel test itself: failures that it finds and input it refuses.
 
 use super::*;
 use cp2_asm::{Source, assemble};
 use proptest::num::f32::NORMAL;
 
-/// Doubles every float; blocks of 16 bytes.
+/// Assembly that doubles every float, in blocks of 16 bytes.
 const DOUBLE: &str = include_str!("../../../../tests/kernels/double.s");
 
-/// The mean of the neighbours to the left and to the right.
+/// Assembly of the mean of the neighbours to the left and to the right, in blocks of rows.
 const MEAN: &str = r#"
 .include "page.s"
 .program
@@ -73,7 +73,7 @@ fn a_kernel_is_compared_with_a_closure() {
 
 #[test]
 fn a_wrong_kernel_is_found_and_its_input_made_small() {
-    // Wrong for elements above 1000 only.
+    // The reference is wrong for elements above 1000 only.
     let wrong = |x: Inputs<'_>| {
         x.map_elements(|at| match at.center_element(0) {
             x if x > 1000.0 => 0.0,
@@ -87,7 +87,7 @@ fn a_wrong_kernel_is_found_and_its_input_made_small() {
     assert!(failure.reason.starts_with("element [0]"), "{failure}");
 }
 
-/// Blocks become blocks of another size: here every pair of quads its sum.
+/// Blocks may become blocks of another size: here every pair of quads becomes its sum.
 #[test]
 fn blocks_may_become_blocks_of_another_size() {
     let sum = DOUBLE.replace("add q1, q0, q0", "ldq q1, [a0]+16\n        add q1, q0, q1");
@@ -99,14 +99,15 @@ fn blocks_may_become_blocks_of_another_size() {
     check_kernel(assembled(&sum), vm7(), &test, -1.0f32..1.0, pairs).unwrap();
     let other = |x: Inputs<'_>| x.blocks(|x| x[..4].to_vec());
     let failure = check_kernel(assembled(&sum), vm7(), &test, 1.0f32..2.0, other).unwrap_err();
-    // Of an array of one element the other quad is zeros, and of five it is not.
+    // In an array of one element the second quad is zeros and goes unnoticed; in one of five elements it is
+    // not.
     assert_eq!(failure.shape, [5], "{failure}");
     let short = |_: Inputs<'_>| vec![0.0];
     let failure = check_kernel(assembled(&sum), vm7(), &test, 1.0f32..2.0, short).unwrap_err();
     assert!(failure.reason.contains("gives 1 values"), "{failure}");
 }
 
-/// The sums of the four lanes of all quads, and their doubles: a result of two rows.
+/// Assembly of the sums of the four lanes of all quads, and their doubles: a result of two rows.
 const ROWS: &str = r#"
 .include "page.s"
 .program
@@ -142,7 +143,7 @@ const ROWS: &str = r#"
         stop
 "#;
 
-/// The result of a reduction has dimensions of its own, and all its rows are compared.
+/// The result of a reduction may have another number of axes than its inputs, and all its rows are compared.
 #[test]
 fn a_result_of_several_rows_is_compared() {
     let mut test = KernelTest {
@@ -196,7 +197,7 @@ fn faults_and_findings_are_failures() {
         run.unwrap_err().reason
     };
     assert!(run(".program\n    movi a0, 131056\n    ldp r0, [a0]\n    stop\n").contains("fault"));
-    // Stores registers it never wrote.
+    // The program stores registers that it never wrote.
     let text = ".include \"page.s\"\n.program\n    page_begin\n    ldx2 a0, [a15]\n    stq q5, [a1]\n    page_end\n    stop\n";
     let reason = run(text);
     assert!(

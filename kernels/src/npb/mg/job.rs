@@ -1,4 +1,4 @@
-//! The job of V-cycles.
+//! Puts together the job of V-cycles: arrays, programs, passes and norms.
 
 use super::MultigridError;
 use super::plan::{MultigridPlan, OperatorPages, PlacedArray, PlannedOperator};
@@ -11,31 +11,31 @@ use cp2_problems::NamedArrays;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Values of an array that one step of the control CPU adds up.
+/// Number of values of an array that one step of the control CPU adds up.
 const TERMS: u64 = 1024;
 
-/// Numbers of a quad.
+/// Number of values in a quad.
 const LANES: u64 = 4;
 
-/// A job being put together.
+/// A job being put together, and the arrays and programs that it has so far.
 struct MultigridJobBuilder<'a> {
     plan: &'a MultigridPlan,
     job: Job,
-    /// Arrays that are there: their addresses.
+    /// Addresses of the arrays that have been placed.
     arrays: HashMap<ArrayName, u64>,
-    /// Where rows are that blocks hand over, of an operator on a level.
+    /// Addresses of the rows that blocks hand over, for each operator on a level.
     handed: HashMap<(MultigridOperator, u32), u64>,
-    /// Programs that are there.
+    /// Programs that have been placed.
     programs: HashMap<(MultigridOperator, u32), Program>,
     finest: u32,
     norms: Buffer<f64>,
 }
 
 impl MultigridPlan {
-    /// The cycles for a right-hand side, n^3 numbers, x fastest, as a job; nothing of it is done yet.
+    /// Puts together the job of the cycles for a right-hand side: n^3 numbers, x fastest; nothing runs yet.
     ///
     /// # Errors
-    /// Another right-hand side than the problem's, or system memory is used up.
+    /// The right-hand side has another length than the problem, or system memory is used up.
     pub fn task(&self, v: &[f32], options: DeviceOptions) -> Result<Task, MultigridError> {
         let n = self.problem.n();
         if v.len() != n.pow(3) {
@@ -79,7 +79,7 @@ impl MultigridPlan {
 }
 
 impl MultigridJobBuilder<'_> {
-    /// Where an array is; what no pass has named yet gets a place.
+    /// Returns the place of an array; an array that no pass has named yet is allocated.
     fn place(&mut self, name: ArrayName) -> Result<PlacedArray, JobError> {
         let apart = name.plane_spacing(self.finest);
         if let Some(&at) = self.arrays.get(&name) {
@@ -95,6 +95,7 @@ impl MultigridJobBuilder<'_> {
         Ok(PlacedArray { at, apart })
     }
 
+    /// Adds the pass of an operator and marks it as a part of the run.
     fn pass(
         &mut self,
         planned: &PlannedOperator,
@@ -130,7 +131,8 @@ impl MultigridJobBuilder<'_> {
         Ok(())
     }
 
-    /// A pass that leaves sums of squares, and steps of the control CPU that add these up and take the root of their mean.
+    /// Adds the pass that leaves sums of squares, and the steps of the control CPU that compute
+    /// `norms[number] = sqrt(sum / n^3)`.
     fn norm(
         &mut self,
         planned: &PlannedOperator,
@@ -138,7 +140,7 @@ impl MultigridJobBuilder<'_> {
         number: u64,
     ) -> Result<(), MultigridError> {
         let count = planned.shape.sums();
-        // Each is in all four lanes of a quad.
+        // Each sum is in all four lanes of a quad.
         let sums = self.job.temporary::<f32>(LANES * count)?;
         let total = self.job.temporary::<f64>(1)?;
         let output = PlacedArray {

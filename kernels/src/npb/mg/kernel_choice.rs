@@ -1,4 +1,4 @@
-//! Which kernels, and which of them in one pass, by price.
+//! Chooses the block of every kernel, and the operators to fuse, by price.
 
 use super::MultigridError;
 use super::kernels::{OperatorBlock, opening, parts};
@@ -14,10 +14,10 @@ use cp2_problems::npb::mg::MgProblem;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The kernels of operators on levels that have been planned so far.
+/// The kernels that have been planned so far, by operator and level.
 pub(super) type PlannedKernels = HashMap<(MultigridOperator, u32), Arc<PlannedOperator>>;
 
-/// The kernel of an operator on a level, planned if it is not yet.
+/// Returns the kernel of an operator on a level; it is planned if it is not yet known.
 pub(super) fn kernel(
     problem: &MgProblem,
     key: (MultigridOperator, u32),
@@ -32,14 +32,14 @@ pub(super) fn kernel(
     Ok(planned)
 }
 
-/// Which operators are faster in one pass.
+/// Chooses the operators that are fused: those that are faster in one pass.
 pub(super) fn fused(
     problem: &MgProblem,
     known: &mut PlannedKernels,
     machine: &Arc<Machine>,
 ) -> FusedOperators {
     let finest = problem.n().trailing_zeros();
-    // What cannot be done is dearer than what can.
+    // A pass that cannot be planned is dearer than any that can.
     let mut cost = |operators: &[MultigridOperator], level: u32| {
         let costs = operators.iter().map(|&operator| {
             let planned = kernel(problem, (operator, level), known, machine).ok()?;
@@ -75,13 +75,14 @@ pub(super) fn fused(
     }
 }
 
-/// The least level whose operators may be done in one pass.
+/// The lowest level whose operators may be fused.
 pub(super) const LEAST: u32 = 3;
 
-/// Blocks that are tried of a pass that keeps planes, those with the fewest rows in all first: larger ones may leave no room for a second buffer.
+/// Number of blocks that are tried for a pass that keeps planes, those with the fewest rows in all first:
+/// larger ones may leave no room for a second buffer.
 const TRIED: u64 = 5;
 
-/// The level whose rows a block has: that of the result, the coarser one where there are two of them.
+/// Returns the level whose rows a block has: that of the result, or the coarser one of two.
 fn result(operator: MultigridOperator, level: u32) -> u32 {
     match operator {
         MultigridOperator::Project
@@ -91,7 +92,7 @@ fn result(operator: MultigridOperator, level: u32) -> u32 {
     }
 }
 
-/// Blocks that may be the fastest, those that hand rows over or those that do not.
+/// Returns the blocks that may be the fastest: those that hand rows over, or those that do not.
 pub(super) fn blocks(
     (operator, level): (MultigridOperator, u32),
     handed: bool,
@@ -108,7 +109,7 @@ pub(super) fn blocks(
         return (0..=most.ilog2()).map(|shift| block(1 << shift)).collect();
     }
     let share = |h: u64| n.div_ceil(h).div_ceil(sections);
-    // Rows of a plane that all sections have to compute, those that neighbours compute too included.
+    // Rows that all sections compute in a plane, with the rows that neighbours compute too.
     let rows = |h: u64| match handed {
         true => share(h) * h + operator.hands(),
         false => share(h) * (h + 2),
@@ -116,19 +117,19 @@ pub(super) fn blocks(
     let most = n.div_ceil(sections).next_multiple_of(2).min(n);
     let mut all: Vec<u64> = (1..=most / 2).map(|half| 2 * half).collect();
     if operator.sums() {
-        // Rows beyond the last are those of the other side again, and would be summed up twice.
+        // Rows beyond the last are those of the opposite side again, and would be summed twice.
         all.retain(|&h| n.is_multiple_of(h));
     }
     if handed {
-        // A block that is alone in its section finds nothing.
+        // A block that is the only one of its section has no predecessor to hand rows over.
         all.retain(|&h| share(h) > 1);
     }
-    // The fewest rows in the fewest pages.
+    // The order of trial: the fewest rows first, then the highest blocks, which are the fewest pages.
     all.sort_by_key(|&h| (rows(h), std::cmp::Reverse(h)));
     all.into_iter().map(block).collect()
 }
 
-/// The kernel of an operator on a level with such blocks.
+/// Plans the kernel of an operator on a level with a given block.
 pub(super) fn attempt(
     problem: &MgProblem,
     (operator, level): (MultigridOperator, u32),
@@ -141,7 +142,7 @@ pub(super) fn attempt(
         level,
         block,
     };
-    // What has no room needs no schedule.
+    // Pages that have no room need no schedule.
     GridPlan::new(shape.anywhere(), machine)?;
     let (parts, frame) = parts(problem, (operator, level), block);
     let opening = opening((operator, level), block);
@@ -172,7 +173,7 @@ pub(super) fn attempt(
     })
 }
 
-/// The kernel of an operator on a level, by the block with the lowest price.
+/// Plans the kernel of an operator on a level with the block of the lowest price.
 fn planned(
     problem: &MgProblem,
     (operator, level): (MultigridOperator, u32),
@@ -197,7 +198,7 @@ fn planned(
             }
         }
     }
-    // Of equal prices the first.
+    // Among equal prices the first candidate wins.
     let price = |planned: &PlannedOperator| planned.price(machine).unwrap_or(u64::MAX);
     if let Some(best) = fit.into_iter().min_by_key(price) {
         return Ok(best);

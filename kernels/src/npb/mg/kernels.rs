@@ -1,4 +1,4 @@
-//! Which loops make an operator.
+//! Assembles each operator from loops over rows, and lists its properties.
 
 use super::page::{PageLoop, PageSetup};
 use super::plan::{points, quads};
@@ -9,16 +9,20 @@ use super::rows::{
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::MultigridPass;
 
-/// A block of an operator's result; where a pass has to do with two levels and does not go from plane to plane, that of the coarser one.
+/// A block of an operator's result.
+///
+/// Where a pass connects two levels and keeps no planes, the block is of the coarser level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OperatorBlock {
-    /// In a plane.
+    /// Number of rows in a plane.
     pub(super) rows: u64,
-    /// Whether blocks hand rows of the residual over to the next ones of their sections.
+    /// True if blocks hand rows of the residual over to the next blocks of their sections.
     pub(super) handed: bool,
 }
 
-/// The loops of a page of an operator on a level, the finer one where it has to do with two; where blocks hand rows over, without those of [`opening`].
+/// Returns the loops of a page of an operator on a level, the finer one of two.
+///
+/// Where blocks hand rows over, the loops of [`opening`] are not included.
 pub(super) fn parts(
     problem: &MgProblem,
     (operator, level): (MultigridOperator, u32),
@@ -27,7 +31,7 @@ pub(super) fn parts(
     let on = |level: u32, constants: &[f64]| RowBuilder::new(quads(level) as usize, constants);
     let a = residual_constants(MgProblem::OPERATOR);
     let s = smoother_constants(problem.smoother().weights());
-    // Where the coarser of two levels has rows of two points.
+    // The coarser level has rows of two points, which are stored twice.
     let two = points(level) == 4;
     let height = block.rows;
     let tile = tile(operator, level, block);
@@ -75,7 +79,7 @@ pub(super) fn parts(
             let row = tile.row();
             let places = |at: i64| [RowOperand::Input(0, at), RowOperand::Output(LIFTED, at)];
             let own = on(level, &[]).turn(true, true, places(0));
-            // A row of the coarser level is made of rows of the block and the one behind.
+            // The last coarser row of the block also needs the row behind the block.
             let next = on(level, &[]).turn(true, false, places(tile.height * row));
             let (projected, frame) = projection(level, tile, RowOperand::Output(LIFTED, 0), frame);
             let parts = [(own, height), (next, 1), (projected, height / 2)];
@@ -97,7 +101,8 @@ pub(super) fn parts(
     (vec![part((rows, block.rows))], frame)
 }
 
-/// The loops of a page that nothing was handed over to, before those of all pages; none where nothing is.
+/// Returns the additional loops of a page to which no rows were handed over; they precede the others. Empty
+/// if blocks hand nothing over.
 pub(super) fn opening(key: (MultigridOperator, u32), block: OperatorBlock) -> Vec<PageLoop> {
     match block.handed {
         true => residuals(key, tile(key.0, key.1, block), planes::RowSubset::Opening),
@@ -105,10 +110,10 @@ pub(super) fn opening(key: (MultigridOperator, u32), block: OperatorBlock) -> Ve
     }
 }
 
-/// The output of lifted rows of a pass that has others too.
+/// Index of the output of lifted rows, in a pass that has other outputs too.
 const LIFTED: usize = 1;
 
-/// The rows of a projection of rows of a level at a place, and what their pages have beside.
+/// Returns the loop that projects rows of a level from a place, and the page setup with its switches.
 fn projection(
     level: u32,
     tile: PlaneTile,
@@ -118,13 +123,14 @@ fn projection(
     let mut project = RowBuilder::new(quads(level - 1) as usize, &[0.5, 0.25]);
     let switch = [(); 2].map(|()| project.rows.ops.carry());
     let projected = project.project_plane(tile, from, switch);
-    // The first page's rows are those of an odd plane: what there is stays.
+    // The first page has an odd plane: its mask keeps the sum so far and its factor is 1; the next page's are
+    // 0 and 1/2.
     let values = [[u32::MAX, 1f32.to_bits()], [0, 0.5f32.to_bits()]];
     let switch = Some((switch, values));
     (projected, PageSetup { switch, ..frame })
 }
 
-/// Where u of this plane is.
+/// Returns the place of u of the current plane.
 fn field(tile: PlaneTile, add: bool) -> RowOperand {
     match add {
         true => RowOperand::Input(0, 0),
@@ -132,7 +138,8 @@ fn field(tile: PlaneTile, add: bool) -> RowOperand {
     }
 }
 
-/// The loops up to the residual of rows of a page of an operator on a level.
+/// Returns the loops up to the residual of the rows of a page of an operator on a level: correction, then
+/// residual.
 fn residuals(
     (operator, level): (MultigridOperator, u32),
     tile: PlaneTile,
@@ -159,7 +166,7 @@ fn residuals(
     parts
 }
 
-/// What a pass that goes from plane to plane keeps.
+/// Returns the arrays that a fused pass keeps in its working space.
 pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock) -> PlaneTile {
     PlaneTile {
         handed: if block.handed {
@@ -168,7 +175,7 @@ pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock
             0
         },
         height: block.rows as i64,
-        // A coarser row is made of rows of the block and the one behind.
+        // The last coarser row of the block also needs the row behind the block.
         before: i64::from(matches!(operator, MultigridOperator::Ascend { .. })),
         behind: i64::from(matches!(
             operator,
@@ -179,12 +186,13 @@ pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock
     }
 }
 
+/// Makes a loop of a page.
 fn part((rows, iterations): (RowDataflow, u64)) -> PageLoop {
     PageLoop { rows, iterations }
 }
 
 impl MultigridOperator {
-    /// What it is called in reports.
+    /// Returns the name in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Residual => "residual",
@@ -203,7 +211,7 @@ impl MultigridOperator {
         }
     }
 
-    /// What it is judged by.
+    /// Returns the pass of the reference that this operator is judged by.
     pub(super) fn pass(self) -> MultigridPass {
         match self {
             Self::Residual => MultigridPass::Residual,
@@ -220,7 +228,7 @@ impl MultigridOperator {
         }
     }
 
-    /// Whether what it computes is added to a u that is not zero.
+    /// Returns true if the result is added to a u that is not zero.
     pub(super) fn adds(self) -> bool {
         match self {
             Self::Smooth { add } | Self::Interpolate { add } | Self::Ascend { add } => add,
@@ -228,7 +236,7 @@ impl MultigridOperator {
         }
     }
 
-    /// Whether each of its pages leaves a sum of squares.
+    /// Returns true if each page leaves a sum of squares.
     pub(super) fn sums(self) -> bool {
         matches!(
             self,
@@ -236,7 +244,7 @@ impl MultigridOperator {
         )
     }
 
-    /// Arrays that it reads.
+    /// Returns the number of arrays that the operator reads.
     pub(super) fn inputs(self) -> usize {
         match self {
             Self::Ascend { add: true } => 3,
@@ -251,7 +259,8 @@ impl MultigridOperator {
         }
     }
 
-    /// Rows of the residual that a block may hand over to the next one: those that it would compute again.
+    /// Returns the number of rows of the residual that a block may hand over to the next one, which would
+    /// compute them again.
     pub(super) fn hands(self) -> u64 {
         match self {
             Self::Ascend { .. } => 2,
@@ -260,7 +269,8 @@ impl MultigridOperator {
         }
     }
 
-    /// Whether its pages are planes, more of them than the level has, and it keeps what the next plane needs.
+    /// Returns true if the operator is fused: its pages are single planes, more of them than the level has,
+    /// and it keeps what the next plane needs.
     pub(super) fn keeps(self) -> bool {
         matches!(
             self,

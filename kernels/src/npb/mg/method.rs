@@ -7,7 +7,7 @@ use cp2_problems::Problem;
 use cp2_problems::npb::mg::MgProblem;
 use std::sync::Arc;
 
-/// The V-cycles of a problem.
+/// Plans V-cycles, if the problem is MG.
 pub(crate) fn solve(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
@@ -18,7 +18,7 @@ pub(crate) fn solve(
 }
 
 impl MultigridPlan {
-    /// The cycles as a method, whose input is the array `v` of the problem.
+    /// Turns the plan into a method, whose input is the array `v` of the problem.
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(), self.operations());

@@ -1,4 +1,4 @@
-//! The page kernel around the loops over a page's rows.
+//! Generates the page kernel around the loops over a page's rows.
 
 use super::MultigridError;
 use super::rows::{RowDataflow, RowOperand};
@@ -13,42 +13,45 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct MultigridPageKernel {
     pub(super) program: Arc<Program>,
-    /// What a page issues.
+    /// Operations that a page issues.
     pub(super) operations: Operations,
-    /// What a page that nothing was handed over to issues more, and the cycles of that.
+    /// Operations that a page issues besides if no rows were handed over to it, and the cycles of these.
     pub(super) opening: (Operations, u64),
 }
 
-/// A loop of a page: what an iteration does, and how often.
+/// A loop of a page: the dataflow of an iteration, and the number of iterations.
 #[derive(Debug)]
 pub(super) struct PageLoop {
     pub(super) rows: RowDataflow,
     pub(super) iterations: u64,
 }
 
-/// What pages have beside their loops.
+/// Arguments, working space and switches of a page besides its loops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PageSetup {
-    /// Arrays that are loaded.
+    /// Number of arrays that are loaded.
     pub(super) inputs: usize,
-    /// Arrays that are stored, and which of them is what is carried.
+    /// Number of arrays that are stored.
     pub(super) outputs: usize,
+    /// Index of the output that the carried sums are stored to.
     pub(super) sums: usize,
-    /// Bytes of working space, which is 0 when the first page comes.
+    /// Bytes of working space, which is zero before the first page.
     pub(super) scratch: i64,
-    /// Two quads of the last loop that have one of two values in turn, page by page, for each of them.
+    /// Two quad registers of the last loop, and the two pairs of values that they have in turn, page by page.
     pub(super) switch: Option<([u8; 2], [[u32; 2]; 2])>,
 }
 
-/// Registers of the argument words and of the window's planes.
+/// First control register of the argument words.
 const WORDS: usize = 4;
+/// First control register of the addresses of the window's planes.
 const PLANES: usize = 10;
 
-/// Registers of the page's next block, and of whether it is the first of its section's share.
+/// Control registers of the page's next block, and of the flag that it is the first block of its section's
+/// share.
 const OPENS: [usize; 2] = [12, 13];
 
 impl PageSetup {
-    /// The register of the address of an output.
+    /// Returns the register of the address of an output.
     fn output(self, index: usize) -> usize {
         match index {
             0 => WORDS + 1,
@@ -58,8 +61,10 @@ impl PageSetup {
 }
 
 impl MultigridPageKernel {
-    /// The kernel of pages that do these loops one after the other, those of a page that nothing was handed over to before them; the output of rows, if
-    /// there is one, is the first.
+    /// Generates the kernel of pages that run the loops `parts` one after the other.
+    ///
+    /// A page to which no rows were handed over runs the loops `opening` before them. The output of rows, if
+    /// there is one, is output 0.
     pub(super) fn new(
         name: &str,
         parts: &[PageLoop],
@@ -79,7 +84,7 @@ impl MultigridPageKernel {
         }
         let mut operations = Operations::default();
         for (number, part) in parts.iter().enumerate() {
-            // What it begins with is there for the last of these loops, and for none before it.
+            // The inputs of the opening are complete only before loop `opening.len() - 1`, the residual.
             if number + 1 == opening.len() {
                 let [_, opens] = OPENS;
                 let _ = writeln!(text, "    bz c{opens}, further\n    call opening\nfurther:");
@@ -98,7 +103,7 @@ impl MultigridPageKernel {
             }
             operations.add(&part.rows.ops.body, part.iterations, machine);
         }
-        // A hardware loop may not end where another does.
+        // A hardware loop may not end at the same word as another loop.
         if text.ends_with("}\n") {
             text += "    nop\n";
         }
@@ -131,19 +136,20 @@ impl MultigridPageKernel {
     }
 }
 
-/// The words of a loop.
+/// A loop as assembly.
 struct Looped {
-    /// Those before it that load its constants.
+    /// Words before the loop that load its constants.
     begin: String,
-    /// Itself with its pointers.
+    /// The loop, with the words that set its pointers up.
     text: String,
-    /// Its constants, at a label.
+    /// Table of the constants, at a label.
     constants: String,
-    /// What it takes.
+    /// Cycles of the loop.
     cycles: u64,
 }
 
 impl Looped {
+    /// Schedules and writes a loop whose constants are at `label`.
     fn new(
         part: &PageLoop,
         label: &str,
@@ -153,7 +159,7 @@ impl Looped {
         let schedule = part.rows.ops.schedule_or_stretch(machine)?;
         let setups = pointers(&part.rows, &schedule, frame);
         let emitted = schedule.emit(part.iterations).set_up(setups);
-        // Each loop has constants of its own.
+        // Each loop has constants of its own, at its own label.
         let own = |text: String| text.replace("constants", label);
         Ok(Self {
             begin: own(part.rows.ops.load_constants()),
@@ -164,7 +170,8 @@ impl Looped {
     }
 }
 
-/// Words that leave the sum of a quad's lanes in every lane of `q0`: the control CPU has one number of a page to add.
+/// Writes words that leave the sum of a quad's lanes in every lane of `q0`, so that the control CPU has one
+/// number of a page to add.
 fn folded(quad: u8) -> String {
     let (halves, neighbours) = (0b01_00_11_10, 0b10_11_00_01);
     format!(
@@ -172,7 +179,8 @@ fn folded(quad: u8) -> String {
     )
 }
 
-/// Before the first page: the working space, and where the first values of switches are.
+/// Writes the words before the first page: they clear the working space and set the address of the first
+/// switch values.
 fn begin(frame: PageSetup) -> String {
     let mut text = String::new();
     if frame.scratch > 0 {
@@ -190,13 +198,13 @@ fn begin(frame: PageSetup) -> String {
         text += "    nop\n";
     }
     if frame.switch.is_some() {
-        // The one address is what the other lacks of their sum.
+        // `a13 = s13 - a13` alternates between two addresses, as `s13` is their sum.
         text += "    movi a13, switch\n    movi s13, switch + switch + 32\n";
     }
     text
 }
 
-/// Words of a page before its first loop.
+/// Writes the words of a page before its first loop: they load arguments and clear sums.
 fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
     let mut text = String::new();
     let words = 2 + frame.inputs + frame.outputs;
@@ -208,7 +216,7 @@ fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
     planes.sort_unstable();
     planes.dedup();
     for plane in planes {
-        // The table begins lower for each further input.
+        // The table of planes begins 8 bytes lower for each further input.
         let lower = 8 * (plane + frame.inputs.saturating_sub(1));
         let _ = writeln!(
             text,
@@ -227,7 +235,7 @@ fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
     text
 }
 
-/// Words that load the switches of the last loop, and see to it that the next page has their other values.
+/// Writes the words that load the switches of the last loop and toggle the address for the next page.
 fn switch(frame: PageSetup) -> String {
     let mut text = String::new();
     if let Some((quads, _)) = frame.switch {
@@ -239,7 +247,7 @@ fn switch(frame: PageSetup) -> String {
     text
 }
 
-/// Words that set the pointers of a loop up.
+/// Returns the words that set the pointers of a loop up.
 fn pointers(rows: &RowDataflow, schedule: &Schedule, frame: PageSetup) -> Vec<Setup> {
     let pointers = rows.pointers.iter().map(|&(pointer, place)| {
         let (register, bytes) = match place {
@@ -264,7 +272,7 @@ fn pointers(rows: &RowDataflow, schedule: &Schedule, frame: PageSetup) -> Vec<Se
     pointers.collect()
 }
 
-/// The two values of each switch.
+/// Writes the table of the two values of each switch.
 fn switch_table(frame: PageSetup) -> String {
     let Some((_, values)) = frame.switch else {
         return String::new();
@@ -279,6 +287,7 @@ fn switch_table(frame: PageSetup) -> String {
     text
 }
 
+/// Returns the number of the plane of the window, if the place is in one.
 fn plane(place: RowOperand) -> Option<usize> {
     match place {
         RowOperand::Plane(plane, _) => Some(plane),

@@ -1,4 +1,4 @@
-//! What passes a machine does with which kernels.
+//! The plan of V-cycles: passes, their kernels, and the pages of each.
 
 use super::MultigridError;
 use super::kernel_choice::{PlannedKernels, fused, kernel};
@@ -21,21 +21,22 @@ use std::sync::Arc;
 pub struct MultigridPlan {
     pub(super) problem: MgProblem,
     pub(super) machine: Arc<Machine>,
-    /// The machine with the sections that take part.
+    /// The machine, with only the sections that the plan uses.
     pub(super) used: Arc<Machine>,
-    /// What is done, in order, each with its kernel.
+    /// Steps in order, each with its kernel.
     pub(super) steps: Vec<(MultigridStep, Arc<PlannedOperator>)>,
 }
 
-/// An operator on a level: its kernel, and the shape of a block of its result.
+/// An operator on a level, planned: its kernel, and the pages of a pass.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedOperator {
     pub(super) kernel: MultigridPageKernel,
     pub(super) shape: OperatorPages,
-    /// Cycles that a pass should take.
+    /// Cycles that a pass should take by estimate.
     pub(super) expected: f64,
-    /// Pages of a section's passes, each of which issues what the kernel says, and those of them that nothing is handed over to.
+    /// Number of pages of all sections in a pass; each issues the kernel's `operations`.
     pub(super) pages: u64,
+    /// Number of these pages to which no rows are handed over; each issues the kernel's `opening` besides.
     pub(super) openings: u64,
 }
 
@@ -47,18 +48,18 @@ pub(super) struct OperatorPages {
     pub(super) block: OperatorBlock,
 }
 
-/// Points along an axis of a level.
+/// Returns the number of points along an axis of a level.
 pub(super) fn points(level: u32) -> u64 {
     1 << level
 }
 
-/// Quads of a row; rows of two points are kept twice.
+/// Returns the number of quads of a row; rows of two points are stored twice.
 pub(super) fn quads(level: u32) -> u64 {
     (points(level) / 4).max(1)
 }
 
 impl MultigridPlan {
-    /// Plans the cycles of a problem.
+    /// Plans the cycles of a problem, with the number of sections that takes the fewest cycles.
     ///
     /// # Errors
     /// The machine has too few registers, too little memory or too coarse a granule for a kernel.
@@ -69,7 +70,7 @@ impl MultigridPlan {
         choose_sections(machine, plan, Self::price)
     }
 
-    /// Cycles of all passes, one behind the other.
+    /// Returns the cycles of all passes, one after the other.
     fn price(&self) -> Option<u64> {
         let passes = self.steps.iter();
         passes
@@ -77,12 +78,13 @@ impl MultigridPlan {
             .sum()
     }
 
-    /// The recipe of the sections that take part, where others are left idle.
+    /// Describes the sections that the plan uses, where others are left idle.
     pub(super) fn recipe(&self) -> Option<String> {
         describe_idle(&self.machine, &self.used)
     }
 
-    /// The same with kernels that are known, or planned where they are not; what is done in one pass is decided by their prices.
+    /// Plans the cycles with known kernels, planning the missing ones; operators are fused where that has the
+    /// lower price.
     pub(super) fn plan_with_kernels(
         problem: MgProblem,
         known: &mut PlannedKernels,
@@ -92,7 +94,7 @@ impl MultigridPlan {
         Self::with(problem, &fused, known, (machine, used))
     }
 
-    /// The same with what is done in one pass.
+    /// Plans the cycles with given fusions and known kernels, planning the missing ones.
     pub(super) fn with(
         problem: MgProblem,
         fused: &FusedOperators,
@@ -113,20 +115,21 @@ impl MultigridPlan {
         })
     }
 
-    /// What it computes.
+    /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &MgProblem {
         &self.problem
     }
 
-    /// Bound and reference of the whole run.
+    /// Returns the proved limit and the reference of the whole run.
     #[must_use]
     pub fn figures(&self) -> Figures {
         cp2_reference::Multigrid::new(self.problem.n(), self.problem.cycles())
             .figures(&self.machine)
     }
 
-    /// For each pass the least it has to issue, see [`Method::operations`](crate::Method::operations).
+    /// Returns for each pass the least it has to issue, see
+    /// [`Method::operations`](crate::Method::operations).
     #[must_use]
     pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let kernels = self.steps.iter().map(|(_, kernel)| kernel);
@@ -140,7 +143,8 @@ impl MultigridPlan {
             .collect()
     }
 
-    /// The names of the parts of a run, an operator and the points along an axis of the finer of its levels, and what each takes at least.
+    /// Returns the names of the parts of a run with the reference cycles of each: an operator, and the points
+    /// along an axis of the finer of its levels.
     #[must_use]
     pub fn operators(&self) -> Vec<(String, Cycles)> {
         let of = |(_, planned): &(MultigridStep, Arc<PlannedOperator>)| {
@@ -157,7 +161,7 @@ impl MultigridPlan {
     }
 }
 
-/// Where an array is, and how many times as far apart its planes are as they need be.
+/// The address of an array, and the distance of its planes as a multiple of a plane's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlacedArray {
     pub(super) at: u64,
@@ -165,7 +169,7 @@ pub(super) struct PlacedArray {
 }
 
 impl PlannedOperator {
-    /// The price of a pass.
+    /// Returns the price of a pass in cycles.
     pub(super) fn price(&self, machine: &Arc<Machine>) -> Result<u64, MultigridError> {
         let mut job = Job::new(machine.clone(), DeviceOptions::default());
         let name = self.shape.operator.name();
@@ -178,7 +182,8 @@ impl PlannedOperator {
 }
 
 impl MultigridOperator {
-    /// Planes before the array that a pass loads which keeps what the next plane needs, and as many behind it.
+    /// Returns the number of planes before the array, and behind it, that a fused pass loads: the planes of
+    /// the periodic continuation.
     fn before(self) -> u64 {
         match self {
             Self::ResidualSquares | Self::Begin | Self::Finish => 1,
@@ -187,26 +192,32 @@ impl MultigridOperator {
     }
 }
 
-/// Planes from what such a pass loads to that whose residual it has measured, to what it has smoothed, and to the first of those that the coarser plane
-/// is made of which it has completed: of a residual, or of what it loads.
+/// Distance in planes from the plane that a fused pass loads to the plane whose residual it has measured.
 const MEASURED: i64 = 1;
+/// Distance in planes from the plane that a fused pass loads to the plane that it has smoothed.
 const SMOOTHED: i64 = 2;
+/// Distance in planes from the plane that is loaded to the first of the three planes of residuals that make a
+/// coarser plane.
 const PROJECTED: i64 = 3;
+/// Distance in planes from the plane that is loaded to the first of the three loaded planes that make a
+/// coarser plane.
 const PROJECTED_AT_ONCE: i64 = 2;
 
 impl OperatorPages {
-    /// What the part of a run is called that it takes.
+    /// Returns the name of the part of a run.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.operator.name(), points(self.level))
     }
 
-    /// The pages of a pass over arrays whose addresses do not matter.
+    /// Returns the pages of a pass over arrays whose addresses do not matter.
     pub(super) fn anywhere(&self) -> GridPass {
         self.sweep([PlacedArray { at: 0, apart: 1 }; 4], 0)
     }
 
-    /// The pages of a pass over arrays: the inputs, then what it makes beside its output, and last that, or the sums of a pass with sums; and where rows are
-    /// that are handed over.
+    /// Returns the pages of a pass over arrays.
+    ///
+    /// `arrays` are the inputs, then the additional outputs, and last the output, or the sums of a pass with
+    /// sums; `handed` is the address of the rows that are handed over.
     pub(super) fn sweep(&self, arrays: [PlacedArray; 4], handed: u64) -> GridPass {
         let (operator, level) = (self.operator, self.level);
         let OperatorBlock {
@@ -232,7 +243,8 @@ impl OperatorPages {
                 [block[0], block[1], quads(below)],
             )
         };
-        // What a block computes of rows that were handed over to it is left out by those that come later in its section.
+        // Rows that a block needs only for what is otherwise handed over to it are not loaded by later blocks
+        // of its section.
         let opens = |field: GridField, rows: u64| match hands {
             true => field.opening(FirstLoad::Further(rows)),
             false => field,
@@ -281,7 +293,7 @@ impl OperatorPages {
         let late = |field: GridField, planes: i64| field.offset([-ahead - planes, 0, 0]);
         let beside = match operator {
             MultigridOperator::Lift => vec![sums(output)],
-            // A row behind the block is lifted for the projection and not stored.
+            // The row behind the block is lifted for the projection and not stored.
             MultigridOperator::Begin => vec![
                 late(lines(array("y", second, level, own), 1), 0),
                 late(sums(output), 0),
@@ -304,7 +316,7 @@ impl OperatorPages {
         };
         let marches = !matches!(operator, MultigridOperator::Lift | MultigridOperator::Lower);
         let scratch = tile(operator, level, self.block).bytes(operator);
-        // Room for larger blocks: what is computed takes the place of what it is added to.
+        // Results take the place of the values that they are added to, which leaves room for larger blocks.
         let output = match operator {
             MultigridOperator::Ascend { add: true } => output.place_in_input(0, [0, 0]),
             MultigridOperator::Residual
@@ -321,7 +333,8 @@ impl OperatorPages {
         }
         GridPass {
             march: marches.then_some(March::Planes),
-            // Room for larger blocks too: windows hold the planes of one march only, and the next one waits for its end.
+            // Windows hold the planes of one march only, and the next march waits for its end: this also
+            // leaves room for larger blocks.
             marches_apart: marches && !operator.keeps(),
             shares: hands,
             grid: operator
@@ -333,19 +346,21 @@ impl OperatorPages {
         }
     }
 
-    /// Blocks of a plane.
+    /// Returns the number of blocks of a plane.
     fn blocks(&self) -> u64 {
         points(self.level).div_ceil(self.block.rows)
     }
 
-    /// Bytes of what blocks hand over.
+    /// Returns the bytes of the rows that blocks hand over.
     pub(super) fn handed_bytes(&self) -> u64 {
         let planes = points(self.level) + 2 * self.operator.before();
         let rows = self.operator.hands() * self.blocks();
         planes * rows * quads(self.level) * QUAD as u64
     }
 
-    /// The rows of the residual that a block leaves, the last ones that it computes, and those that it finds, the ones before its own: both where the residual
+    /// Returns the rows of the residual that a block leaves, and those that it finds.
+    ///
+    /// It leaves the last rows that it computes, and finds the rows before its own: both where the residual
     /// is, in the place of v.
     fn handed(&self, at: u64) -> [GridField; 2] {
         let (operator, level) = (self.operator, self.level);
@@ -363,14 +378,14 @@ impl OperatorPages {
         [given, taken.opening(FirstLoad::Nothing)]
     }
 
-    /// Partial sums of a pass that sums squares up.
+    /// Returns the number of partial sums of a pass with sums of squares: one for each block of each plane.
     pub(super) fn sums(&self) -> u64 {
         let n = points(self.level);
         n * n.div_ceil(self.block.rows)
     }
 }
 
-/// An array of a level, in blocks of planes and rows.
+/// Returns the field of an array of a level, in blocks of planes and rows.
 fn array(name: &str, placed: PlacedArray, level: u32, [planes, rows]: [u64; 2]) -> GridField {
     let (n, row) = (points(level), quads(level));
     let shape = [n, n, row];
@@ -382,8 +397,10 @@ fn array(name: &str, placed: PlacedArray, level: u32, [planes, rows]: [u64; 2]) 
 }
 
 impl ArrayName {
-    /// How many times as far apart its planes are as they need be: a pass that goes from plane to plane of the finest level leaves one for each, and
-    /// between those of a correction there is room for what is interpolated.
+    /// Returns the distance of the array's planes as a multiple of a plane's size.
+    ///
+    /// A fused pass of the finest level leaves a coarser plane for each of its planes, of which every second
+    /// one counts; and between the planes of a correction there is room for the interpolated planes.
     pub(super) fn plane_spacing(self, finest: u32) -> u64 {
         match self {
             Self::R(level) if level + 1 == finest => 2,
@@ -393,7 +410,8 @@ impl ArrayName {
         }
     }
 
-    /// The array that it is a part of, and where it begins there: corrections and what lies between their planes.
+    /// Returns the array that this one is a part of, and the byte at which it begins there, for corrections
+    /// and the planes between theirs.
     pub(super) fn within(self, finest: u32) -> Option<(Self, u64)> {
         match self {
             Self::U(level) if level < finest => {
@@ -405,7 +423,7 @@ impl ArrayName {
         }
     }
 
-    /// Bytes of the array, of a problem of so many levels.
+    /// Returns the bytes of the array, in a problem whose finest level is `finest`.
     pub(super) fn bytes(self, finest: u32) -> u64 {
         let of = |level: u32| points(level).pow(2) * quads(level) * QUAD as u64;
         match self {

@@ -1,71 +1,79 @@
-//! Loops over the rows of one plane, of kernels that go from plane to plane and keep what the next plane needs in local memory.
+//! Loops over rows of a plane, for fused passes that keep data between planes.
 //!
-//! The operator of a plane and both its neighbours is taken apart: what a plane gives its neighbours is computed once, when it comes. With C = u(y-1) + u(y+1), H = u + C/2 and
-//! Q = C + H(x-1) + H(x+1), a plane has v - a0 u - a2 (C(x-1) + C(x+1)) - a2 Q(z-1) as long as the next one has not come, and then
-//! its residual is that less a2 Q(z+1): nine operations a quad. The smoother goes by the same idea with ten.
+//! The operator on a plane and both its neighbours is taken apart: the contribution of a plane to its
+//! neighbours is computed once, when the plane is loaded. With C = u(y-1) + u(y+1), H = u + C/2 and Q = C +
+//! H(x-1) + H(x+1), a plane has the partial residual P = v - a0 u - a2 (C(x-1) + C(x+1)) - a2 Q(z-1) until
+//! the next plane is loaded; then its residual is P - a2 Q(z+1): nine operations a quad. The smoother takes
+//! ten by the same idea.
 //!
-//! The residual of the plane before takes the place of the rows of v that it is computed beside: it is needed in that page alone. The last rows of it are stored
-//! from there, and where the section's next block is their neighbour, it finds them there instead of computing them again.
+//! The residual of the plane before takes the place of the rows of v of the current page, since it is needed
+//! in that page alone. Its last rows are stored from there, and the section's next block, if it is adjacent,
+//! loads them there instead of computing them again.
 
 use super::rows::{MultigridOperator, QUAD, RowBuilder, RowDataflow, RowOperand, SquareSums};
 use crate::pipeline::{Pointer, Reg};
 
-/// Arrays of a section in its working space, rows of a plane each: offsets in bytes from their first row.
+/// The arrays of a section in its working space, made of rows of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlaneTile {
-    /// Rows of a block of the finest of the levels.
+    /// Number of rows of a block, on the finer level.
     pub(super) height: i64,
-    /// Rows before it whose residual is computed too, and behind it.
+    /// Number of rows before the block whose residual is computed too.
     pub(super) before: i64,
+    /// Number of rows behind the block whose residual is computed too.
     pub(super) behind: i64,
-    /// Whether a residual is computed.
+    /// True if a residual is computed.
     pub(super) residual: bool,
-    /// Quads of a row of it.
+    /// Number of quads of a row of the finer level.
     pub(super) quads: i64,
-    /// Rows of the residual that the block before hands over, if it is of the same section, the first ones.
+    /// Number of rows of the residual that the block before hands over, if it is of the same section: the
+    /// first ones.
     pub(super) handed: i64,
 }
 
-/// Which of a block's rows a loop computes.
+/// Subsets of a block's rows that a loop computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowSubset {
-    /// All of them, or what is not handed over.
+    /// All rows, or those that are not handed over.
     Own,
-    /// What a block that nothing was handed over to has more, the first ones.
+    /// The first rows, which a block computes besides if they were not handed over to it.
     Opening,
 }
 
-/// The input that v is, and whose place the residual takes.
+/// Index of the input v, whose place the residual takes.
 pub(super) const V: usize = 1;
 
-/// An array of a tile.
+/// Arrays in the working space. The page that loads plane z finds values of the planes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileArray {
-    /// The residual of the plane before, but for what this plane gives it; with the rows beside the block.
+    /// Partial residual P of plane z-1, without the contribution of plane z; includes the rows beside the
+    /// block.
     Partial,
-    /// Q of the plane before; likewise.
+    /// Contribution Q of plane z-1; includes the rows beside the block.
     Given,
-    /// The smoothed plane before the one before, but for what the residual of that gives it.
+    /// Smoothed plane z-2, without the contribution of the residual of plane z-1.
     Smoothed,
-    /// u of the plane before, and what the residual before that gives it.
+    /// u of plane z-1 with the contribution of the residual of plane z-2.
     Begun,
-    /// Half of what a projection has so far.
+    /// Partial sum of a row of a projection.
     Projected,
-    /// u of this plane where it is not in the page; two rows more on either side.
+    /// u of plane z where it is not in the page; includes two rows more on either side.
     Field,
 }
 
 impl PlaneTile {
+    /// Returns the bytes of a row.
     pub(super) fn row(self) -> i64 {
         self.quads * QUAD
     }
 
-    /// Rows whose residual is computed.
+    /// Returns the number of rows whose residual is computed.
     pub(super) fn residuals(self) -> i64 {
         self.before + self.height + self.behind
     }
 
-    /// The first of the rows whose residual a part computes, from the block's first row on, and how many there are.
+    /// Returns the first row whose residual a part computes, relative to the block's first row, and the
+    /// number of rows.
     pub(super) fn part(self, part: RowSubset) -> (i64, i64) {
         match part {
             RowSubset::Opening => (-self.before, self.handed),
@@ -73,7 +81,10 @@ impl PlaneTile {
         }
     }
 
-    /// Pairs of rows of u that a part needs for its residual, beginning with the pair before the block if nothing is handed over.
+    /// Returns the first pair of rows of u that a part needs for its residual, relative to the block, and the
+    /// number of pairs.
+    ///
+    /// The pair before the block is included if nothing is handed over.
     pub(super) fn pairs(self, part: RowSubset) -> (i64, i64) {
         match (part, self.handed) {
             (RowSubset::Opening, _) => (-1, 1),
@@ -82,14 +93,15 @@ impl PlaneTile {
         }
     }
 
-    /// Where the block's first row of an array is, from the start of the working space.
+    /// Returns the place of the block's first row of an array in the working space.
     pub(super) fn place(self, kept: TileArray) -> RowOperand {
         let (height, all) = (self.height, self.residuals());
         let state = if self.residual { 2 * all } else { 0 };
         let rows = match kept {
             TileArray::Partial => self.before,
             TileArray::Given => all + self.before,
-            // Kernels that smooth do not project; a quarter of a plane.
+            // Kernels that smooth do not project, so the two share a place; a projection needs a quarter of a
+            // plane.
             TileArray::Smoothed | TileArray::Projected => state,
             TileArray::Begun => state + height,
             TileArray::Field => state + 2 * height + 2,
@@ -97,7 +109,7 @@ impl PlaneTile {
         RowOperand::Scratch(rows * self.row())
     }
 
-    /// Bytes of the working space of a kernel.
+    /// Returns the bytes of the working space of a kernel.
     pub(super) fn bytes(self, operator: MultigridOperator) -> i64 {
         let height = self.height;
         let state = if self.residual {
@@ -115,7 +127,7 @@ impl PlaneTile {
     }
 }
 
-/// A place so many rows of so many bytes further.
+/// Returns a place so many bytes further.
 fn further(place: RowOperand, bytes: i64) -> RowOperand {
     match place {
         RowOperand::Plane(z, at) => RowOperand::Plane(z, at + bytes),
@@ -126,8 +138,10 @@ fn further(place: RowOperand, bytes: i64) -> RowOperand {
 }
 
 impl RowBuilder {
-    /// Two rows of u of those of the coarser level, whose plane is interpolated along z already: the correction, the input of this number, and u itself
-    /// at a place, if it is not zero. From so many pairs of rows behind the block's first one on, a turn for each row of the coarser level.
+    /// Makes pairs of rows of u by adding the correction, whose plane is already interpolated along z.
+    ///
+    /// The correction is input `correction`; `from` is the place of u, if it is not zero. The loop has an
+    /// iteration for each row of the coarser level and begins `first` pairs behind the block's first row.
     pub(super) fn corrected(
         mut self,
         (correction, first): (usize, i64),
@@ -155,7 +169,7 @@ impl RowBuilder {
             self.phase(j);
             let own = if j < last { pair(&mut self, j) } else { end };
             for y in [0, 1] {
-                // Sums of two and four numbers of the even row, of one and two of the odd one.
+                // The even row has sums of two and four numbers, the odd row sums of one and two.
                 let (odd, even) = match y {
                     0 => (Some(half), quarter),
                     _ => (None, half),
@@ -178,8 +192,13 @@ impl RowBuilder {
         self.rows
     }
 
-    /// A row of the residual of the plane before, of u of this plane at a place and of this plane of v; constants are a0, a2 and a3 / a2. From so many
-    /// rows behind the block's first one on. It takes the place of v, or is only squared and added up.
+    /// Completes a row of the residual of the plane before from u of this plane, and begins that of this
+    /// plane.
+    ///
+    /// With C, H and Q of this module: `r(z-1) = P(z-1) - a2 Q(z)` and
+    /// `P(z) = v - a0 u - a2 (C(x-1) + C(x+1) + Q(z-1))`. Constants are a0, a2 and a3 / a2. The loop begins
+    /// `first` rows behind the block's first row. The residual takes the place of v, or with `squares` is
+    /// only squared and added up.
     pub(super) fn residual_plane(
         mut self,
         (tile, first): (PlaneTile, i64),
@@ -196,7 +215,8 @@ impl RowBuilder {
             maker.pointer(further(tile.place(kept), first), row)
         };
         let mut sums = squares.then(|| SquareSums::new(&mut self));
-        // What is loaded and what takes its place go by pointers of their own: all accesses of a pointer lie within an interval.
+        // Loads and the stores that replace them have pointers of their own: all accesses through a pointer
+        // must lie within an interval.
         let [partial, given] =
             [TileArray::Partial, TileArray::Given].map(|of| [(); 2].map(|()| kept(&mut self, of)));
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
@@ -235,8 +255,13 @@ impl RowBuilder {
         self.rows
     }
 
-    /// A row of u smoothed, two planes back; constants are c0, c2 and c1 / c2. `u` is the place of this plane's, and where it is the page's,
-    /// that of the result too.
+    /// Completes a row of the smoothed plane z-2 from the residual r of plane z-1, and continues planes z-1
+    /// and z.
+    ///
+    /// With F = r(x-1) + r(x+1) + r(y-1) + r(y+1), D the sum of the four diagonal neighbours in the plane and
+    /// G = F + c1/c2 r: `out(z-2) = smoothed + c2 G`, `smoothed = begun + c0 r + c2 (D + c1/c2 F)`,
+    /// `begun = u(z) + c2 G`. Constants are c0, c2 and c1 / c2. `u` is the place of u of plane z; if it is in
+    /// the page, the result takes this place.
     pub(super) fn smooth_plane(mut self, tile: PlaneTile, u: RowOperand) -> RowDataflow {
         let row = self.row();
         let u = self.pointer(u, row);
@@ -274,8 +299,11 @@ impl RowBuilder {
         self.rows
     }
 
-    /// A row of a projection of rows of a plane at a place: half of its own projection is added to what there is of the coarser plane, which
-    /// is stored, and goes on as the quads `switch` say: a mask of what there is, and the factor of what comes. Constants are a half and a quarter.
+    /// Adds a projected row of rows of a plane to the partial sum of the coarser plane.
+    ///
+    /// With t the plane's row projected along x and y: `out = sum + t / 2` is stored, then
+    /// `sum = (sum & mask) + factor t`. The quads `switch` are mask and factor. Constants are a half and a
+    /// quarter.
     pub(super) fn project_plane(
         mut self,
         tile: PlaneTile,
@@ -308,7 +336,8 @@ impl RowBuilder {
         self.rows
     }
 
-    /// The mean of a row of a level and of that of the plane before: a plane interpolated along z, between these.
+    /// Computes a row between two planes of a level: the mean of the plane before and this plane,
+    /// interpolated along z.
     pub(super) fn expanded(mut self) -> RowDataflow {
         let row = self.row();
         let [before, own] = [0, 1].map(|z| self.pointer(RowOperand::Plane(z, 0), row));
@@ -333,7 +362,8 @@ mod tests {
     use cp2_machine::Machine;
     use cp2_problems::npb::mg::{MgProblem, Smoother};
 
-    /// Rows of 32 quads: at most 9.5 cycles a quad of the residual, nine of which are its operations, and 10.5 of the smoother, ten of which are.
+    /// Rows of 32 quads take at most 9.5 cycles a quad for the residual, which has nine operations, and 10.5
+    /// for the smoother, which has ten.
     #[test]
     fn rows_are_scheduled_close_together() {
         let tile = PlaneTile {

@@ -1,91 +1,104 @@
-//! What a loop iteration computes: one row of the result, or the rows that belong to one row of the coarser level.
+//! Loops over rows of an operator, on rows in the lifted layout.
 //!
-//! Rows are *lifted*: quad X of a row of n points holds the points X, X + n/4, X + n/2 and X + 3n/4, so that the neighbours along x of a
-//! quad are the quads beside it. Only at the ends of a row the lanes are turned by one, which closes the periodic ring.
-//! A point 2 J + 1 of a row stands in the lane that J has in a row of the coarser level.
+//! An iteration computes one row of the result, or the rows that belong to one row of the coarser level.
 //!
-//! The coarsest rows have two points. They are kept as rows of four, the two points twice: what has the period 2 also has the period 4.
+//! In a *lifted* row of n points, quad X holds the points X, X + n/4, X + n/2 and X + 3n/4, so that the
+//! neighbours along x of a quad are the adjacent quads. Only at the ends of a row the lanes are rotated by
+//! one, which closes the periodic ring. The point 2 J + 1 of a row is in the lane that J has in a row of the
+//! coarser level.
+//!
+//! The coarsest rows have two points. They are stored as rows of four, the two points twice: a sequence of
+//! period 2 also has the period 4.
 
 use crate::pipeline::{Body, Ops, Pointer, Reg, Step};
 
 /// Bytes of a quad.
 pub(super) const QUAD: i64 = 16;
 
-/// Lanes turned by one: what lies to the left of a row's first quad, and to the right of its last.
+/// Lane permutation of a row's last quad that gives the left neighbour of its first quad.
 const LAST_TO_FIRST: i64 = 0b10_01_00_11;
+/// Lane permutation of a row's first quad that gives the right neighbour of its last quad.
 const FIRST_TO_LAST: i64 = 0b00_11_10_01;
 
-/// What an iteration reads or writes: where its first row begins.
+/// The place of the first row that an iteration reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowOperand {
-    /// In the window of the first input: this one of its planes, and so many bytes from the row of the block.
+    /// In the window of the first input: the number of the plane, and the bytes from the row of the block.
     Plane(usize, i64),
-    /// In the page of this input, so many bytes from its start.
+    /// In the page of an input: its number, and the bytes from its start.
     Input(usize, i64),
-    /// In the page of this output, so many bytes from its start.
+    /// In the page of an output: its number, and the bytes from its start.
     Output(usize, i64),
-    /// In the working space.
+    /// In the working space: the bytes from its start.
     Scratch(i64),
 }
 
-/// The dataflow of an iteration, and where its pointers begin.
+/// The dataflow of an iteration, and the places where its pointers begin.
 #[derive(Debug)]
 pub(super) struct RowDataflow {
     pub(super) ops: Ops,
     pub(super) pointers: Vec<(Pointer, RowOperand)>,
-    /// A quad that is carried through all iterations of a page, and stored behind them.
+    /// Quad register that is carried through all iterations of a page and stored behind them.
     pub(super) sum: Option<u8>,
 }
 
-/// An operator with the weights of faces, edges and corners in constants.
+/// Operators of V-cycles, single and fused. A is the 27-point operator, S the smoother.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MultigridOperator {
-    /// r = v - A u: the first input is u, the second v.
+    /// `r = v - A u`: the first input is u, the second v.
     Residual,
-    /// u + S r: the first input is r; the second, if u is not zero, u.
+    /// `u + S r`: the first input is r; the second is u, if it is not zero.
     Smooth {
-        /// Whether u is not zero.
+        /// True if u is not zero.
         add: bool,
     },
-    /// A row of the coarser level of three rows of three planes.
+    /// Projection: a row of the coarser level from three rows of three planes.
     Project,
-    /// Two rows of two planes: u, if it is not zero the second input, and what the coarser level, the first input, says.
+    /// Interpolation: two rows of two planes. The first input is the coarser level; the second is u, if it is
+    /// not zero, which the result is added to.
     Interpolate {
-        /// Whether u is not zero.
+        /// True if u is not zero.
         add: bool,
     },
-    /// The correction, the residual and the smoother in one pass over planes: the inputs are u, if it is not zero, v, and the correction
-    /// interpolated along z; without u these come first.
+    /// Correction, residual and smoother in one pass over planes.
+    ///
+    /// The inputs are u, if it is not zero, v, and the correction interpolated along z; without u the
+    /// correction is the first input.
     Ascend {
-        /// Whether u is not zero.
+        /// True if u is not zero.
         add: bool,
     },
-    /// The residual and its projection in one pass over planes: the inputs are u and v.
+    /// Residual and projection in one pass over planes: the inputs are u and v.
     Descend,
-    /// The planes of a level interpolated along z that lie between those of the coarser level.
+    /// The planes of a level that lie between those of the coarser level, interpolated along z.
     Expand,
-    /// The sum of the squares of the residual of a page, lane by lane, which is not stored, in a pass over planes: the inputs are u and v.
+    /// The sum of the squares of the residual of a page, lane by lane, in a pass over planes: the inputs are
+    /// u and v. The residual is not stored.
     ResidualSquares,
-    /// Rows as the user has them to lifted rows, and the sum of their squares.
+    /// Rows in natural order to lifted rows, with the sum of their squares.
     Lift,
-    /// The same and the projection of the rows in one pass over planes.
+    /// Rows in natural order to lifted rows, with the sum of their squares and their projection, in one pass
+    /// over planes.
     Begin,
-    /// Lifted rows to rows as the user has them.
+    /// Lifted rows to rows in natural order.
     Lower,
-    /// The same and the sum of the squares of the residual in one pass over planes: the inputs are u and v.
+    /// Lifted rows of u to rows in natural order, and the sum of the squares of the residual, in one pass
+    /// over planes: the inputs are u and v.
     Finish,
 }
 
-/// Sums of squares of a row, in as many chains as hide a multiply-add, and the quad that they are added to.
+/// Sums of squares of a row, in as many chains as hide the latency of a multiply-add, and the quad register
+/// that they are added to.
 pub(super) struct SquareSums {
     carried: Reg,
     chains: [Option<Reg>; 4],
 }
 
-/// Cycles of an interval of rows that are summed up in which nothing is computed.
+/// Cycles that the interval of a loop with sums is longer than the least.
 const FREE: usize = 4;
 
 impl SquareSums {
+    /// Reserves the carried quad of a loop.
     pub(super) fn new(maker: &mut RowBuilder) -> Self {
         let carried = maker.rows.ops.carry();
         maker.rows.sum = Some(carried);
@@ -95,7 +108,7 @@ impl SquareSums {
         }
     }
 
-    /// Adds the square of quad x.
+    /// Adds the square of quad x of the row.
     pub(super) fn square(&mut self, maker: &mut RowBuilder, x: usize, value: Reg) {
         let chain = &mut self.chains[x % 4];
         *chain = Some(match *chain {
@@ -104,35 +117,36 @@ impl SquareSums {
         });
     }
 
-    /// Adds the row to what is carried.
+    /// Adds the sums of the row to the carried quad.
     pub(super) fn end(self, maker: &mut RowBuilder) {
         let chains: Vec<Reg> = self.chains.into_iter().flatten().collect();
         let all = maker.rows.ops.tournament("add", &chains);
         let carried = self.carried;
-        // Free cycles for what ends the row: it would be issued intervals later else.
+        // The free cycles let the end of the row be issued within the next interval, not later.
         maker.rows.ops.body.spare = FREE;
         maker.rows.ops.body.op("add", &[carried], &[carried, all]);
     }
 }
 
-/// Rows being described.
+/// Builds the dataflow of an iteration over rows.
 pub(super) struct RowBuilder {
     pub(super) rows: RowDataflow,
-    /// Quads of a row: of the coarser level where there are two.
+    /// Number of quads of a row, of the coarser level where there are two.
     pub(super) quads: usize,
 }
 
-/// a0, a2, and a3 / a2, all of A; it has no weight for faces.
+/// Returns a0, a2 and a3 / a2, which are all of A: it has no weight for faces (a1).
 pub(super) fn residual_constants([centre, _, edges, corners]: [f64; 4]) -> [f64; 3] {
     [centre, edges, corners / edges]
 }
 
-/// c0, c2, and c1 / c2, all of S; it has no weight for corners.
+/// Returns c0, c2 and c1 / c2, which are all of S: it has no weight for corners (c3).
 pub(super) fn smoother_constants([centre, faces, edges, _]: [f64; 4]) -> [f64; 3] {
     [centre, edges, faces / edges]
 }
 
 impl RowBuilder {
+    /// Begins a dataflow with constants, for rows of so many quads.
     pub(super) fn new(quads: usize, constants: &[f64]) -> Self {
         let bits: Vec<u32> = constants.iter().map(|&c| (c as f32).to_bits()).collect();
         Self {
@@ -145,20 +159,22 @@ impl RowBuilder {
         }
     }
 
-    /// Bytes of a row.
+    /// Returns the bytes of a row.
     pub(super) fn row(&self) -> i64 {
         self.quads as i64 * QUAD
     }
 
+    /// Returns the register of a constant.
     pub(super) fn constant(&self, index: usize) -> Reg {
         self.rows.ops.constant(index)
     }
 
+    /// Applies an operation to whole quads.
     pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         self.rows.ops.q(name, uses)
     }
 
-    /// A pointer that begins at a place and goes on by so many bytes.
+    /// Adds a pointer that begins at a place and advances by `step` bytes in an iteration.
     pub(super) fn pointer(&mut self, place: RowOperand, step: i64) -> Pointer {
         let index = self.rows.pointers.len() as u8;
         let pointer = self.rows.ops.body.pointer(index, Step::Bytes(step));
@@ -166,28 +182,30 @@ impl RowBuilder {
         pointer
     }
 
+    /// Adds a load of a quad.
     pub(super) fn load(&mut self, pointer: Pointer, bytes: i64) -> Reg {
         let value = Reg::Whole(self.rows.ops.body.quad());
         self.rows.ops.body.load(value, pointer, bytes);
         value
     }
 
+    /// Adds a store of a quad.
     pub(super) fn store(&mut self, value: Reg, pointer: Pointer, bytes: i64) {
         self.rows.ops.body.store(value, pointer, bytes);
     }
 
-    /// What follows may begin when so many quads of the row have been.
+    /// Sets the phase: operations that follow may begin when so many quads of the row have been computed.
     pub(super) fn phase(&mut self, quads: usize) {
         let passed = quads as f64 / (self.quads + 1) as f64;
         self.rows.ops.body.phase(passed);
     }
 
-    /// A store into the place that `before` was loaded from.
+    /// Adds a store into the place that `before` was loaded from.
     pub(super) fn replace(&mut self, value: Reg, before: Reg, pointer: Pointer, bytes: i64) {
         self.rows.ops.body.replace(value, before, pointer, bytes);
     }
 
-    /// A store into the place of what it is added to, or where nothing was.
+    /// Adds a store: into the place of the value `before`, or to a place of its own if there is none.
     fn put(&mut self, value: Reg, before: Option<Reg>, pointer: Pointer, bytes: i64) {
         match before {
             Some(before) => self.replace(value, before, pointer, bytes),
@@ -195,28 +213,31 @@ impl RowBuilder {
         }
     }
 
-    /// What lies to the left of a row that ends with a quad.
+    /// Returns the left neighbour of a row's first quad, given its last quad.
     pub(super) fn turned_right(&mut self, last: Reg) -> Reg {
         self.lanes(last, LAST_TO_FIRST)
     }
 
-    /// What lies to the right of a row that begins with a quad.
+    /// Returns the right neighbour of a row's last quad, given its first quad.
     pub(super) fn turned_left(&mut self, first: Reg) -> Reg {
         self.lanes(first, FIRST_TO_LAST)
     }
 
+    /// Permutes the lanes of a quad.
     fn lanes(&mut self, from: Reg, lanes: i64) -> Reg {
         Reg::Whole(self.rows.ops.body.quad_immediate("perm", &[from], lanes))
     }
 
-    /// The three planes of a window, each with the row before the block's.
+    /// Adds pointers to the three planes of a window, each at the row before the block's.
     fn planes(&mut self) -> [Pointer; 3] {
         let row = self.row();
         [0, 1, 2].map(|z| self.pointer(RowOperand::Plane(z, -row), row))
     }
 
-    /// The centre of a 3 x 3 neighbourhood across x, the sums of the four beside it, and of the four at the corners; planes point
-    /// at the first row of it.
+    /// Returns sums over the 3 x 3 neighbourhood across x: the centre, the sum of the four adjacent to it,
+    /// and the sum of the four at the corners.
+    ///
+    /// The pointers are at the first row of the neighbourhood.
     fn around(&mut self, planes: [Pointer; 3], x: usize) -> [Reg; 3] {
         let row = self.row();
         let at = |y: i64| y * row + x as i64 * QUAD;
@@ -235,9 +256,12 @@ impl RowBuilder {
         [centre, beside, corners]
     }
 
-    /// The quads of a row in turn: `begin` computes what a quad's neighbours need of it, so many values, `end` the rest when those of
-    /// both neighbours are there. At the ends of a row it is done again for the quads of its other end, which takes less than registers for a whole row;
-    /// for these `begin` is told to load by pointers of their own, 1 and 2, since all accesses of a pointer lie within an interval.
+    /// Iterates over the quads of a row.
+    ///
+    /// For each quad, `begin` computes the N values that its neighbours need; `end` computes the result from
+    /// the own values and those of both neighbours. At the ends of a row `begin` is called again for the
+    /// quads at the other end, which takes less than the registers to keep them. There it is told, by 1 or 2,
+    /// to load by other pointers, since all accesses through a pointer must lie within an interval.
     pub(super) fn chain<const N: usize, T>(
         &mut self,
         mut begin: impl FnMut(&mut Self, usize, usize) -> ([Reg; N], T),
@@ -262,7 +286,8 @@ impl RowBuilder {
         }
     }
 
-    /// v - a0 u - a2 (corners + G(x-1) + G(x+1)), G = beside + a3/a2 corners: eleven operations a quad.
+    /// Computes `v - a0 u - a2 (corners + G(x-1) + G(x+1))`, `G = beside + a3/a2 corners`: eleven operations
+    /// a quad.
     pub(super) fn residual(mut self) -> RowDataflow {
         let planes = [(); 3].map(|()| self.planes());
         let row = self.row();
@@ -287,7 +312,8 @@ impl RowBuilder {
         self.rows
     }
 
-    /// u + c0 r + c2 (corners + c1/c2 beside + K(x-1) + K(x+1)), K = beside + c1/c2 r: twelve operations a quad.
+    /// Computes `u + c0 r + c2 (corners + c1/c2 beside + K(x-1) + K(x+1))`, `K = beside + c1/c2 r`: twelve
+    /// operations a quad.
     pub(super) fn smooth(mut self, add: bool) -> RowDataflow {
         let planes = [(); 3].map(|()| self.planes());
         let row = self.row();
@@ -316,7 +342,8 @@ impl RowBuilder {
         self.rows
     }
 
-    /// Half of a quad and a quarter of its neighbours: a quad of the coarser level. Constants are a half and a quarter.
+    /// Computes a quad of the coarser level, `mid / 2 + (near + far) / 4`. Constants are a half and a
+    /// quarter.
     fn halved(&mut self, [near, mid, far]: [Reg; 3]) -> Reg {
         let [half, quarter] = [0, 1].map(|i| self.constant(i));
         let own = self.q("mul", &[mid, half]);
@@ -324,7 +351,9 @@ impl RowBuilder {
         self.q("madd", &[sides, quarter, own])
     }
 
-    /// The quads of a row of the coarser level in turn: `across` computes a quad of the finer level's, `end` is given what they make.
+    /// Iterates over the quads of a row of the coarser level.
+    ///
+    /// `across` computes a quad of the finer level, `end` gets the quad that is made of these.
     pub(super) fn coarsened(
         &mut self,
         mut across: impl FnMut(&mut Self, usize) -> Reg,
@@ -345,12 +374,14 @@ impl RowBuilder {
         }
     }
 
-    /// The coarser level of t = centre + beside / 2 + corners / 4.
+    /// Computes a row of the coarser level by `t = centre + beside / 2 + corners / 4` across x and (1/4, 1/2,
+    /// 1/4) along x.
     pub(super) fn project(mut self, two: bool) -> RowDataflow {
         let coarse = self.row();
-        // Rows of the finer level are twice as long, but where the coarser one has two points.
+        // Rows of the finer level are twice as long, except where the coarser one has two points.
         self.quads *= if two { 1 } else { 2 };
-        // A fine plane's first row here is that of the block: the neighbourhood of 2 Y + 1 begins at 2 Y.
+        // The first row of a fine plane in the window is that of the block: the neighbourhood of row 2 Y + 1
+        // begins at row 2 Y.
         let row = self.row();
         let planes = [1, 2, 3].map(|z| self.pointer(RowOperand::Plane(z, 0), 2 * row));
         let out = self.pointer(RowOperand::Output(0, 0), coarse);
@@ -374,12 +405,13 @@ impl RowBuilder {
         self.rows
     }
 
-    /// Sums of one, two and four rows of the coarser level, for the four rows of the finer one; along x the sums
-    /// themselves at 2 J + 1, the mean of two of them at 2 J.
+    /// Interpolates four rows of the finer level from sums of one, two and four rows of the coarser one.
+    ///
+    /// Along x the sums themselves are at 2 J + 1, the means of two adjacent ones at 2 J.
     pub(super) fn interpolate(mut self, add: bool, two: bool, height: usize) -> RowDataflow {
         let coarse = self.row();
         let fine = coarse * if two { 1 } else { 2 };
-        // Two planes of twice as many rows.
+        // Bytes of a plane of the block, which has twice as many rows as the coarser level's.
         let plane = 2 * height as i64 * fine;
         let planes = [0, 1].map(|z| self.pointer(RowOperand::Plane(z, -coarse), coarse));
         let rows = |maker: &mut Self, place: fn(i64) -> RowOperand| {
@@ -396,10 +428,10 @@ impl RowBuilder {
             let before = maker.q("add", &[c, d]);
             let planes = maker.q("add", &[b, d]);
             let all = maker.q("add", &[rows, before]);
-            // By plane and row of the finer level, of which the odd ones lie on coarse ones.
+            // Indices are plane and row of the finer level; the odd ones coincide with coarse ones.
             [[all, planes], [rows, b]]
         };
-        // The weight of a sum of so many, 1 / 2^w, and the result at a quad.
+        // Stores `u + sum / 2^weight` at a quad; constants are the powers of 1/2.
         let put = |maker: &mut Self, sum: Reg, weight: usize, (z, y): (usize, usize), x: usize| {
             let at = y as i64 * fine + x as i64 * QUAD;
             let factor = weight.checked_sub(1).map(|w| maker.constant(w));
@@ -444,8 +476,10 @@ impl RowBuilder {
         self.rows
     }
 
-    /// Four quads that are a quarter of a row apart become four neighbours, or the other way round: a 4 x 4 transpose of lanes. Those
-    /// that are to be measured are squared and added up beside.
+    /// Converts between natural and lifted rows by 4 x 4 transposes of lanes.
+    ///
+    /// With `lift`, four quads that are a quarter of a row apart become four adjacent quads, otherwise the
+    /// reverse. With `measured`, the quads are also squared and added up.
     pub(super) fn turn(
         mut self,
         lift: bool,

@@ -1,4 +1,4 @@
-//! The passes of V-cycles, in order, as data.
+//! The passes of V-cycles in order, as data.
 
 use super::rows::MultigridOperator;
 use cp2_problems::npb::mg::MgProblem;
@@ -6,35 +6,38 @@ use cp2_problems::npb::mg::MgProblem;
 /// An array in system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ArrayName {
-    /// The user's right-hand side, row by row.
+    /// The user's right-hand side, in natural order.
     Given,
-    /// The user's result.
+    /// The user's result, in natural order.
     Result,
     /// The right-hand side of the finest level in lifted rows.
     V,
-    /// The correction of a level, of 2^k points along an axis; of the finest one, u itself.
+    /// Correction of level k, with 2^k points along an axis; on the finest level, u itself.
     U(u32),
-    /// u of the finest level after every second cycle: a pass that keeps planes does not store where it loads.
+    /// u of the finest level after every second cycle: a fused pass does not store to the array that it
+    /// loads.
     Other,
-    /// The correction of the level below interpolated along z: as many planes as this level has. Every second one is that correction's own.
+    /// Correction of the level below interpolated along z, with all planes of this level; every second one is
+    /// that correction's own.
     Planes(u32),
-    /// Those of its planes that are not.
+    /// The planes of [`Self::Planes`] that are not the correction's own.
     Between(u32),
-    /// The right-hand side of a level, and then its residual; of the finest one, its residual.
+    /// Right-hand side of a level, and then its residual; on the finest level, only the residual.
     R(u32),
 }
 
-/// Something that a job does.
+/// A step of the job: a pass, or a norm.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum MultigridStep {
-    /// A pass of an operator on a level, the finer one where it has to do with two: the inputs, and the output.
+    /// A pass of an operator on a level, the finer one of two: the inputs, and the output.
     Pass(MultigridOperator, u32, Vec<ArrayName>, ArrayName),
-    /// The norm of what an operator sums the squares of up, with arrays of the finest level, as number 0 or 1 of the norms.
+    /// A norm by an operator that sums squares, on arrays of the finest level; the number, 0 or 1, is that of
+    /// the norm.
     Norm(MultigridOperator, Vec<ArrayName>, u64),
 }
 
 impl MultigridStep {
-    /// Its operator, and the level, of a problem of so many.
+    /// Returns the operator and the level, in a problem whose finest level is `finest`.
     pub(super) fn key(&self, finest: u32) -> (MultigridOperator, u32) {
         match self {
             Self::Pass(operator, level, ..) => (*operator, *level),
@@ -43,30 +46,32 @@ impl MultigridStep {
     }
 }
 
-/// Which operators are done in one pass.
+/// The operators that are fused into one pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FusedOperators {
-    /// The levels on which correction, residual and smoother are, where u is zero before (false) or not.
+    /// Levels on which correction, residual and smoother are fused, and true if u is not zero before.
     pub(super) ascents: Vec<(u32, bool)>,
-    /// Whether residual and projection of the finest level are.
+    /// True if residual and projection of the finest level are fused.
     pub(super) descent: bool,
-    /// Whether rows are lifted, measured and projected in the first pass, and the residual is measured and u put into rows as the user has them in the last.
+    /// True if the first pass lifts rows, sums their squares and projects them.
     pub(super) first: bool,
+    /// True if the last pass sums the squares of the residual and puts u into natural order.
     pub(super) last: bool,
 }
 
-/// The level of two points along an axis, the coarsest one.
+/// The coarsest level, with two points along an axis.
 const COARSEST: u32 = 1;
 
+/// Builds the list of steps.
 struct StepBuilder<'a> {
     fused: &'a FusedOperators,
     finest: u32,
-    /// Where u is.
+    /// Array that has u of the finest level.
     u: ArrayName,
     steps: Vec<MultigridStep>,
 }
 
-/// The steps of a problem.
+/// Returns the steps of a problem.
 pub(super) fn steps(problem: &MgProblem, fused: &FusedOperators) -> Vec<MultigridStep> {
     let finest = problem.n().trailing_zeros();
     let mut maker = StepBuilder {
@@ -103,6 +108,7 @@ pub(super) fn steps(problem: &MgProblem, fused: &FusedOperators) -> Vec<Multigri
 }
 
 impl StepBuilder<'_> {
+    /// Adds a pass.
     fn pass(
         &mut self,
         operator: MultigridOperator,
@@ -114,7 +120,8 @@ impl StepBuilder<'_> {
         self.steps.push(step);
     }
 
-    /// From u, if it is not zero, to the right-hand sides of all coarser levels.
+    /// Adds the passes down: from u, if it is not zero (`add`), to the right-hand sides of all coarser
+    /// levels.
     fn down(&mut self, add: bool) {
         let finest = self.finest;
         let below = ArrayName::R(finest - 1);
@@ -141,7 +148,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// From the coarsest correction to u; `add` if that is not 0 yet.
+    /// Adds the passes up: from the coarsest correction to u; `add` if u is not 0 yet.
     fn up(&mut self, add: bool) {
         let coarsest = [ArrayName::R(COARSEST)];
         let smooth = MultigridOperator::Smooth { add: false };

@@ -1,4 +1,4 @@
-//! Blocks and fusions found by trying all of them, and plans by what was found.
+//! Tunes V-cycles by trying all blocks and fusions, and plans by the result.
 
 use super::kernel_choice::{LEAST, PlannedKernels, attempt, blocks};
 use super::kernels::OperatorBlock;
@@ -14,61 +14,63 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A pass of V-cycles: what it does, and the rows of its blocks. Which operators are done in one pass follows from the passes that there are.
+/// A pass of V-cycles: its operator, and the rows of its blocks. The passes of a plan determine which
+/// operators are fused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PassShape {
-    /// What it does, as reports call it.
+    /// Name of the operator in reports.
     pub operator: String,
-    /// Whether what it computes is added to a u that is not zero before.
+    /// True if the result is added to a u that is not zero before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub add: bool,
-    /// Points along an axis of its level, the finer one where there are two.
+    /// Points along an axis of the level, the finer one of two.
     pub points: u64,
-    /// Rows of a block of its result, of the coarser level where it has to do with two and does not go from plane to plane.
+    /// Rows of a block of the result; of the coarser level where a pass connects two levels and keeps no
+    /// planes.
     pub rows: u64,
-    /// Whether blocks hand rows of the residual over to the next ones of their sections.
+    /// True if blocks hand rows of the residual over to the next blocks of their sections.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub handed: bool,
 }
 
-/// A pass of a plan and what it should take.
+/// A pass of a plan and its price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassPrice {
-    /// What it does in which blocks.
+    /// Operator and blocks.
     pub shape: PassShape,
-    /// How often a run does it.
+    /// Number of times that a run has the pass.
     pub times: u64,
-    /// The price of doing it once.
+    /// Price of the pass, once.
     pub cycles: Cycles,
 }
 
 /// A shape that is about to be tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// The pass.
+    /// Shape of the pass.
     pub shape: PassShape,
-    /// Trials before it.
+    /// Number of trials before it.
     pub before: usize,
-    /// Trials in all.
+    /// Number of all trials.
     pub total: usize,
 }
 
-/// Why no plan follows from shapes.
+/// The reason why no plan follows from given shapes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuningError {
-    /// A pass that these cycles do not have, or not together with the others.
+    /// The cycles have no such pass, or not together with the others.
     #[error(
         "pass `{operator}` on {points} points: these cycles have no such pass beside the others; expected the passes that `cp2 tune mg` has found, each once: leave it out, or tune again"
     )]
     Unknown {
-        /// What it should do.
+        /// Name of the operator.
         operator: String,
-        /// Points along an axis of its level.
+        /// Points along an axis of the level.
         points: u64,
     },
-    /// No plan for the machine.
+    /// The machine has no plan.
     #[error(transparent)]
     Unplanned(#[from] MultigridError),
     /// A pass is missing.
@@ -76,41 +78,41 @@ pub enum TuningError {
         "pass `{operator}` on {points} points is missing; expected the rows of its blocks, one of {legal:?}: add it, or tune again"
     )]
     Missing {
-        /// What it does.
+        /// Name of the operator.
         operator: String,
-        /// Points along an axis of its level.
+        /// Points along an axis of the level.
         points: u64,
-        /// The rows that it may have.
+        /// Numbers of rows that its blocks may have.
         legal: Vec<u64>,
     },
-    /// Blocks that a pass cannot have.
+    /// The pass cannot have such blocks.
     #[error(
         "pass `{operator}` on {points} points: blocks of {rows} rows{handed}; expected one of {legal:?}: take one of these, or tune again"
     )]
     Rows {
-        /// Whether they hand rows over, in words.
+        /// Words that say that blocks hand rows over, if they do.
         handed: &'static str,
-        /// What it does.
+        /// Name of the operator.
         operator: String,
-        /// Points along an axis of its level.
+        /// Points along an axis of the level.
         points: u64,
-        /// The rows that it should have.
+        /// Number of rows that its blocks should have.
         rows: u64,
-        /// The rows that it may have.
+        /// Numbers of rows that its blocks may have.
         legal: Vec<u64>,
     },
-    /// Blocks that the machine has no room or no schedule for.
+    /// The machine has no room or no schedule for such blocks.
     #[error(
         "pass `{operator}` on {points} points: blocks of {rows} rows: {source}; take other blocks, or tune again"
     )]
     Unfit {
-        /// What it does.
+        /// Name of the operator.
         operator: String,
-        /// Points along an axis of its level.
+        /// Points along an axis of the level.
         points: u64,
-        /// The rows of its blocks.
+        /// Number of rows of the blocks.
         rows: u64,
-        /// Why not.
+        /// Error of planning the pass.
         source: Box<MultigridError>,
     },
 }
@@ -118,7 +120,7 @@ pub enum TuningError {
 /// An operator on a level.
 type Key = (MultigridOperator, u32);
 
-/// The passes of cycles with these fusions, each once.
+/// Returns the passes of cycles with these fusions, each once.
 fn keys(problem: &MgProblem, fused: &FusedOperators) -> Vec<Key> {
     let finest = problem.n().trailing_zeros();
     let mut all = Vec::new();
@@ -131,7 +133,7 @@ fn keys(problem: &MgProblem, fused: &FusedOperators) -> Vec<Key> {
     all
 }
 
-/// All passes that cycles may have.
+/// Returns all passes that cycles may have, with and without fusions.
 fn possible(problem: &MgProblem) -> Vec<Key> {
     let finest = problem.n().trailing_zeros();
     let mut all = keys(problem, &FusedOperators::default());
@@ -150,6 +152,7 @@ fn possible(problem: &MgProblem) -> Vec<Key> {
     all
 }
 
+/// Describes a pass by its operator, level and block.
 fn shape((operator, level): Key, block: OperatorBlock) -> PassShape {
     PassShape {
         operator: operator.name().to_owned(),
@@ -161,11 +164,12 @@ fn shape((operator, level): Key, block: OperatorBlock) -> PassShape {
 }
 
 impl PassShape {
-    /// Whether it is that of an operator on a level.
+    /// Returns true if this is a shape of an operator on a level.
     fn is(&self, key: Key) -> bool {
         *self == shape(key, self.block())
     }
 
+    /// Returns the block of the shape.
     fn block(&self) -> OperatorBlock {
         OperatorBlock {
             rows: self.rows,
@@ -175,11 +179,13 @@ impl PassShape {
 }
 
 impl MultigridPlan {
-    /// Plans the cycles of a problem by the prices of all blocks that fit, of all passes, and of all fusions, or of none: a pass for each operator then.
-    /// `each` is told of every trial before it is made, and may end the search.
+    /// Plans the cycles of a problem by the prices of all blocks that fit, of all passes.
+    ///
+    /// With `fusions`, all fusions are compared too, otherwise each operator has a pass of its own. `each` is
+    /// told of every trial before it is made and may end the search; then the result is none.
     ///
     /// # Errors
-    /// As of [`MultigridPlan::new`].
+    /// See [`MultigridPlan::new`].
     pub fn tune(
         problem: MgProblem,
         machine: &Arc<Machine>,
@@ -209,7 +215,7 @@ impl MultigridPlan {
             if each(trial).is_break() {
                 return Ok(None);
             }
-            // What does not fit is no choice.
+            // Blocks that do not fit are no candidates.
             let Ok(planned) = attempt(&problem, key, block, used) else {
                 continue;
             };
@@ -228,7 +234,8 @@ impl MultigridPlan {
     /// Plans the cycles of a problem with passes of these shapes.
     ///
     /// # Errors
-    /// The first pass that is missing, that there is not, or whose blocks are none for this machine.
+    /// The error is about the first pass that is missing, that the cycles do not have, or whose blocks this
+    /// machine cannot have.
     pub fn tuned(
         problem: MgProblem,
         shapes: &[PassShape],
@@ -275,7 +282,7 @@ impl MultigridPlan {
         })
     }
 
-    /// The machine with the sections that a plan by prices uses: blocks are tuned for these.
+    /// Returns the machine with the sections that a plan by prices uses: blocks are tuned for these.
     fn used(problem: &MgProblem, machine: &Arc<Machine>) -> Result<Arc<Machine>, MultigridError> {
         match has_choice(machine) {
             true => Ok(Self::new(problem.clone(), machine)?.used),
@@ -283,7 +290,7 @@ impl MultigridPlan {
         }
     }
 
-    /// The passes of the plan, each once, in the order in which they are first done.
+    /// Returns the passes of the plan, each once, in the order in which they first occur.
     ///
     /// # Errors
     /// A pass cannot be priced.
@@ -309,7 +316,7 @@ impl MultigridPlan {
     }
 }
 
-/// The kernel of a pass as its shape says.
+/// Plans the kernel of a pass with the block of its shape.
 fn one(
     problem: &MgProblem,
     key: Key,

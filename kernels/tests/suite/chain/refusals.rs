@@ -1,4 +1,4 @@
-//! What is refused, and what is seen to be wrong.
+//! Tests of impossible specifications, and of wrong results that are detected.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn wrong_decibels_and_overflow_are_seen() {
     for tiny_or_large in [1e-12, 1e12] {
         assert!(scaled(tiny_or_large).1.is_right());
     }
-    // The power overflows or is lost; the spectra are right.
+    // The power overflows or underflows, while the spectra are right.
     for lost in [1e30, 1e-30] {
         let (_, accuracy) = scaled(lost);
         assert!(

@@ -1,9 +1,9 @@
-//! What an antenna or an array receives, and what is found in it.
+//! Tests of scenes: received signals, and the peaks detected in them.
 
 use super::*;
 
-/// What is found does not depend on the sizes: the detectors see the spectra,
-/// here those of double precision, which need no simulation.
+/// Scenes are resolved at every size: detectors get the spectra of double precision here, which need no
+/// simulation.
 #[test]
 fn scenes_of_every_size_are_resolved() {
     for (pulses, ranges, chirp) in [
@@ -61,8 +61,8 @@ fn scenes_of_every_size_are_resolved() {
     assert!(!pair.resolves_sources());
 }
 
-/// What an antenna receives: the wave that left 2 R / c before, R the range at
-/// that moment, mixed with the carrier. Of the radar only its specification.
+/// Computes the signal that an antenna receives from the specification of the radar alone: the wave sent 2 R
+/// / c before, R the range at that moment, mixed with the carrier.
 fn flight(spec: &RadarSpec, range: f64, speed: f64) -> Vec<Complex32> {
     let light = 299_792_458.0;
     let chirp = spec.chirp as f64;
@@ -122,7 +122,7 @@ fn a_target_that_moves_away_has_a_positive_speed() {
 #[test]
 fn a_pulse_of_ones_own_is_matched() {
     let spec = small_radar();
-    // Barker's code of 13, with a phase, filled up.
+    // Barker's code of 13, with a phase, padded with zeros.
     let code = [1, 1, 1, 1, 1, -1, -1, 1, 1, -1, 1, -1, 1, 0, 0, 0];
     let pulse: Vec<Complex32> = code.map(|c| Complex32::new(0.6, 0.8) * c as f32).to_vec();
     let problem = RadarProblem::with_pulse(spec.clone(), pulse.clone()).unwrap();
@@ -150,8 +150,7 @@ fn a_pulse_of_ones_own_is_matched() {
     }
 }
 
-/// Hydrophones half a wavelength apart; a tone from a bearing reaches those of
-/// higher number first.
+/// Hydrophones are half a wavelength apart; a tone from a bearing reaches those of higher number first.
 #[test]
 fn a_plane_wave_comes_from_its_bearing() {
     let spec = SonarSpec {

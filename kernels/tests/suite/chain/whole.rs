@@ -1,4 +1,4 @@
-//! Whole receivers on both machines.
+//! Tests of whole receivers on both machines.
 
 use super::*;
 
@@ -59,7 +59,8 @@ fn the_sonar_hears_its_sources() {
     }
 }
 
-/// A chain is one job: its stages' cycles and causes add up to the run's, and each takes what it takes alone, on a device of its own.
+/// A chain is one job: the cycles and causes of its stages add up to those of the run, and each stage takes
+/// the time that it takes alone, on a device of its own.
 #[test]
 fn stages_are_parts_of_one_run() {
     let spec = small_radar();
@@ -110,7 +111,7 @@ fn stages_are_parts_of_one_run() {
     }
 }
 
-/// The window of 4096 points leaves no room in DMEM for a row.
+/// A window of 4096 points leaves no room in DMEM for a row, and still works.
 #[test]
 fn rows_may_be_long() {
     let spec = SonarSpec {
@@ -128,7 +129,8 @@ fn rows_may_be_long() {
     assert!(accuracy(&problem, &sound, &picture).is_right());
 }
 
-/// Frames, window and transforms of a recording are one job: the same bits as of frames that the host has cut, and parts that add up.
+/// Frames, window and transforms of a recording are one job, with the bits that frames cut by the host give,
+/// and parts that add up.
 #[test]
 fn spectrograms_are_one_job() {
     let machine = vm7();

@@ -1,9 +1,11 @@
-//! What the project promises of cycles, and where they go.
+//! Tests that filters are as fast as promised, and where their cycles go.
 
 use super::*;
 
-/// The promise of the project: 0.93 of N (log2 N + 1) / (4 (N - L + 1)) cycles an output at the
-/// best N; and 0.93 of the reference, which lets half of the products ride for nothing.
+/// Long signals keep the project's promise: 0.93 of N (log2 N + 1) / (4 (N - L + 1)) cycles an output at the
+/// best N.
+///
+/// They also reach 0.93 of the reference, which counts only half of the products.
 #[test]
 fn long_runs_are_fast() {
     for name in ["vm7", "vm9"] {
@@ -38,8 +40,8 @@ fn long_runs_are_fast() {
     }
 }
 
-/// Of long signals the columns of long blocks are hidden behind the rows: on vm7 but for
-/// those of the first and the last blocks, on vm9 as far as the channel goes.
+/// In long signals the columns of long blocks are hidden behind the rows: on vm7 except those of the first
+/// and the last blocks, on vm9 as far as the channel allows.
 #[test]
 fn long_signals_hide_their_columns() {
     for (row, floor) in [
@@ -55,7 +57,7 @@ fn long_signals_hide_their_columns() {
     }
 }
 
-/// Blocks beyond local memory: three passes over memory, of few blocks.
+/// Few blocks beyond local memory are filtered in three passes over memory.
 #[test]
 fn long_filters_go_by_rows() {
     let mut slow = Vec::new();
@@ -81,7 +83,7 @@ fn long_filters_go_by_rows() {
     assert!(slow.is_empty(), "{slow:?}");
 }
 
-/// Large batches reach 0.95 of the direct way, whatever the rate and the taps.
+/// Large batches reach 0.95 of the direct algorithm, at all rates and numbers of taps.
 #[test]
 fn resamplers_are_fast() {
     let mut slow = Vec::new();
@@ -116,7 +118,7 @@ fn resamplers_are_fast() {
     assert!(slow.is_empty(), "{slow:?}");
 }
 
-/// With fewer taps than an output has samples some samples meet no tap: the bound leaves them out, and the reference.
+/// With fewer taps than an output has samples, some samples meet no tap: bound and reference leave them out.
 #[test]
 fn samples_that_meet_no_tap_are_not_in_the_bound() {
     for (taps, every) in [(1, 8), (1, 20), (2, 15), (4, 16)] {
@@ -127,7 +129,7 @@ fn samples_that_meet_no_tap_are_not_in_the_bound() {
     }
 }
 
-/// Short filters are direct, and as fast as the DMA or their multiply-adds.
+/// Short filters are direct, and as fast as the DMA or their multiply-adds allow.
 #[test]
 fn short_filters_are_direct_and_fast() {
     let mut slow = Vec::new();
@@ -181,11 +183,11 @@ fn kernels_take_the_cycles_they_should() {
         let done = run(&filter, &complex(samples, 2));
         let (levels, outer) = (u64::from(n.ilog2()), u64::from((n.ilog2() - 2) / 3));
         let middle = levels - 3 * outer;
-        // Page loop and start, passes forward, the middle one, passes back.
+        // Page loop and start, forward passes, the middle pass, backward passes.
         let forward = 41 + 50 * (outer - 1);
         let page = 4 + 9 + forward + 35 + 8 * middle + 47 * outer;
         let pages = done.passes[0].plan().unwrap().pages();
-        // Once: the constants, the number of pages, the page loop with its set-up, `stop`.
+        // Once in a kernel: constants, number of pages, page loop with its set-up, `stop`.
         let expected: u64 = (0..pages.len())
             .map(|k| u64::from(pages.get(k).unwrap().per_section))
             .map(|p| p * (n * levels + n / 2) + page)

@@ -1,9 +1,9 @@
-//! What is in one channel never reaches another: not as rounding, not as a NaN.
+//! Tests that channels do not affect each other, by rounding or by NaNs.
 
 use super::*;
 use std::ops::Mul;
 
-/// Levels of channels: loud, soft, silent, broken.
+/// Draws levels of channels: loud, soft, silent, broken.
 fn levels(channels: usize) -> impl Strategy<Value = Vec<f32>> {
     let level = prop_oneof![
         Just(1.0),
@@ -15,7 +15,7 @@ fn levels(channels: usize) -> impl Strategy<Value = Vec<f32>> {
     proptest::collection::vec(level, channels)
 }
 
-/// Every channel beside the others has the bits that it has beside silent ones.
+/// Checks that every channel has the bits among the others that it has among silent channels.
 fn isolated<T: FilterSample + Bits + Mul<f32, Output = T>>(
     taps: &[Complex32],
     x: &[T],
@@ -65,7 +65,7 @@ proptest! {
     }
 }
 
-/// Long blocks, and channels of a few blocks of several lengths.
+/// Isolation also holds for long blocks, and for channels of a few blocks of several lengths.
 #[test]
 fn long_blocks_are_of_one_channel() {
     for (taps, samples, channels) in [(1300, 30_000, 2), (600, 12_000, 3), (129, 1140, 16)] {

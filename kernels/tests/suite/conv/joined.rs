@@ -1,4 +1,4 @@
-//! Blocks of several kinds and units of several sizes: what is left at the end of a signal.
+//! Tests filters with blocks of several kinds at the end of a signal.
 
 use super::*;
 
@@ -10,7 +10,8 @@ fn planned<T: FilterSample>(name: &str, taps: usize, samples: usize) -> (Convolv
     (filter, problem)
 }
 
-/// The same by the first kernel with this in its name, whichever is the fastest.
+/// Plans by the first kernel with `kernel` in its name, whether or not it is the fastest, on machine `name`;
+/// returns the filter and its problem.
 fn planned_by<T: FilterSample>(
     name: &str,
     (taps, samples): (usize, usize),
@@ -29,7 +30,7 @@ fn planned_by<T: FilterSample>(
     )
 }
 
-/// Each kind of kernel before each other, and real numbers, whose halves end in the same place.
+/// Each kind of kernel follows each other one, also for real numbers, whose halves end at the same place.
 #[test]
 fn kernels_behind_each_other_agree_with_the_reference() {
     for (samples, kernel) in [
@@ -50,7 +51,7 @@ fn kernels_behind_each_other_agree_with_the_reference() {
     judged(&filter, &floats(1, 40_000), &problem);
 }
 
-/// Planned for one channel, used for more: each gives what it gives alone.
+/// A filter planned for one channel and used for more gives each channel its own result.
 #[test]
 fn more_channels_than_planned_are_filtered_apart() {
     for (name, taps, samples, ways) in [
@@ -69,8 +70,8 @@ fn more_channels_than_planned_are_filtered_apart() {
     }
 }
 
-/// The outputs that a signal ends with, by the taps alone that see samples: behind blocks in local memory, before them, and behind
-/// blocks beyond it; of an even number of taps and of an odd one.
+/// The last outputs of a signal are computed by only the taps that meet samples: behind blocks in local
+/// memory, before them, and behind blocks beyond it, for even and odd numbers of taps.
 #[test]
 fn last_outputs_by_the_last_taps_agree_with_the_reference() {
     for (name, taps, samples, kernel) in [
@@ -105,8 +106,8 @@ fn last_outputs_by_the_last_taps_agree_with_the_reference() {
     }
 }
 
-/// Lines that one block does not hold and two would mostly waste: a block of each of two lengths or three for
-/// every channel, wherever the wanted outputs begin; real lines, two samples of one at a time.
+/// Lines that do not fit one block and would mostly waste two are filtered by blocks of two or three lengths
+/// for every channel, wherever the wanted outputs begin; real lines take two samples at a time.
 #[test]
 fn lines_by_blocks_of_several_lengths_agree_with_the_reference() {
     fn lines<T: FilterSample + Bits>(
@@ -128,29 +129,28 @@ fn lines_by_blocks_of_several_lengths_agree_with_the_reference() {
         (128, 1401, ConvolutionMode::Valid),
     ] {
         lines(&complex(taps, 1), &complex(8 * samples, 2), 8, mode);
-        // Coupled they are 1140 complex numbers with 1268 outputs, whichever are wanted.
+        // Paired, these are 1140 complex numbers with 1268 outputs, whichever are wanted.
         lines(&real_taps(taps, 1), &floats(3, 15 * 2152), 15, mode);
     }
 }
 
-/// Units that are not alike: eleven blocks as six and five.
+/// Units may be unequal: eleven blocks as six and five.
 #[test]
 fn units_of_several_sizes_agree_with_the_reference() {
     let (filter, problem) = planned_by::<Complex32>("vm9", (2200, 63_400), "6 blocks in turn");
     judged(&filter, &complex(63_400, 1), &problem);
 }
 
-/// Rounds of two pages of columns and two of rows, before and behind those of one each, and units of an odd number of blocks
-/// among them: 2, 4, 4, 4, 3, 2 blocks.
+/// Rounds of two pages of columns and two of rows lie between rounds of one each, with units of an odd number
+/// of blocks among them: 2, 4, 4, 4, 3, 2 blocks.
 #[test]
 fn merged_rounds_agree_with_the_reference() {
     let (filter, problem) = planned_by::<Complex32>("vm7", (1300, 128_000), "4 blocks in turn");
     judged(&filter, &complex(128_000, 1), &problem);
 }
 
-/// The promise of the project, 0.93 of the classic formula, where the channel of vm9 is as slow as the
-/// arithmetic and for signals whose last blocks would mostly be empty: by what is expected, and by
-/// what some take.
+/// The project's promise, 0.93 of the classic formula, also holds where the channel of vm9 is as slow as the
+/// arithmetic, and for signals whose last blocks would mostly be empty: by price, and by the runs of some.
 #[test]
 fn what_is_left_is_not_lost() {
     let whole = |taps: usize, samples: usize| classic(taps) * (samples + taps - 1) as f64;
@@ -180,11 +180,11 @@ fn what_is_left_is_not_lost() {
         assert!(least / cycles >= floor, "{what}: {}", least / cycles);
         assert!(done.efficiency <= 1.0, "{what}: {}", done.efficiency);
         let explained = done.expected / cycles;
-        // Outputs that nobody wants are priced and not stored.
+        // Unwanted outputs are priced, but not stored.
         assert!((0.97..=1.02).contains(&explained), "{what}: {explained}");
         assert!(done.holds, "{what}");
     }
-    // By what is expected alone: between those that run, where rows of another length begin to pay.
+    // By price alone: sizes between those that run, where rows of another length begin to pay.
     for (name, taps, samples, floor) in [
         ("vm9", 2500, 1_000_000, 0.935),
         ("vm9", 8000, 1_000_000, 0.925),

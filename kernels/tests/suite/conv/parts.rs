@@ -1,4 +1,4 @@
-//! Blocks of 4096, which go through local memory part by part.
+//! Tests filters with blocks of 4096, which go through DMEM part by part.
 
 use super::*;
 
@@ -13,13 +13,14 @@ fn planned<T: FilterSample>(
     filter
 }
 
-/// The promise of the project where blocks of 2048 are mostly overlap, 0.93 of the classic formula: by
-/// what the kernel is expected to take, and by what it does.
+/// Blocks of 4096 keep the project's promise, 0.93 of the classic formula, for filters that are most of a
+/// block of 2048, by price and by run.
 #[test]
 fn hundreds_of_taps_are_fast() {
     let samples = 1_000_000;
     let least = |taps: usize| classic(taps) * (samples + taps - 1) as f64;
-    // The fewest taps and the most: between them blocks of 4096 are further from both shorter and longer ones.
+    // The fewest taps and the most; between them, blocks of 4096 are further ahead of both shorter and longer
+    // ones.
     for (name, taps) in [("vm7", 300), ("vm7", 1025), ("vm9", 300)] {
         let h = complex(taps, 2);
         let filter =
@@ -52,18 +53,18 @@ fn hundreds_of_taps_are_fast() {
     }
 }
 
-/// Every cycle that is no butterfly and no product is one that the source says.
+/// Every cycle that is neither a butterfly nor a product is one that the source lists.
 #[test]
 fn blocks_take_the_cycles_they_should() {
     let h = complex(600, 2);
     for groups in [1u64, 3, 4, 7] {
-        // As many blocks as groups have: a section computes one of each.
+        // As many blocks as groups: a section computes one block of each group.
         let samples = 3496 * (4 * groups as usize) - 600;
         let filter = planned::<Complex32>(&VM7, &h, (1, samples), ConvolutionMode::Full);
         let done = run(&filter, &complex(samples, 2));
-        // 24 levels and half a product for each number. Beside them passes 1 to 3, the middle one,
-        // 4 to 6 and the way to the next block; another 7 for each pass that goes another way where
-        // the ring ends in the block; ten words at the start, `stop`, and the last jump not taken.
+        // 24 levels and half a product for each number. Besides, passes 1 to 3, the middle one, passes 4 to 6
+        // and the step to the next block; another 7 for each pass that takes another path where the ring ends
+        // in the block; ten words at the start, `stop`, and the last jump not taken.
         let beside = 67 + 52 + 54 + 102 + 49 + 48 + 70 + 9;
         let expected = groups * (4096 * 12 + 4096 / 2 + beside) + groups / 3 * 14 + 10 + 1 - 3;
         let causes = &done.run.report.counters.causes;
@@ -73,7 +74,7 @@ fn blocks_take_the_cycles_they_should() {
     }
 }
 
-/// Behind the first parts CP2 never waits for the channel, on either machine.
+/// After the first parts CP2 never waits for the channel, on either machine.
 #[test]
 fn nothing_is_waited_for_between() {
     let h = complex(300, 2);
@@ -89,7 +90,7 @@ fn nothing_is_waited_for_between() {
     }
 }
 
-/// Sums of products of small integers round to what they are.
+/// Sums of products of small integers are exact after rounding.
 #[test]
 fn integers_convolve_exactly() {
     let whole = |x: &f32| x.round() as i64;
@@ -121,8 +122,8 @@ fn powers_of_two_scale_every_bit_of_parts() {
     assert!(y.iter().zip(&z).all(|(y, z)| y / 512.0 == *z));
 }
 
-/// Channels that one block holds, fewer than sections too; few blocks and many; every part
-/// of a block at which the overlap can end.
+/// Shapes: channels that fit one block, fewer channels than sections, few blocks and many, and overlaps that
+/// end in every part of a block.
 #[test]
 fn all_shapes_agree_with_the_reference() {
     let shapes = [

@@ -1,10 +1,14 @@
-//! Where a NaN or an infinity of the input goes, and filters at the full rate, which have one spelling.
+//! Tests which outputs NaNs and infinities reach, and the full rate.
+//!
+//! The full rate may be written in several ways and is the same filter.
 
 use super::*;
 use cp2_kernels::conv::{AllowedMethods, FilterMethod};
 
-/// The outputs of each channel whose definition has a sample of `spoiled`: sample j and tap m are in output I j + m of the full
-/// convolution, of which every M-th from the mode's first on is wanted.
+/// Marks the outputs of each channel whose definition has a sample of `spoiled`.
+///
+/// Sample j and tap m are in output I j + m of the full convolution, of which every M-th from the mode's
+/// first on is wanted.
 fn defined(problem: &ConvProblem, spoiled: &[usize]) -> Vec<bool> {
     let (samples, taps, rate) = (problem.samples(), problem.taps().len(), problem.rate());
     let first = match (rate == OutputRate::SAME, problem.mode()) {
@@ -28,7 +32,7 @@ fn defined(problem: &ConvProblem, spoiled: &[usize]) -> Vec<bool> {
     places
 }
 
-/// Runs a filter on ones, some of which are not finite, and says which outputs are not.
+/// Runs a filter on ones, some of which are not finite, and marks the outputs that are not finite.
 fn reached<T: FilterSample>(
     filter: &Convolver,
     problem: &ConvProblem,
@@ -44,7 +48,7 @@ fn reached<T: FilterSample>(
     y.iter().map(|y| !finite(y)).collect()
 }
 
-/// A filter's places and those of the definition, of real samples or complex ones.
+/// Compares the outputs that a filter spoils with those of the definition, for real or complex samples.
 fn places(
     (taps, channels, samples): (&[Complex32], usize, usize),
     what: (ConvolutionMode, OutputRate),
@@ -83,8 +87,9 @@ fn rates() -> impl Strategy<Value = OutputRate> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the filter: what says that it keeps places does, and no filter loses one. Where places are asked for they are kept, or
-    /// the refusal says that no filter that fits does.
+    /// A filter that claims to keep non-finite values in place does so, and no filter loses one.
+    ///
+    /// Where this is asked for, it is granted, or the refusal says that no filter that fits does so.
     #[test]
     fn what_is_not_finite_reaches_the_outputs_of_its_definition(
         taps in prop_oneof![6 => 1usize..60, 2 => 60usize..320],
@@ -117,7 +122,8 @@ proptest! {
         prop_assert!(kept, "{}", filter.kernel());
     }
 
-    /// An output every sample is the full rate however it is written: the filter that a convolution takes, and its cycles.
+    /// An output for every sample is the full rate however it is written: the filter is that of a
+    /// convolution, with its cycles.
     #[test]
     fn the_full_rate_is_a_convolution(
         taps in prop_oneof![4 => 1usize..40, 2 => 40usize..700],
@@ -143,7 +149,8 @@ proptest! {
     }
 }
 
-/// Taps beyond one part of a direct filter, in numbers that no equal parts have: none is filled up.
+/// Taps beyond one part of a direct filter are divided into unequal parts where no equal ones exist; none is
+/// padded.
 #[test]
 fn parts_of_many_taps_keep_places() {
     for (taps, rate, real) in [
@@ -170,7 +177,7 @@ fn parts_of_many_taps_keep_places() {
             );
             assert!(found == defined, "{taps} taps, {rate}: {}", filter.kernel());
         }
-        // The result is right as well.
+        // The result must be right as well.
         let what = (ConvolutionMode::Full, rate);
         let filter =
             Convolver::with_methods::<Complex32>(&VM7, (&h, 1, 1500), what, AllowedMethods::Exact)
@@ -180,7 +187,7 @@ fn parts_of_many_taps_keep_places() {
     }
 }
 
-/// Overlap-save alone where it is asked for, though a direct filter would be faster, and the other way round.
+/// Overlap-save is taken where it alone is allowed, though a direct filter would be faster, and vice versa.
 #[test]
 fn the_kind_of_filter_can_be_chosen() {
     let (few, many) = (complex(2, 1), complex(300, 2));
@@ -226,7 +233,8 @@ fn the_kind_of_filter_can_be_chosen() {
     assert!(matches!(error, Err(ConvError::NoTransforms { .. })));
 }
 
-/// Decimation by overlap-save is taken where its price is lower, which is its time, and is right.
+/// Decimation by overlap-save is taken where its price is lower; the price is its time, and the result is
+/// right.
 #[test]
 fn decimation_by_transforms_is_taken_where_it_is_faster() {
     for (taps, every, real, least) in [(64, 4, false, 1.15), (300, 8, true, 1.05)] {
@@ -269,7 +277,7 @@ fn decimation_by_transforms_is_taken_where_it_is_faster() {
             "{direct:?} {taken:?}"
         );
     }
-    // Of few taps the direct filter is.
+    // With few taps the direct filter is taken.
     let h = complex(16, 1);
     let filter = Convolver::resampler::<Complex32>(&VM7, &h, 1, 60_000, OutputRate::decimate_by(8));
     assert_eq!(filter.unwrap().method(), FilterMethod::Direct);
@@ -278,7 +286,7 @@ fn decimation_by_transforms_is_taken_where_it_is_faster() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Of real and complex channels, at rates that divide blocks and rates that do not.
+    /// Real and complex channels are decimated, at rates that divide blocks and at others.
     #[test]
     fn decimation_by_transforms_agrees_with_the_reference(
         taps in prop_oneof![4 => 1usize..60, 1 => 60usize..400],

@@ -1,4 +1,4 @@
-//! Filters of any shape against the reference.
+//! Tests filters of random shapes against the reference.
 
 use super::*;
 
@@ -37,7 +37,7 @@ proptest! {
         check(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, mode);
     }
 
-    /// Piece by piece as at once.
+    /// A signal filtered piece by piece gives the outputs of one run.
     #[test]
     fn streams_agree_with_the_reference(
         taps in 1usize..60,
@@ -59,7 +59,7 @@ proptest! {
                 y[part(c)].copy_from_slice(done);
             }
         }
-        // The first outputs of the full convolution, cut where the signal ends.
+        // The outputs are the first ones of the full convolution, cut where the signal ends.
         let full = ConvProblem::new(&h, channels, samples, ConvolutionMode::Full).unwrap();
         let rest = run(&Convolver::new::<f32>(&VM7, &h, channels, samples, ConvolutionMode::Full).unwrap(), &x);
         let mut all = rest.output.unwrap();

@@ -1,9 +1,9 @@
-//! Direct filters at any rate.
+//! Tests direct filters at all rates.
 
 use super::*;
 use cp2_kernels::conv::{AllowedMethods, FilterMethod};
 
-/// What a refusal says that there is room for.
+/// Returns the number of taps that a refusal says there is room for.
 fn room(error: &ConvError) -> Option<usize> {
     match error {
         ConvError::NoSchedule { most, .. } => Some(*most),
@@ -15,7 +15,7 @@ fn taps(n: usize, real: bool) -> Vec<Complex32> {
     if real { real_taps(n, 1) } else { complex(n, 1) }
 }
 
-/// A refusal names the most taps that are not refused: one more are.
+/// A refusal names the most taps that are accepted: one more is refused.
 #[test]
 fn refusals_say_what_fits() {
     for (rate, n, real) in [
@@ -44,7 +44,7 @@ fn refusals_say_what_fits() {
     }
 }
 
-/// Where a page of tiles is longer than a hardware loop another kernel is taken.
+/// If a page of tiles is longer than a hardware loop, another kernel is taken.
 #[test]
 fn what_is_longer_than_a_loop_is_left_to_others() {
     for (every, n) in [(154, 154), (186, 151), (186, 154), (236, 159)] {
@@ -64,8 +64,10 @@ fn what_is_longer_than_a_loop_is_left_to_others() {
     }
 }
 
-/// Few outputs a block, or many outputs a sample: 0.90 of the bound, unless the channel limits and blocks that overlap are
-/// loaded twice, L - 1 of a window of 2 K or more.
+/// Few outputs a block, or many outputs a sample, reach 0.90 of the bound.
+///
+/// An exception are sizes that the channel limits where overlapping blocks are loaded twice: L - 1 samples of
+/// a window of 2 K or more.
 #[test]
 fn high_rates_are_fast() {
     let mut slow = Vec::new();
@@ -120,8 +122,9 @@ fn high_rates_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// Whatever taps and rate: 0.90 of the direct way by the price of a long signal; of up to 10 taps 0.69, since one of 0 may be added so that
-/// signals begin at granules.
+/// All taps and rates reach 0.90 of the direct algorithm by the price of a long signal.
+///
+/// Up to 10 taps reach 0.69, since a zero tap may be added so that signals begin at granules.
 #[test]
 fn no_size_is_slow() {
     let numbers = [
@@ -152,7 +155,7 @@ fn no_size_is_slow() {
             filter.kernel()
         );
         println!("{line}");
-        // A price may be a percent or two below the run; transforms take less than the direct way.
+        // A price may be one or two percent below the run; transforms take less than the direct algorithm.
         let floor = if n <= 10 { 0.69 } else { 0.90 };
         let most = match filter.method() {
             FilterMethod::Direct => 1.02,
@@ -165,7 +168,8 @@ fn no_size_is_slow() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// The table of high rates in the documents: every figure is at least 0.75, and of some the price says about the same.
+/// Every figure in the documents' table of high rates is at least 0.75, and for some rows the price agrees
+/// with it.
 #[test]
 fn the_table_of_high_rates_holds() {
     let text = include_str!("../../../../docs/convolution.md");
@@ -191,7 +195,7 @@ fn the_table_of_high_rates_holds() {
             figures.iter().all(|f| (0.75..=1.0).contains(f)),
             "{rate}, {n} taps"
         );
-        // One of four of every other row.
+        // Every other row is priced, for one of its four figures.
         let (machine, real) = ([&*VM7, &*VM9][number / 4 % 2], number / 2 % 2 == 1);
         if number % 2 == 1 {
             continue;
@@ -202,7 +206,7 @@ fn the_table_of_high_rates_holds() {
         };
         let h = taps(n, real);
         let filter = Convolver::resampler::<Complex32>(machine, &h, 1, samples, rate).unwrap();
-        // The table is of direct filters, which overlap-save may take less time than.
+        // The table is about direct filters; overlap-save may be faster.
         let mut candidates = filter.choice().candidates.iter();
         let direct = candidates.find(|c| c.kernel.starts_with("direct"));
         let priced = direct.unwrap().cycles.unwrap();
@@ -223,7 +227,7 @@ fn the_table_of_high_rates_holds() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Phases of all lengths, odd and even, under the checkers.
+    /// Phases of all lengths, odd and even, agree with the reference under the checkers.
     #[test]
     fn all_rates_agree_with_the_reference(
         taps in prop_oneof![2 => 1usize..300, 1 => 300usize..1000],

@@ -1,17 +1,20 @@
-//! The table of `docs/convolution.md` that says where cycles go, row by row against runs, and the least that no
-//! schedule goes below.
+//! Tests the convolution document's table of cycles, and its lower bound.
+//!
+//! Rows of the table in `docs/convolution.md` are compared with runs; the bound is one that no schedule can
+//! beat.
 
 use super::*;
 use std::collections::BTreeMap;
 
-/// Arithmetic issues of a block of `n`: N/2 butterflies each of 2 log2 N levels, and half of the products.
+/// Returns the arithmetic issues of a block of `n`: N/2 butterflies for each of 2 log2 N levels, and half of
+/// the products.
 fn issues(n: usize) -> u64 {
     n as u64 * u64::from(n.ilog2()) + n as u64 / 2
 }
 
-/// The least issues with which blocks of powers of two have so many outputs, where a block is whole or is not.
+/// Returns the fewest issues of whole blocks of powers of two that have so many outputs.
 fn whole_blocks(taps: usize, outputs: usize) -> u64 {
-    // Issues and outputs of a block, those first that take the fewest issues an output.
+    // Issues and outputs of a block, in the order of issues for each output.
     let sizes = (1..=24).map(|b| 1usize << b).filter(|&n| n >= taps);
     let mut sizes: Vec<(u64, u64)> = sizes.map(|n| (issues(n), (n - taps + 1) as u64)).collect();
     sizes.sort_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)));
@@ -20,8 +23,8 @@ fn whole_blocks(taps: usize, outputs: usize) -> u64 {
     best
 }
 
-/// Tries all that `sizes` can cover the outputs `left` with, beside the issues `spent`, as far as that may be fewer
-/// than `best`.
+/// Searches all ways to cover `left` outputs with `sizes` after `spent` issues, as far as these may beat
+/// `best`.
 fn cover(sizes: &[(u64, u64)], (left, spent): (u64, u64), best: &mut u64) {
     if left == 0 {
         *best = spent.min(*best);
@@ -33,7 +36,7 @@ fn cover(sizes: &[(u64, u64)], (left, spent): (u64, u64), best: &mut u64) {
     for blocks in (0..=left.div_ceil(outputs)).rev() {
         let left = left.saturating_sub(blocks * outputs);
         let spent = spent + blocks * issues;
-        // No other takes fewer issues an output than the next.
+        // No remaining size takes fewer issues an output than the next one.
         let next = others
             .first()
             .map_or(u64::MAX, |next| left * next.0 / next.1);
@@ -44,8 +47,10 @@ fn cover(sizes: &[(u64, u64)], (left, spent): (u64, u64), best: &mut u64) {
     }
 }
 
-/// How many outputs one end of a signal has for the fewest issues, where the taps that see no samples are left out: the block that
-/// ends with output `k` from the end needs k taps. Issues and outputs, both ascending.
+/// Returns the most outputs at one end of a signal for each number of issues, where taps that meet no samples
+/// are left out.
+///
+/// The block that ends with output `k` from the end needs k taps. Both numbers ascend.
 fn end(taps: usize) -> BTreeMap<u64, usize> {
     let mut least = vec![0u64];
     for outputs in 1..taps {
@@ -64,8 +69,11 @@ fn end(taps: usize) -> BTreeMap<u64, usize> {
     steps
 }
 
-/// Of both ends, in so many steps that have more outputs for fewer issues than there are.
+/// Most steps that [`ends`] returns.
 const STEPS: usize = 64;
+/// Returns issues and outputs of both ends of a signal in few steps.
+///
+/// The steps are optimistic: each joins several and has the issues of the first with the outputs of the last.
 fn ends(taps: usize) -> Vec<(u64, usize)> {
     let one = end(taps);
     let with = |a: (&u64, &usize)| {
@@ -86,9 +94,11 @@ fn ends(taps: usize) -> Vec<(u64, usize)> {
     std::iter::once((0, 0)).chain(joined).collect()
 }
 
-/// Cycles that no overlap-save schedule goes below: the arithmetic of whole blocks in all sections, at the `ends` of those
-/// with fewer taps, or of one block that holds all, or all samples and
-/// outputs through the channel once; the channel's set-up for a first load, a launch, and the set-up for a last store.
+/// Returns cycles that no overlap-save schedule can beat.
+///
+/// They are the larger of arithmetic and transfers: whole blocks in all sections, with the `ends` computed
+/// with fewer taps, or one block that holds all; and all samples and outputs through the channel once. Added
+/// are the channel's set-up for a first load, a launch, and the set-up for a last store.
 fn least(machine: &Machine, (taps, ends): (usize, &[(u64, usize)]), samples: usize) -> f64 {
     let outputs = samples + taps - 1;
     let mut fewest = issues(outputs.next_power_of_two());
@@ -107,10 +117,10 @@ fn least(machine: &Machine, (taps, ends): (usize, &[(u64, usize)]), samples: usi
     arithmetic.max(channel) + set_up as f64
 }
 
-/// The end by all ways to cover it, and no more issues than with all taps in every block.
+/// Ends equal the best of all ways to cover them, and need no more issues than with all taps in every block.
 #[test]
 fn ends_take_the_fewest_taps() {
-    // One output is one product; a block of two beside it has the next, one of four the two after it.
+    // One output is one product; a block of two has the next, and one of four the two after that.
     let found: Vec<_> = end(4).into_iter().collect();
     assert_eq!(found, [(issues(1), 1), (issues(2), 2), (issues(4), 3)]);
     for taps in [5, 17, 65] {
@@ -120,12 +130,12 @@ fn ends_take_the_fewest_taps() {
     }
 }
 
-/// Fewer blocks than the count with parts of blocks has, or as many: by all ways to cover few outputs.
+/// Whole blocks take the issues of the best of all ways to cover few outputs.
 #[test]
 fn whole_blocks_are_the_fewest() {
     for taps in [2, 5, 17] {
         for outputs in 1..200 {
-            // The least for every number of outputs from those for fewer.
+            // The least for every number of outputs from those for fewer outputs.
             let mut all = vec![0u64];
             for n in 1..=outputs {
                 let sizes = (1..12).map(|b| 1usize << b).filter(|&n| n >= taps);
@@ -141,8 +151,8 @@ fn whole_blocks_are_the_fewest() {
     }
 }
 
-/// The lengths up to which the documents say that 0.93 of the classic count is out of reach: it is there, and of none of a grid of
-/// longer ones.
+/// Up to the lengths in the documents, 0.93 of the classic count is out of reach; at those lengths it is, and
+/// at longer ones of a grid it is not.
 #[test]
 fn short_signals_are_out_of_reach() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/convolution.md");
@@ -177,7 +187,7 @@ fn short_signals_are_out_of_reach() {
     assert!(found >= 15, "{found} rows");
 }
 
-/// Where cycles go, as the table has it, to the cycle; and no run takes less than the least.
+/// Cycles go where the table says, to the cycle; and no run takes less than the least.
 #[test]
 fn cycles_go_where_the_documents_say() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/convolution.md");
@@ -200,7 +210,7 @@ fn cycles_go_where_the_documents_say() {
         let report = &measured.report;
         let of = |cause| report.causes.get(cause);
         let cycles = report.cycles;
-        // By formula, of all sections.
+        // Arithmetic by formula, of all sections.
         let arithmetic = measured
             .operations
             .iter()

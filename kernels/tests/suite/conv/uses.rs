@@ -1,4 +1,4 @@
-//! Refusals, and filters as passes of a job.
+//! Tests refusals of filters, and filters as passes of a job.
 
 use super::*;
 use cp2_kernels::conv::AllowedMethods;
@@ -42,13 +42,13 @@ fn wrong_shapes_are_errors() {
     ] {
         assert!(Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, rate).is_err());
     }
-    // The first output alone.
+    // Only the first output is left.
     let one =
         Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, OutputRate::decimate_by(usize::MAX));
     assert_eq!(one.unwrap().outputs(), 1);
 }
 
-/// Two filters in one job, the second on the first one's outputs where they lie.
+/// Two filters in one job work, the second on the first one's outputs where they lie.
 #[test]
 fn filters_are_passes_of_a_job() {
     for (first, second) in [(5, 40), (40, 600)] {
@@ -95,7 +95,7 @@ fn filters_are_passes_of_a_job() {
         let z = take(&z, between + second - 1, &to);
         let problem = ConvProblem::new(&b, channels, between, ConvolutionMode::Full).unwrap();
         assert!(problem.compare(&y, &z).is_within_tolerance());
-        // The same as the filter alone.
+        // The outputs are those of the filter alone.
         let alone = filters[1].process(&y).unwrap().output.unwrap();
         assert_eq!(z, alone);
 

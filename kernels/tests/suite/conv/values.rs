@@ -1,8 +1,8 @@
-//! Signals whose results are known.
+//! Tests filters on signals whose results are known.
 
 use super::*;
 
-/// The sequences and sums of a published table of exact values.
+/// Integer sequences give the sums of a published table of exact values.
 #[test]
 fn integer_sequences_convolve_exactly() {
     let wave = |n: usize, a: usize, b: usize, m: usize| -> Vec<f32> {
@@ -21,7 +21,7 @@ fn integer_sequences_convolve_exactly() {
         let x = wave(n, 7, 3, 17);
         let taps: Vec<Complex32> = wave(l, 5, 1, 13).into_iter().map(Complex32::from).collect();
         let y = if n > 100_000 {
-            // Too long for the checkers.
+            // This signal is too long for the checkers.
             let filter = Convolver::new::<f32>(&VM7, &taps, 1, n, ConvolutionMode::Full).unwrap();
             filter.process(&x).unwrap().output.unwrap()
         } else {
@@ -56,7 +56,7 @@ fn impulses_show_the_taps() {
     }
 }
 
-/// Channels are filtered apart: a not-a-number in one does not reach another.
+/// Channels are filtered apart: a NaN in one does not reach another.
 #[test]
 fn channels_do_not_know_of_each_other() {
     let taps = complex(40, 1);
@@ -72,7 +72,7 @@ fn channels_do_not_know_of_each_other() {
     assert_eq!(y[539..2 * 539], alone[..]);
 }
 
-/// A real filter is the complex one without imaginary parts, to the last bits but few.
+/// A real filter equals the complex one without imaginary parts, except for the last few bits.
 #[test]
 fn odd_numbers_of_real_channels() {
     for channels in [1, 2, 3, 5] {
@@ -101,7 +101,7 @@ fn a_pulse_is_found_where_it_is() {
     assert_eq!(peak, Some(1234));
 }
 
-/// Scaling by a power of two scales every bit.
+/// Scaling the input by a power of two scales every output exactly.
 #[test]
 fn powers_of_two_scale_every_bit() {
     let (taps, x) = (complex(50, 1), complex(400, 2));

@@ -1,8 +1,8 @@
-//! What the project promises of cycles, and where they go.
+//! Tests that FFTs are as fast as promised, and where their cycles go.
 
 use super::*;
 
-/// The cycles of 256 transforms according to the table in `docs/fft.md`.
+/// Returns the cycles of 256 transforms in the table of `docs/fft.md`.
 fn documented_cycles(n: usize) -> u64 {
     let measured = include_str!("../../../../docs/fft.md")
         .split("## Measured")
@@ -16,7 +16,7 @@ fn documented_cycles(n: usize) -> u64 {
     row.split(" |").next().unwrap().parse().unwrap()
 }
 
-/// 256 random transforms: the error beside rustfft's scalar code, and the efficiency the project promises.
+/// 256 random transforms are about as accurate as rustfft's scalar code, and as efficient as promised.
 #[test]
 fn random_batches_are_accurate_and_fast() {
     for n in lengths() {
@@ -58,27 +58,27 @@ fn random_batches_are_accurate_and_fast() {
     }
 }
 
-/// Once for all pages: constants, 6 words until the number of pages is there,
-/// the page loop with its set-up, `stop`.
+/// Cycles once for all pages: constants, 6 words until the number of pages is loaded, the page loop with its
+/// set-up, `stop`.
 const ONCE: u64 = 4 + 6 + 3 + 1;
 
-/// Cycles of a page beside its butterflies, on either machine.
+/// Returns the cycles of a page besides its butterflies, on either machine.
 fn fill(n: usize, p: u32) -> u64 {
     let passes = plan(n, TransformDirection::Forward).local_recipe().passes();
     let count = |radix: usize| passes.iter().filter(|p| p.radix == radix).count() as u64;
     let (fours, eights) = (count(4), count(8));
-    // Arguments, counts; a branch taken, or two words to walk one transform.
+    // Arguments, counts; a taken branch, or two words to step through one transform.
     let start = 16 + if p > 1 { 3 } else { 2 };
-    // Pointers, first loads and butterflies, loop, last butterflies and stores.
+    // A pass of radix 4: pointers, first loads and butterflies, loop, last butterflies and stores.
     let four = 9 + 12 + 3 + 14;
-    // The same; between passes that run into each other only the loop.
+    // A pass of radix 8 likewise; between passes that overlap only the loop.
     let eight = match n {
         16 => 0,
         64 => 2 * (6 + 20 + 2 + 12),
         _ => 6 + 20 + 2 * eights + 12,
     };
-    // Two iterations are the least: their loop is skipped, which costs a cycle
-    // more, and a lone transform of 16 is computed twice.
+    // Two iterations are the least, for which the loop is skipped at a cost of one cycle; a single transform
+    // of 16 is computed twice.
     let short = match (n, p) {
         (16, 1) => 1 + 2 * (16 + 1),
         (16, 2) | (32, 1) => 2,
@@ -87,11 +87,11 @@ fn fill(n: usize, p: u32) -> u64 {
     start + fours * four + eight + short
 }
 
-/// Cycles of the ring's kernel for so many transforms.
+/// Returns the cycles of the ring's kernel for so many transforms.
 fn ring(transforms: u64, butterflies: u64) -> u64 {
     // 28 loops with their set-up, the wait for the first block, the branch.
     let each = 28 * (1 + 2) + 1 + 3;
-    // In the second place of the ring pass 2 lies elsewhere: two branches and a word.
+    // At the second place of the ring the data of pass 2 lie elsewhere: two branches and a word.
     let second = (transforms + 1) / 3 * (3 + 1 + 3);
     // Registers, first loads and butterflies, last ones, signal and `stop`.
     transforms * (butterflies + each) + second + 41 + 20 + 12 + 2
@@ -135,8 +135,8 @@ fn kernels_take_the_cycles_they_should() {
     }
 }
 
-/// What the project promises of 1024 transforms, everything included, and of a
-/// page of them alone. Nothing is faster than its bound.
+/// Batches of 1024 transforms keep the project's promise, everything included, and so does a page of them
+/// alone. Nothing is faster than its bound.
 #[test]
 fn long_batches_come_near_the_bound() {
     let mut table = String::new();

@@ -1,8 +1,8 @@
-//! Any length and direction.
+//! Tests FFTs of random lengths and directions.
 
 use super::*;
 
-/// Few cases where an FFT is long: one of 4096 takes 25 thousand cycles.
+/// Draws few cases of long FFTs: one of 4096 takes 25 thousand cycles.
 fn row() -> impl Strategy<Value = (usize, TransformDirection, u64)> {
     let n = prop_oneof![8 => 4u32..8, 3 => 8u32..11, 1 => 11u32..13].prop_map(|b| 1usize << b);
     (
@@ -18,7 +18,7 @@ fn row() -> impl Strategy<Value = (usize, TransformDirection, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Finite input of any dynamic range without over- and underflow.
+    /// The error bound holds for finite inputs of any dynamic range without over- and underflow.
     #[test]
     fn the_error_bound_holds((n, direction, seed) in row(), spread in 0i32..60) {
         let mut random = Random::new(seed);
@@ -39,7 +39,7 @@ proptest! {
         prop_assert_eq!(bits(&a), bits(&b));
     }
 
-    /// The inverse is the forward transform of the conjugate, conjugated, to the last bit.
+    /// The inverse equals the conjugated forward transform of the conjugate, to the last bit.
     #[test]
     fn the_inverse_mirrors_the_forward((n, _, seed) in row(), batch in 1usize..6) {
         let x = FftProblem::new(n, TransformDirection::Inverse, batch).unwrap().random(seed);

@@ -1,4 +1,4 @@
-//! What a planner takes is the cheapest there is.
+//! Tests that planners take the cheapest recipe.
 
 use super::*;
 use cp2_kernels::fft::FourStepFft;
@@ -24,7 +24,7 @@ fn short_batches_take_what_takes_them_less() {
         let large = FourStepFft::new(n, TransformDirection::Forward, machine).unwrap();
         for other in [&*local as &dyn Fft, &large] {
             let cycles = other.process(&x).unwrap().run.report.cycles;
-            // As well as the model tells two apart that are alike.
+            // Similar recipes are told apart as well as the model can.
             assert!(
                 taken as f64 <= 1.02 * cycles as f64,
                 "{batch} transforms of {n} on {name}: {taken} cycles, {} takes {cycles}",

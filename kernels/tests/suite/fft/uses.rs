@@ -1,8 +1,8 @@
-//! Large batches, refusals, prepared jobs.
+//! Tests large batches of FFTs, refusals and prepared jobs.
 
 use super::*;
 
-/// Planning does not take longer or more memory for a long batch.
+/// Planning takes no more time or memory for a long batch.
 #[test]
 fn a_large_batch_is_planned_and_run() {
     let fft = plan(16, TransformDirection::Forward);
@@ -35,8 +35,8 @@ fn wrong_shapes_are_errors() {
     assert!(fft.process(&zeros[..63]).is_err());
 }
 
-/// Each run of a prepared job is the run of a new one: output, cycles, causes,
-/// counters; also where programs take turns.
+/// Each run of a prepared job equals that of a new one in output, cycles, causes and counters, also where
+/// programs take turns.
 #[test]
 fn a_prepared_job_runs_as_a_new_one() {
     for n in [256, 4096, 8192, 4099] {

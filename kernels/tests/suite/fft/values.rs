@@ -1,4 +1,4 @@
-//! Signals whose spectra are known, batches cut in any way.
+//! Tests FFTs of signals whose spectra are known, in all batches.
 
 use super::*;
 
@@ -18,8 +18,8 @@ fn inverse_batches_are_accurate() {
     }
 }
 
-/// Twiddle factors that are merely small in error would pass a random test; an
-/// impulse shows each of them, a tone sums them all.
+/// Wrong twiddle factors with small errors would pass a random test; an impulse shows each factor, a tone
+/// sums them all.
 #[test]
 fn impulses_tones_and_steps() {
     for direction in DIRECTIONS {
@@ -39,7 +39,7 @@ fn impulses_tones_and_steps() {
                             0 => Complex32::from(if j == k { 1.0 } else { 0.0 }),
                             1 => tone,
                             2 => Complex32::new(if j < k { 1.0 } else { -1.0 }, 0.25),
-                            // Nine powers of ten between neighbours.
+                            // Neighbours differ by nine powers of ten.
                             _ => tone * if j % 2 == 0 { 1.0e9 } else { 1.0 },
                         }
                 }));
@@ -53,7 +53,7 @@ fn impulses_tones_and_steps() {
     }
 }
 
-/// What a batch is cut into must not be seen in the result.
+/// The result does not depend on the pages into which a batch is divided.
 #[test]
 fn any_batch_gives_the_same_rows() {
     for n in [16, 64, 256, 2048, 4096] {
@@ -101,7 +101,7 @@ fn batches_around_a_page_boundary() {
     }
 }
 
-/// A machine file changes cycles and never bits; where the transform does not fit, it says so.
+/// A machine file changes cycles and never bits; if the transform does not fit, the error says so.
 #[test]
 fn other_machines_give_the_bits_of_vm7() {
     let changed = |text: &str| {
@@ -125,7 +125,8 @@ fn other_machines_give_the_bits_of_vm7() {
                 .unwrap()
                 .random(3);
             let fft = planner.plan_local(n, TransformDirection::Forward);
-            // What does not fit, and the 16-byte pieces in which the ring is stored.
+            // Sizes that do not fit, and machines that cannot move the 16-byte pieces in which the ring is
+            // stored.
             let refused = match n {
                 2048.. if machine.cp2.dmem.0 < 65536 => Some("32768"),
                 4096 if machine.dma.granule.0 > 16 => Some("64"),

@@ -1,4 +1,4 @@
-//! Arrays as fast as documented, and what is refused.
+//! Tests that FFTs of arrays are as fast as documented, and refusals.
 
 use super::{counted, error, machine, random, run};
 use cp2_emu::Cause;
@@ -7,7 +7,7 @@ use cp2_machine::Machine;
 use num_complex::Complex64;
 use std::sync::Arc;
 
-/// Cycles of an array according to the table in `docs/fft-arrays.md`.
+/// Returns the cycles of an array in the table of `docs/fft-arrays.md`.
 fn documented_array(shape: &str, machine: &str) -> u64 {
     let start = format!("| {shape} | {machine} | ");
     let row = include_str!("../../../../docs/fft-arrays.md")
@@ -52,7 +52,7 @@ fn arrays_are_accurate_and_fast() {
         ("4096x1024", &[4096, 1024]),
     ];
     for (text, shape) in shapes {
-        // The same numbers for both machines: the exact result takes as long as a run.
+        // Both machines get the same numbers, since the exact result takes as long as a run.
         let x = random(shape.iter().product(), 1);
         let exact = reference_nd(&x, shape, TransformDirection::Forward);
         for name in ["vm7", "vm9"] {
@@ -84,7 +84,7 @@ fn arrays_are_accurate_and_fast() {
     }
 }
 
-/// No axis is empty, wherever it is.
+/// An axis of length 0 is refused at every place.
 #[test]
 fn empty_arrays_are_refused() {
     let shapes: [&[usize]; 6] = [
@@ -101,7 +101,7 @@ fn empty_arrays_are_refused() {
     }
 }
 
-/// Few small arrays and many, near the bound of one load and one store.
+/// Small arrays, few and many, come near the bound of one load and one store.
 #[test]
 fn small_arrays_are_fast() {
     for name in ["vm7", "vm9"] {
@@ -128,7 +128,8 @@ fn small_arrays_are_fast() {
     }
 }
 
-/// The arrays that `docs/fft-arrays.md` says take more than 1/0.8 of the bound of that page: as many cycles, and where they go.
+/// The arrays that `docs/fft-arrays.md` lists as taking more than 1/0.8 of its bound take the documented
+/// cycles, with the documented causes.
 #[test]
 fn what_is_far_from_the_bound_is_documented() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fft-arrays.md");
@@ -194,7 +195,7 @@ fn what_is_far_from_the_bound_is_documented() {
     assert!(document.contains(&text), "{text}");
 }
 
-/// The reference over two axes is the definition, term by term.
+/// The reference over two axes equals the definition, term by term.
 #[test]
 fn the_reference_of_arrays_is_the_definition() {
     let (n, m) = (4, 6);

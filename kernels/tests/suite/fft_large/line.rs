@@ -1,4 +1,4 @@
-//! FFTs of one axis in two or three passes.
+//! Tests FFTs of one axis in two or three passes.
 
 use super::{DIRECTIONS, bits, counted, error, machine, output, random, run};
 use cp2_host::DeviceOptions;
@@ -11,7 +11,7 @@ use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
 
-/// Cycles according to the table in `docs/fft-large.md`.
+/// Returns the cycles in the table of `docs/fft-large.md`.
 fn documented_cycles(bits: u32, batch: usize, machine: &str) -> u64 {
     let start = format!("| 2^{bits} | {batch} | {machine} | ");
     let row = include_str!("../../../../docs/fft-large.md")
@@ -21,7 +21,8 @@ fn documented_cycles(bits: u32, batch: usize, machine: &str) -> u64 {
     row.split(" | ").nth(1).unwrap().parse().unwrap()
 }
 
-/// Accurate beside rustfft's scalar code, as fast as documented and as promised.
+/// Checks that transforms are about as accurate as rustfft's scalar code, and as fast as documented and
+/// promised.
 fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
     for &b in lengths {
         let n = 1 << b;
@@ -84,7 +85,7 @@ fn single_transforms_on_vm9() {
     accurate_and_fast(&[17], 1, "vm9", false);
 }
 
-/// Columns and rows go through the channel in runs of 128 bytes at least.
+/// Columns and rows go through the channel in runs of at least 128 bytes.
 #[test]
 fn runs_are_long() {
     for name in ["vm7", "vm9"] {
@@ -107,7 +108,7 @@ fn batches() {
     }
 }
 
-/// Lines of 1024 numbers in eighths of a page, beside whole pages and each other.
+/// Lines of 1024 numbers in eighths of a page are combined with whole pages and with each other.
 #[test]
 fn a_million_numbers() {
     accurate_and_fast(&[19], 1, "vm7", true);
@@ -115,7 +116,7 @@ fn a_million_numbers() {
     accurate_and_fast(&[19, 20], 1, "vm9", false);
 }
 
-/// Lines of 2048 numbers in eighths of a page, 1024 beside them, and the way back for a batch.
+/// Lines of 2048 numbers in eighths of a page are combined with lines of 1024, and inverted for a batch.
 #[test]
 fn four_million_numbers() {
     accurate_and_fast(&[21], 1, "vm7", true);
@@ -130,7 +131,7 @@ fn four_million_numbers() {
     assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
 }
 
-/// The same on other numbers of sections, for which a row of a tile is another part of a digit.
+/// Eighths also work on other numbers of sections, where a row of a tile is another part of a digit.
 #[test]
 fn eighths_on_other_sections() {
     for (sections, bits) in [(2, 19), (8, 21), (16, 21)] {
@@ -149,7 +150,7 @@ fn eighths_on_other_sections() {
     }
 }
 
-/// Where DMEM has no room for the ring of eighths, three passes, on both engines.
+/// If DMEM has no room for the ring of eighths, there are three passes, on both engines.
 #[test]
 fn three_passes_in_a_small_memory() {
     let text = "base = \"vm9\"\n[cp2]\ndmem = { value = 56, unit = \"KiB\" }";
@@ -193,8 +194,8 @@ fn impulses_and_tones() {
     }
 }
 
-/// The inverse is the forward transform of the conjugate, conjugated, and a
-/// power of two scales every output, both to the last bit.
+/// The inverse equals the conjugated forward transform of the conjugate, and a power of two scales every
+/// output, both to the last bit.
 #[test]
 fn exact_symmetries() {
     let vm7 = machine("vm7");
@@ -215,7 +216,7 @@ fn exact_symmetries() {
     }
 }
 
-/// Neither the batch nor the machine's other parameters change a bit, as long as the division is the same.
+/// Neither the batch nor other parameters of the machine change a bit, as long as the division is unchanged.
 #[test]
 fn a_transform_does_not_depend_on_its_neighbours() {
     let n = 4096;

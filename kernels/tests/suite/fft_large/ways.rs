@@ -1,4 +1,4 @@
-//! The ways through arrays, whatever shape, batch, direction and machine: each gives the transform.
+//! Tests all plans of n-D FFTs by shape, batch, direction and machine.
 
 use super::{DIRECTIONS, bits, error, machine, output, random};
 use cp2_host::DeviceOptions;
@@ -7,7 +7,7 @@ use cp2_kernels::fft::{Fft, FftNd, error_bound, reference_nd};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Any shape, batch and direction.
+/// Arrays of all shapes, batches and directions are transformed.
 #[test]
 fn arrays_of_any_shape() {
     let vm7 = machine("vm7");
@@ -34,8 +34,8 @@ fn arrays_of_any_shape() {
     }
 }
 
-/// The columns of narrow arrays, or the rows of low and wide ones, are divided between the two passes,
-/// whatever sections there are.
+/// The columns of narrow arrays, or the rows of low and wide ones, are divided between the two passes, for
+/// all numbers of sections.
 #[test]
 fn narrow_arrays_are_divided() {
     let shapes: [(&[usize], &str); 8] = [
@@ -43,7 +43,7 @@ fn narrow_arrays_are_divided() {
         (&[512, 16], " of 512"),
         (&[16, 1024], "16 x 8"),
         (&[32, 2048], "32 x 8"),
-        // With a third axis: within the divided one, around it, and both in the other order.
+        // With a third axis: within the divided one, around it, and both in reverse order.
         (&[32, 32, 64], "eighths of 32"),
         (&[16, 16, 64], "quarters of 16"),
         (&[4, 32, 64], " of 32"),
@@ -51,7 +51,7 @@ fn narrow_arrays_are_divided() {
     ];
     for (direction, (shape, of_four)) in DIRECTIONS.into_iter().cycle().zip(shapes) {
         for sections in [1, 2, 4, 8] {
-            // Eight parts of a row are couples for four sections.
+            // Eight parts of a row are pairs for four sections.
             if sections == 8 && shape[0] == 16 {
                 continue;
             }
@@ -78,7 +78,7 @@ fn narrow_arrays_are_divided() {
     }
 }
 
-/// Rows in 16 parts, with results that stay in place or in order, and in 32.
+/// Rows are divided into 16 parts, with results that stay in place or in order, and into 32.
 #[test]
 fn rows_are_divided_in_many_parts() {
     let shapes = [
@@ -107,9 +107,12 @@ fn rows_are_divided_in_many_parts() {
     }
 }
 
-/// Rows of 128 to 512 numbers, whose three passes end in the output page, share a pass with parts of another axis or with all of it;
-/// parts are as many as fit, or the halves that go with rows of 1024; columns of two axes have four passes of radix 4, or go through
-/// DMEM in eighths, where 16 x 128 have a pass along both axes; parts of rows come with two axes. Each such way, and the three fastest, give the transform.
+/// Three axes take two passes in several ways, and each such way, and the three fastest, give the transform.
+///
+/// Rows of 128 to 512 numbers, whose three passes end in the output page, share a pass with parts of another
+/// axis or with all of it. There are as many parts as fit, or the halves that go with rows of 1024. Columns
+/// of two axes have four passes of radix 4, or go through DMEM in eighths, where 16 x 128 have a pass along
+/// both axes. Parts of rows come with two axes.
 #[test]
 fn three_axes_take_two_passes() {
     let shapes: [(&[usize], usize, &str); 20] = [
@@ -162,7 +165,7 @@ fn three_axes_take_two_passes() {
     }
 }
 
-/// Arrays that a section holds are transformed there, one in each, whatever the batch.
+/// Arrays that fit a section are transformed there, one in each, for every batch.
 #[test]
 fn small_arrays_stay_in_local_memory() {
     let shapes: [&[usize]; 6] = [
@@ -177,7 +180,7 @@ fn small_arrays_stay_in_local_memory() {
         for shape in shapes {
             let fft = FftNd::new(shape, direction, machine(name)).unwrap();
             let n = fft.len();
-            // Enough for the arrays to be taken as wholes, in many pieces, in few and in one.
+            // Enough arrays to be taken as wholes, in many pieces, in few and in one.
             for batch in [8, 15, 67] {
                 let x = random(batch * n, 7);
                 let process = |options| fft.process_with(&x, options);
@@ -201,7 +204,7 @@ fn small_arrays_stay_in_local_memory() {
     }
 }
 
-/// Short axes are columns whose digits the store puts in order, and short rows' planes.
+/// Short axes are columns whose digits the store puts in order, and planes of short rows.
 #[test]
 fn axes_of_4_to_16_are_anywhere_but_last() {
     let shapes: [&[usize]; 8] = [
@@ -226,7 +229,8 @@ fn axes_of_4_to_16_are_anywhere_but_last() {
                 let cycles = done.run.report.cycles;
                 assert!(done.efficiency() <= 1.0, "{shape:?} on {name}: {cycles}");
                 let least = fft.least_of_plans(batch) / cycles as f64;
-                // The floor of several passes is not proved to the cycle: [32, 16, 32] on vm7 takes 0.1 % less.
+                // The floor of several passes is not exact to the cycle: [32, 16, 32] on vm7 takes 0.1 %
+                // less.
                 assert!(
                     (0.5..=1.002).contains(&least),
                     "{batch} of {shape:?} on {name}: {least}"

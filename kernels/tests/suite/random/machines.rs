@@ -1,10 +1,10 @@
-//! Machines drawn at random: any parameter of a machine file that a schedule can depend on.
+//! Draws random machines: all parameters that a schedule can depend on.
 
 use cp2_kernels::Random;
 use cp2_machine::{Machine, Quantity, ROWS, Range, Ratio, Value};
 
-/// Parameters that no schedule depends on: the clock, a width that has one value, what adds instructions that no kernel has, and
-/// what the control CPU moves itself, which is nothing in a job.
+/// Parameters that no schedule depends on: the clock, a width that has one value, extensions whose
+/// instructions no kernel has, and the rate at which the control CPU moves data itself, which no job does.
 pub(crate) const WITHOUT_EFFECT: &[&str] = &[
     "cp2.clock",
     "cp2.register-lanes",
@@ -12,7 +12,8 @@ pub(crate) const WITHOUT_EFFECT: &[&str] = &[
     "host.copy",
 ];
 
-/// Values of a parameter in base units, or its bandwidth in tenths of a byte for each cycle; those of others are near the default.
+/// Values of a parameter in base units, or of its bandwidth in tenths of a byte a cycle; parameters not
+/// listed get values near the default.
 const VALUES: &[(&str, &[u64])] = &[
     (
         "cp2.sections",
@@ -68,12 +69,13 @@ const VALUES: &[(&str, &[u64])] = &[
 const LATENCIES: &[u64] = &[1, 2, 3, 5, 8, 13, 20, 30];
 const INTERVALS: &[u64] = &[1, 2, 3, 4, 7, 10];
 
-/// One of them.
+/// Draws one of some values.
 pub(crate) fn pick<T: Copy>(random: &mut Random, all: &[T]) -> T {
     all[(random.next_u64() % all.len() as u64) as usize]
 }
 
-/// A built-in machine with up to eight other numbers, as the file that describes it; none where they do not go together.
+/// Draws a built-in machine with up to eight other numbers, with the file that describes it; none if the
+/// numbers do not go together.
 pub(crate) fn draw(random: &mut Random) -> Option<(String, Machine)> {
     let base = pick(random, &["vm7", "vm9"]);
     let rows: Vec<_> = ROWS
@@ -82,7 +84,7 @@ pub(crate) fn draw(random: &mut Random) -> Option<(String, Machine)> {
         .collect();
     let mut lines = Vec::new();
     let mut named = Vec::new();
-    // Often one alone, which shows best what it does.
+    // Often one number alone, whose effect is then seen best.
     let count = pick(random, &[0, 1, 1, 1, 2, 2, 3, 4, 6, 8]);
     for _ in 0..count {
         let row = *pick(random, &rows);
@@ -106,7 +108,7 @@ pub(crate) fn draw(random: &mut Random) -> Option<(String, Machine)> {
     Some((text, machine))
 }
 
-/// A line of a machine file.
+/// Writes a line of a machine file.
 fn line(key: &str, quantity: Quantity, range: Range, base: &str, random: &mut Random) -> String {
     let listed = VALUES.iter().find(|(name, _)| *name == key);
     let values = match listed {
@@ -124,14 +126,14 @@ fn line(key: &str, quantity: Quantity, range: Range, base: &str, random: &mut Ra
             })
         }
         (Some(values), _) => Value::Integer(pick(random, values)),
-        // A parameter that came later than this list.
+        // A parameter that is newer than this list.
         (None, _) => near(key, base, random),
     };
     let (number, unit) = quantity.format(value);
     format!("{key} = {{ value = {number}, unit = \"{unit}\" }}\n")
 }
 
-/// Half of the default, twice as much, or the default.
+/// Draws half of the default, twice as much, or the default.
 fn near(key: &str, base: &str, random: &mut Random) -> Value {
     let machine = Machine::builtin(base).unwrap();
     let own = machine.parameters().find(|p| p.row.key == key);
@@ -142,7 +144,7 @@ fn near(key: &str, base: &str, random: &mut Random) -> Value {
     Value::Integer(pick(random, &[value.div_ceil(2), value, 2 * value]))
 }
 
-/// Every parameter of a machine is drawn, or is said to have no effect.
+/// Every parameter of a machine is drawn, or listed as having no effect.
 #[test]
 fn every_parameter_is_drawn() {
     let mut seen = std::collections::BTreeSet::new();

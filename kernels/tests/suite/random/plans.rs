@@ -1,4 +1,4 @@
-//! Whether what the planner takes is the fastest of its ways, all of which are run.
+//! Checks that the planner's choice is the fastest of its candidates.
 
 use super::trial::Ran;
 use cp2_emu::Engine;
@@ -10,15 +10,15 @@ use cp2_problems::conv::{ConvProblem, OutputRate};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// How much longer the way that is taken may last than the fastest, as a part of that.
+/// Fraction by which the plan that is taken may be slower than the fastest.
 const SLOWER: f64 = 0.03;
 
-/// Ways of a problem that are run, at most.
+/// Most candidates of a problem that are run.
 const WAYS: usize = 5;
 
 type Failed = Box<dyn std::error::Error>;
 
-/// Of transforms: that no way of the planner takes less than the one that was taken, but for 3 %.
+/// Checks that no candidate of the planner is more than 3 % faster than the plan that was taken.
 pub(crate) fn is_the_fastest(ran: &Ran<'_>) -> Result<(), String> {
     let taken = ran.run.run.report.cycles;
     for (way, cycles) in ways(ran).map_err(|e| format!("another way: {e}"))? {
@@ -32,7 +32,7 @@ pub(crate) fn is_the_fastest(ran: &Ran<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Other ways to compute the same, and what they take.
+/// Runs other plans of the problem; returns their names and cycles.
 fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
     let (name, size) = (ran.trial.subject.name(), &ran.trial.size);
     let machine = ran.trial.machine.clone();
@@ -44,7 +44,7 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
         return match (problem.rate(), problem.is_real()) {
             (OutputRate::SAME, true) => filters(&machine, problem, 0.0f32),
             (OutputRate::SAME, false) => filters(&machine, problem, Complex32::default()),
-            // Of what is not made at the same rate there is no list.
+            // Filters at other rates have no list of candidates.
             _ => Ok(Vec::new()),
         };
     }
@@ -65,7 +65,7 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
         }
         "fft-real" if direction == TransformDirection::Forward => {
             for fft in planner.real_forward_candidates(n)?.iter().take(WAYS) {
-                // What the machine lacks something for has no price, and is never taken.
+                // A plan that lacks something of the machine has no price, and is never taken.
                 if fft.expected(batch).is_err() {
                     continue;
                 }
@@ -96,7 +96,7 @@ fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
     Ok(ways)
 }
 
-/// The kernels that there are for a filter, all samples being `zero`.
+/// Returns the cycles of the kernels that a filter can take, on samples that are all `zero`.
 fn filters<T: FilterSample>(
     machine: &Arc<Machine>,
     problem: &ConvProblem,
@@ -115,7 +115,7 @@ fn filters<T: FilterSample>(
     fitting.take(WAYS).map(run).collect()
 }
 
-/// A way on a batch of zeros: what it takes does not depend on numbers.
+/// Runs a plan on a batch of zeros: its cycles do not depend on the numbers.
 fn run(fft: &dyn cp2_kernels::fft::Fft, batch: usize) -> Result<(String, u64), Failed> {
     let done: FftRun =
         fft.process_with(&vec![Complex32::default(); fft.len() * batch], options())?;

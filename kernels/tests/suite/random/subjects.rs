@@ -1,4 +1,4 @@
-//! Kernels and problems of sizes drawn at random.
+//! Draws kernels and problems with random sizes.
 
 use super::machines::pick;
 use cp2_kernels::registry::{self, Kernel, Size, SizeParameter, SizeValue};
@@ -8,7 +8,7 @@ use cp2_problems::{KINDS, Problem, ProblemKind};
 use std::fmt;
 use std::sync::Arc;
 
-/// What is run: a kernel of the registry, or whatever the library takes for a problem.
+/// A kernel of the registry, or a kind of problem that the library can compute.
 #[derive(Clone, Copy)]
 pub(crate) enum Subject {
     Kernel(&'static dyn Kernel),
@@ -27,7 +27,7 @@ impl fmt::Display for Subject {
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 impl Subject {
-    /// Benchmarks, or everything else.
+    /// Returns all subjects: benchmarks, or everything else.
     pub(crate) fn all(benchmarks: bool) -> Vec<Self> {
         let kernels = registry::all().into_iter();
         let kernels = kernels.filter(|kernel| kernel.name().starts_with("npb-") == benchmarks);
@@ -35,7 +35,7 @@ impl Subject {
         if benchmarks {
             return kernels.collect();
         }
-        // Where a kernel of the registry does all that a problem asks for, it is there already.
+        // Problems whose kernel in the registry does all that they ask for are there already.
         let more = ["fft", "fft-nd", "fft-real", "conv", "conv-real"];
         let problems = KINDS.iter().filter(|kind| more.contains(&kind.name));
         kernels.chain(problems.map(Self::Problem)).collect()
@@ -55,7 +55,7 @@ impl Subject {
         }
     }
 
-    /// The problem of a size.
+    /// Makes the problem of a size.
     pub(crate) fn problem(self, size: &Size) -> Result<Arc<dyn Problem>, Failed> {
         match self {
             Self::Kernel(kernel) => Ok(kernel.problem(size)?),
@@ -63,7 +63,7 @@ impl Subject {
         }
     }
 
-    /// How it is computed.
+    /// Plans how the problem is computed.
     pub(crate) fn method(
         self,
         problem: &dyn Problem,
@@ -76,13 +76,13 @@ impl Subject {
     }
 }
 
-/// Numbers of a whole input or output, at most: what is run in a moment.
+/// Most numbers of a whole input or output, so that runs are short.
 const MOST: u64 = 1 << 15;
 
-/// Seeds from here on stand for runs of the NAS benchmarks, those below for runs of everything else.
+/// First seed of runs of the NAS benchmarks; lower seeds stand for runs of everything else.
 pub(crate) const BENCHMARKS: u64 = 1 << 32;
 
-/// A subject and a size of it.
+/// Draws a subject and a size.
 pub(crate) fn draw(random: &mut Random, benchmarks: bool) -> (Subject, Size) {
     let subject = pick(random, &Subject::all(benchmarks));
     let values = values(subject, random);
@@ -90,7 +90,7 @@ pub(crate) fn draw(random: &mut Random, benchmarks: bool) -> (Subject, Size) {
     (subject, Size::new(&named.collect::<Vec<_>>()))
 }
 
-/// Up to `most`, as often small as large.
+/// Draws a number up to `most`, evenly on a logarithmic scale.
 fn up_to(random: &mut Random, most: u64) -> u64 {
     let most = most.max(1);
     let bits = random.next_u64() % u64::from(most.ilog2() + 1);
@@ -98,12 +98,12 @@ fn up_to(random: &mut Random, most: u64) -> u64 {
     value.min(most)
 }
 
-/// A power of two between two exponents.
+/// Draws a power of two between two exponents.
 fn power(random: &mut Random, least: u64, most: u64) -> u64 {
     1 << (least + random.next_u64() % (most - least + 1))
 }
 
-/// A length of a transform: a power of two, one of small factors, or any.
+/// Draws the length of a transform: a power of two, a product of small factors, or any number.
 fn length(random: &mut Random, most: u64) -> u64 {
     match random.next_u64() % 4 {
         0 => power(random, 1, u64::from(most.ilog2())),
@@ -112,7 +112,7 @@ fn length(random: &mut Random, most: u64) -> u64 {
     }
 }
 
-/// A product of prime factors to 31, mostly small ones.
+/// Draws a product of prime factors to 31, mostly small ones.
 fn smooth(random: &mut Random, most: u64) -> u64 {
     const FACTORS: [u64; 16] = [2, 2, 2, 2, 2, 3, 3, 3, 4, 5, 5, 7, 11, 13, 17, 31];
     let target = up_to(random, most).max(2);
@@ -126,7 +126,7 @@ fn smooth(random: &mut Random, most: u64) -> u64 {
     }
 }
 
-/// A batch of so many numbers each.
+/// Draws a batch of items of so many numbers each.
 fn batch(random: &mut Random, each: u64) -> u64 {
     up_to(random, (MOST / each.max(1)).clamp(1, 200))
 }
@@ -272,7 +272,7 @@ fn values(subject: Subject, random: &mut Random) -> Vec<SizeValue> {
             let [hydrophones, beams] = [(); 2].map(|()| 2 * up_to(random, 16));
             let points = 2 * up_to(random, 100);
             let decimate = up_to(random, 6);
-            // At least a frame, and some samples that are in none.
+            // At least a frame, and some samples beyond the last frame.
             let most = MOST / hydrophones;
             let least = decimate * points;
             let samples = least + up_to(random, most.saturating_sub(least));
@@ -280,7 +280,8 @@ fn values(subject: Subject, random: &mut Random) -> Vec<SizeValue> {
             numbers(&[hydrophones, beams, samples, decimate, taps, points])
         }
         "npb-cg" => {
-            // Shifts inside the spectrum, as large as about 10 for 8 entries, make systems that 25 steps in single precision do not solve.
+            // Shifts inside the spectrum, which reaches about 10 for 8 entries, make systems that 25 steps in
+            // single precision do not solve.
             let (rows, entries) = (15 + up_to(random, 600), up_to(random, 8));
             let shift = 5 + 3 * entries + up_to(random, 20);
             numbers(&[rows, entries, up_to(random, 2), shift])

@@ -1,4 +1,4 @@
-//! One run that a seed stands for: drawn, carried out, judged.
+//! Draws, carries out and judges the run that a seed stands for.
 
 use super::machines::{self, pick};
 use super::plans::is_the_fastest;
@@ -13,15 +13,15 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Cycles after which a run counts as one that does not end.
+/// Cycles after which a run counts as endless.
 const ENDLESS: u64 = 400_000_000;
 
-/// Numbers of the input up to which the checkers watch: they take the reference engine.
+/// Most numbers of the input for which checkers are on: they need the reference engine.
 const WATCHED: usize = 1 << 13;
 
-/// What a seed stands for.
+/// The run that a seed stands for.
 pub(crate) struct Trial {
-    /// The machine as a file.
+    /// Machine file.
     pub(crate) text: String,
     pub(crate) machine: Arc<Machine>,
     pub(crate) subject: Subject,
@@ -30,14 +30,14 @@ pub(crate) struct Trial {
     pub(crate) seed: u64,
 }
 
-/// How it ended.
+/// The ways in which a run may end.
 #[derive(Debug, PartialEq)]
 pub(crate) enum End {
-    /// The result is right, and whatever else is asserted holds.
+    /// The result is right, and all assertions hold.
     Right,
-    /// The machine has no place for it, and this is why.
+    /// The machine has no room for the size, with the reason.
     Refused(String),
-    /// What is wrong.
+    /// A result or an assertion is wrong, with the error.
     Wrong(String),
 }
 
@@ -51,10 +51,10 @@ pub(crate) struct Ran<'a> {
     pub(crate) run: &'a KernelRun<NamedArrays>,
 }
 
-/// What holds of every run: says what is wrong.
+/// An assertion that must hold for every run; it returns the error.
 type Assertion = fn(&Ran<'_>) -> Result<(), String>;
 
-/// To assert more, add a row.
+/// All assertions; a new one needs a row here.
 const ASSERTIONS: &[Assertion] = &[
     is_right,
     is_clean,
@@ -64,7 +64,7 @@ const ASSERTIONS: &[Assertion] = &[
     is_the_fastest,
 ];
 
-/// The result is within the problem's tolerance.
+/// Checks that the result is within the problem's tolerance.
 fn is_right(ran: &Ran<'_>) -> Result<(), String> {
     let output = ran.run.output.as_ref().ok_or("there is no output")?;
     let verdict = ran.problem.judge(ran.input, output);
@@ -75,14 +75,14 @@ fn is_right(ran: &Ran<'_>) -> Result<(), String> {
         .ok_or_else(wrong)
 }
 
-/// The checkers have nothing to say.
+/// Checks that the checkers find nothing.
 fn is_clean(ran: &Ran<'_>) -> Result<(), String> {
     let findings = &ran.run.run.report.findings;
     let all: Vec<_> = findings.iter().take(3).map(ToString::to_string).collect();
     all.is_empty().then_some(()).ok_or_else(|| all.join("; "))
 }
 
-/// Every cycle has one cause.
+/// Checks that every cycle has one cause.
 fn is_accounted_for(ran: &Ran<'_>) -> Result<(), String> {
     let report = &ran.run.run.report;
     let (causes, cycles) = (report.causes.total(), report.cycles);
@@ -90,7 +90,7 @@ fn is_accounted_for(ran: &Ran<'_>) -> Result<(), String> {
     (causes == cycles).then_some(()).ok_or_else(wrong)
 }
 
-/// No run takes less than its bound and the least of the known algorithms.
+/// Checks that the run takes no less than its bound and the least of the known algorithms.
 fn is_bounded(ran: &Ran<'_>) -> Result<(), String> {
     let figures = &ran.run.figures;
     let (bound, reference) = (figures.bound.0, figures.reference.0);
@@ -101,8 +101,8 @@ fn is_bounded(ran: &Ran<'_>) -> Result<(), String> {
         .ok_or_else(wrong)
 }
 
-/// The price is what the run takes, but for 3 %; where sections share one port of their memory with the DMA, which is priced
-/// in the long run and not word by word, for 20 %.
+/// Checks that the price is the time of the run within 3 %, or 20 % where sections share one port of their
+/// memory with the DMA, which is priced as an average and not word by word.
 fn is_priced(ran: &Ran<'_>) -> Result<(), String> {
     let cycles = ran.run.run.report.cycles as f64;
     let price = ran.run.expected.ok_or("there is no price")?.0 as f64;
@@ -119,11 +119,11 @@ fn is_priced(ran: &Ran<'_>) -> Result<(), String> {
         .ok_or_else(wrong)
 }
 
-/// How far a price may be from what is measured, as a part of that.
+/// Fraction by which a price may differ from the measured time.
 const PRICE: f64 = 0.03;
 
 impl Trial {
-    /// What the seed stands for.
+    /// Draws the run of a seed.
     pub(crate) fn of(seed: u64) -> Self {
         let mut random = Random::new(seed);
         // Numbers that do not go together are drawn again.
@@ -141,7 +141,7 @@ impl Trial {
         }
     }
 
-    /// In one line.
+    /// Describes the run in one line.
     pub(crate) fn title(&self) -> String {
         let mut title = format!("{} {}, {}", self.subject, self.size, self.case);
         for line in self.text.lines().skip(1) {
@@ -157,7 +157,7 @@ impl Trial {
         title
     }
 
-    /// Carries it out.
+    /// Carries the run out.
     pub(crate) fn run(&self) -> End {
         let ended = catch_unwind(AssertUnwindSafe(|| self.carry_out()));
         ended.unwrap_or_else(|panic| {
@@ -176,7 +176,7 @@ impl Trial {
             Ok(method) => method,
             Err(why) => return refusal(&*why),
         };
-        // The tolerance of a problem is not meant for what it does not name.
+        // Only cases that the problem names are within its tolerance.
         let case = match problem.cases().contains(&self.case) {
             true => self.case,
             false => Case::Random,
@@ -216,7 +216,7 @@ impl Trial {
     }
 }
 
-/// A refusal says what lacks in one line, in words that need no knowledge of the sources.
+/// Checks that a refusal says in one line what is lacking, in words that need no knowledge of the sources.
 fn refusal(why: &(dyn std::error::Error + Send + Sync + 'static)) -> End {
     let said = why.to_string();
     let inner = ["-->", ".s:", "no program", "command ", "\n"];

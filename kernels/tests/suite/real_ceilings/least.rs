@@ -1,29 +1,32 @@
-//! What no pages reach: the least over all divisions and pages, and of any program whose pages are wholes.
+//! Tests lower bounds of two passes, over all divisions and pages.
+//!
+//! Another bound is that of any program whose pages are wholes.
 
 use super::terms::{Pages, back, forward, granule};
 use super::{CLOSE, far, length, measured, numbers, rows};
 
-/// DMEM of a section.
+/// Bytes of DMEM of a section.
 const DMEM: f64 = 65536.0;
-/// Numbers of a batch so large that its ends do not count.
+/// Number of transforms of a batch so large that its ends do not count.
 const MANY: f64 = 1.0e9;
 
-/// The least time of a transform alone, and of each of many.
+/// Least time of a single transform, and of each of many.
 type Least = [f64; 2];
 
-/// Divisions with lines of 32 to 2048 numbers.
+/// Iterates over divisions with lines of 32 to 2048 numbers.
 fn divisions(n: usize) -> impl Iterator<Item = [usize; 2]> {
     let lines = (5..=11).map(move |bits| [1 << bits, n >> bits]);
     lines.filter(|[_, n2]| (32..=2048).contains(n2))
 }
 
-/// Columns of a section's page of at most `page` bytes: as many in each.
+/// Iterates over the numbers of columns of a section's page of at most `page` bytes, an equal number in each
+/// page.
 fn widths([n1, n2]: [usize; 2], page: f64) -> impl Iterator<Item = usize> {
     let all = (1..).map(|bits| 1 << bits);
     all.take_while(move |&c| 8 * c <= n2 && (8 * c * n1) as f64 <= page)
 }
 
-/// Rows of one of `most` at most.
+/// Iterates over the numbers of rows of a page of at most `page` bytes, up to `most`.
 fn heights(n2: usize, most: usize, page: f64) -> impl Iterator<Item = usize> {
     let all = (2..=most).step_by(2);
     all.take_while(move |r| (8 * r * n2) as f64 <= page)
@@ -47,7 +50,7 @@ fn smaller(a: Least, b: Least) -> Least {
     [a[0].min(b[0]), a[1].min(b[1])]
 }
 
-/// The way there with any pages of at most `page` bytes; factors are left out.
+/// Returns the least time forward with pages of at most `page` bytes; factors are left out.
 fn there(n: usize, g: f64, page: f64) -> Least {
     let two = two_passes(n, g);
     let mut best = [f64::INFINITY; 2];
@@ -67,7 +70,7 @@ fn there(n: usize, g: f64, page: f64) -> Least {
     best
 }
 
-/// The same of the way back.
+/// Returns the least time back with pages of at most `page` bytes; factors are left out.
 fn and_back(n: usize, g: f64, page: f64) -> Least {
     let two = two_passes(n, g);
     let mut best = [f64::INFINITY; 2];
@@ -86,14 +89,15 @@ fn and_back(n: usize, g: f64, page: f64) -> Least {
     best
 }
 
-/// Any program of two passes, one after the other, whose pages are wholes of one size, of a transform alone.
+/// Returns the least time of a single transform by any program of two successive passes whose pages are
+/// wholes of one size.
 fn any(n: usize, g: f64) -> f64 {
     let (size, levels) = (n as f64, n.ilog2() + 1);
     let arithmetic = size / 16.0 * f64::from(levels);
     let mut best = f64::INFINITY;
     for bits in 1..n.ilog2() {
         let (n1, n2) = (1 << bits, n >> bits);
-        // Each section has a granule of columns at least, and of rows.
+        // Each section has at least a granule of columns, and of rows.
         for p1 in 1..=(n2 / 16).max(1) {
             for p2 in 1..=(n1 / 16).max(1) {
                 let [n1, n2, p1, p2] = [n1, n2, p1, p2].map(|x| x as f64);
@@ -108,13 +112,13 @@ fn any(n: usize, g: f64) -> f64 {
     best
 }
 
-/// The bound of two passes, in cycles.
+/// Returns the bound of two passes, in cycles.
 fn two_passes(n: usize, g: f64) -> f64 {
     let levels = f64::from(n.ilog2() + 1);
     n as f64 * (levels / 16.0).max(g)
 }
 
-/// What the page calls so: two passes over memory only where no section could hold the numbers.
+/// Returns the bound of the document: two passes over memory only where no section could hold the numbers.
 pub(crate) fn bound(n: usize, g: f64) -> f64 {
     let size = n as f64;
     let moved = match n < 1 << 14 {
@@ -124,7 +128,7 @@ pub(crate) fn bound(n: usize, g: f64) -> f64 {
     moved.max(size / 16.0 * f64::from(n.ilog2() + 1))
 }
 
-/// Tables of the section.
+/// Returns the tables of the section.
 fn tables(cells: usize, count: usize) -> Vec<Vec<String>> {
     let all = rows("\n## What any", "\n## Limits").into_iter();
     let all: Vec<_> = all.filter(|row| row.len() == cells).collect();
@@ -132,7 +136,7 @@ fn tables(cells: usize, count: usize) -> Vec<Vec<String>> {
     all
 }
 
-/// Efficiencies that were measured of one transform: there, back.
+/// Returns the measured efficiencies of one transform: forward, back.
 fn alone(n: usize, machine: &str) -> Option<[f64; 2]> {
     let of = |all: &[Vec<String>], cells| {
         let key = (n, "1".to_owned(), machine.to_owned());
@@ -148,7 +152,7 @@ fn what_one_transform_allows() {
     for row in tables(7, 18) {
         let (n, machine) = (length(&row), row[1].as_str());
         let (g, page) = (granule(machine), DMEM / 3.0);
-        // Back columns of 512 go in eighths of larger ones.
+        // Back, columns of 512 go in eighths of larger ones.
         let larger = if n < 1 << 18 { page } else { DMEM / 2.0 };
         let [there, back] = [there(n, g, page), and_back(n, g, larger)];
         let most = [any(n, g), there[0], back[0]].map(|least| bound(n, g) / least);

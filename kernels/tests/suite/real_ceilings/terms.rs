@@ -1,6 +1,6 @@
-//! What the two passes compute and move: the formulas of `docs/fft-real.md`.
+//! Formulas of `docs/fft-real.md`: work and bytes of the two passes.
 
-/// Cycles of the channel for a granule.
+/// Returns the channel's cycles for a granule.
 pub(crate) fn granule(machine: &str) -> f64 {
     match machine {
         "vm7" => 1.0,
@@ -8,7 +8,7 @@ pub(crate) fn granule(machine: &str) -> f64 {
     }
 }
 
-/// Pages of both passes: columns and rows, those of a section's page and, there, of the last.
+/// Pages of both passes: columns and rows of a page of a section, and, forward, of the last page.
 #[derive(Clone, Copy)]
 pub(crate) struct Pages {
     pub(crate) n1: f64,
@@ -16,14 +16,15 @@ pub(crate) struct Pages {
     pub(crate) c: f64,
     pub(crate) r: f64,
     pub(crate) last: f64,
-    /// Pieces in which a page of rows comes and goes: 1 of whole pages.
+    /// Number of pieces in which a page of rows is moved: 1 for whole pages.
     pub(crate) pieces: f64,
     pub(crate) stay: bool,
-    /// Whether the factors of rows are left out.
+    /// True if the factors of rows are left out.
     pub(crate) bare: bool,
 }
 
-/// Factors of a row: three of the last pass, half as many as there are sub-transforms of each before.
+/// Returns the factors of a row: three for the last pass, half as many as there are sub-transforms for each
+/// pass before.
 fn factors(radices: &[usize]) -> f64 {
     let (mut sets, mut all) = (1, 3);
     for radix in radices {
@@ -33,14 +34,14 @@ fn factors(radices: &[usize]) -> f64 {
     all as f64
 }
 
-/// What the way there computes and moves of columns and of rows: of one transform with the first load and the last store of
-/// either, and in a batch.
+/// Returns the work and bytes of columns and of rows forward: for one transform with the first load and the
+/// last store of either, and in a batch.
 pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
     let Pages { n1, n2, c, r, .. } = p;
     let bandwidth = 16.0 / g;
     let a1 = n / 16.0 * (n1.log2() + 18.0 / 16.0 + 2.0 / n1);
     let runs = if 8.0 * c == n2 { 0.0 } else { n / (8.0 * c) };
-    // Columns in eighths leave their rows in fours, and but for one block a page on end.
+    // Columns in eighths leave their rows in groups of four, and all but one block of a page contiguous.
     let parts = n1 * c >= 4096.0 && !p.bare;
     let tiles = if parts {
         n / 64.0 + 33.0 / 8.0 * n2
@@ -65,7 +66,7 @@ pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
     };
     let d2 = (8.0 * n + 64.0 * n2) / bandwidth + 4.5 * n2 * pages + f;
     let e1 = d1 * 8.0 * c / n2 / if parts { 8.0 } else { 1.0 };
-    // Of two rows of pages in parts, too, there are no numbers but conjugates.
+    // With two rows, and with pages in parts, there are no numbers but conjugates.
     let couple = if r == 2.0 || p.pieces > 1.0 {
         2.0 * n2
     } else {
@@ -77,7 +78,7 @@ pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
     [alone, [a1, d1, a2, d2].map(|x| x / n)]
 }
 
-/// The terms of the table of the way there, and what they allow in batches and alone.
+/// Returns the terms of the forward table, and the efficiencies that they allow in batches and alone.
 pub(crate) fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
     let terms = forward_terms(n, g, p);
     let bound = ((n.log2() + 1.0) / 16.0).max(g);
@@ -85,12 +86,13 @@ pub(crate) fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
     (terms[1], [many, alone])
 }
 
-/// The terms of the table of the way back, and what they allow.
+/// Returns the terms of the table back, and the efficiency that they allow.
 pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
     let Pages { n1, n2, c, r, .. } = p;
-    // Columns in eighths.
+    // True for columns in eighths.
     let parts = n1 * c >= 4096.0;
-    // The last column of one transform computes while the first blocks come, but of 1024 numbers it has the whole ring.
+    // The last column of one transform computes while the first blocks are loaded; with 1024 numbers it has
+    // the whole ring.
     let few = match (batch == 1.0, parts && n1 < 1024.0) {
         (true, true) => 0.0,
         (true, false) => 16.0,
