@@ -5,24 +5,24 @@
 ;     page_end            ; it may be stored; on to the next
 ;     stop
 ;
-; The 16 bytes before an argument block are the loop's: the address of the next page's
-; block, a word of shares, in the first block the number of pages, a word of marches.
-; The page loop is a hardware loop, so what lies between must fit one (4095 words).
+; The loop owns the 16 bytes before an argument block: the address of the next page's block, a word of shares, in the
+; first block the number of pages, a word of marches.
+; The page loop is a hardware loop, so the words between its macros must fit one (4095 words).
 
-; What a job of arrays (`cp2 map`) says of a page, in bytes from a15; a pair for one ldx2.
+; Offsets from a15, in bytes, of the words by which a job of arrays (`cp2 map`) describes a page; a pair for one ldx2.
 .equ PAGE_INDEX, -32                ; number of the page, flags: 1 the first, 2 the last
 .equ PAGE_COLUMNS, -24              ; quads and elements of a row that the array has here
 .equ PAGE_ROWS, -48                 ; rows and planes
 .equ PAGE_PITCH, -96                ; bytes from row to row and from plane to plane of the first input
 .equ PAGE_OUT_PITCH, -88            ; the same of the first output
-; Where pages march (`--march`): addresses of the first line of the first input's window, plane or row, and of the next line. The pair of line i
-; is at PAGE_LINES - 8*i, 8 bytes lower for every further input and output.
+; With marching pages (`--march`): addresses of the first line (plane or row) of the first input's window and of the
+; next line. The pair of line i is at PAGE_LINES - 8*i, and 8 bytes lower for every further input and output.
 .equ PAGE_LINES, -104
-; The same of each section for itself, a quad of integers each.
+; Quads of integers that describe the part of each section.
 .equ SECTION_FILLED, -64            ; columns, rows, planes that the array has here; number of the section
 .equ SECTION_ORIGIN, -80            ; column, row, plane in the array of the block's first element; 0
 
-; The event that a page's last transfer posts, and the signal that gives it back.
+; Number of the event that a page's last transfer posts, and of the signal that gives the page back.
 .equ PAGE_EVENT, 0
 
 .macro page_begin
@@ -41,9 +41,9 @@
     }
 .endm
 
-; Of a reduction, behind page_end: the section's result is in the output block (word 1 of its arguments). Then a15 is at arguments
-; whose word 0 is the address of the results of all sections, each behind the one before by its planes times the second word of
-; PAGE_OUT_PITCH, word 1 where the whole result goes, and word 2 how many there are.
+; Ends a reduction, after page_end: the section's result is in its output block (word 1 of its arguments). Then a15 is
+; the address of arguments: word 0 all sections' results, each behind the one before by its planes times the second
+; word of PAGE_OUT_PITCH; word 1 the place of the whole result; word 2 the number of results.
 .macro page_gather
     signal PAGE_EVENT
     wait PAGE_EVENT

@@ -29,7 +29,7 @@ const KERNELS: [Entry; 3] = [
     Entry {
         name: "npb-cg",
         summary: "NAS benchmark CG: the eigenvalue of a sparse matrix by inverse iterations of conjugate gradients",
-        sources: &["sparse/vectors.s", "sparse/gather/resident.s"],
+        sources: &["sparse/vector_passes.s", "sparse/gather/resident.s"],
         parameters: &CgProblem::PARAMETERS,
         sizes: &["1400 7 1 10", "2800 8 1 10"],
         below: Some(
@@ -41,7 +41,7 @@ const KERNELS: [Entry; 3] = [
     Entry {
         name: "npb-ft",
         summary: "NAS benchmark FT: diffusion by transforms over three axes, a checksum each step",
-        sources: &["fft/large.s", "fft/weigh.s"],
+        sources: &["fft/four_step.s", "fft/weighted_columns.s"],
         parameters: &[
             SizeParameter::new("planes", 64, "length of the axis z, a power of two"),
             SizeParameter::new("rows", 64, "length of the axis y"),

@@ -26,12 +26,12 @@ const KERNELS: [Entry; 3] = [
         name: "conv",
         summary: "convolution of complex channels: overlap-save or direct",
         sources: &[
-            "conv/overlap.s",
-            "conv/overlap4096.s",
-            "conv/middle.s",
-            "conv/long.s",
-            "fft/frame8.s",
-            "fft/pass8.s",
+            "conv/overlap_save.s",
+            "conv/overlap_save_ring.s",
+            "conv/spectrum_product.s",
+            "conv/overlap_save_long.s",
+            "fft/radix8_iteration.s",
+            "fft/radix8_pass.s",
             "fft/hooks4096.s",
         ],
         parameters: &[
@@ -83,7 +83,7 @@ const KERNELS: [Entry; 3] = [
     Entry {
         name: "fir",
         summary: "FIR filters of complex samples, also decimating or interpolating: direct, or overlap-save where that is faster",
-        sources: &["conv/direct.s", "conv/carried.s"],
+        sources: &["conv/direct.s", "conv/transposed_form.s"],
         parameters: &[
             SizeParameter::new("taps", 64, "taps of the filter"),
             SAMPLES,

@@ -189,7 +189,7 @@ fn kernel_of(
         ("AT", ring.unwrap_or(0)),
     ];
     let title = format!("overlap-save {n}");
-    let mut program = program(("overlap.s", &title), &defines, "", machine)?;
+    let mut program = program(("overlap_save.s", &title), &defines, "", machine)?;
     let response = response(taps, n);
     let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
     fill(&mut program, "taps", &taps);

@@ -108,7 +108,12 @@ pub(super) fn filters(
     let Some(pages) = shape.pages().filter(|_| deals_quads(machine)) else {
         return Ok(Vec::new());
     };
-    let program = Arc::new(program(("long.s", &title(cut)), &defines, "", machine)?);
+    let program = Arc::new(program(
+        ("overlap_save_long.s", &title(cut)),
+        &defines,
+        "",
+        machine,
+    )?);
     let rows: Arc<[Complex32]> = twiddle_tables::rows(taps, &shape).into();
     let columns: Arc<[Complex32]> = twiddle_tables::columns(&shape).into();
     let longs = TOGETHER.map(|together| LongOverlapSave {

@@ -60,7 +60,7 @@ impl OverlapSaveRing {
     ) -> Result<Self, ConvError> {
         let blocks = Self {
             machine: machine.clone(),
-            program: Arc::new(program(("overlap4096.s", title), &[], "", machine)?),
+            program: Arc::new(program(("overlap_save_ring.s", title), &[], "", machine)?),
             cover,
             tables: [tables::middle(taps), tables::last()].concat(),
         };

@@ -10,12 +10,12 @@ use num_complex::Complex32;
 const FOLDER: &str = "kernels/src/conv/";
 
 const SOURCES: [(&str, &str); 6] = [
-    ("carried.s", include_str!("carried.s")),
+    ("transposed_form.s", include_str!("transposed_form.s")),
     ("direct.s", include_str!("direct.s")),
-    ("long.s", include_str!("long.s")),
-    ("overlap.s", include_str!("overlap.s")),
-    ("overlap4096.s", include_str!("overlap4096.s")),
-    ("middle.s", include_str!("middle.s")),
+    ("overlap_save_long.s", include_str!("overlap_save_long.s")),
+    ("overlap_save.s", include_str!("overlap_save.s")),
+    ("overlap_save_ring.s", include_str!("overlap_save_ring.s")),
+    ("spectrum_product.s", include_str!("spectrum_product.s")),
 ];
 
 /// Returns the text of a kernel source by its name in line tables, for profiles.

@@ -278,7 +278,12 @@ impl TransposedForm {
             ("TAPS", self.table.len() as i64),
             ("SUMS", (self.passes * self.quads()).max(1) as i64),
         ];
-        let mut program = program(("carried.s", "direct filter"), &defines, &text, machine)?;
+        let mut program = program(
+            ("transposed_form.s", "direct filter"),
+            &defines,
+            &text,
+            machine,
+        )?;
         fill(&mut program, "taps", &self.table);
         let program = Arc::new(program);
         // Number of blocks at the beginning of a section whose outputs lack earlier samples.

@@ -1,28 +1,28 @@
-; FFTs of arrays of two axes in DMEM: all rows, then all columns, each section an array of its own; or, of rows of
-; three passes, the columns first.
+; FFTs of two-axis arrays in DMEM: all rows, then all columns of an array.
+; Each section transforms an array of its own. With rows of three passes the columns come first.
 ;
 ; The caller defines (program.rs does):
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
-;   N1, COLUMNS     length of the columns, and how many there are
-;   GROUPS          rows of each n1, the number of a row in its column, which lie side by side: 1, but where
-;                   the array is parts of one; their length, COLUMNS/GROUPS, is 16 to 1024
-;   PIECES          how many pieces of as many rows an array comes in, and its result goes in: piece g are the
+;   N1, COLUMNS     length of the columns, and their number
+;   GROUPS          rows of each n1, the index of a row in its column, which lie side by side: 1, unless
+;                   the array is a part of one; the length of a row, COLUMNS/GROUPS, is 16 to 1024
+;   PIECES          number of equal pieces in which an array is loaded and its result stored; piece g has the
 ;                   rows k with k modulo N1/8 from g N1/8/PIECES on
-;   P1 .. P3, LAST1 radices of the column passes (large.s), or LAST1 is 2: columns of two numbers, halves of an array
-;   R1 .. R4        radices of the row passes (fft.s); R3 and R4 are 0 where there are two, R4 where there are three. Of three, which
-;                   end in the page where they did not begin, LAST1 is 1 and PIECES is 1
+;   P1 .. P3, LAST1 radices of the column passes (four_step.s); LAST1 = 2: columns of two numbers, halves of an array
+;   R1 .. R4        radices of the row passes (fft.s); unused ones, R3 and R4 or only R4, are 0. Three passes end in
+;                   another page than they begin in; then LAST1 is 1 and PIECES is 1
 ;
-; Pages and their ring as in large.s: a page is an array, number n of row r of n1 at n1 COLUMNS + r COLUMNS/GROUPS + n,
-; result likewise.
-; In pieces each has its place in the ring, those of a page one behind the other: event 0 is posted and event 1
-; signalled for every piece. Rows are transformed as soon as their piece has come.
+; Pages and their ring are as in four_step.s. A page is an array: number n of row r of n1 is at
+; n1 COLUMNS + r COLUMNS/GROUPS + n, and so is its result.
+; Each piece has an entry in the ring, those of a page one after the other. Event 0 is posted and event 1
+; signalled for every piece, and rows are transformed as soon as their piece has been loaded.
 ;
-; The rows are transformed in place, with the output page for what is between their passes, two or four (stockham.s); the
-; columns in place but for the last pass, which puts their results in order in the output page (lines.s). Where results
-; stay in place, what is between the passes of the rows goes to the address beside the page in the ring. Before rows of three
-; passes the columns are transformed in place, and the rows end in the output page.
+; The rows are transformed in place; the output page holds intermediate results of two or four passes (stockham.s).
+; The columns are transformed in place, but their last pass stores in order to the output page (column_passes.s). Where
+; results stay in place, the second address of the page in the ring serves the row passes. Before rows of three passes
+; the columns are transformed in place, and the rows end in the output page.
 
-; Defaults, which a definition by the caller replaces.
+; Defaults, which definitions by the caller replace.
 .equ INVERSE, 0
 .equ N1, 32
 .equ COLUMNS, 32
@@ -58,15 +58,15 @@
 .equ AXES, 1
 .equ OTHER, 9
 
-.include "frame8.s"
-.include "pass8.s"
-.include "frame4.s"
-.include "blocks.s"
+.include "radix8_iteration.s"
+.include "radix8_pass.s"
+.include "radix4_iteration.s"
+.include "in_place_passes.s"
 .include "stockham.s"
-.include "lines.s"
+.include "column_passes.s"
 
 .macro all_rows op, opn
-    ; The rows' passes use the registers of the ring, and s5 if two have radix 8.
+    ; The rows' passes use the registers of the ring, and s5 if two passes have radix 8.
     mov c10, a7
     movi s0, 7*N
     movi s3, 8*N
@@ -101,9 +101,9 @@
     .endif
 .endm
 
-; Columns of two numbers, from a8 to a9: every four cycles load a quad of each row and store two results, beside two butterflies
-; without factors. Step j of four takes the quads q{j}, q{4 + j}, computes those of step j - 1 to q{8 + .}, q{12 + .}, and stores
-; what it left four steps ago. A word waits for none: cycles are 2 COLUMNS and 18.
+; Columns of two numbers, from a8 to a9. Every four cycles load a quad of each row, store two results and compute two
+; butterflies without factors. Step j of four loads quads q{j}, q{4 + j}, computes those of step j - 1 into q{8 + .} and
+; q{12 + .}, and stores results of four steps ago. No word waits for an operand; the pass takes 2 COLUMNS + 18 cycles.
 .equ ROW2, 8*COLUMNS
 .macro halves op
     movi s0, ROW2
@@ -138,7 +138,7 @@
     stq q15, [a1]
 .endm
 
-; Butterfly e of step j - 1, if `on`, in the word that macro `then` makes of it.
+; Butterfly e of step j - 1, if `on`, in the word that macro `then` builds around it.
 .macro half2 then, on, op, e, j, a, b=0, c=0
     \then \on, \op, 16 + 2*((\j + 3)%4) + \e, 24 + 2*((\j + 3)%4) + \e, 2*((\j + 3)%4) + \e, 8 + 2*((\j + 3)%4) + \e, 60, \a, \b, \c
 .endm
@@ -148,7 +148,7 @@
     all_rows \op, \opn
 .endm
 
-; The page loop where arrays come in pieces.
+; The page loop for arrays that come in pieces.
 .macro pages_in_pieces op, opn
     pages_begin
 .page:

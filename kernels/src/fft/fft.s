@@ -1,21 +1,21 @@
-; FFT of N complex numbers, N = 16 .. 2048: Stockham's algorithm in DMEM.
+; FFT of N complex numbers, N = 16 .. 2048, by Stockham's algorithm in DMEM.
 ;
 ; The caller defines (program.rs does):
 ;   N         length, a power of two
 ;   INVERSE   0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   R1 .. R4  radices of the passes, 4 or 8, 0 where there is no such pass;
-;             radix 4 only in the first pass, or in the second after a first one
+;             radix 4 only in the first pass, or in the first two
 ;
-; Page kernel (docs/abi.md), a block is one transform of 8 N bytes:
+; A page kernel (docs/abi.md); a block is one transform of 8 N bytes:
 ;   word 0 input page, word 1 output page, word 2 transforms P, word 3 scratch page.
 ;   An even number of passes works in place (words 0 and 1 agree) with a scratch
 ;   page; an odd one leaves the result in the output page and destroys the input.
 ;
-; Layout, factors and steps: stockham.s.
+; Layout, factors and steps are described in stockham.s.
 ;
 ; DMEM: 48 + 32 L + 24 (radix-8 passes but the first) + N/2 (radix-8 passes) bytes of tables.
 
-; Defaults, which a definition by the caller replaces.
+; Defaults, which definitions by the caller replace.
 .equ N, 256
 .equ INVERSE, 0
 .equ R1, 4
@@ -31,10 +31,10 @@
 .endif
 
 .include "page.s"
-.include "frame8.s"
-.include "frame4.s"
+.include "radix8_iteration.s"
+.include "radix4_iteration.s"
 
-; The page that the passes use beside the input page.
+; Address register of the page that the passes use besides the input page.
 .equ OTHER, 9 + 2*(((R2 != 0) + (R3 != 0) + (R4 != 0)) % 2)
 .include "stockham.s"
 

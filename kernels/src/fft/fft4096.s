@@ -1,12 +1,12 @@
-; FFT of 4096 complex numbers, many in a row through a ring of blocks in DMEM.
+; FFTs of 4096 complex numbers, in place in a ring of blocks in DMEM.
 ;
-; The caller defines INVERSE, 0 or 1, and REAL: 1 where the numbers are 8192 real ones
-; and the result is half of their spectrum, or the other way round. Launched once for T transforms of every
+; The caller defines INVERSE, 0 or 1, and REAL. REAL = 1: the numbers are 8192 real ones
+; and the result is half of their spectrum, or the inverse. Launched once for T transforms of every
 ; section; word 0 of the argument block is the number of blocks, 8 T.
 ;
-; A transform of 32 KiB stays in place, in eight of the twelve blocks of 4 KiB of
-; a ring, so that four blocks can be on their way: the last results of one
-; transform leave and the first numbers of the next but some come while CP2 works.
+; A transform of 32 KiB stays in place in eight of the twelve blocks of 4 KiB of
+; a ring, so that four blocks can be in transfer: the last results of one transform
+; are stored and the first numbers of the next but one are loaded while CP2 works.
 ; Block j (counted through all transforms) lies at 4096 (j mod 12). Event 0 is
 ; posted for every block that has been loaded, in order; event 1 is signalled for
 ; every block whose results are complete, in order. The host loads block j + 12
@@ -21,40 +21,40 @@
 ;   loaded         512 n2 + 64 n0 + 8 n3
 ;   after pass 1   512 n2 + 128 (p0/2) + 64 (n3%2) + 16 (n3/2) + 8 (p0%2)
 ;   after pass 4   512 p2 + 128 (p0/2) + 16 p3 + 8 (p0%2)
-; so that pass 1 needs one block at a time, pass 4 completes one block at a time,
-; the columns of a pair are p0 and p0 + 1 from pass 2 on, and what an iteration
-; writes is where it has read. The store takes (p0/2, p2, p3) in that order: runs of 64
+; So pass 1 needs one block at a time, pass 4 completes one block at a time,
+; the columns of a pair are p0 and p0 + 1 from pass 2 on, and an iteration writes
+; to the places that it has read. The store takes (p0/2, p2, p3) in that order: runs of 64
 ; bytes in system memory.
 ;
-; Where a transform begins at block 8 of the ring, its blocks 4..7 are 0..3: pass 2,
-; which takes rows from all blocks, exists twice (pass 5 is that one).
+; In a transform that begins at block 8 of the ring, blocks 4..7 are blocks 0..3 of the ring. Pass 2,
+; which takes rows from all blocks, therefore exists twice; its second form is pass 5.
 ;
-; Factors. Passes 2 and 3 load theirs when the row changes. Pass 4 would need 16 KiB;
-; as w' = W8 w and W^(512-k) = W8 conj(W^k), with W = exp(-2 pi i/4096),
+; Factors. Passes 2 and 3 load theirs when the row changes. Pass 4 would need 16 KiB, but
+; w' = W8 w and W^(512-k) = W8 conj(W^k), W = exp(-2 pi i/4096), so that
 ;   w'(k) = -i conj(W^(512-k)),
-; it reads w' from the table of w, backwards, as a factor of bflycn and bflyc.
+; The pass reads w' from the table of w, backwards, as a factor of bflycn and bflyc.
 ;
 ; DMEM: the ring, 48 KiB, and 14.3 KiB of tables behind it.
-; Cycles: T (24576 + 88), 7 more for every third, and 78, while data is there in time.
+; Cycles: T (24576 + 88), 7 more for every third transform, and 78, if no data is late.
 ;
-; With REAL, forward, pass 1 halves its results, and the file "separate4096.s", which is made for
-; the machine (mixed_radix/ring4096_split.rs), does pass 4 and separates. It takes column c of the blocks 0 .. 7
-; together with column 512 - c, so that block p1 is complete when 7 - p1 is, or nearly: its order is
-; 0 7 1 6 2 5 3 4. Back, the file "join4096.s" (mixed_radix/ring4096_merge.rs) joins and does pass 1, which takes the
-; blocks 3 2 1 0 and, with them, 4 5 6 7. Transforms do not run into each other.
+; With REAL, forward: pass 1 halves its results. Pass 4 and the split of the spectrum are in "separate4096.s",
+; generated for the machine by mixed_radix/ring4096_split.rs, which takes column c of blocks 0 .. 7
+; together with column 512 - c. Block p1 is therefore complete at nearly the time of block 7 - p1; the order is
+; 0 7 1 6 2 5 3 4. With REAL, inverse: "join4096.s" (mixed_radix/ring4096_merge.rs) has the merge and pass 1; it takes
+; the blocks 3 2 1 0 together with 4 5 6 7. Transforms do not overlap.
 
 ; Defaults, which definitions by the caller replace.
 .equ INVERSE, 0
 .equ REAL, 0
 
-.include "frame8.s"
+.include "radix8_iteration.s"
 
 .equ BLOCK, 4096
 .equ RING, 12*BLOCK
 .equ LOADED, 0
 .equ COMPLETE, 1
 
-; The constants that frame8.s expects of pass t, in place: rows and results of
+; Constants that radix8_iteration.s expects of pass t, in place: rows and results at
 ; distances r1, r2, r4 and o1, o2, o4, the pointers x and y bytes from the first.
 .macro pass t, at, r1, r2, r4, x, o1, o2, o4, y, layout, factors
     .equ set{\t}, \at
@@ -79,7 +79,7 @@
 .equ fac3, 7
 .equ fac5, 6
 
-; Registers.
+; Registers:
 ;   a0, a1    pass 1 reads, writes    a6, a7    factors of passes 2, 3
 ;   a2, a3    pass 3                  a10       w^2, w^4 of pass 4
 ;   a4, a5    pass 4                  a11, a12  w forwards, w of 512 - k backwards
@@ -89,11 +89,11 @@
 ;   s4        step of factors                      s5   16 KiB
 ;   s6, s7    from the first block to a8, a13      c7   bytes of the ring
 ;   c1        transforms left   c5   first block of the transform   c6   0, or it has come round
-; All but a8, a9, a13, a14 go on through the ring and the tables from transform to transform.
+; All except a8, a9, a13, a14 advance through the ring and the tables from transform to transform.
 
 .include "hooks4096.s"
 
-; Four frames of pass 1, a row n2; the third with a hook.
+; Four frames of pass 1, which are a row n2; the third has a hook.
 .macro four1 op, opn, hook
     frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, plain
     frame8 \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s0%, \hook
@@ -101,7 +101,7 @@
     frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s1%, plain
 .endm
 
-; Pass 2 or 5 between passes `before`, 1 or 0, and 3, its last loads and stores at rd, wr.
+; Pass 2 or 5 between pass `before` (1, or 0 for none) and pass 3; its last loads and stores are at rd, wr.
 .macro pass2 op, opn, t, before, rd, wr
     frame8 \op, \opn, \t, \before, \before, \rd, [a1]+s0%, due1
     frame8 \op, \opn, \t, \t, \before, \rd, [a1]+s1%, due0
@@ -120,7 +120,7 @@
     frame8 \op, \opn, 3, 3, \t, [a2]+s0%, \wr, due0
 .endm
 
-; Eight frames of pass 3, a row of factors; s{jump}: the last step.
+; Eight frames of pass 3, which share a set of factors; s{jump} is the last step.
 .macro eight3 op, opn, jump
     .rept 5
     frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s0%, hold
@@ -130,7 +130,7 @@
     frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s{\jump}%, due0
 .endm
 
-; Four frames of pass 4, a row p2.
+; Four frames of pass 4, which are a row p2.
 .macro four4 op, opn, second, third, fourth
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, along
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \second
@@ -138,7 +138,7 @@
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \fourth
 .endm
 
-; Pass 1 but for its first two frames and the last two.
+; Pass 1 without its first two and its last two frames.
 .macro first op, opn, origin
     loop 7 {
     loop 7 {
@@ -153,7 +153,7 @@
     frame8 \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s0%, choose
 .endm
 
-; Passes 2 and 3 but for the last two frames, behind pass `before`.
+; Passes 2 and 3 without the last two frames, after pass `before`.
 .macro middle op, opn, before
     pass2 \op, \opn, 2, \before, [a8]+16, [a9]+16
 pass3:
@@ -172,7 +172,7 @@ pass3:
     frame8 \op, \opn, 3, 3, 3, [a2]+s2%, [a3]+s0%, hold
 .endm
 
-; Pass 4 behind pass 3, but for the last frame with rows to load.
+; Pass 4 after pass 3, without the last frame that loads rows.
 .macro fourth op, opn
     frame8 \op, \opn, 4, 3, 3, [a4]+s3%, [a3]+s0%, along
     frame8 \op, \opn, 4, 4, 3, [a4]+s3%, [a3]+s2%, along
@@ -188,14 +188,14 @@ pass3:
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, along
 .endm
 
-; Its end, with nothing behind.
+; The end of pass 4, with no pass after it.
 .macro end4 op, opn
     frame8 \op, \opn, 0, 4, 4, [a0], [a5]+s3%, last_c
     tail8 \op, \opn, 4
     signal COMPLETE
 .endm
 
-; Pass 2 where the ring ends in it.
+; Pass 2 of a transform in which the ring ends.
 .macro around op, opn, before
 round:
     pass2 \op, \opn, 5, \before, [a13 - BLOCK], [a14 - BLOCK]
@@ -220,14 +220,14 @@ out:
     around \op, \opn, 1
 .endm
 
-; The factors of pass 4 from the beginning.
+; Resets the pointers to the factors of pass 4.
 .macro factors4
     movi a10, twiddles4
     movi a11, powers
     movi a12, powers + 8*511
 .endm
 
-; Where the next transform begins, as `begin` of hooks4096.s has it.
+; Sets c5 to the first block of the next transform, as `begin` of hooks4096.s does.
 .macro onwards
     sub c5, c5, s5
     sar c6, c5, 31
@@ -235,7 +235,7 @@ out:
     add c5, c5, c6
 .endm
 
-; Pointers of pass t at its first rows and results.
+; Sets the pointers of pass t to its first rows and results.
 .macro at_first t
     .rept 2, i
     movi b{set{\t} + i}, xat{\t}
@@ -244,7 +244,7 @@ out:
     .endr
 .endm
 
-; Transforms from half spectra.
+; Transforms from half spectra to real numbers.
 .macro joined op, opn
 next:
     onwards
@@ -337,7 +337,7 @@ next:
     transforms bfly, bflyn
     .endif
 
-; w^2, w^4, w, w W8 of W^k and W^(k+1), W = exp(-2 pi i/den).
+; A record of w^2, w^4, w, w W8 of W^k and W^(k+1), W = exp(-2 pi i/den).
 .macro factors k, den
     .cis -2*(\k), \den
     .cis -2*(\k) - 2, \den
@@ -381,7 +381,7 @@ twiddles3:
     factors 2*(i % 4) + 8*(i/4), 512
     .endr
 .if !REAL || INVERSE
-; Column pair i = (p1 p2 h): k = 2h + 8 p1 + 64 p2; w^2 of k, k + 1, then w^4 of the next pair's k and of k + 1.
+; Column pair i = (p1 p2 h), k = 2h + 8 p1 + 64 p2: w^2 of k and k + 1, w^4 of the next pair's k, w^4 of k + 1.
 .macro k4 i, mult, more
     .cis -\mult*(2*((\i) % 4) + 64*((\i)/4 % 8) + 8*((\i)/32 % 8) + \more), 4096
 .endm

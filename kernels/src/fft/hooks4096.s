@@ -1,7 +1,7 @@
-; What the frames of fft4096.s do beside butterflies, rows and results: its hooks
-; of frame8, by what a frame has to do. Registers and constants: fft4096.s.
+; Hooks of the frames of fft4096.s: loads and pointers besides the butterflies.
+; Each is a hook of frame8 (radix8_iteration.s) for one task. Registers and constants: fft4096.s.
 
-; Nothing.
+; A frame without further tasks.
 .macro plain on, op, d, e, x, y, w, slot, n, c, p
     alone \on, \op, \d, \e, \x, \y, \w, 1
 .endm
@@ -15,8 +15,8 @@
     .endif
 .endm
 
-; End of pass 1: where this transform begins, 8 blocks on in the ring:
-; c5 = c5 - 16 KiB, and 48 KiB more if that is negative.
+; End of pass 1: the transform begins 8 blocks further on in the ring,
+; c5 = c5 - 16 KiB, plus 48 KiB if that is negative.
 .macro begin on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 19
     word3 \on, \op, \d, \e, \x, \y, \w, sub, c5, c5, s5
@@ -31,7 +31,7 @@
     .endif
 .endm
 
-; The frame after that: the pointers of pass 2, and which of the two it is.
+; The frame after that: sets the pointers of pass 2, and chooses between its two forms.
 .macro choose on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 19
     word3 \on, \op, \d, \e, \x, \y, \w, add, a8, c5, s6
@@ -48,7 +48,7 @@
     .endif
 .endm
 
-; Passes 2, 3, 5: the factors stay. The pointers of pass 5 step here.
+; Passes 2, 3, 5 with unchanged factors. The pointers of pass 5 step here.
 .macro hold on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 19 && \p == 5
     word3 \on, \op, \d, \e, \x, \y, \w, addi, a14, a14, 16
@@ -59,7 +59,7 @@
     .endif
 .endm
 
-; ... a new row begins in two frames, in one, in this one.
+; Passes 2, 3, 5 two frames before a new row, one frame before, and in its first frame.
 .macro due2 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 18
     word \on, \op, \d, \e, \x, \y, \w, ldp, r48, [a{fac{\n}} - 32]
@@ -90,8 +90,8 @@
     .endif
 .endm
 
-; Pass 4: the factors of column pair n, and w' of pair c; to the next pair w goes
-; `up`, w' goes `down`.
+; Pass 4: loads the factors of column pair n and w' of pair c; the pointer of w steps by
+; `up`, that of w' by `down`.
 .macro turn on, op, d, e, x, y, w, slot, n, c, p, up, down
     .if \slot == 12 && \c == 4
     word \on, \op, \d, \e, \x, \y, \w, ldp, r54, [a12 + 8]
@@ -108,7 +108,7 @@
     .endif
 .endm
 
-; From one pair of a row of four to the next; its last pair is n, or c.
+; Steps from one pair of a row of four to the next; its last pair is n, or c.
 .macro along on, op, d, e, x, y, w, slot, n, c, p
     turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 16, 16
 .endm
@@ -132,7 +132,7 @@
     along \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
     .endif
 .endm
-; The last pair of all is n: back to the first one, and out if there is no further transform.
+; The last pair of all is n: returns to the first pair, and leaves the loop if there is no further transform.
 .macro last_n on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 18
     word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a10]-8176
@@ -144,11 +144,11 @@
     turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, (-4080), 16
     .endif
 .endm
-; ... is c.
+; The last pair of all is c.
 .macro last_c on, op, d, e, x, y, w, slot, n, c, p
     turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 16, (-4080)
 .endm
-; ... is p, and the next transform has begun.
+; The last pair of all is p, and the next transform has begun.
 .macro last_p on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 20
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE

@@ -10,27 +10,39 @@ use cp2_machine::Machine;
 
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
-const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
-const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
-const BACK_COLUMNS: (&str, &str) = ("back_columns.s", include_str!("back_columns.s"));
-const REAL_PARTS: (&str, &str) = ("real_parts.s", include_str!("real_parts.s"));
+const LARGE: (&str, &str) = ("four_step.s", include_str!("four_step.s"));
+const PARTS: (&str, &str) = ("four_step_ring.s", include_str!("four_step_ring.s"));
+const BACK_COLUMNS: (&str, &str) = (
+    "inverse_real_column_ring.s",
+    include_str!("inverse_real_column_ring.s"),
+);
+const REAL_PARTS: (&str, &str) = (
+    "half_spectrum_row_ring.s",
+    include_str!("half_spectrum_row_ring.s"),
+);
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
 const INCLUDED: [(&str, &str); 15] = [
     ("stockham.s", include_str!("stockham.s")),
-    ("lines.s", include_str!("lines.s")),
+    ("column_passes.s", include_str!("column_passes.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
-    ("frame8.s", include_str!("frame8.s")),
-    ("frame4.s", include_str!("frame4.s")),
-    ("pass8.s", include_str!("pass8.s")),
-    ("blocks.s", include_str!("blocks.s")),
-    ("weigh.s", include_str!("weigh.s")),
-    ("shifted8.s", include_str!("shifted8.s")),
-    ("parts_rows.s", include_str!("parts_rows.s")),
-    ("parts_columns.s", include_str!("parts_columns.s")),
-    ("real.s", include_str!("real.s")),
-    ("real_couples.s", include_str!("real_couples.s")),
+    ("radix8_iteration.s", include_str!("radix8_iteration.s")),
+    ("radix4_iteration.s", include_str!("radix4_iteration.s")),
+    ("radix8_pass.s", include_str!("radix8_pass.s")),
+    ("in_place_passes.s", include_str!("in_place_passes.s")),
+    ("weighted_columns.s", include_str!("weighted_columns.s")),
+    (
+        "radix8_twiddle_transpose.s",
+        include_str!("radix8_twiddle_transpose.s"),
+    ),
+    ("four_step_row_ring.s", include_str!("four_step_row_ring.s")),
+    ("real_column_ring.s", include_str!("real_column_ring.s")),
+    ("half_spectrum_rows.s", include_str!("half_spectrum_rows.s")),
+    (
+        "half_spectrum_row_pairs.s",
+        include_str!("half_spectrum_row_pairs.s"),
+    ),
     ("real_columns.s", include_str!("real_columns.s")),
-    ("real_back.s", include_str!("real_back.s")),
+    ("inverse_real_pages.s", include_str!("inverse_real_pages.s")),
 ];
 
 /// Folder of the sources in this repository, for messages and line tables.
@@ -84,7 +96,7 @@ pub(super) fn program(recipe: &PowerOfTwoRecipe, machine: &Machine) -> Result<As
     kernel(&recipe.to_string(), (name, text), defines(recipe), machine)
 }
 
-/// Assembles `large.s` for columns and rows, either of which may be missing; with `shifted` the columns are
+/// Assembles `four_step.s` for columns and rows, either of which may be missing; with `shifted` the columns are
 /// at a shifted frequency too.
 pub(super) fn large_program(
     columns: Option<&LineBatch>,
@@ -103,7 +115,7 @@ pub(super) fn large_program(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// Assembles `large.s` for columns whose numbers are multiplied by weights before they are transformed: in
+/// Assembles `four_step.s` for columns whose numbers are multiplied by weights before they are transformed: in
 /// their first pass if `first`, else in a loop before it.
 pub(super) fn weighed_program(
     columns: &LineBatch,
@@ -121,7 +133,7 @@ pub(super) fn weighed_program(
     lines_program(Some(columns), None, &modes, machine)
 }
 
-/// Assembles `large.s` as [`large_program`] does, with its tables from byte `tables` of DMEM on.
+/// Assembles `four_step.s` as [`large_program`] does, with its tables from byte `tables` of DMEM on.
 pub(super) fn large_program_at(
     tables: u64,
     columns: Option<&LineBatch>,
@@ -141,7 +153,7 @@ pub(super) fn large_program_at(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// Assembles `large.s` for pairs of real columns, and rows of half a spectrum, either of which may be
+/// Assembles `four_step.s` for pairs of real columns, and rows of half a spectrum, either of which may be
 /// missing, with tables from byte `tables` of DMEM on; `full` pages of rows are followed by one of `last`
 /// rows.
 pub(super) fn real_program(
@@ -162,7 +174,7 @@ pub(super) fn real_program(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
+/// Assembles `four_step.s` for columns of half a spectrum and rows to real numbers, either of which may be
 /// missing, with tables from byte `tables` of DMEM on. A section's page has `block` rows, a matrix `pages`
 /// pages, and `together` says whether the differences of all columns of a page lie together.
 pub(super) fn back_program(
@@ -249,7 +261,7 @@ pub(super) fn array_program(
     kernel(&title, ARRAY, defines.collect(), machine)
 }
 
-/// Assembles `parts.s` for columns, or for rows.
+/// Assembles `four_step_ring.s` for columns, or for rows.
 pub(super) fn parts_program(
     lines: &LineBatch,
     rows: bool,
@@ -267,7 +279,7 @@ pub(super) fn parts_program(
     parts_with(lines, &defines, machine)
 }
 
-/// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`, or along both for pass 0
+/// Assembles `four_step_ring.s` for columns along two axes: pass i is along axis `axes[i]`, or along both for pass 0
 /// if `crossed`. The frequencies of axis 0 are shifted by the fraction `shift[0] / shift[1]`.
 pub(super) fn parts_columns_program(
     lines: &LineBatch,
@@ -295,7 +307,7 @@ pub(super) fn parts_columns_program(
     parts_with(lines, &defines, machine)
 }
 
-/// Assembles `parts.s` for rows from half a spectrum to real numbers.
+/// Assembles `four_step_ring.s` for rows from half a spectrum to real numbers.
 pub(super) fn back_parts_program(
     lines: &LineBatch,
     machine: &Machine,
@@ -304,7 +316,7 @@ pub(super) fn back_parts_program(
     parts_with(lines, &defines, machine)
 }
 
-/// Assembles `parts.s` for complex columns that are pairs of real ones.
+/// Assembles `four_step_ring.s` for complex columns that are pairs of real ones.
 pub(super) fn separated_parts_program(
     lines: &LineBatch,
     machine: &Machine,
@@ -312,7 +324,7 @@ pub(super) fn separated_parts_program(
     parts_with(lines, &[("SEPARATE", 1)], machine)
 }
 
-/// Assembles `real_parts.s` for rows of half a spectrum, `full` pages of a matrix before its last.
+/// Assembles `half_spectrum_row_ring.s` for rows of half a spectrum, `full` pages of a matrix before its last.
 pub(super) fn real_parts_program(
     lines: &LineBatch,
     full: u64,
@@ -335,7 +347,7 @@ fn parts_with(
     kernel(&title, PARTS, defines.collect(), machine)
 }
 
-/// Assembles `back_columns.s` for columns of half a spectrum, `pages` pages of a matrix.
+/// Assembles `inverse_real_column_ring.s` for columns of half a spectrum, `pages` pages of a matrix.
 pub(super) fn back_columns_program(
     columns: &LineBatch,
     pages: u64,
@@ -347,7 +359,7 @@ pub(super) fn back_columns_program(
     kernel(&title, BACK_COLUMNS, defines.to_vec(), machine)
 }
 
-/// Assembles `large.s` for the last columns of half spectra, as `back_program` does.
+/// Assembles `four_step.s` for the last columns of half spectra, as `back_program` does.
 pub(super) fn back_ends_program(
     tables: u64,
     columns: &LineBatch,

@@ -1,23 +1,23 @@
-; Real numbers beyond local memory (large.s with REAL, parts.s with SEPARATE): the last pass of columns, and their separation.
-;
+; Last pass of real column pairs: radix 8 and separation of both spectra.
+; It is included by four_step.s (REAL) and four_step_ring.s (SEPARATE).
 ; Number c of a row of the matrix is two real numbers, so that the transform Z of complex column c is that of
 ; the real columns 2c and 2c + 1 together. For k = 0 .. N1/2 the pass leaves
 ;   row k             S[k] = (Z[k] + conj Z[N1-k])/2, the transform of column 2c,
 ;   row N1 + 1 - k    D[k] = (Z[k] - conj Z[N1-k])/2, i times that of column 2c + 1,
-; so that a page has N1 + 2 rows. With PARTED they take the numbers' places (parts_columns.s).
+; So a page has N1 + 2 rows. With PARTED the rows take the numbers' places (real_column_ring.s).
 ;
 ; With L = N1/8, column k of the last pass has the results X[m] = Z[k + mL], and column L - k the results
-; Y[m] = Z[L - k + mL]: Y[7-m] is the partner of X[m]. An iteration has both columns, of a couple of columns of the matrix
-; (A, B): 48 butterflies, 16 `bflyy` that separate, and two products by 1/2. Halved are number 0 of either and the
+; Y[m] = Z[L - k + mL]: Y[7-m] is the partner of X[m]. An iteration has both columns, of a pair of matrix columns
+; (A, B): 48 butterflies, 16 `bflyy` that separate, and two products by 1/2. Number 0 of each is halved, and so are the
 ; factors that meet it, level by level: w^4 of the butterfly of number 0, w^2 of even numbers, w and w W8. Column
 ; L - k has the conjugates of the factors of column k, times -1 or -i, in other butterflies:
 ;   w^4: -conj w^4   w^2: -i conj w^2   w: -i conj (w W8)   w W8: -i conj w
 ;
-; Columns 0 and L/2 are their own partners and come first, in an iteration of another form: partners of X are 0 0, 1 7, 2 6, 3 5,
-; 4 4, those of Y 0 7, 1 6, 2 5, 3 4.
+; Columns 0 and L/2 are their own partners and come first, in an iteration of another form. Partners of X are 0 0, 1 7,
+; 2 6, 3 5, 4 4; those of Y are 0 7, 1 6, 2 5, 3 4.
 ;
-; Schedule of 66 cycles, all of them arithmetic; level 1 of even X belongs to the iteration after (n), the last of the
-; separation to the one before.
+; Schedule of 66 cycles, all of them arithmetic. Level 1 of even X belongs to the iteration after (n), the last
+; separation to the iteration before.
 ;   0..3     separate m = 3 (before)           41..44   level 3: X 2, Y 1
 ;   4..7     level 1: Y 2, 3                   45..48   separate m = 0
 ;   8        half of Y 0                       49..52   level 3: X 3, Y 0
@@ -25,8 +25,8 @@
 ;   17..32   level 2: X, Y                     54..57   separate m = 1
 ;   33..40   level 3: X 0, Y 3, X 1, Y 2       58..61   separate m = 2
 ;                                              62..65   level 1: X 0, 1 (n)
-; That of columns 0 and L/2 has 68, all of them arithmetic; the numbers of the next one are loaded as registers become free,
-; and its last results leave in the next one's level 1, which is that of the first frame as well:
+; Columns 0 and L/2 take 68 cycles, all of them arithmetic. Numbers of the next pair are loaded as registers become
+; free; the last results are stored during level 1 of the next pair, which is also level 1 of the first frame:
 ;   0        half of X 0                       42..45   separate X 0, 4
 ;   1..6     level 1: X 1, 2, 3                46, 47   level 3: Y 1
 ;   7, 9     level 1: X 0                      48, 49   separate X 2, 6
@@ -37,18 +37,18 @@
 ;                                              60..67   separate Y 1, 2, 0, 3
 ; No word waits for an operand, on vm7 or vm9.
 ;
-; Registers.
+; Registers:
 ;   q0..q7, q8..q15    numbers of X and Y, quads (A, B), then all levels in place
 ;   q16..q23           results: of m = 0, 2 and of m = 1, 3
 ;   q24, q25, q26      w^4/2, w^4; w^2/2, w^2; w/2, w W8/2;   q28, q29, q30   those of column L/2
 ;   q27                1/2;   r62 1
-;   a0, a4 read X and Y in steps s0, s1; a1 writes rows that go up with k, a3 those that go down, in steps s2;
-;   a2 walks the factors in steps s3; a5 the steps. Before the frames a0 reads both columns, and a6 writes.
+;   a0, a4 load X and Y in steps s0, s1; a1 stores rows that go up with k, a3 those that go down, in steps s2;
+;   a2 walks the factors in steps s3; a5 the steps. Before the frames a0 loads both columns, and a6 stores.
 ;
-; The caller defines where numbers and results are: `numbers`, `results` and `beyond`, where number N1/2 and number 0 of D go,
-; and what is used here of ROW, bytes of a row, to MID_D.
+; The caller defines the addresses `numbers`, `results` and `beyond` (for number N1/2 and number 0 of D), and
+; those of the constants from ROW, bytes of a row, to MID_D that are used here.
 
-; A butterfly, if `on`, beside the memory operation `mn a, b`, if `there`; of three operands `mn a, b, c` if that is 3, of one if 2.
+; A butterfly, if `on`, with a memory operation: there = 1: `mn a, b`; 2: `mn a`; 3: `mn a, b, c`; 0: none.
 .macro beside on, op, d, e, x, y, w, there, mn, a, b, c=0
     .if \there == 3
     word3 \on, \op, \d, \e, \x, \y, \w, \mn, \a, \b, \c
@@ -61,8 +61,8 @@
     .endif
 .endm
 
-; A butterfly of numbers i and j of column A or B (col 0, 1) of X (y = 0) or Y (1: with X's factors; 2: with
-; its own, 8 registers further); turn: the factor is -i w (y = 1: -i w is -conj of X's, else -i conj).
+; A butterfly of numbers i and j of column A or B (col 0, 1) of X (y = 0) or Y (1: with the factors of X; 2: with
+; its own, 8 registers further). turn: the factor is -i w (y = 1: -i w is -conj of X's, else -i conj).
 .macro meet on, y, turn, i, j, w, col, there, mn, a, b, c=0
     .if (\y) == 1 && (\turn)
     beside \on, bflyc, 16 + 2*(\j) + \col, 16 + 2*(\i) + \col, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, \w, \there, \mn, \a, \b, \c
@@ -86,7 +86,7 @@
     meet 1, \y, (\m)/2, lo_{\m}, lo_{\m} + 1, 52 + ((\m)%2 != ((\y) == 1)), \col, \there, \mn, \a, \b, \c
 .endm
 
-; Where result m is, m + 4 behind it; where those of m are stored: S and D of X[m], S and D of Y[3-m].
+; Register of result m (m + 4 is behind it), and offsets of the stores of m: S and D of X[m], S and D of Y[3-m].
 .macro result_at m
 .equ lo_{\m}, 4*((\m)%2) + 2*((\m)/2)
 .equ sx_{\m}, ((\m) - 3)*SPAN
@@ -98,7 +98,7 @@
     result_at m
 .endr
 
-; S to quad s and D to quad d of number x and its partner y, of column A or B.
+; Separates number x and its partner y of column A or B: S to quad s, D to quad d.
 .macro part on, s, d, x, y, col, there=0, mn=0, a=0, b=0
     beside \on, bflyy, 2*(\s) + \col, 2*(\d) + \col, 2*(\x) + \col, 2*(\y) + \col, 62, \there, \mn, \a, \b
 .endm
@@ -109,7 +109,7 @@
     part \on, \s, (\s) + 1, 8 + lo_{3 - (\m)}, 1 + lo_{\m}, \col, \there, \mn, \a, \b
 .endm
 
-; q{q}, number 0 of X or Y, halved.
+; Halves q{q}, number 0 of X or Y.
 .macro half on, q, there, mn=0, a=0, b=0
     .if (\on) && (\there)
     mul q{\q}, q{\q}, q27 || \mn \a, \b
@@ -120,14 +120,14 @@
     .endif
 .endm
 
-; n: there is an iteration after; done: a signal that results of those before are complete. x, y, up, down: where the pointers to
-; numbers and to results step, factors: that to these.
+; A frame. n: there is an iteration after; done: a signal that earlier results are complete. x, y, up, down: loads and
+; stores which step their pointers; factors: the load which steps theirs.
 .macro separate_frame n, done=0, x=[a0]+s0, y=[a4]+s1, up=[a1]+16, down=[a3]+s2, factors=[a2]+s3
     separate_low 1, \n, \x, \y, \up, \down
     separate_high \n, \done, \factors
 .endm
 
-; Words 0 to 16; p: there is an iteration before.
+; Words 0 to 16 of a frame; p: there is an iteration before.
 .macro separate_low p, n, x, y, up, down
     part_y \p, 3, 20, 0, \p, stq, q22, [a3 + sy_1]
     part_y \p, 3, 20, 1, \p, stq, q23, [a1 + dy_1]
@@ -148,7 +148,7 @@
     level1 1, 1, 1, 1, (\n && !PARTED), ldx2, s0, [a5]+8
 .endm
 
-; Words 17 to 65.
+; Words 17 to 65 of a frame.
 .macro separate_high n, done=0, factors=[a2]+s3
     level2 0, 0, 0, 2*(\done), signal, COMPLETE
     level2 0, 0, 1, 1, ldq, q26, \factors
@@ -196,7 +196,7 @@
     level1 \n, 0, 1, 1, 1, stq, q21, [a3 + dx_1]
 .endm
 
-; After the last frame.
+; The epilogue after the last frame.
 .macro separate_end
     part_y 1, 3, 20, 0, 1, stq, q22, [a3 + sy_1]
     part_y 1, 3, 20, 1, 1, stq, q23, [a1 + dy_1]
@@ -213,7 +213,7 @@
     stq q23, [a3]
 .endm
 
-; Before the words of columns 0 and L/2 of a page's first couple: a0 and the numbers that these read first.
+; Before columns 0 and L/2 of a page's first pair: sets a0 and loads the first numbers.
 .macro own_begin
     movi a2, halved
     addi a0, numbers, 6*ROW
@@ -226,7 +226,7 @@
     ldq q6, [a0]
 .endm
 
-; Words 0 to 17 of columns 0 and L/2 of the first couple: the other numbers and the constants come.
+; Words 0 to 17 of columns 0 and L/2 of the first pair: the other numbers and the constants are loaded.
 .macro own_first
     half 1, 0, 1, ldq, q3, [a0 - 3*ROW]
     level1 1, 0, 1, 0, 1, ldq, q7, [a0 + ROW]
@@ -248,8 +248,8 @@
     level1 1, 2, 1, 1, 1, mov, a6, results
 .endm
 
-; ... of those of another couple (y = 2, n = 1) or of the first frame (y = 1, n: there is another): the results of the couple
-; before leave. Number 0 of Y is at `a` + `z`, number 1 at `last`.
+; Words 0 to 17 of another pair (y = 2, n = 1) or of the first frame (y = 1, n: there is another): results of the pair
+; before are stored. Number 0 of Y is at `a` + `z`, number 1 at `last`.
 .macro own_next y, n, a, z, last
     half 1, 0, 1, ldq, q15, [\a + \z + 7*ROW]
     level1 1, 0, 1, 0, 1, ldq, q11, [\a + \z + 3*ROW]
@@ -275,8 +275,8 @@
     .endif
 .endm
 
-; Words 18 to 67; then comes another couple, or (`last`) the first frame, whose pointers, steps and factors come here. The numbers
-; of X that comes next are read from a0 on, number 6 at `x`; number 0 of Y is at `a` + `z`.
+; Words 18 to 67, then another pair or (`last`) the first frame, whose pointers, steps and factors are loaded here. The
+; next numbers of X are loaded from a0 on, number 6 from `x`; number 0 of Y is at `a` + `z`.
 .macro own_high last, x, a, z
     .if \last
     level2 0, 0, 0, 1, movi, a0, X_FIRST
@@ -331,7 +331,7 @@
     part 1, 14, 9, 14, 9, 1, 1, ldq, q8, [\a + \z]
 .endm
 
-; The pass from a8 to a9.
+; The pass over a page, from a8 to a9.
 .macro separate_pass
     own_begin
     own_first
@@ -359,7 +359,7 @@
     own_high 0, [a0], a0, OTHER
     own_next 2, 1, a0, OTHER, [a0 + OTHER + ROW]
 .endm
-; Frames of a page.
+; Number of frames of a page.
 .equ SEPARATED, (N1/16 - 1)*(COLUMNS/2)
 
 ; Factors of W^k, W = exp(-2 pi i/N1), halved where they meet number 0.
@@ -372,7 +372,7 @@
     .float cos(-1.0*(\k)/N1 - 0.125)/2, sin(-1.0*(\k)/N1 - 0.125)/2
 .endm
 
-; What it finds in DMEM; a step entry has how far X, Y go after an iteration, the results that go down before, the factors after.
+; Data in DMEM. A step entry has the steps of X and Y after an iteration, of results that go down before it, of factors.
 .macro separate_tables
 halved:
     set_halved 0

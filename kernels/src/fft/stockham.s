@@ -1,29 +1,29 @@
-; Stockham's algorithm in DMEM: passes over rows of N numbers, N = 16 .. 2048, one behind the other.
+; Stockham's algorithm in DMEM: passes over rows of N = 16 .. 2048 numbers.
 ;
-; Whoever includes it defines N, INVERSE and R1 .. R4 (fft.s says how), includes frame8.s
-; and frame4.s, and
-;   OTHER     a8 is the input page; the passes alternate between it and a{OTHER}
-; and has a14 at `passes`, a12 and a13 7 N bytes behind a8 and a{OTHER}, s8 = 64, s9 = 8, c1 two less than
-; the iterations of a pass, 1 and W8 in r60 and r61, and where R1 is 4 W16^0 .. 3 in r48 .. r51, s3, c4 and
-; c5 for frame4.s.
+; The including file defines N, INVERSE and R1 .. R4 (see fft.s), includes radix8_iteration.s
+; and radix4_iteration.s, and defines
+;   OTHER     a8 is the input page; the passes alternate between it and a{OTHER}.
+; At `passes`, a14 is set, a12 and a13 are 7 N bytes behind a8 and a{OTHER}, s8 = 64, s9 = 8, c1 is two less than
+; the iterations of a pass, r60 and r61 are 1 and W8; where R1 is 4, r48 .. r51 are W16^0 .. 3 and s3, c4 and
+; c5 are set for radix4_iteration.s.
 ;
 ; Layout. Before a pass, L is the product of the radices done; number t L + k of
 ; a transform is output k of sub-transform t. A pass of radix r reads column
 ; c = t L + k, the numbers c + m N/r for m = 0 .. r-1, with the twiddle factors
 ; W^(k m), W = exp(-2 pi i/(r L)), and writes the numbers t r L + m' L + k.
-; Columns k and k + 1 are neighbours: a quad. After the last pass L = N.
+; Columns k and k + 1 are neighbours, a quad. After the last pass L = N.
 ;
-; Twiddle factors: tables of the forward transform; the inverse uses butterflies
-; that conjugate them. For every pair of columns k, k+1 of a radix-8 pass,
-; w^2, w^4, w, w W8, each for k and k+1: 64 bytes; w^4 of k is that of the next
-; pair, as the pipeline wants it.
-; Step tables: how far the read and the write pointer go after each of the N/16
-; iterations of a transform; entry j holds the read step of iteration j + 2 and the
-; write step of iteration j, as the pipeline wants them.
+; Twiddle factors. The tables are those of the forward transform; the inverse uses butterflies
+; that conjugate them. Each pair of columns k, k+1 of a radix-8 pass has
+; w^2, w^4, w, w W8, each for k and k+1: 64 bytes. w^4 of k is that of the next
+; pair, because the software pipeline loads it early.
+; Step tables: the steps of the read and the write pointer after each of the N/16
+; iterations of a transform. Entry j holds the read step of iteration j + 2 and the
+; write step of iteration j, because of the software pipeline.
 ;
-; Passes of radix 8 run into each other: while the last iterations of one are
-; computed and stored, the first ones of the next are loaded. What they read was
-; stored before, but for N = 64 with P = 1: there each pass ends before the next.
+; Passes of radix 8 overlap: while the last iterations of one are
+; computed and stored, the first ones of the next are loaded. Their numbers have been stored
+; before, except for N = 64 with P = 1, where each pass ends before the next begins.
 
 .equ PASSES, 1 + (R2 != 0) + (R3 != 0) + (R4 != 0)
 .equ L1, 1
@@ -32,11 +32,11 @@
 .equ L4, L3*max(R3, 1)
 ; The first pass of radix 8.
 .equ FIRST8, 1 + (R1 == 4) + (R2 == 4)
-; Whether the passes of radix 8 run into each other.
+; FUSED is 1 if passes of radix 8 overlap.
 .equ FUSED, N > 64
 
-; The constants that frame8.s expects of pass t. Registers: a{set} reads,
-; a{set + 1} writes, a{set + 2} walks the factors, a{set + 3} the steps.
+; Constants that radix8_iteration.s expects of pass t. Registers: a{set} loads,
+; a{set + 1} stores, a{set + 2} walks the factors, a{set + 3} the steps.
 .macro pass t, L
     .equ set{\t}, 4*(\t % 2)
     .equ row1_{\t}, N
@@ -50,7 +50,7 @@
     ; Bytes from the start of a page to row 7 and to result 7.
     .equ xat{\t}, 7*N
     .equ yat{\t}, 7*(\L == 1 ? 16 : 8*\L)
-    ; Address registers: the page it reads (12, 13: row 7 of 8, OTHER), and the one it writes.
+    ; Address registers of the page that is read (12, 13: row 7 of 8, OTHER) and of the page that is written.
     .equ src{\t}, 13 - \t % 2
     .equ dst{\t}, \t % 2 ? OTHER : 8
 .endm
@@ -59,7 +59,7 @@
     pass 3, L3
     pass 4, L4
 
-; The pass that runs into pass t, the pass that it runs into; 0: there is none.
+; The pass that begins while pass t ends; 0: there is none.
 .macro neighbours t
     .equ after{\t}, (FUSED && \t < PASSES) ? \t + 1 : 0
 .endm
@@ -68,7 +68,7 @@
     neighbours 3
     neighbours 4
 
-; Pointers of pass t where no pass before it has the time.
+; Sets the pointers of pass t when no pass before it does.
 .macro pointers8 t
     ldx2 a{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
     ldx2 b{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
@@ -78,10 +78,10 @@
     add a{set{\t} + 1}, a{set{\t} + 1}, a{dst{\t}}
 .endm
 
-; The hooks of frame8: factors and steps of the passes in the frame, and the
-; pointers of the pass after them, piece by piece:
-;   first frame of n     factors and steps of the next pass; where n writes
-;   second frame         where the next pass reads, how far it writes; the loop
+; The hooks of radix8_iteration.s: factors and steps of the passes in the frame, and the
+; pointers of the pass after them, one at a time:
+;   first frame of n     factors and steps of the next pass; write address of n
+;   second frame         read address of the next pass, length of its writes; the loop
 .macro hook8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12 && \c && tw{\c}
     word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a{set{\c} + 2}]+s8%
@@ -113,8 +113,8 @@
     .endif
 .endm
 
-; Pass t, its first frame apart, which `before` it has in common with the pass
-; before; and the first frame of the pass `after`.
+; Pass t after its first frame, which it shares with the pass `before`;
+; then the first frame of the pass `after`.
 .macro body8 op, opn, t, before
     ; The second column pair of a transform of 32 is its last.
     frame8 \op, \opn, \t, \t, \before, [a{set{\t}}]+(N == 32 ? 16 + 7*N : 16), [a{set{\before} + 1}], hook8
@@ -125,7 +125,7 @@
     .endif
 .endm
 
-; Pass t when none runs into it.
+; Pass t when no pass overlaps it from before.
 .macro alone8 op, opn, t
     pointers8 \t
     frame8 \op, \opn, \t, 0, 0, [a{set{\t}}]+16, [a0], hook8
@@ -157,7 +157,7 @@ pass{i + 1}:
     .endr
 .endm
 
-; Twiddle and step tables of a radix-8 pass after L.
+; Twiddle and step tables of a radix-8 pass after length L.
 .macro tables8 pass, L
 steps{\pass}:
     .rept N/16, j
@@ -177,7 +177,7 @@ twiddles{\pass}:
     .endr
 .endm
 
-; What the passes find in DMEM.
+; Data that the passes expect in DMEM.
 .macro stockham_tables
 constants:
     .cis 0, 8
@@ -187,7 +187,7 @@ constants:
     .cis -j, 16
     .endr
     .endif
-; Factors (w' of the first pair) and steps of a radix-8 pass, where they begin and how long they are.
+; For each radix-8 pass: addresses of its factors (w' of the first pair) and of its steps, and the lengths of both.
 passes:
     .rept PASSES, i
     .if i + 1 >= FIRST8

@@ -29,7 +29,7 @@ const QUADS: [u64; 5] = [16, 32, 64, 96, 128];
 /// Most blocks whose sums one step of the control CPU adds up.
 const TERMS: u64 = 512;
 
-/// A kernel of `vectors.s`: its label, and what it reads, writes and computes.
+/// A kernel of `vector_passes.s`: its label, and what it reads, writes and computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct VectorKernel {
     label: &'static str,
@@ -167,7 +167,7 @@ impl VectorPasses {
             machine: Some(machine),
             ..Options::default()
         };
-        let source = Source::new("vectors.s", include_str!("vectors.s"));
+        let source = Source::new("vector_passes.s", include_str!("vector_passes.s"));
         Ok(Self {
             program: Arc::new(assembly(NAME, (&source, ""), &options)?.program),
             n,

@@ -1,4 +1,4 @@
-; constant expressions
+; Errors of constant expressions.
 .equ A, 1 / 0
 .equ B, 1 << 70
 .equ C, 0x7fffffffffffffff * 2

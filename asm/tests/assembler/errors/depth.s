@@ -1,5 +1,5 @@
 ; machine: vm7
-; more nested loops than the machine has
+; Loops are nested more deeply than the machine allows.
 .rept 12, i
         loop 2 {
 .endr

@@ -1,5 +1,5 @@
 ; machine: vm7
-; data and its places
+; Errors of data directives and of their addresses.
         .float 1
 .dmem 0x100
         add r0, r1, r2

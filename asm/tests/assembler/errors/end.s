@@ -1,4 +1,4 @@
-; the end of the program
+; Errors at the end of a program.
 .entry last
         loop 2, last
         nop

@@ -1,4 +1,4 @@
-; characters that are no tokens
+; Characters and literals that form no tokens.
         add r0, r1, r2 € 
         movi a0, 12ab
         movi a0, 99999999999999999999

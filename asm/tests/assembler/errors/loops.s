@@ -1,5 +1,5 @@
 ; machine: vm7
-; loop ends
+; Errors of loop ends.
         loop 4 {
           bnz c0, done
         }

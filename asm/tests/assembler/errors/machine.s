@@ -1,5 +1,5 @@
 ; machine: small
-; what a small machine lacks
+; Features that a small machine lacks.
 .require double
         add r60, r61, r62
         add q15, q16, q17

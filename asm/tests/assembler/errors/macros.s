@@ -1,4 +1,4 @@
-; expansion: the chain of calls is shown
+; Errors in macro expansions: a message shows the chain of calls.
 .macro inner reg, offset
         ldp r{\reg}, [a0 + \offset]
 .endm

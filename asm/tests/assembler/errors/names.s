@@ -1,4 +1,4 @@
-; unknown names and near misses
+; Unknown names, and names that are nearly right.
 .equ COUNT, 8
 .alias left, r4
 start:  bfyl r0, r1, r2, r3, r4

@@ -1,4 +1,4 @@
-; operands that fit no form
+; Operands that fit no form of an instruction.
         add r0, r1, q2
         add r0, a1, a2
         ldp q0, [a0]

@@ -1,4 +1,4 @@
-; immediates, offsets and targets beyond their fields
+; Immediates, offsets and targets that exceed their fields.
         movi a0, 131072
         addi a0, a0, -2049
         shli r0, r1, 32

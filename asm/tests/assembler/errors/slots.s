@@ -1,4 +1,4 @@
-; what two operations of a word may not do
+; Pairs of operations that one word may not hold.
         add r0, r1, r2 || sub r3, r4, r5
         ldp r0, [a0] || stp r1, [a1] || add r2, r3, r4
         add r0, r1, r2 || ldp r0, [a0]

@@ -1,4 +1,4 @@
-; lines that do not parse; the loop's brace still counts
+; Lines with syntax errors; the brace of a faulty loop still counts.
         add r0 r1, r2
         loop 8, {
           ldp r0, [a0 8]

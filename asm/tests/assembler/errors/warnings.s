@@ -1,5 +1,5 @@
 ; machine: vm7
-; stalls
+; Stalls, which are warnings.
         ldp r0, [a0]
         add r1, r0, r0
         add r2, r0, r0 || stp r1, [a0] .allow stall

@@ -114,7 +114,7 @@ pub(super) struct LongPage {
 }
 
 impl LongPhase {
-    /// Returns the label in long.s of the loop for these kinds.
+    /// Returns the label in overlap_save_long.s of the loop for these kinds.
     pub(super) fn entry(&self) -> &'static str {
         let kinds: Vec<LongPageKind> = self.kinds.iter().map(|share| share.kind).collect();
         match kinds.as_slice() {

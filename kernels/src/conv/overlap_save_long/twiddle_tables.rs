@@ -1,4 +1,4 @@
-//! Twiddles and transformed taps, in the order of long.s.
+//! Twiddles and transformed taps, in the order of overlap_save_long.s.
 
 use super::shape::{BlockMatrix, LongBlockShape, PAGE};
 use crate::conv::overlap_save::{Digits, digits, frequency, response};

@@ -1,4 +1,4 @@
-//! Tables streamed during a block, in the order of overlap4096.s.
+//! Tables streamed during a block, in the order of overlap_save_ring.s.
 
 use super::{MIDDLE, N};
 use crate::conv::overlap_save::response;

@@ -1,4 +1,4 @@
-//! Pages of large.s: columns of a matrix and its rows, with transfers.
+//! Pages of four_step.s: columns of a matrix and its rows, with transfers.
 
 use super::line_batch::{COMPLEX, LineBatch};
 use cp2_dma::{Descriptor, Target};

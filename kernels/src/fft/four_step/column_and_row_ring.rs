@@ -1,4 +1,4 @@
-//! Pages of parts.s: columns and rows in eighths through a DMEM ring.
+//! Pages of four_step_ring.s: columns and rows in eighths through a DMEM ring.
 //!
 //! Lines have 2048 or 1024 numbers. With digits n = L/4 n0 + L/32 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + L/8
 //! p3, block n1 of the input becomes block p1 of the result (`docs/fft-large.md`).

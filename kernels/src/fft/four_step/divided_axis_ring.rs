@@ -1,6 +1,6 @@
 //! Columns along two axes in eighths of a page through a DMEM ring.
 //!
-//! Columns have 1024 or 2048 numbers (`parts.s`): two axes in place after the rows, or the rest of a divided
+//! Columns have 1024 or 2048 numbers (`four_step_ring.s`): two axes in place after the rows, or the rest of a divided
 //! axis with another.
 
 use super::column_and_row_ring::{self, BLOCKS};

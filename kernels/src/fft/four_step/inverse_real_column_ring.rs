@@ -1,4 +1,4 @@
-//! Half-spectrum columns to reals, in eighths (back_columns.s).
+//! Half-spectrum columns to reals, in eighths (inverse_real_column_ring.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING_BYTES};
 use super::inverse_real_pages::{InverseRealBlockLayout, InverseRealColumnPages};

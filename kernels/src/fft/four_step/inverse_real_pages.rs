@@ -1,6 +1,6 @@
 //! Pages of the inverse real FFT: half-spectrum columns, paired rows.
 //!
-//! Columns of the half spectrum come with their conjugates; rows are pairs of real ones (`real_back.s`).
+//! Columns of the half spectrum come with their conjugates; rows are pairs of real ones (`inverse_real_pages.s`).
 //!
 //! Between the passes, each section's rows of a page, R of them, are a block. For each pair of columns from 0
 //! to N2/2 - 1 it has R granules of differences D and R of sums S, and for column N2/2 and its neighbour the

@@ -1,4 +1,4 @@
-//! Rows of 2048 of the inverse real FFT, in eighths (parts_rows.s).
+//! Rows of 2048 of the inverse real FFT, in eighths (four_step_row_ring.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING, RowRingPages};
 use super::inverse_real_pages::InverseRealBlockLayout;
@@ -15,7 +15,7 @@ const BLOCK: u64 = column_and_row_ring::BLOCK + 2 * COUPLE;
 /// Bytes of the step tables of the passes across blocks and within them.
 const STEPS: u64 = 64 * 8 + 32 * 16;
 
-/// Pages in eighths of rows that are pairs of real ones (`parts_rows.s` with WOVEN); a section's page has two
+/// Pages in eighths of rows that are pairs of real ones (`four_step_row_ring.s` with WOVEN); a section's page has two
 /// rows.
 #[derive(Clone, Debug)]
 pub(super) struct InverseRealRowRingPages {

@@ -1,4 +1,4 @@
-//! Columns of 2048, pairs of real ones, in eighths (parts_columns.s).
+//! Columns of 2048, pairs of real ones, in eighths (real_column_ring.s).
 
 use super::column_and_row_ring::{self, BLOCKS, ColumnRingPages, RING_BYTES};
 use super::line_batch::{COMPLEX, LineBatch};

@@ -313,8 +313,8 @@ impl RingPages for HalfSpectrumRowPages {
         own.into_iter().chain(data).collect()
     }
 
-    /// Stores both halves of the results, which lie in blocks (`real.s`) of a pair's numbers of an eighth of
-    /// a row. The conjugates come first, of which the last pair is the first in the spectrum, then the lower
+    /// Stores both halves of the results, which lie in blocks (`half_spectrum_rows.s`) of a pair's numbers of an
+    /// eighth of a row. The conjugates come first, of which the last pair is the first in the spectrum, then the lower
     /// half. The first pair's conjugates share granules with the row before; in a section's first page that
     /// row belongs to the section before, which stores them at the end of its rows. The first row of all has
     /// number N/2.

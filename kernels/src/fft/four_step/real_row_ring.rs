@@ -1,4 +1,4 @@
-//! Half-spectrum rows, 512 or 1024, in eighths (real_parts.s).
+//! Half-spectrum rows, 512 or 1024, in eighths (half_spectrum_row_ring.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING_BYTES};
 use super::line_batch::{COMPLEX, LAST, LineBatch, root, set};

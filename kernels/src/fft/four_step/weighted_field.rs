@@ -34,7 +34,7 @@ const LEAST: f64 = 1e-18;
 /// The weights of a field in system memory: number (z, y, x) is multiplied by wz[z] wy[y] wx[x].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldWeights {
-    /// Table of the weights along z as the kernel reads it: see `weigh.s`.
+    /// Table of the weights along z as the kernel reads it: see `weighted_columns.s`.
     z: Buffer<f32>,
     /// Weights along y, each four times.
     y: Buffer<f32>,

@@ -1,25 +1,25 @@
-; A matrix of diagonal cells times a vector: four rows of each section in the lanes of a quad, four such groups at a time.
+; Sparse matrix times vector in the diagonal format: the resident kernel.
 ;
-; A cell multiplies a quad of values by four neighbours of the section's part of the vector. Its address is the same in all sections and
-; comes with the page. A step has a cell of each group: 14 words, 12 of them with arithmetic. Places without an entry hold +0 (an entry of +0
-; is stored as -0) and take zeros of the vector, which may be infinite there: compared as integers, what is +0 masks.
+; A section computes groups of four rows, one in each lane of a quad, four groups at a time. A cell multiplies a quad of
+; values by four neighbours of the section's part of the vector. Its address is the same in all sections, and comes with
+; the page. A step has a cell of each group: 14 words, 12 with arithmetic. Places without an entry hold +0 (stored +0 is
+; made -0); integer comparison with +0 masks the vector's value there, which may be infinite.
+; page:      a15 -> units - 1, next page's a15 or 0 | values, addresses | 0, results | 1 if its last unit goes on in the
+;                   next page, bytes of a list of addresses for all units or 0
+; segment:   a15 -> -1, next page's a15 or 0 | nothing | new vector segment, nothing | its quads to shift / 8, quads % 8
+; addresses: per unit two pairs of the first step | steps - 1, nothing | two pairs of every other step; two pairs more
+; list:      if all groups have the same diagonals: per step the address for group 1 of unit 1, nothing; the first + 64
 ;
-; page:      a15 -> units - 1, next page's a15 or 0 | values, addresses | 0, results | whether its last unit goes on in the next one,
-;                   bytes of a list of addresses for all units, or 0
-; segment:   a15 -> -1, next page's a15 or 0 | nothing | new segment of the vector, nothing | quads of it to shift / 8, quads % 8
-; addresses: of each unit two pairs of the first step | steps - 1, nothing | two pairs of every other step; two pairs behind the last
-; list:      where all groups have the same diagonals: of each step the address for the first group of the first unit, nothing; 64 added to the first
-;
-; symbols: SHIFTED      where the copy of the segment lies that is shifted by one number
-;          APART        whether there are pages with addresses of each unit
-;          ALIKE        whether there are pages with a list for all units
+; symbols: SHIFTED      address of the copy of the segment that is shifted by one number
+;          APART        1 if there are pages with addresses of each unit
+;          ALIKE        1 if there are pages with a list for all units
 ;
 ; Takes 14 cycles a step, 8 a unit and about 50 a page; 2 a quad of a new segment.
-; Quads: x 0 .. 3, values 4 .. 7, masks and what they leave of x 8 .. 11, sums 12 .. 15, sums of the unit before 17 .. 19, zeros 20.
+; Quads: x 0 .. 3, values 4 .. 7, masks and masked x 8 .. 11, sums 12 .. 15, sums of the unit before 17 .. 19, zeros 20.
 .program
 .entry start
 
-; All steps of a unit but the first: cells 2 and 3 of a step are added up in the next one.
+; All steps of a unit but the first; the next step adds up cells 2 and 3 of a step.
 .macro steps
         loop c0 {
           ldp r0, [a2]          || madd q13, q5, q9, q13
@@ -39,7 +39,7 @@
         }
 .endm
 
-; The same where the groups have one address, those of other units at distances of 64 from it: s0 for the unit at work.
+; All steps of a unit if the groups have one address, and those of other units are at distances of 64: s0 for this unit.
 .macro alike
         loop c0 {
           ldq q4, [a8]+16       || madd q13, q5, q9, q13
@@ -68,7 +68,7 @@ page:   wait 0
         ldx2 a8, [a15 + 8]
         bz a6, begin
 
-; The segment again, shifted by one number, so that any two neighbours are a pair. Behind the last quad is nothing.
+; Copies the segment, shifted by one number, so that any two neighbours are a pair. Nothing follows the last quad.
         movi a10, SHIFTED
         ldq q0, [a6]+16
         loop c4 {
@@ -122,7 +122,7 @@ begin:  bneg c2, end
         ldq q7, [a8]+16
         steps
         loop c2 {
-; The first step of a unit, and the end of the one before.
+; The first step of a unit, and the end of the unit before.
           ldx c0, [a9]+8        || madd q17, q5, q9, q13
           ldp r0, [a2]          || mov q13, q20
           ldp r1, [a2 + 8]
@@ -150,7 +150,7 @@ begin:  bneg c2, end
 .endif
 
 .if ALIKE
-; The same of units with one list. The address of a unit's first step is that of the unit before, and 64 more.
+; Units with one list: the address of a unit's first step is that of the unit before, plus 64.
 list:   mov a6, a9
         mov b6, a9
         mov l6, c5
@@ -201,7 +201,7 @@ list:   mov a6, a9
 
 .endif
 
-; The end of the last unit, of which there may be more in the next page.
+; The end of the last unit, which the next page may continue.
 last:   madd q13, q5, q9, q13
         icmpeq q10, q6, q20
         icmpeq q11, q7, q20

@@ -1,7 +1,7 @@
-; The words that stay in program memory while a gather kernel's pages come and go behind them.
+; Gather format: the words of the kernel that stay in program memory.
 ;
-; A launch begins at `start`: constants, and the wait for the first page, which brings masks, the vector and words.
-; Words of pages are laid behind `code`, by turns in three places, and go from one to the other by themselves.
+; A launch begins at `start`: constants, then the wait for the first page, which brings masks, the vector and words.
+; Words of pages are placed after `code`, in three places in turn, and continue from one to the next by themselves.
 ;
 ; symbols: BASES        address registers that point into the middle of stretches of 32 KiB of local memory
 ;          MASKS        pairs of masks, from DMEM address 0 on, into registers FIRST_MASK ...
@@ -13,8 +13,8 @@
 .entry start
 
 .if UNROLL
-; A segment of the vector again, shifted by one number, so that any two neighbours are a pair: from a9, c9 times
-; UNROLL quads, then c10 quads, then the last one, behind which is nothing.
+; Copies a segment of the vector, shifted by one number, so that any two neighbours are a pair: from a9, c9 times
+; UNROLL quads, then c10 quads, then the last quad, which nothing follows.
 ; Takes 2 cycles a quad: a load and a store. Quads 0 to 2 UNROLL are free where a segment begins.
 shift:
         movi a10, SHIFTED

@@ -1,21 +1,21 @@
-; Columns multiplied by weights before their transform (large.s, WEIGHED).
+; Columns multiplied by weights before their transform (four_step.s, WEIGHED).
 ;
-; There are two ways: a loop before the first pass (WEIGHED 1), and products in a first pass of radix 4 (WEIGHED 2).
+; There are two methods: a loop before the first pass (WEIGHED 1), and products in a first pass of radix 4 (WEIGHED 2).
 ;
-; 1: before the first pass.
+; WEIGHED 1: a loop before the first pass.
 ;
-; Number n of column c is multiplied by z[n] y x[c], real numbers: the table `weights1` has z[n] in all four numbers of a quad,
-; which the host fills before the pass; a page's factors (a10) are x[c] twice for every column and then y in all numbers of a
-; quad. The page stays in place (a8).
+; Number n of column c is multiplied by real numbers, z[n] y x[c]. Table `weights1` has z[n] in all four numbers of a
+; quad; the host fills it before the pass. A page's factors (a10) are x[c] twice for every column, then y in all numbers
+; of a quad. The page stays in place (a8).
 ;
-; Cycles: COLUMNS + 1 for a row, of which COLUMNS are products. No stall on either machine with eight columns.
+; Cycles: COLUMNS + 1 for a row, of which COLUMNS are products. With eight columns neither machine stalls.
 ;
 ;   cycle          arithmetic                   memory
 ;   0 .. H-1       z[n] (y x[c])                results of row n - 1
-;   H .. 2H - 1    row n times that             z[n + 1], row n + 1
-;   2H                                          ... its last quad; H = COLUMNS/2
+;   H .. 2H - 1    row n times these            z[n + 1], row n + 1
+;   2H                                          last quad of row n + 1; H = COLUMNS/2
 ;
-; Registers: q0.. row, q8.. y x[c], q16.. weights of a row, q24.. results, q28 z[n]; a0 reads, a1 writes, a2 z.
+; Registers: q0.. row, q8.. y x[c], q16.. weights of a row, q24.. results, q28 z[n]; a0 loads, a1 stores, a2 walks z.
 
 .macro weigh
     .rept COLUMNS/2, c
@@ -39,7 +39,7 @@
     .endr
 .endm
 
-; A row; whether results of the row before are stored, and whether the next one is loaded.
+; A row. before: results of the row before are stored; next: the next row is loaded.
 .macro weigh_row before, next
     .rept COLUMNS/2, c
     .if \before
@@ -62,14 +62,14 @@
     .endif
 .endm
 
-; 2: in a first pass of radix 4, whose factors are 1 but for ratios of weights.
+; WEIGHED 2: products in a first pass of radix 4, whose factors are 1 except for ratios of weights.
 ;
-; With rows r + m N1/4, m = 0 .. 3, of weights z_m the numbers are x_m z_m y x[c]. All four are multiplied by z_0 y x[c]; the butterflies
-;   x_0 +- (z_2/z_0) x_2,  x_1 +- (z_3/z_1) x_3,  and of their results a and b  a+ +- (z_1/z_0) b+,  a- +- (-i) (z_1/z_0) b-
-; do the rest. The table `weights1` has for each r z_0 in all numbers of a quad, then z_2/z_0, z_3/z_1, z_1/z_0 and 0 as complex numbers.
+; Rows r + m N1/4, m = 0 .. 3, have weights z_m: numbers x_m z_m y x[c]. All are multiplied by z_0 y x[c]. Butterflies
+;   x_0 +- (z_2/z_0) x_2,  x_1 +- (z_3/z_1) x_3,  and of the results a, b  a+ +- (z_1/z_0) b+, a- +- (-i) (z_1/z_0) b-
+; do the rest. For each r `weights1` has a quad of z_0, then z_2/z_0, z_3/z_1, z_1/z_0 and 0 as complex numbers.
 ;
-; A modulo schedule of 13 cycles for two columns (A, B) of four rows, of three iterations at once: n multiplies and has its first level, p
-; its second, s is stored; f are the rows that are loaded. On either machine nothing stalls:
+; A modulo schedule of 13 cycles for two columns (A, B) of four rows. Three iterations overlap: n multiplies and does
+; level 1, p does level 2, s is stored; f are the rows that are loaded. Neither machine stalls:
 ;
 ;   cycle  arithmetic           memory            cycle  arithmetic        memory
 ;   0      x_0            (n)   two ratios (*)    7      B+          (p)   row 1   (f)
@@ -82,8 +82,8 @@
 ;
 ; (*) in the first iteration of a row, (**) in its last but one.
 ;
-; Registers: q0.. rows, q4.. the same times weights, r16.. level 1 (A: x_0 + x_2, x_0 - x_2, x_1 + x_3, x_1 - x_3; then B), q12.. results, q16.. y x[c],
-; q24 z_0 y x[c], q25 z_0, r52 .. r54 ratios; a0 reads row 3, a1 writes it, a2 walks the table.
+; Registers: q0.. rows, q4.. weighted rows, r16.. level 1 (A: x_0 +- x_2, x_1 +- x_3; then B), q12.. results,
+; q16.. y x[c], q24 z_0 y x[c], q25 z_0, r52 .. r54 ratios; a0 loads row 3, a1 stores it, a2 walks the table.
 .macro weigh4 op, opn
     .rept COLUMNS/2, c
     ldq q{16 + c}, [a10 + 16*c]
@@ -112,14 +112,14 @@
 .endm
 .equ QUARTER1, 2*N1*COLUMNS
 
-; All columns of a row r; whether it is the first one, the last one.
+; All columns of a row r; first, last: the row is the first one, the last one.
 .macro weigh4_row op, opn, first, last
     .rept COLUMNS/2, c
     weigh4_couple \op, \opn, c, 1, !(\first && c == 0), !(\first && c < 2), !(\last && c == COLUMNS/2 - 1), !\last
     .endr
 .endm
 
-; The cycles of couple c. n, p, s, f: which iterations there are; whether a row r follows.
+; The cycles of pair c. n, p, s, f: these iterations exist; follows: a row follows r.
 .macro weigh4_couple op, opn, c, n, p, s, f, follows
     product4 \n, 4, 0, 24, (\n) && (\c) == 0, ldq, q26, [a2]+16
     product4 \n, 5, 1, 24, 0, nop, 0, 0
@@ -136,7 +136,7 @@
     level4 \n, \op, 22, 23, 11, 15, 53, 0, nop, 0, 0
 .endm
 
-; A product, if `on`, beside the memory operation `mn a, b`, if `with`.
+; A product, if `on`, with the memory operation `mn a, b`, if `with`.
 .macro product4 on, d, x, y, with, mn, a, b
     .if (\on) && (\with)
     mul q{\d}, q{\x}, q{\y} || \mn \a, \b
@@ -147,7 +147,7 @@
     .endif
 .endm
 
-; The same of a butterfly.
+; A butterfly, if `on`, with the memory operation `mn a, b`, if `with`.
 .macro level4 on, op, d, e, x, y, w, with, mn, a, b
     .if (\on) && (\with)
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b
@@ -158,7 +158,7 @@
     .endif
 .endm
 
-; What they find in DMEM.
+; Data that the weights need in DMEM.
 .macro weights
     .align 16
 weights1:

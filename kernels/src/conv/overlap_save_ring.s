@@ -1,39 +1,39 @@
-; Overlap-save with blocks of 4096 complex numbers, many in a row through a ring in DMEM: forward
-; transform, product with the transformed taps and inverse transform, in place.
+; Overlap-save with blocks of 4096 complex numbers, through a ring in DMEM.
+; Blocks follow each other; each is transformed, multiplied by the transformed taps and transformed back, in place.
 ;
-; A block of 32 KiB lies in eight of the twelve parts of 4 KiB of a ring, so that four parts can
-; be on their way: the last results of one block leave and the first numbers of the next but some
-; come while CP2 works. Taps, and the factors of the middle and of the last pass, do not fit
-; beside it: they are streamed through an area of 12 KiB, broadcast to all sections.
+; A block of 32 KiB occupies eight of the twelve parts of 4 KiB of a ring, so that four parts can
+; be in transfer: the last results of one block are stored and the first numbers of the next but one are
+; loaded while CP2 works. The taps and the factors of the middle and last passes do not fit
+; beside the ring. They are streamed through an area of 12 KiB, broadcast to all sections.
 ;
-; Launched once; word 0 of the argument block is the number of pages, 24 for every block:
-;   0 .. 7     a part of the block is loaded (event LOADED) and pass 1 has been over it
-;   8 .. 15    an eighth of the middle pass's tables is loaded (event TABLES) and done with
-;   16 .. 23   a part of the results is complete; with page 16 come the last pass's factors
+; The kernel is launched once; word 0 of the argument block is the number of pages, 24 for every block:
+;   0 .. 7     a part of the block has been loaded (event LOADED), and pass 1 has transformed it
+;   8 .. 15    an eighth of the middle pass's tables has been loaded (event TABLES) and used
+;   16 .. 23   a part of the results is complete; page 16 also brings the last pass's factors
 ;              (event TABLES)
 ; Events are posted in the order of these pages, and event COMPLETE is signalled for each. Part j,
 ; counted through all blocks, lies at 4096 (j mod 12); the host loads part j + 12 when part j is
 ; stored. Eighth i of the tables lies at AREA + 6144 (i mod 2).
 ;
-; With octal digits, number n = (n0 n1 n2 n3), and p0 .. p2 as in overlap.s:
+; With octal digits, number n = (n0 n1 n2 n3), and p0 .. p2 as in overlap_save.s:
 ;   pass 1  digit n0 -> p0                                     no factors
 ;   pass 2  digit n1 -> p1  factors of exp(-2 pi i p0/64)      one set per row p0
 ;   pass 3  digit n2 -> p2  exp(-2 pi i (p0+8p1)/512)          one per row and part
-;   middle  digit n3, eight consecutive numbers, forward, products and back (middle.s)
+;   middle  digit n3, eight consecutive numbers, forward, products and back (spectrum_product.s)
 ;   pass 4  digit p2 -> n2  exp(2 pi i n3/64)                  one per column
 ;   pass 5  digit p1 -> n1  exp(2 pi i (n3+8n2)/512)           one per column
 ;   pass 6  digit p0 -> n0  exp(2 pi i (n3+8n2+64n1)/4096)     one per column
-; Part n1 (then p1) holds digit n0 (p0) 512 bytes apart, n2 (p2) 64 bytes apart, n3 8 bytes apart:
-; pass 1 needs one part at a time, pass 6 completes one at a time, and all is in place.
+; Part n1 (then p1) holds digit n0 (p0) 512 bytes apart, n2 (p2) 64 bytes apart, n3 8 bytes apart.
+; So pass 1 needs one part at a time, pass 6 completes one at a time, and all passes are in place.
 ;
-; Where a block begins at part 8 of the ring, its parts 4 .. 7 are 0 .. 3: passes 2 and 5,
-; which take rows from all parts, exist twice.
+; In a block that begins at part 8 of the ring, parts 4 .. 7 are parts 0 .. 3 of the ring. Passes 2 and 5,
+; which take rows from all parts, therefore exist twice.
 ;
-; Factors. Passes 3 and 5 have the same: records of w^4, w^2, w, w W8, each for columns k and
-; k + 1, of which pass 3 takes one after the other. For pass 6 see fft4096.s: 8 KiB of w^2, w^4 and 4 KiB
+; Factors. Passes 3 and 5 share theirs: records of w^4, w^2, w, w W8, each for columns k and
+; k + 1, which pass 3 takes one after the other. Pass 6 is described in fft4096.s: 8 KiB of w^2, w^4 and 4 KiB
 ; of w, from which w W8 is read backwards.
 ;
-; DMEM: the ring, 48 KiB, AREA, 12 KiB, behind it 3 KiB of tables.
+; DMEM: the ring (48 KiB), AREA (12 KiB), then 3 KiB of tables.
 
 .equ M, 8
 .equ INVERSE, 1
@@ -48,10 +48,10 @@
 .equ COMPLETE, 1
 .equ TABLES, 2
 
-.include "../fft/frame8.s"
-.include "../fft/pass8.s"
+.include "../fft/radix8_iteration.s"
+.include "../fft/radix8_pass.s"
 .include "../fft/hooks4096.s"
-.include "middle.s"
+.include "spectrum_product.s"
 
     distances8 1, 512, 512, 0, 0
     distances8 2, PART, PART, 3, 0
@@ -60,17 +60,17 @@
     distances8 8, 64, 64, 4, 1
     distances8 5, PART, PART, 1, 0
     distances8 9, PART, PART, 1, 0, 16, 1, RING
-; Pass 6 is number 4, as in fft4096.s, whose hooks it has.
+; Pass 6 has the number 4, as in fft4096.s, because it uses the hooks of that file.
     distances8 4, 512, 512, 2, 0
 
-; Registers.
-;   a0, a1   a pass reads, writes     s0, s1   their steps
+; Registers:
+;   a0, a1   loads, stores of a pass  s0, s1   their steps
 ;   a2, a3   its factors              a5       its steps, s5 = 8
 ;   a8       the block                c7       bytes of the ring, c9 of a block, c8 of the rest
 ;   a10      w^2, w^4 of pass 6       a11, a12 w forwards, backwards
 ;   c14      pages left
 
-; Hook of pass 3: its sets are columns of records.
+; Hook of pass 3, which takes the columns of a record one after the other.
 .macro apart8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 17 && \n
     word \on, \op, \d, \e, \x, \y, \w, ldp, r50, [a2 - 32]
@@ -83,7 +83,7 @@
     .endif
 .endm
 
-; Hook of pass 5, and of pass 9, whose pointers step here: a2 walks w of the records, a3 w W8.
+; Hook of passes 5 and 9, which advances their pointers: a2 walks w of the records, a3 w W8.
 .macro pairs8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12 && \c
     word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a3]+s3%
@@ -104,7 +104,7 @@
     .endif
 .endm
 
-; Pointers of pass t, in place, which go round the ring.
+; Sets the pointers of pass t, in place, which go round the ring.
 .macro in_ring t
     movi b0, xat{\t}
     movi b1, xat{\t}
@@ -112,7 +112,7 @@
     mov a1, a0
 .endm
 
-; The frames of pass t part by part: hook `first` of the last loads of a part but the last, `done` of the
+; Runs pass t part by part; hook `first` has the last loads of a part except the last part, hook `done` the
 ; last stores.
 .macro by_parts op, opn, t, step, first, done
     in_ring \t
@@ -136,7 +136,7 @@
     signal COMPLETE
 .endm
 
-; Pass 2, or 7, where the ring ends in the block.
+; Pass 2, or pass 7 for a block in which the ring ends.
 .macro forward_across t
     movi c1, 254
     movi a2, rows2
@@ -148,7 +148,7 @@
     .endif
 .endm
 
-; Pass 5, or 9.
+; Pass 5, or pass 9 for a block in which the ring ends.
 .macro back_across t, rd, wr
     movi a2, records + 32
     movi a3, records + 48
@@ -169,7 +169,7 @@
     tail8 bflyc, bflyci, \t
 .endm
 
-; The middle pass; an iteration takes what it computes and the tables of the next.
+; The middle pass; each iteration reads the tables of the next one.
 .macro middle
     movi b0, 112
     movi b1, 112
@@ -190,7 +190,7 @@
     }
     nop
     }
-    ; What the last iteration loads should be there: nothing becomes of it.
+    ; The last iteration loads from loaded addresses only; the loaded values are not used.
     mov a0, a1
     mid_iteration
     signal COMPLETE
@@ -238,7 +238,7 @@ pass6:
     movi a12, AREA + 8192 + 8*511
     wait TABLES
     by_parts bflyc, bflyci, 4, along, along, block_p
-    ; The next block is eight parts further on.
+    ; The next block begins eight parts further on.
     sub a8, a8, c8
     sar c6, a8, 31
     and c6, c6, c7
@@ -253,7 +253,7 @@ around5:
     back_across 9, [a0 - PART], [a1 - PART]
     jmp pass6
 
-; w^4, w^2, w, w W8 of W^k, W = exp(-2 pi i/den).
+; A set of factors w^4, w^2, w, w W8 of W^k, W = exp(-2 pi i/den).
 .macro set k, den
     .cis -4*(\k), \den
     .cis -2*(\k), \den
@@ -285,7 +285,7 @@ records:
     .cis -(2*i + c) - 64, 512
     .endr
     .endr
-; As pass8.s has them, the columns two by two.
+; Records in the form of radix8_pass.s, with the columns in pairs.
 records4:
     .rept 4, i
     .cis -4*i, 64
@@ -301,7 +301,7 @@ steps2:
     .rept 32, j
     .int 32*(j == 0), 32*(j == 30)
     .endr
-; A record serves two of its rows of four iterations.
+; A record serves two rows of four iterations each.
 steps3:
     .rept 8, j
     .int (j == 0)*56 + (j == 4)*8, (j == 6)*56 + (j == 2)*8, j % 4 == 3 ? 464 : 16, j % 4 == 1 ? 464 : 16

@@ -1,20 +1,20 @@
-; Passes that stay where they are, over blocks of a page in DMEM: radix 8 and 4.
+; In-place passes of radix 8 and 4 over blocks of a page in DMEM.
 ;
-; A page is a row of blocks of D bytes. A pass of radix r takes each block as r
+; A page is a sequence of blocks of D bytes. A pass of radix r takes each block as r
 ; parts and replaces part m by output p of the same columns:
 ;   x[p] = sum over m of x[m] (w W_r^p)^m
-; with one set of factors for all columns of a block, so that neighbouring
-; columns, a quad, share their factors whatever the columns are: neighbours of
-; one row or two columns of a matrix. After passes of radix r0, r1, .. the
+; with one set of factors for all columns of a block. Neighbouring columns, a quad,
+; therefore share their factors, whether they are neighbours of one row or two
+; columns of a matrix. After passes of radix r0, r1, .. the
 ; numbers of a block (p0 p1 ..) are sub-transforms at the frequency p0 + r0 p1 + ..
 ;
-; Sets of factors, in the order of the blocks: radix 8 w^4, w^2, w, w W8; radix 4 w^2, w.
+; Sets of factors, in the order of the blocks. Radix 8: w^4, w^2, w, w W8. Radix 4: w^2, w.
 ; The page begins at a8, the sets at a2.
 ;
-; Cycles beside the butterflies, on either machine: radix 8 50 and one of the caller; radix 4
-; 30 to 32, 28 less of a second one, 2 for every block, 1 where blocks have 256 bytes, 3 for every loop over a block's inner iterations.
+; Cycles besides the butterflies, on either machine. Radix 8: 50 and one of the caller. Radix 4: 30 to
+; 32, less 28 for a joined second pass, plus 2 per block, 1 per block of 256 bytes, 3 per loop over inner iterations.
 
-; The first pass of a transform whose first factors are 1: pass t over a single block of D
+; The first pass of a transform whose factors are 1 except W8: pass t over a single block of D
 ; bytes, radix 8; the set at a2 is 1, W8.
 .macro whole8 op, opn, t, D
     distances8 \t, \D/8, \D/8, 0, 0
@@ -23,7 +23,7 @@
     pass8 \op, \opn, \t, a8
 .endm
 
-; Pass t, radix 8, blocks of D bytes in a page of B bytes; `steps` is their step table.
+; Pass t of radix 8 over blocks of D bytes in a page of B bytes; `steps` is its step table.
 .macro blocks8 op, opn, t, D, B, steps
     distances8 \t, \D/8, \D/8, 3, 1
     movi c1, \B/128 - 2
@@ -31,35 +31,35 @@
     pass8 \op, \opn, \t, a8
 .endm
 
-; Step table of blocks8: it goes round with the block.
+; Step table of blocks8; its ring has the length of a block.
 .macro steps8 D
     .rept \D/128, j
     .int 32*(j == 0), 32*((j + 2) % (\D/128) == 0), 16 + 7*\D/8*(j == \D/128 - 1), 16 + 7*\D/8*(j == 1 % (\D/128))
     .endr
 .endm
 
-; Constants of pass t >= 2, radix 4, over blocks of D bytes. An iteration is `on` bytes from the
-; one before; its columns 2, 3 are `beside` bytes from columns 0, 1, and have, if `own`,
-; factors of their own: w^2 of columns 0, 1, of 2, 3, then w. Rows are a quarter of a block apart, or `apart` bytes.
+; Constants of pass t >= 2 of radix 4 over blocks of D bytes. An iteration is `on` bytes from the
+; one before; its columns 2, 3 are `beside` bytes from columns 0, 1, and with `own` they have
+; factors of their own: w^2 of columns 0, 1, then of 2, 3, then w. Rows are D/4 bytes apart, or `apart` bytes.
 .macro distances4 t, D, on=32, beside=16, own=0, apart=0
     .equ apart{\t}, \apart ? \apart : \D/4
     .equ beside{\t}, \beside
     .equ own{\t}, \own
     .equ on{\t}, \on
-    ; From the last iteration of a block to the next block, and from a factor to the next.
+    ; Steps from the last iteration of a block to the next block, and from a factor to the next.
     .equ next{\t}, \D - (\D/128 - 1)*\on
     .equ each{\t}, 8 + 8*\own
 .endm
 
-; The pass over such blocks in a page of B bytes.
+; The pass of radix 4 over the blocks of a page of B bytes at a8.
 .macro blocks4 op, opn, t, D, B
     distances4 \t, \D
     walk4 \op, \opn, \t, \D, \B, a8
 .endm
 
-; Two such passes, t and, over blocks of D/4 bytes, u; the sets of u lie behind those of t. Its iterations follow those of t
-; without a gap. What it reads first must have been written, two iterations before: the page has more than one block, or this
-; twelve iterations and more.
+; Two joined passes of radix 4: t, and u over blocks of D/4 bytes, whose sets follow those of t. The iterations of u
+; follow those of t without a gap. The first reads of u must have been written two iterations before: the page has more
+; than one block, or u has at least twelve iterations.
 .macro blocks44 op, opn, t, u, D, B
     .if \D == \B && \D < 1536
     .error "the second pass of radix 4 would read what the first has not written"
@@ -85,7 +85,7 @@
     .endif
 .endm
 
-; The pass over such blocks in a page of B bytes which begins at address `at`.
+; The pass of radix 4 over the blocks of a page of B bytes which begins at address `at`.
 .macro walk4 op, opn, t, D, B, at
     walk4_first \op, \opn, \t, \D, \at
     walk4_on \op, \opn, \t, \D, \B, 1
@@ -96,7 +96,7 @@
     .endif
 .endm
 
-; Where the first iteration of pass t begins in a page at address `at`, in one word if it can.
+; Sets a{a} to the first iteration of pass t in a page at address `at`, in one word if possible.
 .macro at4 a, t, D, at
     .if 3*apart{\t} + beside{\t} < 2048
     addi \a, \at, 3*apart{\t} + beside{\t}
@@ -106,7 +106,7 @@
     .endif
 .endm
 
-; Its first block, whose factors are in r48 and r49.
+; The first block of a page, whose factors are in r48 and r49.
 .macro walk4_first op, opn, t, D, at
     movi a0, 3*apart{\t} + beside{\t}
     add a0, a0, \at
@@ -126,7 +126,7 @@
     .endif
 .endm
 
-; The others, the first of which is of kind s; blocks of 256 bytes take turns, so that the last is of the other kind.
+; The other blocks, the first of which is of kind s. Blocks of 256 bytes alternate, so that the last has the other kind.
 .macro walk4_on op, opn, t, D, B, s
     .if own{\t} || \D > 256
     .if \B > \D
@@ -148,14 +148,14 @@
     .endif
 .endm
 
-; What is left of its last iterations, of kind s.
+; The epilogue: last iterations, of kind s.
 .macro walk4_last op, opn, t, s
     frame4 \op, \opn, \t, 0, \s, \s, [a0], [a1]+on{\t}
     tail4 \op, \opn, \t, \s
 .endm
 
-; A block after the first, whose iterations are of kind s, those of the block before of kind q (frame4). Where these differ,
-; one word loads both factors, else one either.
+; A block after the first: its iterations are of kind s, those of the block before of kind q (frame4). If the kinds
+; differ, one word loads both factors, otherwise one word loads each.
 .macro block4 op, opn, t, D, s, q
     .if \s == \q
     frame4 \op, \opn, \t, \s, \q, \q, [a0]+on{\t}, [a1]+on{\t}, 1, [a2]+each{\t}
@@ -170,7 +170,7 @@
     .endif
 .endm
 
-; The iterations of a block but two; the last one goes on to the next block.
+; The iterations of a block except two; the last one steps to the next block.
 .macro inside4 op, opn, t, D
     .if \D/128 > 8
     loop \D/128 - 3 {

@@ -1,21 +1,21 @@
-; Columns of 2048 numbers that are couples of real ones, in eighths of a page (parts.s with SEPARATE): the last pass
-; separates them as it goes (real_columns.s), in place.
+; Forward real FFT: the last pass of 2048-point columns, in eighths of a page.
+; Columns are pairs of real ones (four_step_ring.s with SEPARATE); the pass separates them in place (real_columns.s).
 ;
-; Its columns k = 0 .. 255 are taken with their partners 256 - k. Those of a half page should meet there, so that its blocks leave
-; while the other half is computed. So pass 1 is at frequency 1 and pass 2 at -8 more: p0 = e + 1 for the row e = 0 .. 3 of a
-; block and p1 = b - 2 for block b, and column p2 of both has k = 32 p2 + f, f = e + 4 b - 7 modulo 32. The partner of (e, b, p2) is
-;   (2 - e, 3 - b, 7 - p2), e < 3      (3, 2 - b, 7 - p2)      (3, 1, 8 - p2) of b = 1, where columns 0 and 128 are their own
-; with b modulo 8: all in the half but for eight couples of blocks 3 and 7, which are the first of the second half.
-; So X goes up by 128 bytes from couple to couple, round the ring, and Y goes down by as many; only over column 0 X steps by 256.
+; Columns k = 0 .. 255 of the last pass are taken with their partners 256 - k. Partners should lie in one half page, so
+; that its blocks leave while the other half is computed. So pass 1 is at frequency 1, pass 2 at -8 more: p0 = e + 1 for
+; row e = 0 .. 3 of a block, p1 = b - 2 for block b, and column p2 has k = 32 p2 + f, f = e + 4 b - 7 modulo 32.
+; Partners of (e, b, p2): (2 - e, 3 - b, 7 - p2), e < 3; (3, 2 - b, 7 - p2); for b = 1 (3, 1, 8 - p2), k = 0, 128 alone,
+; with b modulo 8. All lie in the same half except eight pairs of blocks 3 and 7, the first ones of the second half.
+; X goes up by 128 bytes from pair to pair, round the ring, and Y goes down by 128; only over column 0 X steps by 256.
 ;
-; Blocks are complete, in couples of 66 cycles: block 0 behind 32, 1 and 2 behind 59 of the first half; block 3 behind 8, 4 behind
-; 40, 5 to 7 behind all 68 of the second.
+; Blocks are complete after these pairs of 66 cycles. First half: block 0 after 32, 1 and 2 after 59. Second half:
+; block 3 after 8, 4 after 40, 5 to 7 after all 68.
 ;
-; Column k's eight numbers become S[k + 256 m], m = 0 .. 3, and D[1024 - k - 256 m]; S[1024] and D[0] have 32 bytes beside the ring.
+; The numbers of column k become S[k + 256 m], m = 0 .. 3, and D[1024 - k - 256 m]; S[1024], D[0] lie beside the ring.
 .equ N1, 2048
 .equ COLUMNS, 2
 .equ PARTED, 1
-; From a half page to column 0, from which a11 points to it.
+; Offset from a half page to column 0, to which a11 points.
 .equ OWN, BLOCK + 3*1024
 .alias numbers, a11
 .alias results, a11
@@ -25,7 +25,7 @@
 .equ TURN, 0
 .equ OTHER, 512 - 6*ROW
 .equ BELOW, -ROW
-; The first Y of a half page's first couple.
+; The first Y of the first pair of a half page.
 .equ Y_LEAST, 3*BLOCK + 2*1024 + 7*128
 .equ X_FIRST, 6*ROW - OWN
 .equ Y_FIRST, Y_LEAST + ROW - OWN
@@ -38,7 +38,7 @@
 .equ MID_D, 512 + 7*SPAN
 .include "real_columns.s"
 
-; The pointers go round the ring, whose bytes pass 1 has left in l0 and l1.
+; The pointers go round the ring, whose length pass 1 has left in l0 and l1.
 .macro round_ring
     movi s0, 128
     movi s1, -128
@@ -54,7 +54,7 @@
     separate_frame \n, \done, [a0]+\x%, [a4]+s1%, [a1]+\up%, [a3]+s1%, [a2]+48
 .endm
 
-; Half h of a page; the first is at a8.
+; Half h of a page whose first half is at a8.
 .macro parted_half half, h
     .if \h
     parted_second \half, a8
@@ -90,7 +90,7 @@
     signal COMPLETE
 .endm
 
-; first: the other half.
+; The second half; `first` is the other half.
 .macro parted_second half, first
     round_ring
     movi a6, halved
@@ -138,7 +138,7 @@
     movi a6, constants
 .endm
 
-; Sets of couples, by the place of X in 128 bytes.
+; Sets of pairs, by the position of X in 128 bytes.
 .macro set_of i
     set_halved ((\i)/8%4 + (\i)/32*4 + 25)%32 + (\i)%8*32
 .endm

@@ -1,52 +1,52 @@
-; FFTs larger than DMEM in two or three passes over system memory: columns of a matrix, then
-; rows at shifted frequencies (the four-step algorithm).
+; Four-step FFT: transforms larger than DMEM, in two or three passes.
+; The passes go over system memory: columns of a matrix, then rows at shifted frequencies.
 ;
 ; The caller defines (program.rs does):
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
-;   N1, COLUMNS     length of the columns, how many of them are in a section's page; N1 = 0: no such kernel
-;   P1 .. P3        radices of the column passes but the last, 4 or 8; 1 where there is none
-;   P4              1, or 4 where P1 .. P3 are 4 and LAST1 is 1, of shifted columns
-;   LAST1           radix of the last, 8, with BACK 4; 1: there is none, and results stay where the passes leave them, number
-;                   p0 N1/P1 + p1 N1/P1/P2 + .. of a column being result p0 + P1 p1 + ..
-;   SHIFTED         1: the columns of a page are at a shifted frequency as well, which its
-;                   factors say: the sets of all passes, the last one's by frequency
+;   N1, COLUMNS     length of the columns, and their number in a section's page; N1 = 0: no such kernel
+;   P1 .. P3        radices of the column passes except the last, 4 or 8; 1 for none
+;   P4              1, or 4 if P1 .. P3 are 4 and LAST1 is 1, for shifted columns
+;   LAST1           radix of the last, 8, with BACK 4; 1: no such pass, results stay where the others leave them: value
+;                   p0 N1/P1 + p1 N1/P1/P2 + .. of a column is result p0 + P1 p1 + ..
+;   SHIFTED         1: the columns of a page are at a shifted frequency as well, given by its
+;                   factors: the sets of all passes, the last one's by frequency
 ;   AXES            2: a column is an array of two axes, of N1/8 and of 8 numbers, and so is its result
-;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
-;   Q1 .. Q3        radices of the row passes but the last
-;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
+;   N2, ROWS        length of the rows, and their number in a section's page; N2 = 0: no such kernel
+;   Q1 .. Q3        radices of the row passes except the last
+;   REAL            1: columns are pairs of real ones, rows those of half a spectrum (half_spectrum_rows.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS an even number
 ;   FULL, LAST2     pages of ROWS real rows before one of LAST2, from 2 to ROWS + 2
-;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
+;   BACK            0, or rows in a page: columns of half a spectrum, rows to real numbers (inverse_real_pages.s);
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4; FULL pages of rows a matrix
 ;   SECTIONS        of the machine, with BACK
-;   TOGETHER        1: with BACK, the differences of all columns of a section's page lie together, then their sums
-;   ENDS            1: with BACK, none but the pages of the last columns; COLUMNS is 2
-;   TABLES          where in DMEM its tables are
-;   WEIGHED         1: columns are multiplied by weights first (weigh.s), which a page's factors and a table have; 2: in their
+;   TOGETHER        1: with BACK, the differences of all columns of a section's page are contiguous, then their sums
+;   ENDS            1: with BACK, only the pages of the last columns; COLUMNS is 2
+;   TABLES          address of its tables in DMEM
+;   WEIGHED         1: columns are first multiplied (weighted_columns.s) by weights in factors and a table; 2: in their
 ;                   first pass, P1 is 4 and COLUMNS 4, 8 or 16
-;   RESIDENT        1: the factors of all pages of rows stay where those of the first are, with REAL or BACK
+;   RESIDENT        1: with REAL or BACK, the factors of all pages of rows stay where those of the first page are
 ; The last pass of rows has radix 8.
 ;
-; Two kernels, entries `columns` and `rows`. Each works on page after page until all
+; Two kernels, with the entries `columns` and `rows`. Each works on page after page until all
 ; are done. At launch a15 is the address of
-;   word 0 pages, word 1 bytes of the ring, words 2 and 3 (columns with BACK) pages of COLUMNS columns and after these
-;   of two, then from byte 16 the ring: for each page
-;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only).
+;   word 0 pages, word 1 bytes of the ring, words 2 and 3 (columns with BACK) pages of COLUMNS columns and then pages
+;   of two, then from byte 16 the ring: for each page in turn
+;   16 bytes: input page, output page, factors (rows and shifted columns only).
 ; For each page the kernel waits for event 0, which the DMA posts when the page has
 ; been loaded, and signals event 1 when its result can be stored.
 ;
 ; Columns: number n of column c is at n COLUMNS + c of the page, result k likewise.
-; Rows: number n of row r is at r N2 + n, result k at k ROWS + r; the frequencies of
-; a row are shifted by its number in the matrix divided by N1, which its factors say:
-; for each pass but the last the sets of all rows, then for each couple of rows
+; Rows: number n of row r is at r N2 + n, result k at k ROWS + r. The frequencies of
+; a row are shifted by its number in the matrix divided by N1. Its factors are,
+; for each pass except the last, the sets of all rows, then for each pair of rows
 ; (A, B) the row factors of the last: to the power 4 of A, of B, 2 of A, of B, 1 of A, of B.
 ;
-; Both kernels replace the page by all passes but the last (blocks.s); the last, where there is one, puts
-; the result in order in the output page, whose contents it never reads.
+; Both kernels do all passes except the last in place (in_place_passes.s); the last, if there is one, stores
+; the result in order to the output page, whose contents it never reads.
 ;
-; Cycles: columns 24 for 24 butterflies; rows as well, but 32 in the last pass.
+; Cycles: columns 24 for 24 butterflies; rows likewise, but 32 in the last pass.
 
-; Defaults, which a definition by the caller replaces.
+; Defaults, which definitions by the caller replace.
 .equ INVERSE, 0
 .equ N1, 64
 .equ COLUMNS, 4
@@ -84,41 +84,41 @@
 .error "the product of the radices Q1 .. Q3 and 8 is not N2"
 .endif
 
-.include "frame8.s"
-.include "pass8.s"
-.include "frame4.s"
-.include "blocks.s"
-.include "shifted8.s"
-.include "lines.s"
-.include "weigh.s"
+.include "radix8_iteration.s"
+.include "radix8_pass.s"
+.include "radix4_iteration.s"
+.include "in_place_passes.s"
+.include "radix8_twiddle_transpose.s"
+.include "column_passes.s"
+.include "weighted_columns.s"
 
-; Where the last pass of couples of real columns finds the numbers of a page and leaves its results (real_columns.s).
+; Addresses of the numbers and results of the last pass of real column pairs (real_columns.s).
 .equ PARTED, 0
 .alias numbers, a8
 .alias results, a9
 .alias beyond, a6
-; Bytes of a row, of L rows, and what lies between results that go down and that go up with k.
+; Bytes of a row, of L rows, and distance between results that go down and that go up with k.
 .equ ROW, 8*COLUMNS
 .equ SPAN, N1/8*ROW
 .equ TURN, ROW
-; Where number 0 of column L/2 is, from a0 on, which is at number 6 of column 0.
+; Offset of number 0 of column L/2 from a0, which is at number 6 of column 0.
 .equ OTHER, ROW*at1_{N1/16} - 6*ROW
-; ... and of the frames' Y, from a4 on.
+; Offset of the frames' Y from a4.
 .equ BELOW, -ROW
-; Numbers of the frames' first X and Y, and their results.
+; Offsets of the frames' first X and Y, and of their results.
 .equ X_FIRST, ROW*at1_{N1 > 8} + 6*ROW
 .equ Y_FIRST, ROW*at1_{N1 > 8 ? N1/8 - 1 : 0} + ROW
 .equ UP_FIRST, 3*SPAN + ROW
 .equ DOWN_FIRST, N1*ROW - 3*SPAN
-; Where results D of column 0 are, from those of S on, and those of column L/2.
+; Offsets of results D of column 0 from those of S, and of those of column L/2.
 .equ DOWN, N1*ROW + ROW
 .equ END_S, 4*SPAN
 .equ END_D, DOWN
 .equ MID_S, SPAN/2
 .equ MID_D, DOWN - SPAN/2
 .include "real_columns.s"
-.include "real.s"
-.include "real_back.s"
+.include "half_spectrum_rows.s"
+.include "inverse_real_pages.s"
 
 .macro columns_of op, opn
     .if REAL
@@ -132,7 +132,7 @@
     .endif
 .endm
 
-; A page of so many rows; t, u, v are its passes.
+; The passes t, u, v over the rows of a page.
 .macro row_passes op, opn, rows=ROWS, t=16, u=17, v=18
     .if RESIDENT
     add a10, a10, c11
@@ -176,7 +176,7 @@
     .endif
 .endm
 
-; The page loop of real rows, where a page of another size ends a matrix.
+; The page loop of real rows; the last page of a matrix has another size.
 .macro real_rows op, opn
     pages_begin
     half8_begin
@@ -199,7 +199,7 @@
     row_passes \op, \opn, LAST2, 20, 21, 22
 .endm
 
-; The page loop of rows to real numbers whose factors stay from matrix to matrix.
+; The page loop of inverse real rows, whose factors stay from matrix to matrix.
 .macro back_rows op, opn
     pages_begin
 .matrix:
@@ -214,7 +214,7 @@
     bnz c14, .matrix
     stop
 .endm
-; Where the sets of the passes begin in the factors of a page of one row.
+; Offsets of the sets of the passes among the factors of a page of one row.
 .equ SETS2, 4*Q1
 .equ SETS3, SETS2 + Q1*4*Q2*(Q2 > 1)
 .equ COUPLES, SETS3 + Q1*Q2*4*Q3*(Q3 > 1)

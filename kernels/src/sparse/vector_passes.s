@@ -1,7 +1,7 @@
-; What iterative methods do with vectors between products: blocks of QUADS quads, each section its own.
-;
-; Vectors are filled up with zeros to whole blocks, and passes leave zeros there. Each kernel is launched by its label. A block's
-; sums of products are a quad, one sum in a lane, in SUMS bytes; the control CPU adds up those of all blocks.
+; Vector passes of iterative methods: updates and inner products.
+; A pass goes over blocks of QUADS quads; each section has blocks of its own.
+; Vectors are padded with zeros to whole blocks, and passes leave zeros there. Each kernel is launched by its label. The
+; sums of a block are a quad, one sum in a lane, in SUMS bytes; the control CPU adds up those of all blocks.
 ;
 ; | kernel        | reads               | writes                          | sums                         | scalars |
 ; |---------------|---------------------|---------------------------------|------------------------------|---------|
@@ -19,14 +19,14 @@
 ; | two_dots      | t, r                |                                 | t r, t t                     |         |
 ; | finish        | x, y, z, r, t, s    | x + a y + o z, r = r - o t      | s r, r r                     | a, o    |
 ;
-; Cycles: two quads an iteration, a load or a store each of every vector's and the latency of a multiply-add or two; the DMA takes four
-; cycles and more for each quad of each vector.
+; Cycles: two quads an iteration, a load or a store each for every vector, and the latency of a multiply-add or two; the
+; DMA takes four cycles and more for each quad of each vector.
 ;
 ; symbols: QUADS    quads of a block, an even number
 ;          SUMS     bytes of a block's sums: 16, or a granule of the DMA if that is more
 ;          SCALARS  bytes of the scalars: 32, or whole granules
 ;
-; registers: a0 the first input, a1 the first output, a2.. the further inputs and then outputs, of which sums are the last; c0 blocks;
+; Registers: a0 first input, a1 first output, a2.. the further inputs and then outputs, the sums last; c0 blocks;
 ;            q24.. sums; q30, q31 scalars
 .include "page.s"
 
@@ -41,7 +41,7 @@ scalars: .space SCALARS
         ldq q31, [a13 + 16]
 .endm
 
-; A page's arguments: so many pairs of addresses beside the first.
+; Loads a page's arguments: the first pair of addresses and `pairs` others.
 .macro arguments pairs
         ldx2 a0, [a15]
         ldx c0, [a15 + 8]
@@ -50,7 +50,7 @@ scalars: .space SCALARS
     .endr
 .endm
 
-; Two quads of a vector.
+; Loads two quads of a vector; put stores them.
 .macro two to, from
         ldq q{\to}, [\from]+16
         ldq q{\to + 1}, [\from]+16
@@ -60,7 +60,7 @@ scalars: .space SCALARS
         stq q{\of + 1}, [\to]+16
 .endm
 
-; d = a b + c of two quads, and of those of a vector and a scalar.
+; Computes d = a b + c of two quads; the macros after it take a vector and a scalar.
 .macro madds d, a, b, c
         madd q{\d}, q{\a}, q{\b}, q{\c}
         madd q{\d + 1}, q{\a + 1}, q{\b + 1}, q{\c + 1}
@@ -86,14 +86,14 @@ scalars: .space SCALARS
         mul q{\d + 1}, q{\a + 1}, q{\scalar}
 .endm
 
-; So many sums of a block, two quads each, begin with 0.
+; Sets the sums of a block, two quads each, to 0.
 .macro zeros count
     .rept 4 * \count, i
         lif r{48 + i}, 0.0
     .endr
 .endm
 
-; The sums of a block into a quad: each of two quads, a lane each.
+; Reduces the sums of a block to a quad: each sum, of two quads, to one lane.
 .macro put_sums to
     .rept SUMS / 16
         stq q24, [\to]+16
@@ -132,8 +132,8 @@ scalars: .space SCALARS
         put_sums \to
 .endm
 
-; The frame of a kernel: whether it takes scalars, pairs of addresses beside the first, and sums of a block. Between `blocks` and `blocks_end`
-; stand two quads of every vector; the sums of a block go to an address, where there are any.
+; The frame of a kernel: has_scalars 0 or 1, address pairs besides the first, number of sums. Between `blocks` and
+; `blocks_end` stand two quads of every vector; the sums of a block are stored to an address, if there are any.
 .macro blocks has_scalars, pairs, sums
     .if \has_scalars
         scalar_quads

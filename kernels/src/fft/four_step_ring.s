@@ -1,18 +1,18 @@
-; Lines of 2048 or of 1024 numbers in eighths of a page: columns, or rows at shifted frequencies,
-; through a ring of blocks in DMEM (docs/fft-large.md).
+; Four-step FFT with lines of 1024 or 2048 points, through a ring in DMEM.
+; Lines are columns, or rows at shifted frequencies, and pages are moved in eighths (docs/fft-large.md).
 ;
 ; The caller defines (program.rs does):
 ;   INVERSE  0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   ROWS     0: columns, 1: rows
-;   COUPLES  1: a page is a couple of lines A and B of 2048; 2: two couples of lines of 1024
-;   AXIS0 .. AXIS3  of columns: which of two axes, 0 or 1, pass 1 .. 4 is along; all 0 where there is one
-;   CROSSED  1: of columns, pass 1 is along two axes, 2 x 2 numbers: its level 1 along AXIS0, level 2 along the other one
-;   SHIFT, MATRIX   of columns: the frequencies of axis 0 are shifted by SHIFT/MATRIX
-;   WOVEN    1: rows of 2048 from half a spectrum (parts_rows.s), INVERSE is 1; quads of A and B take turns
-;   SEPARATE 1: columns of 2048 that are couples of real ones (parts_columns.s)
+;   COUPLES  1: a page is a pair of lines A and B of 2048; 2: two pairs of lines of 1024
+;   AXIS0 .. AXIS3  for columns: the axis, 0 or 1, of pass 1 .. 4; all 0 if there is one axis
+;   CROSSED  1: for columns, pass 1 is along two axes, 2 x 2 numbers: level 1 along AXIS0, level 2 along the other axis
+;   SHIFT, MATRIX   for columns: the frequencies of axis 0 are shifted by SHIFT/MATRIX
+;   WOVEN    1: rows of 2048 from half a spectrum (four_step_row_ring.s), INVERSE is 1; quads of A and B alternate
+;   SEPARATE 1: columns of 2048 that are pairs of real ones (real_column_ring.s)
 ;
-; A section's page of 32 KiB lies in eight of the twelve blocks of 4 KiB of a ring; the lines of
-; a couple are neighbours in the matrix. Launched once for all pages; word 0
+; A section's page of 32 KiB occupies eight of the twelve blocks of 4 KiB of a ring; the lines of
+; a pair are neighbours in the matrix. The kernel is launched once for all pages; word 0
 ; of the argument block is the number of blocks, 8 for each page. Block j, counted through all
 ; pages, lies at 4096 (j mod 12). Event 0 is posted for every block that has been loaded, with an
 ; eighth of the page's factors in front of it (rows), in order; event 1 is signalled for every block
@@ -23,26 +23,26 @@
 ;   pass 2  n1 -> p1, radix 8, over the eight blocks
 ;   pass 3  n2 -> p2, radix 8, or 4 where L = 1024, in a block
 ;   pass 4  n3 -> p3, radix 8, in a block, which is then complete
-; all in place, passes 3 and 4 on four blocks, a half page, and then on the other four: blocks are so
-; stored and loaded from the middle of a page's time on. A half page lies in one piece: the ring is
-; three of them. In a page whose first half is the last of the ring, pass 2 finds
-; rows 4 .. 7 before rows 0 .. 3: pass 6 is that one.
+; All passes are in place. Passes 3 and 4 treat four blocks, a half page, and then the other four, so that blocks are
+; stored and loaded from the middle of a page's time on. A half page is contiguous: the ring is
+; three of them. In a page whose first half is the last of the ring, rows 4 .. 7 of pass 2 lie
+; before rows 0 .. 3; pass 6 is this form of pass 2.
 ;
-; Block n1 (then p1) of a page holds, in bytes, with c = 0, 1 for the couple where there are two,
+; Block n1 (then p1) of a page holds, in bytes, with c = 0, 1 for the pair where there are two,
 ;   columns   1024 n0 + 128 COUPLES n2 + 16 COUPLES n3 + 16 c + 8 (B)      result p0, p2, p3 likewise
 ;   rows      1024 n0 + 512 c + 128 n2 + 64 (B) + 8 n3      result 1024 p0 + 512 c + 128 p2 + 16 p3 + 8 (B)
-; Neighbours of a quad share their factors, the columns A and B or the numbers n3, n3 + 1 of a
-; row, but in the last pass of rows, where A and B each have their own (shifted8.s).
+; The numbers of a quad, columns A and B or numbers n3, n3 + 1 of a row, share their
+; factors, except in the last pass of rows, where A and B each have their own (radix8_twiddle_transpose.s).
 ;
-; Factors of rows, 2384 or 2720 bytes for a page: pass 1 for each couple w^2 of A, B, w of A, B; pass 2
-; for (p0 row) w^4, w^2, w, w W8; pass 3 for (p1 p0 row) the same, or for (p1 p0 couple) those
-; of pass 1; pass 4 for each couple the powers 4, 2, 1 of A and B.
+; Factors of rows, 2384 or 2720 bytes for a page: pass 1 for each pair w^2 of A, B, w of A, B; pass 2
+; for (p0 row) w^4, w^2, w, w W8; pass 3 for (p1 p0 row) likewise, or for (p1 p0 pair) as
+; pass 1; pass 4 for each pair the powers 4, 2, 1 of A and B.
 ;
-; DMEM: the ring, 48 KiB, behind it 8 KiB of factors of pass 4 (4 of columns of 1024), and of rows two
-; buffers of 2.4 or 2.8 KiB for theirs, else 1.2 KiB at most.
-; Cycles of a page on vm7, while data is there in time: columns 22528 and 359, rows 24576 and 371; of
-; two couples 20480 and 393, 22528 and 523.
-; Defaults, which a definition by the caller replaces.
+; DMEM: the ring, 48 KiB; after it 8 KiB of factors of pass 4 (4 for columns of 1024); for rows two
+; buffers of 2.4 or 2.8 KiB for their factors, else 1.2 KiB at most.
+; Cycles of a page on vm7 if no data is late: columns 22528 and 359, rows 24576 and 371; with
+; two pairs 20480 and 393, 22528 and 523.
+; Defaults, which definitions by the caller replace.
 .equ INVERSE, 0
 .equ ROWS, 0
 .equ COUPLES, 1
@@ -61,12 +61,12 @@
 .error "COUPLES must be 1 or 2"
 .endif
 
-.include "frame8.s"
-.include "pass8.s"
-.include "frame4.s"
-.include "blocks.s"
-.include "shifted8.s"
-.include "parts_rows.s"
+.include "radix8_iteration.s"
+.include "radix8_pass.s"
+.include "radix4_iteration.s"
+.include "in_place_passes.s"
+.include "radix8_twiddle_transpose.s"
+.include "four_step_row_ring.s"
 
 .equ BLOCK, WOVEN ? 4160 : 4096
 .equ HALF, 4*BLOCK
@@ -78,16 +78,16 @@
 
 ; Sets of pass 4 in 1024 bytes: rows have one for every 128 bytes, columns share theirs.
 .equ SETS, ROWS ? 8 : 8/COUPLES
-; 1: couples of rows with factors of their own take turns in a block.
+; 1: pairs of rows with factors of their own alternate in a block.
 .equ TURNS, ROWS*(COUPLES - 1)
 
-; From number 0 of A to that of B.
+; Distance from number 0 of A to number 0 of B.
 .equ APART, WOVEN ? 16 : 64
 
-    .include "parts_columns.s"
+    .include "real_column_ring.s"
 
-; Registers: a8, a9 first and second half of the page, a10 its factors, a6 (columns) those of pass 1; c7 bytes of the ring, c9 the sum of the
-; addresses of the factor buffers, c14 pages left.
+; Registers: a8, a9 halves of the page, a10 its factors, a6 (columns) those of pass 1, c7 bytes of the ring, c9 sum of
+; the addresses of the factor buffers, c14 pages left.
 
 ; Radix 4: columns 0 .. 3 of an iteration are of columns A B A B, or of rows A A B B.
 .equ apart2, 1024
@@ -105,7 +105,7 @@
     .endif
     distances8 4, 32, 32, 3, 1
     .endif
-; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
+; Pass 2 if rows 4 .. 7 lie before rows 0 .. 3.
     distances8 6, BLOCK, BLOCK, 3, 0, 16, 1, RING
 
 ; The hook of pass 4 when a block has been stored.
@@ -117,7 +117,7 @@
     .endif
 .endm
 
-; Four iterations of pass 1 through a row's 128 bytes; new: the third is the first of couple c = 1.
+; Four iterations of pass 1 through 128 bytes of a row; new: the third is the first of pair c = 1.
 .macro four op, opn, new
     frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
     frame4 \op, \opn, 2, 1, 1, 1, [a0]+s2%, [a1]+s1%
@@ -125,7 +125,7 @@
     frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s2%, 2*\new, [a10 + 48]
 .endm
 
-; The iterations of pass 1 in a block but the first two. s1, s2, s3: steps to the
+; The iterations of pass 1 in a block except the first two. s1, s2, s3 are the steps to the
 ; next quads, to the next n2 and to the next block.
 .macro inside op, opn
     .if TURNS
@@ -195,7 +195,7 @@
     .endif
 .endm
 
-; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
+; Passes 3 and 4 on half h = 0, 1 of the page, which lies at `half`.
 .macro half_page op, opn, half, h
     .if ROWS
     addi a2, a10, 288*COUPLES + 1024*\h
@@ -250,7 +250,7 @@
     .if WOVEN
     woven_pass1 \op, \opn
     .elif CROSSED
-    ; No factor -i between levels along two axes.
+    ; Pass 1 along two axes has no factor -i between its levels.
     pass1 \op, \op
     .else
     pass1 \op, \opn
@@ -265,7 +265,7 @@
 .halves:
     half_page \op, \opn, a8, 0
     half_page \op, \opn, a9, 1
-    ; On to the half that this page has left free, and its own first.
+    ; Goes on to the half page that is free now, and to the first half of its page.
     sub c6, c7, a8
     sub c6, c6, a9
     mov a9, a8
@@ -302,7 +302,7 @@ columns:
     pages bfly, bflyn
     .endif
 
-; Factors at frequency k of an axis, of which `done` numbers are transformed with a pass: of radix 8, and of radix 4.
+; Factors at frequency k of an axis, of which `done` numbers are transformed, for a pass: radix 8, and radix 4.
 .macro set axis, k, done
     .if \axis == 0
     set_at (\k)*MATRIX + SHIFT, (\done)*MATRIX
@@ -326,7 +326,7 @@ columns:
     .endif
 .endm
 
-; Numbers of the axis of pass t + 1 that pass 1 has done, of which p0 has result p0/by{t} modulo these.
+; Numbers of the axis of pass t + 1 that pass 1 has transformed; modulo their count p0 has result p0/by{t}.
 .macro first t
     .equ first{\t}, CROSSED ? 2 : (AXIS0 == AXIS{\t} ? 4 : 1)
     .equ by{\t}, 1 + CROSSED*(AXIS0 != AXIS{\t})
@@ -335,14 +335,14 @@ columns:
     first 2
     first 3
 
-; Numbers of the same axis that are done before a pass.
+; Numbers of the same axis that are transformed before a pass.
 .equ DONE1, first1
 .equ DONE2, first2*(AXIS1 == AXIS2 ? 8 : 1)
 .equ DONE3, first3*(AXIS1 == AXIS3 ? 8 : 1)*(AXIS2 == AXIS3 ? 8/COUPLES : 1)
 
 .dmem RING + 32*SEPARATE
     .if ROWS
-; For the caller's factors, two pages in turn.
+; Buffers for the caller's factors of two pages, which alternate.
 row_factors:
     .space 2*FACTORS
     .else
@@ -375,7 +375,7 @@ factors4:
     .if SEPARATE
     parted_tables
     .endif
-; The set of iteration j - 1 of pass 2.
+; Index of the set of iteration j - 1 of pass 2.
     .rept 67, j
 .equ set2_{j}, WOVEN ? (j + 63)/64*2 + (j + 63)%2 : ROWS ? (j + 63)/64*2*COUPLES + (j + 63)%64/32*2*(COUPLES - 1) + (j + 63)%8/4 : (j + 63)/64
     .endr

@@ -1,38 +1,38 @@
-; Overlap-save with blocks beyond local memory, N = 8^C R complex numbers as 8^C rows of R:
-; columns forward, rows forward, product and back, columns back. The three follow each other
-; over system memory; CP2 works on pages of all three in turn, each of another block, so that
-; the transfers of the columns are hidden behind the arithmetic of the rows.
+; Overlap-save with blocks beyond local memory, N = 8^C R, as 8^C rows of R.
+; Three phases over system memory: forward columns; forward rows, product and inverse rows; inverse columns.
+; CP2 works on pages of all three phases in turn, each of another block, so that the transfers of the
+; columns are hidden behind the arithmetic of the rows.
 ;
 ; The caller defines (overlap_save_long.rs does):
 ;   R        length of a row, 8^A M
 ;   A        passes of radix 8 on each side of a row, 1 or 2
-;   M        4, 8 or 16: the levels of each transform that the middle pass does
+;   M        4, 8 or 16: length of the sub-transforms that the middle pass does
 ;   C        passes of radix 8 down the columns, 2 or 3: 64 or 512 rows
 ;
-; A page is 1024 numbers of a section, in place:
+; A page is 1024 numbers of a section, transformed in place:
 ;   columns  16 columns of 64 rows, number n of column c at 16 n + c; or 2 of 512, at 2 n + c
 ;   rows     1024/R rows; at the page's factor address records of the forward passes and factors
-;            of the middle pass; taps in the order in which the forward passes leave a
-;            spectrum (overlap.s) where the page says
-;   back     the columns again; factors: records of the first pass, of the second, ..
+;            of the middle pass; the page's tap address: taps in the digit-reversed order in which the
+;            forward passes leave a spectrum (overlap_save.s)
+;   back     the columns again; factors: records of the first pass, of the second and so on
 ; A record is 64 bytes: w^2, w^4, w, w W8, each for the columns A and B of an iteration.
 ;
-; Entries, by the pages that take turns. At launch a15 is the address of
+; Each entry stands for a set of pages that take turns. At launch a15 is the address of
 ;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
-;   in turn 16 bytes: page, the same again, factors, of rows the taps.
+;   in turn 16 bytes: page, the page once more, its factors, and for rows its taps.
 ; For each page the kernel waits for event 0, which the DMA posts when the page has been
 ; loaded, and signals event 1 when it can be stored.
 ;
-; Forward: natural order in, digit-reversed order out, one record per sub-transform, which
-; depends on its frequency so far: a row goes on where the columns end. Back it is the other
-; way round, one record per pair of columns, and the columns' depend on their place in the row.
+; Forward transform: natural order in, digit-reversed order out. There is one record per sub-transform, which
+; depends on its frequency so far: a row continues the columns. Inverse transform: digit-reversed order in,
+; natural order out, one record per pair of columns; the columns' records depend on their place in the row.
 ;
-; Passes of a page that follow each other directly run into each other (`joint`).
+; Consecutive passes of a page overlap (`joint`): the first iterations of one load while the other ends.
 ;
-; DMEM: 64 bytes and 544 + 32 (M + 8 M (A == 2)) of records, 4 KiB more where C is 3, steps of
+; DMEM: 64 bytes and 544 + 32 (M + 8 M (A == 2)) of records, 4 KiB more with C = 3, steps of
 ; at most 1.4 KiB.
 
-; Defaults, which a definition by the caller replaces.
+; Defaults, which definitions by the caller replace.
 .equ R, 1024
 .equ A, 2
 .equ M, 16
@@ -46,21 +46,21 @@
 .endif
 
 .equ INVERSE, 0
-.include "../fft/frame8.s"
-.include "../fft/pass8.s"
+.include "../fft/radix8_iteration.s"
+.include "../fft/radix8_pass.s"
 .equ MID_RING, 0
-.include "middle.s"
+.include "spectrum_product.s"
 
 .equ PAGE, 8192
 .equ LOADED, 0
 .equ DONE, 1
 
-; The constants of pass t (pass8.s), in place, and
-;   sub{t}   iterations of a sub-transform; its rows are 16 sub{t} bytes apart
-;   own{t}   1: every iteration has a record; 0: a sub-transform has
-;   walk{t}  1: steps come from a table, else they are
+; Defines the constants of pass t (radix8_pass.s), in place, and
+;   sub{t}   iterations of a sub-transform, whose rows are 16 sub{t} bytes apart
+;   own{t}   1: every iteration has a record; 0: every sub-transform has one
+;   walk{t}  1: steps come from a table; 0: they are constant
 ;   on{t}    bytes from an iteration to the next
-;   at{t}    its records, `far{t}` bytes from where a10 points if that is 1; bytes of them
+;   at{t}    address of its records, relative to a10 if `far{t}` is 1; `bytes{t}` is their length
 .macro pass t, n, factors, each, at, far, length
     distances8 \t, 16*\n, 16*\n, \factors, 0, \n == 1 ? 128 : 16
     .equ sub{\t}, \n
@@ -70,32 +70,32 @@
     .equ bytes{\t}, \length
     .equ at{\t}, \at
 .endm
-    ; Columns forward.
+    ; Forward columns.
     pass 1, 64, 0, 0, 0, 0, 0
     pass 2, 8, 1, 0, records2, 0, 512
     pass 9, 1, 1, 1, records9, 0, 4096
-    ; Rows forward; back.
+    ; Forward rows, then inverse rows.
     pass 3, R/16, 4, 0, 0, 1, 64*(1024/R)
     pass 4, R/128, 4, 0, 64*(1024/R), 1, 512*(1024/R)
     pass 5, M/2, 1, 1, records5, 0, 32*M
     pass 6, 4*M, 1, 1, records6, 0, 256*M
-    ; Columns back.
+    ; Inverse columns.
     pass 10, 1, 4, 1, 0, 1, 64
     pass 7, 8, 4, 1, 64*(C == 3), 1, 512
     pass 8, 64, 4, 1, 512 + 64*(C == 3), 1, 4096
 
-; Where the factors of the middle pass are in the factors of a page of rows.
+; Offset of the middle pass's factors among the factors of a page of rows.
 .equ FACTORS, 64*(1024/R) + 512*(1024/R)*(A == 2)
 
-; Registers.
-;   a0, a1   a pass reads, writes     s0, s1   their steps
+; Registers:
+;   a0, a1   loads and stores of a pass   s0, s1   their steps
 ;   a2, a3   w of a record, w W8      s2, s3   their steps
 ;   a4       steps of the pass        s4       16
 ;   a7       the ring                 s7       8
 ;   a8, a10  the page, its factors    c14      pages left
 ;   a11      taps of rows
 
-; The hooks of frame8: the records, w^4 of A for the next iteration, and the next steps.
+; Hook of radix8_iteration.s: loads the records, w^4 of A for the next iteration, and the next steps.
 .macro hook on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12 && \c && tw{\c}
     word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a3]+s3%
@@ -116,7 +116,7 @@
     .endif
 .endm
 
-; Number q of a record of pass t, 16 q bytes from its start, as where a{x} walks from.
+; Lets a{x} walk the records of pass t from their element q on, which is 16 q bytes from the start of a record.
 .macro walks x, t, q
     .if far{\t}
     addi a{\x}, a10, at{\t} + 16*\q
@@ -128,7 +128,7 @@
     movi s{\x}, 64*own{\t}
 .endm
 
-; What the loads of pass t need: where they begin, w^4 of the first column, how far they go.
+; Prepares the loads of pass t: their first address and step, and w^4 of the first column.
 .macro reads t
     movi a0, xat{\t}
     add a0, a0, a8
@@ -139,13 +139,13 @@
     .endif
 .endm
 
-; What its first iteration needs as the second is loaded: w W8, and the table of steps.
+; Prepares the first iteration of pass t while the second is loaded: w W8, and the table of steps.
 .macro computes t
     .if tw{\t}
     walks 3, \t, 3
     .endif
     .if walk{\t} && sub{\t} == 2
-    ; The second iteration ends a sub-transform, before the first entry is there.
+    ; The second iteration ends a sub-transform before the first table entry has been loaded.
     movi s0, 16 + 112*2
     movi s2, 64
     .endif
@@ -156,7 +156,7 @@
     .endif
 .endm
 
-; What its stores need; a step from the table is there already.
+; Prepares the stores of pass t; a step from the table has been loaded already.
 .macro writes t
     movi a1, xat{\t}
     add a1, a1, a8
@@ -165,12 +165,12 @@
     .endif
 .endm
 
-; Iterations of pass t: `pass` at work.
+; One frame of iterations: n is loaded, c computed, p stored (radix8_iteration.s).
 .macro frame op, opn, n, c, p
     frame8 \op, \opn, \n, \c, \p, [a0]+s0, [a1]+s1, hook
 .endm
 
-; Pass t by itself up to its last load.
+; Starts pass t alone, up to its last load.
 .macro begin op, opn, t
     reads \t
     frame \op, \opn, \t, 0, 0
@@ -182,8 +182,8 @@
     }
 .endm
 
-; Pass u up to its last load, while pass t ends: what t has still to store is not what the
-; first iterations of u load, whose rows its last iterations do not touch.
+; Starts pass u while pass t ends, up to the last load of u. The last iterations of t store to rows
+; other than those which the first iterations of u load.
 .macro joint op, opn, t, u
     reads \u
     frame \op, \opn, \u, \t, \t
@@ -195,13 +195,13 @@
     }
 .endm
 
-; The end of pass t.
+; Ends pass t.
 .macro end op, opn, t
     frame \op, \opn, 0, \t, \t
     tail8 \op, \opn, \t
 .endm
 
-; The middle pass over a page.
+; Runs the middle pass over a page.
 .macro middle
     addi a2, a10, FACTORS > 2047 ? 2047 : FACTORS
     .if FACTORS > 2047
@@ -214,7 +214,7 @@
     mid_pass
 .endm
 
-; A page of a kind, as a subroutine.
+; Handles a page of one kind, as a subroutine.
 .macro page_of work
     ldx2 a8, [a7]+s7%
     ldx2 a10, [a7]+s7%
@@ -264,7 +264,7 @@
     end bflyc, bflyci, 8
 .endm
 
-; So many pages of each kind.
+; Handles the given numbers of pages of each kind.
 .macro pages columns, rows, back
     .rept \columns
     call columns_page
@@ -277,7 +277,7 @@
     .endr
 .endm
 
-; An entry: so many pages of each kind take turns, and behind them so many more, until all are done.
+; An entry: groups of pages of each kind take turns, optionally followed by a second group, until all pages are done.
 .macro turns columns, rows, back, columns2=0, rows2=0, back2=0
     ldx2 c14, [a15]
     addi a7, a15, 16
@@ -324,7 +324,7 @@ rows_page:
 back_page:
     page_of columns_back
 
-; A record of W^k, or of W^k and W^(k + 1), W = exp(-2 pi i/den).
+; A record of the twiddle factors W^k and W^m, W = exp(-2 pi i/den).
 .macro record k, m, den
     .cis -2*(\k), \den
     .cis -2*(\m), \den
@@ -335,8 +335,8 @@ back_page:
     .cis -(\k) - \den/8, \den
     .cis -(\m) - \den/8, \den
 .endm
-; The steps of sub-transforms of n iterations, entry j: read after iteration j + 2, write after
-; iteration j, w after j + 2, w W8 after j + 1. Entry j is loaded in the frame of iteration j + 1.
+; Steps of sub-transforms of n iterations. Entry j: read step after iteration j + 2, write step after
+; iteration j, step of w after j + 2, of w W8 after j + 1. It is loaded in the frame of iteration j + 1.
 .macro steps n, own
     .rept \n, j
     .int 16 + 112*\n*((j + 2) % \n == \n - 1), 16 + 112*\n*(j == \n - 1)

@@ -1,21 +1,21 @@
-; A pass of radix 8 by itself: frame8.s with pointers of its own, filled and drained.
+; A pass of radix 8: radix8_iteration.s with pointers, prologue and epilogue.
 ;
-;   a0, s0   reads row 7; step to the next iteration
-;   a1, s1   writes row 7; its step
-;   a2, s2   walks the factors, round in b2, l2
-;   a3, s3   the same for w^4 of column A where the columns share theirs: one iteration ahead
-;   a5       goes round the step table in b5, l5; s5 = 8 from the beginning
+;   a0, s0   loads row 7; step to the next iteration
+;   a1, s1   stores row 7; its step
+;   a2, s2   walks the factors, circular in b2, l2
+;   a3, s3   likewise for w^4 of column A where the columns share factors: one iteration ahead
+;   a5       walks the step table, circular in b5, l5; s5 = 8 from the beginning
 ;   c1       iterations less two
 ;   r60, r61 1, W8, where there are no factors
-; Pass t has the constants of frame8.s, but for set{t}, which is 0; and
-;   table{t} 0: a0 and a1 go on{t} bytes on; 1: their steps come from the table
+; Pass t has the constants of radix8_iteration.s, except that set{t} is 0, and
+;   table{t} 0: a0 and a1 step by on{t} bytes; 1: their steps come from the table
 ;   sets{t}  1: the steps of the factors come from the table
 ;
-; Factors. tw{t} = 3, shared by the columns of a block: sets of w^4, w^2,
-; w, w', 32 bytes. tw{t} = 4: a record of 64 bytes for each iteration, as the pipeline wants
-; it: w^2 of (A, B), w^4 of A of the next iteration and of B of this one, w, w' of (A, B).
-; Step table. Entry j has, if sets{t}, how far a2 goes from iteration j - 1, and a3 from
-; j + 1; then, if table{t}, how far a0 goes after iteration j, and a1 after iteration j - 2.
+; Factors. tw{t} = 3: the columns of a block share sets of w^4, w^2,
+; w, w', 32 bytes. tw{t} = 4: a record of 64 bytes for each iteration, in the order of the
+; pipeline: w^2 of (A, B), w^4 of A of the next iteration and of B of this one, w, w' of (A, B).
+; Step table. Entry j has, if sets{t}, the step of a2 from iteration j - 1 and of a3 from
+; j + 1; then, if table{t}, the step of a0 after iteration j and of a1 after iteration j - 2.
 
 .macro own8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12 && \c && tw{\c} == 3
@@ -48,7 +48,7 @@
     .endif
 .endm
 
-; The second frame of a pass whose loops stand for themselves.
+; The second frame of a pass whose loops are elsewhere.
 .macro begin8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 23
     alone \on, \op, \d, \e, \x, \y, \w, 1
@@ -57,7 +57,7 @@
     .endif
 .endm
 
-; The same where the ring ends before row 4: the pointers step here.
+; The hook if the ring ends before row 4; the pointers step here.
 .macro around8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 22 && \n
     word3 \on, \op, \d, \e, \x, \y, \w, addi, a0, a0, 16
@@ -68,7 +68,7 @@
     .endif
 .endm
 
-; The pass in place in what begins at address `x`.
+; The pass in place over the data at address `x`.
 .macro pass8 op, opn, t, x
     movi a0, xat{\t}
     add a0, a0, \x
@@ -76,7 +76,7 @@
     frames8 \op, \opn, \t
 .endm
 
-; ... whose rows 4 .. 7 lie before rows 0 .. 3, `rows` bytes apart.
+; The pass in place if rows 4 .. 7 lie before rows 0 .. 3, `rows` bytes apart.
 .macro pass8_around op, opn, t, x, rows
     movi a0, xat{\t}
     add a0, a0, \x
@@ -84,8 +84,8 @@
     walk8 \op, \opn, \t, [a0 - \rows], [a1 - \rows], around8
 .endm
 
-; The pointers of a pass from `x` to `y`. `frames8` leaves them where the next iteration begins, but for a1, which
-; the last iteration has not moved: so a pass goes on where it has been drained.
+; Sets the pointers of a pass from `x` to `y`. `frames8` leaves them at the next iteration, except a1, which the last
+; iteration does not advance, so that a pass continues after its epilogue.
 .macro between8 t, x, y
     movi a0, xat{\t}
     movi a1, yat{\t}
@@ -109,7 +109,7 @@
     tail8 \op, \opn, \t
 .endm
 
-; The step table at `steps` of `length` bytes.
+; Sets the step table at `steps`, of `length` bytes.
 .macro steps_at steps, length
     movi a5, \steps
     mov b5, a5
@@ -117,8 +117,8 @@
     ldx2 s0, [a5]+s5%
 .endm
 
-; ... and, for pass t with tw{t} = 3, the factors from a2 on, `sets` bytes of them, each set
-; for `each` iterations.
+; Sets the step table, and for pass t with tw{t} = 3 the factors at a2, `sets` bytes of them; each set serves
+; `each` iterations.
 .macro shared_at t, steps, length, sets, each
     ldp r48, [a2]
     mov b3, a2
@@ -141,7 +141,7 @@
     .endif
 .endm
 
-; ... and the records of tw{t} = 4 from a2 on, `records` bytes of them.
+; Sets the step table, and the records of tw{t} = 4 at a2, `records` bytes of them.
 .macro records_at steps, length, records
     ldp r48, [a2 + \records - 48]
     addi a2, a2, 48
@@ -151,9 +151,9 @@
     steps_at \steps, \length
 .endm
 
-; Constants of pass t over rows `rows` and results `results` bytes apart, (A, B) side by side;
-; moving: whether the steps of shared factors come from the table, else every iteration has its own set;
-; ring: 0, or bytes of the ring that ends before row 4 of a pass in place: a0 and a1 point between.
+; Constants of pass t over rows `rows` bytes apart and results `results` bytes apart, (A, B) side by side.
+; moving: 1 if the steps of shared factors come from the table, else every iteration has its own set;
+; ring: 0, or length of the ring that ends before row 4 of a pass in place: a0 and a1 point between.
 .macro distances8 t, rows, results, factors, table, on=16, moving=1, ring=0
     .equ set{\t}, 0
     .equ row1_{\t}, \rows

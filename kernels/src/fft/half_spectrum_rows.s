@@ -1,39 +1,39 @@
-; Real numbers beyond local memory (large.s with REAL): the last pass of rows of half a spectrum.
+; Last pass of half-spectrum rows, forward real FFT (four_step.s with REAL).
 ;
-; Columns come in the order E O, four of each, E the even and O the odd of eight; the factor -i of O is
-; one of the last level of butterflies (shifted8.s). Row r of the transform of N numbers has
+; Columns come in the order E O, four of each, where E is the even and O the odd columns of eight; the factor -i of O
+; belongs to the last level of butterflies (radix8_twiddle_transpose.s). Row r of the transform of N numbers has
 ;   k = 0 .. N2/2 - 1      numbers r + N1 k of the spectrum,
 ;   k = N2/2 .. N2 - 1     the conjugates of numbers N1 - r + N1 (N2 - 1 - k).
-; In the spectrum number k of the rows A and B = A + 1 of a couple lie side by side, and so do the conjugates of A and
-; of the row before. A result page is pairs of blocks (P, c), P = 0 .. 7 the eighth of k, c a couple, of L = N2/8 quads:
+; In the spectrum, number k of rows A and B = A + 1 of a pair lie side by side, and so do the conjugates of A and
+; of the row before. A result page is blocks (P, c) of L = N2/8 quads: P = 0 .. 7 is the eighth of k, c the row pair.
 ;   P = 0 .. 3    conjugates of eighth 4 + P: (A, the row before A)
 ;   P = 4 .. 7    eighth P - 4: (A, B)
-; block c of P is the (P MOST/2 + c)-th. The conjugates of the last row of a page go to the blocks c = 0 of the next page's
-; result, which is where the first rows of this page were: rows lie at the end of their buffer, which holds the MOST rows of
-; the largest page. So a4, which writes the conjugates of B, goes round the ring of pages from launch to stop, one block before
-; a1, which writes all others.
+; Block c of P is block P MOST/2 + c. The conjugates of a page's last row go to blocks c = 0 of the next page's result,
+; where the first rows of this page were: rows lie at the end of their buffer, which has room for the MOST rows of
+; the largest page. So a4, which writes the conjugates of B, goes round the ring of pages from launch to stop, one
+; block before a1, which writes all others.
 ;
-; An iteration is that of shifted8.s and four conjugates, 36 cycles, all of them arithmetic; all memory slots are taken:
+; An iteration is that of radix8_twiddle_transpose.s plus four conjugates: 36 cycles with all slots taken.
 ;   0        factors                    7..14    conjugates of the iteration before
 ;   1, 2     row factors                16       factors
 ;   3        steps                      17..32   numbers
 ;   4..6, 15 lower results              33..35   steps, row factor
 ; No word waits for an operand, on vm7 or vm9.
 ;
-; a3 finds the row factors in steps of s3; s0, s1, s2 = 16 and s3 come from the table.
+; a3 walks the row factors in steps of s3; s0, s1, s2 = 16 and s3 come from the table.
 
-; A page of one couple, ROWS = 2, has all its conjugates with those of the page before, and what goes to the next page's result
-; falls on rows that are still read. So there conjugate P of number k lies where column k of row A has been read: quad P of the 64 bytes
-; from 8 at2_k on. a4 and a6, which writes conjugates of A, then go in that order.
+; A page of one row pair, ROWS = 2, stores all its conjugates with those of the page before. Results for the next page
+; would overwrite rows that are still read. So conjugate P of number k goes where column k of row A was: quad P of
+; the 64 bytes from 8 at2_k on. a4 and a6, which writes conjugates of A, then go in that order.
 
-; Bytes of a block, of an eighth, of a page; from a conjugate to that of the next eighth.
+; Bytes of a block, of an eighth, of a page, and from a conjugate to that of the next eighth.
 .equ MOST, LAST2 > ROWS ? LAST2 : ROWS
 .equ BLOCK, 2*N2
 .equ EIGHTH, MOST*N2
 .equ PAGE2, 8*MOST*N2
 .equ CONJ, ROWS > 2 ? EIGHTH : 16
 
-; A conjugate, if there are results to store, beside a store.
+; A conjugate, if there are results to store, with a store.
 .macro conj_st st, q, mn, a, b
     .if \st
     conj q{\q}, q{\q} || \mn \a, \b
@@ -54,7 +54,7 @@
     beside 1, \op, 30, 31, 7, 15, 49, \st, stp, r44, [a6 - CONJ]
     conj_st \st, 21, stp, r45, [a4 - CONJ]
     conj_st \st, 23, stp, r42, [a6 - 2*CONJ]
-    ; w and w W8
+    ; Twiddle factors w and w W8.
     product_st 52, 62, 60, \st, r43, [a4 - 2*CONJ]
     .if ROWS > 2
     product_st 53, 62, 61, \st, r46, [a6]+16
@@ -70,7 +70,7 @@
     shifted8_high \op, \opn, 8*N2, 1, 1, 1
 .endm
 
-; A product, beside the store of a pair.
+; A product with the store of a pair.
 .macro product_st d, x, y, st, r, at
     .if \st
     cmul r{\d}, r{\x}, r{\y} || stp \r, \at
@@ -98,8 +98,8 @@
     stq q19, [a1]
 .endm
 
-; The pass over `rows` rows from a8 to a9, whose row factors begin at a3; the ring of its steps is at `ring` and
-; begins at `steps`.
+; The pass over `rows` rows from a8 to a9, with row factors from a3 on; the ring of its steps is at `ring`, and its
+; first entry at `steps`.
 .macro half8_pass op, opn, rows, ring, steps
     movi a5, \steps
     movi l5, \rows*N2
@@ -136,7 +136,7 @@
     half8_last
 .endm
 
-; At launch: where the conjugates of the first page's first row B go, and the ring that a4 goes round.
+; At launch: sets the address for the conjugates of the first page's first row B, and the ring that a4 goes round.
 .macro half8_begin
     ldx2 a8, [a7]
     .if RESIDENT
@@ -144,7 +144,7 @@
     .endif
     movi c12, PAGE2/16
     mul l4, c15, c12
-    ; Where the rows of the smaller pages begin.
+    ; Start address of the rows of smaller pages.
     movi c12, 8*N2*(2*MOST - ROWS - LAST2)
     movi b4, 3*CONJ
     add b4, b4, a8
@@ -154,15 +154,15 @@
     .else
     addi a4, b4, 8
     .endif
-    ; With number N/2 goes what is beside the first row.
+    ; The number beside the first row goes with number N/2.
     mov a0, a9
     lif r0, 0
     stp r0, [a0 + 8]
 .endm
 
-; Entry j: how far a0 goes after iteration j, a4 after iteration j - 2; 16; whether iteration j + 1 is of another couple.
-; A couple that is the last of a page of `rows` rows has its own, BLOCK bytes as all others: those of the last page of
-; a matrix come behind it in a ring of which they are the first, those of a full page before it.
+; Entry j: step of a0 after iteration j, of a4 after iteration j - 2; 16; 1 if iteration j + 1 is of another pair.
+; The last pair of a page of `rows` rows has entries of its own, BLOCK bytes like those of others. In the ring, those of
+; a matrix' last page come after it and are the first entries; those of a full page come before it.
 .macro half8_steps
 steps_last:
     half8_couple LAST2, 1

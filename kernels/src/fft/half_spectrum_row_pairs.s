@@ -1,6 +1,6 @@
-; The last pass of rows of half a spectrum in eighths of a page (real_parts.s, which has its schedule): couples of rows take turns.
+; Last pass of half-spectrum rows in eighths of a page: row pairs alternate.
 
-; Arithmetic words beside a memory operation, and alone; those that need fewer registers have others for nothing.
+; Arithmetic words with a memory operation, and without one. Words that need fewer registers ignore the other operands.
 .macro fly op, d, e, x, y, w, mn, a, b
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b
 .endm
@@ -20,16 +20,16 @@
     \op q{\d}, q{\d}
 .endm
 
-; Where a0 points: the last number of the last couple, row B; a1: number 3 of row A of the last couple's results.
+; Offsets of a0: the last number of the last pair, row B; and of a1: number 3 of row A of the last pair's results.
 .equ READ, (2*COUPLES - 1)*APART + 56
 .equ WRITTEN, (COUPLES - 1)*COUPLE + 48
 
-; The same of a page whose first row alone counts: number 3 of its conjugates.
+; Offset of a1 for a page of which only the first row counts: number 3 of its conjugates.
 .equ READ1, APART + 56
 .equ WRITTEN1, APART + 48
 
-; Word `slot` of iteration s, made by `then` or `bare`; st: there are results to store, ld: there are numbers to load. s = -1: of
-; the columns of a page's first couple alone, whose row factors stay, and whose conjugates of row A alone are stored.
+; Word `slot` of iteration s, built by macro `then` or `bare`; st: results are stored, ld: numbers are loaded. s = -1:
+; only a page's first pair, whose row factors stay, and of which only the conjugates of row A are stored.
 .macro beside_slot then, bare, op, d, e, x, y, w, slot, s, st, ld
     .if \slot == 0 && (\s == COUPLES - 2 || \s < 0)
     \then \op, \d, \e, \x, \y, \w, ldq, q31, [a2]+s2%
@@ -66,7 +66,7 @@
     .endif
 .endm
 
-; Number `bitrev(j, 4)` of couple s + 2, or of the next column.
+; A word with the load of number `bitrev(j, 4)` of pair s + 2, or of the next column.
 .macro beside_number then, bare, op, d, e, x, y, w, j, s, ld
     .if !(\ld)
     \bare \op, \d, \e, \x, \y, \w
@@ -81,7 +81,7 @@
     .endif
 .endm
 
-; Results of couple 0: quads of conjugates are complete when those of the row before have come from the area.
+; A word with results of pair 0: quads of conjugates are complete when those of the row before have come from the area.
 .macro beside_first then, op, d, e, x, y, w, slot
     .if \slot == 15
     \then \op, \d, \e, \x, \y, \w, stq, q20, [a1 + APART - WRITTEN]
@@ -100,7 +100,7 @@
     .endif
 .endm
 
-; ... of the first row alone.
+; A word with results of the first row alone.
 .macro beside_alone then, bare, op, d, e, x, y, w, slot
     .if \slot == 14
     \then \op, \d, \e, \x, \y, \w, ldp, r47, [a4]+s4%
@@ -119,7 +119,7 @@
     .endif
 .endm
 
-; Results of couple s: of couple 0 three.
+; A word with results of pair s; of pair 0 there are three.
 .macro beside_result then, op, d, e, x, y, w, slot, s
     .if \slot < 7
     \then \op, \d, \e, \x, \y, \w, stq, q{16 + bitrev(\slot - 4, 2)}, [a1 + \s*COUPLE + 16*(bitrev(\slot - 4, 2)) - WRITTEN]
@@ -150,7 +150,7 @@
     .endif
 .endm
 
-; Iteration s.
+; Iteration s (schedule in half_spectrum_row_ring.s).
 .macro couple_frame op, opn, s, st=1, ld=1
     fly_slot \op, 16, 17, 0, 8, 48, 0, \s, \ld
     fly_slot \op, 18, 19, 4, 12, 48, 1, \s, \ld
@@ -164,7 +164,7 @@
     fly_slot \op, 30, 31, 7, 15, 49, 9, \s, \ld, \st
     conj_slot 21, 10, \s, \st
     conj_slot 23, 11, \s, \st
-    ; w and w W8
+    ; Twiddle factors w and w W8.
     .rept 4, i
     product_slot 52 + i, 62 + i/2, 60 + i%2, 12 + i, \s, \ld, \st
     .endr
@@ -173,7 +173,7 @@
     fly_slot \op, 16 + 4*i, 18 + 4*i, 16 + 4*i, 18 + 4*i, 50 + i/2, 16 + 2*i, \s, \ld, \st
     fly_slot \opn, 17 + 4*i, 19 + 4*i, 17 + 4*i, 19 + 4*i, 50 + i/2, 17 + 2*i, \s, \ld, \st
     .endr
-    ; w^4 and w^2 of the next
+    ; w^4 and w^2 of the next iteration.
     .rept 4, i
     product_slot 48 + i, 62 + i/2, 56 + i, 24 + i, \s, \ld
     .endr
@@ -183,14 +183,14 @@
     .endr
 .endm
 
-; All of a column.
+; All iterations of a column.
 .macro column_frames op, opn
     .rept COUPLES, s
     couple_frame \op, \opn, s
     .endr
 .endm
 
-; Results of the last couple of the last column.
+; Stores the results of the last pair of the last column.
 .macro last_results
     .rept 4
     nop
@@ -208,7 +208,7 @@
     \mn \a, \b
 .endm
 
-; The same of the first row alone.
+; Stores the results of the first row alone.
 .macro last_alone
     .rept 4
     nop
@@ -223,8 +223,8 @@
     .endr
 .endm
 
-; Pass 4 begins at `at`, with its base factors `base` bytes on: pointers, factors and numbers of the first couple. A column has
-; steps of LENGTH 512 or from the table.
+; Starts pass 4 at `at`, with its base factors `base` bytes on: pointers, factors and numbers of the first pair.
+; A column has steps of LENGTH 512 or from the table.
 .macro pass4_begins at, base, read, written
     pointers \read, \written, \at
     movi b2, base4 + 16
@@ -276,7 +276,7 @@
     signal COMPLETE
 .endm
 
-; The same of the first row alone.
+; Pass 4 of the first row alone.
 .macro pass4_alone op, opn, at, base
     pass4_begins \at, \base, READ1, WRITTEN1
     .if COUPLES == 2

@@ -1,34 +1,34 @@
-; Fast convolution by overlap-save, N = 32 .. 2048 complex numbers: forward transform,
-; product with the transformed taps and inverse transform of every block, in place.
+; Overlap-save in local memory: filters blocks of N = 32 .. 2048 complex numbers.
+; Every block is transformed, multiplied by the transformed taps and transformed back, in place.
 ;
 ; The caller defines (program.rs does):
 ;   N        length of a block, 8^A M
 ;   A        passes of radix 8 on each side, 1 .. 3
-;   M        4, 8 or 16: the levels of each transform that the middle pass does
-; and replaces the data at `taps` by the transformed taps, divided by N, in the order
-; in which the forward passes leave a spectrum: with octal digits p, number
+;   M        4, 8 or 16: length of the sub-transforms that the middle pass does
+; It replaces the data at `taps` by the transformed taps, divided by N, in the order
+; in which the forward passes leave a spectrum. With octal digits p, number
 ;   p{0} N/8 + p{1} N/64 + .. + g   holds frequency   p{0} + 8 p{1} + .. + 8^A bitrev(g).
 ;
-; Page kernel (docs/abi.md), a block is 8 N bytes:
-;   word 0 = word 1 the page, word 2 blocks P.
-; Where RING is 1 it is entered at `blocks` instead, and every page is one block. At launch a15 is the address of
-;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page in turn 16 bytes, the page first.
-; It waits for event 0 for each page, which the DMA posts when the page has been loaded, and signals event 1 when it can be
-; stored. Its data begin at DMEM address AT.
+; A page kernel (docs/abi.md); a block is 8 N bytes:
+;   words 0 and 1 are the address of the page, word 2 the number of blocks P.
+; With RING = 1 the entry is `blocks`, and every page is one block. At launch a15 is the address of
+;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: 16 bytes for each page, its address first.
+; The kernel waits for event 0 for each page, which the DMA posts when the page has been loaded, and signals event 1
+; when the page can be stored. Its data begin at DMEM address AT.
 ;
-; Forward: natural order in, digit-reversed order out, one factor per sub-transform:
+; Forward transform: natural order in, digit-reversed order out, one factor per sub-transform:
 ;   pass j cuts each of 8^j sub-transforms into eight: out[m'] = sum of x[m] (w W8^m')^m,
 ;   w = exp(-2 pi i k/8^(j+1)), k the digits p{0} .. p{j-1} done, least significant first;
 ;   rows are N/8^j bytes apart.
-; Inverse: digit-reversed in, natural out, one factor per column k of a sub-transform of L:
+; Inverse transform: digit-reversed in, natural out, one factor per column k of a sub-transform of length L:
 ;   w = exp(2 pi i k/(8 L)), rows 8 L bytes apart.
-; The middle pass (middle.s) ends the one and begins the other.
+; The middle pass (spectrum_product.s) ends the forward transform and begins the inverse.
 ;
 ; DMEM: 12 N of taps and factors of the middle pass, about 10 N of factors and steps.
-; Cycles: P N (log2 N + 1/2), all of them butterflies and products, and, on vm7, for every
+; Cycles: P N (log2 N + 1/2), all of them butterflies and products, plus, on vm7, for every
 ; page 13 + 41 + 50 (A - 1) + 35 + 8 log2 M + 47 A.
 
-; Defaults, which a definition by the caller replaces.
+; Defaults, which definitions by the caller replace.
 .equ N, 128
 .equ A, 1
 .equ M, 16
@@ -43,12 +43,12 @@
 .equ DONE, 1
 
 .include "page.s"
-.include "../fft/frame8.s"
-.include "../fft/pass8.s"
+.include "../fft/radix8_iteration.s"
+.include "../fft/radix8_pass.s"
 .equ MID_RING, 0
-.include "middle.s"
+.include "spectrum_product.s"
 
-; The constants of the passes: forward j is pass j + 1, back j is pass j + 5.
+; Constants of the passes: forward pass j is pass j + 1, inverse pass j is pass j + 5.
 .rept A, j
     distances8 j + 1, N >> (3*j), N >> (3*j), j ? 3 : 0, 1
     distances8 j + 5, 8*(M << (3*j)), 8*(M << (3*j)), 4, 1
@@ -94,7 +94,7 @@
     passes
 .endm
 
-; All passes over c3 bytes from a8 on, of c1 iterations but two.
+; All passes over c3 bytes from a8 on, with c1 = iterations - 2.
 .macro passes
     .rept A, j
 pass{j}:
@@ -143,13 +143,13 @@ start:
     stop
     .endif
 
-; How far the read and the write pointer go (pass8.s): through a sub-transform
-; whose rows are D bytes apart, then to the next one.
+; Steps of the read and the write pointer (radix8_pass.s): through a sub-transform
+; whose rows are D bytes apart, then on to the next sub-transform.
 .macro step j, D
     .int 16 + 7*(\D)*((\j) % ((\D)/16) == (\D)/16 - 1), 16 + 7*(\D)*(((\j) + (\D)/16 - 2) % ((\D)/16) == (\D)/16 - 1)
 .endm
 
-; Factors of a sub-transform: digits i of its place, n octal ones, reversed: k.
+; Calls a macro with k, the n octal digits of i reversed: the factors of sub-transform i.
 .macro reversed8 macro_name, i, n, den
     .if \n == 1
     \macro_name \i, \den

@@ -1,41 +1,41 @@
-; Rows of half a spectrum (real.s) of 1024 or of 512 numbers in eighths of a page, through a ring of blocks in DMEM (parts.s).
-;
+; Real FFT: half-spectrum rows of 512 or 1024 points, through a ring in DMEM.
+; The rows are those of half_spectrum_rows.s, the ring of blocks in eighths of a page is that of four_step_ring.s.
 ; The caller defines (program.rs does):
 ;   COUPLES  2: a page is four rows of 1024 numbers; 4: eight rows of 512
-;   FULL     pages of a matrix before its last, of which the first row alone counts
+;   FULL     pages of a matrix before its last page, of which only the first row counts
 ;
-; Launched once for all pages; word 0 of the argument block is the number of pieces: of a page of 1024 eight of a block each,
-; of 512 four of two blocks, because a row of a tile is two digits n1. Ring, halves of a page, events and the order of
-; blocks are those of parts.s.
+; Launched once for all pages. Word 0 of the argument block is the number of pieces: eight of one block for a page of
+; 1024, four of two blocks for a page of 512, because a row of a tile is two digits n1. Ring, halves of a page, events
+; and the order of blocks are those of four_step_ring.s.
 ;
-; With digits n = L/F n0 + L/F/8 n1 + 8 n2 + n3, k = p0 + F p1 + 8 F p2 + L/8 p3, F = 4, L = 1024 or F = 8, L = 512, which has no n2:
+; With digits n = L/F n0 + L/F/8 n1 + 8 n2 + n3, k = p0 + F p1 + 8 F p2 + L/8 p3; L = 1024, F = 4, or L = 512, F = 8:
 ;   pass 1  n0 -> p0, radix F, block after block
 ;   pass 2  n1 -> p1, radix 8, over the eight blocks
-;   pass 3  n2 -> p2, radix 4, in a block, half a page after the other; none of 512
+;   pass 3  n2 -> p2, radix 4, in a block, one half page after the other; none for 512, which has no n2
 ;   pass 4  n3 -> p3, radix 8, in a block, which is then complete
-; all in place. Row r of a page has in block n1, then p1, 4096/F n0 + APART r + 64 n2 + 8 n3 bytes, APART = 256 or 64. Of eight
-; numbers n3 those of even columns come first (real.s). Pass 4 makes of the 64 bytes of row A = 2c and of those of B = A + 1
+; All passes are in place. Row r of a page has in block n1, then p1, 4096/F n0 + APART r + 64 n2 + 8 n3 bytes, APART =
+; 256 or 64; numbers n3 of even columns come first (half_spectrum_rows.s). Pass 4 makes of 64 bytes of A = 2c, B = A + 1
 ;   A   quads p3 = 0 .. 3: (A, B)                             numbers of the spectrum
 ;   B   quads p3 = 4 .. 7: conjugates of (A, the row before A)
-; It takes the couples of a column in turn: when results of couple c are stored, the numbers of couple c + 1 have been read, and
-; the conjugates of row B go where these were. Those of a page's last row go to an area beside the ring, number by number in
-; the order in which the next page's first couple takes them. What a matrix' first couple finds there counts for nothing.
+; It takes the pairs of a column in turn: when results of pair c are stored, the numbers of pair c + 1 have been read,
+; and the conjugates of row B go there. Those of a page's last row go to an area beside the ring, number by number in
+; the order in which the next page's first pair reads them. A matrix' first pair does not use the values there.
 ;
-; Iteration s of a column stores results of couple s, computes couple s + 1, and loads couple s + 2, of the next column
-; behind the last couple; 36 cycles, all of them arithmetic:
-;   0, 16    base factors                s = 0:   1..3     numbers             4..15, 17..20  results, 4 loads from the area
-;   35       row factor                           21..33   numbers             34             free
-;                                        others:  1, 2     row factors         4..15          results
-;                                                 17..32   numbers             33, 34         row factors for s = 0, of the last
-; 3 of the last couple of 1024: steps. No word waits for an operand, on vm7 or vm9.
+; Iteration s of a column stores results of pair s, computes pair s + 1, and loads pair s + 2, after the last pair
+; that of the next column; 36 cycles, all of them arithmetic:
+;   0, 16    base factors                s = 0:   1..3     numbers     4..15, 17..20  results, 4 loads from the area
+;   35       row factor                           21..33   numbers     34             free
+;                                        others:  1, 2     row factors 4..15          results
+;                                                 17..32   numbers     33, 34         row factors for s = 0, of the last
+; Word 3 of the last pair of 1024 loads steps. No word waits for an operand, on vm7 or vm9.
 ;
-; Factors, a page: pass 1 for each couple w^2 of A, B, w of A, B, of 512 for each row w^4, w^2, w, w W8; pass 2 for (p0 row) the
-; latter; pass 3 for (p1 p0 couple) the former; pass 4 for each couple the powers 4, 2, 1 of A and B.
+; Factors, a page. Pass 1: for each pair w^2 of A, B, w of A, B; with 512 for each row w^4, w^2, w, w W8. Pass 2: the
+; latter for (p0 row). Pass 3: the former for (p1 p0 pair). Pass 4: for each pair the powers 4, 2, 1 of A and B.
 ;
-; Of a matrix' last page the first row alone counts: of 1024 pass 4 takes its couple alone, of 512 all passes. Its conjugates are
-; stored, and those of the next page's first couple find nothing new in the area.
+; In a matrix' last page only the first row counts. With 1024 only pass 4 is restricted to its pair, with 512 all passes
+; are. Its conjugates are stored, and those of the next page's first pair find nothing new in the area.
 ;
-; Cycles of a page on vm7, while data is there in time: of 1024 23552 and 523, the last 18944 and 536, of 512 21504 and 205,
+; Cycles of a page on vm7 if no data is late: with 1024 23552 and 523, the last 18944 and 536; with 512 21504 and 205,
 ; the last 5376 and 246.
 .equ COUPLES, 2
 .equ FULL, 1
@@ -47,12 +47,12 @@
 .error "COUPLES must be 2 or 4"
 .endif
 
-.include "frame8.s"
-.include "pass8.s"
-.include "frame4.s"
-.include "blocks.s"
-.include "shifted8.s"
-.include "real_couples.s"
+.include "radix8_iteration.s"
+.include "radix8_pass.s"
+.include "radix4_iteration.s"
+.include "in_place_passes.s"
+.include "radix8_twiddle_transpose.s"
+.include "half_spectrum_row_pairs.s"
 
 .equ BLOCK, 4096
 .equ HALF, 4*BLOCK
@@ -63,10 +63,10 @@
 .equ FIRST, 2*COUPLES
 ; Pieces of a page.
 .equ PIECES, COUPLES == 2 ? 8 : 4
-; From row to row, and from couple to couple.
+; Distances from row to row, and from pair to pair.
 .equ APART, COUPLES == 2 ? 256 : 64
 .equ COUPLE, 2*APART
-; Factors: where those of passes 2, 3 and 4 begin, and all.
+; Offsets of the factors of passes 2, 3 and 4, and length of all factors.
 .equ SETS2, COUPLES == 2 ? 64 : 256
 .equ SETS3, SETS2 + 64*FIRST*COUPLES
 .equ SETS4, SETS3 + (COUPLES == 2)*2048
@@ -77,7 +77,7 @@
 .equ BASE, 4*LENGTH
 .equ AREA, 4*LENGTH
 
-; Registers: a8, a9 first and second half of the page, a10 its factors, a4 goes round the area; c7 bytes of the ring, c9 the sum
+; Registers: a8, a9 halves of the page, a10 its factors, a4 goes round the area; c7 bytes of the ring, c9 the sum
 ; of the addresses of the factor buffers, c14 pages left.
 
     .if COUPLES == 2
@@ -90,11 +90,11 @@
     distances8 1, 512, 512, 3, 1
     .endif
     distances8 2, BLOCK, BLOCK, 3, 0
-; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
+; Pass 2 if rows 4 .. 7 lie before rows 0 .. 3.
     distances8 6, BLOCK, BLOCK, 3, 0, 16, 1, RING
 
-; Iterations of pass 1 in a block of rows of 1024 but the first two. s1, s2, s3: steps to the next quads, to the next couple
-; and to the next block.
+; Iterations of pass 1 in a block of rows of 1024 except the first two. s1, s2, s3: steps to the next quads, to the next
+; pair and to the next block.
 .macro inside op, opn
     loop 13 {
     frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
@@ -108,7 +108,7 @@
     frame4 \op, \opn, 2, 1, 1, 1, [a0]+s3%, [a1]+s1%
 .endm
 
-; Both pointers go round the ring; at launch they are `first` bytes behind its beginning.
+; Lets both pointers go round the ring; at launch they are `first` bytes after its beginning.
 .macro pointers first, last, at
     movi b0, \first
     movi b1, \last
@@ -118,7 +118,7 @@
     add a1, \at, b1
 .endm
 
-; all: of a page of 512 all rows, else the first couple's.
+; Pass 1; all: for a page of 512 all rows, else only those of the first pair.
 .macro pass1 op, opn, all
     .if COUPLES == 2
     pointers 3*apart2 + beside2, 3*apart2 + beside2, a8
@@ -165,7 +165,7 @@
     .endif
 .endm
 
-; Pass 2 over the rows of the first couple alone: of every 512 bytes of 512 the first 128.
+; Pass 2 over the rows of the first pair alone: with 512, the first 128 of every 512 bytes.
 .macro pass2_alone op, opn, t
     addi a2, a10, SETS2
     movi c1, 6
@@ -232,7 +232,7 @@
     walk4 \op, \opn, 3, COUPLE, HALF, \half
 .endm
 
-; On to the half that this page has left free, and its own first.
+; Goes on to the half page that is free now, and to the first half of its page.
 .macro onward
     sub c6, c7, a8
     sub c6, c6, a9
@@ -260,7 +260,7 @@ rows:
     movi c13, FULL + (COUPLES == 2)
     .if COUPLES == 2
 .page:
-    ; c12: 0, or -1 of the last.
+    ; c12 is 0, or -1 for the last page.
     addi c12, c13, -2
     sar c12, c12, 31
     firsts bfly, bflyn, 1
@@ -297,7 +297,7 @@ rows:
     .endif
 
 .dmem RING
-; For the caller's factors, two pages in turn.
+; Buffers for the caller's factors of two pages, which alternate.
 row_factors:
     .space 2*FACTORS
 area:
@@ -311,12 +311,12 @@ base4:
     .cis -k4_{j} - LENGTH/8, LENGTH
     .endr
     .if COUPLES == 4
-; Of pass 1: steps of sets, and of numbers.
+; Pass 1: steps of sets, and of numbers.
 steps1:
     .rept 32, j
     .int 32*(j%4 == 0), 32*((j + 2)%4 == 0), 16 + (j == 31)*3584, 16 + (j == 1)*3584
     .endr
-; The same, and those of pass 2, of the first couple alone.
+; Passes 1 and 2 of the first pair alone: steps of sets, and of numbers.
 steps1_2:
     .rept 8, j
     .int 32*(j%4 == 0), 32*((j + 2)%4 == 0), 16 + (j == 7)*3968, 16 + (j == 1)*3968
@@ -326,13 +326,13 @@ steps2_2:
     .int 32*(j%4 == 0) + 192*(j == 0), 32*((j + 2)%4 == 0) + 192*(j == 6)
     .endr
     .endif
-; The set of iteration j - 1 of pass 2.
+; Index of the set of iteration j - 1 of pass 2.
 steps2:
     .rept EACH, j
     .int 32*(j == 0), 32*((j + 2)%EACH == 0)
     .endr
     .if COUPLES == 2
-; From column to column: digit n2 is the fastest.
+; Steps from column to column: digit n2 is the fastest.
 steps4:
     .rept 4, j
     .int j == 3 ? 832 : 64, j == 0 ? 832 : 64

@@ -1,28 +1,28 @@
-; The last radix-8 pass of rows at a shifted frequency, transposing couples of rows.
+; Last radix-8 pass of four-step rows: twiddle product and transposition.
 ;
 ; Row r of a transform of N1 N2 numbers is transformed at the frequencies k + r/N1:
-; the twiddle product of the four-step algorithm. Here L = N2/8 and
+; This is the twiddle product of the four-step algorithm. Here L = N2/8 and
 ;   w = exp(-2 pi i (k + r/N1)/N2) = base(k) row(r),
-; where base is a table for all rows and row a few factors for each: eight complex
+; where base is a table for all rows and row a few factors for each row: eight complex
 ; products an iteration instead of a table as large as half the data.
 ;
 ; One iteration transforms column k of rows A and B = A + 1: 24 butterflies and 8
-; products in 32 cycles. The rows lie one behind the other; a result is a quad
-; (A, B), so that couples of rows leave side by side.
+; products in 32 cycles. The rows follow each other; a result is a quad
+; (A, B), so that pairs of rows are stored side by side.
 ;
-; The caller defines REAL, 0 or 1: whether the rows are half a spectrum's (real.s); WOVEN, 0 or 1 (parts.s).
+; The caller defines REAL, 1 for rows of half a spectrum (half_spectrum_rows.s), and WOVEN, 1 as in four_step_ring.s.
 ;
-; Registers.
+; Registers:
 ;   q0..q7    number m of A is r{2m}, of B r{2m + 1}
 ;   q8..q15   levels 1 and 2
 ;   q16..q23  results p, stored at [a1 + p * ws]
 ;   q24..q27  w^4, w^2, w, w W8 of A and B
 ;   q28..q30  row factors to the powers 4, 2, 1 of A and B
 ;   q31       base factors, two of the four w^4, w^2, w, w W8
-;   a0 reads, a1 writes, a2 goes round the base factors, a3 walks the row factors,
+;   a0 loads, a1 stores, a2 goes round the base factors, a3 walks the row factors,
 ;   a5 goes round the step table; s0 step of a0, s1 step of a1
 ;
-; Schedule.
+; Schedule:
 ;   cycle   arithmetic               memory
 ;   0..7    level 1: A, B            0: w, w W8 of base; from 4: results of the iteration before
 ;   8..11   w, w W8 of A and B       results
@@ -46,7 +46,7 @@
     .endif
 .endm
 
-; Where number i/2 of A or B is: with REAL even numbers come first, with WOVEN quads of A and B take turns.
+; Offset of number i/2 of A or B: with REAL even numbers come first, with WOVEN quads of A and B alternate.
 .macro number_at i
 .equ number_{\i}, WOVEN ? (\i)/4*32 + (\i)/2%2*8 : 8*(REAL ? (\i)/2%2*4 + (\i)/4 : (\i)/2)
 .endm
@@ -72,7 +72,7 @@
     .endif
 .endm
 
-; A product with the same.
+; A product, with the load of number i/2 of A or B if `ld`.
 .macro sp_ld d, x, y, ld, i, pitch
     .if \ld
     cmul r{\d}, r{\x}, r{\y} || ldp r{\i}, [a0 + number_{\i} + (\i)%2*(\pitch)]
@@ -81,7 +81,7 @@
     .endif
 .endm
 
-; A butterfly, with the step of a0, or the load of the next if `walk`.
+; A butterfly with the step of a0; sf_walk: with the load of the next step if `walk`.
 .macro sf_add op, d, e, x, y, w, unused=0, spare=0, more=0
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || add a0, a0, s0
 .endm
@@ -93,8 +93,8 @@
     .endif
 .endm
 
-; Butterfly m of level 3, results m and m + 4 of row A or B (row 0 or 1), in the word that macro `then` makes of it.
-; With REAL odd numbers count -i times.
+; Butterfly m of level 3, results m and m + 4 of row A or B (row 0 or 1), in the word that macro `then` builds around
+; it. With REAL odd numbers have a factor -i.
 .macro third8 op, opn, row, m, then, a=0, b=0, c=0
     .if REAL && (\m) >= 2
     third8_as \op, \row, \m, 1, \then, \a, \b, \c
@@ -105,14 +105,14 @@
     .endif
 .endm
 
-; ... with its results exchanged if `swap`.
+; Butterfly m of level 3, with its results exchanged if `swap`.
 .macro third8_as op, row, m, swap, then, a, b, c
     \then \op, 32 + 2*(\m) + 8*(\swap) + \row, 40 + 2*(\m) - 8*(\swap) + \row, 16 + 8*\row + (\m), 20 + 8*\row + (\m), 52 + 2*((\m)%2) + \row, \a, \b, \c
 .endm
 
 ; One iteration. st: there are results to store; pitch: bytes from a row to the next;
 ; ws: bytes from a result to the next; ld: there is a next iteration; walk: steps come
-; from the table; fresh: the next iteration is of another couple, whose row factors a3 finds in steps of s3.
+; from the table; fresh: the next iteration is of another pair, whose row factors a3 walks in steps of s3.
 .macro shifted8 op, opn, st, pitch, ws, ld=1, walk=1, fresh=0
     ; level 1
     \op r16, r17, r0, r8, r48 || ldq q31, [a2]+s2%
@@ -123,7 +123,7 @@
     sf_st \op, 26, 27, 5, 13, 49, \st, 2, \ws
     sf_st \op, 28, 29, 3, 11, 49, \st, 6, \ws
     sf_st \op, 30, 31, 7, 15, 49, \st, 1, \ws
-    ; w and w W8
+    ; Twiddle factors w and w W8.
     .if \st
     cmul r52, r62, r60 || stq q21, [a1 + 5*(\ws)]
     cmul r53, r62, r61 || stq q19, [a1 + 3*(\ws)]
@@ -138,7 +138,7 @@
     shifted8_high \op, \opn, \pitch, \ld, \walk, \fresh
 .endm
 
-; Its levels 2 and 3, as they are in cycles 12 to 31.
+; Levels 2 and 3 of an iteration, cycles 12 to 31.
 .macro shifted8_high op, opn, pitch, ld, walk, fresh
     ; level 2
     \op r16, r18, r16, r18, r50 || ldq q31, [a2]+s2%
@@ -149,7 +149,7 @@
     sf_ld \opn, 25, 27, 25, 27, 51, \ld, 2, \pitch
     sf_ld \op, 28, 30, 28, 30, 51, \ld, 10, \pitch
     sf_ld \opn, 29, 31, 29, 31, 51, \ld, 6, \pitch
-    ; w^4 and w^2 of the next
+    ; w^4 and w^2 of the next iteration.
     sp_ld 48, 62, 56, \ld, 14, \pitch
     sp_ld 49, 62, 57, \ld, 1, \pitch
     sp_ld 50, 63, 58, \ld, 9, \pitch
@@ -165,7 +165,7 @@
     third8 \op, \opn, 1, 3, sf_row, \fresh, 30
 .endm
 
-; The row factors of the next couple, and its first w^4, w^2.
+; Loads the row factors of the next pair, and computes its first w^4, w^2.
 .macro couple
     ldq q28, [a3]+16
     ldq q29, [a3]+16
@@ -187,8 +187,8 @@
     .endr
 .endm
 
-; The pass over `rows` rows of 8 L numbers from a8 to a9, where result k of row r goes
-; to number k wide + r. a3: row factors; steps, base: tables.
+; The pass over `rows` rows of 8 L numbers from a8 to a9. Result k of row r goes
+; to number k wide + r. a3: row factors; steps, base: addresses of the tables.
 .macro shifted8_pass op, opn, L, rows, steps, base, wide
     movi a5, \steps
     mov b5, a5

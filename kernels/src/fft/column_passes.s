@@ -1,9 +1,9 @@
-; Pages of lines (large.s, array.s): the loop around them, and the passes over columns.
+; Column passes of four-step and two-axis FFTs, and their page loop.
 ;
-; Whoever includes it defines N1, COLUMNS, P1 .. P4, LAST1, SHIFTED and AXES (large.s says how), and includes frame8.s,
-; pass8.s, frame4.s and blocks.s.
+; The including file (four_step.s, array.s) defines N1, COLUMNS, P1 .. P4, LAST1, SHIFTED and AXES (see four_step.s) and
+; includes radix8_iteration.s, radix8_pass.s, radix4_iteration.s and in_place_passes.s.
 
-; What precedes the first page, and what a page is for `body`, which finds it in a8, a9 and a10.
+; The prologue before the first page, and one page for macro `body`, which finds it in a8, a9 and a10.
 .macro pages_begin
     ldx2 c14, [a15]
     addi a7, a15, 16
@@ -31,7 +31,7 @@
     stop
 .endm
 
-; Pass t in place over blocks of D bytes in a page of B. The passes of columns are 12 to 15, of rows 16 to 18, and of two of them 20 to 22.
+; Pass t in place over blocks of D bytes in a page of B. Column passes are 12 to 15, row passes 16 to 18 or 20 to 22.
 .macro blocks op, opn, t, radix, D, B, steps
     .if \radix == 8
     blocks8 \op, \opn, \t, \D, \B, \steps
@@ -41,11 +41,11 @@
 .endm
 
 .equ PAGE1, 8*N1*COLUMNS
-; Of two axes result p of the last pass lies where number p was, else N1/8 rows from that of p - 1.
+; With two axes result p of the last pass lies where number p was, else N1/8 rows from that of p - 1.
 .equ APART1, AXES == 2 ? 8*COLUMNS : PAGE1/8
-; Bytes of its sets, for every row that it has or, the second of two axes, one of 1, twice for the reads ahead.
+; Bytes of the sets for each of its rows or, on the second of two axes, for one of 1; twice for the reads ahead.
 .equ SETS1, AXES == 2 ? 64 : 4*N1
-; Where column k of the last pass begins, in numbers of one column.
+; Start of column k of the last pass, in numbers of one column.
     .rept N1/8 + 1, k
 .equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
     .endr
@@ -62,7 +62,7 @@
     .endif
 .endm
 
-; Where the last one begins.
+; Prepares the last pass.
 .macro last_begins
     .if SHIFTED
     addi a2, a10, BASE1
@@ -73,7 +73,7 @@
     between8 15, a8, a9
 .endm
 
-; All passes but the last.
+; All passes except the last.
 .macro early_columns op, opn
     .if SHIFTED
     mov a2, a10
@@ -109,7 +109,7 @@
     .endif
 .endm
 
-; The sets of a pass: in the factors of the page, or in a table.
+; Sets a2 to the sets of a pass: in the factors of the page, or in a table.
 .macro sets_at own, table
     .if SHIFTED
     addi a2, a10, \own
@@ -118,7 +118,7 @@
     .endif
 .endm
 
-; Where the sets of the passes begin in the factors of a page of shifted columns.
+; Offsets of the sets of the passes among the factors of a page of shifted columns.
 .equ SETS12, 4*P1
 .equ SETS13, SETS12 + P1*4*P2*(P2 > 1)
 .equ SETS14, SETS13 + P1*P2*4*P3*(P3 > 1)
@@ -137,7 +137,7 @@
     .endif
 .endm
 
-; What the column passes but the last find in DMEM.
+; Data that the column passes except the last expect in DMEM.
 .macro early_tables
     .if SHIFTED
     .if P1 == 8
@@ -171,7 +171,7 @@ steps13:
     .endif
 .endm
 
-; The same of all.
+; Data that all column passes expect in DMEM.
 .macro column_tables
     early_tables
     .if LAST1 == 8

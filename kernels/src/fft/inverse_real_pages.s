@@ -1,25 +1,25 @@
-; Real numbers from half a spectrum, beyond local memory (large.s with BACK): what columns and rows do besides.
-; N = N1 N2, number k = c + N2 r of the spectrum, r < N1; real number n = j + N1 t, t < N2:
+; Inverse four-step FFT to real numbers: first and last passes (BACK).
+; With N = N1 N2, number k = c + N2 r of the spectrum, r < N1, and real number n = j + N1 t, t < N2 (four_step.s):
 ;
 ;   Y[j, c] = sum over r of X[c + N2 r] exp(2 pi i j r/N1)                              columns c = 0 .. N2/2
 ;   x[j + N1 t] = sum over c of Y[j, c] exp(2 pi i c (j/N1 + t)/N2)                     rows
 ;
-; Columns. A page holds rows r < N1/2 of C columns, from c0 on, then, for r >= N1/2, whose numbers are
-; conjugates, C + 2 numbers of rows N1 - 1 - r: from N2 - c0 - C on. So the partners of columns c0 + 2q and
-; c0 + 2q + 1 are neighbours in DMEM, but no quad: the first pass, of radix 8, loads each by itself, and level 1 of
-; its butterflies, whose second operands these are, conjugates them. It leaves all rows in the other page, C a row.
-; The last pass, radix 4, takes neighbours j, j + 1 of the results, j even, and makes
+; Columns. A page holds rows r < N1/2 of C columns, from c0 on. For r >= N1/2, whose numbers are
+; conjugates, it holds C + 2 numbers of rows N1 - 1 - r, from N2 - c0 - C on. So the partners of columns c0 + 2q and
+; c0 + 2q + 1 are neighbours in DMEM, but no quad. The first pass, of radix 8, loads each separately, and level 1 of
+; its butterflies conjugates them as second operands. It stores all rows to the other page, C numbers a row.
+; The last pass, of radix 4, takes neighbours j, j + 1 of the results, j even, and computes
 ;   S = Y[j] + i w Y[j + 1],  D = Y[j] - i w Y[j + 1],  w = exp(2 pi i c/N):
-; with z[t] = x[j + N1 t] + i x[j + 1 + N1 t] and its transform Z, Z[c] exp(-2 pi i c j/N) = S[c] and
+; With z[t] = x[j + N1 t] + i x[j + 1 + N1 t] and its transform Z, Z[c] exp(-2 pi i c j/N) = S[c] and
 ; conj Z[N2 - c] exp(-2 pi i c j/N) = D[c].
 ;
-; Rows. Row j/2 is z at frequencies shifted by j/N1. A page holds for each couple of columns and R rows
-; R quads of D, then R of S, as the column pass leaves them, and of columns N2/2, N2/2 + 1 those of D alone: D of column c is
-; number N2 - c of the row. Again the first pass has radix 8 and loads these in pairs, conjugated by level 1; what follows is
-; the same as without BACK.
+; Rows. Row j/2 is z at frequencies shifted by j/N1. A page holds for each pair of columns and R rows
+; R quads of D, then R of S, as the column pass leaves them; for columns N2/2, N2/2 + 1 only those of D. D of c is
+; number N2 - c of the row. The first pass again has radix 8 and loads these in pairs, conjugated by level 1. Other
+; passes are those without BACK.
 
-; Where the first pass finds its rows. Rows 0 .. 3 are quads at a0, row1_{t} apart, 4 .. 7 pairs at a2, up{t} apart,
-; those of B where a2 points, those of A back{t} further on. a2 goes on by s2 if walk{t}, else by -back{t} - 8.
+; Constants of the first pass. Rows 0 .. 3 are quads at a0, row1_{t} apart, rows 4 .. 7 pairs at a2, up{t} apart:
+; those of B at a2, those of A back{t} further on. a2 steps by s2 if walk{t}, else by -back{t} - 8.
 .macro back_distances t, lower, upper, results, back, walk
     distances8 \t, \lower, \results, (\walk ? 0 : 3), 0
     .equ up{\t}, \upper
@@ -39,7 +39,7 @@
     .endif
 .endm
 
-; The partners of B.
+; Hook of the first pass: loads the partners of B.
 .macro back8 on, op, d, e, x, y, w, slot, n, c, p
     .if !(\n)
     alone \on, \op, \d, \e, \x, \y, \w, 1
@@ -60,7 +60,7 @@
     .endif
 .endm
 
-; The same where n is the first of a row, whose factors are before a3.
+; The hook if n is the first iteration of a row, whose factors are before a3.
 .macro back8_row on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 17
     word \on, \op, \d, \e, \x, \y, \w, ldp, r50, [a3 - 8]
@@ -71,7 +71,7 @@
     .endif
 .endm
 
-; ... and where c is.
+; The hook if c is the first iteration of a row.
 .macro back8_then on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12
     word \on, \op, \d, \e, \x, \y, \w, ldp, r54, [a3]+24
@@ -84,7 +84,7 @@
     frame8_of bflyy, \op, \opn, back_row, \n, \c, \p, \rd, [a1]+16, \hook
 .endm
 
-; The first pass over C columns, from a9 to a11, which is a8 from here on; steps of a2: where a couple's partners are.
+; The first pass over C columns, from a9 to a11, which becomes a8; `steps` are those of a2 to the partners of a pair.
 .macro back_columns_first op, opn, t, C, steps
     back_distances \t, \C*N1, (\C + 2)*N1, \C*N1, 8, 1
     movi a2, factors1
@@ -108,14 +108,14 @@
     tail8 \op, \opn, \t
 .endm
 
-; From couple to couple of C columns, and to the next row.
+; Steps from pair to pair of C columns, and to the next row.
 .macro back_steps C
     .rept \C/2, q
     .int (q == \C/2 - 1 ? 16*\C : -16), 0
     .endr
 .endm
 
-; The first pass over ROWS rows, from a9 to a11, which is a8 from here on, whose factors are at a10.
+; The first pass over ROWS rows, from a9 to a11, which becomes a8; the factors are at a10.
 .macro back_rows_first op, opn, t
     back_distances \t, 2*ROWS*N2, -2*ROWS*N2, N2, 32*ROWS - 8, 0
     movi a0, 6*ROWS*N2 + 16*ROWS
@@ -152,8 +152,8 @@
     tail8 \op, \opn, \t
 .endm
 
-; The last pass over C columns, from a8 to a9. For each couple all j: the factors of radix 4, w^2 of both columns and w of
-; both, go round with a2 and, of the next iteration, a3; w of level 3 at a4, of B where it points. Step table: entry j has the
+; The last pass over C columns, from a8 to a9, for each pair all j. The factors of radix 4 (w^2 of both columns, w of
+; both) are walked by a2 and, for the next iteration, a3; w of level 3 of A and B by a4. Step table: entry j has the
 ; steps of a0 after iteration j, of a1 after iteration j - 2, of a4 after iteration j.
 .macro join8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12 && \c
@@ -178,8 +178,8 @@
     .endif
 .endm
 
-; Where D of results j and j + 1, j even, of C columns lies: in blocks of the rows that a section has in a page of rows,
-; of couples of columns. S is `sums` bytes behind it, behind D of this couple or, TOGETHER, of all C columns.
+; Address of D of results j and j + 1, j even, of C columns: in blocks of the rows that a section has in a page of rows,
+; of pairs of columns. S is `sums` bytes after it: after D of this pair or, with TOGETHER, of all C columns.
 .macro placed j, C
 .equ placed{\C}_{\j}, ((\j)/2/(SECTIONS*BACK)*SECTIONS + (\j)/4%SECTIONS)*16*\C*BACK + ((\j)/2%(SECTIONS*BACK)/(2*SECTIONS)*2 + (\j)/2%2)*16
 .endm
@@ -217,7 +217,7 @@
     walk8 \op, \opn, \t, [a0]+s0, [a1]+s1, join8
 .endm
 
-; Step table of the last pass; back_at_{k} is where column k is.
+; Step table of the last pass; back_at_{k} is the position of column k.
 .macro join_steps C
     .rept N1/4, j
     placed j, \C
@@ -247,7 +247,7 @@
     back_columns_of \op, \opn, 2, 20, 21, 22, 23, couple1, couple2, couple3, couple4
 .endm
 
-; The page loop of columns: all full pages, unless another kernel has these, then those of couples.
+; The page loop of columns: all full pages, unless another kernel has these, then the pages of pairs.
 .macro back_columns op, opn
     pages_begin
     ldx2 c12, [a15 + 8]
@@ -266,7 +266,7 @@
     stop
 .endm
 
-; What the columns find in DMEM.
+; Data that the columns expect in DMEM.
 .macro back_tables
     early_tables
     .align 16

@@ -1,39 +1,39 @@
-; Columns of 512 or 1024 numbers of half a spectrum in eighths of a page, through a ring of blocks in DMEM (docs/fft-real.md, 'Back').
-;
+; Inverse real FFT: half-spectrum columns of 512 or 1024, through a DMEM ring.
+; A page is moved in eighths (docs/fft-real.md, 'Back').
 ; The caller defines (program.rs does):
 ;   COLUMNS  columns of a section's page, 8 of 512 numbers or 4 of 1024
 ;   FULL     pages of a matrix
 ;
-; A section's page, C columns from c0 on, of 32 KiB, lies in eight of the twelve blocks of 4 KiB of a ring, as lines of
-; parts.s do, and is launched, loaded, signalled and stored as these are. It is what real_back.s makes of columns, whose digits are
+; A section's page of 32 KiB has C columns from c0 on, in eight of the twelve blocks of 4 KiB of a ring. It is launched,
+; loaded, signalled and stored as in four_step_ring.s. It computes the columns of inverse_real_pages.s, with the digits
 ;   r = N1/4 n0 + N1/32 n1 + 4 n2 + n3,  j = p0 + 4 p1 + 32 p2 + N1/4 p3:
 ;   pass 1  n0 -> p0, radix 4, block after block; numbers r >= N1/2 are conjugates, second operands of level 1
 ;   pass 2  n1 -> p1, radix 8, over the eight blocks
 ;   pass 3  n2 -> p2, radix 4, or 8 where N1 = 1024, in a block
-;   pass 4  n3 -> p3, radix 4, and the join of j and j + 1, in a block, which is then complete
-; passes 3 and 4 on four blocks, a half page, and then on the other four.
+;   pass 4  n3 -> p3, radix 4, and the merge of j and j + 1, in a block, which is then complete
+; Passes 3 and 4 treat four blocks, a half page, and then the other four.
 ;
 ; Block n1 of a page holds, in bytes, with x = 4 n2 + n3, l = 0, 1 and q = 0 .. C/2 - 1,
 ;   2048 l + 16 C x + 32 q         row N1/4 l + N1/32 n1 + x of columns c0 + 2q, c0 + 2q + 1
-;   2048 l + 16 C x + 32 q + 16    row N1 - 1 - r, r = N1/4 (l + 2) + N1/32 n1 + x, of columns N2 - c0 - 2q - 2 and the next,
-; conjugates of the numbers r of columns c0 + 2q + 2, c0 + 2q + 1. So that of column c0 is with the page before, the first of its last: pass 1
-; leaves it beside, at 8 (N1/16 n1 + 2 x + l) of one of two areas, where its own has been. Of the first page of a matrix the DMA loads them, 16 bytes
-; for each, from that area on through the other one, whose pages are done when block 4 comes. The next matrix has the areas the other way round.
-; After pass 1 a block holds, at 2048 l + 16 C x + 32 q + 16 e, p0 = 2 e + l, couple q; at the end j = 2 e + l + ..,
-; D where l is 0 and S where it is 1.
+;   2048 l + 16 C x + 32 q + 16    row N1 - 1 - r, r = N1/4 (l + 2) + N1/32 n1 + x, columns N2 - c0 - 2q - 2 and next:
+; conjugates of the numbers r of columns c0 + 2q + 2, c0 + 2q + 1. That of column c0 is in the page before, first in its
+; last pair. Pass 1 leaves it at 8 (N1/16 n1 + 2 x + l) of one of two areas, in the place of the page's own. For the
+; first page of a matrix the DMA loads 16 bytes each through both areas, free at block 4; the next exchanges the areas.
+; After pass 1 a block holds, at 2048 l + 16 C x + 32 q + 16 e, p0 = 2 e + l of pair q; at the end j = 2 e + l + ..,
+; with D at l = 0 and S at l = 1.
 ;
-; Cycles of a page while data is there in time: 20480 and 977, of columns of 1024 22528 and 1446.
-; Defaults, which a definition by the caller replaces.
+; Cycles of a page if no data is late: 20480 and 977; with columns of 1024, 22528 and 1446.
+; Defaults, which definitions by the caller replace.
 .equ COLUMNS, 8
 .equ FULL, 16
 .equ INVERSE, 1
 
 
-.include "frame8.s"
-.include "pass8.s"
-.include "frame4.s"
-.include "blocks.s"
-.include "parts_rows.s"
+.include "radix8_iteration.s"
+.include "radix8_pass.s"
+.include "radix4_iteration.s"
+.include "in_place_passes.s"
+.include "four_step_row_ring.s"
 
 .equ BLOCK, 4096
 .equ HALF, 4*BLOCK
@@ -45,23 +45,23 @@
 ; Bytes of a row, radix of pass 3.
 .equ ROW, 16*COLUMNS
 .equ P2, N1/128
-; Numbers that pages leave to the next.
+; Numbers that pages leave to the next page.
 .equ LEFT, 4*N1
 
-; Registers: a8, a9 first and second half of the page, a10 the factors of its columns, a12 the numbers that the page before has
-; left, s10 from one of these to the next; c7 bytes of the ring, c9 and c10 the sums of both addresses of factors and of areas,
-; c12 pages left of the matrix, c14 of all.
+; Registers: a8, a9 halves of the page, a10 the factors of its columns, a12 the numbers that the page before has
+; left, s10 the step between these; c7 bytes of the ring, c9 and c10 the sums of both addresses of factors and of areas,
+; c12 pages left of the matrix, c14 of all matrices.
 
 ; Pass 2: rows are blocks.
     distances8 2, BLOCK, BLOCK, 3, 0, 16, 0
-; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
+; Pass 2 if rows 4 .. 7 lie before rows 0 .. 3.
     distances8 6, BLOCK, BLOCK, 3, 0, 16, 0, RING
     .if P2 == 4
     distances4 3, 2048, 32, 16, 1
     .else
     distances8 3, 256, 256, 3, 1
     .endif
-; The join: rows n3 of l = 0, 1, results p3 of S and of D.
+; The merge: rows n3 of l = 0, 1, results p3 of S and of D.
     .equ set4, 0
     .equ row1_4, 2048
     .equ row2_4, ROW
@@ -74,12 +74,12 @@
     .equ zs4, 2
     .equ tw4, 5
 
-; Pass 1, two rows A and B = A + 1 at a time, as rows of 2048 numbers do it (woven_frame, parts_rows.s): column q of four iterations is couple q, the
-; first number of a quad of partners is of its even column, the second of the odd one of the couple before.
-; Of the first couple the partners are those that were left, a4; behind the last come those of its odd column, whose neighbours are left, a6.
+; Pass 1 treats two rows A and B = A + 1 at a time, like woven_frame (four_step_row_ring.s). Column q of four iterations
+; is pair q. In a quad of partners, the first number is of its even column, the second of the odd column of pair q - 1.
+; The first pair's partners are those left before (a4). The last odd column's come last, and their neighbours go to a6.
 
-; Level 2 of column j of an iteration of kind s, result b, with quad i of the partners of couple q, if that is not 0; COUPLES: behind the last, where
-; the last of these steps, `rd`.
+; Level 2 of column j of an iteration of kind s, result b, with quad i of the partners of pair q, if q is not 0. q =
+; COUPLES is after the last pair; there the last load is from `rd` and steps.
 .macro mirrored on, op, j, b, s, q, i, rd
     .if \q == COUPLES && \i == 3
     woven_second \on, \op, \j, \b, \s, 1, ldq, q7, \rd
@@ -90,7 +90,7 @@
     .endif
 .endm
 
-; ... with quad i of the couple itself, if `n`.
+; Level 2 of column j, result b, with quad i of the pair itself, if `n`.
 .macro direct on, op, j, b, s, n, q, i
     .if \n
     woven_second \on, \op, \j, \b, \s, 1, ldq, q{2*(\i%2) + \i/2}, [a0 + 16 + 32*(\q - COUPLES) + 2048*(\i%2 - 1) + ROW*(\i/2 - 1)]
@@ -99,8 +99,8 @@
     .endif
 .endm
 
-; A frame of couple q of two rows, if `n`; a0 finds the last partners of B for l = 1. one, two, three: whether there are the couples before, `one`
-; also of a couple 0 whose last rows step by `rd`. a1 points to result 3 of B.
+; A frame of pair q of two rows, if `n`; a0 finds the last partners of B for l = 1. one, two, three: the pairs before
+; exist; `one` also after a pair 0 whose last rows step by `rd`. a1 points to result 3 of B.
 .macro mirrored_frame op, opn, q, n, one, two, three, wr=0, rd=0
     mirrored \two, \op, 0, 0, \q%2, (\q ? \q : COUPLES*\one), 0, \rd
     mirrored \two, \opn, 0, 1, \q%2, (\q ? \q : COUPLES*\one), 1, \rd
@@ -132,7 +132,7 @@
     woven_first \n, 2, 1, \q%2, \two, stq, q22, [a1 - ROW]
 .endm
 
-; Two rows, behind others; rd: step to these, wr: from the last results of those before, of two couples those before these.
+; Two rows after others; rd: step to these, wr: from the last results of those before; with two pairs, before these.
 .macro rows op, opn, rd, wr
     .if COUPLES == 4
     mirrored_frame \op, \opn, 0, 1, 1, 1, 1, [a1]+s1%, \rd
@@ -145,7 +145,7 @@
     .endif
 .endm
 
-; The rows of a block but the first 4/COUPLES.
+; The rows of a block except the first 4/COUPLES.
 .macro others op, opn
     loop COUPLES == 4 ? 6 : 13 {
     rows \op, \opn, [a0]+s3%, [a1]+s2%
@@ -153,8 +153,8 @@
     rows \op, \opn, [a0]+s3%, [a1]+s2%
 .endm
 
-; Steps: s1 to the next couple's results, s2 to those of the next rows and s4 to those of the next block, s7 behind the last; s3 and s6 the same
-; of rows.
+; Steps: s1 to the next pair's results, s2 to those of the next rows, s4 to those of the next block, s7 after the last;
+; s3 and s6 likewise for rows.
 .macro pass1 op, opn
     add a0, a8, b0
     add a1, a8, b1
@@ -193,7 +193,7 @@
     stq q23, [a1]
 .endm
 
-; Pass 2 of the halves of all blocks, l = 0 and 1.
+; Pass 2 of the halves l = 0 and 1 of all blocks.
 .macro pass2 op, opn, t
     .rept 2, l
     movi a2, factors2 + 64*l
@@ -209,7 +209,7 @@
     .endr
 .endm
 
-; Factors and steps of pass 4: as those of join8 (real_back.s), but s9, from the step table as well, goes on in a2.
+; Hook of pass 4 with factors and steps of join8 (inverse_real_pages.s), except that s9, also from the table, steps a2.
 .macro joined8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 12 && \c
     word \on, \op, \d, \e, \x, \y, \w, ldp, r53, [a4]+s8
@@ -230,7 +230,7 @@
     .endif
 .endm
 
-; ... where a block has been stored.
+; The hook of pass 4 when a block has been stored.
 .macro complete8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 23
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE
@@ -239,7 +239,7 @@
     .endif
 .endm
 
-; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
+; Passes 3 and 4 on half h = 0, 1 of the page, which lies at `half`.
 .macro half op, opn, half, h
     .if P2 == 4
     movi a2, factors3 + 256*\h
@@ -288,7 +288,7 @@
 .halves:
     half \op, \opn, a8, 0
     half \op, \opn, a9, 1
-    ; On to the half that this page has left free, and its own first.
+    ; Goes on to the half page that is free now, and to the first half of its page.
     sub c6, c7, a8
     sub c6, c6, a9
     mov a9, a8
@@ -297,7 +297,7 @@
     movi s10, 8
     addi c12, c12, -1
     bnz c12, .same
-    ; A matrix's first page: what the DMA has loaded, from the other area on.
+    ; In a matrix' first page the numbers that the DMA has loaded begin at the other area.
     movi c12, FULL
     movi s10, 16
     sub a12, c10, a12
@@ -332,14 +332,14 @@ columns:
     shr c14, c14, 3
     pages bflyc, bflyci
 
-; Behind the ring lie the numbers that are left, then the factors of columns, of two pages in turn.
+; After the ring: the numbers that are left, then the factors of columns of two pages, which alternate.
 .equ left, RING
 .equ turns, left + 2*LEFT
 .dmem turns + 2*8*COLUMNS
 ones:
     .cis 0, 1
     .cis 0, 1
-; Of p0 = 2 e + l, by l and e.
+; Factors at p0 = 2 e + l, by l and e.
 factors2:
     .rept 4, i
 .equ k2_{i}, i%2*2 + i/2
@@ -348,7 +348,7 @@ factors2:
     .cis -k2_{i}, 32
     .cis -k2_{i} - 4, 32
     .endr
-; Of p0 + 4 p1, by p1 and l, for both e; of radix 8 by e as well.
+; Factors at p0 + 4 p1, by p1 and l, for both e; for radix 8 by e as well.
     .if P2 == 4
 factors3:
     .rept 16, i
@@ -368,7 +368,7 @@ factors3:
     .cis -k3_{i} - 32, 256
     .endr
     .endif
-; Of p0 + 4 p1 + 32 p2, by p1, p2 and e, for both l.
+; Factors at p0 + 4 p1 + 32 p2, by p1, p2 and e, for both l.
 factors4:
     .rept 16*P2, i
 .equ k4_{i}, i%2*2 + i/2%P2*32 + i/(2*P2)*4
@@ -377,20 +377,20 @@ factors4:
     .cis -k4_{i}, N1
     .cis -k4_{i} - 1, N1
     .endr
-; Iteration i of a block: by p2, q and e; where it begins, its columns' factors and its own.
+; Iteration i of a block, by p2, q and e: its position, its columns' factors and its own.
     .rept 35, i
 .equ at4_{i}, i/32*4096 + i/COLUMNS%P2*4*ROW + i%COLUMNS*16
 .equ turn4_{i}, i/2%COUPLES*16
 .equ own4_{i}, i/32*64*P2 + i/COLUMNS%P2*64 + i%2*32
     .endr
-; Entry i: steps of a0 after iteration i, of a1 after iteration i - 2, of a4 after iteration i, of a2 after iteration i + 1.
+; Entry i: steps of a0 after iteration i, of a1 after iteration i - 2, of a4 after iteration i, of a2 after i + 1.
 steps4:
     .rept 32, i
     .int at4_{i + 1} - at4_{i}, at4_{(i + 30)%32 + 1} - at4_{(i + 30)%32}
     .int turn4_{i + 1} - turn4_{i}, own4_{i + 2} - own4_{i + 1}
     .endr
     .if P2 == 8
-; Of pass 3: the sets of e = 0, 1 take turns (pass8.s).
+; Pass 3: the sets of e = 0, 1 alternate (radix8_pass.s).
 steps3:
     .rept 16, i
     .int i%2 || i == 0 ? 32 : -32, i%2 || i == 14 ? 32 : -32

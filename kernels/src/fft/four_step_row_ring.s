@@ -1,6 +1,6 @@
-; Rows in eighths of a page (parts.s): their last pass, and what rows of 2048 numbers from half a spectrum do besides.
+; Last pass of rows in eighths of a page, and first pass of half-spectrum rows.
 
-; 32 iterations of the last pass of rows, the first of them the second of a couple and of a block.
+; 32 iterations of the last pass of rows; the first of them is the second iteration of a pair and of a block.
 .macro shifted_block op, opn
     .if TURNS
     loop 8 {
@@ -15,7 +15,7 @@
     .endif
 .endm
 
-; Four of them: with the third the next couple's row factors come.
+; Four iterations; the third one loads the next pair's row factors.
 .macro shifted_four op, opn
     .rept 4, i
     shifted8 \op, \opn, 1, APART, 16, 1, 0, i == 2
@@ -64,19 +64,19 @@
     signal COMPLETE
 .endm
 
-; Rows from half a spectrum, WOVEN.
-; Number n of a row is S[n] for n < 1024, else conj D[2048 - n] (real_back.s). Block n1 of a page holds the numbers n = 64 n1 + m,
-; m = 0 .. 63, of S and of D that pass 1 takes together, of rows A and B a quad each in turn:
+; First pass of rows from half a spectrum, WOVEN.
+; Number n of a row is S[n] for n < 1024, else conj D[2048 - n] (inverse_real_pages.s). Block n1 has n = 64 n1 + m,
+; m = 0 .. 63, of S and of D that pass 1 combines; quads of rows A and B alternate, at these bytes:
 ;   32 (m/2) + 16 (B)             S[n]
 ;   1024 + 32 (m/2) + 16 (B)      S[n + 512]
 ;   2048 + 32 (m/2) + 16 (B)      D[1024 - n], D[1025 - n], m even
 ;   3072 + 32 (m/2) + 16 (B)      D[512 - n], D[513 - n], m even
-;   4096, 4128                    what follows on the last two: so D[1024 - n] of odd m is the second number of the quad behind
-; Level 1 conjugates the numbers of D (`bflyy`). Of couple m/2 the numbers D of m are read with it, those of
-; m - 1 were with the couple before: results p0 = 2, 3 of m, m + 1 go where D[1024 - n], D[512 - n] were.
+;   4096, 4128                    quads after the last two: D[1024 - n] of odd m is the second number of the next one
+; Level 1 conjugates the numbers of D (`bflyy`). Pair m/2 reads the numbers D of m; those of m - 1 were read with the
+; pair before. So results p0 = 2, 3 of m, m + 1 go where D[1024 - n], D[512 - n] were.
 
-; Radix 4 in 16 cycles, all memory slots taken, by four iterations at once. Columns 0, 1 are the even number of row A and the odd one, columns
-; 2, 3 those of B. Quads come as they lie: the second number of one of D is of the iteration before that of its first.
+; Radix 4 in 16 cycles with all memory slots taken; four iterations overlap. Columns 0, 1 are the even and odd numbers
+; of row A, columns 2, 3 those of B. In a quad of D the second number belongs to the iteration before the first one's.
 ;
 ;   cycle   arithmetic                                    memory
 ;   0..3    level 2 of A        (two iterations before)   D: odd numbers of the iteration before, even ones of this
@@ -84,10 +84,10 @@
 ;   8..11   level 2 of B        (two before)              S
 ;   12..15  level 1, even       (this)                    results of A (two before)
 ;
-; What level 1 leaves in iterations of kind s = 1 is in r52 .. r63, but for the odd number of A; else it is where frame4.s has it.
-; Where a block begins, what follows on the last D of the one before comes first, and its own in four words more.
+; Level 1 of kind s = 1 leaves its results in r52 .. r63, except the odd number of A; s = 0 as in radix4_iteration.s.
+; A block begins with the quads after the last D of the block before, and then loads its own in four more words.
 
-; Where level 1 of column j is, in an iteration of kind s.
+; Register of level 1 of column j, in an iteration of kind s.
 .macro woven_at j, s
 .equ woven_{\s}_{\j}, \s == 0 || \j == 1 ? 16 + 4*\j : \j ? 48 + 4*\j : 52
 .endm
@@ -96,7 +96,7 @@
     woven_at j, 1
 .endr
 
-; Level 1 of column j of an iteration of kind s, b = 0, 1, beside `mn x, y`, if `moves`.
+; Level 1 of column j of an iteration of kind s, result b = 0, 1, with operation `mn x, y`, if `moves`.
 .macro woven_first on, j, b, s, moves=0, mn=0, x=0, y=0
     .if \moves
     word \on, bflyy, woven_{\s}_{\j} + 2*(\b), woven_{\s}_{\j} + 2*(\b) + 1, 4*(\b) + \j, 8 + 4*(\b) + \j, 48 + \j/2, \mn, \x, \y
@@ -105,7 +105,7 @@
     .endif
 .endm
 
-; ... of level 2, results b and b + 2.
+; Level 2 of column j, results b and b + 2.
 .macro woven_second on, op, j, b, s, moves=0, mn=0, x=0, y=0
     .if \moves
     word \on, \op, 32 + 4*(\b) + \j, 40 + 4*(\b) + \j, woven_{\s}_{\j} + \b, woven_{\s}_{\j} + 2 + \b, 50 + \j/2, \mn, \x, \y
@@ -114,7 +114,7 @@
     .endif
 .endm
 
-; Level 2 with quad i of D: n = 1: from a0, 2, 3: what follows on a block's last, which a4 finds.
+; Level 2 with the load of quad i of D. n = 1: from a0; 2, 3: the quads after a block's last, which a4 finds.
 .macro woven_mirrored on, op, j, b, s, n, i
     .if \n == 1
     woven_second \on, \op, \j, \b, \s, 1, ldq, q{4 + 2*(\i%2) + \i/2}, [a0 + 1024*(1 + \i%2) + 16*(\i/2 - 1)]
@@ -127,7 +127,7 @@
     .endif
 .endm
 
-; ... with quad i of S, the last of an iteration from `rd`, which steps.
+; Level 2 with the load of quad i of S; the last one of an iteration is from `rd` and steps.
 .macro woven_direct on, op, j, b, s, n, i, rd
     .if (\n == 1 || \n == 2) && \i == 3
     woven_second \on, \op, \j, \b, \s, 1, ldq, q3, \rd
@@ -138,8 +138,8 @@
     .endif
 .endm
 
-; A frame of an iteration of kind s, of which a0 finds S of B in row 1. n = 0: there is none, 1: there is, 2: the first of a block, 3: none, but
-; what follows on the last; one, two, three: whether there are the iterations before. a1 points to result 3 of B.
+; A frame of an iteration of kind s, for which a0 finds S of B in row 1. n = 0: no iteration, 1: one, 2: the first of a
+; block, 3: only the quads after the last. one, two, three: the iterations before exist. a1 points to result 3 of B.
 .macro woven_frame op, opn, s, n, one, two, three, rd=0, wr=0
     woven_mirrored \two, \op, 0, 0, \s, \n, 0
     woven_mirrored \two, \opn, 0, 1, \s, \n, 1
@@ -214,7 +214,7 @@
     woven_first 0, 1, 0, 0, 1, stq, q23, [a1]
 .endm
 
-; 32 iterations of the last pass, the first of them the second of a block: blocks lie BLOCK bytes apart.
+; 32 iterations of the last pass; the first of them is the second of a block. Blocks lie BLOCK bytes apart.
 .macro woven_block op, opn
     loop 30 {
     shifted8 \op, \opn, 1, APART, 16, 1, 0
@@ -225,7 +225,7 @@
     addi a1, a1, BLOCK - 4096
 .endm
 
-; Step table of pass 3, over half a page: sets of A and B take turns.
+; Step table of pass 3 over half a page: the sets of A and B alternate.
 .macro woven_steps
     .rept 32, j
     .int j%2 || j%8 == 0 ? 32 : -32, j%2 || (j + 2)%8 == 0 ? 32 : -32
