@@ -185,7 +185,7 @@ fn read_again(path: &Path) -> Option<String> {
 }
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, CommandFailure> {
-    memory::admit(path.display().to_string(), READ * bytes.len() as u64)?;
+    memory::check_memory(path.display().to_string(), READ * bytes.len() as u64)?;
     let path = path.to_owned();
     cp2_machine::decode_text(bytes).map_err(|source| FileError::Text { path, source }.into())
 }
@@ -196,7 +196,7 @@ fn read_object(path: &Path) -> Result<Program, CommandFailure> {
 }
 
 fn object(path: &Path, bytes: &[u8]) -> Result<Program, CommandFailure> {
-    memory::admit(path.display().to_string(), OBJECT * bytes.len() as u64)?;
+    memory::check_memory(path.display().to_string(), OBJECT * bytes.len() as u64)?;
     Program::from_elf(bytes).map_err(|e| CommandFailure::in_file(path, e))
 }
 

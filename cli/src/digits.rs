@@ -4,18 +4,23 @@
 
 /// Formats a figure with an exponent and at least `least` digits after the decimal point.
 pub(crate) fn scientific(figure: f64, least: usize, limit: f64) -> String {
-    beside(figure, least, limit, |digits| format!("{figure:.digits$e}"))
+    format_beside_limit(figure, least, limit, |digits| format!("{figure:.digits$e}"))
 }
 
 /// Formats a figure with at least `least` decimals.
 pub(crate) fn decimal(figure: f64, least: usize, limit: f64) -> String {
-    beside(figure, least, limit, |digits| format!("{figure:.digits$}"))
+    format_beside_limit(figure, least, limit, |digits| format!("{figure:.digits$}"))
 }
 
 /// Number of digits that distinguishes all doubles near 1.
 const MOST: usize = 17;
 
-fn beside(figure: f64, least: usize, limit: f64, text: impl Fn(usize) -> String) -> String {
+fn format_beside_limit(
+    figure: f64,
+    least: usize,
+    limit: f64,
+    text: impl Fn(usize) -> String,
+) -> String {
     let keeps = |text: &String| {
         let shown: f64 = text.parse().unwrap_or(figure);
         (shown <= limit) == (figure <= limit)

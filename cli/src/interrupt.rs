@@ -72,7 +72,7 @@ fn ends(again: bool, alone: bool) -> Option<&'static str> {
 
 /// Runs work of the host alone, such as the comparison of a result with double precision, which an interrupt
 /// ends at once.
-pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
+pub(crate) fn run_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
     ALONE.store(true, Ordering::SeqCst);
     // An interrupt between the run and this work is not lost.
     let done = check().map(|()| work());
@@ -119,7 +119,10 @@ mod tests {
         for again in [false, true] {
             assert!(ends(again, true).is_some_and(|said| said.contains("judged")));
         }
-        assert_eq!(alone(|| ALONE.load(Ordering::SeqCst)).ok(), Some(true));
+        assert_eq!(
+            run_interruptible(|| ALONE.load(Ordering::SeqCst)).ok(),
+            Some(true)
+        );
         assert!(!ALONE.load(Ordering::SeqCst));
     }
 }

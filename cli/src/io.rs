@@ -72,7 +72,7 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> 
 }
 
 /// Returns a path for a report; invalid Unicode shows as U+FFFD.
-pub(crate) fn shown(path: &Path) -> String {
+pub(crate) fn display_path(path: &Path) -> String {
     path.display().to_string()
 }
 

@@ -57,15 +57,15 @@ pub fn main() -> ExitCode {
         };
     interrupt::outlive_large_files();
     let json = cli.json;
-    interrupt::install(move |failure| complain(failure, json));
-    let room = memory::admit("any command", 0).map_err(CommandFailure::from);
+    interrupt::install(move |failure| print_failure(failure, json));
+    let room = memory::check_memory("any command", 0).map_err(CommandFailure::from);
     let run = room.and_then(|()| cli.command.run(json));
     let done = run.and_then(|outcome| {
         finish(&outcome, json)?;
         Ok(outcome.exit)
     });
     ExitCode::from(done.unwrap_or_else(|failure| {
-        complain(&failure, json);
+        print_failure(&failure, json);
         failure.exit
     }))
 }
@@ -93,14 +93,14 @@ fn usage(e: &clap::Error) -> ExitCode {
         };
         return match printed {
             Err(e) if asked_for && e.kind() != std::io::ErrorKind::BrokenPipe => {
-                complain(&CommandFailure::input(unwritable(&e)), false);
+                print_failure(&CommandFailure::input(unwritable(&e)), false);
                 ExitCode::from(outcome::BAD_INPUT)
             }
             _ if asked_for => ExitCode::SUCCESS,
             _ => ExitCode::from(outcome::BAD_INPUT),
         };
     }
-    complain(&CommandFailure::input(e.render()), true);
+    print_failure(&CommandFailure::input(e.render()), true);
     ExitCode::from(outcome::BAD_INPUT)
 }
 
@@ -121,7 +121,7 @@ fn finish(outcome: &CommandOutcome, json: bool) -> Result<(), CommandFailure> {
 }
 
 /// Prints a failure to standard error and, with `--json`, as an object to standard output.
-fn complain(failure: &CommandFailure, json: bool) {
+fn print_failure(failure: &CommandFailure, json: bool) {
     let message = failure.message.trim_end();
     let prefix = if message.starts_with("error") || message.starts_with("warning") {
         ""

@@ -37,7 +37,7 @@ impl From<NoMemory> for CommandFailure {
 ///
 /// # Errors
 /// This computer does not have that much memory.
-pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory> {
+pub(crate) fn check_memory(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory> {
     let bytes = bytes.saturating_add(BESIDE);
     let mut room = Vec::<u8>::new();
     let taken = room.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -50,7 +50,7 @@ pub(crate) fn admit(what: impl Into<String>, bytes: u64) -> Result<(), NoMemory>
 }
 
 /// Returns the bytes for transforms with axes of these lengths and `numbers` numbers in all.
-pub(crate) fn of_transforms(axes: &[usize], numbers: usize) -> u64 {
+pub(crate) fn transform_bytes(axes: &[usize], numbers: usize) -> u64 {
     let length = axes
         .iter()
         .fold(1u64, |n, &axis| n.saturating_mul(axis as u64));
@@ -70,7 +70,7 @@ const PADDED: u64 = 340;
 const TRANSFORM_DATA: u64 = 30;
 
 /// Returns the bytes for filters with these numbers of samples and outputs of `element` bytes each.
-pub(crate) fn of_filter(samples: u64, outputs: u64, element: u64) -> u64 {
+pub(crate) fn filter_bytes(samples: u64, outputs: u64, element: u64) -> u64 {
     samples
         .saturating_add(outputs)
         .saturating_mul(element.saturating_mul(FILTERED))
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn what_no_computer_has_is_refused() {
-        assert!(admit("nothing", 0).is_ok());
+        assert!(check_memory("nothing", 0).is_ok());
         for bytes in [1 << 60, u64::MAX] {
-            let refused = admit("all of it", bytes).unwrap_err();
+            let refused = check_memory("all of it", bytes).unwrap_err();
             let refused = CommandFailure::from(refused);
             assert_eq!(refused.exit, crate::outcome::BAD_INPUT);
             assert!(refused.message.contains("for all of it: about"));

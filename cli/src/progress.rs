@@ -52,7 +52,7 @@ impl Drop for Drawing {
 }
 
 /// True if somebody sees the bar: standard error is a terminal, and the command is not quiet.
-fn seen(quiet: bool) -> bool {
+fn is_bar_visible(quiet: bool) -> bool {
     !quiet && std::io::stderr().is_terminal()
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) 
         None => "simulating {spinner} {human_pos} cycles, {elapsed} so far",
     };
     CycleBar(Drawing::start(
-        seen(quiet),
+        is_bar_visible(quiet),
         Duration::from_millis(100),
         move || bar(expected, template),
         move |bar| bar.set_position(cycles.load(Ordering::Relaxed)),
@@ -90,7 +90,7 @@ pub(crate) struct StepsBar(ProgressBar);
 /// Shows a bar of `total` steps; nothing if `quiet`, or if there is no terminal.
 pub(crate) fn steps(total: u64, quiet: bool) -> StepsBar {
     let template = "{bar:30} {pos} of {len}, {elapsed} so far, {eta} to go: {msg}";
-    StepsBar(match seen(quiet) {
+    StepsBar(match is_bar_visible(quiet) {
         true => bar(Some(total), template),
         false => ProgressBar::hidden(),
     })
@@ -103,7 +103,7 @@ impl StepsBar {
     }
 
     /// Counts a step that is done.
-    pub(crate) fn done(&self) {
+    pub(crate) fn count_step(&self) {
         self.0.inc(1);
     }
 }
@@ -120,7 +120,7 @@ pub(crate) struct Planning(#[expect(dead_code)] Drawing);
 /// Shows that planning goes on, after half a second; nothing if `quiet`, or if there is no terminal.
 pub(crate) fn planning(quiet: bool) -> Planning {
     Planning(Drawing::start(
-        seen(quiet),
+        is_bar_visible(quiet),
         Duration::from_millis(500),
         || bar(None, "planning {spinner} {elapsed} so far"),
         ProgressBar::tick,

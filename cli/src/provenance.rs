@@ -42,7 +42,7 @@ impl ReportProvenance {
     }
 
     /// Combines the provenance and the figures to one object.
-    pub(crate) fn with(&self, figures: serde_json::Value) -> serde_json::Value {
+    pub(crate) fn add_figures(&self, figures: serde_json::Value) -> serde_json::Value {
         let mut object = serde_json::to_value(self).unwrap_or_default();
         if let (Some(object), serde_json::Value::Object(figures)) =
             (object.as_object_mut(), figures)

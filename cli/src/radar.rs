@@ -130,7 +130,7 @@ pub(crate) struct Detections {
 
 impl Detections {
     /// True if every target is seen in nearly all sweeps and close to its place, with few false alarms.
-    pub(crate) fn convincing(&self) -> bool {
+    pub(crate) fn is_convincing(&self) -> bool {
         self.sweeps > 0
             && self
                 .targets
@@ -220,7 +220,7 @@ mod tests {
     fn the_scene_is_seen_for_several_seeds() {
         for seed in [1, 2, 3] {
             let detections = detect(&spectra(echoes(seed)));
-            assert!(detections.convincing(), "{detections:?}");
+            assert!(detections.is_convincing(), "{detections:?}");
         }
     }
 
@@ -228,8 +228,8 @@ mod tests {
     fn noise_alone_or_a_wrong_transform_does_not_convince() {
         let mut shifted = spectra(echoes(1));
         shifted.rotate_right(7);
-        assert!(!detect(&shifted).convincing());
-        assert!(!detect(&echoes(1)).convincing());
-        assert!(!detect(&[]).convincing());
+        assert!(!detect(&shifted).is_convincing());
+        assert!(!detect(&echoes(1)).is_convincing());
+        assert!(!detect(&[]).is_convincing());
     }
 }

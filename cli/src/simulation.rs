@@ -4,7 +4,7 @@ mod ending;
 
 pub(crate) use ending::{conclude, heading, name};
 
-use crate::io::{FileError, Outputs, extension, shown, write_whole};
+use crate::io::{FileError, Outputs, display_path, extension, write_whole};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress::{CycleBar, watch};
@@ -152,7 +152,7 @@ impl SimulationArgs {
             }
             outputs.check(path)?;
             let slices = Trace::default().limit as u64;
-            memory::admit("the timeline", SLICE * slices)?;
+            memory::check_memory("the timeline", SLICE * slices)?;
         }
         let emit = self.emit.as_deref();
         emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
@@ -171,7 +171,7 @@ impl SimulationArgs {
         if run.report.end.is_finished() {
             run.emit(folder).map_err(CommandFailure::input)?;
             outcome.text += &format!("emitted: {}\n", folder.display());
-            outcome.json["emit"] = json!(shown(folder));
+            outcome.json["emit"] = json!(display_path(folder));
         } else {
             outcome.notes += &format!(
                 "warning: --emit {}: nothing was written, for the run has not finished\n",

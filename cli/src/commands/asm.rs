@@ -1,7 +1,7 @@
 //! `cp2 asm`: assembles a source file into an object file.
 
 use super::{AssemblerArgs, MachineArg};
-use crate::io::{Outputs, lends_its_name, shown, write_whole};
+use crate::io::{Outputs, display_path, lends_its_name, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::provenance::ReportProvenance;
 use serde_json::{json, to_value};
@@ -56,9 +56,9 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
             "s"
         }
     );
-    let json = ReportProvenance::new("cp2-asm/1", &machine, None).with(json!({
-        "input": shown(&args.input),
-        "output": shown(&output),
+    let json = ReportProvenance::new("cp2-asm/1", &machine, None).add_figures(json!({
+        "input": display_path(&args.input),
+        "output": display_path(&output),
         "words": program.words.len(),
         "dmem_bytes": data,
         "entry": program.entry,

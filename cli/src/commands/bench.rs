@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     });
     Ok(CommandOutcome {
         text: text(&figures, &machine, engine, &features),
-        json: ReportProvenance::new("cp2-bench-emu/1", &machine, None).with(json),
+        json: ReportProvenance::new("cp2-bench-emu/1", &machine, None).add_figures(json),
         ..CommandOutcome::default()
     })
 }

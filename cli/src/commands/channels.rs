@@ -2,7 +2,8 @@
 
 use super::MachineArg;
 use crate::io::{
-    FileError, FileValues, Kind, Npy, Outputs, check_extension, read_rows, shown, write_array,
+    FileError, FileValues, Kind, Npy, Outputs, check_extension, display_path, read_rows,
+    write_array,
 };
 use crate::outcome::CommandFailure;
 use cp2_host::{Buffer, FinishedRun, SourceError, ValueSource};
@@ -78,7 +79,7 @@ impl ValueSource<f32> for Channels {
 
     fn fill_values(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
         self.left -= values.len();
-        Ok(self.values.give_real(values)?)
+        Ok(self.values.read_real(values)?)
     }
 }
 
@@ -240,7 +241,7 @@ impl ChannelArgs {
             (result.address(), result.bytes()),
         )?;
         *text += &format!("output: {}\n", path.display());
-        json["output"] = json!(shown(path));
+        json["output"] = json!(display_path(path));
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::MachineArg;
 use super::fft::{FftPlan, measure};
-use crate::io::{FileError, NpyArray, Outputs, shown, write_array, write_whole};
+use crate::io::{FileError, NpyArray, Outputs, display_path, write_array, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use crate::picture::{self, HeatMap, PlotAxis};
 use crate::provenance::ReportProvenance;
@@ -132,7 +132,7 @@ fn write(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
         })?;
         let detections = radar::detect(spectra);
         outcome.text += &detected(&detections);
-        if !detections.convincing() {
+        if !detections.is_convincing() {
             outcome.exit = UNVERIFIED;
             outcome.notes += "error: the targets were not found where they are\n";
         }
@@ -143,10 +143,10 @@ fn write(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     for (what, path) in &files {
         outcome.text += &format!("{}  ({what})\n", path.display());
     }
-    let paths: Vec<_> = files.iter().map(|(_, path)| shown(path)).collect();
+    let paths: Vec<_> = files.iter().map(|(_, path)| display_path(path)).collect();
     outcome.json = ReportProvenance::new("cp2-demo/1", &machine, Some(args.seed))
         .engine(simulation.engine().resolve_engine(&machine))
-        .with(merge(
+        .add_figures(merge(
             figures,
             json!({ "files": paths, "outside_time": outside }),
         ));

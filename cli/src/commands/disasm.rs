@@ -1,7 +1,7 @@
 //! `cp2 disasm`: turns an object file back into assembly text.
 
 use super::{read_object, source_text};
-use crate::io::{Outputs, shown, write_whole};
+use crate::io::{Outputs, display_path, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use serde_json::json;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let json = json!({
         "schema": "cp2-disasm/1",
         "tool_version": env!("CARGO_PKG_VERSION"),
-        "input": shown(&args.input),
+        "input": display_path(&args.input),
         "entry": program.entry,
         "words": words,
     });

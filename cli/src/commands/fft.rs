@@ -10,7 +10,7 @@ pub(crate) use planned::{FftPlan, NumberArray};
 
 use super::MachineArg;
 use super::signal::{Signal, SignalArgs, SignalOrigin};
-use crate::io::{Outputs, shown, write_array};
+use crate::io::{Outputs, display_path, write_array};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::picture;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             real: args.real,
         };
         let batch = args.signal.batch(asked.numbers())?;
-        admit(&machine, asked.axes.unwrap_or(&[asked.n]), 1)?;
+        check_batch_memory(&machine, asked.axes.unwrap_or(&[asked.n]), 1)?;
         let _planning = progress::planning(json);
         return show::show(&machine, &asked, batch);
     }
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let plan = |row: usize, batch: usize| {
         let _planning = progress::planning(json);
         let axes = args.shape.as_ref().map(|AxisLengths(axes)| axes.as_slice());
-        admit(&machine, axes.unwrap_or(&[row]), batch)?;
+        check_batch_memory(&machine, axes.unwrap_or(&[row]), batch)?;
         if let Some(AxisLengths(shape)) = &args.shape {
             return FftPlan::array(&machine, shape, direction, batch);
         }
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         (fft.row(), fft.max_batch())
     })?;
     if args.real {
-        signal.close_up();
+        signal.close_row_gaps();
     }
     let given = args.signal.input.is_some();
     match (args.real && given, args.inverse) {
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let figures = merge(
         measured.figures(),
         json!({
-            "input": signal.origin.path().map(shown),
+            "input": signal.origin.path().map(display_path),
             "stride": signal.stride,
             "recipe": fft.recipe(signal.batch()),
             "outside_time": outside,
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         notes,
         json: ReportProvenance::new("cp2-fft/1", &machine, signal.origin.seed())
             .engine(args.simulation.engine().resolve_engine(&machine))
-            .with(figures),
+            .add_figures(figures),
         ..CommandOutcome::default()
     };
     if let Some(output) = measured.run.output {
@@ -166,7 +166,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
 
 /// Checks that this computer has the memory for a batch of transforms. A batch that exceeds the machine's
 /// memory is refused later, with a message that says how many fit.
-fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), CommandFailure> {
+fn check_batch_memory(
+    machine: &Machine,
+    axes: &[usize],
+    batch: usize,
+) -> Result<(), CommandFailure> {
     let length = axes
         .iter()
         .fold(1, |n: usize, &axis| n.saturating_mul(axis));
@@ -176,7 +180,10 @@ fn admit(machine: &Machine, axes: &[usize], batch: usize) -> Result<(), CommandF
         return Ok(());
     }
     let what = format!("{batch} transforms of {length} numbers");
-    Ok(memory::admit(what, memory::of_transforms(axes, numbers))?)
+    Ok(memory::check_memory(
+        what,
+        memory::transform_bytes(axes, numbers),
+    )?)
 }
 
 fn check_outputs(args: &Args) -> Result<(), CommandFailure> {
@@ -214,13 +221,13 @@ fn write_results(
         let run = &measured.run.run;
         write_array(path, (output.kind(), &shape), run, output.place())?;
         outcome.text += &format!("output: {}\n", path.display());
-        outcome.json["output"] = json!(shown(path));
+        outcome.json["output"] = json!(display_path(path));
     }
     if let Some(path) = &args.spectrogram {
         let row = fft.output_row();
         let mut failed = Ok(());
         let field = signal.picture(|b| match measured.row(b, row) {
-            Ok(numbers) => fft.whole(&numbers, row).into_owned(),
+            Ok(numbers) => fft.expand_rows(&numbers, row).into_owned(),
             Err(error) => {
                 failed = Err(error);
                 Vec::new()
@@ -229,7 +236,7 @@ fn write_results(
         failed?;
         picture::write(path, &field)?;
         outcome.text += &format!("spectrogram: {}\n", path.display());
-        outcome.json["spectrogram"] = json!(shown(path));
+        outcome.json["spectrogram"] = json!(display_path(path));
     }
     if let SignalOrigin::Sound {
         rate,

@@ -5,7 +5,7 @@ use super::channels::{ChannelArgs, Channels};
 use super::ways::Spoiled;
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{self, NonFinite, Noted, TimedSource, shown};
+use crate::io::{self, NonFinite, Noted, TimedSource, display_path};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
 use crate::provenance::ReportProvenance;
@@ -58,8 +58,8 @@ pub(crate) fn run(
     };
     outcome.json = ReportProvenance::new(task.schema, &machine, channels.seed)
         .engine(task.simulation.engine().resolve_engine(&machine))
-        .with(outcome.json);
-    outcome.json["input"] = json!(task.channels.input.as_deref().map(shown));
+        .add_figures(outcome.json);
+    outcome.json["input"] = json!(task.channels.input.as_deref().map(display_path));
     Ok(outcome)
 }
 
@@ -81,8 +81,8 @@ where
     let all = (channels as u64).saturating_mul(samples as u64);
     let count = task.rate.count(samples, taps.len()) as u64;
     let outputs = (channels as u64).saturating_mul(count);
-    let bytes = memory::of_filter(all, outputs, std::mem::size_of::<T>() as u64);
-    memory::admit(format!("{channels} channels of {samples} samples"), bytes)?;
+    let bytes = memory::filter_bytes(all, outputs, std::mem::size_of::<T>() as u64);
+    memory::check_memory(format!("{channels} channels of {samples} samples"), bytes)?;
     let filter = Convolver::with_methods::<T>(machine, (taps, channels, samples), what, task.ways);
     let planned = filter.and_then(|filter| {
         let problem = ConvProblem::new_at_rate(taps, channels, samples, what)?;
@@ -103,7 +103,7 @@ where
             ..CommandOutcome::default()
         });
     }
-    let outside = outside(&filter, signal.is_widened());
+    let outside = list_host_work(&filter, signal.is_widened());
     let (options, progress) = task.simulation.begin(Some(known.reference.get()), json);
     let threads = options.threads;
     let mut noted = Noted::<T>::new(signal);
@@ -120,7 +120,7 @@ where
     let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
     let verdict = match run.output {
         Some(output) if kept => {
-            let judged = interrupt::alone(|| judge(&problem, &run, output, threads))?;
+            let judged = interrupt::run_interruptible(|| judge(&problem, &run, output, threads))?;
             judged.map_err(CommandFailure::input)?
         }
         _ => None,
@@ -162,7 +162,7 @@ where
 }
 
 /// Lists the work of the host on taps and samples before simulated time begins.
-fn outside(filter: &Convolver, widened: bool) -> Vec<&'static str> {
+fn list_host_work(filter: &Convolver, widened: bool) -> Vec<&'static str> {
     let taps = match filter.method() {
         FilterMethod::Direct => "the taps are put into the order of the kernel",
         FilterMethod::OverlapSave => "the taps are transformed",

@@ -95,7 +95,7 @@ impl RunArgs {
             text: report::text(self, &done),
             json: ReportProvenance::new("cp2-job/1", &machine, None)
                 .engine(self.simulation.engine().resolve_engine(&machine))
-                .with(report::fields(self, &done)),
+                .add_figures(report::fields(self, &done)),
             notes,
             exit: 0,
         };
@@ -114,7 +114,7 @@ impl RunArgs {
 }
 
 impl LoadedJob<'_> {
-    fn at(&self, path: &Path) -> PathBuf {
+    fn resolve_path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
     }
 
@@ -127,7 +127,7 @@ impl LoadedJob<'_> {
         let kernels = self.file.passes.iter().map(|pass| &pass.get_ref().kernel);
         let read: Vec<PathBuf> = read
             .chain(kernels)
-            .map(|path| self.at(path.get_ref()))
+            .map(|path| self.resolve_path(path.get_ref()))
             .collect();
         let read = read
             .iter()
@@ -135,7 +135,7 @@ impl LoadedJob<'_> {
             .chain([args.job.as_path()]);
         let mut outputs = Outputs::from_inputs(read.chain(args.machine.file()));
         for output in arrays().filter_map(|array| array.output.as_ref()) {
-            let path = self.at(output.get_ref());
+            let path = self.resolve_path(output.get_ref());
             let checked = crate::io::check_extension(&path, "npy", ".npy");
             checked
                 .and_then(|()| outputs.check(&path))

@@ -8,7 +8,7 @@ mod tolerance;
 mod word;
 
 use super::{AssemblerArgs, MachineArg, source_text};
-use crate::io::{FileError, Kind, NpyArray, Outputs, read_npy, shown};
+use crate::io::{FileError, Kind, NpyArray, Outputs, display_path, read_npy};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::provenance::ReportProvenance;
 use crate::simulation::{SimulationArgs, conclude, figures, limits, merge, table};
@@ -188,7 +188,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         .iter()
         .map(|output| output.shape.clone())
         .collect();
-    let done = map(program, machine.clone(), job).map_err(|e| args.refused(e))?;
+    let done = map(program, machine.clone(), job).map_err(|e| args.make_failure(e))?;
     drop(progress);
     let report = &done.run.report;
     let mut outcome = CommandOutcome {
@@ -201,9 +201,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let figures = merge(
         figures(report),
         json!({
-            "kernel": shown(&args.kernel),
-            "input": args.inputs.first().map(|path| shown(path)),
-            "inputs": args.inputs.iter().map(|path| shown(path)).collect::<Vec<_>>(),
+            "kernel": display_path(&args.kernel),
+            "input": args.inputs.first().map(|path| display_path(path)),
+            "inputs": args.inputs.iter().map(|path| display_path(path)).collect::<Vec<_>>(),
             "blocks": nest.map(cp2_host::nest::GridPlan::blocks),
             "buffering": nest.map(cp2_host::nest::GridPlan::degree),
             "pages": nest.map(cp2_host::nest::GridPlan::len),
@@ -214,7 +214,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let figures = merge(figures, limits(&done.figures, done.expected, report).json);
     outcome.json = ReportProvenance::new("cp2-map/1", &machine, None)
         .engine(args.simulation.engine().resolve_engine(&machine))
-        .with(figures);
+        .add_figures(figures);
     if args.plan {
         outcome.json["plan"] = serde_json::to_value(nest).unwrap_or_default();
     }
@@ -236,7 +236,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         .collect();
     deliver(&results, done.outputs.as_deref(), &mut outcome)?;
     if let Some(path) = args.outputs.first().filter(|_| done.outputs.is_some()) {
-        outcome.json["output"] = json!(shown(path));
+        outcome.json["output"] = json!(display_path(path));
     }
     args.simulation.emit(&done.run, &mut outcome)?;
     let title = format!("{} on {}", args.kernel.display(), machine.name);
@@ -444,7 +444,7 @@ impl Args {
     }
 
     /// Makes a failure that names the file the error is about.
-    fn refused(&self, error: MapError) -> CommandFailure {
+    fn make_failure(&self, error: MapError) -> CommandFailure {
         match error {
             e @ (MapError::Dimensions { .. } | MapError::Rank { .. } | MapError::Bytes { .. }) => {
                 CommandFailure::input(e)

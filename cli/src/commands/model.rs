@@ -178,7 +178,7 @@ fn single(
     let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(Machine::load(name)?));
     let machines: Vec<Arc<Machine>> = one.machines.iter().map(load).collect::<Result<_, _>>()?;
     if let [machine] = machines.as_slice() {
-        return on(kernel, size, one, machine, json);
+        return report_on_machine(kernel, size, one, machine, json);
     }
     if one.roofline.is_some() {
         return Err(CommandFailure::input(
@@ -188,7 +188,7 @@ fn single(
     let mut all = CommandOutcome::default();
     let mut rows = Vec::new();
     for machine in &machines {
-        let outcome = on(kernel, size, one, machine, json)?;
+        let outcome = report_on_machine(kernel, size, one, machine, json)?;
         let gap = if rows.is_empty() { "" } else { "\n" };
         all.text += &format!("{gap}{}", outcome.text);
         all.notes += &outcome.notes;
@@ -199,7 +199,7 @@ fn single(
     Ok(all)
 }
 
-fn on(
+fn report_on_machine(
     kernel: &dyn Kernel,
     size: &Size,
     one: &One,
@@ -263,7 +263,7 @@ fn table(whole: &Whole, json: bool) -> Result<CommandOutcome, CommandFailure> {
                 reason: e.to_string(),
             }),
         }
-        progress.done();
+        progress.count_step();
     }
     match refused.first() {
         Some(first) if rows.is_empty() => Err(CommandFailure::input(format!(
@@ -296,7 +296,7 @@ fn described(
     check_roofline(picture, [path, Path::new(system)])?;
     let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
     let procedure = Procedure::from_toml(&text).map_err(|e| CommandFailure::in_file(path, e))?;
-    let (machine, system) = system_of(system)?;
+    let (machine, system) = read_system(system)?;
     let expected = estimate(&procedure, &system).map_err(|e| CommandFailure::in_file(path, e))?;
     let mut outcome = show::expected(&expected, &system, &procedure.name);
     if let Some(machine) = &machine {
@@ -308,7 +308,7 @@ fn described(
 
 /// Returns a built-in machine, or reads a file once and decides by its tables whether it is a machine or a
 /// system.
-fn system_of(name: &str) -> Result<(Option<Machine>, System), CommandFailure> {
+fn read_system(name: &str) -> Result<(Option<Machine>, System), CommandFailure> {
     let path = Path::new(name);
     let machine = match Machine::builtin(name) {
         Some(machine) => machine,
@@ -362,6 +362,6 @@ fn write_roofline(
     }
     write_whole(path, roofline::svg(&shape, measured).as_bytes())?;
     outcome.text += &format!("roofline: {}\n", path.display());
-    outcome.json["roofline"] = serde_json::json!(crate::io::shown(path));
+    outcome.json["roofline"] = serde_json::json!(crate::io::display_path(path));
     Ok(())
 }

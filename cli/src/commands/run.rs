@@ -121,7 +121,7 @@ fn launch(args: &Args, json: bool) -> Result<(FinishedRun, CommandOutcome), Comm
         text: table(&run.report),
         json: ReportProvenance::new("cp2-run/1", &machine, None)
             .engine(args.simulation.engine().resolve_engine(&machine))
-            .with(merge(figures(&run.report), unknown_limits(&[]))),
+            .add_figures(merge(figures(&run.report), unknown_limits(&[]))),
         notes,
         exit: 0,
     };

@@ -3,10 +3,10 @@
 mod ends;
 
 use super::MachineArg;
-use super::spmv::other_format;
+use super::spmv::name_alternative_formats;
 use crate::interrupt;
 use crate::io::{
-    Kind, NpyArray, Outputs, check_extension, read_matrix, read_vector, shown, write_whole,
+    Kind, NpyArray, Outputs, check_extension, display_path, read_matrix, read_vector, write_whole,
 };
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let problem = SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
     let problem = problem.map_err(|e| CommandFailure::in_file(&args.matrix, e))?;
     let nnz = problem.matrix().nnz();
-    memory::admit(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 6))?;
+    memory::check_memory(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 6))?;
     let (b, shape) = read_vector(&args.rhs, rows, machine.host.memory.0)?;
     if let Some(warning) = ends::warning(args.tolerance) {
         crate::say(&warning);
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         (solver, started.elapsed().as_secs_f64())
     };
     let bytes = memory::iterations_bytes(solver.product(), 0, (2 * rows, 6));
-    memory::admit(problem.title(), bytes)?;
+    memory::check_memory(problem.title(), bytes)?;
     let (options, _watch) = args.simulation.begin(None, json);
     let started = Instant::now();
     let task = solver.task(&b, options).map_err(CommandFailure::input)?;
@@ -143,15 +143,15 @@ fn report(
     let packed = PackingCost::new(solver.packing(), pack_seconds, product, machine);
     let report = &run.run.report;
     let output = run.output.as_ref();
-    let solved =
-        output.map(|output| interrupt::alone(|| SolvedRun::read_output(problem, b, output)));
+    let solved = output
+        .map(|output| interrupt::run_interruptible(|| SolvedRun::read_output(problem, b, output)));
     let solved = solved.transpose()?.flatten();
     let iterations = solved.as_ref().map_or(0, SolvedRun::iterations);
     let costs = solver.figures(iterations);
     let efficiency = solved.as_ref().map(|_| costs.efficiency(report.cycles));
-    let claimed = solved.as_ref().and_then(SolvedRun::claimed);
+    let claimed = solved.as_ref().and_then(SolvedRun::claimed_residual);
     let own = json!({
-        "matrix": shown(&args.matrix),
+        "matrix": display_path(&args.matrix),
         "rows": problem.matrix().rows(),
         "nnz": problem.matrix().nnz(),
         "method": problem.method().name(),
@@ -195,7 +195,7 @@ fn report(
         text,
         json: ReportProvenance::new("cp2-solve/1", machine, None)
             .engine(args.simulation.engine().resolve_engine(machine))
-            .with(merge(figures(report), own)),
+            .add_figures(merge(figures(report), own)),
         ..CommandOutcome::default()
     };
     if let Some(solved) = &solved {
@@ -212,7 +212,7 @@ fn report(
         outcome.notes += &format!("error: not solved: {advice}");
         // A run that merely needs more iterations has no fault to look for.
         if outcome_of != Some(SolveOutcome::Unsolved(MethodEnd::Limit)) {
-            let format = other_format(solver.product().format());
+            let format = name_alternative_formats(solver.product().format());
             outcome.notes += &format!("; or this is a fault of cp2 ({format})");
         }
         outcome.notes.push('\n');
@@ -236,7 +236,7 @@ fn write(
         };
         write_whole(path, &array.to_npy())?;
         outcome.text += &format!("x: {}\n", path.display());
-        outcome.json["output"] = json!(shown(path));
+        outcome.json["output"] = json!(display_path(path));
     }
     if let Some(path) = &args.picture {
         let history = History {
@@ -246,7 +246,7 @@ fn write(
         };
         write_whole(path, history.svg().as_bytes())?;
         outcome.text += &format!("picture: {}\n", path.display());
-        outcome.json["picture"] = json!(shown(path));
+        outcome.json["picture"] = json!(display_path(path));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ mod report;
 use super::MachineArg;
 use crate::interrupt;
 use crate::io::{
-    Kind, NpyArray, Outputs, check_extension, read_matrix, read_npy, shown, write_whole,
+    Kind, NpyArray, Outputs, check_extension, display_path, read_matrix, read_npy, write_whole,
 };
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
@@ -103,15 +103,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         let picture = report::divided(picture, products.product());
         picture.write(path)?;
         outcome.text += &format!("picture: {}\n", path.display());
-        outcome.json["picture"] = json!(shown(path));
+        outcome.json["picture"] = json!(display_path(path));
     }
     let seed = (!args.plan && args.x.is_none()).then(|| args.generated_seed());
     let mut head = ReportProvenance::new("cp2-spmv/1", &machine, seed);
     if !args.plan {
         head = head.engine(args.simulation.engine().resolve_engine(&machine));
     }
-    outcome.json = head.with(outcome.json);
-    outcome.json["matrix"] = json!(shown(&args.matrix));
+    outcome.json = head.add_figures(outcome.json);
+    outcome.json["matrix"] = json!(display_path(&args.matrix));
     Ok(outcome)
 }
 
@@ -170,7 +170,7 @@ impl Args {
         let (nnz, sides) = (matrix.nnz(), matrix.rows() + matrix.cols());
         let problem = SpmvProblem::new(matrix, vectors).map_err(CommandFailure::input)?;
         let bytes = memory::matrix_bytes(nnz, sides, problem.vectors());
-        memory::admit(problem.title(), bytes)?;
+        memory::check_memory(problem.title(), bytes)?;
         let Some(array) = array else {
             let x = problem.input(Case::Random, self.generated_seed());
             return Ok((problem, x));
@@ -203,7 +203,7 @@ impl Args {
         let sides = problem.matrix().rows() + problem.matrix().cols();
         let vectors = memory::matrix_bytes(0, sides, problem.vectors());
         let bytes = memory::products_bytes(products.products()).saturating_add(vectors);
-        memory::admit(problem.title(), bytes)?;
+        memory::check_memory(problem.title(), bytes)?;
         let known = products.figures();
         let expected = products.expected().0;
         let (options, progress) = self.simulation.begin(Some(expected), json);
@@ -214,9 +214,9 @@ impl Args {
         drop(progress);
         let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
         let output = run.output.as_ref().filter(|_| kept);
-        let judged = output.map(|y| interrupt::alone(|| problem.judge(x, y)));
+        let judged = output.map(|y| interrupt::run_interruptible(|| problem.judge(x, y)));
         let verdict = judged.transpose()?;
-        let mut outcome = report::done(planned, &run, verdict, host_seconds);
+        let mut outcome = report::report_product(planned, &run, verdict, host_seconds);
         outcome.text += &format!("simulated in {}\n", seconds(host_seconds));
         self.simulation.emit(&run.run, &mut outcome)?;
         conclude(
@@ -231,14 +231,14 @@ impl Args {
             tolerance: "the tolerance",
             cause: &format!(
                 "sums overflow in f32 ({})",
-                other_format(products.product().format())
+                name_alternative_formats(products.product().format())
             ),
         };
         outcome.judged(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
             write_whole(path, &array(problem, x, y)?.to_npy())?;
             outcome.text += &format!("output: {}\n", path.display());
-            outcome.json["output"] = json!(shown(path));
+            outcome.json["output"] = json!(display_path(path));
         }
         Ok(outcome)
     }
@@ -246,7 +246,7 @@ impl Args {
 
 /// Names the matrix format and the alternatives: with a wrong result, another format tells whether the format
 /// is at fault.
-pub(super) fn other_format(format: PackedFormat) -> String {
+pub(super) fn name_alternative_formats(format: PackedFormat) -> String {
     let others = PackedFormat::ALL
         .into_iter()
         .filter(|&other| other != format);

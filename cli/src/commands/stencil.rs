@@ -7,7 +7,7 @@ use super::MachineArg;
 use super::map::Extents;
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{Kind, NpyArray, Outputs, check_extension, read_npy, shown, write_array};
+use crate::io::{Kind, NpyArray, Outputs, check_extension, display_path, read_npy, write_array};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
 use crate::progress;
@@ -124,8 +124,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     if !args.plan {
         head = head.engine(args.simulation.engine().resolve_engine(&machine));
     }
-    outcome.json = head.with(outcome.json);
-    outcome.json["input"] = json!(args.input.as_deref().map(shown));
+    outcome.json = head.add_figures(outcome.json);
+    outcome.json["input"] = json!(args.input.as_deref().map(display_path));
     Ok(outcome)
 }
 
@@ -273,7 +273,7 @@ impl Args {
         };
         let several = if problem.steps() > 1 { BETWEEN } else { 0 };
         let each = ELEMENT + several + COEFFICIENT * points;
-        memory::admit(
+        memory::check_memory(
             problem.title(),
             each.saturating_mul(problem.elements() as u64),
         )?;
@@ -328,7 +328,9 @@ impl Args {
             Some(v) if kept && given.is_finite() => {
                 let values: Vec<f32> = run.run.read(v).map_err(CommandFailure::input)?;
                 let found = NamedArrays::from_array("v", problem.shape(), values);
-                Some(interrupt::alone(|| problem.judge(&given.data(), &found))?)
+                Some(interrupt::run_interruptible(|| {
+                    problem.judge(&given.data(), &found)
+                })?)
             }
             _ => None,
         };
@@ -356,7 +358,7 @@ impl Args {
             let place = (v.address(), v.bytes());
             write_array(path, (Kind::Float32, problem.shape()), &run.run, place)?;
             outcome.text += &format!("output: {}\n", path.display());
-            outcome.json["output"] = json!(shown(path));
+            outcome.json["output"] = json!(display_path(path));
         }
         Ok(outcome)
     }

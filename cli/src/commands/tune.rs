@@ -67,7 +67,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
         outputs.check(path)?;
     }
     let machine = Arc::new(args.machine.load()?);
-    let problem = MgClass::of(args.class).problem();
+    let problem = MgClass::from_class(args.class).problem();
     let before = {
         let _planning = progress::planning(json);
         MultigridPlan::new(problem.clone(), &machine).map_err(CommandFailure::input)?
@@ -76,7 +76,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let found = MultigridPlan::tune(problem, &machine, !args.single, |trial| {
         let steps = steps.get_or_insert_with(|| progress::steps(trial.total as u64, json));
         if trial.before > 0 {
-            steps.done();
+            steps.count_step();
         }
         let shape = &trial.shape;
         steps.begin(&format!(

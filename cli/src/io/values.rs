@@ -33,7 +33,7 @@ impl FileValues {
     }
 
     /// Reads the real parts of the next numbers.
-    pub(crate) fn give_real(&mut self, values: &mut [f32]) -> Result<(), FileError> {
+    pub(crate) fn read_real(&mut self, values: &mut [f32]) -> Result<(), FileError> {
         match self {
             Self::Real(random) => values.fill_with(|| random.uniform()),
             Self::Array(array) => array.read_real(values)?,

@@ -151,9 +151,9 @@ fn data<R: Read>(riff: &mut Riff<'_, R>) -> Result<(WavFormat, u32), FileError> 
                     |(found, expected)| FileError::format(riff.path(), found, expected),
                 )?);
             }
-            b"fmt " => return Err(riff.wrong("a second format of its samples")),
+            b"fmt " => return Err(riff.make_format_error("a second format of its samples")),
             b"data" => {
-                let before = || riff.wrong("samples before their format");
+                let before = || riff.make_format_error("samples before their format");
                 return Ok((format.ok_or_else(before)?, chunk.length));
             }
             _ => riff.skip(&chunk)?,
@@ -163,5 +163,5 @@ fn data<R: Read>(riff: &mut Riff<'_, R>) -> Result<(WavFormat, u32), FileError> 
         Some(_) => "the file ends before its samples (no `data` chunk)",
         None => "the file ends before the format of its samples (no `fmt ` chunk)",
     };
-    Err(riff.wrong(missing))
+    Err(riff.make_format_error(missing))
 }

@@ -33,7 +33,7 @@ pub(super) fn hex([r, g, b]: [u8; 3]) -> String {
 }
 
 /// Interpolates between two colours; `part` is 0 for the first and 1 for the second.
-pub(super) fn between(a: [u8; 3], b: [u8; 3], part: f64) -> [u8; 3] {
+pub(super) fn interpolate_colour(a: [u8; 3], b: [u8; 3], part: f64) -> [u8; 3] {
     std::array::from_fn(|c| {
         let (a, b) = (f64::from(a[c]), f64::from(b[c]));
         (a + (b - a) * part).round() as u8
@@ -44,7 +44,7 @@ pub(super) fn between(a: [u8; 3], b: [u8; 3], part: f64) -> [u8; 3] {
 pub(super) fn viridis(t: f64) -> [u8; 3] {
     let place = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) } * (VIRIDIS.len() - 1) as f64;
     let low = (place as usize).min(VIRIDIS.len() - 2);
-    between(VIRIDIS[low], VIRIDIS[low + 1], place - low as f64)
+    interpolate_colour(VIRIDIS[low], VIRIDIS[low + 1], place - low as f64)
 }
 
 #[cfg(test)]

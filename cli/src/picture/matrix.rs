@@ -133,11 +133,11 @@ impl MatrixPicture {
         };
         let pixel = |(&count, kind): (&u32, &Option<usize>)| {
             let behind = kind.map_or([255; 3], |kind| {
-                colour::between([255; 3], colour::pick_colour(kind), TINT)
+                colour::interpolate_colour([255; 3], colour::pick_colour(kind), TINT)
             });
             match count {
                 0 => behind,
-                count => colour::between(behind, [0; 3], darkness(count)),
+                count => colour::interpolate_colour(behind, [0; 3], darkness(count)),
             }
         };
         self.counts.iter().zip(&kinds).flat_map(pixel).collect()

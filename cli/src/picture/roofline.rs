@@ -20,7 +20,7 @@ struct Decades {
 }
 
 impl Decades {
-    fn around(values: impl Iterator<Item = f64>) -> Self {
+    fn enclose_values(values: impl Iterator<Item = f64>) -> Self {
         let logs = values
             .filter(|v| v.is_finite() && *v > 0.0)
             .map(libm::log10);
@@ -50,13 +50,13 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
         .first()
         .map_or(1.0, |c| c.flops_per_second);
     let ridges = roofline.slopes.iter().map(|s| peak / s.bytes_per_second);
-    let across = Decades::around(
+    let across = Decades::enclose_values(
         ridges
             .flat_map(|r| [r / 30.0, r * 10.0])
             .chain(roofline.points.iter().map(|p| p.intensity)),
     );
     let up =
-        Decades::around(
+        Decades::enclose_values(
             roofline
                 .ceilings
                 .iter()
@@ -106,7 +106,12 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
         .iter()
         .map(|c| y(c.flops_per_second))
         .collect();
-    for ((ceiling, at), label) in roofline.ceilings.iter().zip(&heights).zip(apart(&heights)) {
+    for ((ceiling, at), label) in roofline
+        .ceilings
+        .iter()
+        .zip(&heights)
+        .zip(separate_labels(&heights))
+    {
         let ridge = ceiling.flops_per_second / fastest;
         let from = if fastest > 0.0 {
             x(ridge).max(LEFT)
@@ -204,7 +209,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
 }
 
 /// Moves the heights of text lines, given in descending order, so that no two lines overlap.
-fn apart(heights: &[f64]) -> Vec<f64> {
+fn separate_labels(heights: &[f64]) -> Vec<f64> {
     const LINE: f64 = 15.0;
     let mut last = f64::NEG_INFINITY;
     let places = heights.iter().map(|&height| {

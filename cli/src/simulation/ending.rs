@@ -1,7 +1,7 @@
 //! Exit code, notes, profiles and trace of a command, from the end of its run.
 
 use super::{FINDINGS, SimulationArgs, write_trace};
-use crate::io::shown;
+use crate::io::display_path;
 use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use cp2_asm::Program;
 use cp2_emu::{Finding, Objection, Owner};
@@ -67,7 +67,7 @@ pub(crate) fn conclude(
     if let Some(path) = &args.trace {
         write_trace(path, report, title)?;
         outcome.text += &format!("timeline: {}\n", path.display());
-        outcome.json["trace"] = json!(shown(path));
+        outcome.json["trace"] = json!(display_path(path));
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ pub(crate) fn measure(
     let verdict = match (run.output, fft.input(&run)) {
         (Some(output), Some(input)) if kept => {
             let row = |b: usize, x: &mut [Complex32]| input.fetch(&run.run, b * stride, x);
-            interrupt::alone(|| fft.judge(&problem, (&run, output), row, threads))??
+            interrupt::run_interruptible(|| fft.judge(&problem, (&run, output), row, threads))??
         }
         _ => None,
     };
@@ -90,7 +90,7 @@ pub(crate) fn measure_recording(
                 recording.row(b, x);
                 Ok(())
             };
-            interrupt::alone(|| fft.judge(&problem, (&run, output), row, threads))??
+            interrupt::run_interruptible(|| fft.judge(&problem, (&run, output), row, threads))??
         }
         _ => None,
     };

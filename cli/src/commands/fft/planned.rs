@@ -252,8 +252,8 @@ impl FftPlan {
                     return Ok(None);
                 }
                 output.fetch(run, b * output_row, &mut y)?;
-                let exact = exact.transform(&self.whole(&x, row));
-                let part = problem.part(exact, &self.whole(&y, output_row));
+                let exact = exact.transform(&self.expand_rows(&x, row));
+                let part = problem.part(exact, &self.expand_rows(&y, output_row));
                 Ok::<_, HostError>(Some(part))
             }
         };
@@ -263,7 +263,11 @@ impl FftPlan {
     }
 
     /// Expands rows of input or output to rows of the complex transform of the same length.
-    pub(crate) fn whole<'a>(&self, rows: &'a [Complex32], row: usize) -> Cow<'a, [Complex32]> {
+    pub(crate) fn expand_rows<'a>(
+        &self,
+        rows: &'a [Complex32],
+        row: usize,
+    ) -> Cow<'a, [Complex32]> {
         match row == self.len() {
             true => rows.into(),
             false => hermitian(rows, self.len()).into(),

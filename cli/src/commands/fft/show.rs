@@ -163,7 +163,7 @@ pub(super) fn show(
     Ok(CommandOutcome {
         text,
         json: ReportProvenance::new("cp2-fft-plan/1", machine, None)
-            .with(merge(figures, json!(known))),
+            .add_figures(merge(figures, json!(known))),
         ..CommandOutcome::default()
     })
 }

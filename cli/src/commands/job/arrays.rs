@@ -31,7 +31,7 @@ impl LoadedJob<'_> {
             self.check_judged(name, spanned)?;
             let (id, shape, stored) = match (&spec.input, &spec.shape) {
                 (Some(input), None) => {
-                    let path = self.at(input.get_ref());
+                    let path = self.resolve_path(input.get_ref());
                     let array = read_npy(&path, Kind::ANY, limit)
                         .map_err(|e| self.fail(input, &e.to_string(), ""))?;
                     if array.bytes.is_empty() {
@@ -67,7 +67,7 @@ impl LoadedJob<'_> {
                         Some(output) => {
                             let expected = match &spec.expect {
                                 Some(path) => {
-                                    let file = self.at(path.get_ref());
+                                    let file = self.resolve_path(path.get_ref());
                                     let array = read_npy(&file, Kind::ANY, limit);
                                     Some((
                                         file,
@@ -77,7 +77,7 @@ impl LoadedJob<'_> {
                                 None => None,
                             };
                             results.push(ExpectedResult {
-                                path: self.at(output.get_ref()),
+                                path: self.resolve_path(output.get_ref()),
                                 kind,
                                 shape: shape
                                     .get_ref()

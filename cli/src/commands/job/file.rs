@@ -1,6 +1,6 @@
 //! The job file: arrays, and passes of kernels over them (`docs/arrays.md`).
 
-use super::read::{Keys, SpannedValue, WantedKey, digits, found};
+use super::read::{Keys, SpannedValue, WantedKey, describe_value, digits};
 use super::text::JobText;
 use crate::commands::map::{MapTolerance, MapWord, buffering, edge, march};
 use crate::outcome::CommandFailure;
@@ -95,7 +95,10 @@ impl JobFile {
         let arrays = keys.find("arrays");
         let arrays = keys.needed("arrays", arrays, ARRAY)?;
         let Some(named) = arrays.get_ref().as_table() else {
-            let message = format!("`arrays` is {}; expected a table", found(arrays.get_ref()));
+            let message = format!(
+                "`arrays` is {}; expected a table",
+                describe_value(arrays.get_ref())
+            );
             return Err(text.fail(arrays.span(), &message, ARRAY));
         };
         let arrays = named.iter().map(|(name, value)| {
@@ -108,7 +111,7 @@ impl JobFile {
             let spec = PassSpec::read(text, number, value)?;
             Ok(Spanned::new(value.span(), spec))
         })?;
-        let repeat = keys.whole("repeat")?;
+        let repeat = keys.read_whole_number("repeat")?;
         keys.end()?;
         Ok(Self {
             arrays,
@@ -160,7 +163,7 @@ impl PassSpec {
                 None => {
                     let message = format!(
                         "a table is {}; expected the name of an array",
-                        found(value.get_ref())
+                        describe_value(value.get_ref())
                     );
                     Err(text.fail(value.span(), &message, TABLES.help))
                 }
@@ -172,7 +175,7 @@ impl PassSpec {
                 Some(Ok(word)) => return Ok(word),
                 Some(Err(e)) => (format!("an argument: {e}"), ""),
                 None => {
-                    let what = found(value.get_ref());
+                    let what = describe_value(value.get_ref());
                     let message = format!("an argument is {what}; expected a number");
                     (message, "write an integer, or for the bits of a float32 a decimal number, without quotes")
                 }
@@ -193,7 +196,9 @@ impl PassSpec {
             reduce: keys.truth("reduce")?,
             in_place: keys.truth("in-place")?,
             march: keys.word("march", march)?,
-            scratch: keys.whole("scratch")?.map_or(0, Spanned::into_inner),
+            scratch: keys
+                .read_whole_number("scratch")?
+                .map_or(0, Spanned::into_inner),
             page: keys.positive("page")?,
             buffering: keys.word("buffering", buffering)?.unwrap_or_default(),
         };

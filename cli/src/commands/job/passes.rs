@@ -44,7 +44,7 @@ impl LoadedJob<'_> {
                 let spec = spanned.get_ref();
                 let path = spec.kernel.get_ref().as_path();
                 if !kernels.contains_key(path) {
-                    let file = self.at(path);
+                    let file = self.resolve_path(path);
                     let (program, more) = args.assembler.kernel(&file, machine)?;
                     notes += &more;
                     let program = Arc::new(program);

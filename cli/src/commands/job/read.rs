@@ -70,7 +70,10 @@ impl<'t, 'i> Keys<'t, 'i> {
         help: &str,
     ) -> Result<Self, CommandFailure> {
         let Some(table) = value.get_ref().as_table() else {
-            let message = format!("{whose} is {}; expected a table", found(value.get_ref()));
+            let message = format!(
+                "{whose} is {}; expected a table",
+                describe_value(value.get_ref())
+            );
             return Err(text.fail(value.span(), &message, help));
         };
         Ok(Self {
@@ -108,18 +111,21 @@ impl<'t, 'i> Keys<'t, 'i> {
         match read(value.get_ref()) {
             Some(Ok(made)) => Ok(Some(Spanned::new(span, made))),
             Some(Err(why)) => Err(self.text.fail(span, &format!("`{key}`: {why}"), "")),
-            None => Err(self.wrong(key, value, wanted)),
+            None => Err(self.refuse_value_type(key, value, wanted)),
         }
     }
 
     /// Makes the refusal of a value of another type.
-    fn wrong(
+    fn refuse_value_type(
         &self,
         key: &str,
         value: &SpannedValue<'_>,
         WantedKey { what, help }: WantedKey,
     ) -> CommandFailure {
-        let message = format!("`{key}` is {}; expected {what}", found(value.get_ref()));
+        let message = format!(
+            "`{key}` is {}; expected {what}",
+            describe_value(value.get_ref())
+        );
         self.text.fail(value.span(), &message, help)
     }
 
@@ -155,12 +161,12 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// Reads a whole number.
-    pub(super) fn whole<T: TryFrom<u64>>(
+    pub(super) fn read_whole_number<T: TryFrom<u64>>(
         &mut self,
         key: &'static str,
     ) -> Result<Option<Spanned<T>>, CommandFailure> {
         self.read(key, WHOLE, |value| {
-            let number = whole(value)?;
+            let number = parse_whole_number(value)?;
             Some(T::try_from(number).map_err(|_| format!("{number} is too large a number for it")))
         })
     }
@@ -171,7 +177,7 @@ impl<'t, 'i> Keys<'t, 'i> {
         key: &'static str,
     ) -> Result<Option<NonZeroU32>, CommandFailure> {
         let read = |value: &DeValue<'i>| {
-            let number = whole(value)?;
+            let number = parse_whole_number(value)?;
             let fits =
                 u32::try_from(number).map_err(|_| format!("{number} is too large a number for it"));
             Some(fits.and_then(|number| {
@@ -188,7 +194,7 @@ impl<'t, 'i> Keys<'t, 'i> {
     ) -> Result<Option<Spanned<Vec<u64>>>, CommandFailure> {
         self.read(key, EXTENTS, |value| {
             let list = value.as_array()?.iter();
-            let numbers: Option<Vec<u64>> = list.map(|n| whole(n.get_ref())).collect();
+            let numbers: Option<Vec<u64>> = list.map(|n| parse_whole_number(n.get_ref())).collect();
             Some(Ok::<_, String>(numbers?))
         })
     }
@@ -210,7 +216,7 @@ impl<'t, 'i> Keys<'t, 'i> {
             return Ok(Vec::new());
         };
         let Some(list) = value.get_ref().as_array() else {
-            return Err(self.wrong(key, value, wanted));
+            return Err(self.refuse_value_type(key, value, wanted));
         };
         let numbered = list.iter().zip(1..);
         numbered
@@ -255,22 +261,25 @@ pub(super) fn digits(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-fn whole(value: &DeValue<'_>) -> Option<u64> {
+fn parse_whole_number(value: &DeValue<'_>) -> Option<u64> {
     let number = value.as_integer()?;
     u64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 /// Describes a value in words.
-pub(super) fn found(value: &DeValue<'_>) -> String {
+pub(super) fn describe_value(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text \"{}\"", short(text)),
         DeValue::Integer(number) => format!("the number {number}"),
         DeValue::Float(number) => format!("the number {}", short(number.as_str())),
         DeValue::Boolean(truth) => truth.to_string(),
         DeValue::Datetime(time) => format!("the time {time}"),
-        DeValue::Array(list) => match list.iter().find(|one| whole(one.get_ref()).is_none()) {
+        DeValue::Array(list) => match list
+            .iter()
+            .find(|one| parse_whole_number(one.get_ref()).is_none())
+        {
             Some(other) if !other.get_ref().is_table() && !other.get_ref().is_array() => {
-                format!("a list with {}", found(other.get_ref()))
+                format!("a list with {}", describe_value(other.get_ref()))
             }
             _ => "a list".to_owned(),
         },

@@ -2,7 +2,7 @@
 
 use super::super::map::margins;
 use super::RunArgs;
-use crate::io::shown;
+use crate::io::display_path;
 use crate::simulation::{figures, heading, limits, merge, name, table};
 use crate::table::{Align, TextTable, percent};
 use cp2_host::{FinishedRun, ProgramStage};
@@ -22,7 +22,7 @@ pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
     }
     text += &margins(done);
     text += &table(report);
-    text += &by_stage(&done.run);
+    text += &format_stages(&done.run);
     text += &limits(&done.figures, done.expected, report).text;
     if args.plan {
         for (stage, pass) in planned(done) {
@@ -40,7 +40,7 @@ pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
     let mut fields = merge(
         figures(report),
         json!({
-            "job": shown(&args.job),
+            "job": display_path(&args.job),
             "passes": passes(done),
             "relayouts": done.relayouts(),
             "clamped_edges": done.clamps,
@@ -61,7 +61,7 @@ fn passes(done: &Mapped) -> usize {
 
 /// Formats time and launches of each pass. Passes that change the layout of arrays have no name and share a
 /// line for each program.
-fn by_stage(run: &FinishedRun) -> String {
+fn format_stages(run: &FinishedRun) -> String {
     let mut rows = TextTable::new(&[
         Align::Left,
         Align::Left,

@@ -48,8 +48,8 @@ struct MeasuredError {
 }
 
 impl MeasuredError {
-    fn holds(&self) -> bool {
-        self.tolerance.holds(self.error)
+    fn is_within_tolerance(&self) -> bool {
+        self.tolerance.admits(self.error)
     }
 }
 
@@ -119,8 +119,8 @@ impl Comparison {
             }));
         };
         let most = differences.iter().fold(0.0f64, |most, d| most.max(*d));
-        add(Measure::Each, tolerance.each(), &|| {
-            errors().fold(0.0, |most, (d, x)| most.max(own(*d, *x)))
+        add(Measure::Each, tolerance.element_bound(), &|| {
+            errors().fold(0.0, |most, (d, x)| most.max(single_number_error(*d, *x)))
         });
         add(Measure::Largest, tolerance.largest, &|| {
             share(most, largest)
@@ -130,8 +130,8 @@ impl Comparison {
         });
         // The worst number has the largest error of its own if that has a tolerance, otherwise the largest
         // difference.
-        let error = |d: f64, x: f64| match tolerance.each() {
-            Some(_) => own(d, x),
+        let error = |d: f64, x: f64| match tolerance.element_bound() {
+            Some(_) => single_number_error(d, x),
             None => d,
         };
         let (mut wrong, mut worst): (WrongElements, Option<Worst>) =
@@ -141,10 +141,12 @@ impl Comparison {
         for (index, ((differences, got_parts), expected_parts)) in elements.enumerate() {
             let mut far = false;
             for ((&d, &got_number), &x) in differences.iter().zip(got_parts).zip(expected_parts) {
-                far |= tolerance.each().is_some_and(|most| !most.holds(own(d, x)));
+                far |= tolerance
+                    .element_bound()
+                    .is_some_and(|most| !most.admits(single_number_error(d, x)));
                 far |= tolerance
                     .largest
-                    .is_some_and(|most| !most.holds(share(d, largest)));
+                    .is_some_and(|most| !most.admits(share(d, largest)));
                 if worst.as_ref().is_none_or(|worst| error(d, x) > worst.error) {
                     worst = Some(Worst {
                         index,
@@ -172,14 +174,14 @@ impl Comparison {
 
     /// True if the result keeps to every tolerance.
     pub(crate) fn is_close(&self) -> bool {
-        self.measured.iter().all(MeasuredError::holds)
+        self.measured.iter().all(MeasuredError::is_within_tolerance)
     }
 
     pub(crate) fn json(&self) -> Value {
         let worst = self.worst.as_ref().map(|worst| {
             json!({ "index": worst.index, "at": worst.at, "error": worst.error, "got": worst.got, "expected": worst.expected })
         });
-        let measure = |m: &MeasuredError| json!({ "measure": m.measure.name(), "error": m.error, "tolerance": m.tolerance.get(), "holds": m.holds() });
+        let measure = |m: &MeasuredError| json!({ "measure": m.measure.name(), "error": m.error, "tolerance": m.tolerance.get(), "holds": m.is_within_tolerance() });
         let within = self.wrong.within.iter().map(|r| [r.start, r.end]);
         json!({
             "close": self.is_close(),
@@ -223,7 +225,7 @@ fn difference(got: f64, expected: f64) -> f64 {
 }
 
 /// Returns the error of a single number: `difference / max(1, |expected|)` for a finite expected number.
-fn own(difference: f64, expected: f64) -> f64 {
+fn single_number_error(difference: f64, expected: f64) -> f64 {
     match expected.is_finite() {
         true => difference / expected.abs().max(1.0),
         false => difference,
@@ -287,7 +289,10 @@ impl fmt::Display for Comparison {
             return write!(f, "nothing to compare");
         };
         let close = self.is_close();
-        let shown = self.measured.iter().filter(|m| close || !m.holds());
+        let shown = self
+            .measured
+            .iter()
+            .filter(|m| close || !m.is_within_tolerance());
         let shown: Vec<String> = shown.map(ToString::to_string).collect();
         if close {
             return write!(f, "as expected: {}", shown.join("; "));

@@ -2,7 +2,7 @@
 
 use super::compare::Comparison;
 use super::tolerance::MapTolerance;
-use crate::io::{Kind, NpyArray, shown, write_whole};
+use crate::io::{Kind, NpyArray, display_path, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use serde_json::json;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(crate) fn deliver(
             None => String::new(),
         };
         outcome.text += &format!("output: {}{verdict}\n", result.path.display());
-        written.push(json!(shown(&result.path)));
+        written.push(json!(display_path(&result.path)));
     }
     outcome.json["outputs"] = json!(written);
     outcome.json["compared"] = json!(judged);

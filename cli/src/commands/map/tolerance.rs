@@ -20,7 +20,7 @@ impl Bound {
     }
 
     /// True if an error is within the bound; a NaN is not.
-    pub(crate) fn holds(self, error: f64) -> bool {
+    pub(crate) fn admits(self, error: f64) -> bool {
         error <= self.0
     }
 }
@@ -74,7 +74,7 @@ pub(crate) struct MapTolerance {
 
 impl MapTolerance {
     /// Returns the tolerance of a single element: 0 if no tolerance is given.
-    pub(crate) fn each(&self) -> Option<Bound> {
+    pub(crate) fn element_bound(&self) -> Option<Bound> {
         let other = self.largest.or(self.rms);
         self.each.or(other.is_none().then(Bound::default))
     }

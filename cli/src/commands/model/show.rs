@@ -115,7 +115,7 @@ pub(super) fn several(machines: Vec<serde_json::Value>) -> serde_json::Value {
 /// Adds the machine that the system was derived from.
 pub(super) fn provenance(outcome: &mut CommandOutcome, machine: &Machine) {
     let figures = std::mem::take(&mut outcome.json);
-    outcome.json = ReportProvenance::new(SCHEMA, machine, None).with(figures);
+    outcome.json = ReportProvenance::new(SCHEMA, machine, None).add_figures(figures);
 }
 
 /// Adds the figures that only kernels have.

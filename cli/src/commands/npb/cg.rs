@@ -37,13 +37,13 @@ const GENERATED: usize = 8;
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(None)?;
-    let benchmark = CgClass::of(common.class);
+    let benchmark = CgClass::from_class(common.class);
     // The generator sums outer products of sparse vectors: a row has about the square of a vector's number of
     // entries.
     let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
     // The sums of products take several times the memory of the final entries.
     let bytes = memory::matrix_bytes(GENERATED * nnz, 2 * benchmark.rows, 6);
-    memory::admit(format!("NPB CG, class {}", common.class), bytes)?;
+    memory::check_memory(format!("NPB CG, class {}", common.class), bytes)?;
     let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
         let problem = benchmark.problem();
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let products = problem.iterations() * (CgClass::STEPS + 1);
     let vectors = (2 * benchmark.rows, 6);
     let bytes = memory::iterations_bytes(plan.product(), products, vectors);
-    memory::admit(problem.title(), bytes)?;
+    memory::check_memory(problem.title(), bytes)?;
     let format = plan.product().format();
     let least = plan.least_product();
     let product = plan.product().expected().0 as f64;
@@ -130,7 +130,7 @@ fn compared(
     };
     let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(run, name).unwrap_or(f64::NAN));
     let x = input.get::<f32>("x").map_err(CommandFailure::input)?;
-    let exact = interrupt::alone(|| problem.solve::<f64>(x))?;
+    let exact = interrupt::run_interruptible(|| problem.solve::<f64>(x))?;
     let number = |name: &str, official: f64| ComparedFigure {
         name: name.to_owned(),
         official: format!("{official:.13}"),
@@ -150,7 +150,7 @@ fn compared(
             tolerance: CgClass::RESIDUAL,
         },
     ];
-    let worst = problem.reference_of(exact).judge(output).worst;
+    let worst = problem.make_reference(exact).judge(output).worst;
     all.push(ComparedFigure {
         name: "all iterations, and x".to_owned(),
         official: "in f64".to_owned(),

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let problem = FtProblem::from_class(common.class);
     // Each number is in five arrays of single precision and four of double precision.
     let bytes = 112 * problem.shape().iter().product::<usize>() as u64;
-    memory::admit(problem.title(), bytes)?;
+    memory::check_memory(problem.title(), bytes)?;
     let method = {
         let _planning = progress::planning(json);
         Cp2Backend::new(machine.clone()).method(&problem)
@@ -120,7 +120,7 @@ fn compared(
         .enumerate()
         .map(step)
         .collect();
-    let reference = interrupt::alone(|| problem.reference(input))?;
+    let reference = interrupt::run_interruptible(|| problem.reference(input))?;
     let reference = reference.map_err(CommandFailure::input)?;
     let field: Vec<ExpectedArray> = reference
         .arrays

@@ -30,12 +30,12 @@ const OUTSIDE: &[&str] = &["the right-hand side is an input: ten charges of each
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(args.tuned.as_deref())?;
-    let benchmark = MgClass::of(common.class);
+    let benchmark = MgClass::from_class(common.class);
     let problem = benchmark.problem();
     // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
     // double precision.
     let bytes = 100 * problem.n().pow(3) as u64;
-    memory::admit(problem.title(), bytes)?;
+    memory::check_memory(problem.title(), bytes)?;
     let plan = {
         let _planning = progress::planning(json);
         match &args.tuned {
@@ -101,8 +101,8 @@ fn compared(
     };
     let problem = benchmark.problem();
     let v = input.get::<f32>("v").map_err(CommandFailure::input)?;
-    let exact = interrupt::alone(|| problem.solve::<f64>(v))?;
-    let reference = problem.reference_of(&exact);
+    let exact = interrupt::run_interruptible(|| problem.solve::<f64>(v))?;
+    let reference = problem.make_reference(&exact);
     Ok(vec![
         number("norm of the residual", benchmark.official),
         number("the same in f64", exact.norms[1]),

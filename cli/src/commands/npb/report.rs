@@ -28,7 +28,7 @@ pub(super) struct ComparedFigure {
 
 impl ComparedFigure {
     /// True if the difference is within the tolerance; a NaN is not.
-    fn holds(&self) -> bool {
+    fn is_within_tolerance(&self) -> bool {
         self.difference <= self.tolerance
     }
 }
@@ -75,7 +75,10 @@ impl<O> BenchmarkReport<'_, O> {
         finished
             && kept
             && !self.compared.is_empty()
-            && self.compared.iter().all(ComparedFigure::holds)
+            && self
+                .compared
+                .iter()
+                .all(ComparedFigure::is_within_tolerance)
     }
 
     /// Makes the outcome of the command.
@@ -113,7 +116,7 @@ impl<O> BenchmarkReport<'_, O> {
             text: self.text(passed, efficiency.zip(mops), &operators) + &outside_time(self.outside),
             json: ReportProvenance::new("cp2-npb/1", self.machine, None)
                 .engine(common.simulation.engine().resolve_engine(self.machine))
-                .with(own),
+                .add_figures(own),
             ..CommandOutcome::default()
         };
         common.simulation.emit(&self.run.run, &mut outcome)?;
@@ -145,7 +148,12 @@ impl<O> BenchmarkReport<'_, O> {
                 number.ours.clone(),
                 scientific(number.difference, 1, number.tolerance),
                 format!("{:.0e}", number.tolerance),
-                if number.holds() { "" } else { "wrong" }.to_owned(),
+                if number.is_within_tolerance() {
+                    ""
+                } else {
+                    "wrong"
+                }
+                .to_owned(),
             ]);
         }
         let verified = if passed { "verified" } else { "not verified" };

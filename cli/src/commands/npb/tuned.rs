@@ -86,6 +86,6 @@ pub(super) fn plan(
     let file: TuningFile = toml::from_str(&source).map_err(|e| CommandFailure::in_file(path, e))?;
     let checked = file.check(class, machine);
     checked.map_err(|e| CommandFailure::in_file(path, e))?;
-    let problem = MgClass::of(class).problem();
+    let problem = MgClass::from_class(class).problem();
     MultigridPlan::tuned(problem, &file.pass, machine).map_err(|e| CommandFailure::in_file(path, e))
 }

@@ -4,7 +4,7 @@ use super::receive::{Keep, receive};
 use super::report::{ChainFindings, conclude, listed, scene};
 use super::{ChainOptions, LIMIT, cells, hertz};
 use crate::commands::channels::taps;
-use crate::io::shown;
+use crate::io::display_path;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::picture::HeatMap;
 use crate::table::frequency;
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         text: text(&spec, results.blocks, &detections) + note,
         json: json!({
             "spec": spec,
-            "pulse": args.pulse.as_deref().map(shown),
+            "pulse": args.pulse.as_deref().map(display_path),
             "range_cell_m": spec.range_cell(),
             "speed_cell_m_s": spec.speed_cell(),
             "scene": scene,

@@ -108,14 +108,14 @@ pub(super) fn receive<R: Receiver>(
             }
         };
         // Only the first block is emitted: the commands of the others are equal.
-        results.take(&block, common, common.emit.as_deref().filter(|_| k == 0))?;
+        results.run_block(&block, common, common.emit.as_deref().filter(|_| k == 0))?;
         if keep.spectra {
             results.spectra.extend(&results.last.spectra);
         }
         if keep.decibels {
             results.decibels.extend(&results.last.decibels);
         }
-        progress.done();
+        progress.count_step();
     }
     Ok(results)
 }
@@ -123,7 +123,7 @@ pub(super) fn receive<R: Receiver>(
 impl<R: Receiver> ReceivedBlocks<R> {
     /// Runs a block on every machine. The job on the first machine is written to the directory `emit`, if
     /// there is one.
-    fn take(
+    fn run_block(
         &mut self,
         block: &[Complex32],
         common: &ChainOptions,

@@ -3,7 +3,7 @@
 use super::ChainOptions;
 use super::receive::{OnMachine, ReceivedBlocks};
 use crate::digits::scientific;
-use crate::io::{NpyArray, shown, write_whole};
+use crate::io::{NpyArray, display_path, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use crate::picture::{self, HeatMap};
 use crate::simulation::merge;
@@ -68,7 +68,7 @@ pub(super) fn conclude<R: Receiver>(
         "schema": "cp2-pipeline/3",
         "tool_version": env!("CARGO_PKG_VERSION"),
         "pipeline": found.name,
-        "input": common.input.as_deref().map(shown),
+        "input": common.input.as_deref().map(display_path),
         "seed": common.input.is_none().then_some(common.seed),
         "blocks": results.blocks,
         "signal_seconds": signal,
@@ -103,16 +103,16 @@ pub(super) fn conclude<R: Receiver>(
             &NpyArray::from_complex(&shape, &results.spectra).to_npy(),
         )?;
         outcome.text += &format!("spectra: {}\n", path.display());
-        json["output"] = json!(shown(path));
+        json["output"] = json!(display_path(path));
     }
     if let Some(folder) = &common.emit {
         outcome.text += &format!("emitted: {}\n", folder.display());
-        json["emit"] = json!(shown(folder));
+        json["emit"] = json!(display_path(folder));
     }
     for (name, path, field) in &found.pictures {
         picture::write(path, field)?;
         outcome.text += &format!("{name}: {}\n", path.display());
-        json[*name] = json!(shown(path));
+        json[*name] = json!(display_path(path));
     }
     outcome.json = json;
     Ok(outcome)

@@ -1,7 +1,7 @@
 //! Runs a directory again that `--emit` wrote.
 
 use super::Args;
-use crate::io::{Kind, shown, write_array};
+use crate::io::{Kind, display_path, write_array};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use crate::provenance::ReportProvenance;
 use crate::simulation::{figures, merge, table, unknown_limits};
@@ -50,7 +50,7 @@ pub(super) fn replay(
         text: table(&run.report),
         json: ReportProvenance::new("cp2-run/1", &machine, None)
             .engine(args.simulation.engine().resolve_engine(&machine))
-            .with(merge(figures(&run.report), unknown_limits(OUTSIDE))),
+            .add_figures(merge(figures(&run.report), unknown_limits(OUTSIDE))),
         ..CommandOutcome::default()
     };
     outcome.not_judged();
@@ -101,7 +101,7 @@ pub(super) fn replay(
     {
         write_array(path, (kind, &shape), &run, (address, bytes))?;
         outcome.text += &format!("output: {}\n", path.display());
-        outcome.json["output"] = json!(shown(path));
+        outcome.json["output"] = json!(display_path(path));
     }
     Ok((run, outcome))
 }

@@ -89,7 +89,7 @@ impl ValueSource<Complex32> for Signal {
         if self.gap == 0 {
             self.values.fill_values(values)?;
         } else {
-            self.give_rows(values)?;
+            self.read_rows(values)?;
         }
         self.watch(values)?;
         self.given += values.len();
@@ -168,7 +168,7 @@ impl Signal {
     }
 
     /// Drops the numbers between transforms from now on.
-    pub(crate) fn close_up(&mut self) {
+    pub(crate) fn close_row_gaps(&mut self) {
         if self.n < self.stride {
             self.numbers = self.batch() * self.n;
             self.gap = self.stride - self.n;
@@ -177,7 +177,7 @@ impl Signal {
     }
 
     /// Reads the next numbers of transforms and skips the numbers between them.
-    fn give_rows(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
+    fn read_rows(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
         let mut skipped = vec![Complex32::default(); self.gap.min(1 << 12)];
         let mut done = 0;
         while done < values.len() {

@@ -59,7 +59,7 @@ impl SolvedRun {
     }
 
     /// Returns the residual that the method claims.
-    pub(super) fn claimed(&self) -> Option<f64> {
+    pub(super) fn claimed_residual(&self) -> Option<f64> {
         self.residuals.last().copied()
     }
 
@@ -70,7 +70,7 @@ impl SolvedRun {
     /// Returns a line with the outcome and its figures.
     pub(super) fn text(&self) -> String {
         let (outcome, iterations) = (self.outcome(), self.iterations());
-        let claimed = self.claimed().unwrap_or(f64::NAN);
+        let claimed = self.claimed_residual().unwrap_or(f64::NAN);
         let Confirmation {
             residual,
             attainable,
@@ -176,7 +176,7 @@ impl SolvedRun {
                 format!("{cause}: {remedy}")
             }
             MethodEnd::Diverged => {
-                let has_grown = self.claimed() >= Some(SolveProblem::DIVERGED);
+                let has_grown = self.claimed_residual() >= Some(SolveProblem::DIVERGED);
                 let cause = match has_grown {
                     true => "the residual grows without bound",
                     false => "numbers of the method leave the range of single precision",

@@ -1,9 +1,9 @@
 //! `cp2 spmv --iterations`: power iteration.
 
-use super::{Args, other_format, report::divided};
+use super::{Args, name_alternative_formats, report::divided};
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{Kind, NpyArray, read_vector, shown, write_whole};
+use crate::io::{Kind, NpyArray, display_path, read_vector, write_whole};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED, WrongResult};
 use crate::packing::PackingCost;
@@ -37,7 +37,7 @@ struct IteratedRun {
 }
 
 impl IteratedRun {
-    fn of(output: &NamedArrays, exact: &Powers<f64>) -> Option<Self> {
+    fn read_output(output: &NamedArrays, exact: &Powers<f64>) -> Option<Self> {
         let [values, residuals] =
             ["values", "residuals"].map(|name| Some(output.get::<f64>(name).ok()?.to_vec()));
         Some(Self {
@@ -72,7 +72,7 @@ pub(super) fn run(
     let problem = PowerProblem::new(matrix, iterations);
     let problem = problem.map_err(|e| CommandFailure::in_file(&args.matrix, e))?;
     let nnz = problem.matrix().nnz();
-    memory::admit(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 3))?;
+    memory::check_memory(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 3))?;
     let (x, shape) = match &args.x {
         Some(path) => read_vector(path, rows, machine.host.memory.0)?,
         None => {
@@ -98,7 +98,7 @@ pub(super) fn run(
     drop(planning);
     let plan = plan.map_err(CommandFailure::input)?;
     let bytes = memory::iterations_bytes(plan.product(), iterations + 1, (2 * rows, 3));
-    memory::admit(problem.title(), bytes)?;
+    memory::check_memory(problem.title(), bytes)?;
     let known = plan.figures();
     let (options, progress) = args.simulation.begin(Some(known.reference.get()), json);
     let started = Instant::now();
@@ -108,9 +108,9 @@ pub(super) fn run(
     drop(progress);
     let kept = run.keeps_inputs().map_err(CommandFailure::input)?;
     let judged = match run.output.as_ref().filter(|_| kept) {
-        Some(output) => interrupt::alone(|| {
+        Some(output) => interrupt::run_interruptible(|| {
             let exact = problem.solve::<f64>(&x);
-            let iterated = IteratedRun::of(output, &exact)?;
+            let iterated = IteratedRun::read_output(output, &exact)?;
             Some((iterated, problem.verdict(exact, output)))
         })?,
         None => None,
@@ -134,7 +134,7 @@ pub(super) fn run(
         tolerance: "the tolerance",
         cause: &format!(
             "sums of squares leave the range of f32 (multiply --x or the matrix by a power of two; {})",
-            other_format(plan.product().format())
+            name_alternative_formats(plan.product().format())
         ),
     };
     outcome.judged(kept, verdict, wrong);
@@ -145,7 +145,7 @@ pub(super) fn run(
         let picture = MatrixPicture::new(title, problem.matrix());
         divided(picture, plan.product()).write(path)?;
         outcome.text += &format!("picture: {}\n", path.display());
-        outcome.json["picture"] = json!(shown(path));
+        outcome.json["picture"] = json!(display_path(path));
     }
     Ok(outcome)
 }
@@ -173,7 +173,7 @@ impl Done<'_> {
         let of = |number: fn(&IteratedRun) -> f64| left.map(number);
         let packed = self.packed(machine);
         let own = json!({
-            "matrix": shown(&args.matrix),
+            "matrix": display_path(&args.matrix),
             "rows": matrix.rows(),
             "cols": matrix.cols(),
             "nnz": matrix.nnz(),
@@ -201,7 +201,7 @@ impl Done<'_> {
             text: self.text(efficiency, packed),
             json: ReportProvenance::new("cp2-power/1", machine, seed)
                 .engine(args.simulation.engine().resolve_engine(machine))
-                .with(merge(figures(report), own)),
+                .add_figures(merge(figures(report), own)),
             ..CommandOutcome::default()
         }
     }
@@ -267,7 +267,7 @@ fn finish(
         };
         write_whole(path, &array.to_npy())?;
         outcome.text += &format!("output: {}\n", path.display());
-        outcome.json["output"] = json!(shown(path));
+        outcome.json["output"] = json!(display_path(path));
     }
     Ok(())
 }

@@ -158,7 +158,7 @@ pub(super) fn planned(
 }
 
 /// Reports a product that was computed.
-pub(super) fn done(
+pub(super) fn report_product(
     planned: &PlannedProduct<'_>,
     run: &KernelRun<NamedArrays>,
     verdict: Option<Verdict>,

@@ -17,12 +17,12 @@ pub(super) fn advice(descr: &str, kinds: &[Kind]) -> String {
         // A field may itself have fields.
         Some((name, of)) => format!(
             "one of its fields, as in {}",
-            of_field("x", name, of, kinds)
+            advise_field("x", name, of, kinds)
         ),
     }
 }
 
-fn of_field(x: &str, name: &str, descr: &str, kinds: &[Kind]) -> String {
+fn advise_field(x: &str, name: &str, descr: &str, kinds: &[Kind]) -> String {
     let mut x = format!("{x}[{name}]");
     let mut descr = descr;
     while let Some(&(name, of)) = fields(descr).unwrap_or_default().first() {

@@ -8,7 +8,7 @@ use super::advice::advice;
 use super::header::{NpyHeader, string};
 use super::{Kind, NpyArray, expected};
 use crate::io::{FileError, open, regular_length};
-use crate::memory::admit;
+use crate::memory::check_memory;
 use num_complex::Complex32;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -65,7 +65,7 @@ impl Npy {
 
 /// Reads a whole array.
 pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<NpyArray, FileError> {
-    Npy::open(path, kinds, limit)?.whole()
+    Npy::open(path, kinds, limit)?.read_all()
 }
 
 /// Reads a vector with one finite number per row of a matrix; returns it with its shape, which may be any.
@@ -94,7 +94,7 @@ pub(crate) fn read_vector(
 
 /// Reads a whole array of one or two dimensions.
 pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<NpyArray, FileError> {
-    Npy::rows(path, kinds, limit)?.whole()
+    Npy::rows(path, kinds, limit)?.read_all()
 }
 
 impl<R: Read> Npy<R> {
@@ -142,7 +142,7 @@ impl<R: Read> Npy<R> {
             let present = present.map_or("fewer".to_owned(), |n| n.to_string());
             return Err(FileError::format(
                 path,
-                announced(&text, &present),
+                format_size_mismatch(&text, &present),
                 memory(limit),
             ));
         };
@@ -160,7 +160,7 @@ impl<R: Read> Npy<R> {
         };
         match present {
             Some(present) if present != bytes as u64 => {
-                return Err(array.other_size(&present.to_string()));
+                return Err(array.make_size_error(&present.to_string()));
             }
             None if bytes as u64 > limit => return Err(too_large()),
             _ => {}
@@ -187,7 +187,7 @@ impl<R: Read> Npy<R> {
     /// caller never asks for more than are left.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<(), FileError> {
         if self.fortran && self.turned.is_none() {
-            self.admit(TURNED)?;
+            self.check_memory(TURNED)?;
             self.turned = Some(self.turn()?);
         }
         if let Some(all) = &self.turned {
@@ -196,7 +196,7 @@ impl<R: Read> Npy<R> {
             let mut done = 0;
             while done < out.len() {
                 match self.stream.read(&mut out[done..]) {
-                    Ok(0) => return Err(self.other_size(&(self.given + done).to_string())),
+                    Ok(0) => return Err(self.make_size_error(&(self.given + done).to_string())),
                     Ok(n) => done += n,
                     Err(e) if e.kind() == ErrorKind::Interrupted => {}
                     Err(e) => return Err(FileError::system(&self.path, "read", e)),
@@ -215,7 +215,7 @@ impl<R: Read> Npy<R> {
 
     /// Reads the next elements as complex numbers; elements of one lane become real parts.
     pub(crate) fn read_complex(&mut self, numbers: &mut [Complex32]) -> Result<(), FileError> {
-        self.read_each(numbers, |lanes| {
+        self.read_elements(numbers, |lanes| {
             let im = lanes.get(1).copied().map_or(0.0, f32::from_le_bytes);
             Complex32::new(f32::from_le_bytes(lanes[0]), im)
         })
@@ -223,11 +223,11 @@ impl<R: Read> Npy<R> {
 
     /// Reads the first lane of each of the next elements.
     pub(crate) fn read_real(&mut self, numbers: &mut [f32]) -> Result<(), FileError> {
-        self.read_each(numbers, |lanes| f32::from_le_bytes(lanes[0]))
+        self.read_elements(numbers, |lanes| f32::from_le_bytes(lanes[0]))
     }
 
     /// Reads the next elements, each converted from its lanes.
-    fn read_each<T>(
+    fn read_elements<T>(
         &mut self,
         numbers: &mut [T],
         of: impl Fn(&[[u8; 4]]) -> T,
@@ -244,11 +244,11 @@ impl<R: Read> Npy<R> {
     }
 
     /// Reads all elements.
-    pub(crate) fn whole(mut self) -> Result<NpyArray, FileError> {
-        self.admit(WHOLE)?;
+    pub(crate) fn read_all(mut self) -> Result<NpyArray, FileError> {
+        self.check_memory(WHOLE)?;
         let bytes = match self.fortran {
             true => self.turn()?,
-            false => self.rest()?,
+            false => self.read_file_order()?,
         };
         self.end()?;
         Ok(NpyArray {
@@ -259,14 +259,14 @@ impl<R: Read> Npy<R> {
     }
 
     /// Checks that this computer has memory for `copies` copies of all elements.
-    fn admit(&self, copies: u64) -> Result<(), FileError> {
+    fn check_memory(&self, copies: u64) -> Result<(), FileError> {
         let what = format!("the array of {}", self.path.display());
         let bytes = copies.saturating_mul(self.bytes as u64);
-        Ok(admit(what, bytes)?)
+        Ok(check_memory(what, bytes)?)
     }
 
     /// Reads all elements in the order of the file.
-    fn rest(&mut self) -> Result<Vec<u8>, FileError> {
+    fn read_file_order(&mut self) -> Result<Vec<u8>, FileError> {
         let mut bytes = Vec::new();
         // Memory is reserved for bytes that are there, not for bytes that are declared.
         let read = self
@@ -276,17 +276,17 @@ impl<R: Read> Npy<R> {
             .read_to_end(&mut bytes);
         read.map_err(|e| FileError::system(&self.path, "read", e))?;
         if bytes.len() < self.bytes {
-            return Err(self.other_size(&bytes.len().to_string()));
+            return Err(self.make_size_error(&bytes.len().to_string()));
         }
         Ok(bytes)
     }
 
     /// Reads all elements of an array whose first index varies fastest, and returns them in C order.
     fn turn(&mut self) -> Result<Vec<u8>, FileError> {
-        let raw = self.rest()?;
+        let raw = self.read_file_order()?;
         Ok(match self.kind.bytes() {
-            8 => turned::<8>(&raw, &self.shape),
-            _ => turned::<4>(&raw, &self.shape),
+            8 => reorder_to_c_order::<8>(&raw, &self.shape),
+            _ => reorder_to_c_order::<4>(&raw, &self.shape),
         })
     }
 
@@ -295,14 +295,14 @@ impl<R: Read> Npy<R> {
         let more = self.stream.by_ref().take(1).read_to_end(&mut Vec::new());
         match more.map_err(|e| FileError::system(&self.path, "read", e))? {
             0 => Ok(()),
-            _ => Err(self.other_size(&format!("more than {}", self.bytes))),
+            _ => Err(self.make_size_error(&format!("more than {}", self.bytes))),
         }
     }
 
-    fn other_size(&self, present: &str) -> FileError {
+    fn make_size_error(&self, present: &str) -> FileError {
         FileError::format(
             &self.path,
-            announced(&self.text, present),
+            format_size_mismatch(&self.text, present),
             format!("exactly {} bytes of elements", self.bytes),
         )
     }
@@ -318,7 +318,7 @@ const TURNED: u64 = 2;
 const DICTIONARY: &str =
     "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it";
 
-fn announced(text: &str, present: &str) -> String {
+fn format_size_mismatch(text: &str, present: &str) -> String {
     format!("the header {text:?} announces a shape, but {present} bytes of elements follow")
 }
 
@@ -328,7 +328,7 @@ fn memory(limit: u64) -> String {
 }
 
 /// Reorders elements from first index fastest to last index fastest (C order).
-fn turned<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
+fn reorder_to_c_order<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
     let elements = raw.as_chunks::<N>().0;
     // Distance in `raw` between adjacent elements along each axis.
     let strides: Vec<usize> = shape

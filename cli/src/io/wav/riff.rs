@@ -57,9 +57,10 @@ impl<'a, R: Read> Riff<'a, R> {
         }
         let other = OTHERS.iter().find(|(start, _)| head.starts_with(start));
         Err(match (read, other) {
-            (0, _) => riff.wrong("an empty file"),
-            (_, Some((_, what))) => riff.wrong(what),
-            (_, None) => riff.wrong("this is no .wav file (it does not begin with RIFF and WAVE)"),
+            (0, _) => riff.make_format_error("an empty file"),
+            (_, Some((_, what))) => riff.make_format_error(what),
+            (_, None) => riff
+                .make_format_error("this is no .wav file (it does not begin with RIFF and WAVE)"),
         })
     }
 
@@ -79,7 +80,7 @@ impl<'a, R: Read> Riff<'a, R> {
     }
 
     /// Makes an error about the file's contents.
-    pub(super) fn wrong(&self, found: &str) -> FileError {
+    pub(super) fn make_format_error(&self, found: &str) -> FileError {
         FileError::format(self.path, found, EXPECTED)
     }
 
@@ -130,7 +131,7 @@ impl<'a, R: Read> Riff<'a, R> {
     fn ended(&self, chunk: &RiffChunk) -> FileError {
         let name = String::from_utf8_lossy(&chunk.name);
         let length = chunk.length;
-        self.wrong(&format!(
+        self.make_format_error(&format!(
             "the file ends within its chunk {name:?} of {length} bytes"
         ))
     }

@@ -17,7 +17,7 @@ fn decoded(bytes: &[u8]) -> (usize, Vec<u8>) {
 }
 
 /// Returns the pixel in the middle of a cell.
-fn at(picture: &MatrixPicture, row: usize, column: usize) -> [u8; 3] {
+fn read_pixel(picture: &MatrixPicture, row: usize, column: usize) -> [u8; 3] {
     let (width, pixels) = decoded(&picture.png().unwrap());
     let layout = picture.layout();
     let x = layout.plot[0] + column * layout.cell[0] + layout.cell[0] / 2;
@@ -32,7 +32,11 @@ fn entries_are_where_they_are_row_0_at_the_top() {
     for (row, column) in (0..3).flat_map(|i| (0..4).map(move |j| (i, j))) {
         let there = [(0, 0), (1, 3), (2, 1)].contains(&(row, column));
         let expected = if there { [0; 3] } else { [255; 3] };
-        assert_eq!(at(&picture, row, column), expected, "{row} {column}");
+        assert_eq!(
+            read_pixel(&picture, row, column),
+            expected,
+            "{row} {column}"
+        );
     }
 }
 
@@ -50,11 +54,11 @@ fn blocks_are_tinted_and_outlined() {
     ];
     let legend = vec!["cells".to_owned(), "rows & <more>".to_owned()];
     let picture = MatrixPicture::new("a < b".into(), &small()).with_blocks(legend, blocks);
-    let tint = colour::between([255; 3], colour::pick_colour(1), TINT);
-    assert_eq!(at(&picture, 0, 1), tint);
-    assert_eq!(at(&picture, 1, 3), [0; 3]);
-    assert_eq!(at(&picture, 2, 1), [0; 3]);
-    assert_eq!(at(&picture, 2, 3), [255; 3]);
+    let tint = colour::interpolate_colour([255; 3], colour::pick_colour(1), TINT);
+    assert_eq!(read_pixel(&picture, 0, 1), tint);
+    assert_eq!(read_pixel(&picture, 1, 3), [0; 3]);
+    assert_eq!(read_pixel(&picture, 2, 1), [0; 3]);
+    assert_eq!(read_pixel(&picture, 2, 3), [255; 3]);
     let text = picture.svg().unwrap();
     // Empty blocks and blocks beyond the matrix are not drawn.
     assert_eq!(text.matches(r#"fill="none" stroke="\#"#).count(), 0);

@@ -15,7 +15,7 @@ fn raw(dict: &str, payload: &[u8]) -> Vec<u8> {
 
 fn read(bytes: &[u8]) -> Result<NpyArray, FileError> {
     let stream = (bytes, Some(bytes.len() as u64));
-    Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?.whole()
+    Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?.read_all()
 }
 
 /// Reads an array element by element.
@@ -91,7 +91,11 @@ fn hostile_headers_are_errors() {
 fn a_stream_of_unknown_length_is_not_trusted_either() {
     let bytes = raw(&dict("<c8", "False", "(1048576,)"), &[0; 8]);
     let open = |bytes| Npy::new(Path::new("-"), Kind::ANY, 1 << 30, (bytes, None));
-    let whole = open(&bytes[..]).unwrap().whole().unwrap_err().to_string();
+    let whole = open(&bytes[..])
+        .unwrap()
+        .read_all()
+        .unwrap_err()
+        .to_string();
     assert!(whole.contains("but 8 bytes"), "{whole}");
     let mut npy = open(&bytes[..]).unwrap();
     assert!(npy.read(&mut [0; 8]).is_ok());
