@@ -222,7 +222,7 @@ impl Checker {
 
     /// Returns the objection to an access of the page's own buffers, if there is any: an address
     /// from another stream, or a read of an output that this page has not written.
-    fn misused(&self, access: CoreAccess) -> Option<Objection> {
+    fn find_misuse(&self, access: CoreAccess) -> Option<Objection> {
         let CoreAccess {
             section,
             address,
@@ -231,8 +231,8 @@ impl Checker {
             ..
         } = access;
         let (results, page) = (&self.protection.as_ref()?.results, self.page);
-        let stream = results.met(page, address, bytes)?;
-        if self.origins.strays(stream) {
+        let stream = results.find_touched_stream(page, address, bytes)?;
+        if self.origins.is_stray(stream) {
             return Some(Objection::Strayed {
                 section,
                 address,
@@ -333,7 +333,7 @@ impl Observer for Checker {
                     owner,
                 },
             );
-        } else if let Some(objection) = self.misused(access) {
+        } else if let Some(objection) = self.find_misuse(access) {
             self.object(Some(pc), cycle, objection);
         }
         let range = self.range(section, address, bytes);

@@ -11,7 +11,7 @@ pub(crate) mod loops;
 pub(crate) mod simd;
 use crate::core::fault::FaultKind;
 use crate::core::layout::{
-    COLUMNS, DmemLine, LINE_LANES, PAIR, RegisterBanks, SectionGroup, one_group,
+    COLUMNS, DmemLine, LINE_LANES, PAIR, RegisterBanks, SectionGroup, is_one_group,
 };
 use crate::memory::interleave;
 use crate::memory::loaded_words::LoadedWords;
@@ -67,7 +67,7 @@ pub enum Addresses {
 impl Addresses {
     /// Returns the address that section `section` uses.
     #[must_use]
-    pub const fn of(self, section: usize) -> u32 {
+    pub const fn section_address(self, section: usize) -> u32 {
         match self {
             Self::Uniform(address) => {
                 let _ = section;
@@ -113,7 +113,7 @@ impl Core {
             dmem_bytes,
             groups: vec![SectionGroup::new(dmem_bytes); cp2.sections.div_ceil(COLUMNS)],
             program: vec![0; cp2.program.0 as usize / WORD_BYTES],
-            loaded: LoadedWords::none(cp2.program.0 as usize / WORD_BYTES),
+            loaded: LoadedWords::new_unloaded(cp2.program.0 as usize / WORD_BYTES),
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
@@ -130,7 +130,7 @@ impl Core {
             dmem_bytes: 0,
             groups: vec![SectionGroup::new(0)],
             program: Vec::new(),
-            loaded: LoadedWords::none(0),
+            loaded: LoadedWords::new_unloaded(0),
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
@@ -197,7 +197,7 @@ impl Core {
 
     /// True if the core is one group of four sections, so that [`Core::guest`] returns its parts.
     pub(crate) fn is_one_group(&self) -> bool {
-        self.groups.len() == 1 && one_group(self.sections, self.dmem_bytes)
+        self.groups.len() == 1 && is_one_group(self.sections, self.dmem_bytes)
     }
 
     /// Borrows the registers and the DMEM, if the core is one group of four sections.

@@ -201,19 +201,23 @@ impl Counter {
             return counted.clone();
         }
         let mut state = KnownState::new(machine, self.entry, &self.data, arguments, block);
-        let counted = self.follow(machine, &mut state).map(Arc::new);
+        let counted = self.follow_kernel(machine, &mut state).map(Arc::new);
         if self.kept == MOST_KEPT {
             self.ways.clear();
             self.kept = 0;
         }
         self.kept += 1;
         let ways = self.ways.entry(key).or_default();
-        ways.keep(std::mem::take(&mut state.alu.decided), counted.clone());
+        ways.store_count(std::mem::take(&mut state.alu.decided), counted.clone());
         counted
     }
 
     /// Follows the kernel to its end.
-    fn follow(&mut self, machine: &Machine, state: &mut KnownState) -> Result<Counted, Uncounted> {
+    fn follow_kernel(
+        &mut self,
+        machine: &Machine,
+        state: &mut KnownState,
+    ) -> Result<Counted, Uncounted> {
         let mut repeats = Repeats::default();
         let mut counted = Counted::default();
         let mut steps: Vec<KernelInterval> = Vec::new();

@@ -218,7 +218,7 @@ impl SystemRam {
         self.apart = Some(Box::new(apart));
     }
 
-    pub(crate) fn apart_mut(&mut self) -> Option<&mut CopyOnWrite> {
+    pub(crate) fn copy_on_write_mut(&mut self) -> Option<&mut CopyOnWrite> {
         self.apart.as_deref_mut()
     }
 
@@ -239,7 +239,7 @@ impl SystemRam {
     /// # Errors
     /// The host has not so much.
     pub fn reserve(&mut self, end: u64) -> Result<(), OutOfMemory> {
-        self.take(end, |region, bytes| match region.bytes().len() < bytes {
+        self.visit_regions(end, |region, bytes| match region.bytes().len() < bytes {
             true => region.resize(bytes),
             false => Ok(()),
         })
@@ -250,11 +250,11 @@ impl SystemRam {
     /// # Errors
     /// The host has not so much.
     pub fn provide(&mut self, end: u64) -> Result<(), OutOfMemory> {
-        self.take(end, HostRegion::extend)
+        self.visit_regions(end, HostRegion::extend)
     }
 
     /// Calls `take` with each region below `end` and the number of its bytes there.
-    fn take(
+    fn visit_regions(
         &mut self,
         end: u64,
         mut take: impl FnMut(&mut HostRegion, usize) -> Result<(), OutOfMemory>,

@@ -358,7 +358,7 @@ impl<T: Transfer> Processor<T> {
         let done = self.transfers.complete(&self.machine)?;
         let direction = done.descriptor.direction();
         let base = self.machine.time_base();
-        self.cp2.moved(
+        self.cp2.account_transfer(
             direction,
             base.ceil_cycles(done.started).0,
             base.ceil_cycles(done.completes).0,

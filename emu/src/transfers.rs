@@ -57,7 +57,7 @@ impl<T: Transfer> TransferQueue<T> {
     }
 
     /// Moves the times of the running transfer later.
-    pub(crate) fn later(&mut self, ticks: Ticks) {
+    pub(crate) fn shift_times(&mut self, ticks: Ticks) {
         if let Some(running) = &mut self.running {
             running.started += ticks;
             running.data += ticks;
@@ -66,7 +66,7 @@ impl<T: Transfer> TransferQueue<T> {
     }
 
     /// Calls `change` with every transfer and its tag.
-    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut T, &mut u64)) {
+    pub(crate) fn for_each_transfer(&mut self, mut change: impl FnMut(&mut T, &mut u64)) {
         if let Some(running) = &mut self.running {
             change(&mut running.descriptor, &mut running.tag);
         }

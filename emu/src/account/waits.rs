@@ -22,7 +22,13 @@ pub(crate) struct Waited {
 impl Waited {
     /// Accounts for a transfer that ran from `start` to `end`, where the kernel has been waiting
     /// since `since`. Times are in cycles.
-    pub(crate) fn moved(&mut self, since: u64, direction: Direction, start: u64, end: u64) {
+    pub(crate) fn account_transfer(
+        &mut self,
+        since: u64,
+        direction: Direction,
+        start: u64,
+        end: u64,
+    ) {
         let from = self.from.max(since);
         let start = start.clamp(from, end.max(from));
         self.idle += start - from;
@@ -34,7 +40,7 @@ impl Waited {
     }
 
     /// Moves the account `cycles` later, as the guess of a later state does.
-    pub(crate) fn later(&mut self, cycles: u64) {
+    pub(crate) fn shift_times(&mut self, cycles: u64) {
         if self.from > 0 {
             self.from = self.from.saturating_add(cycles);
         }
@@ -64,8 +70,8 @@ mod tests {
     fn a_wait_for_a_load_behind_a_store_is_shared() {
         let mut waited = Waited::default();
         // Waits since 100; a store from 90 to 130, nothing, a load from 140 to 150, seen in 151.
-        waited.moved(100, Direction::Store, 90, 130);
-        waited.moved(100, Direction::Load, 140, 150);
+        waited.account_transfer(100, Direction::Store, 90, 130);
+        waited.account_transfer(100, Direction::Load, 140, 150);
         let causes = |cause| waited.causes(100, 151, cause).map(|(_, cycles)| cycles);
         assert_eq!(causes(Cause::WaitLoad), [10, 30, 11]);
         assert_eq!(causes(Cause::WaitHost).iter().sum::<u64>(), 51);

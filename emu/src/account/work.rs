@@ -76,7 +76,7 @@ impl Work {
     }
 
     /// Returns the work done since `before`, an earlier value of this sum.
-    pub(crate) fn since(mut self, before: &Self) -> Self {
+    pub(crate) fn work_since(mut self, before: &Self) -> Self {
         for class in Class::ALL {
             self.operations[class] -= before.operations[class];
         }

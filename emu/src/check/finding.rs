@@ -263,14 +263,19 @@ impl fmt::Display for Finding {
             }
         }
         if let Some(pc) = self.pc {
-            write!(f, " (pc {pc}, cycle {}, {})", self.cycle, often(self.count))
+            write!(
+                f,
+                " (pc {pc}, cycle {}, {})",
+                self.cycle,
+                format_count(self.count)
+            )
         } else {
-            write!(f, " (cycle {}, {})", self.cycle, often(self.count))
+            write!(f, " (cycle {}, {})", self.cycle, format_count(self.count))
         }
     }
 }
 
-fn often(count: u64) -> String {
+fn format_count(count: u64) -> String {
     if count == 1 {
         "once".to_owned()
     } else {

@@ -33,7 +33,7 @@ impl Origins {
         self.of[usize::from(register.0) % SCALARS]
     }
 
-    fn set(&mut self, register: Scalar, streams: Set) {
+    fn set_streams(&mut self, register: Scalar, streams: Set) {
         self.of[usize::from(register.0) % SCALARS] = streams;
     }
 
@@ -47,12 +47,12 @@ impl Origins {
     /// Updates the sets for the action that the memory slot of a word is about to take.
     pub(crate) fn act(&mut self, action: Action) {
         match action {
-            Action::Scalar(ScalarOp::Move { x, y }) => self.set(x, self.source(y)),
+            Action::Scalar(ScalarOp::Move { x, y }) => self.set_streams(x, self.source(y)),
             // `High` replaces the upper half only, so that the address still comes from the same
             // streams.
             Action::Scalar(ScalarOp::High { .. }) | Action::Control(_) | Action::Nop => {}
             Action::Scalar(ScalarOp::Binary { x, y, z, .. }) => {
-                self.set(x, self.source(y) | self.source(z));
+                self.set_streams(x, self.source(y) | self.source(z));
             }
             Action::Memory(op) => self.access(op),
         }
@@ -63,11 +63,11 @@ impl Origins {
         let registers = registers.map(|reg| Scalar(reg.0 % SCALARS as u8));
         self.access = registers.fold(0, |set, register| set | self.get(register));
         if op.address.mode.updates() {
-            self.set(Scalar::address(op.address.base), self.access);
+            self.set_streams(Scalar::address(op.address.base), self.access);
         }
         if let Data::LoadScalars { first, count } = op.data {
             for i in 0..count {
-                self.set(Scalar(first.0 + i), 0);
+                self.set_streams(Scalar(first.0 + i), 0);
             }
         }
     }
@@ -83,12 +83,12 @@ impl Origins {
     ) {
         let stream = results.stream(value).filter(|_| results.is_address(offset));
         let bit = stream.map_or(0, |stream| 1u64.checked_shl(stream as u32).unwrap_or(0));
-        self.set(register, bit);
+        self.set_streams(register, bit);
     }
 
     /// True if the address of the current access comes from exactly one stream, and that is not
     /// `stream`.
-    pub(crate) fn strays(&self, stream: usize) -> bool {
+    pub(crate) fn is_stray(&self, stream: usize) -> bool {
         let own = 1u64.checked_shl(stream as u32).unwrap_or(0);
         self.access.is_power_of_two() && self.access != own
     }

@@ -14,13 +14,13 @@ pub struct Area {
 
 impl Area {
     /// True if all of `bytes` bytes from `address` on lie inside.
-    fn holds(self, address: u32, bytes: u32) -> bool {
+    fn contains(self, address: u32, bytes: u32) -> bool {
         let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
         address >= self.address && end(address, bytes) <= end(self.address, self.bytes)
     }
 
     /// True if at least one of `bytes` bytes from `address` on lies inside.
-    pub(crate) fn meets(self, address: u32, bytes: u32) -> bool {
+    pub(crate) fn overlaps(self, address: u32, bytes: u32) -> bool {
         let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
         u64::from(address) < end(self.address, self.bytes)
             && u64::from(self.address) < end(address, bytes)
@@ -62,8 +62,8 @@ pub struct Sliding {
 
 impl Sliding {
     /// True if all bytes of an access lie in the window of page `page`.
-    fn holds(&self, page: u64, address: u32, bytes: u32) -> bool {
-        if !self.area.holds(address, bytes) {
+    fn contains_access(&self, page: u64, address: u32, bytes: u32) -> bool {
+        if !self.area.contains(address, bytes) {
             return false;
         }
         let (pages, lines) = (self.row.0.max(1), self.lines.max(1));
@@ -157,13 +157,13 @@ impl Protection {
             .flat_map(|turns| turns.areas.iter().flatten());
         let windows = self.windows.iter().map(|window| &window.area);
         let mut all = pages.chain(windows).chain(&self.own);
-        all.any(|area| area.meets(address, 1))
+        all.any(|area| area.overlaps(address, 1))
     }
 
     /// Returns the first address of the area of arguments that `address` lies in.
     pub(crate) fn argument_block(&self, address: u32) -> Option<u32> {
         let mut blocks = self.arguments.iter();
-        Some(blocks.find(|area| area.meets(address, 1))?.address)
+        Some(blocks.find(|area| area.overlaps(address, 1))?.address)
     }
 
     /// Returns the owner of the DMEM that an access at page `page` touches, or `None` if the kernel
@@ -178,12 +178,14 @@ impl Protection {
         let own = self.page_areas(page).iter().chain(&self.own);
         let readable = self.arguments.iter().filter(|_| !write);
         let mut windows = self.windows.iter().filter(|window| !write || window.writes);
-        if own.chain(readable).any(|area| area.holds(address, bytes))
-            || windows.any(|window| window.holds(page, address, bytes))
+        if own
+            .chain(readable)
+            .any(|area| area.contains(address, bytes))
+            || windows.any(|window| window.contains_access(page, address, bytes))
         {
             return None;
         }
-        let meets = |area: &Area| area.meets(address, bytes);
+        let meets = |area: &Area| area.overlaps(address, bytes);
         let slides = self.windows.iter().any(|window| meets(&window.area));
         let mut others = self
             .pages

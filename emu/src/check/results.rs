@@ -61,18 +61,18 @@ impl Results {
     /// Returns the stream that has a buffer at an address.
     pub(crate) fn stream(&self, address: u32) -> Option<usize> {
         let mut streams = self.streams.iter();
-        streams.position(|areas| areas.iter().any(|area| area.meets(address, 1)))
+        streams.position(|areas| areas.iter().any(|area| area.overlaps(address, 1)))
     }
 
     /// Returns the stream whose buffer of page `page` an access touches.
-    pub(crate) fn met(&self, page: u64, address: u32, bytes: u32) -> Option<usize> {
+    pub(crate) fn find_touched_stream(&self, page: u64, address: u32, bytes: u32) -> Option<usize> {
         if page >= self.pages {
             return None;
         }
         let mut streams = self.streams.iter();
         streams.position(|areas| {
             let own = areas.get((page % areas.len().max(1) as u64) as usize);
-            own.is_some_and(|area| area.meets(address, bytes))
+            own.is_some_and(|area| area.overlaps(address, bytes))
         })
     }
 
@@ -85,7 +85,7 @@ impl Results {
     pub(crate) fn owner(&self, page: u64, address: u32) -> Option<u64> {
         let outputs = self.streams.get(self.inputs..)?;
         outputs.iter().find_map(|areas| {
-            let turn = areas.iter().position(|area| area.meets(address, 1))? as u64;
+            let turn = areas.iter().position(|area| area.overlaps(address, 1))? as u64;
             let (count, last) = (areas.len() as u64, page.min(self.pages).checked_sub(1)?);
             // The largest page that is not after `last` and has this buffer.
             let back = (last % count + count - turn) % count;
@@ -152,9 +152,9 @@ mod tests {
             [0, 40, 64, 127, 128].map(|at| results.stream(at)),
             [Some(0), Some(0), Some(1), Some(1), None]
         );
-        assert_eq!(results.met(1, 96, 16), Some(1));
-        assert_eq!(results.met(0, 96, 16), None);
-        assert_eq!(results.met(5, 96, 16), None);
+        assert_eq!(results.find_touched_stream(1, 96, 16), Some(1));
+        assert_eq!(results.find_touched_stream(0, 96, 16), None);
+        assert_eq!(results.find_touched_stream(5, 96, 16), None);
         // At first there is none; later, the last page with that buffer.
         assert_eq!(
             [0, 1, 2, 3, 5, 7].map(|page| results.owner(page, 96)),

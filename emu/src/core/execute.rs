@@ -119,11 +119,15 @@ fn check<O: Observer>(
 ) -> Result<CheckedAccess, SectionFault> {
     let (addresses, next) = core.addresses(op);
     for section in sections(core, op) {
-        core.dmem_index(addresses.of(section), op.bytes)
+        core.dmem_index(addresses.section_address(section), op.bytes)
             .map_err(|kind| (Some(section), kind))?;
     }
     for section in sections(core, op) {
-        let (address, bytes, write) = (addresses.of(section), op.bytes, op.data.is_store());
+        let (address, bytes, write) = (
+            addresses.section_address(section),
+            op.bytes,
+            op.data.is_store(),
+        );
         observer.dmem(CoreAccess {
             pc,
             cycle,
@@ -134,7 +138,7 @@ fn check<O: Observer>(
         });
     }
     if let Data::LoadScalars { first, count } = op.data {
-        let address = addresses.of(0);
+        let address = addresses.section_address(0);
         let at = core.dmem_index(address, op.bytes);
         let at = at.map_err(|kind| (Some(0), kind))?;
         for i in 0..count {
@@ -149,7 +153,7 @@ fn check<O: Observer>(
 fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
     if let Data::Store { first, count } = op.data {
         for section in 0..core.sections() {
-            if let Ok(at) = core.dmem_index(access.addresses.of(section), op.bytes) {
+            if let Ok(at) = core.dmem_index(access.addresses.section_address(section), op.bytes) {
                 for i in 0..usize::from(count) * PAIR {
                     let value = core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
                     *core.dmem_word_mut(section, at + i) = value;
@@ -161,7 +165,7 @@ fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
 
 fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
     for section in sections(core, *op) {
-        let Ok(at) = core.dmem_index(access.addresses.of(section), op.bytes) else {
+        let Ok(at) = core.dmem_index(access.addresses.section_address(section), op.bytes) else {
             continue;
         };
         match op.data {

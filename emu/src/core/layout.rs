@@ -22,7 +22,7 @@ pub(crate) const LINE_LANES: usize = 4;
 pub(crate) const LINE_BYTES: usize = 16;
 
 /// True if a core is one group of full columns and whole lines, which the fast engines require.
-pub(crate) const fn one_group(sections: usize, dmem_bytes: usize) -> bool {
+pub(crate) const fn is_one_group(sections: usize, dmem_bytes: usize) -> bool {
     sections == COLUMNS && dmem_bytes.is_multiple_of(LINE_BYTES)
 }
 

@@ -136,7 +136,9 @@ impl CountsByAnswer {
                         let hull = base + hull.start..base + hull.end;
                         // An address range that wraps around may overlap anything.
                         let outside = hull.start < 0 || hull.end > i64::from(u32::MAX);
-                        outside || memory(data, block).any(|(at, words)| meets(&hull, at, words))
+                        outside
+                            || memory(data, block)
+                                .any(|(at, words)| overlaps_words(&hull, at, words))
                     });
                     return (!met).then_some(counted);
                 }
@@ -145,7 +147,7 @@ impl CountsByAnswer {
     }
 
     /// Keeps a count under the answers that led to it.
-    pub(super) fn keep(
+    pub(super) fn store_count(
         &mut self,
         decided: ArgumentDecisions,
         counted: Result<Arc<Counted>, Uncounted>,
@@ -185,7 +187,7 @@ impl CountsByAnswer {
 }
 
 /// True if a range of bytes overlaps the words that begin at address `at`.
-fn meets(bytes: &Range<i64>, at: u32, words: &[u32]) -> bool {
+fn overlaps_words(bytes: &Range<i64>, at: u32, words: &[u32]) -> bool {
     let first = i64::from(at);
     let last = first + (words.len() * LANE_BYTES) as i64;
     bytes.start < last && first < bytes.end

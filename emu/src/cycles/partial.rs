@@ -39,7 +39,7 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    fn both(
+    fn combine_lanes(
         &mut self,
         a: PartialLane,
         b: PartialLane,
@@ -57,7 +57,7 @@ impl Partial {
 macro_rules! plain {
     ($($name:ident)*) => {$(
         fn $name(&mut self, a: PartialLane, b: PartialLane) -> PartialLane {
-            self.both(a, b, |a, b| PlainAlu.$name(a, b))
+            self.combine_lanes(a, b, |a, b| PlainAlu.$name(a, b))
         }
     )*};
 }
@@ -106,18 +106,18 @@ impl Alu for Partial {
     plain! { fadd fsub fmul fmin fmax feq flt fle imul imin imax ieq ilt and or xor shl shr sar }
 
     fn ftoi(&mut self, a: PartialLane) -> PartialLane {
-        self.both(a, a, |a, _| PlainAlu.ftoi(a))
+        self.combine_lanes(a, a, |a, _| PlainAlu.ftoi(a))
     }
 
     fn ftoin(&mut self, a: PartialLane) -> PartialLane {
-        self.both(a, a, |a, _| PlainAlu.ftoin(a))
+        self.combine_lanes(a, a, |a, _| PlainAlu.ftoin(a))
     }
 
     fn itof(&mut self, a: PartialLane) -> PartialLane {
-        self.both(a, a, |a, _| PlainAlu.itof(a))
+        self.combine_lanes(a, a, |a, _| PlainAlu.itof(a))
     }
 
     fn elementary(&mut self, function: Function, a: PartialLane) -> PartialLane {
-        self.both(a, a, |a, _| PlainAlu.elementary(function, a))
+        self.combine_lanes(a, a, |a, _| PlainAlu.elementary(function, a))
     }
 }

@@ -85,7 +85,7 @@ impl Repeats {
             }
             let trial = self.trial.take()?;
             let times = trial.turns(&now, state);
-            state.still();
+            state.clear_moving();
             if times == 0 {
                 self.patience = self.waits.saturating_mul(2);
                 self.seen.clear();
@@ -99,10 +99,11 @@ impl Repeats {
         }
         if self.waits >= self.patience {
             let candidates = self.seen.iter().rev().enumerate();
-            let moving = candidates.filter_map(|(back, seen)| Some((seen.moved(&now)?, back + 1)));
+            let moving = candidates
+                .filter_map(|(back, seen)| Some((seen.count_moved_registers(&now)?, back + 1)));
             if let Some((_, waits)) = moving.min() {
                 let before = &self.seen[self.seen.len() - waits];
-                state.follow(&before.lanes);
+                state.mark_moving(&before.lanes);
                 self.trial = Some(TurnTrial {
                     begin: now,
                     waits,
@@ -121,7 +122,7 @@ impl Repeats {
 
 impl ObservedState {
     fn capture(state: &mut KnownState, pending: u32) -> Self {
-        let left = state.left().map_or(0, |left| *left);
+        let left = state.outermost_passes_left().map_or(0, |left| *left);
         let mut loops = state.loops().to_vec();
         if let Some(outer) = loops.first_mut() {
             outer.left = 0;
@@ -141,7 +142,7 @@ impl ObservedState {
 
     /// Returns how many registers differ between two states at the same place; `None` if the place
     /// differs, a register is known in one of them only, or more than [`MOST_MOVING`] differ.
-    fn moved(&self, now: &Self) -> Option<usize> {
+    fn count_moved_registers(&self, now: &Self) -> Option<usize> {
         if self.place != now.place {
             return None;
         }
@@ -159,7 +160,7 @@ impl ObservedState {
 
 impl KnownState {
     /// Marks the registers that differ from `before` as moving, so that they are followed.
-    fn follow(&mut self, before: &[PartialLane; SCALARS]) {
+    fn mark_moving(&mut self, before: &[PartialLane; SCALARS]) {
         self.asked.clear();
         self.alu.odd = false;
         for (register, (lane, then)) in self.lanes.iter_mut().zip(before).enumerate() {
@@ -172,7 +173,7 @@ impl KnownState {
     }
 
     /// Marks no register as moving.
-    fn still(&mut self) {
+    fn clear_moving(&mut self) {
         self.asked.clear();
         self.alu.odd = false;
         for number in self.lanes.iter_mut().flatten() {
@@ -194,7 +195,7 @@ impl TurnTrial {
         let left = now.left.saturating_sub(1).checked_div(passes);
         let mut times = left.map_or(ENDLESS, u64::from);
         for asked in &state.asked {
-            times = times.min(alike(asked, &by));
+            times = times.min(count_same_turns(asked, &by));
         }
         // Neither a branch nor a loop limits the turns.
         if times == ENDLESS {
@@ -206,7 +207,7 @@ impl TurnTrial {
                 number.bits = number.bits.wrapping_add(by.wrapping_mul(turns));
             }
         }
-        if let Some(left) = state.left() {
+        if let Some(left) = state.outermost_passes_left() {
             *left = left.wrapping_sub(passes.wrapping_mul(turns));
         }
         times
@@ -247,7 +248,7 @@ impl TurnTrial {
 /// Returns in how many more turns a branch goes the way it went, where registers move by `by` a
 /// turn: the distance of the number from the value that changes the decision, divided by the
 /// stride.
-fn alike(asked: &BranchQuestion, by: &[u32; SCALARS]) -> u64 {
+fn count_same_turns(asked: &BranchQuestion, by: &[u32; SCALARS]) -> u64 {
     let origin = asked.number.moves.map_or(SCALARS, usize::from);
     let by = i64::from(by.get(origin).copied().unwrap_or_default() as i32);
     let (unsigned, signed) = (

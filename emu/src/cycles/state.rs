@@ -106,7 +106,7 @@ impl KnownState {
     }
 
     /// Returns the passes left of the outermost loop.
-    pub(super) fn left(&mut self) -> Option<&mut u32> {
+    pub(super) fn outermost_passes_left(&mut self) -> Option<&mut u32> {
         self.core.loops.first_mut().map(|outer| &mut outer.left)
     }
 
@@ -180,7 +180,7 @@ impl KnownState {
         self.lanes[usize::from(register.0) % SCALARS]
     }
 
-    fn set(&mut self, register: Scalar, lane: PartialLane) {
+    fn set_lane(&mut self, register: Scalar, lane: PartialLane) {
         self.lanes[usize::from(register.0) % SCALARS] = lane;
     }
 
@@ -193,7 +193,7 @@ impl KnownState {
                 let bits = generated.next?;
                 Some(KnownNumber { bits, ..own })
             });
-            self.set(base, next);
+            self.set_lane(base, next);
         }
         match op.data {
             Data::Load { .. } | Data::LoadDuplicate { .. } => {}
@@ -230,7 +230,7 @@ impl KnownState {
                             word: word.and_then(|word| self.alu.decided.named(word)),
                         })
                     });
-                    self.set(Scalar(first.0 + i), number);
+                    self.set_lane(Scalar(first.0 + i), number);
                 }
             }
         }

@@ -234,7 +234,7 @@ impl Fast {
             } else if edge.pc == core.pc && edge.next != UNKNOWN {
                 edge.next
             } else {
-                self.follow(core, machine, at, outcome)
+                self.follow_outcome(core, machine, at, outcome)
             };
             if warm {
                 self.extend(core, machine, from);
@@ -265,11 +265,11 @@ impl Fast {
                     inside.and_then(|(block, words)| self.blocks[block as usize].suffix(words));
                 let block = suffix
                     .unwrap_or_else(|| TranslatedBlock::translate(core, machine, ends, None, pc));
-                self.keep(pc, block)
+                self.add_block(pc, block)
             }
         };
         let number = self.nodes.len() as u32;
-        let mut node = self.make((pc, state), block, machine);
+        let mut node = self.make_node((pc, state), block, machine);
         if node.len == 0 {
             node.gate = Gate::find(core, machine, state, &self.states, &mut self.scratch);
         }
@@ -279,7 +279,7 @@ impl Fast {
     }
 
     /// Adds a block, which becomes the one at `pc`, and returns its number.
-    fn keep(&mut self, pc: u32, mut block: TranslatedBlock) -> u32 {
+    fn add_block(&mut self, pc: u32, mut block: TranslatedBlock) -> u32 {
         if block.is_whole() {
             block.counts = self.counts;
             self.counts += block.words().len() + 1;
@@ -291,7 +291,7 @@ impl Fast {
     }
 
     /// Makes the node of a block that is entered at a word in a state, and counts its words.
-    fn make(&mut self, entry: (u32, u32), block: u32, machine: &Machine) -> TimedBlock {
+    fn make_node(&mut self, entry: (u32, u32), block: u32, machine: &Machine) -> TimedBlock {
         let block = (block, &self.blocks[block as usize]);
         let node = TimedBlock::new(entry, block, &self.states, &mut self.scratch, machine);
         self.words += 1 + node.len as usize;

@@ -1,6 +1,6 @@
 //! Choice of the engine that executes kernels.
 
-use crate::core::layout::one_group;
+use crate::core::layout::is_one_group;
 use crate::core::simd::Simd;
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl Engine {
     /// sections.
     #[must_use]
     pub fn resolve_engine(self, machine: &Machine) -> Self {
-        if one_group(machine.cp2.sections, machine.cp2.dmem.0 as usize) {
+        if is_one_group(machine.cp2.sections, machine.cp2.dmem.0 as usize) {
             self
         } else {
             Self::Reference

@@ -135,9 +135,9 @@ impl Coprocessor {
 
     /// Accounts for a transfer that ran from cycle `start` to `end`: a waiting kernel has waited
     /// for it.
-    pub(crate) fn moved(&mut self, direction: Direction, start: u64, end: u64) {
+    pub(crate) fn account_transfer(&mut self, direction: Direction, start: u64, end: u64) {
         if let Status::Waiting { since, .. } = self.status {
-            self.waited.moved(since, direction, start, end);
+            self.waited.account_transfer(since, direction, start, end);
         }
     }
 
@@ -200,7 +200,7 @@ impl Coprocessor {
             self.book();
             self.programs.clear();
         }
-        self.programs.follow(&self.core);
+        self.programs.select_translation(&self.core);
         let (core, now) = (&mut self.core, &mut self.now);
         let simd = self.engine.simd();
         let fast = self.programs.fast_mut();
@@ -273,7 +273,7 @@ impl Coprocessor {
         ];
         let mut waits = None;
         // A `wait` for an event the machine lacks faults when it executes.
-        if let Some((event, posts)) = self.awaited(decoded.action) {
+        if let Some((event, posts)) = self.awaited_event(decoded.action) {
             let Some(&(poster, seen)) = posts.front() else {
                 self.status = Status::Waiting { event, since: at };
                 return Ok(Some(Exit::Limit));
@@ -331,7 +331,7 @@ impl Coprocessor {
     }
 
     /// Returns the event that a `wait` asks for, and its posts.
-    fn awaited(&mut self, action: Action) -> Option<(u32, &mut VecDeque<(Poster, u64)>)> {
+    fn awaited_event(&mut self, action: Action) -> Option<(u32, &mut VecDeque<(Poster, u64)>)> {
         let Action::Control(ControlOp::Wait { event }) = action else {
             return None;
         };
@@ -358,7 +358,7 @@ impl Coprocessor {
             }),
             ControlOp::Signal { event } => Some(Exit::Signal { event, cycle: at }),
             ControlOp::Wait { .. } => {
-                if let Some((_, posts)) = self.awaited(action) {
+                if let Some((_, posts)) = self.awaited_event(action) {
                     posts.pop_front();
                 }
                 None

@@ -93,7 +93,7 @@ impl StoreLog {
     }
 
     /// Writes the stores to `part`, which begins at address `start` and contains all of them.
-    fn put(&self, start: u64, part: &mut [u8]) {
+    fn apply_stores(&self, start: u64, part: &mut [u8]) {
         let _ = self.for_each_run(|address, bytes| {
             let at = (address - start) as usize;
             if let Some(room) = part.get_mut(at..at + bytes.len()) {
@@ -210,7 +210,7 @@ impl SystemRam {
             let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
             let work = || {
                 while let Some((start, bytes, stores)) = next() {
-                    stores.put(start, bytes);
+                    stores.apply_stores(start, bytes);
                 }
             };
             thread::scope(|scope| {

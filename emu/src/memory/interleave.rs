@@ -27,7 +27,7 @@ pub(crate) fn spread(bytes: &[u8], address: usize, dmem: &mut [DmemLine]) -> boo
 /// Copies a transfer of every section into DMEM. Returns false, and does nothing, if it is not
 /// whole lines inside both memories.
 pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [DmemLine]) -> bool {
-    each(sweep, span.len(), dmem.len(), |rows, at, line| {
+    for_each_span(sweep, span.len(), dmem.len(), |rows, at, line| {
         if transpose::load(span, at, rows, dmem, line) {
             return;
         }
@@ -42,7 +42,7 @@ pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [DmemLine]) -> bool {
 
 /// Copies a transfer of every section from DMEM, see [`load`].
 pub(crate) fn store(sweep: &Sweep, span: &mut [u8], dmem: &[DmemLine]) -> bool {
-    each(sweep, span.len(), dmem.len(), |rows, at, line| {
+    for_each_span(sweep, span.len(), dmem.len(), |rows, at, line| {
         if transpose::store(span, at, rows, dmem, line) {
             return;
         }
@@ -50,7 +50,7 @@ pub(crate) fn store(sweep: &Sweep, span: &mut [u8], dmem: &[DmemLine]) -> bool {
             let line = dmem.get(line).copied().unwrap_or_default();
             let turned = u32x4::transpose(cast(line.0));
             for (s, words) in turned.into_iter().enumerate() {
-                put(span, rows.section_offset(at, s), words);
+                write_words(span, rows.section_offset(at, s), words);
             }
         }
     })
@@ -97,7 +97,7 @@ impl InterleavedRows {
 /// Calls `copy` with the rows of a sweep, the place of section 0's first row, and the first line.
 /// Returns false if the sweep is not whole lines inside memories of `bytes` bytes and `lines`
 /// lines.
-fn each(
+fn for_each_span(
     sweep: &Sweep,
     bytes: usize,
     lines: usize,
@@ -172,25 +172,25 @@ fn turns(steps: &[Step], at: usize, local: usize, each: &mut dyn FnMut(usize, us
 #[inline(always)]
 fn row(part: &[u8], at: usize) -> u32x4 {
     match part.get(at..).and_then(<[u8]>::first_chunk::<LINE_BYTES>) {
-        Some(bytes) => little(cast(*bytes)),
+        Some(bytes) => swap_to_little_endian(cast(*bytes)),
         None => u32x4::default(),
     }
 }
 
 /// Writes four words at a place.
 #[inline(always)]
-fn put(span: &mut [u8], at: usize, words: u32x4) {
+fn write_words(span: &mut [u8], at: usize, words: u32x4) {
     if let Some(to) = span
         .get_mut(at..)
         .and_then(<[u8]>::first_chunk_mut::<LINE_BYTES>)
     {
-        *to = cast(little(words));
+        *to = cast(swap_to_little_endian(words));
     }
 }
 
 /// Converts words between the host's byte order and CP2's.
 #[inline(always)]
-fn little(words: u32x4) -> u32x4 {
+fn swap_to_little_endian(words: u32x4) -> u32x4 {
     if cfg!(target_endian = "little") {
         words
     } else {

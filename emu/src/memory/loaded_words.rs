@@ -29,7 +29,7 @@ impl From<LoadedWords> for Vec<bool> {
 
 impl LoadedWords {
     /// Creates flags of `words` words, none of them loaded.
-    pub(crate) fn none(words: usize) -> Self {
+    pub(crate) fn new_unloaded(words: usize) -> Self {
         vec![false; words].into()
     }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn equal_flags_are_equal_however_they_came() {
-        let mut loaded = LoadedWords::none(8);
+        let mut loaded = LoadedWords::new_unloaded(8);
         loaded.load(2, 5);
         loaded.load(1, 1);
         assert_eq!(loaded.all().len(), 5);
@@ -78,6 +78,6 @@ mod tests {
         assert!(!loaded.is(1) && loaded.is(4) && !loaded.is(9));
         assert_eq!(LoadedWords::from(Vec::from(loaded.clone())), loaded);
         loaded.clear();
-        assert_eq!(loaded, LoadedWords::none(8));
+        assert_eq!(loaded, LoadedWords::new_unloaded(8));
     }
 }

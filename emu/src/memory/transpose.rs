@@ -7,7 +7,7 @@
 //! # Safety argument
 //!
 //! The functions for AVX2 are private to this module and are called after the host has been asked
-//! for it. Before each call [`inside`] has compared the extreme places of all rows and of all lines
+//! for it. Before each call [`are_rows_inside`] has compared the extreme places of all rows and of all lines
 //! with the slices. All other places lie between, for places are sums of steps.
 
 use crate::core::layout::{COLUMNS, DmemLine, LINE_BYTES};
@@ -15,7 +15,7 @@ use crate::memory::interleave::InterleavedRows;
 
 /// True if all rows, section 0's first at `at`, lie in `span` bytes, and their lines, the first at
 /// `line`, among `lines`.
-fn inside(
+fn are_rows_inside(
     rows: InterleavedRows,
     (at, span): (usize, usize),
     (line, lines): (usize, usize),
@@ -64,7 +64,7 @@ mod x86 {
     use super::DmemLine;
     use super::InterleavedRows;
     use super::LINE_BYTES;
-    use super::inside;
+    use super::are_rows_inside;
     use std::arch::x86_64 as x;
 
     /// Lines stored together: each section's rows in them fill a cache line of the host.
@@ -83,7 +83,7 @@ mod x86 {
         lines: &mut [DmemLine],
         line: usize,
     ) -> bool {
-        let can = has_avx2() && inside(rows, (at, span.len()), (line, lines.len()));
+        let can = has_avx2() && are_rows_inside(rows, (at, span.len()), (line, lines.len()));
         if can {
             // SAFETY: the host has AVX2, and all rows and lines lie inside.
             unsafe { load_lines(span.as_ptr(), at, rows, lines.as_mut_ptr(), line) };
@@ -99,7 +99,7 @@ mod x86 {
         lines: &[DmemLine],
         line: usize,
     ) -> bool {
-        let can = has_avx2() && inside(rows, (at, span.len()), (line, lines.len()));
+        let can = has_avx2() && are_rows_inside(rows, (at, span.len()), (line, lines.len()));
         if can {
             // SAFETY: the host has AVX2, and all rows and lines lie inside.
             unsafe { store_lines(span.as_mut_ptr(), at, rows, lines.as_ptr(), line) };
@@ -274,7 +274,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(inside(rows, (at, span as usize), (first, lines as usize)), all);
+            prop_assert_eq!(are_rows_inside(rows, (at, span as usize), (first, lines as usize)), all);
         }
     }
 }

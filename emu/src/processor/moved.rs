@@ -38,7 +38,7 @@ fn scalars() -> impl Iterator<Item = Scalar> {
 
 impl Core {
     /// Changes each number by `times` times its step.
-    fn go_on(&mut self, steps: &Course, times: u64) {
+    fn add_steps(&mut self, steps: &Course, times: u64) {
         // Numbers count modulo 2^32.
         let on = |now: u32, step: u32| now.wrapping_add(step.wrapping_mul(times as u32));
         for (scalar, &step) in scalars().zip(&steps.scalars) {
@@ -64,7 +64,7 @@ impl<T: Transfer + Clone> Processor<T> {
     /// Takes over the state of `other`, except for system memory, with counters at zero.
     /// Translations of programs stay.
     pub fn copy_state(&mut self, other: &Self) {
-        self.cp2.follow(&other.cp2);
+        self.cp2.adopt_state(&other.cp2);
         self.transfers.clone_from(&other.transfers);
         self.checker.clone_from(&other.checker);
         self.now = other.now;
@@ -75,16 +75,16 @@ impl<T: Transfer + Clone> Processor<T> {
     /// `steps`.
     pub fn move_on(&mut self, cycles: u64, steps: &Course, times: u64) {
         let ticks = self.time_base().cycles(Cycles(cycles));
-        self.cp2.later(cycles, ticks);
-        self.cp2.core.go_on(steps, times);
-        self.transfers.later(ticks);
+        self.cp2.shift_times(cycles, ticks);
+        self.cp2.core.add_steps(steps, times);
+        self.transfers.shift_times(ticks);
         self.now += ticks;
         self.stopping = self.stopping.map(|at| at + ticks);
     }
 
     /// Calls `change` with every transfer under way or queued, and its tag.
     pub fn for_each_transfer(&mut self, change: impl FnMut(&mut T, &mut u64)) {
-        self.transfers.each(change);
+        self.transfers.for_each_transfer(change);
     }
 
     /// Adds to the counters of the coprocessor.

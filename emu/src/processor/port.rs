@@ -58,7 +58,7 @@ impl Port {
     ) {
         self.debt.resize(sections, 0);
         // Otherwise the queue would grow while no memory word issues.
-        self.settle(decided);
+        self.drain_until(decided);
         self.transfers.push_back(Arrivals {
             schedule,
             data,
@@ -68,7 +68,7 @@ impl Port {
     }
 
     /// Moves all times later by `cycles` cycles, which are `ticks` ticks.
-    pub(crate) fn later(&mut self, cycles: u64, ticks: Ticks) {
+    pub(crate) fn shift_times(&mut self, cycles: u64, ticks: Ticks) {
         if *self != Self::default() {
             self.settled = self.settled.saturating_add(cycles);
         }
@@ -83,26 +83,26 @@ impl Port {
         if self.idle() {
             return 0;
         }
-        self.settle(at);
-        self.take(at);
-        u64::from(self.owes())
+        self.drain_until(at);
+        self.buffer_arrivals(at);
+        u64::from(self.has_debt())
     }
 
     /// Records that a memory word issued in cycle `at`.
     pub(crate) fn commit(&mut self, at: u64) {
         if !self.idle() {
-            self.settle(at);
-            self.take(at);
+            self.drain_until(at);
+            self.buffer_arrivals(at);
             self.settled = at + 1;
         }
     }
 
     /// True if no word can be delayed before the next transfer is announced.
     pub(crate) fn idle(&self) -> bool {
-        self.transfers.is_empty() && !self.owes()
+        self.transfers.is_empty() && !self.has_debt()
     }
 
-    fn owes(&self) -> bool {
+    fn has_debt(&self) -> bool {
         self.debt.iter().any(|d| *d > 0)
     }
 
@@ -117,16 +117,16 @@ impl Port {
     }
 
     /// Lets each cycle before `at` drain one buffered granule per section.
-    fn settle(&mut self, at: u64) {
+    fn drain_until(&mut self, at: u64) {
         while self.settled < at {
-            if !self.owes() {
+            if !self.has_debt() {
                 // Nothing buffered: jump to the next arrival.
                 match self.peek() {
                     Some((cycle, _)) if cycle < at => self.settled = self.settled.max(cycle),
                     _ => break,
                 }
             }
-            self.take(self.settled);
+            self.buffer_arrivals(self.settled);
             for debt in &mut self.debt {
                 *debt = debt.saturating_sub(1);
             }
@@ -136,7 +136,7 @@ impl Port {
     }
 
     /// Buffers the granules that have arrived up to and including `cycle`.
-    fn take(&mut self, cycle: u64) {
+    fn buffer_arrivals(&mut self, cycle: u64) {
         while let Some((arrival, to)) = self.peek() {
             if arrival > cycle {
                 break;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     /// Returns a port on vm7 with granules that arrive one a cycle from cycle `first` on.
-    fn announced(target: Target, granules: u64, first: u64) -> Port {
+    fn make_port(target: Target, granules: u64, first: u64) -> Port {
         let vm7 = Machine::builtin("vm7").unwrap();
         let d = Descriptor::load(target, 0, 0, 16 * granules);
         let mut port = Port::default();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_continuous_transfer_takes_every_second_slot() {
-        let mut port = announced(Target::Section(1), 100, 1);
+        let mut port = make_port(Target::Section(1), 100, 1);
         let mut at = 1;
         for _ in 0..20 {
             at = access(&mut port, at) + 1;
@@ -192,16 +192,16 @@ mod tests {
 
     #[test]
     fn idle_cycles_drain_the_buffer_and_each_granule_costs_one_slot_at_most() {
-        let mut port = announced(Target::Broadcast, 3, 1);
+        let mut port = make_port(Target::Broadcast, 3, 1);
         assert_eq!(access(&mut port, 10), 10);
         // Granules in cycles 5, 6, 7: the words in 5 and 7 give way, and once more.
-        let mut port = announced(Target::Section(1), 3, 5);
+        let mut port = make_port(Target::Section(1), 3, 5);
         assert_eq!(access(&mut port, 5), 6);
         assert_eq!(access(&mut port, 7), 8);
         assert_eq!(access(&mut port, 9), 10);
         assert_eq!(access(&mut port, 11), 11);
         // Dealt to different sections, they drain together.
-        let mut port = announced(Target::Deal, 3, 5);
+        let mut port = make_port(Target::Deal, 3, 5);
         assert_eq!(access(&mut port, 5), 6);
         assert_eq!(access(&mut port, 7), 8);
         assert_eq!(access(&mut port, 9), 9);
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn asking_again_changes_nothing() {
-        let mut port = announced(Target::Section(1), 100, 5);
+        let mut port = make_port(Target::Section(1), 100, 5);
         assert_eq!((port.delay(9), port.delay(9)), (1, 1));
         let before = port.clone();
         port.delay(9);

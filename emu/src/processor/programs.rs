@@ -30,7 +30,7 @@ struct CachedProgram {
     words: Vec<u64>,
     /// Flags of the words that were loaded.
     loaded: Vec<bool>,
-    /// Hash of the program, see [`glance`].
+    /// Hash of the program, see [`hash_sample`].
     glance: u64,
     fast: Fast,
 }
@@ -40,12 +40,12 @@ impl CachedProgram {
         Self {
             words: core.loaded.loaded_prefix(&core.program).to_vec(),
             loaded: core.loaded.all().to_vec(),
-            glance: glance(core),
+            glance: hash_sample(core),
             fast: Fast::default(),
         }
     }
 
-    fn is_of(&self, core: &Core, glance: u64) -> bool {
+    fn matches_core(&self, core: &Core, glance: u64) -> bool {
         self.glance == glance
             && self.words == core.loaded.loaded_prefix(&core.program)
             && self.loaded == core.loaded.all()
@@ -53,7 +53,7 @@ impl CachedProgram {
 }
 
 /// Hashes every [`APART`]th word of a program. Different programs rarely share a hash.
-fn glance(core: &Core) -> u64 {
+fn hash_sample(core: &Core) -> u64 {
     let words = core
         .loaded
         .loaded_prefix(&core.program)
@@ -71,7 +71,7 @@ pub(crate) struct Programs {
     now: CachedProgram,
     /// True if program memory was not written since then.
     settled: bool,
-    /// Other programs by their hash [`glance`].
+    /// Other programs by their hash [`hash_sample`].
     kept: BTreeMap<u64, CachedProgram>,
     /// Position in the hashes from which on the next program to be forgotten is sought.
     forget: u64,
@@ -92,7 +92,7 @@ impl Programs {
         &self.now.fast
     }
 
-    /// Returns the translation in use, which [`Programs::follow`] has brought up to date.
+    /// Returns the translation in use, which [`Programs::select_translation`] has brought up to date.
     pub(crate) fn fast_mut(&mut self) -> &mut Fast {
         &mut self.now.fast
     }
@@ -105,7 +105,7 @@ impl Programs {
 
     /// Finds the translation of the program that program memory holds.
     #[inline]
-    pub(crate) fn follow(&mut self, core: &Core) {
+    pub(crate) fn select_translation(&mut self, core: &Core) {
         if !self.settled {
             self.find(core);
         }
@@ -117,21 +117,21 @@ impl Programs {
         if !core.loops.iter().all(|running| sets_up(core, running)) {
             // Running loops that the program does not set up may end at words where its own loops
             // do not.
-            return self.put(CachedProgram::from_core(core));
+            return self.make_current(CachedProgram::from_core(core));
         }
-        let glance = glance(core);
-        if self.now.is_of(core, glance) {
+        let glance = hash_sample(core);
+        if self.now.matches_core(core, glance) {
             return;
         }
         let known = self.kept.remove(&glance);
         if let Some(made) = &known {
             self.uncount(made);
         }
-        let known = known.filter(|made| made.is_of(core, glance));
-        self.put(known.unwrap_or_else(|| CachedProgram::from_core(core)));
+        let known = known.filter(|made| made.matches_core(core, glance));
+        self.make_current(known.unwrap_or_else(|| CachedProgram::from_core(core)));
     }
 
-    fn put(&mut self, made: CachedProgram) {
+    fn make_current(&mut self, made: CachedProgram) {
         let mut before = std::mem::replace(&mut self.now, made);
         self.ran.take(&mut before.fast.ran);
         if before.fast.is_empty() {

@@ -114,7 +114,7 @@ pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<LockstepCase> {
         3 => any::<u32>().prop_map(Fill::Floats),
         3 => any::<u32>().prop_map(Fill::Nasty),
     ];
-    let deeds = prop::collection::vec((0u16..800, any_deed()), 0..12);
+    let deeds = prop::collection::vec((0u16..800, any_control_action()), 0..12);
     (
         any_machine().prop_map(Arc::new),
         shape,
@@ -140,7 +140,7 @@ pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<LockstepCase> {
         .boxed()
 }
 
-fn any_deed() -> BoxedStrategy<ControlAction> {
+fn any_control_action() -> BoxedStrategy<ControlAction> {
     let event = prop::option::of(0u8..4);
     let place = (any::<u16>(), any::<u16>());
     let run = prop_oneof![3 => 0u8..12, 1 => 12u8..100];

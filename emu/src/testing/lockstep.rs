@@ -125,7 +125,7 @@ struct Lockstep<'a> {
 
 impl Lockstep<'_> {
     /// Performs an action on both processors, whose answers must be equal.
-    fn both<T: PartialEq + fmt::Debug>(
+    fn act_on_both<T: PartialEq + fmt::Debug>(
         &mut self,
         what: &str,
         mut act: impl FnMut(&mut Processor) -> T,
@@ -164,7 +164,7 @@ impl Lockstep<'_> {
         let (program, variant) = (image(self.words), image(&variant(self.words)));
         let data = case.fill.bytes(DATA_BYTES, u32::MAX);
         let load = Descriptor::load(Target::Program, PROGRAM, 0, program.len() as u64);
-        self.both("writing system memory", |p| {
+        self.act_on_both("writing system memory", |p| {
             let memory = p.memory_mut();
             memory.write(DATA, &data)?;
             memory.write(PROGRAM, &program)?;
@@ -175,12 +175,12 @@ impl Lockstep<'_> {
             let mut dmem = case.fill.bytes(machine.cp2.dmem.0 as usize, section as u32);
             let table = table(&machine);
             dmem[TABLE as usize..][..table.len()].copy_from_slice(&table);
-            self.both("writing DMEM", |p| p.poke_dmem(section, 0, &dmem))?
+            self.act_on_both("writing DMEM", |p| p.poke_dmem(section, 0, &dmem))?
                 .map_err(Mismatch::plain)?;
         }
-        self.both("loading the program", |p| p.submit(load.clone(), 0))?
+        self.act_on_both("loading the program", |p| p.submit(load.clone(), 0))?
             .map_err(Mismatch::plain)?;
-        self.both("the program's arrival", |p| p.run_until(Ticks(u64::MAX)))?;
+        self.act_on_both("the program's arrival", |p| p.run_until(Ticks(u64::MAX)))?;
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl Lockstep<'_> {
                 due = self.left.now() + deed.map_or(Ticks::ZERO, |d| ticks(d.0.into()));
                 continue;
             }
-            match self.both("quiet", |p| p.quiet())? {
+            match self.act_on_both("quiet", |p| p.quiet())? {
                 Some(Quiet::Waiting { event, .. }) => {
                     self.summary.waits += 1;
                     self.post(event)?;
@@ -276,7 +276,7 @@ impl Lockstep<'_> {
 
     fn compare(&mut self) -> Result<(), Mismatch> {
         self.summary.comparisons += 1;
-        if same(&self.left, &self.right) {
+        if are_equal(&self.left, &self.right) {
             Ok(())
         } else {
             Err(self.mismatch("the states differ"))
@@ -290,13 +290,13 @@ impl Lockstep<'_> {
             return Ok(false);
         };
         let entry = u32::from(entry) % words;
-        let _ = self.both("a launch", |p| p.launch(entry, TABLE))?;
+        let _ = self.act_on_both("a launch", |p| p.launch(entry, TABLE))?;
         Ok(true)
     }
 
     /// Posts an event, which the machine may lack.
     fn post(&mut self, event: u32) -> Result<(), Mismatch> {
-        let posted = self.both("a post", |p| p.post(event))?;
+        let posted = self.act_on_both("a post", |p| p.post(event))?;
         self.summary.posts += u64::from(posted.is_ok());
         Ok(())
     }
@@ -310,7 +310,7 @@ impl Lockstep<'_> {
             // Both processors must refuse illegal transfers.
             _ => {
                 let descriptor = descriptor(deed, &machine, self.words.len());
-                let _ = self.both("a transfer", |p| p.submit(descriptor.clone(), 1))?;
+                let _ = self.act_on_both("a transfer", |p| p.submit(descriptor.clone(), 1))?;
             }
         }
         Ok(())
@@ -394,7 +394,7 @@ fn variant(words: &[Word]) -> Vec<Word> {
 
 /// True if two processors are equal as a whole. If their machines differ, true if they did the same
 /// in the same time.
-fn same(left: &Processor, right: &Processor) -> bool {
+fn are_equal(left: &Processor, right: &Processor) -> bool {
     if left.machine() == right.machine() {
         return left == right;
     }

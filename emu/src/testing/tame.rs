@@ -9,8 +9,8 @@ use cp2_machine::Machine;
 /// aligned and stay near their start, and scalar results go to harmless registers.
 pub(super) fn tame(mut word: Word, machine: &Machine, shape: &ProgramShape, unruly: bool) -> Word {
     if !unruly {
-        has(&mut word.arith, machine, Op::Nop);
-        has(&mut word.mem, machine, Op::MemNop);
+        replace_missing(&mut word.arith, machine, Op::Nop);
+        replace_missing(&mut word.mem, machine, Op::MemNop);
         let most = machine.cp2.registers.min(shape.registers.into()) as u8;
         limit(&mut word.arith, most);
         limit(&mut word.mem, most);
@@ -28,7 +28,7 @@ pub(super) fn tame(mut word: Word, machine: &Machine, shape: &ProgramShape, unru
 }
 
 /// Replaces an operation of an extension that the machine lacks by `none`.
-fn has(inst: &mut Inst, machine: &Machine, none: Op) {
+fn replace_missing(inst: &mut Inst, machine: &Machine, none: Op) {
     if !machine.cp2.extensions.contains(inst.row().requires) {
         *inst = Inst::new(none);
     }

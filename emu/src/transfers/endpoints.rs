@@ -12,7 +12,7 @@ pub(crate) struct TransferEndpoints<'a> {
     pub checker: Option<&'a mut Checker>,
 }
 
-fn refused(address: u64, bytes: usize, error: impl std::fmt::Display) -> AccessError {
+fn make_access_error(address: u64, bytes: usize, error: impl std::fmt::Display) -> AccessError {
     AccessError {
         address,
         bytes: bytes as u64,
@@ -26,13 +26,13 @@ impl LocalMemory for TransferEndpoints<'_> {
         self.cp2
             .core
             .read_dmem(section as usize, address, out)
-            .map_err(|e| refused(u64::from(address), bytes, e))
+            .map_err(|e| make_access_error(u64::from(address), bytes, e))
     }
 
     fn write(&mut self, section: u32, address: u32, bytes: &[u8]) -> Result<(), AccessError> {
         let core = &mut self.cp2.core;
         core.write_dmem(section as usize, address, bytes)
-            .map_err(|e| refused(u64::from(address), bytes.len(), e))?;
+            .map_err(|e| make_access_error(u64::from(address), bytes.len(), e))?;
         if let Some(checker) = &mut self.checker {
             checker.dmem_written(section as usize, address, bytes.len() as u32);
         }
@@ -56,7 +56,7 @@ impl LocalMemory for TransferEndpoints<'_> {
         self.cp2.program_changed();
         let core = &mut self.cp2.core;
         core.write_program(address, bytes)
-            .map_err(|e| refused(u64::from(address), bytes.len(), e))
+            .map_err(|e| make_access_error(u64::from(address), bytes.len(), e))
     }
 }
 
@@ -64,12 +64,12 @@ impl SystemMemory for memory::SystemRam {
     fn read(&self, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
         let bytes = out.len();
         self.read(address, out)
-            .map_err(|e| refused(address, bytes, e))
+            .map_err(|e| make_access_error(address, bytes, e))
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         self.write(address, bytes)
-            .map_err(|e| refused(address, bytes.len(), e))
+            .map_err(|e| make_access_error(address, bytes.len(), e))
     }
 
     fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
@@ -80,8 +80,12 @@ impl SystemMemory for memory::SystemRam {
         self.span_mut(address, bytes)
     }
 
-    fn apart(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
-        self.apart_mut()?.transfer(transfer, machine)
+    fn copy_on_write_part(
+        &mut self,
+        transfer: &impl Transfer,
+        machine: &Machine,
+    ) -> Option<&mut [u8]> {
+        self.copy_on_write_mut()?.transfer(transfer, machine)
     }
 }
 

@@ -85,7 +85,9 @@ impl WordFunction {
             },
             #[cfg(not(target_arch = "x86_64"))]
             Some(avx) => match avx {},
-            None => Self { any: any::<B> },
+            None => Self {
+                any: run_with_body::<B>,
+            },
         }
     }
 }
@@ -141,7 +143,7 @@ fn perform<'a, B: WordBody, H: LaneHost>(
 
 /// Runs words from the first of `steps` on by body `B`, on any host.
 #[allow(unsafe_code, reason = "see the module's safety argument")]
-fn any<B: WordBody>(
+fn run_with_body<B: WordBody>(
     steps: WordCalls<'_>,
     registers: &mut RegisterBanks,
     dmem: &mut [DmemLine],

@@ -67,7 +67,7 @@ impl TranslatedBlock {
         habits: Option<&Habits>,
         pc: u32,
     ) -> Self {
-        let (text, end) = TraceWords::follow(core, machine, ends, habits, pc);
+        let (text, end) = TraceWords::follow_words(core, machine, ends, habits, pc);
         Self {
             last: text.places.last().map_or(pc, |place| place.pc),
             needs: BlockNeeds {
@@ -162,7 +162,7 @@ impl TranslatedBlock {
     /// Returns the work of one issue of each of some words.
     pub(super) fn work(&self, words: Range<usize>) -> Work {
         let before = |word| self.text.work(self.skip + word);
-        before(words.end).since(&before(words.start))
+        before(words.end).work_since(&before(words.start))
     }
 
     /// True if the block turns behind a word.
@@ -241,8 +241,9 @@ impl TranslatedBlock {
         let mut word = |i: usize, guest: &mut Guest<'_>| {
             let step = text.steps.get(places[i].steps as usize);
             let step = step.filter(|step| step.word as usize == self.skip + i);
-            let whole =
-                step.is_none_or(|step| portable::once(std::slice::from_ref(step), guest) == 1);
+            let whole = step.is_none_or(|step| {
+                portable::run_words_once(std::slice::from_ref(step), guest) == 1
+            });
             if whole {
                 ran.not_emitted(&words[i]);
             }
@@ -278,7 +279,7 @@ pub(crate) struct BlockNeeds {
 impl BlockNeeds {
     /// True if all words can run, provided that there are any.
     #[inline]
-    pub(crate) fn met(&self, core: &Core, machine: &Machine) -> bool {
+    pub(crate) fn are_met(&self, core: &Core, machine: &Machine) -> bool {
         self.ends(core, machine) && self.turn(core, machine)
     }
 

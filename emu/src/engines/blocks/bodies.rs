@@ -34,15 +34,15 @@ impl MemoryWord {
     /// Selects the function that runs the word.
     pub(super) fn run(self) -> WordFunction {
         match self.mode {
-            Mode::Offset(_) => self.by::<OFFSET>(),
-            Mode::Post(_) => self.by::<POST>(),
-            Mode::Step(_) => self.by::<STEP>(),
-            Mode::Modulo(_) => self.by::<MODULO>(),
-            Mode::Reverse(_) => self.by::<REVERSE>(),
+            Mode::Offset(_) => self.select_function::<OFFSET>(),
+            Mode::Post(_) => self.select_function::<POST>(),
+            Mode::Step(_) => self.select_function::<STEP>(),
+            Mode::Modulo(_) => self.select_function::<MODULO>(),
+            Mode::Reverse(_) => self.select_function::<REVERSE>(),
         }
     }
 
-    fn by<const MODE: u8>(self) -> WordFunction {
+    fn select_function<const MODE: u8>(self) -> WordFunction {
         const QUAD: usize = LINE_LANES;
         match (self.data, self.early) {
             (Data::Load { count: 1, .. }, true) => {
@@ -92,7 +92,7 @@ impl<B: PairedMemoryOperation> WordBody for SingleMemoryOperation<B> {
     fn run<H: LaneHost>(host: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
         B::run(step, guest, |guest| {
             if !B::BEFORE {
-                step.compute_on(host, guest);
+                step.run_arithmetic(host, guest);
             }
         })
     }
@@ -317,7 +317,7 @@ impl<const COMPUTES: bool> WordBody for Guard<COMPUTES> {
     #[inline(always)]
     fn run<H: LaneHost>(_: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
         let value = guest.registers.scalars.0[usize::from(step.tested().0)];
-        step.goes_on(value)
+        step.continues_for(value)
     }
 }
 

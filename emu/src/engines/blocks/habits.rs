@@ -25,7 +25,7 @@ impl Habits {
     }
 
     /// Returns the usual direction of the branch at `pc`, if it ever ran.
-    pub(super) fn usual(&self, pc: u32) -> Option<Habit> {
+    pub(super) fn usual_direction(&self, pc: u32) -> Option<Habit> {
         let [not, taken] = *self.0.get(&pc)?;
         let all = not + taken;
         (all > 0).then_some(Habit {
@@ -52,7 +52,7 @@ impl Default for Certainty {
 impl Certainty {
     /// Multiplies by the probability of one more branch. Returns false if the block should not
     /// continue behind it.
-    pub(super) fn after(&mut self, habit: &Habit) -> bool {
+    pub(super) fn admit_branch(&mut self, habit: &Habit) -> bool {
         self.0 *= habit.so as f64 / habit.all as f64;
         self.0 >= LEAST
     }

@@ -56,7 +56,7 @@ pub(crate) struct WordCall {
 /// times all of them ran, and how many steps did after that.
 pub(crate) fn run(steps: &[WordCall], guest: &mut Guest<'_>, times: u64) -> (u64, usize) {
     for whole in 0..times {
-        let done = once(steps, guest);
+        let done = run_words_once(steps, guest);
         if done < steps.len() {
             return (whole, done);
         }
@@ -72,7 +72,7 @@ const DEPTH: usize = 128;
 
 /// Runs `steps` up to the first that fails; returns how many ran.
 #[inline]
-pub(crate) fn once(steps: &[WordCall], guest: &mut Guest<'_>) -> usize {
+pub(crate) fn run_words_once(steps: &[WordCall], guest: &mut Guest<'_>) -> usize {
     let mut done = 0;
     for some in steps.chunks(DEPTH) {
         let left = some
@@ -93,11 +93,11 @@ impl WordCall {
         Self {
             word: at as u32,
             guards: guards as u32,
-            ..Self::on(word, Avx::find())
+            ..Self::from_word(word, Avx::find())
         }
     }
 
-    fn on(word: &Decoded, host: Option<Avx>) -> Self {
+    fn from_word(word: &Decoded, host: Option<Avx>) -> Self {
         let compute = bodies::compute(word.word.arith.op, host);
         let rows = rows(&word.word.arith);
         let mut step = Self {
@@ -197,7 +197,7 @@ impl WordCall {
 
     /// Runs the word's arithmetic alone, on the kind of host that the word is for.
     #[inline(always)]
-    pub(super) fn compute_on(&self, host: impl LaneHost, guest: &mut Guest<'_>) {
+    pub(super) fn run_arithmetic(&self, host: impl LaneHost, guest: &mut Guest<'_>) {
         let host = host.avx().map(avx::Lanes::host);
         avx::start(self.compute, host, std::slice::from_ref(self), guest);
     }
@@ -222,7 +222,7 @@ impl WordCall {
 
     /// True if a guard lets the block continue where the scalar has this value.
     #[inline(always)]
-    pub(crate) fn goes_on(&self, value: u32) -> bool {
+    pub(crate) fn continues_for(&self, value: u32) -> bool {
         (value & self.bytes == 0) == self.zero
     }
 
@@ -315,8 +315,8 @@ mod tests {
                 let mut dmem = vec![DmemLine([[some(3), some(5), some(8), some(2)]; 4]); 64];
                 let done = {
                     let mut guest = Guest { registers: &mut registers, dmem: &mut dmem };
-                    let step = WordCall::on(&word, host);
-                    once(&[step], &mut guest)
+                    let step = WordCall::from_word(&word, host);
+                    run_words_once(&[step], &mut guest)
                 };
                 (done, registers, dmem)
             };

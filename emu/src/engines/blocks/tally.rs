@@ -73,7 +73,7 @@ impl TimedBlock {
         for word in block.turning() {
             let aside = self.sides.iter().filter(|(_, side)| side.word == word);
             let aside: u64 = aside.map(|(edge, _)| edge.count).sum();
-            let lost = self.inside(block, word);
+            let lost = self.inner_word_cost(block, word);
             let times = ran(word) - aside;
             counters.charge(block.pc(word), lost.cause, lost.cycles * times);
         }

@@ -122,7 +122,7 @@ impl LoopEndMap {
     }
 
     /// True if every loop body that contains the word at `pc` also contains that at `target`.
-    fn stays(&self, pc: u32, target: u32) -> bool {
+    fn stays_in_loops(&self, pc: u32, target: u32) -> bool {
         let leaves = |(first, last): &(u32, u32)| {
             let holds = |word: u32| (*first..=*last).contains(&word);
             holds(pc) && !holds(target)
@@ -153,7 +153,7 @@ fn body(inst: &Inst) -> Option<usize> {
 impl TraceWords {
     /// Follows the words from `pc` on, and behind branches in their usual direction. Returns them
     /// and the continuation after the last one.
-    pub(super) fn follow(
+    pub(super) fn follow_words(
         core: &Core,
         machine: &Machine,
         ends: &LoopEndMap,
@@ -211,12 +211,12 @@ impl TraceWords {
                     pc = back;
                 }
                 (Some(op @ C::Branch { target, .. }), _) if more && !ends.ends[at] => {
-                    let usual = habits.and_then(|habits| habits.usual(pc));
-                    let usual = usual.filter(|usual| certainty.after(usual));
+                    let usual = habits.and_then(|habits| habits.usual_direction(pc));
+                    let usual = usual.filter(|usual| certainty.admit_branch(usual));
                     let Some(usual) = usual else {
                         break BlockEnd::Control(op);
                     };
-                    if usual.taken && open.is_none() && !ends.stays(pc, target) {
+                    if usual.taken && open.is_none() && !ends.stays_in_loops(pc, target) {
                         break BlockEnd::Control(op);
                     }
                     text.words[index].expect = Some(usual.taken);
@@ -231,7 +231,7 @@ impl TraceWords {
             }
         };
         let end = text.cut(open.map(|(call, _)| call)).unwrap_or(end);
-        text.settle();
+        text.compute_sums();
         (text, end)
     }
 
@@ -268,7 +268,7 @@ impl TraceWords {
     }
 
     /// Computes sums of work, targets and steps once turns and guards are known.
-    fn settle(&mut self) {
+    fn compute_sums(&mut self) {
         let mut sum = Work::default();
         for some in self.words.chunks(SUMMED) {
             self.sums.push(sum);

@@ -194,7 +194,7 @@ impl TimedBlock {
     /// True if the node has words and all of them can run.
     #[inline]
     pub(crate) fn runs(&self, core: &Core, machine: &Machine) -> bool {
-        self.plain || self.len > 0 && self.needs.met(core, machine)
+        self.plain || self.len > 0 && self.needs.are_met(core, machine)
     }
 
     /// Returns the steps of the node's block.
@@ -214,7 +214,7 @@ impl TimedBlock {
 
     /// Returns the edge after the first `words` words, `0 < words < len`.
     pub(crate) fn cut(&mut self, block: &TranslatedBlock, words: usize) -> &mut BlockExit {
-        let lost = self.inside(block, words - 1);
+        let lost = self.inner_word_cost(block, words - 1);
         let after = self.issue[words - 1] + 1;
         self.cuts
             .entry(words)
@@ -222,7 +222,7 @@ impl TimedBlock {
     }
 
     /// Returns the cost of the outcome of a word that is not the last.
-    pub(super) fn inside(&self, block: &TranslatedBlock, word: usize) -> Stall {
+    pub(super) fn inner_word_cost(&self, block: &TranslatedBlock, word: usize) -> Stall {
         let turns = block.turns(word);
         let outcome = if turns {
             IssueOutcome::Taken

@@ -33,10 +33,10 @@ impl Fast {
                     self.nodes[at as usize].settled = true;
                     return;
                 }
-                self.keep(pc, block)
+                self.add_block(pc, block)
             }
         };
-        let node = self.make((pc, state), block, machine);
+        let node = self.make_node((pc, state), block, machine);
         // The new node takes the number of the old one, so that edges lead to it. The old one keeps
         // its counts under a new number.
         let before = std::mem::replace(&mut self.nodes[at as usize], node);

@@ -32,14 +32,14 @@ impl Fast {
             return (at, Some(Pause::Step));
         }
         let block = &self.blocks[node.block as usize];
-        let time = in_time(&node.issue, room);
+        let time = count_issued_words(&node.issue, room);
         let safe = block.safe(core, machine);
         let words = time.min(safe);
         let steps = block.part(words);
         let Some(mut guest) = core.guest() else {
             return (at, Some(Pause::Step));
         };
-        let done = portable::once(steps, &mut guest);
+        let done = portable::run_words_once(steps, &mut guest);
         if Account::KEPT {
             let ran = if done < steps.len() {
                 block.words_before(done)
@@ -73,8 +73,9 @@ impl Fast {
     ) -> (u32, bool) {
         let node = &mut self.nodes[at as usize];
         let step = node.steps().get(done);
-        let leaves =
-            |step: &&portable::WordCall| step.guard && !step.goes_on(core.scalar(step.tested()));
+        let leaves = |step: &&portable::WordCall| {
+            step.guard && !step.continues_for(core.scalar(step.tested()))
+        };
         let Some(step) = step.filter(leaves) else {
             return (self.fault(core, machine, now, at, done), false);
         };
@@ -146,7 +147,7 @@ impl Fast {
 
     /// Returns the node that `outcome` at the end of node `at` leads to, and keeps it in the edge.
     #[cold]
-    pub(super) fn follow(
+    pub(super) fn follow_outcome(
         &mut self,
         core: &Core,
         machine: &Machine,
@@ -207,7 +208,7 @@ impl Fast {
 }
 
 /// Returns how many words issue within `room` cycles.
-fn in_time(issue: &[u64], room: u64) -> usize {
+fn count_issued_words(issue: &[u64], room: u64) -> usize {
     // Words issue at most one a cycle, and mostly exactly so: then no search is needed.
     let most =
         usize::try_from(room).map_or(issue.len(), |room| issue.len().min(room.saturating_add(1)));

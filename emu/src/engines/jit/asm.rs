@@ -76,7 +76,7 @@ impl Asm {
         self.at
     }
 
-    pub(super) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
+    pub(super) fn encode_instruction(&mut self, instruction: Result<Instruction, IcedError>) {
         match instruction.and_then(|i| self.encoder.encode(&i, self.at as u64)) {
             Ok(bytes) => self.at += bytes,
             Err(error) => self.error = self.error.take().or(Some(error)),
@@ -86,7 +86,7 @@ impl Asm {
     /// Emits an instruction with mask `k1`; lanes outside of it become zero if `zero`, else they
     /// keep their value.
     pub(super) fn put_masked(&mut self, instruction: Result<Instruction, IcedError>, zero: bool) {
-        self.put(instruction.map(|mut i| {
+        self.encode_instruction(instruction.map(|mut i| {
             i.set_op_mask(Register::K1);
             i.set_zeroing_masking(zero);
             i
@@ -95,18 +95,18 @@ impl Asm {
 
     /// Emits a branch to a known position.
     pub(super) fn branch(&mut self, code: Code, target: usize) {
-        self.put(Instruction::with_branch(code, target as u64));
+        self.encode_instruction(Instruction::with_branch(code, target as u64));
     }
 
     /// Emits a branch to a position that comes later.
     pub(super) fn branch_later(&mut self, code: Code) -> Hole {
         // The target is so far that the encoder takes the long form.
-        self.put(Instruction::with_branch(code, self.at as u64 + 0x1000));
+        self.encode_instruction(Instruction::with_branch(code, self.at as u64 + 0x1000));
         Hole(self.at)
     }
 
     /// Lets the branch that ends at `hole` lead here.
-    pub(super) fn land(&mut self, hole: Hole) {
+    pub(super) fn land_branch(&mut self, hole: Hole) {
         self.patches.push((hole.0, self.at));
     }
 

@@ -118,7 +118,7 @@ pub(super) fn build(
     }
     let mut left = LoopRegisters::default();
     let (exit, carried) = if let Some(layout) = layout {
-        left = b.left(&steps.last, layout);
+        left = b.leaving_layout(&steps.last, layout);
         b.end_of_loop(&steps.last, layout)
     } else {
         let homes = b.homes(&steps.last, |_| true);
@@ -144,7 +144,7 @@ impl SegmentBuilder {
         if let Some(half) = self.values[i] {
             return half;
         }
-        self.make(value);
+        self.build_value(value);
         if let Some(half) = self.values[i] {
             return half;
         }
@@ -158,7 +158,7 @@ impl SegmentBuilder {
     }
 
     /// Builds the operation that makes a value, if it is still waiting.
-    pub(super) fn make(&mut self, value: PairValue) {
+    pub(super) fn build_value(&mut self, value: PairValue) {
         if let Some(maker) = self.makers[value as usize] {
             self.operation(maker);
         }
@@ -171,7 +171,7 @@ impl SegmentBuilder {
         }
     }
 
-    pub(super) fn set(&mut self, value: PairValue, v: Id, hi: bool) {
+    pub(super) fn set_value(&mut self, value: PairValue, v: Id, hi: bool) {
         self.values[value as usize] = Some(VectorHalves { v, hi });
     }
 
@@ -193,17 +193,17 @@ impl SegmentBuilder {
             }
             DmemAccess::LoadQuad([lo, hi], at) => {
                 let v = self.s.emit(IrInstruction::LoadQuad(at));
-                self.set(lo, v, false);
-                self.set(hi, v, true);
+                self.set_value(lo, v, false);
+                self.set_value(hi, v, true);
             }
             DmemAccess::LoadPair(value, at) => {
                 let v = self.s.emit(IrInstruction::LoadPair(at));
-                self.set(value, v, false);
+                self.set_value(value, v, false);
             }
             DmemAccess::LoadDuplicate([lo, hi], at) => {
                 let v = self.s.emit(IrInstruction::LoadPair(at));
-                self.set(lo, v, false);
-                self.set(hi, v, !narrow);
+                self.set_value(lo, v, false);
+                self.set_value(hi, v, !narrow);
             }
             DmemAccess::StoreQuad(values, at) => {
                 let [lo, hi] = values.map(|value| {
@@ -258,7 +258,7 @@ impl SegmentBuilder {
         };
         self.done[i] = true;
         if self.s.form.narrow() {
-            self.each(arith);
+            self.build_pairwise(arith);
         } else if arith.quad {
             self.quad(arith);
         } else {
@@ -279,17 +279,17 @@ impl SegmentBuilder {
             .collect();
         let results = arith.row.emit(&mut self.s, &arith.inst, &operands);
         for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
-            self.set(outs[0], v, false);
-            self.set(outs[1], v, true);
+            self.set_value(outs[0], v, false);
+            self.set_value(outs[1], v, true);
         }
     }
 
     /// Builds an operation pair by pair, for forms in which a vector holds one pair.
-    fn each(&mut self, arith: &Arith) {
+    fn build_pairwise(&mut self, arith: &Arith) {
         for half in 0..1 + usize::from(arith.quad) {
             let results = match arith.row {
                 OperandPacking::Permute | OperandPacking::Extract => {
-                    [Some(self.moved(arith, half)), None]
+                    [Some(self.build_lane_move(arith, half)), None]
                 }
                 row => {
                     let operands: Vec<PairOperand> = arith
@@ -304,13 +304,13 @@ impl SegmentBuilder {
                 }
             };
             for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
-                self.set(outs[half], v, false);
+                self.set_value(outs[half], v, false);
             }
         }
     }
 
     /// Builds one half of the result of an operation that moves lanes between the pairs of quads.
-    fn moved(&mut self, arith: &Arith, half: usize) -> Id {
+    fn build_lane_move(&mut self, arith: &Arith, half: usize) -> Id {
         let imm = arith.inst.imm as usize;
         let lanes = [2 * half, 2 * half + 1].map(|lane| match arith.row {
             OperandPacking::Permute => imm >> (2 * lane) & 3,
@@ -326,7 +326,7 @@ impl SegmentBuilder {
     }
 
     /// Returns the final value of a vector of the register file.
-    pub(super) fn at_home(&mut self, last: &PairValues, home: usize) -> Id {
+    pub(super) fn final_value(&mut self, last: &PairValues, home: usize) -> Id {
         match ends(self.s.form, last, home) {
             &[lo, hi] => self.packed([lo, hi]),
             values => {
@@ -344,7 +344,7 @@ impl SegmentBuilder {
         let mut all = Vec::new();
         for home in (0..form.homes()).filter(|home| which(*home as u8)) {
             if changed(form, last, home) {
-                let v = self.at_home(last, home);
+                let v = self.final_value(last, home);
                 all.push(self.s.arena.add(IrInstruction::SetHome(home as u8, v)).0);
             }
         }

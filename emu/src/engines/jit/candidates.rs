@@ -32,7 +32,7 @@ pub(super) fn candidates(
         }
         let partners = partners::find(steps, looping);
         let retimed = looping.then(|| retime(steps, &partners)).flatten();
-        let same = same(&partners);
+        let same = same_pass_partners(&partners);
         let layout = looping.then(|| LoopRegisters::collect_carried(steps, &same, &partners, form));
         all.extend(layouts(steps, &same, layout, form));
         if let Some(retimed) = retimed {
@@ -43,7 +43,7 @@ pub(super) fn candidates(
 }
 
 /// Returns the partners in the same pass, by step.
-fn same(partners: &Partners) -> Vec<Option<usize>> {
+fn same_pass_partners(partners: &Partners) -> Vec<Option<usize>> {
     let mut of = vec![None; partners.of.len()];
     for (i, partner) in partners.of.iter().enumerate() {
         if let Partner::Same(j) = *partner {

@@ -21,7 +21,7 @@ impl Lower<'_> {
     /// Computes a carried value before the first pass: a vector of the register file, one gathered
     /// from pair registers, or the result of an instruction whose operands no pass changes.
     fn begin(&mut self, c: &CarriedVector, register: u8) {
-        let inst = self.inst_of(c.begin);
+        let inst = self.find_instruction(c.begin);
         match inst {
             IrInstruction::Home(home) => return self.load_home(register, home),
             IrInstruction::Begin(_) => return select::gather(self.asm, register, c.pairs),
@@ -32,7 +32,7 @@ impl Lower<'_> {
         let spare = (self.form().registers() as u8 - 4)..;
         for ((operand, used), spare) in registers.iter_mut().zip(inst.uses()).zip(spare) {
             let Some(used) = used else { continue };
-            if let IrInstruction::Home(quad) = self.inst_of(used) {
+            if let IrInstruction::Home(quad) = self.find_instruction(used) {
                 self.load_home(spare, quad);
             }
             *operand = spare;

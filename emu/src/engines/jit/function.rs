@@ -44,7 +44,7 @@ pub(super) fn chain(asm: &mut Asm, links: &[Link]) -> Result<usize, LoweringRefu
     for link in links {
         match link {
             Link::Segment(segment, words) => {
-                let (scalars, holes) = straight(asm, segment)?;
+                let (scalars, holes) = lower_straight(asm, segment)?;
                 used |= scalars;
                 vectors |= uses_vectors(segment);
                 exits.push((holes, done));
@@ -52,7 +52,7 @@ pub(super) fn chain(asm: &mut Asm, links: &[Link]) -> Result<usize, LoweringRefu
             }
             Link::Guard { scalar, bits, zero } => {
                 let register = asm::mem(asm::SCALARS, 4 * i64::from(*scalar));
-                asm.put(Instruction::with2(Code::Test_rm32_imm32, register, *bits));
+                asm.encode_instruction(Instruction::with2(Code::Test_rm32_imm32, register, *bits));
                 let leaves = if *zero {
                     Code::Jne_rel32_64
                 } else {
@@ -62,7 +62,7 @@ pub(super) fn chain(asm: &mut Asm, links: &[Link]) -> Result<usize, LoweringRefu
             }
         }
     }
-    asm.put(Instruction::with2(Code::Mov_r32_imm32, Register::EAX, done));
+    asm.encode_instruction(Instruction::with2(Code::Mov_r32_imm32, Register::EAX, done));
     Ok(surround(asm, begin, used, vectors, exits))
 }
 
@@ -90,24 +90,24 @@ fn uses_vectors(segment: &BuiltSegment) -> bool {
 fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Exits>) -> usize {
     let leave = asm.current_position();
     if vectors {
-        asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+        asm.encode_instruction(Ok(Instruction::with(Code::VEX_Vzeroupper)));
     }
     let saved: Vec<Register> = (0..SAVED.len())
         .filter(|i| used >> (FREE + i) & 1 != 0)
         .map(|i| SAVED[i])
         .collect();
     for register in saved.iter().rev() {
-        asm.put(Instruction::with1(Code::Pop_r64, *register));
+        asm.encode_instruction(Instruction::with1(Code::Pop_r64, *register));
     }
-    asm.put(Ok(Instruction::with(Code::Retnq)));
+    asm.encode_instruction(Ok(Instruction::with(Code::Retnq)));
     for (holes, result) in exits {
         if holes.is_empty() {
             continue;
         }
         for hole in holes {
-            asm.land(hole);
+            asm.land_branch(hole);
         }
-        asm.put(Instruction::with2(
+        asm.encode_instruction(Instruction::with2(
             Code::Mov_r32_imm32,
             Register::EAX,
             result,
@@ -116,7 +116,7 @@ fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Ex
     }
     let entry = asm.current_position();
     for register in &saved {
-        asm.put(Instruction::with1(Code::Push_r64, *register));
+        asm.encode_instruction(Instruction::with1(Code::Push_r64, *register));
     }
     asm.branch(Code::Jmp_rel32_64, begin);
     entry
@@ -125,7 +125,7 @@ fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Ex
 /// Scalar registers used, as bits, and the branches of checks that fail before anything was done.
 type FunctionBody = (u32, Vec<asm::Hole>);
 
-fn straight(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, LoweringRefusal> {
+fn lower_straight(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, LoweringRefusal> {
     asm.form = segment.vectors.form;
     list(asm, segment, &[&segment.top, &segment.body])
 }
@@ -149,7 +149,7 @@ fn list(
 
 fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, LoweringRefusal> {
     asm.form = segment.vectors.form;
-    asm.put(Instruction::with2(
+    asm.encode_instruction(Instruction::with2(
         Code::Mov_rm64_r64,
         asm::mem(asm::FRAME, frame::PASSES),
         asm::LEFT,
@@ -162,10 +162,10 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
     let mut skip = Vec::new();
     if let Some(ends) = &segment.ends {
         // The whole first pass: its checks precede its effects.
-        let (scalars, holes) = straight(asm, &ends.first)?;
+        let (scalars, holes) = lower_straight(asm, &ends.first)?;
         used |= scalars;
         nothing.extend(holes);
-        asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
+        asm.encode_instruction(Instruction::with1(Code::Dec_rm64, asm::LEFT));
         skip.push(asm.branch_later(Code::Je_rel32_64));
         // The loop's exit requires a pass of the loop. Where the checks of the second pass fail,
         // both are skipped.
@@ -186,11 +186,13 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
         lower.inst(position, *id)?;
     }
     lower.close(carried)?;
-    lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
+    lower
+        .asm
+        .encode_instruction(Instruction::with1(Code::Dec_rm64, asm::LEFT));
     lower.asm.branch(Code::Jne_rel32_64, head);
     // Failed checks of later passes come here too: their pass has not begun.
     for hole in std::mem::take(&mut lower.holes) {
-        lower.asm.land(hole);
+        lower.asm.land_branch(hole);
     }
     for (position, id) in order.insts.iter().enumerate().skip(end) {
         lower.inst(position, *id)?;
@@ -198,16 +200,16 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
     used |= lower.scalars_used;
     if let Some(ends) = &segment.ends {
         for hole in skip {
-            asm.land(hole);
+            asm.land_branch(hole);
         }
-        used |= straight(asm, &ends.last)?.0;
+        used |= lower_straight(asm, &ends.last)?.0;
     }
-    asm.put(Instruction::with2(
+    asm.encode_instruction(Instruction::with2(
         Code::Mov_r64_rm64,
         Register::RAX,
         asm::mem(asm::FRAME, frame::PASSES),
     ));
-    asm.put(Instruction::with2(
+    asm.encode_instruction(Instruction::with2(
         Code::Sub_r64_rm64,
         Register::RAX,
         asm::LEFT,

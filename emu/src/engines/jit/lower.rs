@@ -162,12 +162,14 @@ impl<'a> Lower<'a> {
         }
     }
 
-    pub(super) fn inst_of(&self, id: Id) -> IrInstruction {
+    pub(super) fn find_instruction(&self, id: Id) -> IrInstruction {
         self.segment.vectors.arena.get(id)
     }
 
     pub(super) fn class(&self, id: Id) -> RegisterClass {
-        self.inst_of(id).class().unwrap_or(RegisterClass::Scalar)
+        self.find_instruction(id)
+            .class()
+            .unwrap_or(RegisterClass::Scalar)
     }
 
     pub(super) fn form(&self) -> CodeForm {
@@ -176,7 +178,7 @@ impl<'a> Lower<'a> {
 
     /// Emits one listed instruction: operands, registers, bytes.
     pub(super) fn inst(&mut self, position: usize, id: Id) -> Result<(), LoweringRefusal> {
-        let mut inst = self.inst_of(id);
+        let mut inst = self.find_instruction(id);
         let class = inst.class();
         let first = self.first[position];
         if class.is_some() && first == NEVER {

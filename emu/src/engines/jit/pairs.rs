@@ -27,14 +27,14 @@ impl SegmentBuilder {
         let Some(j) = self.partners.get(i).copied().flatten() else {
             return false;
         };
-        if self.done[i] || self.done[j] || self.waiting.contains(&j) || self.both_ready(i, j) {
+        if self.done[i] || self.done[j] || self.waiting.contains(&j) || self.are_both_ready(i, j) {
             return false;
         }
         self.waiting.push(i);
         true
     }
 
-    fn both_ready(&self, i: usize, j: usize) -> bool {
+    fn are_both_ready(&self, i: usize, j: usize) -> bool {
         [i, j]
             .iter()
             .all(|i| self.ops[*i].as_ref().is_none_or(|op| self.ready(op)))
@@ -45,7 +45,7 @@ impl SegmentBuilder {
         loop {
             let found = self.waiting.iter().position(|i| {
                 let partner = self.partners[*i];
-                self.done[*i] || partner.is_none_or(|j| self.done[j] || self.both_ready(*i, j))
+                self.done[*i] || partner.is_none_or(|j| self.done[j] || self.are_both_ready(*i, j))
             });
             let Some(found) = found else { return };
             let i = self.waiting.remove(found);
@@ -59,7 +59,7 @@ impl SegmentBuilder {
         let factors = row
             .factor()
             .map(|i| usize::from(first.ins[i] != second.ins[i]));
-        let moves = both.take(row.in_place()).filter(|(a, b)| {
+        let moves = both.take(row.shared_operand_count()).filter(|(a, b)| {
             let (lo, hi) = (self.place(a[0]), self.place(b[0]));
             !(lo.0 == hi.0 && !lo.1 && hi.1)
         });
@@ -80,7 +80,7 @@ impl SegmentBuilder {
     fn find_pairing(&mut self, arith: &Arith, j: usize) -> Option<PairPlacement> {
         let ops = self.ops.clone();
         let other = ops[j].as_ref()?;
-        (!self.done[j] && arith.alike(other) && self.ready(other)).then(|| {
+        (!self.done[j] && arith.is_pairable_with(other) && self.ready(other)).then(|| {
             let (up, down) = (
                 self.cost(arith.row, arith, other),
                 self.cost(arith.row, other, arith),
@@ -125,7 +125,7 @@ impl SegmentBuilder {
         let ops = self.ops.clone();
         // Its operands may themselves be waiting for partners.
         for values in &arith.ins {
-            self.make(values[0]);
+            self.build_value(values[0]);
         }
         let partner = self.partner(i, arith);
         match partner.and_then(|found| Some((ops[found.step].as_ref()?, found))) {
@@ -138,7 +138,7 @@ impl SegmentBuilder {
                 };
                 self.two(lower, upper);
             }
-            None => self.one(arith),
+            None => self.build_single(arith),
         }
     }
 
@@ -158,13 +158,13 @@ impl SegmentBuilder {
         let results = lower.row.emit(&mut self.s, &lower.inst, &operands);
         let outs = lower.outs.iter().zip(&upper.outs);
         for ((a, b), v) in outs.zip(results.into_iter().flatten()) {
-            self.set(a[0], v, false);
-            self.set(b[0], v, true);
+            self.set_value(a[0], v, false);
+            self.set_value(b[0], v, true);
         }
     }
 
     /// Builds an operation by itself, in the half that holds more of its operands.
-    fn one(&mut self, arith: &Arith) {
+    fn build_single(&mut self, arith: &Arith) {
         let observes = arith.row.observes();
         let halves: Vec<VectorHalves> = arith
             .ins
@@ -181,7 +181,7 @@ impl SegmentBuilder {
             .collect();
         let results = arith.row.emit(&mut self.s, &arith.inst, &operands);
         for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
-            self.set(outs[0], v, upper);
+            self.set_value(outs[0], v, upper);
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn find(steps: &SegmentSteps, looping: bool) -> Partners {
         }
     }
     let steady = if looping { STEADY } else { 0 };
-    let of = (0..n).map(|i| follow.settled(steady, i)).collect();
+    let of = (0..n).map(|i| follow.steady_partner(steady, i)).collect();
     let places = (0..steps.values)
         .map(|value| follow.place(steady, value as PairValue))
         .collect();
@@ -110,7 +110,7 @@ impl Follow<'_> {
         self.loads[self.maker(pass, value).1 as usize]
     }
 
-    fn set(&mut self, pass: usize, value: PairValue, place: VectorHalf) {
+    fn set_place(&mut self, pass: usize, value: PairValue, place: VectorHalf) {
         self.places[pass][value as usize] = Some(place);
     }
 
@@ -126,8 +126,8 @@ impl Follow<'_> {
             if arith.quad {
                 for outs in &arith.outs {
                     let v = self.vector();
-                    self.set(pass, outs[0], (v, false));
-                    self.set(pass, outs[1], (v, true));
+                    self.set_place(pass, outs[0], (v, false));
+                    self.set_place(pass, outs[1], (v, true));
                 }
             } else if self.partner[pass][i].is_none() {
                 self.pair((pass, i), passes);
@@ -137,9 +137,9 @@ impl Follow<'_> {
             && let Some([lo, hi]) = access.loads()
         {
             let v = self.vector();
-            self.set(pass, lo, (v, false));
+            self.set_place(pass, lo, (v, false));
             if hi != lo {
-                self.set(pass, hi, (v, true));
+                self.set_place(pass, hi, (v, true));
             }
         }
     }
@@ -159,14 +159,14 @@ impl Follow<'_> {
         let vectors: Vec<u32> = arith.outs.iter().map(|_| self.vector()).collect();
         let upper = found.is_some_and(|(_, swapped)| swapped);
         for (outs, v) in arith.outs.iter().zip(&vectors) {
-            self.set(at.0, outs[0], (*v, upper));
+            self.set_place(at.0, outs[0], (*v, upper));
         }
         let Some((other, _)) = found else { return };
         self.partner[at.0][at.1] = Some(other);
         self.partner[other.0][other.1] = Some(at);
         if let Some(arith) = &self.steps.steps[other.1].arith {
             for (outs, v) in arith.outs.iter().zip(&vectors) {
-                self.set(other.0, outs[0], (*v, !upper));
+                self.set_place(other.0, outs[0], (*v, !upper));
             }
         }
     }
@@ -178,12 +178,12 @@ impl Follow<'_> {
             self.steps.steps[at.1].arith.as_ref()?,
             self.steps.steps[other.1].arith.as_ref()?,
         );
-        if !first.alike(second) || self.partner[other.0][other.1].is_some() {
+        if !first.is_pairable_with(second) || self.partner[other.0][other.1].is_some() {
             return None;
         }
         let mut swapped = None;
         for (i, (a, b)) in first.ins.iter().zip(&second.ins).enumerate() {
-            if i >= first.row.in_place() {
+            if i >= first.row.shared_operand_count() {
                 // Such an operand is packed in any case. One that is loaded later is waited for.
                 let known = self.place(other.0, b[0]).is_some() || self.loaded(other.0, b[0]);
                 known.then_some(())?;
@@ -199,7 +199,7 @@ impl Follow<'_> {
     }
 
     /// Returns the partner of a step in the steady pass, if the neighbouring passes agree.
-    fn settled(&self, pass: usize, i: usize) -> Partner {
+    fn steady_partner(&self, pass: usize, i: usize) -> Partner {
         let Some(other) = self.partner[pass][i] else {
             return Partner::None;
         };

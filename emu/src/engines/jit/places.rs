@@ -28,7 +28,7 @@ impl Lower<'_> {
     /// Copies a vector from a register or memory.
     fn copy(&mut self, target: u8, source: VectorSource) {
         let (code, target) = (self.form().load(), self.form().vector(target));
-        self.asm.put(match source {
+        self.asm.encode_instruction(match source {
             VectorSource::Register(register) => {
                 Instruction::with2(code, target, self.form().vector(register))
             }
@@ -37,14 +37,14 @@ impl Lower<'_> {
     }
 
     pub(super) fn load_home(&mut self, register: u8, home: u8) {
-        self.copy(register, VectorSource::Memory(self.at_home(home)));
+        self.copy(register, VectorSource::Memory(self.home_operand(home)));
     }
 
-    fn at_home(&self, home: u8) -> MemoryOperand {
+    fn home_operand(&self, home: u8) -> MemoryOperand {
         select::home(self.form(), home)
     }
 
-    fn in_slot(&self, slot: u16) -> MemoryOperand {
+    fn slot_operand(&self, slot: u16) -> MemoryOperand {
         let at = frame::VECTORS + self.form().bytes() * i64::from(slot);
         asm::mem(asm::FRAME, at)
     }
@@ -53,11 +53,11 @@ impl Lower<'_> {
     /// `until`.
     fn memory(&self, id: Id, until: u32) -> Option<MemoryOperand> {
         let place = self.places[id as usize];
-        match (place.slot, place.home, self.inst_of(id)) {
-            (Some(slot), ..) => Some(self.in_slot(slot)),
-            (None, Some(home), _) => Some(self.at_home(home)),
+        match (place.slot, place.home, self.find_instruction(id)) {
+            (Some(slot), ..) => Some(self.slot_operand(slot)),
+            (None, Some(home), _) => Some(self.home_operand(home)),
             (None, None, IrInstruction::Home(home)) if until <= self.stale[usize::from(home)] => {
-                Some(self.at_home(home))
+                Some(self.home_operand(home))
             }
             _ => None,
         }
@@ -95,10 +95,10 @@ impl Lower<'_> {
         let class = self.class(id);
         let slot = self.bank(class).slot().ok_or(LoweringRefusal::Slots)?;
         self.places[id as usize].slot = Some(slot);
-        self.asm.put(match class {
+        self.asm.encode_instruction(match class {
             RegisterClass::Vector => Instruction::with2(
                 self.form().store(),
-                self.in_slot(slot),
+                self.slot_operand(slot),
                 self.form().vector(register),
             ),
             RegisterClass::Scalar => Instruction::with2(
@@ -128,7 +128,7 @@ impl Lower<'_> {
         let register = victim.ok_or(LoweringRefusal::Slots)?;
         if let Some(owner) = self.bank(class).owner(register) {
             let next = self.places[owner as usize].next;
-            let found = match self.inst_of(owner) {
+            let found = match self.find_instruction(owner) {
                 IrInstruction::Home(home) => next <= self.stale[usize::from(home)],
                 IrInstruction::Scalar(_) => next < self.replaced,
                 _ => false,
@@ -154,13 +154,13 @@ impl Lower<'_> {
         match class {
             RegisterClass::Vector => self.fetch(id, register),
             RegisterClass::Scalar => {
-                let source = match (self.places[id as usize].slot, self.inst_of(id)) {
+                let source = match (self.places[id as usize].slot, self.find_instruction(id)) {
                     (Some(slot), _) => asm::mem(asm::FRAME, frame::SCALARS + 4 * i64::from(slot)),
                     (None, IrInstruction::Scalar(i)) => asm::mem(asm::SCALARS, 4 * i64::from(i)),
                     // Every other value is in a register or a slot.
                     _ => return Err(LoweringRefusal::Slots),
                 };
-                self.asm.put(Instruction::with2(
+                self.asm.encode_instruction(Instruction::with2(
                     Code::Mov_r32_rm32,
                     SCALAR_REGISTERS[usize::from(register)],
                     source,
@@ -183,7 +183,7 @@ impl Lower<'_> {
                 self.places[id as usize].register = None;
             }
             if let Some(slot) = place.slot {
-                self.bank(class).give_back(slot);
+                self.bank(class).release_slot(slot);
                 self.places[id as usize].slot = None;
             }
         }

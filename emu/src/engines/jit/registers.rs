@@ -80,7 +80,7 @@ impl Bank {
         (usize::from(slot) < self.limit).then_some(slot)
     }
 
-    pub(super) fn give_back(&mut self, slot: u16) {
+    pub(super) fn release_slot(&mut self, slot: u16) {
         self.free_slots.push(slot);
     }
 }

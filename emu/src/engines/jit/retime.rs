@@ -81,7 +81,7 @@ pub(super) fn retime(steps: &SegmentSteps, partners: &Partners) -> Option<Retime
         .collect();
     let rest = |map: &dyn Fn(PairValue) -> PairValue| -> Vec<SegmentWord> {
         let all = steps.steps.iter().zip(&waits);
-        all.map(|(step, waits)| without(step, *waits, map))
+        all.map(|(step, waits)| rename_operands(step, *waits, map))
             .collect()
     };
     let body = SegmentSteps {
@@ -199,7 +199,11 @@ fn renamed(step: &SegmentWord, map: impl Fn(PairValue) -> PairValue) -> Option<S
 }
 
 /// Returns a step with renamed operands, without its arithmetic if that is delayed.
-fn without(step: &SegmentWord, waits: bool, map: &dyn Fn(PairValue) -> PairValue) -> SegmentWord {
+fn rename_operands(
+    step: &SegmentWord,
+    waits: bool,
+    map: &dyn Fn(PairValue) -> PairValue,
+) -> SegmentWord {
     let arith = step.arith.as_ref().filter(|_| !waits);
     SegmentWord {
         arith: arith.map(|arith| with_operands(arith, map)),

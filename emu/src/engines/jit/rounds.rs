@@ -180,7 +180,11 @@ impl SegmentBuilder {
 
     /// Returns the layout in which the pass built so far leaves the carried registers. A register
     /// that shares no vector stays in its half.
-    pub(super) fn left(&mut self, last: &PairValues, layout: &LoopRegisters) -> LoopRegisters {
+    pub(super) fn leaving_layout(
+        &mut self,
+        last: &PairValues,
+        layout: &LoopRegisters,
+    ) -> LoopRegisters {
         let mut carried: Vec<[Option<u8>; 2]> = Vec::new();
         let mut of: HashMap<Id, usize> = HashMap::new();
         for r in layout.carried.iter().flatten().flatten() {
@@ -258,10 +262,10 @@ impl SegmentBuilder {
             })
             .map(|home| self.s.emit(IrInstruction::Home(home as u8)))
             .collect();
-        self.keep(&mut all, &same);
+        self.carry_unchanged(&mut all, &same);
         let begins: Vec<Id> = all.iter().map(|c| c.begin).collect();
         self.s.body.retain(|id| !begins.contains(id));
-        self.pass_through(&through);
+        self.store_memory_carried(&through);
         let body = std::mem::take(&mut self.s.body);
         // From here on the list collects the code after the loop.
         let raw = |s: &Self, home: u8| {
@@ -279,7 +283,7 @@ impl SegmentBuilder {
 
     /// Stores the vectors that go through memory from pass to pass: each as soon as its value is
     /// known and the old one has been read.
-    fn pass_through(&mut self, through: &[(u8, Id, Id)]) {
+    fn store_memory_carried(&mut self, through: &[(u8, Id, Id)]) {
         for (home, begin, end) in through {
             let at = |id: &Id| self.s.body.iter().position(|listed| listed == id);
             let after = match (at(begin), at(end)) {
@@ -293,7 +297,7 @@ impl SegmentBuilder {
 
     /// Adds values that no pass changes to the carried vectors, while there is room: lanes of the
     /// vectors `same` and constants, then those vectors themselves.
-    fn keep(&mut self, all: &mut Vec<CarriedVector>, same: &[Id]) {
+    fn carry_unchanged(&mut self, all: &mut Vec<CarriedVector>, same: &[Id]) {
         let fixed = |inst: IrInstruction| match inst {
             IrInstruction::Shuffle(a, b, _) | IrInstruction::Pick(a, b, _) => {
                 same.contains(&a) && same.contains(&b)

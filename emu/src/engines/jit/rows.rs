@@ -175,7 +175,7 @@ impl OperandPacking {
 
     /// Returns how many operands, from the first on, must share vectors with those of a second
     /// operation to save moving lanes.
-    pub(super) fn in_place(self) -> usize {
+    pub(super) fn shared_operand_count(self) -> usize {
         match self {
             Self::Butterfly(..) => 2,
             Self::Complex(_) => 1,
@@ -217,7 +217,7 @@ impl OperandPacking {
             (Self::Immediate, ..) => Some(s.emit(IrInstruction::Splat(inst.imm as u32))),
             (Self::With(op, constant), Some(a), ..) => {
                 let a = s.value(a);
-                Some(s.with(op, a, constant))
+                Some(s.emit_with_constant(op, a, constant))
             }
             (Self::Shift(op), Some(a), ..) => {
                 let a = s.value(a);

@@ -35,22 +35,22 @@ pub(super) fn encode(
     let [a, b, ..] = r;
     let x = scalar;
     match *inst {
-        IrInstruction::Scalar(i) => asm.put(Instruction::with2(
+        IrInstruction::Scalar(i) => asm.encode_instruction(Instruction::with2(
             Code::Mov_r32_rm32,
             x(d),
             mem(asm::SCALARS, 4 * i64::from(i)),
         )),
-        IrInstruction::SetScalar(i, _) => asm.put(Instruction::with2(
+        IrInstruction::SetScalar(i, _) => asm.encode_instruction(Instruction::with2(
             Code::Mov_rm32_r32,
             mem(asm::SCALARS, 4 * i64::from(i)),
             x(a),
         )),
         IrInstruction::Immediate(bits) => {
-            asm.put(Instruction::with2(Code::Mov_r32_imm32, x(d), bits));
+            asm.encode_instruction(Instruction::with2(Code::Mov_r32_imm32, x(d), bits));
         }
-        IrInstruction::Offset(_, add) => asm.put(sum(x(d), x(a), add)),
+        IrInstruction::Offset(_, add) => asm.encode_instruction(sum(x(d), x(a), add)),
         IrInstruction::LoadWord(at) => {
-            asm.put(Instruction::with2(Code::Mov_r32_rm32, x(d), dmem(at, a)))
+            asm.encode_instruction(Instruction::with2(Code::Mov_r32_rm32, x(d), dmem(at, a)))
         }
         IrInstruction::Compute(function, ..) => {
             let code = match function {
@@ -62,8 +62,8 @@ pub(super) fn encode(
                 // Guests shift by constants only.
                 Binary::Shl | Binary::Shr | Binary::Sar => Code::INVALID,
             };
-            asm.put(move_scalar(x(d), x(a)));
-            asm.put(Instruction::with2(code, x(d), x(b)));
+            asm.encode_instruction(move_scalar(x(d), x(a)));
+            asm.encode_instruction(Instruction::with2(code, x(d), x(b)));
         }
         IrInstruction::ComputeWith(function, _, bits) => {
             let code = match function {
@@ -77,10 +77,10 @@ pub(super) fn encode(
                 Binary::Sar => Code::Sar_rm32_imm8,
             };
             if function == Binary::Mul {
-                asm.put(Instruction::with3(code, x(d), x(a), bits));
+                asm.encode_instruction(Instruction::with3(code, x(d), x(a), bits));
             } else {
-                asm.put(move_scalar(x(d), x(a)));
-                asm.put(Instruction::with2(code, x(d), bits));
+                asm.encode_instruction(move_scalar(x(d), x(a)));
+                asm.encode_instruction(Instruction::with2(code, x(d), bits));
             }
         }
         IrInstruction::Modulo(..) => modulo(asm, d, r),
@@ -93,12 +93,12 @@ pub(super) fn encode(
             let log = align.trailing_zeros();
             if low == 0 {
                 let rotate = Code::VEX_Rorx_r32_rm32_imm8;
-                asm.put(Instruction::with3(rotate, TEMP, x(a), log));
+                asm.encode_instruction(Instruction::with3(rotate, TEMP, x(a), log));
             } else {
-                asm.put(sum(TEMP, x(a), low));
-                asm.put(Instruction::with2(Code::Ror_rm32_imm8, TEMP, log));
+                asm.encode_instruction(sum(TEMP, x(a), low));
+                asm.encode_instruction(Instruction::with2(Code::Ror_rm32_imm8, TEMP, log));
             }
-            asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last >> log));
+            asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last >> log));
             failed.push(asm.branch_later(Code::Ja_rel32_64));
         }
         IrInstruction::Enter {
@@ -110,7 +110,7 @@ pub(super) fn encode(
         } => enter(asm, r, (low, align), (size, last), failed),
         IrInstruction::Walk(..) => walk(asm, d, r),
         // Vector instructions are encoded in `select`.
-        _ => asm.put(Ok(Instruction::default())),
+        _ => asm.encode_instruction(Ok(Instruction::default())),
     }
 }
 
@@ -128,31 +128,31 @@ fn sum(d: Register, a: Register, add: i32) -> EncodedInstruction {
 fn modulo(asm: &mut Asm, d: u8, [a, s, b, l]: [u8; 4]) {
     let x = scalar;
     let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
-    asm.put(Instruction::with2(Code::Lea_r32_m, x(d), both));
-    asm.put(move_scalar(TEMP, x(d)));
-    asm.put(Instruction::with2(Code::Sub_r32_rm32, TEMP, x(b)));
-    asm.put(Instruction::with2(Code::Cmp_r32_rm32, TEMP, x(l)));
+    asm.encode_instruction(Instruction::with2(Code::Lea_r32_m, x(d), both));
+    asm.encode_instruction(move_scalar(TEMP, x(d)));
+    asm.encode_instruction(Instruction::with2(Code::Sub_r32_rm32, TEMP, x(b)));
+    asm.encode_instruction(Instruction::with2(Code::Cmp_r32_rm32, TEMP, x(l)));
     let beyond = asm.branch_later(Code::Jae_rel32_64);
-    asm.put(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
+    asm.encode_instruction(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
     let inside = asm.branch_later(Code::Jns_rel32_64);
-    asm.land(beyond);
-    asm.put(move_scalar(TEMP2, x(l)));
-    asm.put(Instruction::with1(Code::Neg_rm32, TEMP2));
-    asm.put(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
-    asm.put(Instruction::with2(Code::Cmovs_r32_rm32, TEMP2, x(l)));
-    asm.put(Instruction::with2(Code::Add_r32_rm32, x(d), TEMP2));
-    asm.land(inside);
+    asm.land_branch(beyond);
+    asm.encode_instruction(move_scalar(TEMP2, x(l)));
+    asm.encode_instruction(Instruction::with1(Code::Neg_rm32, TEMP2));
+    asm.encode_instruction(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
+    asm.encode_instruction(Instruction::with2(Code::Cmovs_r32_rm32, TEMP2, x(l)));
+    asm.encode_instruction(Instruction::with2(Code::Add_r32_rm32, x(d), TEMP2));
+    asm.land_branch(inside);
 }
 
 /// Encodes a walk inside a buffer: `d = a + s`, less `l` if that is at or behind `end`.
 fn walk(asm: &mut Asm, d: u8, [a, s, end, l]: [u8; 4]) {
     let x = scalar;
     let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
-    asm.put(Instruction::with2(Code::Lea_r32_m, x(d), both));
-    asm.put(Instruction::with2(Code::Cmp_r32_rm32, x(d), x(end)));
+    asm.encode_instruction(Instruction::with2(Code::Lea_r32_m, x(d), both));
+    asm.encode_instruction(Instruction::with2(Code::Cmp_r32_rm32, x(d), x(end)));
     let inside = asm.branch_later(Code::Jb_rel32_64);
-    asm.put(Instruction::with2(Code::Sub_r32_rm32, x(d), x(l)));
-    asm.land(inside);
+    asm.encode_instruction(Instruction::with2(Code::Sub_r32_rm32, x(d), x(l)));
+    asm.land_branch(inside);
 }
 
 /// Encodes [`IrInstruction::Enter`].
@@ -164,7 +164,8 @@ fn enter(
     failed: &mut Vec<Hole>,
 ) {
     let x = scalar;
-    let put = |asm: &mut Asm, code, r, other| asm.put(Instruction::with2(code, r, other));
+    let put =
+        |asm: &mut Asm, code, r, other| asm.encode_instruction(Instruction::with2(code, r, other));
     // Check `a - b < l`, unsigned.
     put(asm, Code::Mov_r32_rm32, TEMP, x(a));
     put(asm, Code::Sub_r32_rm32, TEMP, x(b));
@@ -178,17 +179,17 @@ fn enter(
     for other in [s, b, l] {
         put(asm, Code::Or_r32_rm32, TEMP, x(other));
     }
-    asm.put(Instruction::with2(Code::Test_rm32_imm32, TEMP, align - 1));
+    asm.encode_instruction(Instruction::with2(Code::Test_rm32_imm32, TEMP, align - 1));
     failed.push(asm.branch_later(Code::Jne_rel32_64));
     // Check `l <= size` and `b + low <= size`, so that the sum below does not wrap around.
-    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, x(l), size));
+    asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, x(l), size));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
-    asm.put(sum(TEMP, x(b), low));
-    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, size));
+    asm.encode_instruction(sum(TEMP, x(b), low));
+    asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, size));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
     // Check the buffer's end: `b + low + l <= last`.
     put(asm, Code::Add_r32_rm32, TEMP, x(l));
-    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last));
+    asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last));
     failed.push(asm.branch_later(Code::Ja_rel32_64));
 }
 
@@ -199,33 +200,33 @@ fn enter(
 fn reverse(asm: &mut Asm, d: u8, a: u8, s: u8, bytes: u32) {
     let index = !bytes.wrapping_sub(1);
     let and = |asm: &mut Asm, r: Register, bits: u32| {
-        asm.put(Instruction::with2(Code::And_rm32_imm32, r, bits));
+        asm.encode_instruction(Instruction::with2(Code::And_rm32_imm32, r, bits));
     };
     for (temp, source) in [(TEMP, a), (TEMP2, s)] {
-        asm.put(move_scalar(temp, scalar(source)));
+        asm.encode_instruction(move_scalar(temp, scalar(source)));
         and(asm, temp, index);
         reverse_bits(asm, temp, scalar(d));
     }
-    asm.put(Instruction::with2(Code::Add_r32_rm32, TEMP, TEMP2));
+    asm.encode_instruction(Instruction::with2(Code::Add_r32_rm32, TEMP, TEMP2));
     reverse_bits(asm, TEMP, scalar(d));
     and(asm, TEMP, index);
-    asm.put(move_scalar(scalar(d), scalar(a)));
+    asm.encode_instruction(move_scalar(scalar(d), scalar(a)));
     and(asm, scalar(d), !index);
-    asm.put(Instruction::with2(Code::Or_r32_rm32, scalar(d), TEMP));
+    asm.encode_instruction(Instruction::with2(Code::Or_r32_rm32, scalar(d), TEMP));
 }
 
 /// Reverses the bits of `r`: its bytes, then the bits of each byte by swapping neighbours.
 fn reverse_bits(asm: &mut Asm, r: Register, scratch: Register) {
-    asm.put(Instruction::with1(Code::Bswap_r32, r));
+    asm.encode_instruction(Instruction::with1(Code::Bswap_r32, r));
     for (i, mask) in frame::BIT_REVERSAL.into_iter().enumerate() {
         let n = 1u32 << i;
         let mask = mem(FRAME, mask);
         // ((r >> n) & mask) + ((r & mask) << n)
-        asm.put(move_scalar(scratch, r));
-        asm.put(Instruction::with2(Code::Shr_rm32_imm8, scratch, n));
-        asm.put(Instruction::with2(Code::And_r32_rm32, scratch, mask));
-        asm.put(Instruction::with2(Code::And_r32_rm32, r, mask));
-        asm.put(Instruction::with2(Code::Shl_rm32_imm8, r, n));
-        asm.put(Instruction::with2(Code::Or_r32_rm32, r, scratch));
+        asm.encode_instruction(move_scalar(scratch, r));
+        asm.encode_instruction(Instruction::with2(Code::Shr_rm32_imm8, scratch, n));
+        asm.encode_instruction(Instruction::with2(Code::And_r32_rm32, scratch, mask));
+        asm.encode_instruction(Instruction::with2(Code::And_r32_rm32, r, mask));
+        asm.encode_instruction(Instruction::with2(Code::Shl_rm32_imm8, r, n));
+        asm.encode_instruction(Instruction::with2(Code::Or_r32_rm32, r, scratch));
     }
 }

@@ -44,7 +44,7 @@ pub(super) type EncodedInstruction = Result<Instruction, IcedError>;
 pub(super) fn folded(asm: &mut Asm, inst: &IrInstruction, d: u8, a: u8, memory: MemoryOperand) {
     let form = asm.form;
     let v = |register| form.vector(register);
-    asm.put(match inst {
+    asm.encode_instruction(match inst {
         IrInstruction::Binary(op, ..) => {
             Instruction::with3(asm::lanes(form, *op), v(d), v(a), memory)
         }
@@ -74,14 +74,22 @@ pub(super) fn encode(
     let v = |register| form.vector(register);
     let [a, b, c, _] = r;
     match *inst {
-        IrInstruction::Home(q) => asm.put(Instruction::with2(form.load(), v(d), home(form, q))),
-        IrInstruction::LoadQuad(at) => asm.put(Instruction::with2(form.load(), v(d), dmem(at, a))),
-        IrInstruction::LoadPair(at) => asm.put(Instruction::with2(twice(form), v(d), dmem(at, a))),
-        IrInstruction::LoadLane(at) => asm.put(Instruction::with2(spread(form), v(d), dmem(at, a))),
-        IrInstruction::Binary(op, ..) => {
-            asm.put(Instruction::with3(asm::lanes(form, op), v(d), v(a), v(b)));
+        IrInstruction::Home(q) => {
+            asm.encode_instruction(Instruction::with2(form.load(), v(d), home(form, q)))
         }
-        IrInstruction::With(op, _, constant) => asm.put(Instruction::with3(
+        IrInstruction::LoadQuad(at) => {
+            asm.encode_instruction(Instruction::with2(form.load(), v(d), dmem(at, a)))
+        }
+        IrInstruction::LoadPair(at) => {
+            asm.encode_instruction(Instruction::with2(broadcast_code(form), v(d), dmem(at, a)))
+        }
+        IrInstruction::LoadLane(at) => {
+            asm.encode_instruction(Instruction::with2(spread(form), v(d), dmem(at, a)))
+        }
+        IrInstruction::Binary(op, ..) => {
+            asm.encode_instruction(Instruction::with3(asm::lanes(form, op), v(d), v(a), v(b)));
+        }
+        IrInstruction::With(op, _, constant) => asm.encode_instruction(Instruction::with3(
             asm::lanes(form, op),
             v(d),
             v(a),
@@ -115,7 +123,7 @@ pub(super) fn encode(
                 Code::VEX_Vfnmadd132ps_ymm_ymm_ymmm256,
             ],
         ),
-        IrInstruction::Shuffle(_, _, imm) => asm.put(Instruction::with4(
+        IrInstruction::Shuffle(_, _, imm) => asm.encode_instruction(Instruction::with4(
             Code::EVEX_Vshuff32x4_zmm_k1z_zmm_zmmm512b32_imm8,
             v(d),
             v(a),
@@ -123,7 +131,7 @@ pub(super) fn encode(
             u32::from(imm),
         )),
         IrInstruction::Pick(_, _, imm) => pick(asm, [d, a, b], imm),
-        IrInstruction::Align(_, _, n) => asm.put(Instruction::with4(
+        IrInstruction::Align(_, _, n) => asm.encode_instruction(Instruction::with4(
             Code::EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8,
             v(d),
             v(b),
@@ -132,7 +140,7 @@ pub(super) fn encode(
         )),
         IrInstruction::Shift(op, _, n) => {
             let code = asm::shift(form, op);
-            asm.put(Instruction::with3(code, v(d), v(a), u32::from(n)));
+            asm.encode_instruction(Instruction::with3(code, v(d), v(a), u32::from(n)));
         }
         IrInstruction::Select(..) => select(asm, [d, a, b, c]),
         IrInstruction::Min(..) => extreme(asm, d, a, b, false),
@@ -141,16 +149,18 @@ pub(super) fn encode(
         IrInstruction::Convert(to, _) => convert(asm, to, d, a),
         IrInstruction::Canonical(_) => canonical(asm, d, a),
         IrInstruction::Splat(bits) => splat(asm, d, bits),
-        IrInstruction::Prefetch(at) => asm.put(Instruction::with1(Code::Prefetchw_m8, dmem(at, a))),
+        IrInstruction::Prefetch(at) => {
+            asm.encode_instruction(Instruction::with1(Code::Prefetchw_m8, dmem(at, a)))
+        }
         IrInstruction::StoreQuad(_, at) => {
-            asm.put(Instruction::with2(form.store(), dmem(at, b), v(a)))
+            asm.encode_instruction(Instruction::with2(form.store(), dmem(at, b), v(a)))
         }
         IrInstruction::SetHome(q, _) => {
-            asm.put(Instruction::with2(form.store(), home(form, q), v(a)))
+            asm.encode_instruction(Instruction::with2(form.store(), home(form, q), v(a)))
         }
         IrInstruction::StorePair(h, at) => {
             let to = dmem(at, b);
-            asm.put(if h.hi {
+            asm.encode_instruction(if h.hi {
                 Instruction::with3(
                     Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8,
                     to,
@@ -175,22 +185,22 @@ pub(super) fn gather(asm: &mut Asm, d: u8, pairs: [Option<u8>; 2]) {
     let d = form.vector(d);
     match pairs {
         [Some(lo), Some(hi)] if lo % 2 == 0 && hi == lo + 1 => {
-            asm.put(Instruction::with2(form.load(), d, at(lo)));
+            asm.encode_instruction(Instruction::with2(form.load(), d, at(lo)));
         }
         [lo, hi] => {
             if let Some(lo) = lo.or(hi) {
-                asm.put(Instruction::with2(twice(form), d, at(lo)));
+                asm.encode_instruction(Instruction::with2(broadcast_code(form), d, at(lo)));
             }
             if let (Some(_), Some(hi)) = (lo, hi) {
                 let code = Code::EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8;
-                asm.put(Instruction::with4(code, d, d, at(hi), 1u32));
+                asm.encode_instruction(Instruction::with4(code, d, d, at(hi), 1u32));
             }
         }
     }
 }
 
 /// Returns the code that loads a pair into each half.
-fn twice(form: CodeForm) -> Code {
+fn broadcast_code(form: CodeForm) -> Code {
     let load = form.load();
     form.code([Code::EVEX_Vbroadcastf64x4_zmm_k1z_m256, load, load])
 }
@@ -204,7 +214,7 @@ fn pick(asm: &mut Asm, [d, a, b]: [u8; 3], imm: u8) {
     let form = asm.form;
     let [d, a, b] = [d, a, b].map(|r| form.vector(r));
     let (low, high) = (u32::from(imm & 1), u32::from(imm >> 1));
-    asm.put(if form == CodeForm::Avx2 {
+    asm.encode_instruction(if form == CodeForm::Avx2 {
         // The selector of the upper half counts the second operand's lanes from 2 on.
         let code = Code::VEX_Vperm2f128_ymm_ymm_ymmm256_imm8;
         Instruction::with4(code, d, a, b, low | (2 + high) << 4)

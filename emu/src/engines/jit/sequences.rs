@@ -9,12 +9,12 @@ use iced_x86::{Code, Instruction, Register};
 
 pub(super) fn splat(asm: &mut Asm, d: u8, bits: u32) {
     let form = asm.form;
-    asm.put(Instruction::with2(Code::Mov_r32_imm32, TEMP, bits));
+    asm.encode_instruction(Instruction::with2(Code::Mov_r32_imm32, TEMP, bits));
     if form == CodeForm::Avx2 {
         let low = Register::XMM0 + u32::from(d);
-        asm.put(Instruction::with2(Code::VEX_Vmovd_xmm_rm32, low, TEMP));
+        asm.encode_instruction(Instruction::with2(Code::VEX_Vmovd_xmm_rm32, low, TEMP));
         let code = Code::VEX_Vpbroadcastd_ymm_xmmm32;
-        asm.put(Instruction::with2(code, form.vector(d), low));
+        asm.encode_instruction(Instruction::with2(code, form.vector(d), low));
         return;
     }
     let code = form.code([
@@ -22,7 +22,7 @@ pub(super) fn splat(asm: &mut Asm, d: u8, bits: u32) {
         Code::EVEX_Vpbroadcastd_ymm_k1z_r32,
         Code::INVALID,
     ]);
-    asm.put(Instruction::with2(code, form.vector(d), TEMP));
+    asm.encode_instruction(Instruction::with2(code, form.vector(d), TEMP));
 }
 
 /// Broadcasts a constant of the frame, in the forms with masks.
@@ -38,13 +38,13 @@ fn splat_constant(form: CodeForm, d: u8, displacement: i64) -> EncodedInstructio
 /// Encodes an AVX2 operation on three registers.
 fn three(asm: &mut Asm, op: LaneOperation, d: Register, a: Register, b: Register) {
     let code = asm::lanes(CodeForm::Avx2, op);
-    asm.put(Instruction::with3(code, d, a, b));
+    asm.encode_instruction(Instruction::with3(code, d, a, b));
 }
 
 /// Encodes an AVX2 comparison of floats.
 fn floats(asm: &mut Asm, d: Register, a: Register, b: Register, predicate: u32) {
     let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
-    asm.put(Instruction::with4(code, d, a, b, predicate));
+    asm.encode_instruction(Instruction::with4(code, d, a, b, predicate));
 }
 
 /// Predicates of `vcmpps`: unordered, ordered, greater or equal without exceptions.
@@ -59,17 +59,17 @@ pub(super) fn canonical(asm: &mut Asm, d: u8, a: u8) {
         floats(asm, SCRATCH, from, from, UNORDERED);
         let code = Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
         let nan = every(form, frame::NAN_BITS);
-        asm.put(Instruction::with4(code, to, from, nan, SCRATCH));
+        asm.encode_instruction(Instruction::with4(code, to, from, nan, SCRATCH));
         return;
     }
-    asm.put(splat_constant(form, d, frame::NAN_BITS));
+    asm.encode_instruction(splat_constant(form, d, frame::NAN_BITS));
     let code = form.code([
         Code::EVEX_Vfixupimmps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
         Code::EVEX_Vfixupimmps_ymm_k1z_ymm_ymmm256b32_imm8,
         Code::INVALID,
     ]);
     let table = every(form, frame::FIXUP);
-    asm.put(Instruction::with4(code, to, from, table, 0u32));
+    asm.encode_instruction(Instruction::with4(code, to, from, table, 0u32));
 }
 
 /// Encodes `b` where `a` has ones, else `c`.
@@ -82,14 +82,14 @@ pub(super) fn select(asm: &mut Asm, r: [u8; 4]) {
         three(asm, LaneOperation::Or, d, d, SCRATCH);
         return;
     }
-    asm.put(Instruction::with2(form.load(), d, a));
+    asm.encode_instruction(Instruction::with2(form.load(), d, a));
     let code = form.code([
         Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8,
         Code::EVEX_Vpternlogd_ymm_k1z_ymm_ymmm256b32_imm8,
         Code::INVALID,
     ]);
     // Truth table 0xca: the second operand where the first has ones, else the third.
-    asm.put(Instruction::with4(code, d, b, c, 0xcau32));
+    asm.encode_instruction(Instruction::with4(code, d, b, c, 0xcau32));
 }
 
 /// Encodes `a -+ b` in alternating lanes as a multiply-add. Its product, `b` times -1 or 1, is
@@ -100,12 +100,12 @@ pub(super) fn alternate(asm: &mut Asm, [d, a, b]: [u8; 3], into_a: [Code; 3], in
     let signs = mem(FRAME, frame::ALTERNATE);
     let v = |register| form.vector(register);
     if d == a && a != b {
-        asm.put(Instruction::with3(into_a, v(d), v(b), signs));
+        asm.encode_instruction(Instruction::with3(into_a, v(d), v(b), signs));
     } else {
         if d != b {
-            asm.put(copy(form, d, b));
+            asm.encode_instruction(copy(form, d, b));
         }
-        asm.put(Instruction::with3(into_b, v(d), v(a), signs));
+        asm.encode_instruction(Instruction::with3(into_b, v(d), v(a), signs));
     }
 }
 
@@ -123,11 +123,11 @@ pub(super) fn compare(asm: &mut Asm, how: Compare, d: u8, a: u8, b: u8) {
         match how {
             Compare::IEq => {
                 let code = Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256;
-                asm.put(Instruction::with3(code, d, a, b));
+                asm.encode_instruction(Instruction::with3(code, d, a, b));
             }
             Compare::ILt => {
                 let code = Code::VEX_Vpcmpgtd_ymm_ymm_ymmm256;
-                asm.put(Instruction::with3(code, d, b, a));
+                asm.encode_instruction(Instruction::with3(code, d, b, a));
             }
             _ => floats(asm, d, a, b, predicate),
         }
@@ -142,13 +142,13 @@ pub(super) fn compare(asm: &mut Asm, how: Compare, d: u8, a: u8, b: u8) {
     } else {
         MASKS
     });
-    asm.put(Instruction::with4(code, Register::K1, a, b, predicate));
+    asm.encode_instruction(Instruction::with4(code, Register::K1, a, b, predicate));
     let code = form.code([
         Code::EVEX_Vpmovm2d_zmm_kr,
         Code::EVEX_Vpmovm2d_ymm_kr,
         Code::INVALID,
     ]);
-    asm.put(Instruction::with2(code, d, Register::K1));
+    asm.encode_instruction(Instruction::with2(code, d, Register::K1));
 }
 
 /// Comparisons of floats into a mask register.
@@ -170,24 +170,24 @@ pub(super) fn extreme(asm: &mut Asm, to: u8, a: u8, b: u8, largest: bool) {
         } else {
             (Code::VEX_Vminps_ymm_ymm_ymmm256, LaneOperation::Or)
         };
-        asm.put(Instruction::with3(code, SCRATCH, a, b));
-        asm.put(Instruction::with3(code, d, b, a));
+        asm.encode_instruction(Instruction::with3(code, SCRATCH, a, b));
+        asm.encode_instruction(Instruction::with3(code, d, b, a));
         three(asm, both, d, d, SCRATCH);
         floats(asm, SCRATCH, a, b, UNORDERED);
         let blend = Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
         let nan = every(form, frame::NAN_BITS);
-        asm.put(Instruction::with4(blend, d, d, nan, SCRATCH));
+        asm.encode_instruction(Instruction::with4(blend, d, d, nan, SCRATCH));
         return;
     }
     let unordered = form.code(MASKS);
-    asm.put(Instruction::with4(unordered, Register::K1, a, b, UNORDERED));
+    asm.encode_instruction(Instruction::with4(unordered, Register::K1, a, b, UNORDERED));
     let code = form.code([
         Code::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
         Code::EVEX_Vrangeps_ymm_k1z_ymm_ymmm256b32_imm8,
         Code::INVALID,
     ]);
     let how = if largest { 0b0101u32 } else { 0b0100 };
-    asm.put(Instruction::with4(code, d, a, b, how));
+    asm.encode_instruction(Instruction::with4(code, d, a, b, how));
     asm.put_masked(splat_constant(form, to, frame::NAN_BITS), false);
 }
 
@@ -212,7 +212,7 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
             Code::VEX_Vcvtdq2ps_ymm_ymmm256,
         ],
     });
-    asm.put(Instruction::with2(code, d, a));
+    asm.encode_instruction(Instruction::with2(code, d, a));
     if to == Convert::Float {
         return;
     }
@@ -220,7 +220,7 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
     let large = every(form, frame::TWO_31);
     if form == CodeForm::Avx2 {
         let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
-        asm.put(Instruction::with4(code, SCRATCH, a, large, AT_LEAST));
+        asm.encode_instruction(Instruction::with4(code, SCRATCH, a, large, AT_LEAST));
         // The complement of the smallest integer is the largest one.
         three(asm, LaneOperation::Xor, d, d, SCRATCH);
         floats(asm, SCRATCH, a, a, ORDERED);
@@ -228,7 +228,7 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
         return;
     }
     let compare = form.code(MASKS);
-    asm.put(Instruction::with4(
+    asm.encode_instruction(Instruction::with4(
         compare,
         Register::K1,
         a,
@@ -245,7 +245,7 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
         Instruction::with2(spread, form.vector(number), largest),
         false,
     );
-    asm.put(Instruction::with4(compare, Register::K1, a, a, ORDERED));
+    asm.encode_instruction(Instruction::with4(compare, Register::K1, a, a, ORDERED));
     let code = form.code([
         Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
         Code::EVEX_Vmovdqa32_ymm_k1z_ymmm256,

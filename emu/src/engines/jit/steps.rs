@@ -53,7 +53,7 @@ pub(super) enum DmemAccess {
 
 impl Arith {
     /// True if two operations on pairs can become one on a vector.
-    pub(super) fn alike(&self, other: &Self) -> bool {
+    pub(super) fn is_pairable_with(&self, other: &Self) -> bool {
         let immediate = matches!(
             self.row,
             OperandPacking::Shift(_) | OperandPacking::Immediate
@@ -316,17 +316,17 @@ impl FirstPass {
                         ..at
                     };
                     let id = self.list(IrInstruction::LoadWord(word), true);
-                    self.set(Scalar(first.0 + i), Sum { root: id, add: 0 });
+                    self.set_sum(Scalar(first.0 + i), Sum { root: id, add: 0 });
                 }
                 if let Some(next) = next {
-                    self.set(Scalar::address(op.address.base), next);
+                    self.set_sum(Scalar::address(op.address.base), next);
                 }
                 return Some(None);
             }
             _ => return None,
         };
         if let Some(next) = self.next(op.address, base, op.bytes) {
-            self.set(Scalar::address(op.address.base), next);
+            self.set_sum(Scalar::address(op.address.base), next);
         }
         Some(access)
     }

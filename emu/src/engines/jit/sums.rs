@@ -49,7 +49,7 @@ impl FirstPass {
                     Source::Register(y) => self.scalar(y),
                     Source::Constant(bits) => self.root(IrInstruction::Immediate(bits)),
                 };
-                self.set(x, value);
+                self.set_sum(x, value);
             }
             ScalarOp::High { x, value } => {
                 let old = self.read(x);
@@ -57,7 +57,7 @@ impl FirstPass {
                     .root(IrInstruction::ComputeWith(Binary::And, old, 0xffff))
                     .root;
                 let new = self.root(IrInstruction::ComputeWith(Binary::Or, low, value << 16));
-                self.set(x, new);
+                self.set_sum(x, new);
             }
             ScalarOp::Binary { function, x, y, z } => {
                 let value = match (function, y, z) {
@@ -87,7 +87,7 @@ impl FirstPass {
                         self.root(IrInstruction::Compute(function, y, z))
                     }
                 };
-                self.set(x, value);
+                self.set_sum(x, value);
             }
         }
     }
@@ -150,7 +150,7 @@ impl FirstPass {
         self.value(sum)
     }
 
-    pub(super) fn set(&mut self, scalar: Scalar, sum: Sum) {
+    pub(super) fn set_sum(&mut self, scalar: Scalar, sum: Sum) {
         self.scalars[usize::from(scalar.0) % SCALARS] = Some(sum);
     }
 }

@@ -30,7 +30,7 @@ impl Random {
         (self.0 >> 16) as u32
     }
 
-    fn below(&mut self, n: u32) -> u32 {
+    fn draw_below(&mut self, n: u32) -> u32 {
         self.next() % n
     }
 
@@ -54,11 +54,11 @@ impl Random {
             0x7f7f_ffff,
             31,
         ];
-        match self.below(4) {
-            0 => SPECIAL[self.below(16) as usize],
+        match self.draw_below(4) {
+            0 => SPECIAL[self.draw_below(16) as usize],
             1 => self.next(),
             // Moderate numbers, and differences that cancel.
-            2 => ((self.below(64) as f32 - 32.0) / 4.0).to_bits(),
+            2 => ((self.draw_below(64) as f32 - 32.0) / 4.0).to_bits(),
             _ => (self.next() as i32 as f32 * 1e-8).to_bits(),
         }
     }
@@ -84,13 +84,13 @@ fn core(machine: &Machine, random: &mut Random) -> Core {
     }
     for i in 0..64 {
         let value = match i {
-            0..16 => 0x4000 + 16 * random.below(0x100),
-            16..24 => 8 * random.below(12),
-            24..32 => (16 * random.below(16)).wrapping_sub(128),
+            0..16 => 0x4000 + 16 * random.draw_below(0x100),
+            16..24 => 8 * random.draw_below(12),
+            24..32 => (16 * random.draw_below(16)).wrapping_sub(128),
             48..56 => core
                 .scalar(Scalar(i - 48))
-                .wrapping_sub(16 * random.below(4)),
-            56..64 => 16 * random.below(16),
+                .wrapping_sub(16 * random.draw_below(4)),
+            56..64 => 16 * random.draw_below(16),
             _ => random.next(),
         };
         core.set_scalar(Scalar(i), value);
@@ -209,7 +209,8 @@ fn check(
         .iter()
         .map(|word| WordCall::new(word, 0, 0))
         .collect();
-    let mut word = |i: usize, guest: &mut Guest<'_>| portable::once(&steps[i..=i], guest) == 1;
+    let mut word =
+        |i: usize, guest: &mut Guest<'_>| portable::run_words_once(&steps[i..=i], guest) == 1;
     let mut done = code.run(&mut hot.guest().unwrap(), &mut frame, passes, &mut word);
     if done == 0 && code.assumes {
         assert!(hot == *start, "changed something without running");
@@ -312,7 +313,7 @@ fn arithmetic_row(form: CodeForm) {
             }
             let looping = round % 2 == 1;
             let passes = if looping {
-                1 + u64::from(random.below(4))
+                1 + u64::from(random.draw_below(4))
             } else {
                 1
             };
@@ -344,7 +345,7 @@ fn narrow(inst: &mut Inst, few: u8) {
 
 /// Makes a memory operation access memory inside DMEM most of the time.
 fn tame(inst: &mut Inst, random: &mut Random) {
-    if random.below(200) == 0 {
+    if random.draw_below(200) == 0 {
         return;
     }
     let pointer = inst.r[0] < 16 || (48..64).contains(&inst.r[0]);
@@ -352,21 +353,21 @@ fn tame(inst: &mut Inst, random: &mut Random) {
         Op::LdX | Op::LdX2 => inst.r[0] = 32 + inst.r[0] % 14,
         Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ => {}
         // Scalar operations leave the pointers unchanged most of the time.
-        _ if pointer && random.below(10) != 0 => *inst = Inst::new(Op::MemNop),
+        _ if pointer && random.draw_below(10) != 0 => *inst = Inst::new(Op::MemNop),
         _ => return,
     }
     let unit = 16;
     inst.addr = Address {
         base: inst.addr.base % 8,
         mode: match inst.addr.mode {
-            Mode::Step(s) | Mode::Reverse(s) if random.below(2) == 0 => Mode::Modulo(s % 8),
-            Mode::Offset(_) => Mode::Offset(unit * (random.below(64) as i32 - 32)),
-            Mode::Post(_) => Mode::Post(unit * (random.below(8) as i32 - 4)),
+            Mode::Step(s) | Mode::Reverse(s) if random.draw_below(2) == 0 => Mode::Modulo(s % 8),
+            Mode::Offset(_) => Mode::Offset(unit * (random.draw_below(64) as i32 - 32)),
+            Mode::Post(_) => Mode::Post(unit * (random.draw_below(8) as i32 - 4)),
             other => other,
         },
     };
     if matches!(inst.op, Op::LdP | Op::StP | Op::LdDup)
-        && random.below(2) == 0
+        && random.draw_below(2) == 0
         && let Mode::Offset(offset) = &mut inst.addr.mode
     {
         *offset += 8;
@@ -408,7 +409,7 @@ fn random_blocks(form: CodeForm) {
         }
         let looping = round % 2 == 1;
         let passes = if looping {
-            1 + u64::from(random.below(6))
+            1 + u64::from(random.draw_below(6))
         } else {
             1
         };

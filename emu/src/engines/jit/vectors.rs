@@ -88,13 +88,18 @@ impl SegmentVectors {
         self.emit(IrInstruction::Binary(op, a, b))
     }
 
-    pub(super) fn with(&mut self, op: LaneOperation, a: Id, constant: FrameConstant) -> Id {
+    pub(super) fn emit_with_constant(
+        &mut self,
+        op: LaneOperation,
+        a: Id,
+        constant: FrameConstant,
+    ) -> Id {
         self.emit(IrInstruction::With(op, a, constant))
     }
 
-    /// Emits [`Self::with`] for an operand whose NaN may have any payload.
+    /// Emits [`Self::emit_with_constant`] for an operand whose NaN may have any payload.
     pub(super) fn raw_with(&mut self, op: LaneOperation, a: Id, constant: FrameConstant) -> Id {
-        let id = self.with(op, a, constant);
+        let id = self.emit_with_constant(op, a, constant);
         self.mark(id)
     }
 

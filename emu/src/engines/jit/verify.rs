@@ -135,7 +135,7 @@ impl ReachableCode {
     }
 
     /// Returns the instructions from `at` on, in order of address.
-    fn from(&self, at: u64) -> impl Iterator<Item = &Instruction> {
+    fn instructions_from(&self, at: u64) -> impl Iterator<Item = &Instruction> {
         self.code.range(at..).map(|(_, instruction)| instruction)
     }
 

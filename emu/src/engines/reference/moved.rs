@@ -8,7 +8,7 @@ use cp2_machine::Ticks;
 impl Coprocessor {
     /// Takes over the state of `other`, with counters at zero. The engine and its translations
     /// stay.
-    pub(crate) fn follow(&mut self, other: &Self) {
+    pub(crate) fn adopt_state(&mut self, other: &Self) {
         self.programs.fast_mut().uncount();
         self.programs.changed();
         self.core.clone_from(&other.core);
@@ -24,13 +24,13 @@ impl Coprocessor {
     }
 
     /// Moves all times later by `cycles` cycles, which are `ticks` ticks.
-    pub(crate) fn later(&mut self, cycles: u64, ticks: Ticks) {
+    pub(crate) fn shift_times(&mut self, cycles: u64, ticks: Ticks) {
         self.programs.fast_mut().leave(&mut self.board, self.now);
         let pending = self.board.relative(self.now);
         self.now = self.now.saturating_add(cycles);
         self.board.resume(&pending, self.now);
-        self.port.later(cycles, ticks);
-        self.waited.later(cycles);
+        self.port.shift_times(cycles, ticks);
+        self.waited.shift_times(cycles);
         if let Status::Waiting { since, .. } = &mut self.status {
             *since = since.saturating_add(cycles);
         }

@@ -37,10 +37,10 @@ fn operation(i: usize, mut arith: Inst, random: &mut Random) -> Inst {
         let quad = if operand.role.writes() {
             results += 1;
             late(i) + results - 1
-        } else if i == 0 || random.below(2) == 0 {
-            12 + random.below(8) as u8
+        } else if i == 0 || random.draw_below(2) == 0 {
+            12 + random.draw_below(8) as u8
         } else {
-            late(i - 1 - (random.below(3) as usize).min(i - 1))
+            late(i - 1 - (random.draw_below(3) as usize).min(i - 1))
         };
         arith.r[n] = 2 * quad;
         n += 1;
@@ -66,28 +66,28 @@ fn columns(form: CodeForm) {
     let (mut overlapping, rounds) = (0, 300);
     for _ in 0..rounds {
         let start = core(&machine, &mut random);
-        let n = 3 + random.below(12) as usize;
-        let behind = random.below(n as u32) as usize;
+        let n = 3 + random.draw_below(12) as usize;
+        let behind = random.draw_below(n as u32) as usize;
         let mut words = vec![Word::NOP; 2 * n];
         for i in 0..n {
-            let any = sample(&arith[random.below(8) as usize], &mut runner);
+            let any = sample(&arith[random.draw_below(8) as usize], &mut runner);
             let mut arith = operation(i, any, &mut random);
             words[2 * i].arith = arith;
             // Now and then the columns share a factor.
-            let shared = random.below(8) as usize;
+            let shared = random.draw_below(8) as usize;
             for (k, r) in arith.r.iter_mut().enumerate() {
                 *r += u8::from(k != 4 || shared != 0);
             }
             words[(2 * (i + behind) + 1) % (2 * n)].arith = arith;
         }
         for word in &mut words {
-            let mut mem = sample(&memory[random.below(4) as usize], &mut runner);
+            let mut mem = sample(&memory[random.draw_below(4) as usize], &mut runner);
             match mem.op {
                 Op::LdQ => mem.r[0] = 12 + mem.r[0] % 8,
                 _ => narrow(&mut mem, 24),
             }
             tame(&mut mem, &mut random);
-            if mem.op == Op::LdQ || random.below(4) == 0 {
+            if mem.op == Op::LdQ || random.draw_below(4) == 0 {
                 word.mem = mem;
             }
         }
@@ -101,7 +101,7 @@ fn columns(form: CodeForm) {
             let partners = partners::find(&steps, true);
             usize::from(retime::retime(&steps, &partners).is_some())
         });
-        let passes = 1 + u64::from(random.below(5));
+        let passes = 1 + u64::from(random.draw_below(5));
         let outcome = compare(form, &machine, &words, &start, passes, true);
         assert!(outcome != Outcome::Refused, "no code");
     }

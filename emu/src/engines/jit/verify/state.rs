@@ -133,7 +133,7 @@ impl AbstractState {
         }
     }
 
-    pub(super) fn set(&mut self, place: StorageLocation, value: AbstractValue) {
+    pub(super) fn set_value(&mut self, place: StorageLocation, value: AbstractValue) {
         match place {
             StorageLocation::Register(r) => self.registers[usize::from(r) % 16] = value,
             _ => {
@@ -144,7 +144,7 @@ impl AbstractState {
 
     /// Returns the name for the result of the instruction at `at`; older holders of the name become
     /// unknown.
-    pub(super) fn make(&mut self, at: u64) -> SymbolicWord {
+    pub(super) fn name_result(&mut self, at: u64) -> SymbolicWord {
         let name = ValueName::Made(at);
         self.forget(|other| other == name);
         SymbolicWord { name, add: 0 }
@@ -252,7 +252,7 @@ impl AbstractState {
     /// is spent.
     pub(super) fn failed(&self) -> Self {
         let mut state = self.clone();
-        state.set(StorageLocation::Register(0), AbstractValue::Any);
+        state.set_value(StorageLocation::Register(0), AbstractValue::Any);
         state.compared = None;
         state
     }
@@ -322,7 +322,7 @@ impl AbstractState {
                 }
                 _ => AbstractValue::Any,
             };
-            self.set(*place, both);
+            self.set_value(*place, both);
         }
         // A name that is given here stands for the new value only.
         let gone = |name: ValueName| {

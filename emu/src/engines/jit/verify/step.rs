@@ -42,7 +42,7 @@ pub(super) fn step(
         }
         Mnemonic::Pop => {
             let register = instruction.op0_register();
-            state.set(place(register), AbstractValue::Wide);
+            state.set_value(place(register), AbstractValue::Wide);
             return state.pop(register, at);
         }
         Mnemonic::Vzeroupper => {
@@ -79,14 +79,14 @@ pub(super) fn step(
             _ if !clears => AbstractValue::Wide,
             Some(value) => value,
             None => {
-                let word = state.make(at);
+                let word = state.name_result(at);
                 if let Some(of) = added(instruction, state) {
                     state.sum(word.name, of);
                 }
                 AbstractValue::Word(word)
             }
         };
-        state.set(place(register), value);
+        state.set_value(place(register), value);
     }
     if flags {
         state.compare(compared);
@@ -313,7 +313,7 @@ fn stored(instruction: &Instruction, state: &mut AbstractState) -> Result<(), Re
                 Some(SecondOperand::Value(value @ AbstractValue::Word(_))) => value,
                 _ => AbstractValue::Any,
             };
-            state.set(place, value);
+            state.set_value(place, value);
         }
         (StorageLocation::Frame(at), _) if bytes == 8 && i64::from(at) == PASSES => {}
         // Vectors must stay outside the slots of scalars.

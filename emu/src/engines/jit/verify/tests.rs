@@ -35,29 +35,29 @@ const SOUND: Load = Load {
 };
 
 fn two(asm: &mut Asm, code: Code, a: Register, b: Register) {
-    asm.put(Instruction::with2(code, a, b));
+    asm.encode_instruction(Instruction::with2(code, a, b));
 }
 
 fn scalar(asm: &mut Asm, to: Register, number: i64) {
-    asm.put(Instruction::with2(
+    asm.encode_instruction(Instruction::with2(
         Code::Mov_r32_rm32,
         to,
         mem(asm::SCALARS, 4 * number),
     ));
 }
 
-fn at(index: Register, scale: u32, offset: i64) -> MemoryOperand {
+fn memory_operand(index: Register, scale: u32, offset: i64) -> MemoryOperand {
     MemoryOperand::with_base_index_scale_displ_size(DMEM, index, scale, offset, 1)
 }
 
 fn check(asm: &mut Asm, load: Load) -> asm::Hole {
-    asm.put(Instruction::with2(
+    asm.encode_instruction(Instruction::with2(
         Code::Lea_r32_m,
         EAX,
         mem(load.checked, i64::from(load.low)),
     ));
-    asm.put(Instruction::with2(Code::Ror_rm32_imm8, EAX, 4));
-    asm.put(Instruction::with2(
+    asm.encode_instruction(Instruction::with2(Code::Ror_rm32_imm8, EAX, 4));
+    asm.encode_instruction(Instruction::with2(
         Code::Cmp_rm32_imm32,
         EAX,
         load.last >> 4,
@@ -66,8 +66,8 @@ fn check(asm: &mut Asm, load: Load) -> asm::Hole {
 }
 
 fn load(asm: &mut Asm, load: Load) {
-    let from = at(load.index, load.scale, load.offset);
-    asm.put(Instruction::with2(
+    let from = memory_operand(load.index, load.scale, load.offset);
+    asm.encode_instruction(Instruction::with2(
         Code::VEX_Vmovups_ymm_ymmm256,
         YMM0,
         from,
@@ -75,8 +75,8 @@ fn load(asm: &mut Asm, load: Load) {
 }
 
 fn end(asm: &mut Asm) {
-    asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
-    asm.put(Ok(Instruction::with(Code::Retnq)));
+    asm.encode_instruction(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+    asm.encode_instruction(Ok(Instruction::with(Code::Retnq)));
 }
 
 /// Returns why a function is refused, if it is.
@@ -93,7 +93,7 @@ fn loads(part: Load) -> Option<String> {
         scalar(asm, R10D, 1);
         let hole = check(asm, part);
         load(asm, part);
-        asm.land(hole);
+        asm.land_branch(hole);
         end(asm);
     })
 }
@@ -177,10 +177,10 @@ fn walks_on(again: bool) -> Option<String> {
             holes.push(check(asm, SOUND));
         }
         load(asm, SOUND);
-        asm.put(Instruction::with2(Code::Lea_r32_m, R9D, mem(R9, 16)));
-        asm.put(Instruction::with1(Code::Dec_rm64, RCX));
+        asm.encode_instruction(Instruction::with2(Code::Lea_r32_m, R9D, mem(R9, 16)));
+        asm.encode_instruction(Instruction::with1(Code::Dec_rm64, RCX));
         asm.branch(Code::Jne_rel32_64, head);
-        holes.into_iter().for_each(|hole| asm.land(hole));
+        holes.into_iter().for_each(|hole| asm.land_branch(hole));
         end(asm);
     })
 }
@@ -195,7 +195,7 @@ fn a_check_holds_for_the_pass_that_made_it() {
 fn goes_round(without: Option<usize>, wraps: bool) -> Option<String> {
     refused(|asm| {
         for register in [RBX, RBP, Register::R12, Register::R13] {
-            asm.put(Instruction::with1(Code::Push_r64, register));
+            asm.encode_instruction(Instruction::with1(Code::Push_r64, register));
         }
         // Registers hold pointer, step, base and length; later the buffer's end.
         for (i, register) in [R9D, R10D, EBX, EBP].into_iter().enumerate() {
@@ -219,23 +219,23 @@ fn goes_round(without: Option<usize>, wraps: bool) -> Option<String> {
         for other in [R10D, EBX, EBP] {
             two(asm, Code::Or_r32_rm32, EAX, other);
         }
-        asm.put(Instruction::with2(Code::Test_rm32_imm32, EAX, 15u32));
+        asm.encode_instruction(Instruction::with2(Code::Test_rm32_imm32, EAX, 15u32));
         leave(asm, 2, Code::Jne_rel32_64);
-        asm.put(Instruction::with2(Code::Cmp_rm32_imm32, EBP, BYTES));
+        asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, EBP, BYTES));
         leave(asm, 3, Code::Ja_rel32_64);
-        asm.put(Instruction::with2(Code::Lea_r32_m, EAX, mem(RBX, 0)));
-        asm.put(Instruction::with2(Code::Cmp_rm32_imm32, EAX, BYTES));
+        asm.encode_instruction(Instruction::with2(Code::Lea_r32_m, EAX, mem(RBX, 0)));
+        asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, EAX, BYTES));
         leave(asm, 4, Code::Ja_rel32_64);
         two(asm, Code::Add_r32_rm32, EAX, EBP);
-        asm.put(Instruction::with2(Code::Cmp_rm32_imm32, EAX, BYTES));
+        asm.encode_instruction(Instruction::with2(Code::Cmp_rm32_imm32, EAX, BYTES));
         leave(asm, 5, Code::Ja_rel32_64);
         let head = asm.current_position();
-        asm.put(Instruction::with2(
+        asm.encode_instruction(Instruction::with2(
             Code::VEX_Vmovups_ymm_ymmm256,
             YMM0,
-            at(R9, 4, 32),
+            memory_operand(R9, 4, 32),
         ));
-        asm.put(Instruction::with2(
+        asm.encode_instruction(Instruction::with2(
             Code::Lea_r32_m,
             R13D,
             MemoryOperand::with_base_index(R9, R10),
@@ -245,16 +245,16 @@ fn goes_round(without: Option<usize>, wraps: bool) -> Option<String> {
         if wraps {
             two(asm, Code::Sub_r32_rm32, R13D, EBP);
         }
-        asm.land(inside);
+        asm.land_branch(inside);
         two(asm, Code::Mov_r32_rm32, R9D, R13D);
-        asm.put(Instruction::with1(Code::Dec_rm64, RCX));
+        asm.encode_instruction(Instruction::with1(Code::Dec_rm64, RCX));
         asm.branch(Code::Jne_rel32_64, head);
-        holes.into_iter().for_each(|hole| asm.land(hole));
-        asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+        holes.into_iter().for_each(|hole| asm.land_branch(hole));
+        asm.encode_instruction(Ok(Instruction::with(Code::VEX_Vzeroupper)));
         for register in [Register::R13, Register::R12, RBP, RBX] {
-            asm.put(Instruction::with1(Code::Pop_r64, register));
+            asm.encode_instruction(Instruction::with1(Code::Pop_r64, register));
         }
-        asm.put(Ok(Instruction::with(Code::Retnq)));
+        asm.encode_instruction(Ok(Instruction::with(Code::Retnq)));
     })
 }
 
@@ -281,7 +281,7 @@ fn the_other_regions_have_constant_places() {
     let store = |base: Register, offset: i64| {
         move |asm: &mut Asm| {
             let to = mem(base, offset);
-            asm.put(Instruction::with2(Code::VEX_Vmovups_ymmm256_ymm, to, YMM0));
+            asm.encode_instruction(Instruction::with2(Code::VEX_Vmovups_ymmm256_ymm, to, YMM0));
             end(asm);
         }
     };
@@ -312,21 +312,21 @@ fn control_stays_inside_and_the_caller_finds_his_own() {
         end(asm);
     });
     refuses("pops another", |asm| {
-        asm.put(Instruction::with1(Code::Push_r64, RBX));
-        asm.put(Instruction::with1(Code::Pop_r64, RBP));
+        asm.encode_instruction(Instruction::with1(Code::Push_r64, RBX));
+        asm.encode_instruction(Instruction::with1(Code::Pop_r64, RBP));
         end(asm);
     });
     refuses("on the stack", |asm| {
-        asm.put(Instruction::with1(Code::Push_r64, RBX));
+        asm.encode_instruction(Instruction::with1(Code::Push_r64, RBX));
         end(asm);
     });
     refuses("upper halves", |asm| {
-        asm.put(Instruction::with2(
+        asm.encode_instruction(Instruction::with2(
             Code::VEX_Vmovups_ymm_ymmm256,
             YMM0,
             mem(FILE, 0),
         ));
-        asm.put(Ok(Instruction::with(Code::Retnq)));
+        asm.encode_instruction(Ok(Instruction::with(Code::Retnq)));
     });
     refuses("runs out", |asm| asm.branch(Code::Jmp_rel32_64, 0x1000));
     refuses("runs out", |asm| two(asm, Code::Mov_r32_rm32, EAX, R11D));

@@ -67,7 +67,7 @@ struct InstructionReader<'a, I: Iterator<Item = &'a Instruction>> {
 }
 
 impl<'a, I: Iterator<Item = &'a Instruction>> InstructionReader<'a, I> {
-    fn take(&mut self, code: Code) -> Option<&'a Instruction> {
+    fn take_instruction(&mut self, code: Code) -> Option<&'a Instruction> {
         let instruction = self.rest.next()?;
         let follows = instruction.ip() == self.next && instruction.code() == code;
         self.next = instruction.next_ip();
@@ -76,19 +76,19 @@ impl<'a, I: Iterator<Item = &'a Instruction>> InstructionReader<'a, I> {
 
     /// Reads an instruction on the scratch register and another one; returns the other.
     fn scratch(&mut self, code: Code) -> Option<Register> {
-        let instruction = self.take(code)?;
+        let instruction = self.take_instruction(code)?;
         (instruction.op0_register() == Register::EAX).then(|| instruction.op1_register())
     }
 
     /// Reads an instruction with a constant; returns the constant if the register is the expected
     /// one.
     fn constant(&mut self, code: Code, register: Register) -> Option<u32> {
-        let instruction = self.take(code)?;
+        let instruction = self.take_instruction(code)?;
         (instruction.op0_register() == register).then(|| instruction.immediate32())
     }
 
     fn leave(&mut self, code: Code) -> Option<()> {
-        let target = self.take(code)?.near_branch_target();
+        let target = self.take_instruction(code)?.near_branch_target();
         self.left.push(target);
         Some(())
     }
@@ -111,7 +111,7 @@ fn judge(
         Lea_r32_m, Mov_r32_rm32, Or_r32_rm32, Sub_r32_rm32, Test_rm32_imm32,
     };
     let mut r = InstructionReader {
-        rest: function.from(at),
+        rest: function.instructions_from(at),
         next: at,
         left: Vec::new(),
     };
@@ -119,7 +119,7 @@ fn judge(
     let b = r.scratch(Sub_r32_rm32)?;
     let l = r.scratch(Cmp_r32_rm32)?;
     r.leave(Jae_rel32_64)?;
-    let limit = r.take(Cmp_r32_rm32)?;
+    let limit = r.take_instruction(Cmp_r32_rm32)?;
     let s = limit.op0_register();
     (limit.op1_register() == l).then_some(())?;
     r.leave(Ja_rel32_64)?;
@@ -134,7 +134,7 @@ fn judge(
     r.leave(Jne_rel32_64)?;
     let size = r.constant(Cmp_rm32_imm32, l)?;
     r.leave(Ja_rel32_64)?;
-    let lea = r.take(Lea_r32_m)?;
+    let lea = r.take_instruction(Lea_r32_m)?;
     let plain = lea.op0_register() == Register::EAX
         && lea.memory_base().number() == b.number()
         && lea.memory_index() == Register::None;
@@ -168,19 +168,19 @@ fn judge(
 
 fn walk(function: &ReachableCode, at: u64, state: &mut AbstractState) -> Option<Walked> {
     let mut r = InstructionReader {
-        rest: function.from(at),
+        rest: function.instructions_from(at),
         next: at,
         left: Vec::new(),
     };
-    let lea = r.take(Code::Lea_r32_m)?;
+    let lea = r.take_instruction(Code::Lea_r32_m)?;
     let d = lea.op0_register();
     (lea.memory_index_scale() == 1 && lea.memory_displacement64() == 0).then_some(())?;
     let (a, s) = (lea.memory_base(), lea.memory_index());
     (s != Register::None).then_some(())?;
-    let end = r.take(Code::Cmp_r32_rm32)?;
+    let end = r.take_instruction(Code::Cmp_r32_rm32)?;
     (end.op0_register() == d && end.op1_kind() == OpKind::Register).then_some(())?;
-    let inside = r.take(Code::Jb_rel32_64)?.near_branch_target();
-    let back = r.take(Code::Sub_r32_rm32)?;
+    let inside = r.take_instruction(Code::Jb_rel32_64)?.near_branch_target();
+    let back = r.take_instruction(Code::Sub_r32_rm32)?;
     (back.op0_register() == d && inside == r.next).then_some(())?;
     // The register that is written first must not be an operand of the later instructions.
     let (e, l) = (end.op1_register(), back.op1_register());
@@ -197,13 +197,13 @@ fn walk(function: &ReachableCode, at: u64, state: &mut AbstractState) -> Option<
         .filter(|w| state.is_sum(end, (w.base, w.length)))
         .collect();
     (!walks.is_empty()).then_some(())?;
-    let made = state.make(lea.ip());
+    let made = state.name_result(lea.ip());
     // Walks that depend on the name's old value do not hold any more.
     let same = |walk: &JudgedBuffer| walk.names().into_iter().all(|name| name != made.name);
     for walk in walks.into_iter().filter(same) {
         state.judged((made, walk));
     }
-    state.set(
+    state.set_value(
         StorageLocation::Register(d.number() as u8),
         AbstractValue::Word(made),
     );
