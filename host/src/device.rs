@@ -352,7 +352,7 @@ impl Device {
                 std::hint::black_box(&mut room);
             }
             if let Some(recording) = &mut self.recording {
-                recording.keep(
+                recording.keep_initial_memory(
                     &self.programs,
                     &self.memory.taken,
                     self.engine.processor.memory(),

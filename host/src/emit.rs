@@ -137,7 +137,7 @@ impl Recording {
     }
 
     /// Keeps the initial memory; called when simulated time begins.
-    pub(crate) fn keep(
+    pub(crate) fn keep_initial_memory(
         &mut self,
         programs: &[PlacedProgram],
         taken: &[(u64, u64)],
@@ -165,21 +165,21 @@ impl Recording {
     }
 
     /// Returns the chunk at an address when time begins, or nothing if it is zero.
-    fn begun(&self, at: u64) -> Option<&[u8]> {
+    fn initial_chunk(&self, at: u64) -> Option<&[u8]> {
         let found = self.memory.binary_search_by_key(&at, |(start, _)| *start);
         found.ok().map(|i| self.memory[i].1.as_slice())
     }
 
     /// Returns the chunks to write: those of the user's arrays, and those that are not zero when time begins
     /// or ends.
-    fn kept(&self, end: &SystemRam) -> Vec<(u64, u64)> {
+    fn list_chunks_to_write(&self, end: &SystemRam) -> Vec<(u64, u64)> {
         let touches = |at: u64, bytes: u64| {
             let mut arrays = self.inputs.iter().chain(&self.outputs);
             arrays.any(|a| a.address < at + bytes && at < a.address.saturating_add(a.bytes))
         };
         let chunks = self.chunks().filter(|&(at, bytes)| {
             let ended = || read(end, at, bytes).iter().any(|&b| b != 0);
-            self.begun(at).is_some() || touches(at, bytes) || ended()
+            self.initial_chunk(at).is_some() || touches(at, bytes) || ended()
         });
         chunks.collect()
     }
@@ -229,7 +229,7 @@ impl FinishedRun {
             }
         };
         let end = self.processor().memory();
-        let chunks = recording.kept(end);
+        let chunks = recording.list_chunks_to_write(end);
         let memory = stretches(&chunks);
         let place = |array: &EmittedArray| {
             let offset = offset(array, &memory).ok_or_else(|| EmitError::Unplaced {
@@ -250,7 +250,7 @@ impl FinishedRun {
             let mut contents = ContentHashes::new(&recording.inputs);
             for (file, placed) in programs() {
                 let elf = placed.program.to_elf();
-                contents.rest(&elf);
+                contents.add_bytes(&elf);
                 std::fs::write(folder.join(file), elf)?;
             }
             let create =
@@ -258,14 +258,16 @@ impl FinishedRun {
             let (mut first, mut last) = (create(MEMORY)?, create(MEMORY_END)?);
             let zeros = [0; CHUNK as usize];
             for &(at, bytes) in &chunks {
-                let begun = recording.begun(at).unwrap_or(&zeros[..bytes as usize]);
+                let begun = recording
+                    .initial_chunk(at)
+                    .unwrap_or(&zeros[..bytes as usize]);
                 contents.memory(at, begun);
                 first.write_all(begun)?;
                 last.write_all(&read(end, at, bytes))?;
             }
             first.flush()?;
             last.flush()?;
-            contents.rest(machine.as_bytes());
+            contents.add_bytes(machine.as_bytes());
             std::fs::write(folder.join(MACHINE), &machine)?;
             let (hashes, rest_sha256) = contents.finish(&recording.commands)?;
             for (input, hash) in inputs.iter_mut().zip(hashes) {

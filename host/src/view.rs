@@ -89,7 +89,7 @@ pub enum Gap {
 impl Gap {
     /// Returns the placement of `bytes` bytes that belong to no row, and how many of them are contiguous:
     /// with a table of zeros at most its length.
-    fn beyond(self, bytes: u64) -> (Placement, u64) {
+    fn place_padding(self, bytes: u64) -> (Placement, u64) {
         let zeros = match self {
             Self::Zeros { address, bytes } => Some((address, bytes)),
             Self::Elsewhere { zeros, .. } => zeros,
@@ -231,7 +231,7 @@ impl Views {
             coalesce(chunks, limit)
         };
         let mut all = match d.target {
-            Target::Deal => view.dealt(&d, limits),
+            Target::Deal => view.make_dealt_transfers(&d, limits),
             Target::Blocks { stride } => {
                 let sections = (0..sections as i64).map(|s| own(s * stride));
                 over_sections(d.direction, sections.collect())
@@ -270,14 +270,14 @@ impl View {
     fn locate_byte(&self, offset: u64) -> (Placement, u64) {
         let rows = self.rows;
         let Some(behind) = offset.checked_sub(rows.start) else {
-            return self.rest.beyond(rows.start - offset);
+            return self.rest.place_padding(rows.start - offset);
         };
         let (row, within) = match rows.count {
             0 | 1 => (0, behind),
             _ => (behind / rows.pitch.max(1), behind % rows.pitch.max(1)),
         };
         if row >= rows.count {
-            return self.rest.beyond(u64::MAX);
+            return self.rest.place_padding(u64::MAX);
         }
         // A single row that ends within a granule owns the rest of the granule.
         let bytes = match rows.count {
@@ -290,14 +290,14 @@ impl View {
             (_, Some(gap), Gap::Elsewhere { address, pitch, .. }) => {
                 (Placement::At(address + row * pitch + (within - bytes)), gap)
             }
-            (_, Some(gap), rest) if row + 1 < rows.count => rest.beyond(gap),
-            (.., rest) => rest.beyond(u64::MAX),
+            (_, Some(gap), rest) if row + 1 < rows.count => rest.place_padding(gap),
+            (.., rest) => rest.place_padding(u64::MAX),
         }
     }
 
     /// Returns `address - offset` if the bytes at offsets `from .. to` are contiguous in memory, and nothing
     /// otherwise.
-    fn moved(&self, from: u64, to: u64) -> Option<u64> {
+    fn contiguous_shift(&self, from: u64, to: u64) -> Option<u64> {
         match self.locate_byte(from) {
             (Placement::At(place), bytes) if to - from <= bytes => Some(place.wrapping_sub(from)),
             _ => None,
@@ -319,7 +319,7 @@ impl View {
             to += reach.max(0);
         }
         let inside = from >= 0 && to > from;
-        if inside && let Some(by) = self.moved(from as u64, to as u64) {
+        if inside && let Some(by) = self.contiguous_shift(from as u64, to as u64) {
             let mut chunk = Chunk::new(offset.wrapping_add(by), local as u32, run);
             chunk.levels = levels.iter().copied().collect();
             all.push(chunk);
@@ -338,7 +338,7 @@ impl View {
     }
 
     /// Returns the transfers of runs that are dealt to the sections in turn.
-    fn dealt(&self, d: &Descriptor, limits: TransferLimits) -> Vec<Descriptor> {
+    fn make_dealt_transfers(&self, d: &Descriptor, limits: TransferLimits) -> Vec<Descriptor> {
         let mut all: Vec<(Target, Vec<Chunk>)> = Vec::new();
         self.dealt_runs(
             (d.system, d.local.into(), d.run),

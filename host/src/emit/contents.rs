@@ -23,7 +23,7 @@ impl<'a> ContentHashes<'a> {
     }
 
     /// Adds bytes that are no memory.
-    pub(super) fn rest(&mut self, bytes: &[u8]) {
+    pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
         self.rest.update(bytes);
     }
 

@@ -12,7 +12,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of the largest manifest that is read: a long description for each of [`MAX_COMMANDS`].
+/// Bytes of the largest manifest that is read: a long description for each of [`super::MAX_COMMANDS`].
 const MAX_MANIFEST: u64 = 1 << 30;
 /// Bytes of the largest object file that is read: program memory, DMEM and debug data of any machine fit.
 const MAX_OBJECT: u64 = 64 << 20;
@@ -105,7 +105,7 @@ impl Replay {
                 )));
             }
             let elf = read(&p.file, MAX_OBJECT)?;
-            contents.rest(&elf);
+            contents.add_bytes(&elf);
             let program = Program::from_elf(&elf).map_err(|source| EmitError::Object {
                 path: folder.join(&p.file),
                 source,
@@ -136,7 +136,7 @@ impl Replay {
                 rest.len()
             )));
         }
-        contents.rest(&read(MACHINE, MAX_OBJECT)?);
+        contents.add_bytes(&read(MACHINE, MAX_OBJECT)?);
         let hashed = contents.finish(&manifest.commands);
         let (hashes, rest) = hashed.map_err(|e| fail(e.to_string()))?;
         let recorded = manifest.inputs.iter().zip(hashes);

@@ -19,7 +19,7 @@ pub(super) fn create(
         .tempfile_in(folder)?;
     if let Some(replaced) = replaced {
         file.as_file()
-            .set_permissions(kept(file.as_file(), replaced))?;
+            .set_permissions(transfer_owner(file.as_file(), replaced))?;
     }
     Ok(file)
 }
@@ -27,7 +27,7 @@ pub(super) fn create(
 /// Gives a file or folder the owner of the one it replaces, as far as the system allows, and returns the
 /// permissions that it may have then.
 #[cfg(unix)]
-fn kept(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
+fn transfer_owner(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
     let (user, group) = (replaced.uid(), replaced.gid());
     let same_group = fchown(new, Some(user), Some(group))
@@ -52,7 +52,7 @@ pub(super) fn create(
 /// Gives a folder the permissions of the folder that it replaces.
 #[cfg(unix)]
 pub(super) fn keep_of_folder(new: &Path, old: &Path) -> io::Result<()> {
-    let permissions = kept(&fs::File::open(new)?, &fs::metadata(old)?);
+    let permissions = transfer_owner(&fs::File::open(new)?, &fs::metadata(old)?);
     fs::set_permissions(new, permissions)
 }
 

@@ -11,11 +11,11 @@ impl GridPlan {
     /// the last page of a reduction.
     #[must_use]
     pub fn arguments(&self, k: u64) -> Vec<u32> {
-        self.arguments_at(k, k)
+        self.page_arguments(k, k)
     }
 
     /// Returns the argument blocks of page `k` with the addresses of sliding windows taken from page `slid`.
-    fn arguments_at(&self, k: u64, slid: u64) -> Vec<u32> {
+    fn page_arguments(&self, k: u64, slid: u64) -> Vec<u32> {
         let pages = self.len();
         let last = k.min(pages - 1);
         let Some((kind, steps)) = self.kind(last) else {
@@ -74,7 +74,7 @@ impl GridPlan {
             );
             put(PAGES, word(pages));
             put(INDEX, word(k));
-            let follows = self.cuts.follows(self.place(last));
+            let follows = self.cuts.continues_section(self.place(last));
             put(OPENS, u32::from(self.cuts.shares && !follows));
             put(MARCHED, word(self.marched(last)));
             let flag = |is: bool, flag: u32| if is { flag } else { 0 };
@@ -126,10 +126,10 @@ impl GridPlan {
     /// the page in its array are 0 if the kernel does not read them.
     #[must_use]
     pub fn counted_arguments(&self, k: u64, pages: u32, next: u32) -> Vec<u32> {
-        let mut words = self.arguments_at(k, 0);
+        let mut words = self.page_arguments(k, 0);
         words.truncate(self.layout.bytes() as usize / 4);
         let places = (0..4).map(|word| SECTION_ORIGIN + 4 * word).chain([INDEX]);
-        let unread = places.filter(|at| !self.sweep.reads.has(*at));
+        let unread = places.filter(|at| !self.sweep.reads.is_read(*at));
         let own = [(NEXT, next), (PAGES, pages)];
         for (at, value) in own.into_iter().chain(unread.map(|at| (at, 0))) {
             if let Some(word) = words.get_mut(self.layout.word(at)) {
@@ -161,7 +161,7 @@ impl GridPlan {
             .filter(|(_, (a, b))| a != b);
         let mut differs =
             differs.map(|(i, _)| 4 * (i % block.max(1)) as i64 - i64::from(self.layout.before));
-        differs.any(|at| self.sweep.reads.has(at))
+        differs.any(|at| self.sweep.reads.is_read(at))
     }
 
     /// Returns the DMEM address of the first page's arguments, which the kernel gets.

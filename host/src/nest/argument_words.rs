@@ -142,7 +142,7 @@ impl Reads {
     }
 
     /// Returns true if the word `at` bytes from the arguments' address is read.
-    pub(super) fn has(&self, at: i64) -> bool {
+    pub(super) fn is_read(&self, at: i64) -> bool {
         match &self.ranges {
             None => true,
             Some(ranges) => ranges.iter().any(|&(from, to)| (from..to).contains(&at)),
@@ -163,7 +163,7 @@ mod tests {
         let assembly = assemble(&Source::new("reads", text), &Options::default()).unwrap();
         let reads = Reads::from_program(&assembly.program);
         let read = [-104, -64, -52, 8, 12];
-        let all = (-120..32).step_by(4).filter(|&at| reads.has(at));
+        let all = (-120..32).step_by(4).filter(|&at| reads.is_read(at));
         let all: Vec<i64> = all.collect();
         for at in read {
             assert!(all.contains(&at), "{at}: {all:?}");
@@ -177,6 +177,6 @@ mod tests {
             &Options::default(),
         )
         .unwrap();
-        assert!(Reads::from_program(&moved.program).has(-120));
+        assert!(Reads::from_program(&moved.program).is_read(-120));
     }
 }

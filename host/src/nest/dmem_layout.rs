@@ -32,10 +32,10 @@ impl PageRoom {
         let used = (size.degree as u64).min(pages + u64::from(reduced)).max(1);
         let mut places: Vec<Vec<u32>> = Vec::new();
         for field in &sweep.inputs {
-            if let Some(within) = maker.within(field) {
+            if let Some(within) = maker.find_containing_input(field) {
                 let (host, by) = within;
                 let first = places.get(host).cloned().unwrap_or_default();
-                places.push(moved(&first, by?)?);
+                places.push(shift_addresses(&first, by?)?);
                 continue;
             }
             if let Some(ring) = maker.ring(field) {
@@ -48,7 +48,7 @@ impl PageRoom {
             places.push(buffers.collect::<Option<Vec<_>>>()?);
         }
         for field in &sweep.outputs {
-            let shared = maker.within(field);
+            let shared = maker.find_containing_input(field);
             places.push(match (sweep.partials, shared) {
                 // The result of a reduction stays at one address.
                 (Some(_), _) => {
@@ -57,7 +57,7 @@ impl PageRoom {
                 }
                 (None, Some((host, by))) => {
                     let first = places.get(host).cloned().unwrap_or_default();
-                    moved(&first, by?)?
+                    shift_addresses(&first, by?)?
                 }
                 (None, None) => {
                     let buffers = (0..size.degree)
@@ -77,7 +77,9 @@ impl PageRoom {
         for table in &sweep.tables {
             tables.push(place(&table.name, table.bytes.next_multiple_of(quad))?);
         }
-        let blocks = sweep.scratch_per_block.checked_mul(maker.cuts.most())?;
+        let blocks = sweep
+            .scratch_per_block
+            .checked_mul(maker.cuts.largest_section())?;
         let scratch = match sweep.scratch.checked_add(blocks)? {
             0 => 0,
             bytes => place("scratch", bytes)?,
@@ -114,7 +116,7 @@ impl PageRoom {
 }
 
 /// Returns addresses `by` bytes further on.
-fn moved(places: &[u32], by: u64) -> Option<Vec<u32>> {
+fn shift_addresses(places: &[u32], by: u64) -> Option<Vec<u32>> {
     let by = u32::try_from(by).ok()?;
     places.iter().map(|at| at.checked_add(by)).collect()
 }

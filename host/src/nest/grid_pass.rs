@@ -266,7 +266,7 @@ impl GridPass {
             let input = earlier.clone().nth(within.input).filter(|one| whole(one));
             let keeps = |input: &GridField| self.march == Some(March::Planes) && input.halo[0] > 0;
             let planes = |input: &GridField| within.plane == 0 || keeps(input);
-            if !input.is_some_and(|input| planes(input) && field.lies_in(within, input)) {
+            if !input.is_some_and(|input| planes(input) && field.has_room_in(within, input)) {
                 let stream = field.name.clone();
                 return Err(NestError::InPlace { stream });
             }
@@ -297,7 +297,7 @@ impl GridField {
     }
 
     /// Returns true if the block, which has no halo, has room in the window of an input.
-    fn lies_in(&self, within: UnbufferedBlock, input: &Self) -> bool {
+    fn has_room_in(&self, within: UnbufferedBlock, input: &Self) -> bool {
         let [planes, rows, columns] = self.block;
         let [sheets, halo, _] = input.halo.map(|n| n as i64);
         let last = within.row.saturating_add(rows as i64);

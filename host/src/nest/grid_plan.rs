@@ -426,7 +426,7 @@ impl GridPlan {
             let maker = maker.get_or_insert_with(|| self.maker());
             for lines in parts {
                 // A part of a planned transfer breaks no rule that the whole keeps.
-                let made = maker.lines_of(index, (march, &lines), self.place(k));
+                let made = maker.line_transfers(index, (march, &lines), self.place(k));
                 all.extend(made.unwrap_or_default().into_iter().map(|mut d| {
                     d.local += narrow(ring.slot(k, lines.start) * ring.pitch);
                     (index, d)

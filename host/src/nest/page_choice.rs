@@ -138,7 +138,7 @@ fn short(nest: &GridPlan, machine: &Machine, blocks: u64) -> Option<u64> {
 const ROOM: u64 = 1 << 28;
 
 /// Returns the cycles of the transfers of a kind's page.
-fn moved(moves: &[BlockTransfer], machine: &Machine) -> f64 {
+fn count_transfer_cycles(moves: &[BlockTransfer], machine: &Machine) -> f64 {
     let tick = machine.time_base();
     let setup = tick.cycles(machine.dma.setup_queued).0;
     let body = |one: &BlockTransfer| transfer_time(&one.descriptor, machine).body.0 + setup;
@@ -149,9 +149,10 @@ fn moved(moves: &[BlockTransfer], machine: &Machine) -> f64 {
 /// Returns the cycles of the first load, and of the last page's kernel and store, which overlap nothing else.
 fn ends(nest: &GridPlan, machine: &Machine) -> f64 {
     let first = nest.kinds().first();
-    let first = first.map_or(0.0, |kind| moved(&kind.loads, machine));
+    let first = first.map_or(0.0, |kind| count_transfer_cycles(&kind.loads, machine));
     let last = nest.kinds().last().map_or(0.0, |kind| {
-        moved(&kind.loads, machine) + 2.0 * moved(&kind.stores, machine)
+        count_transfer_cycles(&kind.loads, machine)
+            + 2.0 * count_transfer_cycles(&kind.stores, machine)
     });
     first + last
 }
@@ -166,7 +167,9 @@ pub(super) fn expected(nest: &GridPlan, machine: &Machine) -> f64 {
     let (mut channel, mut descriptors) = (0.0, 0.0);
     for kind in nest.kinds() {
         let pages = kind.pages() as f64;
-        channel += pages * (moved(&kind.loads, machine) + moved(&kind.stores, machine));
+        channel += pages
+            * (count_transfer_cycles(&kind.loads, machine)
+                + count_transfer_cycles(&kind.stores, machine));
         descriptors += pages * (kind.loads.len() + kind.stores.len() + 1) as f64;
     }
     let gap = GAPS[nest.degree().clamp(1, 3) - 1];
@@ -194,7 +197,9 @@ struct PageCost {
 fn followed(nest: &GridPlan, cycles: PageCycles, machine: &Machine) -> f64 {
     let host = &machine.host;
     let [build, see] = [host.descriptor.0, host.completion.0].map(|cycles| cycles as f64);
-    let given = |moves: &[BlockTransfer]| moved(moves, machine).max(moves.len() as f64 * build);
+    let given = |moves: &[BlockTransfer]| {
+        count_transfer_cycles(moves, machine).max(moves.len() as f64 * build)
+    };
     let mut pages = Vec::new();
     for kind in nest.kinds() {
         let own = kind.pages().min(FOLLOWED);

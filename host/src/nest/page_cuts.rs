@@ -81,7 +81,7 @@ impl Cuts {
     }
 
     /// Returns true if the blocks of a page follow others of their section.
-    pub(super) fn follows(&self, digits: [u64; AXES]) -> bool {
+    pub(super) fn continues_section(&self, digits: [u64; AXES]) -> bool {
         self.shares && digits[self.deal] > 0
     }
 
@@ -93,7 +93,7 @@ impl Cuts {
     }
 
     /// Returns the largest number of blocks that a section has in a page.
-    pub(super) fn most(&self) -> u64 {
+    pub(super) fn largest_section(&self) -> u64 {
         self.cuts
             .iter()
             .map(|cut| cut.per_section)
@@ -170,7 +170,7 @@ impl Cuts {
                     streams.into_iter().all(|field| {
                         (0..shares).all(|share| {
                             let first = first + share * apart;
-                            field.holds(axis, first, first + own, quad)
+                            field.contains_blocks(axis, first, first + own, quad)
                         })
                     })
                 };
@@ -194,7 +194,7 @@ impl Cuts {
 impl GridField {
     /// Returns true if all blocks from `first` to `last` are inside the array and their windows are
     /// contiguous.
-    fn holds(&self, axis: usize, first: u64, last: u64, quad: u64) -> bool {
+    fn contains_blocks(&self, axis: usize, first: u64, last: u64, quad: u64) -> bool {
         let (block, halo) = (self.block[axis], self.halo[axis] as i64);
         let [from, to] = [first, last].map(|n| (n * block) as i64 + self.offset[axis]);
         let shape = self.shape[axis] as i64;

@@ -190,7 +190,7 @@ impl Device {
     /// # Errors
     /// System memory is used up.
     pub fn nest_arguments(&mut self, nest: &GridPlan) -> Result<NestArguments, HostError> {
-        let apart = (SECTION_ORIGIN..SECTION_FILLED + 16).any(|at| nest.sweep.reads.has(at));
+        let apart = (SECTION_ORIGIN..SECTION_FILLED + 16).any(|at| nest.sweep.reads.is_read(at));
         let block = nest.layout.bytes() as usize / 4;
         let mut known: HashMap<Vec<u32>, Buffer<u32>> = HashMap::new();
         let count = nest.len() + u64::from(nest.sweep.partials.is_some());

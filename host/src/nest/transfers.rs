@@ -137,7 +137,7 @@ impl PageCompiler<'_> {
 
     /// Returns the number of blocks of a section that a stream's buffer holds, which is 1 for a reduction's
     /// result.
-    fn most(&self, field: &GridField) -> u64 {
+    fn buffer_blocks(&self, field: &GridField) -> u64 {
         match self.sweep.partials {
             Some(_)
                 if self
@@ -148,7 +148,7 @@ impl PageCompiler<'_> {
             {
                 1
             }
-            _ => self.cuts.most(),
+            _ => self.cuts.largest_section(),
         }
     }
 
@@ -156,7 +156,7 @@ impl PageCompiler<'_> {
     /// halo.
     fn extents(&self, field: &GridField) -> [u64; AXES] {
         let mut block = field.block;
-        block[self.cuts.deal] *= self.most(field);
+        block[self.cuts.deal] *= self.buffer_blocks(field);
         block
     }
 
@@ -176,7 +176,7 @@ impl PageCompiler<'_> {
     /// Returns the input in whose buffer a stream lies, if that is not its own, and the bytes from that
     /// buffer to the block; in a ring, to the block's row in the first line. The bytes are missing if the
     /// block lies before the buffer.
-    pub(super) fn within(&self, field: &GridField) -> Option<(usize, Option<u64>)> {
+    pub(super) fn find_containing_input(&self, field: &GridField) -> Option<(usize, Option<u64>)> {
         let within = field.within?;
         let input = self.sweep.inputs.get(within.input)?;
         let row = self.pitches(input)[0] as i64;
@@ -245,7 +245,7 @@ impl PageCompiler<'_> {
             Direction::Store => self.block(index, field, digits, section),
         });
         let sections = sections.collect::<Result<Vec<_>, _>>()?;
-        let moved = self.moved(direction, sections);
+        let moved = self.make_transfers(direction, sections);
         all.extend(moved.into_iter().map(|descriptor| BlockTransfer {
             stream: index,
             descriptor,
@@ -256,7 +256,7 @@ impl PageCompiler<'_> {
     }
 
     /// Returns the transfers of lines of an input's windows, to the beginning of the buffer.
-    pub(super) fn lines_of(
+    pub(super) fn line_transfers(
         &self,
         index: usize,
         (march, lines): (March, &Range<u64>),
@@ -271,7 +271,7 @@ impl PageCompiler<'_> {
             self.window((index, field), part, digits, section)
         });
         let sections = sections.collect::<Result<Vec<_>, _>>()?;
-        Ok(self.moved(Direction::Load, sections))
+        Ok(self.make_transfers(Direction::Load, sections))
     }
 
     /// Returns the stores of a reduction's result from section 0; other sweeps have none.
@@ -284,10 +284,10 @@ impl PageCompiler<'_> {
         if let Some(first) = sections.first_mut() {
             *first = self.block(0, field, [0; AXES], 0)?;
         }
-        Ok(self.moved(Direction::Store, sections))
+        Ok(self.make_transfers(Direction::Store, sections))
     }
 
-    fn moved(&self, direction: Direction, sections: Vec<Vec<Chunk>>) -> Vec<Descriptor> {
+    fn make_transfers(&self, direction: Direction, sections: Vec<Vec<Chunk>>) -> Vec<Descriptor> {
         let moved = over_sections(direction, sections);
         let moved = moved
             .iter()
@@ -307,7 +307,7 @@ impl PageCompiler<'_> {
             self.origin(field, digits, section),
             self.extent(field, digits),
         );
-        let follows = self.cuts.follows(digits);
+        let follows = self.cuts.continues_section(digits);
         let skipped = match field.opening {
             FirstLoad::Nothing if !follows => return Ok(Vec::new()),
             FirstLoad::Further(rows) if follows => rows.min(extent[1] + 2 * field.halo[1]),

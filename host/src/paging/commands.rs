@@ -161,7 +161,7 @@ impl<W: PageSource> Commands<W> {
             let mut after = after.clone();
             if let Some(load) = launch.arguments {
                 let name = self.arguments.clone();
-                let loaded = self.make(name, None, HostAction::Dma(load), after.clone());
+                let loaded = self.push_command(name, None, HostAction::Dma(load), after.clone());
                 after.push(loaded);
             }
             let action = HostAction::Launch {
@@ -169,7 +169,7 @@ impl<W: PageSource> Commands<W> {
                 args: launch.address,
                 protection: launch.protection,
             };
-            self.launched = Some(self.make(self.kernel.clone(), None, action, after));
+            self.launched = Some(self.push_command(self.kernel.clone(), None, action, after));
         }
         if !loads_first {
             self.loads(None, after);
@@ -192,7 +192,7 @@ impl<W: PageSource> Commands<W> {
         self.begun
     }
 
-    fn make(
+    fn push_command(
         &mut self,
         name: Arc<str>,
         page: Option<u64>,
@@ -239,7 +239,7 @@ impl<W: PageSource> Commands<W> {
     fn turn(&mut self, page: u64) {
         let event = self.work.signal();
         let wait = HostAction::WaitSignal { event };
-        let done = self.make(self.kernel.clone(), Some(page), wait, After::new());
+        let done = self.push_command(self.kernel.clone(), Some(page), wait, After::new());
         let mut free: After = [done].into_iter().collect();
         let (work, mut to) = self.moves(&free);
         work.store(page, &mut to);
@@ -261,12 +261,12 @@ impl<W: PageSource> Commands<W> {
         let event = self.work.signal();
         let before: After = self.done.into_iter().collect();
         let wait = HostAction::WaitSignal { event };
-        let done = self.make(self.kernel.clone(), None, wait, before);
+        let done = self.push_command(self.kernel.clone(), None, wait, before);
         let page: Arc<str> = "page".into();
         let arguments = self.arguments.clone();
         let mut one = |name: &Arc<str>, transfer: Descriptor, after: Event| {
             let after = [after].into_iter().collect();
-            self.make(name.clone(), None, HostAction::Dma(transfer), after)
+            self.push_command(name.clone(), None, HostAction::Dma(transfer), after)
         };
         let stored = one(&page, ending.partials, done);
         one(&arguments, ending.arguments, stored);
@@ -275,7 +275,7 @@ impl<W: PageSource> Commands<W> {
         let after: After = [stopped].into_iter().collect();
         for result in ending.result {
             let name = ending.name.clone();
-            self.make(name, None, HostAction::Dma(result), after.clone());
+            self.push_command(name, None, HostAction::Dma(result), after.clone());
         }
     }
 }

@@ -70,17 +70,17 @@ impl KernelEntryPoint {
         machine: &Machine,
         (address, words): (u32, &[u32]),
     ) -> Result<Arc<Counted>, Uncounted> {
-        self.count_at(machine, address, (address, words))
+        self.count_steps(machine, address, (address, words))
     }
 
     /// Counts the kernel's steps with its argument block at `arguments`, among the words at `address`.
-    fn count_at(
+    fn count_steps(
         &self,
         machine: &Machine,
         arguments: u32,
         (address, words): (u32, &[u32]),
     ) -> Result<Arc<Counted>, Uncounted> {
-        let known = known(self, machine)?;
+        let known = find_counted_kernel(self, machine)?;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.counter.count(machine, arguments, (address, words))
     }
@@ -131,7 +131,7 @@ type KernelCache = HashMap<(u64, u32, TimingKey), Arc<Mutex<CountedKernel>>>;
 /// Cache of a pure function: counts affect nothing but the time of planning.
 static KEPT: LazyLock<Mutex<KernelCache>> = LazyLock::new(Mutex::default);
 
-fn known(
+fn find_counted_kernel(
     kernel: &KernelEntryPoint,
     machine: &Machine,
 ) -> Result<Arc<Mutex<CountedKernel>>, Uncounted> {

@@ -241,7 +241,7 @@ mod tests {
 
     /// Returns the numbers of the loads in the order in which they are given, and true for each that posts an
     /// event. Page k has the early load 10 k and the load 10 k + 1.
-    fn given(pages: u64, replaces: fn(u64) -> bool) -> Vec<(u64, bool)> {
+    fn list_given_loads(pages: u64, replaces: fn(u64) -> bool) -> Vec<(u64, bool)> {
         let load = |number: u64| Descriptor::load(cp2_dma::Target::Broadcast, 16 * number, 0, 16);
         let page = |number: u64| ListedPage {
             early: vec![load(10 * number)],
@@ -278,7 +278,7 @@ mod tests {
     /// page is loaded, even if several pages in a row replace memory in use.
     #[test]
     fn words_in_which_the_kernel_waits_are_kept() {
-        let given = given(8, |page| page > 0);
+        let given = list_given_loads(8, |page| page > 0);
         let given: Vec<u64> = given.into_iter().map(|(load, _)| load).collect();
         let expected = [0, 1, 10, 11, 30, 20, 21, 40, 31, 50, 41, 60, 51, 70, 61, 71];
         assert_eq!(given, expected);
@@ -291,6 +291,6 @@ mod tests {
         let mut expected = [0, 1, 2].map(both).concat();
         expected.extend([(30, false), (40, false), (31, true), (41, true)]);
         expected.extend([5, 6].map(both).concat());
-        assert_eq!(given(7, |page| page == 3), expected);
+        assert_eq!(list_given_loads(7, |page| page == 3), expected);
     }
 }

@@ -28,15 +28,15 @@ pub(crate) trait Priced {
     /// Returns the first page of equal cost. With `usual`, loads that only the first pages have do not count.
     fn class(&self, page: u64, usual: bool) -> u64;
     /// Returns the transfers of a page, with the events that they post.
-    fn moved(&self, page: u64) -> PageTransfers;
+    fn page_transfers(&self, page: u64) -> PageTransfers;
     /// Returns the number of pages after which costs repeat; for a kernel that is `followed` the buffers
     /// repeat as well.
     fn round(&self, followed: bool) -> u64;
     /// Returns the number of pages from this one on that cost as much as those of the round before.
-    fn alike(&self, page: u64) -> u64;
+    fn count_equal_pages(&self, page: u64) -> u64;
     /// Returns the number of pages from this one on that, behind very many, may be taken to cost about as
     /// much as those before.
-    fn about(&self, _page: u64) -> u64 {
+    fn count_similar_pages(&self, _page: u64) -> u64 {
         0
     }
     /// Returns the load of arguments that the launch waits for.
@@ -54,7 +54,7 @@ pub(crate) trait Priced {
     fn described(&self, page: u64, moved: u64) -> (u32, u64);
     /// Returns a value if the first pages are loaded while the pass before ends: true if the arguments are as
     /// well.
-    fn begun(&self) -> Option<bool> {
+    fn early_start(&self) -> Option<bool> {
         None
     }
     /// Returns the loads of the next pass that are given while this one ends.
@@ -106,11 +106,11 @@ impl<'a, P: Priced> PricedPages<'a, P> {
     fn kind(&self, page: u64, usual: bool) -> Kind {
         let class = self.pass.class(page, usual);
         let mut kinds = self.kinds.borrow_mut();
-        *kinds.entry(class).or_insert_with(|| self.make(class))
+        *kinds.entry(class).or_insert_with(|| self.make_kind(class))
     }
 
-    fn make(&self, page: u64) -> Kind {
-        let moved = self.pass.moved(page);
+    fn make_kind(&self, page: u64) -> Kind {
+        let moved = self.pass.page_transfers(page);
         let given = |transfers: &[Descriptor]| IssuedTransfers::new(transfers, self.machine);
         let (own, next, store) = (given(&moved.own), given(&moved.next), given(&moved.stores));
         let ticks = own.all + next.all + store.all;
@@ -124,7 +124,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
 
     /// Goes on from `now` to the last store of the pass. Returns the ticks of the first load and the last
     /// store.
-    fn go(&self, now: &mut PassState) -> u64 {
+    fn advance_to_end(&self, now: &mut PassState) -> u64 {
         self.begin(now);
         let count = self.pass.pages();
         // The last pages are followed by the first of the next pass.
@@ -140,7 +140,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         }
         while page < count {
             if page % round == 0 {
-                let (left, skipped) = (self.pass.alike(page), before.take());
+                let (left, skipped) = (self.pass.count_equal_pages(page), before.take());
                 let rounds = skipped.map_or(0, |before| {
                     now.rounds(
                         &before,
@@ -160,7 +160,12 @@ impl<'a, P: Priced> PricedPages<'a, P> {
                 && let Some(half) = half.take()
             {
                 let kernel = (self.kernel.as_deref(), true);
-                let rounds = now.rounds(&half, (self.pass.about(page), tail), many, kernel);
+                let rounds = now.rounds(
+                    &half,
+                    (self.pass.count_similar_pages(page), tail),
+                    many,
+                    kernel,
+                );
                 page += rounds * many;
                 before = None;
             }
@@ -193,7 +198,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
     /// Adds the launch, and the loads before it unless the pass before has given them.
     fn begin(&self, now: &mut PassState) {
         (now.place, now.furthest) = (StepCursor::default(), 0);
-        if let Some(informed) = self.pass.begun() {
+        if let Some(informed) = self.pass.early_start() {
             if !informed {
                 // The arguments come behind the last stores.
                 now.cp2 = now.cp2.max(now.dma);
@@ -287,7 +292,7 @@ pub(crate) fn prices<'a, P: Priced + 'a>(
 ) -> Price {
     let (mut now, mut ends) = (PassState::default(), 0);
     for pass in passes {
-        ends = PricedPages::new(pass, machine).go(&mut now);
+        ends = PricedPages::new(pass, machine).advance_to_end(&mut now);
     }
     Price {
         dma: now.dma,

@@ -234,9 +234,10 @@ impl RingPass {
             let slot = (page % self.ring.pages.len() as u64) as usize;
             (page, self.ring.pages[slot], self.ring.factors[slot])
         };
-        let own = |(page, local, factors)| within(self.work.loads(page, local, factors), levels);
+        let own =
+            |(page, local, factors)| split_levels(self.work.loads(page, local, factors), levels);
         let early = |(page, local, factors)| {
-            within(self.work.list_early_loads(page, local, factors), levels)
+            split_levels(self.work.list_early_loads(page, local, factors), levels)
         };
         let posted = |page: u64, mut loads: Vec<Descriptor>| {
             if let Some(last) = loads.last_mut() {
@@ -259,7 +260,7 @@ impl RingPass {
 
     /// Returns the transfers that store a page, with at most `levels` levels each.
     pub fn stores(&self, page: u64, levels: usize) -> Vec<Descriptor> {
-        within(self.work.stores(page, self.ring.result(page)), levels)
+        split_levels(self.work.stores(page, self.ring.result(page)), levels)
     }
 
     /// Writes the words of the argument block to system memory, and returns the transfer that loads it.
@@ -307,7 +308,7 @@ impl RingPass {
 }
 
 /// Splits transfers until each has at most `levels` levels.
-fn within(transfers: Vec<Descriptor>, levels: usize) -> Vec<Descriptor> {
+fn split_levels(transfers: Vec<Descriptor>, levels: usize) -> Vec<Descriptor> {
     if transfers.iter().all(|d| d.levels.len() <= levels) {
         return transfers;
     }

@@ -97,7 +97,7 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
     }
     for output in &job.outputs {
         for input in &job.inputs {
-            if overlap(output, input, job.blocks) && !same_blocks(output, input) {
+            if overlap(output, input, job.blocks) && !have_same_blocks(output, input) {
                 return Err(PlanError::Alias {
                     output: output.name.clone(),
                     input: input.name.clone(),
@@ -228,7 +228,7 @@ fn overlap(a: &Stream, b: &Stream, blocks: u64) -> bool {
 }
 
 /// Returns true if block `k` of either stream lies inside the stride of block `k` of the other.
-fn same_blocks(a: &Stream, b: &Stream) -> bool {
+fn have_same_blocks(a: &Stream, b: &Stream) -> bool {
     let inside = |s: &Stream| {
         let (from, to) = span(s, 1);
         from >= i128::from(s.system) && to <= i128::from(s.system) + i128::from(s.stride)

@@ -1,6 +1,6 @@
 //! Expected time of a plan, from its shape alone.
 
-use super::page_source::in_turn;
+use super::page_source::list_pages_loaded_behind;
 use super::stream_plan::StreamPlan;
 use crate::paging::price::{PageTransfers, Priced, price};
 use crate::paging::{PAGE_EVENT, aligned};
@@ -52,7 +52,7 @@ impl Priced for PlanPrice<'_> {
     }
 
     fn next(&self, page: Option<u64>) -> Vec<u64> {
-        in_turn(page, self.plan.degree(), self.pages())
+        list_pages_loaded_behind(page, self.plan.degree(), self.pages())
     }
 
     /// Returns the class of pages with as many blocks: the first, those behind it, and the last two may have
@@ -65,7 +65,7 @@ impl Priced for PlanPrice<'_> {
         same.next().unwrap_or(page)
     }
 
-    fn moved(&self, page: u64) -> PageTransfers {
+    fn page_transfers(&self, page: u64) -> PageTransfers {
         let Some(page) = self.plan.pages().get(page) else {
             return PageTransfers::default();
         };
@@ -86,7 +86,7 @@ impl Priced for PlanPrice<'_> {
         self.plan.degree() as u64
     }
 
-    fn alike(&self, page: u64) -> u64 {
+    fn count_equal_pages(&self, page: u64) -> u64 {
         // All pages are alike behind the first, which may differ, and before the last two.
         match page > self.plan.degree() as u64 {
             true => self.pages().saturating_sub(page + 2),
@@ -94,8 +94,8 @@ impl Priced for PlanPrice<'_> {
         }
     }
 
-    fn about(&self, page: u64) -> u64 {
-        self.alike(page)
+    fn count_similar_pages(&self, page: u64) -> u64 {
+        self.count_equal_pages(page)
     }
 
     fn arguments(&self) -> Option<Descriptor> {

@@ -159,10 +159,10 @@ impl StreamPages {
     /// Returns the blocks that every section computes of a page of `blocks`.
     pub(crate) fn per_section(&self, blocks: u64) -> u32 {
         // The quotient is at most the page size, which is u32.
-        u32::try_from(self.each(blocks)).unwrap_or(self.size)
+        u32::try_from(self.blocks_per_section(blocks)).unwrap_or(self.size)
     }
 
-    fn each(&self, blocks: u64) -> u64 {
+    fn blocks_per_section(&self, blocks: u64) -> u64 {
         blocks.div_ceil(u64::from(self.sections)).max(1)
     }
 
@@ -184,7 +184,7 @@ impl StreamPages {
     /// Deals `blocks` blocks from `first` on to the sections.
     fn share(&self, index: u64, first: u64, blocks: u64) -> Page {
         let sections = u64::from(self.sections);
-        let per = self.each(blocks);
+        let per = self.blocks_per_section(blocks);
         let spare = blocks - per;
         // An even spacing is preferred if one covers all blocks: a single descriptor serves it.
         let even =

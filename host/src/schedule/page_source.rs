@@ -64,7 +64,7 @@ impl PageSource for PlanWork<'_> {
     }
 
     fn next(&self, page: Option<u64>) -> Vec<u64> {
-        in_turn(page, self.plan.degree(), self.pages())
+        list_pages_loaded_behind(page, self.plan.degree(), self.pages())
     }
 
     fn launch(&self) -> Option<Launch> {
@@ -100,7 +100,7 @@ impl PageSource for PlanWork<'_> {
 
 /// Returns the pages that are loaded behind the stores of `page`, or before the first is stored, if page `k`
 /// takes the place of page `k - degree`.
-pub(super) fn in_turn(page: Option<u64>, degree: usize, pages: u64) -> Vec<u64> {
+pub(super) fn list_pages_loaded_behind(page: Option<u64>, degree: usize, pages: u64) -> Vec<u64> {
     let degree = degree.max(1) as u64;
     match page {
         None => (0..degree.min(pages)).collect(),

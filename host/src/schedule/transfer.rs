@@ -59,17 +59,17 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<MovableBlocks> {
                 count: per,
                 skip: 0,
             };
-            let own = ones(page, |s, start| {
+            let own = list_shares(page, |s, start| {
                 (page.starts[s] != last).then(|| start..start + per)
             });
             std::iter::once(common).chain(own).collect()
         }
-        (Direction::Store, _) => ones(page, |s, _| Some(page.stored(s))).collect(),
+        (Direction::Store, _) => list_shares(page, |s, _| Some(page.stored(s))).collect(),
     }
 }
 
 /// Returns a share for every section for which `blocks` gives some.
-fn ones(
+fn list_shares(
     page: &Page,
     blocks: impl Fn(usize, u64) -> Option<std::ops::Range<u64>>,
 ) -> impl Iterator<Item = MovableBlocks> {

@@ -81,7 +81,7 @@ impl Case {
 
     /// Returns the address in system memory of an element of an input, which may be outside the array, or
     /// nothing for a zero.
-    fn lies(&self, index: usize, at: [i64; AXES]) -> Option<u64> {
+    fn locate_element(&self, index: usize, at: [i64; AXES]) -> Option<u64> {
         let mut place = 0;
         for (axis, i) in at.into_iter().enumerate() {
             let n = self.shape[axis] as i64;
@@ -158,7 +158,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    fn at(&self, words: &[u32], at: i64) -> i64 {
+    fn read_word(&self, words: &[u32], at: i64) -> i64 {
         let before = i64::from(self.nest.layout().before);
         words[((before + at) / 4) as usize].into()
     }
@@ -192,12 +192,12 @@ impl<'a> Live<'a> {
             0 => -96,
             n => -104 - 8 * (n as i64 - 1),
         };
-        let pitch = |axis: usize| self.at(&self.own, pitches + [4, 0][axis]);
+        let pitch = |axis: usize| self.read_word(&self.own, pitches + [4, 0][axis]);
         let first = match index {
             0 => 0,
             n => 12 + 4 * n as i64,
         };
-        let first = self.at(self.words, first);
+        let first = self.read_word(self.words, first);
         if !self.case.slides(index) {
             return Ok(first + z * pitch(0) + y * pitch(1));
         }
@@ -205,13 +205,13 @@ impl<'a> Live<'a> {
         let halo = self.case.halos[index][axis] as i64;
         let line = ([z, y][axis] + halo) as u64;
         let said = self.case.line(index, line);
-        let next = self.at(&self.own, said + 4);
+        let next = self.read_word(&self.own, said + 4);
         if line + 1 < self.case.window(index) {
-            prop_assert_eq!(next, self.at(&self.own, said - 8));
+            prop_assert_eq!(next, self.read_word(&self.own, said - 8));
         } else {
             prop_assert_eq!(next, 0);
         }
-        let address = self.at(self.words, said);
+        let address = self.read_word(self.words, said);
         if line == halo as u64 {
             prop_assert_eq!(address, first);
         }
@@ -237,7 +237,11 @@ impl<'a> Live<'a> {
                     for x in range(2) {
                         prop_assert_eq!(
                             words.get(&((row + ELEMENT as i64 * x) as u32)),
-                            Some(&self.case.lies(index, [own(0) + z, own(1) + y, own(2) + x])),
+                            Some(
+                                &self
+                                    .case
+                                    .locate_element(index, [own(0) + z, own(1) + y, own(2) + x])
+                            ),
                             "input {} of page {} in section {} at {:?} when page {} is loaded: {}",
                             index,
                             self.page,

@@ -86,7 +86,7 @@ impl PageSteps {
     }
 
     /// Returns the steps of a page that is the first and the last.
-    fn alone(&self) -> Vec<KernelInterval> {
+    fn single_page_steps(&self) -> Vec<KernelInterval> {
         let ends = self.last.get(signalled(&self.last)..).unwrap_or_default();
         self.first.iter().chain(ends).copied().collect()
     }
@@ -129,7 +129,7 @@ impl KernelEntryPoint {
             words.extend(own);
             words.resize((turn + 1) as usize * bytes as usize / 4, 0);
         }
-        let counted = self.count_at(machine, first + HEAD, (first, &words))?;
+        let counted = self.count_steps(machine, first + HEAD, (first, &words))?;
         Ok(PageSteps::from_steps(counted.steps(), PAGES))
     }
 
@@ -198,7 +198,7 @@ impl KernelEntryPoint {
         if blocks > 1 {
             words.extend(nest.counted_arguments(of[1], pages, at[0]));
         }
-        let counted = self.count_at(machine, at[0], (first, &words))?;
+        let counted = self.count_steps(machine, at[0], (first, &words))?;
         Ok(counted.steps().collect())
     }
 
@@ -289,7 +289,7 @@ impl<K: std::hash::Hash + Eq> CountedPages<K> {
                 return Vec::new();
             };
             let mut own = match k {
-                0 if count == 1 => steps.alone(),
+                0 if count == 1 => steps.single_page_steps(),
                 0 => steps.first.clone(),
                 k if k + 1 == count => steps.last.clone(),
                 _ => steps.page.clone(),

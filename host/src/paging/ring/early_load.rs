@@ -32,7 +32,7 @@ pub fn overlap_passes(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingP
         let (Some(before), Some(next)) = (before.last_mut(), after.first_mut()) else {
             continue;
         };
-        if let Some(ahead) = ahead_of(before, next, machine) {
+        if let Some(ahead) = list_early_loads(before, next, machine) {
             before.ahead = ahead;
             next.begun = true;
             next.informed = is_free(before, next);
@@ -54,7 +54,8 @@ pub fn overlap_pair(
     program: &[Descriptor],
     machine: &Machine,
 ) -> bool {
-    let Some(pages) = ahead_of(before, next, machine).filter(|_| is_free(before, next)) else {
+    let Some(pages) = list_early_loads(before, next, machine).filter(|_| is_free(before, next))
+    else {
         return false;
     };
     next.begun = true;
@@ -90,8 +91,12 @@ pub fn overlap_pair(
 
 /// Returns the first loads of `next` in the order in which they are given while `before` ends, or nothing if
 /// the contents of its pages are not known.
-fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec<EarlyLoad>> {
-    let (pages, arguments) = (before.last_pages(), before.own_arguments());
+fn list_early_loads(
+    before: &RingPass,
+    next: &RingPass,
+    machine: &Machine,
+) -> Option<Vec<EarlyLoad>> {
+    let (pages, arguments) = (before.last_pages(), before.argument_bytes());
     let first = pages.start;
     // Memory that is in use until a page is stored, and the addresses that it is stored to.
     let mut busy = Vec::new();
@@ -107,7 +112,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     let mut all = Vec::new();
     // A page is complete when all loads given before it are, and those of the pass before.
     let first = (!before.at_once).then_some(first);
-    let mut complete = first.max(first.map(|_| before.loaded_behind()));
+    let mut complete = first.max(first.map(|_| before.page_before_last_load()));
     for page in next.next(None) {
         // The kernel may write the page's extra memory as soon as the page is loaded.
         let beside = next.page_dmem_spans(page).map(|[_, _, beside, _]| beside);
@@ -149,11 +154,11 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
 
 /// Returns true if the argument block of `next` lies where `before` uses no memory up to its end.
 fn is_free(before: &RingPass, next: &RingPass) -> bool {
-    let given = next.own_arguments();
+    let given = next.argument_bytes();
     let held = before
         .last_pages()
         .filter_map(|page| before.page_dmem_spans(page));
-    let mut used = held.flatten().chain([before.own_arguments()]);
+    let mut used = held.flatten().chain([before.argument_bytes()]);
     !used.any(|used| meet(&used, &given))
 }
 
@@ -182,13 +187,13 @@ impl RingPass {
     }
 
     /// Returns the page behind which the last page of the pass is loaded.
-    fn loaded_behind(&self) -> u64 {
+    fn page_before_last_load(&self) -> u64 {
         let loads = |page: &u64| self.next(Some(*page)).next().is_some();
         (0..self.count()).rev().find(loads).unwrap_or(0)
     }
 
     /// Returns the bytes of the argument block.
-    fn own_arguments(&self) -> Range<u64> {
+    fn argument_bytes(&self) -> Range<u64> {
         let bytes = Ring::argument_bytes(self.ring.pages.len());
         span(self.ring.arguments.into(), bytes)
     }
@@ -279,9 +284,9 @@ mod tests {
         RingPass::new(Ring::new_in_place(arguments, first, 2, PAGE), pages)
     }
 
-    fn behind(before: &RingPass, next: &RingPass) -> Option<Vec<u64>> {
+    fn list_preceding_pages(before: &RingPass, next: &RingPass) -> Option<Vec<u64>> {
         let machine = Machine::builtin("vm7").unwrap();
-        let ahead = ahead_of(before, next, &machine)?;
+        let ahead = list_early_loads(before, next, &machine)?;
         ahead.iter().map(|ahead| ahead.behind).collect()
     }
 
@@ -291,17 +296,32 @@ mod tests {
     fn first_loads_wait_for_their_buffers_and_their_data_only() {
         let before = pass(0, 1000, 0, 1 << 20);
         let elsewhere = |from| pass(100, 2000, from, 1 << 30);
-        assert_eq!(behind(&before, &elsewhere(1 << 40)), Some(vec![7, 7]));
+        assert_eq!(
+            list_preceding_pages(&before, &elsewhere(1 << 40)),
+            Some(vec![7, 7])
+        );
         // Pages 8 and 9 are the last in the two buffers.
         let same_buffers = pass(100, 1000, 1 << 40, 1 << 30);
-        assert_eq!(behind(&before, &same_buffers), Some(vec![8, 9]));
+        assert_eq!(
+            list_preceding_pages(&before, &same_buffers),
+            Some(vec![8, 9])
+        );
         let one_buffer = pass(100, 1000 + PAGE, 1 << 40, 1 << 30);
-        assert_eq!(behind(&before, &one_buffer), Some(vec![9, 9]));
+        assert_eq!(list_preceding_pages(&before, &one_buffer), Some(vec![9, 9]));
         // Data that page 7 stores, and data that page 9 stores: pages become ready in order.
         let stored = |page: u64| (1 << 20) + page * PAGE;
-        assert_eq!(behind(&before, &elsewhere(stored(7))), Some(vec![7, 8]));
-        assert_eq!(behind(&before, &elsewhere(stored(9))), Some(vec![9, 9]));
-        assert_eq!(behind(&before, &elsewhere(stored(2))), Some(vec![7, 7]));
+        assert_eq!(
+            list_preceding_pages(&before, &elsewhere(stored(7))),
+            Some(vec![7, 8])
+        );
+        assert_eq!(
+            list_preceding_pages(&before, &elsewhere(stored(9))),
+            Some(vec![9, 9])
+        );
+        assert_eq!(
+            list_preceding_pages(&before, &elsewhere(stored(2))),
+            Some(vec![7, 7])
+        );
     }
 
     /// The last of ten pages through two buffers is given behind page 7.
@@ -319,7 +339,10 @@ mod tests {
     #[test]
     fn some_passes_wait_for_the_one_before() {
         let before = pass(0, 1000, 0, 1 << 20);
-        assert_eq!(behind(&before, &pass(100, 16, 1 << 40, 1 << 30)), None);
+        assert_eq!(
+            list_preceding_pages(&before, &pass(100, 16, 1 << 40, 1 << 30)),
+            None
+        );
         let free = |arguments| is_free(&before, &pass(arguments, 2000, 1 << 40, 1 << 30));
         assert!([100, 950, 1128].into_iter().all(free));
         assert!(![0, 32, 990, 1120].into_iter().any(free));
@@ -332,7 +355,10 @@ mod tests {
                 known: false,
             },
         );
-        assert_eq!(behind(&unknown, &pass(100, 2000, 1 << 40, 1 << 30)), None);
+        assert_eq!(
+            list_preceding_pages(&unknown, &pass(100, 2000, 1 << 40, 1 << 30)),
+            None
+        );
     }
 
     /// Passes that overlap are expected to take less than one behind the other, and no less than their

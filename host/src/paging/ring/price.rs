@@ -62,7 +62,7 @@ impl Priced for RingPrice<'_> {
             .unwrap_or(place)
     }
 
-    fn moved(&self, page: u64) -> PageTransfers {
+    fn page_transfers(&self, page: u64) -> PageTransfers {
         let levels = self.machine.dma.levels;
         let (own, next) = self.pass.shares(page, levels);
         let stores = self.pass.stores(page, levels);
@@ -77,7 +77,7 @@ impl Priced for RingPrice<'_> {
         }
     }
 
-    fn alike(&self, page: u64) -> u64 {
+    fn count_equal_pages(&self, page: u64) -> u64 {
         self.alike.saturating_sub(page)
     }
 
@@ -100,7 +100,7 @@ impl Priced for RingPrice<'_> {
         (self.pass.work.event(page), ticks + self.turn)
     }
 
-    fn begun(&self) -> Option<bool> {
+    fn early_start(&self) -> Option<bool> {
         self.pass.begun.then_some(self.pass.informed)
     }
 

@@ -39,7 +39,7 @@ impl Panel<'_> {
         LEFT + share * (WIDTH - LEFT - RIGHT)
     }
 
-    fn shows(&self, start: Ticks, end: Ticks) -> bool {
+    fn is_shown(&self, start: Ticks, end: Ticks) -> bool {
         end > self.start && start < self.end
     }
 
@@ -49,7 +49,7 @@ impl Panel<'_> {
         for (i, track) in Track::ALL.into_iter().enumerate() {
             let y = self.top + STRIP + GAP + i as f64 * (ROW + GAP);
             let mut spans = self.timeline.spans(track);
-            spans.retain(|s| self.shows(s.start, s.end));
+            spans.retain(|s| self.is_shown(s.start, s.end));
             let busy = spans.iter().filter(|s| s.activity != Activity::Wait);
             let ticks: u64 = busy
                 .map(|s| s.end.min(self.end).0 - s.start.max(self.start).0)
@@ -80,7 +80,7 @@ impl Panel<'_> {
         for kernel in kernels {
             let (from, to) = (self.x(kernel.start), self.x(kernel.end));
             // A kernel that would be drawn over the one before it is left out.
-            if !self.shows(kernel.start, kernel.end) || to < drawn + 0.5 {
+            if !self.is_shown(kernel.start, kernel.end) || to < drawn + 0.5 {
                 continue;
             }
             drawn = to;
@@ -118,7 +118,7 @@ impl Panel<'_> {
                 count += 1;
             }
             let tip = match count {
-                1 => self.tip(span),
+                1 => self.tip_text(span),
                 _ => format!("{count} of {}", span.activity.name()),
             };
             let width = (to - from).max(0.3);
@@ -143,7 +143,7 @@ impl Panel<'_> {
         }
     }
 
-    fn tip(&self, span: &TimeSpan<'_>) -> String {
+    fn tip_text(&self, span: &TimeSpan<'_>) -> String {
         let base = self.timeline.base;
         let cycles = (span.end.0 - span.start.0) as f64 / base.ticks_per_cycle as f64;
         let name = span.activity.name();
