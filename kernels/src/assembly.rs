@@ -116,20 +116,20 @@ pub(crate) fn assembly(
     (source, made): (&Source, &str),
     options: &Options<'_>,
 ) -> Result<Assembly, Unfit> {
-    let assembled = cache::or_assembled((source, made), options, || assemble(source, options));
+    let assembled = cache::find_or_assemble((source, made), options, || assemble(source, options));
     assembled.map_err(|diagnostics| {
         let machine = options.machine.map(|m| m.name.clone());
         Unfit {
             kernel: kernel.to_owned(),
             machine: machine.unwrap_or_default(),
-            lacks: lacks(&diagnostics),
+            lacks: find_lacks(&diagnostics),
             diagnostics,
         }
     })
 }
 
 /// Returns what a machine lacks by the assembler's diagnostics; none if some diagnostic says something else.
-fn lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
+fn find_lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
     let mut all: Vec<Lack> = Vec::new();
     for diagnostic in diagnostics.iter() {
         let lack = match &diagnostic.problem {
@@ -175,7 +175,7 @@ fn larger(a: Lack, b: Lack) -> Lack {
 }
 
 /// Checks that local memory has the bytes below `end`.
-pub(crate) fn holds(kernel: &str, end: u64, machine: &Machine) -> Result<(), Unfit> {
+pub(crate) fn check_dmem_end(kernel: &str, end: u64, machine: &Machine) -> Result<(), Unfit> {
     if end <= machine.cp2.dmem.0 {
         return Ok(());
     }

@@ -73,11 +73,11 @@ pub(crate) struct CompiledRelayout {
 
 impl Relayout<'_> {
     /// Compiles the relayout for a machine, cut in the way that takes the fewest cycles.
-    pub(crate) fn make(&self, machine: &Machine) -> Result<CompiledRelayout, JobError> {
+    pub(crate) fn compile(&self, machine: &Machine) -> Result<CompiledRelayout, JobError> {
         let mut best: Option<(f64, CompiledRelayout)> = None;
         let mut refused = None;
         for size in block::sizes(self, machine) {
-            match self.made(size, machine) {
+            match self.compile_cut(size, machine) {
                 Ok(made) => {
                     let cycles = made.expected(machine);
                     if best.as_ref().is_none_or(|(least, _)| cycles < *least) {
@@ -98,7 +98,11 @@ impl Relayout<'_> {
     }
 
     /// Compiles the relayout with blocks of one size.
-    fn made(&self, size: block::ArrayCut, machine: &Machine) -> Result<CompiledRelayout, JobError> {
+    fn compile_cut(
+        &self,
+        size: block::ArrayCut,
+        machine: &Machine,
+    ) -> Result<CompiledRelayout, JobError> {
         let mut passes = Vec::new();
         for copies in block::copies(self, size, machine) {
             let kernel = RelayoutPageKernel::new(self.name, &copies, machine)?;

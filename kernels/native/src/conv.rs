@@ -1,7 +1,7 @@
 //! Convolutions: few taps by the definition, many by transforms of blocks.
 
 use crate::NativeProblem;
-use crate::fft::like;
+use crate::fft::wrap_output;
 use cp2_problems::conv::{ConvProblem, Sample};
 use cp2_problems::{NamedArrays, Problem};
 use cp2_rustfft::{Fft, FftDirection};
@@ -45,7 +45,7 @@ fn channels<T: Sample>(
         let wanted = all.get(problem.wanted()).unwrap_or_default();
         y.extend(wanted.iter().step_by(rate.decimate()).map(|&z| number(z)));
     }
-    like(problem, y)
+    wrap_output(problem, y)
 }
 
 /// A full convolution with fixed taps.

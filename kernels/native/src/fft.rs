@@ -29,7 +29,7 @@ pub(crate) fn complex(problem: &dyn Problem) -> Option<NativeProblem> {
             }
             width *= fft.len();
         }
-        Ok(like(&problem, y))
+        Ok(wrap_output(&problem, y))
     }))
 }
 
@@ -60,21 +60,24 @@ pub(crate) fn real(problem: &dyn Problem) -> Option<NativeProblem> {
                 let mut rows: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
                 fft.process(&mut rows);
                 let spectra = rows.chunks(n).flat_map(|row| &row[..half]);
-                Ok(like(&problem, spectra.copied().collect()))
+                Ok(wrap_output(&problem, spectra.copied().collect()))
             }
             TransformDirection::Inverse => {
                 let x = input.get_sized::<Complex32>("x", half * batch)?;
                 let mut rows = hermitian(x, n);
                 fft.process(&mut rows);
                 let y: Vec<f32> = rows.iter().map(|z| z.re).collect();
-                Ok(like(&problem, y))
+                Ok(wrap_output(&problem, y))
             }
         }
     }))
 }
 
 /// Returns the values as the one output of the problem.
-pub(crate) fn like<T: cp2_problems::Element>(problem: &dyn Problem, values: Vec<T>) -> NamedArrays {
+pub(crate) fn wrap_output<T: cp2_problems::Element>(
+    problem: &dyn Problem,
+    values: Vec<T>,
+) -> NamedArrays {
     let forms = problem.outputs();
     let form = forms.first();
     form.map_or_else(NamedArrays::default, |form| {

@@ -1,7 +1,7 @@
 //! Sparse products, solvers, power iterations and CG, by plain loops.
 
 use crate::NativeProblem;
-use crate::fft::like;
+use crate::fft::wrap_output;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::sparse::{PowerProblem, SolveProblem, SparseMatrix, SpmvProblem};
 use cp2_problems::{NamedArrays, Problem};
@@ -19,14 +19,14 @@ pub(crate) fn product(problem: &dyn Problem) -> Option<NativeProblem> {
         Ok(match matrix.is_complex() {
             true => {
                 let x: &[Complex32] = input.get_sized("x", count)?;
-                like(
+                wrap_output(
                     &problem,
                     times(matrix, vectors, x, |entry| matrix.value(entry)),
                 )
             }
             false => {
                 let x: &[f32] = input.get_sized("x", count)?;
-                like(
+                wrap_output(
                     &problem,
                     times(matrix, vectors, x, |entry| matrix.real(entry)),
                 )

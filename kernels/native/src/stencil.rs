@@ -1,7 +1,7 @@
 //! Stencils in single precision, by plain loops.
 
 use crate::NativeProblem;
-use crate::fft::like;
+use crate::fft::wrap_output;
 use cp2_problems::Problem;
 use cp2_problems::stencil::{Edge, StencilProblem};
 
@@ -19,7 +19,7 @@ pub(crate) fn stencil(problem: &dyn Problem) -> Option<NativeProblem> {
             for _ in 0..problem.steps() {
                 u = stepped(&problem, &u, c);
             }
-            Ok(like(&problem, u))
+            Ok(wrap_output(&problem, u))
         },
     ))
 }

@@ -1,7 +1,7 @@
 //! Operations on vectors and small matrices, by plain loops.
 
 use crate::NativeProblem;
-use crate::fft::like;
+use crate::fft::wrap_output;
 use cp2_problems::vector::{
     BeamProblem, MapOp, MapProblem, ProductProblem, ReduceProblem, ReductionOp, TransposeProblem,
 };
@@ -18,7 +18,7 @@ pub(crate) fn map(problem: &dyn Problem) -> Option<NativeProblem> {
             1 => x,
             _ => input.get_sized::<f32>("y", problem.len())?,
         };
-        Ok(like(&problem, mapped(problem.op(), x, y)))
+        Ok(wrap_output(&problem, mapped(problem.op(), x, y)))
     }))
 }
 
@@ -63,19 +63,21 @@ pub(crate) fn reduce(problem: &dyn Problem) -> Option<NativeProblem> {
             rows().map(|(x, y)| f(x, y)).collect()
         };
         Ok(match op {
-            ReductionOp::Sum => like(&problem, sums(&|x, _| sum(x.iter().copied()))),
-            ReductionOp::Dot => like(
+            ReductionOp::Sum => wrap_output(&problem, sums(&|x, _| sum(x.iter().copied()))),
+            ReductionOp::Dot => wrap_output(
                 &problem,
                 sums(&|x, y| sum(x.iter().zip(y).map(|(x, y)| x * y))),
             ),
-            ReductionOp::Norm => like(&problem, sums(&|x, _| sum(x.iter().map(|x| x * x)).sqrt())),
+            ReductionOp::Norm => {
+                wrap_output(&problem, sums(&|x, _| sum(x.iter().map(|x| x * x)).sqrt()))
+            }
             ReductionOp::ComplexDot => {
                 let part = |(x, y): (&[f32], &[f32])| {
                     let products = || numbers(x).zip(numbers(y)).map(|(x, y)| x * y.conj());
                     let re = sum(products().map(|z| z.re));
                     Complex32::new(re, sum(products().map(|z| z.im)))
                 };
-                like(&problem, rows().map(part).collect())
+                wrap_output(&problem, rows().map(part).collect())
             }
             ReductionOp::Max => {
                 let (values, places) = x.chunks(n).map(largest).unzip();
@@ -116,7 +118,7 @@ pub(crate) fn beams(problem: &dyn Problem) -> Option<NativeProblem> {
         let vectors = x.chunks(n);
         let dot = |w: &[Complex32], x: &[Complex32]| w.iter().zip(x).map(|(w, x)| w * x).sum();
         let y = vectors.flat_map(|x| rows().map(move |w| dot(w, x)));
-        Ok(like::<Complex32>(&problem, y.collect()))
+        Ok(wrap_output::<Complex32>(&problem, y.collect()))
     }))
 }
 
@@ -135,7 +137,7 @@ pub(crate) fn products(problem: &dyn Problem) -> Option<NativeProblem> {
                 }
             }
         }
-        Ok(like::<Complex32>(&problem, c))
+        Ok(wrap_output::<Complex32>(&problem, c))
     }))
 }
 
@@ -150,6 +152,6 @@ pub(crate) fn transpose(problem: &dyn Problem) -> Option<NativeProblem> {
                 y.extend(matrix.iter().skip(column).step_by(columns));
             }
         }
-        Ok(like::<Complex32>(&problem, y))
+        Ok(wrap_output::<Complex32>(&problem, y))
     }))
 }

@@ -176,7 +176,7 @@ impl ConvProblem {
     pub fn from_size(size: &Size, real_samples: bool) -> Result<Self, ProblemError> {
         let [taps, samples, channels] = size.all_positive(["taps", "samples", "channels"])?;
         if taps > MOST_TAPS {
-            return Err(size.wrong("taps", "at most 262144").into());
+            return Err(size.make_error("taps", "at most 262144").into());
         }
         elements(
             &|| format!("{channels} channels of {samples} samples"),
@@ -185,7 +185,7 @@ impl ConvProblem {
         let mode = match size.find("mode") {
             None => ConvolutionMode::Full,
             Some(_) => ConvolutionMode::find(size.word("mode")?)
-                .ok_or_else(|| size.wrong("mode", "`full`, `same` or `valid`"))?,
+                .ok_or_else(|| size.make_error("mode", "`full`, `same` or `valid`"))?,
         };
         let rate = match size.find("decimate") {
             None => OutputRate::SAME,
@@ -194,7 +194,7 @@ impl ConvProblem {
                 [1, i] => OutputRate::interpolate_by(i),
                 _ => {
                     let expected = "1 where samples are decimated";
-                    return Err(size.wrong("interpolate", expected).into());
+                    return Err(size.make_error("interpolate", expected).into());
                 }
             },
         };
@@ -202,7 +202,7 @@ impl ConvProblem {
             None => real_samples,
             Some(_) => match size.length("real")? {
                 real @ 0..=1 => real == 1,
-                _ => return Err(size.wrong("real", "0 or 1").into()),
+                _ => return Err(size.make_error("real", "0 or 1").into()),
             },
         };
         let mut random = Random::new(2);

@@ -62,7 +62,9 @@ impl TransformDirection {
             Some(_) => match size.word("direction")? {
                 "forward" => Ok(Self::Forward),
                 "inverse" => Ok(Self::Inverse),
-                _ => Err(size.wrong("direction", "`forward` or `inverse`").into()),
+                _ => Err(size
+                    .make_error("direction", "`forward` or `inverse`")
+                    .into()),
             },
         }
     }
@@ -238,7 +240,7 @@ fn allowed(n: usize, norm: f64) -> f64 {
 
 /// Returns the largest exponent of inputs of a transform of `n` numbers: intermediate numbers of algorithms
 /// by convolution are at most n^3 times as large.
-fn most(n: usize) -> i32 {
+fn largest_exponent(n: usize) -> i32 {
     100 - 3 * n.max(1).next_power_of_two().ilog2() as i32
 }
 
@@ -279,7 +281,7 @@ impl Problem for FftProblem {
 
     fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let (n, random) = (self.len(), &mut Random::new(seed));
-        let x = case.complexes(random, n * self.batch, n, most(n));
+        let x = case.complexes(random, n * self.batch, n, largest_exponent(n));
         NamedArrays::from_array("x", &self.shape(), x)
     }
 

@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    fn found(y: [f32; 4], place: [u32; 2]) -> NamedArrays {
+    fn make_result(y: [f32; 4], place: [u32; 2]) -> NamedArrays {
         NamedArrays::from_array("y", &[2, 2], y.to_vec()).add_array("place", &[2], place.to_vec())
     }
 
@@ -207,12 +207,12 @@ mod tests {
         let right = [1.0, 2.0005, f32::NEG_INFINITY, 4.0];
         assert!(
             expected()
-                .judge(&found(right, [3, 4]))
+                .judge(&make_result(right, [3, 4]))
                 .is_within_tolerance()
         );
         assert!(
             !expected()
-                .judge(&found(right, [3, 5]))
+                .judge(&make_result(right, [3, 5]))
                 .is_within_tolerance()
         );
         for wrong in [
@@ -222,7 +222,7 @@ mod tests {
         ] {
             assert!(
                 !expected()
-                    .judge(&found(wrong, [3, 4]))
+                    .judge(&make_result(wrong, [3, 4]))
                     .is_within_tolerance(),
                 "{wrong:?}"
             );
@@ -260,7 +260,7 @@ mod tests {
     /// A part without a reference, or without a known allowed error, is an error and is not skipped.
     #[test]
     fn every_part_has_a_reference_and_what_it_is_allowed() {
-        let output = found([1.0, 2.0, 3.0, 4.0], [3, 4]);
+        let output = make_result([1.0, 2.0, 3.0, 4.0], [3, 4]);
         assert!(!Reference::default().judge(&output).is_within_tolerance());
         let of = |exact: usize, allowed: usize| {
             let array = ExpectedArray {
@@ -313,10 +313,10 @@ mod tests {
 
     #[test]
     fn two_outputs_may_be_twice_as_far_apart() {
-        let at = |y: f32| found([y, 2.0, f32::NEG_INFINITY, 4.0], [3, 4]);
+        let at = |y: f32| make_result([y, 2.0, f32::NEG_INFINITY, 4.0], [3, 4]);
         let agree = |a: f32, b: f32| expected().agree(&at(a), &at(b)).is_within_tolerance();
         assert!(agree(0.9992, 1.0008) && !agree(0.9985, 1.0008));
-        let other = found([1.0, 2.0, f32::NEG_INFINITY, 4.0], [3, 5]);
+        let other = make_result([1.0, 2.0, f32::NEG_INFINITY, 4.0], [3, 5]);
         assert!(!expected().agree(&at(1.0), &other).is_within_tolerance());
     }
 }

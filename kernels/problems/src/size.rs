@@ -184,7 +184,7 @@ impl Size {
 
     /// Returns an error about one of its values.
     #[must_use]
-    pub fn wrong(&self, name: &'static str, expected: &'static str) -> SizeError {
+    pub fn make_error(&self, name: &'static str, expected: &'static str) -> SizeError {
         SizeError {
             name,
             size: self.to_string(),
@@ -197,9 +197,13 @@ impl Size {
     /// # Errors
     /// The size has no such parameter, or the value is a word or larger than an address.
     pub fn length(&self, name: &'static str) -> Result<usize, SizeError> {
-        let value = self.find(name).ok_or_else(|| self.wrong(name, "a value"))?;
-        let number = value.number().ok_or_else(|| self.wrong(name, "a number"))?;
-        usize::try_from(number).map_err(|_| self.wrong(name, "a smaller value"))
+        let value = self
+            .find(name)
+            .ok_or_else(|| self.make_error(name, "a value"))?;
+        let number = value
+            .number()
+            .ok_or_else(|| self.make_error(name, "a number"))?;
+        usize::try_from(number).map_err(|_| self.make_error(name, "a smaller value"))
     }
 
     /// Returns a parameter's value as a length above zero.
@@ -208,7 +212,7 @@ impl Size {
     /// See [`Size::length`]; or the length is zero.
     pub fn positive(&self, name: &'static str) -> Result<usize, SizeError> {
         match self.length(name)? {
-            0 => Err(self.wrong(name, "at least 1")),
+            0 => Err(self.make_error(name, "at least 1")),
             value => Ok(value),
         }
     }
@@ -235,8 +239,8 @@ impl Size {
     pub fn word(&self, name: &'static str) -> Result<&str, SizeError> {
         match self.find(name) {
             Some(SizeValue::Word(word)) => Ok(word),
-            Some(SizeValue::Number(_)) => Err(self.wrong(name, "a word")),
-            None => Err(self.wrong(name, "a value")),
+            Some(SizeValue::Number(_)) => Err(self.make_error(name, "a word")),
+            None => Err(self.make_error(name, "a value")),
         }
     }
 }

@@ -94,10 +94,11 @@ impl StencilProblem {
             size.all_positive(["planes", "rows", "columns", "points", "steps"])?;
         let stencil = StencilShape::from_classes(points, None)?;
         let edge = Edge::find(size.word("edge")?);
-        let edge = edge.ok_or_else(|| size.wrong("edge", "zero, fixed, mirrored or periodic"))?;
+        let edge =
+            edge.ok_or_else(|| size.make_error("edge", "zero, fixed, mirrored or periodic"))?;
         let shape: &[usize] = match stencil.axes() {
             2 if planes != 1 => {
-                return Err(size.wrong("planes", "1 for 5 or 9 points").into());
+                return Err(size.make_error("planes", "1 for 5 or 9 points").into());
             }
             2 => &[rows, columns],
             _ => &[planes, rows, columns],
@@ -106,7 +107,7 @@ impl StencilProblem {
         match size.word("coefficients")? {
             "class" => Ok(made),
             "element" => Ok(made.per_element()),
-            _ => Err(size.wrong("coefficients", "class or element").into()),
+            _ => Err(size.make_error("coefficients", "class or element").into()),
         }
     }
 

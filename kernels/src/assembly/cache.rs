@@ -37,7 +37,7 @@ static KEPT: LazyLock<Mutex<CachedAssembly>> = LazyLock::new(Mutex::default);
 ///
 /// The source may include files of this crate and the generated text `made`. Sources that the assembler
 /// refuses are not cached.
-pub(super) fn or_assembled(
+pub(super) fn find_or_assemble(
     (source, made): (&Source, &str),
     options: &Options<'_>,
     assemble: impl FnOnce() -> Result<Assembly, Diagnostics>,

@@ -148,14 +148,14 @@ impl ChainJob {
         let KernelRun { output, run, .. } = staged(last, job.run(Figures::default(), read))?;
         if let Some(first) = run.report.findings.first() {
             return Err(ChainError::Findings {
-                stage: at(&planned, &run.report, first.cycle),
+                stage: find_running_stage(&planned, &run.report, first.cycle),
                 first: first.clone(),
                 rest: run.report.findings.len() - 1,
             });
         }
         let Some((spectra, decibels)) = output else {
             return Err(ChainError::Unfinished {
-                stage: at(&planned, &run.report, run.report.cycles),
+                stage: find_running_stage(&planned, &run.report, run.report.cycles),
                 end: run.report.end,
             });
         };
@@ -169,7 +169,7 @@ impl ChainJob {
 }
 
 /// Returns the name of the stage that was running in a cycle.
-fn at(planned: &[PlannedStage], report: &RunReport, cycle: u64) -> &'static str {
+fn find_running_stage(planned: &[PlannedStage], report: &RunReport, cycle: u64) -> &'static str {
     let ended = report.parts.partition_point(|part| part.until <= cycle);
     let stage = planned.get(ended).or(planned.last());
     stage.map_or("", |stage| stage.name)

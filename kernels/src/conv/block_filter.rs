@@ -43,7 +43,7 @@ pub(super) trait FilterPasses: fmt::Debug + Send + Sync {
     /// Returns the bytes of system memory that `blocks` blocks take in addition to samples and outputs.
     fn bytes(&self, blocks: usize) -> u64;
     /// Returns the least number of blocks that the passes are made for.
-    fn fewest(&self) -> usize {
+    fn min_blocks(&self) -> usize {
         1
     }
     /// Returns the expected cycles of `blocks` blocks; none if they are too few.
@@ -156,13 +156,13 @@ impl BlockFilter {
         format!(
             "{}{}, {} outputs a block",
             self.title,
-            self.rest(),
+            self.describe_kept_outputs(),
             self.out
         )
     }
 
     /// Returns the part of the name that the title leaves out: the outputs that are kept.
-    fn rest(&self) -> String {
+    fn describe_kept_outputs(&self) -> String {
         match self.keep {
             1 => String::new(),
             keep => format!(", one output of {keep}"),
@@ -170,19 +170,23 @@ impl BlockFilter {
     }
 
     /// Returns this filter with one of each `keep` outputs kept.
-    pub(super) fn keep_one_of(self, keep: usize) -> Self {
+    pub(super) fn with_decimation(self, keep: usize) -> Self {
         Self { keep, ..self }
     }
 
     /// Returns this filter with the outputs that are kept named in its title.
     pub(super) fn with_full_title(self) -> Self {
-        let title = format!("{}{}", self.title, self.rest());
+        let title = format!("{}{}", self.title, self.describe_kept_outputs());
         Self { title, ..self }
     }
 
     /// Returns whether the channels have as many blocks as the filter is made for.
-    pub(super) fn suits<T: FilterSample>(&self, channels: usize, samples: usize) -> bool {
-        let fewest = self.passes.as_ref().map_or(1, |passes| passes.fewest());
+    pub(super) fn has_enough_blocks<T: FilterSample>(
+        &self,
+        channels: usize,
+        samples: usize,
+    ) -> bool {
+        let fewest = self.passes.as_ref().map_or(1, |passes| passes.min_blocks());
         self.layout::<T>(channels, samples).total >= fewest
     }
 

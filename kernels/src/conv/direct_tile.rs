@@ -301,7 +301,7 @@ impl TileSchedule {
         let half = 8 * self.shape.width() * tiles;
         let set_up = |(step, &(pointer, from, halves)): (usize, &(Pointer, u8, usize))| {
             let at = (halves * half) as i64 + s.bias(pointer);
-            let register = s.register_of(pointer);
+            let register = s.pointer_register(pointer);
             Setup {
                 words: vec![
                     format!("movi s{step}, {at}"),
@@ -311,7 +311,7 @@ impl TileSchedule {
             }
         };
         let taps = self.taps.map(|taps| {
-            let (taps, bias) = (s.register_of(taps), s.bias(taps));
+            let (taps, bias) = (s.pointer_register(taps), s.bias(taps));
             Setup {
                 words: vec![format!("movi a{taps}, taps + {bias}")],
                 registers: vec![taps],

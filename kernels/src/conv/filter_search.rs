@@ -66,7 +66,7 @@ impl<'a> FilterSearch<'a> {
         keep: usize,
     ) -> Result<(), ConvError> {
         let filter = match filter {
-            Ok(filter) => filter.keep_one_of(keep),
+            Ok(filter) => filter.with_decimation(keep),
             Err(ConvError::Unfit(unfit)) if unfit.is_refusal() => {
                 self.candidates.push(ConvCandidate {
                     kernel: kernel.to_owned(),
@@ -120,7 +120,7 @@ impl<'a> FilterSearch<'a> {
         if self.made.iter().any(|made| made.0 <= bar) {
             let blocks = cover.filter(n, &name, Program::default(), machine);
             self.candidates.push(ConvCandidate {
-                kernel: blocks.keep_one_of(keep).name(),
+                kernel: blocks.with_decimation(keep).name(),
                 cycles: Some(least),
                 made: false,
             });
@@ -175,7 +175,8 @@ impl<'a> FilterSearch<'a> {
             }
             match overlap_save_long::filters(taps, cut, machine) {
                 Ok(filters) => {
-                    let suited = |f: &BlockFilter| f.suits::<T>(wanted.channels, samples);
+                    let suited =
+                        |f: &BlockFilter| f.has_enough_blocks::<T>(wanted.channels, samples);
                     for filter in filters.into_iter().filter(suited) {
                         self.enter::<T>(&name, Ok(filter), keep)?;
                     }
@@ -185,7 +186,9 @@ impl<'a> FilterSearch<'a> {
         }
         let whole = wanted.pair_real_samples::<T>(machine).unwrap_or(wanted);
         let (outputs, length) = (whole.outputs(), whole.samples);
-        if let Some(n) = lengths().find(|&n| overlap_save::holds(n, length, taps.len(), &outputs)) {
+        if let Some(n) =
+            lengths().find(|&n| overlap_save::fits_one_block(n, length, taps.len(), &outputs))
+        {
             let name = format!("one block of {n} a channel");
             let cover = BlockCover::new_single_block(n, outputs, lead, machine);
             let filter = overlap_save::filter(taps, n, cover, &name, machine);
@@ -253,7 +256,7 @@ impl<'a> FilterSearch<'a> {
             None => mixed_block_lengths::faster::<T>(&wanted, best, machine)?,
         };
         for (cycles, filter) in joint.into_iter().chain(lines) {
-            let filter = filter.keep_one_of(self.wanted.rate.decimate());
+            let filter = filter.with_decimation(self.wanted.rate.decimate());
             let blocks = filter.layout::<T>(wanted.channels, wanted.samples).total;
             let cycles = cycles + self.selection(&filter, blocks);
             self.candidates.push(ConvCandidate {
@@ -307,7 +310,7 @@ impl<'a> FilterSearch<'a> {
         let mut filters = self.made.into_iter();
         let (taken, first) = filters
             .next()
-            .ok_or_else(|| none(&self.wanted, self.ways, refused, machine))?;
+            .ok_or_else(|| explain_no_filter(&self.wanted, self.ways, refused, machine))?;
         let of = |c: &ConvCandidate| c.cycles.unwrap_or(f64::INFINITY);
         // A candidate that was not made has a lower bound, not a price, and may seem faster than the kernel
         // taken.
@@ -343,7 +346,7 @@ fn arithmetic<T: FilterSample>(wanted: &FilterRequest<'_>, n: usize, machine: &M
 }
 
 /// Returns the error that says why there is no filter.
-fn none(
+fn explain_no_filter(
     wanted: &FilterRequest<'_>,
     ways: AllowedMethods,
     refused: Option<ConvError>,

@@ -186,7 +186,7 @@ impl LeadIn {
         let work = LeadInPages {
             n: self.parts.n,
             cover: self.parts.cover.clone(),
-            blocks: self.dealt(),
+            blocks: self.section_blocks(),
             x,
             y,
             tables: self.tables,
@@ -196,7 +196,7 @@ impl LeadIn {
             .load_immediately()
     }
 
-    fn dealt(&self) -> SectionBlocks {
+    fn section_blocks(&self) -> SectionBlocks {
         SectionBlocks {
             count: self.parts.few as u64,
             sections: self.machine.cp2.sections as u64,

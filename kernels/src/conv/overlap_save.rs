@@ -84,7 +84,12 @@ pub(super) fn issues(n: usize) -> u64 {
 
 /// Returns whether one block of `n` holds a channel with all `outputs` wanted. The convolution in the block
 /// is cyclic: output k also receives output k + n, but none of the outputs wanted may do so.
-pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize>) -> bool {
+pub(super) fn fits_one_block(
+    n: usize,
+    samples: usize,
+    taps: usize,
+    outputs: &Range<usize>,
+) -> bool {
     let full = samples.saturating_add(taps).saturating_sub(1);
     n >= taps && n >= samples && n >= outputs.end && n >= full - outputs.start.min(full)
 }
@@ -174,7 +179,7 @@ impl BlockCover {
 
 /// Assembles the program for blocks of `n` with these taps: for pages of blocks, or, with its data at DMEM
 /// address `ring`, for a ring of them.
-fn kernel_of(
+fn assemble_kernel(
     taps: &[Complex32],
     n: usize,
     ring: Option<i64>,
@@ -203,7 +208,7 @@ pub(super) fn ring_program(
     at: i64,
     machine: &Machine,
 ) -> Result<Program, ConvError> {
-    kernel_of(taps, n, Some(at), machine)
+    assemble_kernel(taps, n, Some(at), machine)
 }
 
 /// Returns the filter with blocks of `n` laid out by `cover`, under the name `title`.
@@ -217,7 +222,7 @@ pub(super) fn filter(
     if n == overlap_save_ring::N {
         return overlap_save_ring::filter(taps, cover, title, machine);
     }
-    let program = kernel_of(taps, n, None, machine)?;
+    let program = assemble_kernel(taps, n, None, machine)?;
     Ok(cover.filter(n, title, program, machine))
 }
 

@@ -328,12 +328,12 @@ impl FilterPasses for LongOverlapSave {
         tables + 3 * (self.shape.together * self.shape.numbers()) as u64 * COMPLEX
     }
 
-    fn fewest(&self) -> usize {
+    fn min_blocks(&self) -> usize {
         self.shape.together
     }
 
     fn estimate(&self, total: usize) -> Option<f64> {
-        (total >= self.fewest())
+        (total >= self.min_blocks())
             .then(|| self.cheapest(total))
             .flatten()
             .map(|way| way.cycles)

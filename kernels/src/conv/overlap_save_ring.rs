@@ -89,7 +89,7 @@ impl OverlapSaveRing {
     pub(super) fn pass(&self, blocks: usize, at: OverlapSaveRingAddresses) -> RingPass {
         let arguments = data_end(&self.program).next_multiple_of(QUAD);
         let parts = OverlapSaveRingPages {
-            blocks: self.dealt(blocks),
+            blocks: self.section_blocks(blocks),
             cover: self.cover.clone(),
             at,
         };
@@ -97,7 +97,7 @@ impl OverlapSaveRing {
         RingPass::new(ring, parts).price_by_kernel(&self.program, "start")
     }
 
-    fn dealt(&self, blocks: usize) -> SectionBlocks {
+    fn section_blocks(&self, blocks: usize) -> SectionBlocks {
         SectionBlocks {
             count: blocks as u64,
             sections: self.machine.cp2.sections as u64,
@@ -132,7 +132,7 @@ impl FilterPasses for OverlapSaveRing {
     }
 
     fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
-        let dealt = self.dealt(blocks);
+        let dealt = self.section_blocks(blocks);
         let n = dealt.groups() * dealt.sections * N as u64;
         vec![vec![
             (Class::Butterfly, n * u64::from(N.ilog2())),

@@ -385,7 +385,7 @@ impl PolyphaseLoop {
         let s = &self.schedule;
         let set_up =
             |(number, &(pointer, base, at)): (usize, &(Pointer, PolyphasePointerBase, i64))| {
-                let (register, at) = (s.register_of(pointer), at + s.bias(pointer));
+                let (register, at) = (s.pointer_register(pointer), at + s.bias(pointer));
                 let from = |base: u8| {
                     if SHORT.contains(&at) {
                         return vec![format!("addi a{register}, a{base}, {at}")];

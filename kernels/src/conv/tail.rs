@@ -40,7 +40,7 @@ enum TailFilter<'a> {
 
 impl TailFilter<'_> {
     /// Returns the outputs of a block, with `before` samples before the first.
-    fn hop(self, before: usize, machine: &Machine) -> usize {
+    fn outputs_per_block(self, before: usize, machine: &Machine) -> usize {
         match self {
             Self::Made(filter) => filter.hop,
             Self::Blocks(n) => n - before,
@@ -49,7 +49,7 @@ impl TailFilter<'_> {
     }
 
     /// Returns how many samples earlier the window of these taps begins: the number of taps before them.
-    fn back(self, taps: usize) -> usize {
+    fn window_offset(self, taps: usize) -> usize {
         match self {
             Self::Last(_, last) => taps - last,
             Self::Made(_) | Self::Blocks(_) => 0,
@@ -58,7 +58,7 @@ impl TailFilter<'_> {
 
     /// Returns whether this kernel can follow `main` when `there` samples precede the outputs left: its
     /// blocks are shorter, and these are samples enough.
-    fn follows(self, main: &BlockFilter, there: usize) -> bool {
+    fn can_follow(self, main: &BlockFilter, there: usize) -> bool {
         match self {
             Self::Made(filter) => filter.window < main.window && filter.lead <= there,
             Self::Blocks(_) | Self::Last(..) => true,
@@ -98,7 +98,7 @@ impl TailFilter<'_> {
             cover: BlockCover::new_overlapping(lead, n),
             few,
             taps: own.to_vec(),
-            back: self.back(taps.len()),
+            back: self.window_offset(taps.len()),
         };
         match LeadIn::new(parts, taps, machine) {
             Err(ConvError::Unfit(_)) => Ok(None),
@@ -301,8 +301,8 @@ pub(super) fn faster<T: FilterSample>(
             let there = main.lead + many * main.hop;
             let last = last::<T>(wanted, many * main.hop, machine);
             let all = rests.iter().copied().chain(last);
-            for by in all.filter(|by| by.follows(main, there)) {
-                let few = rest.div_ceil(by.hop(before, machine));
+            for by in all.filter(|by| by.can_follow(main, there)) {
+                let few = rest.div_ceil(by.outputs_per_block(before, machine));
                 let least = cycles + by.least(few, sections);
                 if least < best {
                     ways.push((least, main, many, by, few));
@@ -338,7 +338,7 @@ pub(super) fn faster<T: FilterSample>(
         };
         let joint = MainAndTail {
             parts: [(main.clone(), many), (rest, few)],
-            back: by.back(wanted.taps.len()),
+            back: by.window_offset(wanted.taps.len()),
         };
         if let Some(cycles) = joint.cycles()?.filter(|&cycles| cycles < best) {
             let filter = joint.filter();

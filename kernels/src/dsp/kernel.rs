@@ -151,7 +151,7 @@ impl<'a> VectorRecipe<'a> {
         }
         let mut point = |pointer: Pointer, page: usize, offset: i64| {
             let bias = schedule.bias(pointer) + offset;
-            let register = schedule.register_of(pointer);
+            let register = schedule.pointer_register(pointer);
             let page = 4 + page;
             let _ = if (-2048..2048).contains(&bias) {
                 writeln!(text, "    addi a{register}, c{page}, {bias}")
@@ -173,7 +173,7 @@ impl<'a> VectorRecipe<'a> {
         }
         text += "    loop c6 {\n";
         for &(pointer, label) in &self.tables {
-            let register = schedule.register_of(pointer);
+            let register = schedule.pointer_register(pointer);
             let _ = writeln!(
                 text,
                 "    movi a{register}, {label} + {}",

@@ -135,7 +135,7 @@ impl ElementwisePlan {
         options: DeviceOptions,
     ) -> Result<(Job, Buffer<f32>), DspError> {
         let inputs: Vec<KernelInput<'_, f32>> = inputs.iter().map(|&x| x.into()).collect();
-        self.own_job(options, |job| self.append(job, &inputs))
+        self.create_job(options, |job| self.append(job, &inputs))
     }
 
     /// Adds the operation to a job and returns the array of its result.

@@ -147,7 +147,7 @@ impl Beamformer {
         snapshots: &[Complex32],
         options: DeviceOptions,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
-        self.own_job(options, |job| self.append(job, snapshots.into()))
+        self.create_job(options, |job| self.append(job, snapshots.into()))
     }
 
     /// Adds the product to a job and returns the array of its result.

@@ -72,7 +72,7 @@ impl<'a, T: MemoryElement> KernelOperand<'a, T> {
     }
 
     /// Pads rows with their last number.
-    pub(super) fn by_last(self) -> Self {
+    pub(super) fn pad_with_last(self) -> Self {
         Self {
             by_last: true,
             ..self
@@ -263,7 +263,7 @@ impl<S> VectorPlan<S> {
 
     /// Estimates the cycles of few blocks, where nothing overlaps:
     /// `(programs + bytes) / bandwidth + cycles of a section's blocks`.
-    pub(super) fn alone(&self, bytes: u64, blocks: u64) -> u64 {
+    pub(super) fn estimate_few_blocks(&self, bytes: u64, blocks: u64) -> u64 {
         let (rate, sections) = (self.machine.dma.bandwidth, self.machine.cp2.sections as u64);
         let image = |kernel: &VectorPageKernel| {
             let tables = kernel.program.dmem.iter().map(|s| s.bytes.len());
@@ -297,7 +297,7 @@ impl<S> VectorPlan<S> {
     }
 
     /// Creates a job and adds to it what `append` adds.
-    pub(super) fn own_job<O, E>(
+    pub(super) fn create_job<O, E>(
         &self,
         options: DeviceOptions,
         append: impl FnOnce(&mut Job) -> Result<Buffer<O>, E>,
@@ -346,7 +346,7 @@ pub(super) const QUAD: usize = 4;
 pub(super) const QUAD_BYTES: u64 = 16;
 
 /// Refuses machines whose DMA cannot move so many bytes alone.
-pub(super) fn whole_granules(
+pub(super) fn check_granules(
     what: &'static str,
     bytes: u64,
     machine: &Machine,

@@ -6,7 +6,7 @@ mod long;
 mod short;
 
 use super::error::DspError;
-use super::plan::{KernelOperand, OutputArray, QUAD, QUAD_BYTES, VectorPlan, whole_granules};
+use super::plan::{KernelOperand, OutputArray, QUAD, QUAD_BYTES, VectorPlan, check_granules};
 use crate::job::{Job, KernelRun};
 use crate::relayout::SourceOfWord;
 use cp2_host::{Buffer, DeviceOptions, Paging, Stream};
@@ -158,7 +158,7 @@ impl ReductionPlan {
                 ),
             });
         }
-        if n > short::most(op) {
+        if n > short::longest_row(op) {
             return Self::long(op, n, machine);
         }
         let each = rows.div_ceil(machine.cp2.sections.max(1));
@@ -191,7 +191,7 @@ impl ReductionPlan {
         let sums = op.inputs() == 2;
         let parts = if sums { (1..8).find(two) } else { None }.unwrap_or(1);
         let part = long::wide(op, n.div_ceil(parts));
-        whole_granules("the result of a row", QUAD_BYTES, &machine)?;
+        check_granules("the result of a row", QUAD_BYTES, &machine)?;
         let mut kernels = vec![long::build(op, part, &machine)?];
         if parts > 1 {
             kernels.push(long::build_join(parts, &machine)?);
@@ -212,7 +212,7 @@ impl ReductionPlan {
         let shape = &self.shape;
         let blocks = rows.div_ceil(shape.block).max(1);
         let numbers = blocks * shape.block * shape.wide * shape.op.inputs() + QUAD * shape.quads();
-        self.alone(4 * numbers as u64, blocks as u64)
+        self.estimate_few_blocks(4 * numbers as u64, blocks as u64)
     }
 
     /// Returns the proved limit and the time of the best known program for `rows`.
@@ -289,7 +289,7 @@ impl ReductionPlan {
                 let rows = KernelOperand::rows(name, x.into(), &[rows, n], [n, wide], room);
                 // Padding must not be larger than the row's elements, so the last element is repeated.
                 match self.shape.op {
-                    ReductionOp::Max => rows.by_last(),
+                    ReductionOp::Max => rows.pad_with_last(),
                     _ => rows,
                 }
             })
@@ -320,7 +320,7 @@ impl ReductionPlan {
             let y = stream("y", to.unwrap_or(y), 16 * quads);
             Paging::new((blocks * parts) as u64, x.collect(), vec![y])
         };
-        self.own_job(options, |job| {
+        self.create_job(options, |job| {
             self.passes(job, (&operands, &output), passes, paging)
         })
     }

@@ -122,7 +122,7 @@ impl SmallProducts {
             let c = Stream::contiguous("c", y, bytes(m * n));
             Paging::new(blocks as u64, vec![a, b], vec![c])
         };
-        self.own_job(options, |job| {
+        self.create_job(options, |job| {
             self.passes(job, (&inputs, &output), &[0], paging)
         })
     }
@@ -176,7 +176,7 @@ fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspEr
 
 /// Describes the kernel of products of these sides.
 fn recipe([m, k, n]: [usize; 3], body: Body, chains: usize) -> VectorRecipe<'static> {
-    let mut ops = Ops::of(body, &[]);
+    let mut ops = Ops::from_body(body, &[]);
     let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
         1
     } else {

@@ -68,7 +68,7 @@ fn half(quad: Value, place: usize) -> Reg {
 
 impl<F: Fn(usize, usize) -> usize> Factor<F> {
     /// Begins a block, which has loaded nothing yet.
-    fn held(&self) -> LoadedQuads<'_, F> {
+    fn begin_block(&self) -> LoadedQuads<'_, F> {
         LoadedQuads {
             from: self,
             quads: BTreeMap::new(),
@@ -124,7 +124,7 @@ pub(super) fn block<A, B, C>(
         .flat_map(|i| columns.clone().map(move |j| (i, j)))
         .collect();
     let targets = c.results(body, &elements, quads);
-    let (mut a, mut b) = (a.held(), b.held());
+    let (mut a, mut b) = (a.begin_block(), b.begin_block());
     let chains = chains.clamp(1, depth.max(1));
     let mut sums: Vec<Vec<Reg>> = vec![Vec::new(); elements.len()];
     for k in 0..depth {

@@ -112,7 +112,7 @@ impl TransposePlan {
         matrices: &[Complex32],
         options: DeviceOptions,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
-        self.own_job(options, |job| self.append(job, matrices.into()))
+        self.create_job(options, |job| self.append(job, matrices.into()))
     }
 
     /// Adds the transposition to a job and returns the array of its result.

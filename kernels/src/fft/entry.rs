@@ -105,7 +105,7 @@ const KERNELS: [Entry; 7] = [
         below: None,
         problem: lines,
         plan: |machine, problem| {
-            batch(problem, |fft| {
+            make_batch_method(problem, |fft| {
                 let made = FourStepFft::new(fft.len(), fft.direction(), machine.clone())?;
                 Ok(Arc::new(made))
             })
@@ -143,7 +143,7 @@ const KERNELS: [Entry; 7] = [
         ],
         below: None,
         problem: lines,
-        plan: |machine, problem| batch(problem, |fft| array(machine, fft)),
+        plan: |machine, problem| make_batch_method(problem, |fft| array(machine, fft)),
     },
     Entry {
         name: "fft-mixed",
@@ -169,7 +169,7 @@ const KERNELS: [Entry; 7] = [
         below: None,
         problem: lines,
         plan: |machine, problem| {
-            batch(problem, |fft| {
+            make_batch_method(problem, |fft| {
                 let (n, batch) = (fft.len(), fft.batch());
                 let made = mixed(n, fft.direction(), machine, false).into_iter();
                 let priced = made.filter_map(|fft| {
@@ -195,7 +195,7 @@ const KERNELS: [Entry; 7] = [
         ),
         problem: lines,
         plan: |machine, problem| {
-            batch(problem, |fft| {
+            make_batch_method(problem, |fft| {
                 let (n, direction) = (fft.len(), fft.direction());
                 Ok(match BluesteinRecipe::new(n, direction) {
                     Some(recipe) if n <= LOCAL_BLUESTEIN => {
@@ -260,7 +260,7 @@ pub(crate) fn complex(
     machine: &Arc<Machine>,
     problem: &dyn Problem,
 ) -> Option<Result<Method, Failure>> {
-    batch(problem, |fft| match fft.axes() {
+    make_batch_method(problem, |fft| match fft.axes() {
         [n] => {
             let mut planner = FftPlanner::with_batch(machine.clone(), fft.batch());
             planner.plan(*n, fft.direction())
@@ -277,7 +277,7 @@ fn array(machine: &Arc<Machine>, problem: &FftProblem) -> Result<Arc<dyn Fft>, F
 }
 
 /// Makes the method of a batch with the complex transform that `plan` makes for it.
-fn batch(
+fn make_batch_method(
     problem: &dyn Problem,
     plan: impl FnOnce(&FftProblem) -> Result<Arc<dyn Fft>, FftError>,
 ) -> Option<Result<Method, Failure>> {
@@ -328,7 +328,7 @@ fn real_method(machine: &Arc<Machine>, problem: &RealFftProblem) -> Result<Metho
         ($fft:expr, $row:expr) => {{
             let (fft, batch, form) = ($fft, problem.batch(), output(problem));
             let count = usize::saturating_mul($row, batch);
-            fft.batch_of(count)?;
+            fft.count_batch(count)?;
             let costs = (fft.figures(batch), fft.operations(batch));
             let recipe = Some(fft.recipe_for(batch));
             Method::new(machine, recipe, costs, move |input, options| {

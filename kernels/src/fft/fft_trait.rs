@@ -1,7 +1,7 @@
 //! The trait of every planned FFT: lengths, batches, prices, jobs, runs.
 
 use super::error::FftError;
-use super::power_of_two::{FftRun, batch_of};
+use super::power_of_two::{FftRun, count_transforms};
 use crate::fft::TransformDirection;
 use crate::job::{self, Job, JobError, KernelInput, KernelRun, PreparedJob, count, load};
 use cp2_asm::Program;
@@ -42,7 +42,7 @@ impl RowStrides {
 
     /// Returns the number of rows of `n` numbers in `found` numbers, and refuses more than `most`. Nothing
     /// need follow the last row.
-    pub(super) fn batch_of(
+    pub(super) fn count_rows(
         self,
         found: usize,
         n: usize,
@@ -50,10 +50,10 @@ impl RowStrides {
         machine: &Machine,
     ) -> Result<usize, FftError> {
         if self.input == n {
-            return batch_of(found, n, most, machine);
+            return count_transforms(found, n, most, machine);
         }
         let whole = found.saturating_add(self.input.saturating_sub(n));
-        batch_of(
+        count_transforms(
             whole - whole % self.input.max(1),
             self.input.max(1),
             most,
@@ -156,7 +156,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// # Errors
     /// The input is empty, no whole number of transforms, or too large for the machine.
     fn batch_of(&self, found: usize) -> Result<usize, FftError> {
-        batch_of(found, self.len(), self.max_batch(), self.machine())
+        count_transforms(found, self.len(), self.max_batch(), self.machine())
     }
 
     /// Returns the lengths of an array's axes.
@@ -291,7 +291,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
         };
         let longest = rows.input.max(rows.output);
         let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
-        let batch = rows.batch_of(found, n, most, self.machine())?;
+        let batch = rows.count_rows(found, n, most, self.machine())?;
         let mut job = Job::new(self.machine().clone(), options);
         let x = job.input_of("x", input, &self.shape_of(batch, rows.input, found))?;
         let y = self.append_rows(&mut job, x.into(), batch, rows)?;

@@ -31,7 +31,7 @@ mod ring4096_split;
 mod stockham_pass;
 
 pub use block_fft::{BlockFft, BlockRecipe, MixedFft};
-pub(super) use bluestein::least_issues_of;
+pub(super) use bluestein::find_least_issues;
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
 pub(super) use multi_pass::LongReal;
 pub use multi_pass::{LongBluestein, TwoPassFft};

@@ -92,7 +92,7 @@ impl LocalFft {
             Stream::contiguous("x", x, bytes),
             Stream::contiguous("y", y, bytes),
         );
-        let in_place = self.recipe.in_place();
+        let in_place = self.recipe.is_in_place();
         let paging = Paging {
             in_place,
             scratch_per_block: if in_place { bytes } else { 0 },
@@ -129,7 +129,7 @@ impl LocalFft {
 }
 
 /// Returns the number of transforms of length `n` in `found` numbers, and refuses more than `most`.
-pub(super) fn batch_of(
+pub(super) fn count_transforms(
     found: usize,
     n: usize,
     most: usize,

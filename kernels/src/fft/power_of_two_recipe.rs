@@ -110,7 +110,7 @@ impl PowerOfTwoRecipe {
 
     /// True if the result ends in the page that the input was in: an even number of passes.
     #[must_use]
-    pub fn in_place(&self) -> bool {
+    pub fn is_in_place(&self) -> bool {
         self.passes.len().is_multiple_of(2)
     }
 

@@ -276,7 +276,7 @@ pub(super) fn parts_program(
         ),
         ("COUPLES", lines.per_section() as i64 / 2),
     ];
-    parts_with(lines, &defines, machine)
+    assemble_parts(lines, &defines, machine)
 }
 
 /// Assembles `four_step_ring.s` for columns along two axes: pass i is along axis `axes[i]`, or along both for pass 0
@@ -304,7 +304,7 @@ pub(super) fn parts_columns_program(
         ("SHIFT", shift),
         ("MATRIX", matrix),
     ];
-    parts_with(lines, &defines, machine)
+    assemble_parts(lines, &defines, machine)
 }
 
 /// Assembles `four_step_ring.s` for rows from half a spectrum to real numbers.
@@ -313,7 +313,7 @@ pub(super) fn back_parts_program(
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let defines = [("ROWS", 1), ("INVERSE", 1), ("COUPLES", 1), ("WOVEN", 1)];
-    parts_with(lines, &defines, machine)
+    assemble_parts(lines, &defines, machine)
 }
 
 /// Assembles `four_step_ring.s` for complex columns that are pairs of real ones.
@@ -321,7 +321,7 @@ pub(super) fn separated_parts_program(
     lines: &LineBatch,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    parts_with(lines, &[("SEPARATE", 1)], machine)
+    assemble_parts(lines, &[("SEPARATE", 1)], machine)
 }
 
 /// Assembles `half_spectrum_row_ring.s` for rows of half a spectrum, `full` pages of a matrix before its last.
@@ -336,7 +336,7 @@ pub(super) fn real_parts_program(
     kernel(&title, REAL_PARTS, defines.to_vec(), machine)
 }
 
-fn parts_with(
+fn assemble_parts(
     lines: &LineBatch,
     defines: &[(&str, i64)],
     machine: &Machine,
@@ -390,7 +390,7 @@ pub(super) fn real_ring_program(
         true => Ok(Source::new(format!("{FOLDER}{name}"), pass)),
         false => include(name, from),
     };
-    kernel_with(
+    assemble_kernel(
         "real fft 8192",
         FFT4096,
         defines.to_vec(),
@@ -400,7 +400,7 @@ pub(super) fn real_ring_program(
 }
 
 /// True for the file names under which line tables list the generated passes of `fft4096.s`.
-pub(super) fn is_made(file: &str) -> bool {
+pub(super) fn is_generated(file: &str) -> bool {
     file.strip_prefix(FOLDER)
         .is_some_and(|name| MADE.contains(&name))
 }
@@ -411,10 +411,10 @@ fn kernel(
     defines: Vec<(String, Value)>,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    kernel_with(title, source, defines, machine, (&include, ""))
+    assemble_kernel(title, source, defines, machine, (&include, ""))
 }
 
-fn kernel_with(
+fn assemble_kernel(
     title: &str,
     (name, text): (&str, &str),
     defines: Vec<(String, Value)>,

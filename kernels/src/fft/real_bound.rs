@@ -1,6 +1,6 @@
 //! Lower bounds of real FFTs, by which a planner leaves methods out.
 
-use super::mixed_radix::least_issues_of;
+use super::mixed_radix::find_least_issues;
 use crate::job::LowerBound;
 use cp2_machine::Machine;
 
@@ -16,7 +16,7 @@ pub(super) fn complex_floor(n: usize, batch: usize, machine: &Machine) -> u64 {
     let passes = if bytes < machine.cp2.dmem.0 { 1 } else { 2 };
     let all = |each: u64| u128::from(each).saturating_mul(batch as u128);
     let least = LowerBound {
-        issues: all(least_issues_of(n)),
+        issues: all(find_least_issues(n)),
         bytes: all(bytes.saturating_mul(2 * passes)),
         ..LowerBound::default()
     };

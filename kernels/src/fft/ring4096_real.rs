@@ -6,7 +6,7 @@
 use super::error::FftError;
 use super::mixed_radix::{ORDER, SplitMergeInclude, generate_merge, separation};
 use super::power_of_two::COMPLEX;
-use super::program::{is_made, real_ring_program, source};
+use super::program::{is_generated, real_ring_program, source};
 use super::ring4096_inverse_real;
 use super::ring4096_pages::{self, BLOCK, BLOCKS, BYTES, PASS, RING};
 use crate::assembly::moves;
@@ -86,7 +86,7 @@ impl Ring4096RealFft {
     }
 
     pub(super) fn source(&self, file: &str) -> Option<String> {
-        match is_made(file) {
+        match is_generated(file) {
             true => Some(self.made.text.clone()),
             false => source(file).map(str::to_owned),
         }

@@ -175,7 +175,7 @@ impl Job {
             words: (own.count.saturating_sub(1) * own.pitch + own.start + own.bytes) / WORD,
             word: &word,
         };
-        let relayout = relayout.make(self.machine())?;
+        let relayout = relayout.compile(self.machine())?;
         Ok(Stored {
             buffer,
             address: placed.address(),
@@ -230,7 +230,7 @@ impl Job {
         Ok(Stored {
             buffer: Buffer::from_address(address, words * WORD / T::BYTES as u64),
             address: placed.address(),
-            relayouts: vec![relayout.make(self.machine())?],
+            relayouts: vec![relayout.compile(self.machine())?],
         })
     }
 
@@ -349,7 +349,7 @@ impl Job {
             words: couples.own.count * own,
             word: &word,
         };
-        let relayouts = vec![relayout.make(self.machine())?];
+        let relayouts = vec![relayout.compile(self.machine())?];
         let address = couples.view(self, buffer.address(), placed.address(), None);
         Ok(Stored {
             buffer,
@@ -363,7 +363,7 @@ impl Job {
     /// # Errors
     /// See [`Job::rows_in`].
     pub(crate) fn relayouted(&mut self, relayout: &Relayout<'_>) -> Result<(), JobError> {
-        relayout.make(self.machine())?.append(self)
+        relayout.compile(self.machine())?.append(self)
     }
 }
 

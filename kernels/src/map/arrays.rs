@@ -110,7 +110,7 @@ impl Arrays {
     }
 
     /// Registers an array in system memory and returns its number.
-    fn know(
+    fn register_array(
         &mut self,
         name: &str,
         element: ElementType,
@@ -146,7 +146,7 @@ impl Arrays {
             });
         }
         let buffer = self.job.bytes_in(name, bytes, (element.name, shape))?;
-        Ok(self.know(name, element, shape, buffer))
+        Ok(self.register_array(name, element, shape, buffer))
     }
 
     /// Allocates a result.
@@ -162,7 +162,7 @@ impl Arrays {
         let bytes = self.job.bytes_of(name, element.bytes, shape)?;
         let buffer = self.job.bytes_out(name, bytes, (element.name, shape))?;
         self.outputs.push(self.known.len());
-        Ok(self.know(name, element, shape, buffer))
+        Ok(self.register_array(name, element, shape, buffer))
     }
 
     /// Allocates an array that one pass leaves for another.
@@ -177,7 +177,7 @@ impl Arrays {
     ) -> Result<ArrayId, MapError> {
         let bytes = self.job.bytes_of(name, element.bytes, shape)?;
         let buffer = self.job.room_for(name, bytes)?;
-        Ok(self.know(name, element, shape, buffer))
+        Ok(self.register_array(name, element, shape, buffer))
     }
 
     /// Places a program that passes can run in system memory; `name` is its name on the timeline.

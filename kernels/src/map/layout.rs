@@ -168,7 +168,7 @@ impl Job {
             words: lines * row / WORD,
             word: &|at| SourceOfWord::Of(0, at),
         };
-        let relayout = relayout.make(self.machine())?;
+        let relayout = relayout.compile(self.machine())?;
         Ok((field, Some(relayout)))
     }
 

@@ -102,7 +102,7 @@ impl Ft {
             let factors = self.problem.shape().map(|n| FtProblem::factors(n, step));
             let weights = self.passes.weights(&mut job, &factors)?;
             let arrays = [transform.address(), w.address()];
-            self.passes.back(&mut job, &weights, arrays)?;
+            self.passes.add_inverse(&mut job, &weights, arrays)?;
             job.mark(evolve);
             for part in 0..PARTS {
                 let sum = self.checksum((w, partial), (checksums, step - 1), part);

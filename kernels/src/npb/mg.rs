@@ -87,7 +87,7 @@ pub enum MultigridError {
 impl MultigridError {
     /// Rephrases errors about pages for callers who ask for a cube: pages and layouts are not theirs to
     /// choose.
-    fn of(self, machine: &Machine) -> Self {
+    fn rephrase_for_cube(self, machine: &Machine) -> Self {
         let name = || machine.name.clone();
         match self {
             Self::Nest(NestError::Unaligned { granule, .. }) => Self::Granule {

@@ -171,7 +171,7 @@ impl Body {
 
     /// Declares that an iteration stores through `stores` into places that the next iteration loads from
     /// through `loads`.
-    pub(crate) fn behind_next(&mut self, stores: Pointer, loads: Pointer) {
+    pub(crate) fn order_stores_after_next_loads(&mut self, stores: Pointer, loads: Pointer) {
         self.behind.push((stores.0, loads.0));
     }
 

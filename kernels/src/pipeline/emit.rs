@@ -90,7 +90,7 @@ impl Schedule {
     }
 
     /// Returns the address register of a pointer.
-    pub(crate) fn register_of(&self, pointer: Pointer) -> u8 {
+    pub(crate) fn pointer_register(&self, pointer: Pointer) -> u8 {
         let found = self.body.pointers.get(pointer.0);
         found.map_or(0, |&(register, _)| register)
     }

@@ -50,7 +50,8 @@ impl Attempt<'_> {
             for &(source, lag) in &late[op] {
                 earliest = earliest.max(self.at[source]? + self.latency(source) + lag);
             }
-            self.at[op] = Some(self.arithmetic_in(op, earliest..earliest + self.interval)?);
+            self.at[op] =
+                Some(self.place_arithmetic_within(op, earliest..earliest + self.interval)?);
         }
         Some(())
     }
@@ -74,7 +75,7 @@ impl Attempt<'_> {
             for &source in sources[op].iter().filter(|source| arithmetic(source)) {
                 from = from.max(self.at[source]? + self.latency(source));
             }
-            self.at[op] = Some(self.arithmetic_in(op, from..from + self.interval)?);
+            self.at[op] = Some(self.place_arithmetic_within(op, from..from + self.interval)?);
         }
         Some(())
     }
@@ -117,7 +118,7 @@ impl Attempt<'_> {
                 bound = last - self.interval + 1;
             }
             let earliest = bound.max(latest - self.interval + 1);
-            let t = self.memory_in((earliest..=latest).rev())?;
+            let t = self.place_memory((earliest..=latest).rev())?;
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
             self.at[op] = Some(t);
@@ -171,11 +172,11 @@ impl Attempt<'_> {
             let t = if ops[op].is_load() {
                 let latest = time.min(most);
                 let earliest = least.max(latest - self.interval + 1);
-                self.memory_in((earliest..=latest).rev())?
+                self.place_memory((earliest..=latest).rev())?
             } else {
                 let earliest = least.max(time - lag).max(begin[pointer]);
                 let latest = most.min(earliest + self.interval - 1);
-                self.memory_in(earliest..=latest)?
+                self.place_memory(earliest..=latest)?
             };
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
@@ -198,7 +199,7 @@ impl Attempt<'_> {
                 ready[op] = ready[op].max(self.at[source]? + self.latency(source));
             }
             let pointer = ops[op].access?.pointer;
-            if let Some(behind) = self.behind(pointer) {
+            if let Some(behind) = self.first_store_cycle(pointer) {
                 ready[op] = ready[op].max(behind);
             }
             latest[pointer] = latest[pointer].max(ready[op]);
@@ -208,7 +209,7 @@ impl Attempt<'_> {
         order.sort_by_key(|&i| (ready[i], i));
         for op in order {
             let earliest = ready[op].max(latest[ops[op].access?.pointer] - reach);
-            self.at[op] = Some(self.memory_in(earliest..earliest + self.interval)?);
+            self.at[op] = Some(self.place_memory(earliest..earliest + self.interval)?);
         }
         Some(())
     }

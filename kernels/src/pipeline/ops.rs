@@ -19,11 +19,11 @@ const QUADS: u8 = 32;
 impl Ops {
     /// Creates an empty body with constants, each in the four lanes of a quad.
     pub(crate) fn new(constants: &[u32]) -> Self {
-        Self::of(Body::default(), constants)
+        Self::from_body(Body::default(), constants)
     }
 
     /// Adds constants to a body that exists, each in the four lanes of a quad.
-    pub(crate) fn of(body: Body, constants: &[u32]) -> Self {
+    pub(crate) fn from_body(body: Body, constants: &[u32]) -> Self {
         Self {
             body,
             constants: constants.to_vec(),
@@ -103,7 +103,7 @@ impl Ops {
 
     /// Applies operation `name` to the two halves of each quad: the lower half of the result is from `a`, the
     /// upper from `b`.
-    fn across(&mut self, name: &'static str, a: Reg, b: Reg) -> Reg {
+    fn apply_across_halves(&mut self, name: &'static str, a: Reg, b: Reg) -> Reg {
         let value = self.body.quad();
         for (to, from) in [(Reg::Lo(value), a), (Reg::Hi(value), b)] {
             self.body.op(name, &[to], &[half(from, 0), half(from, 1)]);
@@ -113,7 +113,10 @@ impl Ops {
 
     /// Separates the four complex numbers in two quads into a quad of real and a quad of imaginary parts.
     pub(crate) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
-        (self.across("trnlo", a, b), self.across("trnhi", a, b))
+        (
+            self.apply_across_halves("trnlo", a, b),
+            self.apply_across_halves("trnhi", a, b),
+        )
     }
 
     /// Transposes four quads: result i has lane i of each of them.
@@ -153,7 +156,7 @@ impl Ops {
 
     /// Adds the halves of each quad: the lower half of the result is the sum for `a`, the upper for `b`.
     pub(crate) fn fold(&mut self, a: Reg, b: Reg) -> Reg {
-        self.across("add", a, b)
+        self.apply_across_halves("add", a, b)
     }
 
     /// Computes the square root as `p * rsqrt(min(max(p, least), most))`; 0 and infinity stay as they are.

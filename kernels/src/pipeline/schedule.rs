@@ -27,7 +27,7 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// Makes the error that refuses this schedule.
-    pub(crate) fn refused(&self) -> Unschedulable {
+    pub(crate) fn make_refusal(&self) -> Unschedulable {
         let registers = self.registers.base.iter().flatten().max();
         Unschedulable {
             operations: self.body.ops.len(),
@@ -171,7 +171,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Places an arithmetic operation at the first of some times at which its slot and its unit are free.
-    pub(super) fn arithmetic_in(
+    pub(super) fn place_arithmetic_within(
         &mut self,
         op: usize,
         mut times: impl Iterator<Item = i64>,
@@ -191,7 +191,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Takes the memory slot at the first of some times at which it is free.
-    pub(super) fn memory_in(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
+    pub(super) fn place_memory(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
         let n = self.interval;
         let t = Self::find(&self.memory, n, times)?;
         self.memory[t.rem_euclid(n) as usize] = false;
@@ -225,8 +225,8 @@ impl<'a> Attempt<'a> {
             Order::Swing(first, ties) => self.place_swinging(&sources, first, ties)?,
         }
         self.carried()?;
-        self.all_behind()?;
-        self.all_through()?;
+        self.check_store_order()?;
+        self.check_memory_values()?;
         let last = self.last_accesses()?;
         let steps = self.place_steps(&last)?;
         let all = self.at.iter().chain(&steps).flatten();
@@ -285,17 +285,17 @@ impl<'a> Attempt<'a> {
     }
 
     /// Returns the first cycle for stores through a pointer, if there are loads of the next iteration that
-    /// must come before ([`Body::behind_next`]).
-    pub(super) fn behind(&self, stores: usize) -> Option<i64> {
+    /// must come before ([`Body::order_stores_after_next_loads`]).
+    pub(super) fn first_store_cycle(&self, stores: usize) -> Option<i64> {
         let loads = self.body.behind.iter().filter(|(own, _)| *own == stores);
         let last = loads.filter_map(|&(_, loads)| Some(self.ends(loads)?.1));
         last.max().map(|last| last + self.interval + 1)
     }
 
     /// Checks that stores come after the loads of the next iteration that must come before them.
-    fn all_behind(&self) -> Option<()> {
+    fn check_store_order(&self) -> Option<()> {
         let stores = self.body.behind.iter().map(|&(stores, _)| stores);
-        let right = |stores| Some(self.ends(stores)?.0 >= self.behind(stores)?);
+        let right = |stores| Some(self.ends(stores)?.0 >= self.first_store_cycle(stores)?);
         stores
             .into_iter()
             .all(|s| right(s) == Some(true))
@@ -304,7 +304,7 @@ impl<'a> Attempt<'a> {
 
     /// Checks that values that go through memory are stored before they are loaded, and loaded before the
     /// next iteration stores there.
-    fn all_through(&self) -> Option<()> {
+    fn check_memory_values(&self) -> Option<()> {
         self.body.kept.iter().try_for_each(|&(store, load)| {
             let (stored, read) = (self.at[store]?, self.at[load]?);
             (stored < read + self.interval).then_some(())
@@ -342,7 +342,7 @@ impl<'a> Attempt<'a> {
                 Some(_) => {
                     let user = self.at[op]?;
                     let times = (user - self.interval + 1..=user - latency).rev();
-                    Some(self.memory_in(times)?)
+                    Some(self.place_memory(times)?)
                 }
             });
         }

@@ -51,13 +51,13 @@ impl Body {
         registers: u8,
     ) -> Result<Schedule, Unschedulable> {
         self.schedule(machine, registers)
-            .or_else(|_| self.stretch(machine, registers))
+            .or_else(|_| self.schedule_stretched(machine, registers))
     }
 
     /// Finds a schedule with an interval so long that latencies keep few values waiting.
     ///
     /// Then the registers suffice that would do for one operation after the other.
-    pub(crate) fn stretch(
+    pub(crate) fn schedule_stretched(
         &self,
         machine: &Machine,
         registers: u8,

@@ -60,10 +60,10 @@ impl Attempt<'_> {
             }
             let all = first..=last;
             let t = match (access, backwards) {
-                (None, false) => self.arithmetic_in(op, all),
-                (None, true) => self.arithmetic_in(op, all.rev()),
-                (Some(_), false) => self.memory_in(all),
-                (Some(_), true) => self.memory_in(all.rev()),
+                (None, false) => self.place_arithmetic_within(op, all),
+                (None, true) => self.place_arithmetic_within(op, all.rev()),
+                (Some(_), false) => self.place_memory(all),
+                (Some(_), true) => self.place_memory(all.rev()),
             }?;
             self.at[op] = Some(t);
             if let Some(p) = pointer {

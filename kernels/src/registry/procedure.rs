@@ -58,7 +58,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
             false => computed.next(),
         };
         let counts = counts.map_or(&[][..], Vec::as_slice);
-        let mut compute: Vec<Demand> = whole_rounds(pass, counts, machine)
+        let mut compute: Vec<Demand> = section_operations(pass, counts, machine)
             .map(|(class, count)| Demand::operations(unit(class), class.name(), count))
             .collect();
         // The CPU learns of the last page, builds its store, and the DMA, if idle
@@ -114,7 +114,7 @@ fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool
     // The last page may be partly filled; its arithmetic shrinks in proportion to its stored bytes.
     let [all, rest] = stores
         .each_ref()
-        .map(|s| ChannelTransfers::of(s, machine).bytes);
+        .map(|s| ChannelTransfers::sum_transfers(s, machine).bytes);
     let last = u128::from(page) * u128::from(rest) / u128::from(all.max(1));
     let base = machine.time_base();
     let bodies = stores[0].iter().map(|s| transfer_time(s, machine).body);
@@ -136,7 +136,7 @@ fn unit(class: Class) -> &'static str {
 ///
 /// There is one instruction stream, so idle sections do what the others do: counts grow by block slots /
 /// blocks.
-fn whole_rounds<'a>(
+fn section_operations<'a>(
     pass: &Pass,
     counts: &'a [(Class, u64)],
     machine: &Machine,
@@ -164,14 +164,14 @@ fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [ChannelTransfers; 3] 
             Some(last) => last + 1,
             None => loads.len(),
         };
-        parts[0] += ChannelTransfers::of(&loads[..first], machine);
-        parts[1] += ChannelTransfers::of(&loads[first..], machine);
+        parts[0] += ChannelTransfers::sum_transfers(&loads[..first], machine);
+        parts[1] += ChannelTransfers::sum_transfers(&loads[first..], machine);
         let store = if page + 1 == pass.pages() {
             &mut parts[2]
         } else {
             &mut parts[1]
         };
-        *store += ChannelTransfers::of(&pass.stores(page), machine);
+        *store += ChannelTransfers::sum_transfers(&pass.stores(page), machine);
     }
     parts
 }
@@ -194,7 +194,7 @@ impl AddAssign for ChannelTransfers {
 
 impl ChannelTransfers {
     /// Adds up transfers with their bytes in whole granules.
-    fn of(transfers: &[Descriptor], machine: &Machine) -> Self {
+    fn sum_transfers(transfers: &[Descriptor], machine: &Machine) -> Self {
         let mut traffic = Self::default();
         for descriptor in transfers {
             let time = transfer_time(descriptor, machine);

@@ -82,7 +82,7 @@ impl RelayoutPageKernel {
             page: of.shape.bytes(),
             aligned: aligned(machine),
         };
-        crate::assembly::holds(name, made.ring().end([made.page, 0, 0]), machine)?;
+        crate::assembly::check_dmem_end(name, made.ring().end([made.page, 0, 0]), machine)?;
         moves(name, &RingPass::new(made.ring(), of.clone()), machine)?;
         Ok(made)
     }
@@ -113,7 +113,7 @@ struct PageWords {
 }
 
 /// Returns the mask of the lanes to keep, as bits.
-fn kept(lanes: [bool; 4]) -> [u32; 4] {
+fn keep_mask(lanes: [bool; 4]) -> [u32; 4] {
     lanes.map(|lane| if lane { u32::MAX } else { 0 })
 }
 
@@ -132,7 +132,7 @@ impl PageWords {
             }
         };
         for quad in &shape.quads {
-            for mask in masks_of(quad) {
+            for mask in quad_masks(quad) {
                 need(mask);
             }
         }
@@ -253,7 +253,7 @@ impl PageWords {
         let schedule = body.schedule_or_stretch(machine, 2 * self.first())?;
         self.address(STORE, OUTPUT, at as i64 * BYTES + schedule.bias(store));
         for (pointer, own) in &pointers {
-            let register = schedule.register_of(*pointer);
+            let register = schedule.pointer_register(*pointer);
             let first = own.quad * BYTES + schedule.bias(*pointer);
             self.address(register, INPUT, first);
         }
@@ -276,7 +276,7 @@ impl PageWords {
             made = Some(match made {
                 None => (own, take.taken),
                 Some((before, taken)) => {
-                    let mask = self.mask(kept(take.taken));
+                    let mask = self.mask(keep_mask(take.taken));
                     let both = body.quad_op("sel", &[own, before, mask]);
                     let all = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
                     (Reg::Whole(both), all)
@@ -287,7 +287,7 @@ impl PageWords {
             return self.mask([0; 4]);
         };
         if taken != [true; 4] {
-            own = Reg::Whole(body.quad_op("and", &[own, self.mask(kept(taken))]));
+            own = Reg::Whole(body.quad_op("and", &[own, self.mask(keep_mask(taken))]));
         }
         if quad.minus != [false; 4] {
             own = Reg::Whole(body.quad_op("xor", &[own, self.mask(signs(quad.minus))]));
@@ -297,17 +297,17 @@ impl PageWords {
 }
 
 /// Returns the masks that a quad needs.
-fn masks_of(quad: &ResultQuad) -> Vec<[u32; 4]> {
+fn quad_masks(quad: &ResultQuad) -> Vec<[u32; 4]> {
     let mut masks = Vec::new();
     let mut taken = [false; 4];
     for (i, take) in quad.takes.iter().enumerate() {
         if i > 0 {
-            masks.push(kept(take.taken));
+            masks.push(keep_mask(take.taken));
         }
         taken = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
     }
     if taken != [true; 4] {
-        masks.push(kept(taken));
+        masks.push(keep_mask(taken));
     }
     if quad.minus != [false; 4] {
         masks.push(signs(quad.minus));

@@ -96,7 +96,7 @@ impl Copies {
     }
 
     /// Returns the transfers of a page, one block for each section.
-    fn of(&self, page: u64, local: u32, direction: Direction) -> Vec<Descriptor> {
+    fn page_transfers(&self, page: u64, local: u32, direction: Direction) -> Vec<Descriptor> {
         let (sections, count) = (self.limits.0 as u64, self.blocks.len() as u64);
         let first = page * sections;
         let own = match direction {
@@ -111,7 +111,7 @@ impl Copies {
         if own < sections {
             let each = chunks.into_iter().enumerate();
             return each
-                .flat_map(|(section, chunks)| only(section, chunks, direction))
+                .flat_map(|(section, chunks)| section_transfers(section, chunks, direction))
                 .collect();
         }
         over_sections(direction, chunks)
@@ -119,7 +119,7 @@ impl Copies {
 }
 
 /// Makes the transfers of one section alone.
-fn only(section: usize, chunks: Vec<Chunk>, direction: Direction) -> Vec<Descriptor> {
+fn section_transfers(section: usize, chunks: Vec<Chunk>, direction: Direction) -> Vec<Descriptor> {
     let target = cp2_dma::Target::Section(u32::try_from(section).unwrap_or(u32::MAX));
     let with = |chunk: Chunk| Descriptor {
         direction,
@@ -135,11 +135,11 @@ impl RingPages for Copies {
     }
 
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        self.of(page, local, Direction::Load)
+        self.page_transfers(page, local, Direction::Load)
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        self.of(page, local, Direction::Store)
+        self.page_transfers(page, local, Direction::Store)
     }
 
     /// Blocks of other parts may take longer, so all pages count unless there is one part.

@@ -79,7 +79,7 @@ fn machine(name: &str) -> Machine {
 }
 
 /// Returns a machine with another DMA granule or little local memory.
-fn other(kind: usize) -> Machine {
+fn make_other_machine(kind: usize) -> Machine {
     let mut machine = machine("vm7");
     let dmem = [4, 2, 64, 64, 64, 64][kind];
     machine.cp2.dmem = Bytes(dmem << 10);
@@ -95,7 +95,7 @@ proptest! {
         let machine = match kind {
             0 => machine("vm7"),
             1 => machine("vm9"),
-            kind => other(kind - 2),
+            kind => make_other_machine(kind - 2),
         };
         let wide = n + gap;
         let (from, to) = if close { (wide, n) } else { (n, wide) };
@@ -111,7 +111,7 @@ proptest! {
 }
 
 fn is_coupled_or_apart((n, skip, rows): (u64, u64, u64), way: i32, kind: usize) {
-    let machine = other(kind);
+    let machine = make_other_machine(kind);
     let (pitches, pitch): (Vec<u64>, u64) = match way {
         0 => (vec![n, n], 2 * n),
         1 => (vec![2 * n], n),
@@ -145,7 +145,7 @@ proptest! {
     /// More arrays than there are pointers become columns of rows that stay as they are elsewhere.
     #[test]
     fn many_arrays_become_one(widths in prop::collection::vec(1u64..4, 1..24), gap in 0u64..40, rows in 1u64..60, kind in 0usize..6) {
-        let machine = other(kind);
+        let machine = make_other_machine(kind);
         let taken: u64 = widths.iter().sum();
         // The rest of the last granule that is written may be anything.
         let unit = cp2_host::paging::aligned(&machine) / 4;

@@ -96,7 +96,7 @@ impl Gather {
             true => ColumnValues::Complex,
             false => ColumnValues::Real,
         };
-        Self::of(matrix, numbers, machine, work)
+        Self::pack_matrix(matrix, numbers, machine, work)
     }
 
     /// Packs a matrix for products with two interleaved vectors, an array of columns x 2, and counts the
@@ -111,11 +111,11 @@ impl Gather {
     ) -> Result<Self, SparseError> {
         match matrix.is_complex() {
             true => Err(SparseError::ComplexVectors),
-            false => Self::of(matrix, ColumnValues::Two, machine, work),
+            false => Self::pack_matrix(matrix, ColumnValues::Two, machine, work),
         }
     }
 
-    fn of(
+    fn pack_matrix(
         matrix: &SparseMatrix,
         numbers: ColumnValues,
         machine: &Machine,
@@ -185,7 +185,7 @@ impl Gather {
                 least: LEAST_WORDS,
             });
         }
-        layout.alone = layout::alone(matrix, &layout, machine, work);
+        layout.alone = layout::exclusive_value_bytes(matrix, &layout, machine, work);
         layout.code = std::array::from_fn(|i| u16::try_from(begin + i * most).unwrap_or(u16::MAX));
         layout.most_words = most;
         let made = packing::pages(

@@ -161,12 +161,12 @@ impl Operators<'_> {
         let mut step = HostStep::new();
         let one = step.constant(1.0);
         self.fill(&mut step, &[one])?;
-        self.only(job, step);
+        self.add_host_step(job, step);
         Ok(())
     }
 
     /// Adds a step that computes without the sums of a pass.
-    pub(crate) fn only(&self, job: &mut Job, step: HostStep) {
+    pub(crate) fn add_host_step(&self, job: &mut Job, step: HostStep) {
         let name = Operator::Scalars.name();
         job.host_step(name, step);
         job.mark(name);

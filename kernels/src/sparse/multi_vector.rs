@@ -113,7 +113,7 @@ impl InterleavedVectors {
                 .map(|group| group.start - first..group.end - first)
                 .collect();
             self.arrays(job, &own, [x.rows, y.rows])?;
-            self.apart(job, x, (first, &own))?;
+            self.split_panel(job, x, (first, &own))?;
             for group in 0..own.len() {
                 multiply(job, number, [self.from[group], self.to[group]]);
                 number += 1;
@@ -122,10 +122,10 @@ impl InterleavedVectors {
                 address: to.address + WORD * first,
                 ..to
             };
-            self.together(job, &own, (to, pitch))?;
+            self.merge_panel(job, &own, (to, pitch))?;
         }
         match self.wide {
-            Some(from) => closed_up(job, (from, whole), (y, self.row)),
+            Some(from) => remove_row_padding(job, (from, whole), (y, self.row)),
             None => Ok(()),
         }
     }
@@ -146,7 +146,7 @@ impl InterleavedVectors {
     }
 
     /// Splits the groups of a panel from x; groups with the same program follow each other.
-    fn apart(
+    fn split_panel(
         &mut self,
         job: &mut Job,
         x: VectorSet,
@@ -173,7 +173,7 @@ impl InterleavedVectors {
                         words: own * x.rows,
                         word: &|at| SourceOfWord::Of(0, words.start + at),
                     };
-                    let placed = relayout.make(job.machine())?.place(job)?;
+                    let placed = relayout.compile(job.machine())?.place(job)?;
                     self.apart.push((words, placed));
                     self.apart.len() - 1
                 }
@@ -184,7 +184,7 @@ impl InterleavedVectors {
     }
 
     /// Merges the results of the groups of a panel into its columns of rows that are `pitch` words apart.
-    fn together(
+    fn merge_panel(
         &mut self,
         job: &mut Job,
         groups: &[Range<u64>],
@@ -214,7 +214,7 @@ impl InterleavedVectors {
                     words: pitch * to.rows,
                     word: &word,
                 };
-                let placed = relayout.make(job.machine())?.place(job)?;
+                let placed = relayout.compile(job.machine())?.place(job)?;
                 self.together.push((groups.to_vec(), placed));
                 self.together.len() - 1
             }
@@ -225,7 +225,7 @@ impl InterleavedVectors {
 }
 
 /// Removes the padding of rows.
-fn closed_up(
+fn remove_row_padding(
     job: &mut Job,
     (from, whole): (u64, u64),
     (y, row): (VectorSet, u64),

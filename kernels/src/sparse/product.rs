@@ -179,7 +179,7 @@ impl PackedMatrix {
         (machine, work): (&Arc<Machine>, &PackingWork),
         format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
-        Self::of(1, matrix, (machine, work), format)
+        Self::pack_matrix(1, matrix, (machine, work), format)
     }
 
     /// Packs a matrix of real numbers for products with two interleaved vectors (an array of columns x 2, and
@@ -192,10 +192,10 @@ impl PackedMatrix {
         machine: &Arc<Machine>,
         work: &PackingWork,
     ) -> Result<Self, SparseError> {
-        Self::of(2, matrix, (machine, work), Some(PackedFormat::Gather))
+        Self::pack_matrix(2, matrix, (machine, work), Some(PackedFormat::Gather))
     }
 
-    fn of(
+    fn pack_matrix(
         vectors: usize,
         matrix: &SparseMatrix,
         (machine, work): (&Arc<Machine>, &PackingWork),

@@ -136,7 +136,7 @@ impl VectorPasses {
         let mut best: Option<(u64, Self)> = None;
         let mut refused = None;
         for quads in lengths.into_iter().rev() {
-            let vectors = match Self::of(n, quads, granule, machine) {
+            let vectors = match Self::assemble_passes(n, quads, granule, machine) {
                 Ok(vectors) => vectors,
                 Err(unfit) => {
                     refused = Some(unfit);
@@ -151,11 +151,11 @@ impl VectorPasses {
         match (best, refused) {
             (Some((_, vectors)), _) => Ok(vectors),
             (None, Some(unfit)) => Err(unfit),
-            (None, None) => Self::of(n, unit, granule, machine),
+            (None, None) => Self::assemble_passes(n, unit, granule, machine),
         }
     }
 
-    fn of(n: u64, quads: u64, granule: u64, machine: &Machine) -> Result<Self, Unfit> {
+    fn assemble_passes(n: u64, quads: u64, granule: u64, machine: &Machine) -> Result<Self, Unfit> {
         let scalars = (2 * QUAD_BYTES).next_multiple_of(granule);
         let symbols = [("QUADS", quads), ("SUMS", granule), ("SCALARS", scalars)];
         let symbols = symbols.map(|(name, value)| {
@@ -376,7 +376,7 @@ mod tests {
         let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
         // Blocks of eight numbers, in three parts; the last is not full.
         let n = 8 * 2 * TERMS + 8 * 100;
-        let vectors = VectorPasses::of(n, 2, QUAD_BYTES, &vm7).unwrap();
+        let vectors = VectorPasses::assemble_passes(n, 2, QUAD_BYTES, &vm7).unwrap();
         assert_eq!(vectors.blocks().div_ceil(TERMS), 3);
         let mut job = Job::new(vm7, Device::default());
         // Parts have different sums, all of them small whole numbers.

@@ -12,7 +12,8 @@
 //!   program memory.
 //!
 //! A constant next to a loop gives the operations of a turn. Routines of the standard library are counted by
-//! textbook formulas: see [`PackingWork::sorted`], [`PackingWork::searched`] and [`PackingWork::looked_up`].
+//! textbook formulas: see [`PackingWork::sorted`], [`PackingWork::searched`] and
+//! [`PackingWork::count_lookups`].
 //! So the count depends only on the matrix and on the machine that it is packed for, not on the computer that
 //! packs it.
 
@@ -67,7 +68,7 @@ impl PackingWork {
     }
 
     /// Counts `times` look-ups in a table of hashed keys.
-    pub(super) fn looked_up(&self, times: usize) {
+    pub(super) fn count_lookups(&self, times: usize) {
         self.add(times, LOOKED_UP);
     }
 }
@@ -82,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
+    fn generate_matrix(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
         let made = GeneratedMatrix {
             pattern,
             n,
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(counted(|work| work.searched(0)), 0);
         assert_eq!(counted(|work| work.searched(7)), 3 * 4);
         assert_eq!(counted(|work| work.searched_often(2, 8)), 2 * 4 * 4);
-        assert_eq!(counted(|work| work.looked_up(3)), 240);
+        assert_eq!(counted(|work| work.count_lookups(3)), 240);
         // The count saturates.
         let most = PackingWork::default();
         most.add(usize::MAX, u64::MAX);
@@ -139,7 +140,7 @@ mod tests {
             let diagonals: Vec<i64> = (0..2 * each as i64).collect();
             for (pattern, format) in [(Pattern::Random, PackedFormat::Gather), (Pattern::Band, PackedFormat::Diagonal)] {
                 let of = |n: usize, each: usize| {
-                    let matrix = made(pattern, n, each, &diagonals[..each]);
+                    let matrix = generate_matrix(pattern, n, each, &diagonals[..each]);
                     packed(&matrix, &machine, Some(format))
                 };
                 let own = of(n, each);
@@ -156,8 +157,8 @@ mod tests {
     fn all_formats_that_are_tried_are_counted() {
         let machine = Arc::new(Machine::builtin("vm7").unwrap());
         for matrix in [
-            made(Pattern::Random, 90, 5, &[]),
-            made(Pattern::Band, 90, 0, &[-3, 0, 7]),
+            generate_matrix(Pattern::Random, 90, 5, &[]),
+            generate_matrix(Pattern::Band, 90, 0, &[-3, 0, 7]),
         ] {
             let of = |format| packed(&matrix, &machine, format);
             let each = PackedFormat::ALL.map(|format| of(Some(format)));

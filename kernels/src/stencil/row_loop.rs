@@ -107,7 +107,7 @@ impl RowLoop<'_> {
         let Scheduled { made, schedule, .. } = self.scheduled;
         let mut text = String::new();
         let add = |text: &mut String, pointer: Pointer, from: &str, bytes: i64| {
-            let register = schedule.register_of(pointer);
+            let register = schedule.pointer_register(pointer);
             further(text, register, from, bytes + schedule.bias(pointer));
         };
         let streams: BTreeSet<PointerWalkKind> =
@@ -142,7 +142,7 @@ impl RowLoop<'_> {
         }
         for (pointer, name) in [(made.table, "constants"), (made.through, "sums")] {
             if let Some(pointer) = pointer {
-                let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+                let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
                 let _ = writeln!(text, "    movi a{register}, {name}{} + {bias}", self.label);
             }
         }

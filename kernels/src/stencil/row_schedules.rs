@@ -44,7 +44,7 @@ impl BlockRow<'_> {
                     continue;
                 }
                 let schedule = match stretched {
-                    true => made.body.stretch(machine, made.free()),
+                    true => made.body.schedule_stretched(machine, made.free()),
                     false => made.body.schedule(machine, made.free()),
                 };
                 let first = way.kept.then(|| first(machine, made.free())).transpose();

@@ -139,7 +139,7 @@ fn mg_gives_the_official_norms() {
         (NpbClass::S, "vm9", false, 0.49),
         (NpbClass::W, "vm7", false, 0.76),
     ] {
-        let benchmark = MgClass::of(class);
+        let benchmark = MgClass::from_class(class);
         let problem = benchmark.problem();
         let method = Cp2Backend::new(vm(machine)).method(&problem).unwrap();
         let n = problem.n();
@@ -174,7 +174,7 @@ fn mg_gives_the_official_norms() {
 #[test]
 fn mg_of_larger_classes_is_efficient_by_its_price() {
     for (class, machine, least) in [(NpbClass::W, "vm9", 0.73), (NpbClass::A, "vm9", 0.69)] {
-        let problem = MgClass::of(class).problem();
+        let problem = MgClass::from_class(class).problem();
         let method = Cp2Backend::new(vm(machine)).method(&problem).unwrap();
         let n = problem.n();
         let input = NamedArrays::from_array("v", &[n; 3], vec![0f32; n.pow(3)]);

@@ -63,7 +63,7 @@ impl Accuracy {
         let all: f64 = exact.numbers().iter().map(|r| r.norm_sqr()).sum();
         let of = |error: f64| match squares == 0.0 {
             true => 0.0,
-            false => known(error),
+            false => replace_nan(error),
         };
         Self {
             rel_error: of((squares / all).sqrt()),
@@ -121,13 +121,13 @@ pub(super) fn decibels_error(spectra: &[Complex32], decibels: &[f32]) -> f64 {
         if found == *exact || (found < floor && *exact < floor) {
             0.0
         } else {
-            known((found - exact).abs())
+            replace_nan((found - exact).abs())
         }
     };
     decibels.iter().zip(&exact).map(error).fold(0.0, f64::max)
 }
 
 /// Replaces a NaN by infinity: such an error is as large as can be.
-fn known(error: f64) -> f64 {
+fn replace_nan(error: f64) -> f64 {
     if error.is_nan() { f64::INFINITY } else { error }
 }

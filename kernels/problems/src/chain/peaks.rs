@@ -74,8 +74,8 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 
         let value = map[own];
         // The first of equal cells is the highest.
         let highest = || {
-            down.around(row, down.lobe, rows).all(|r| {
-                let mut near = across.around(column, across.lobe, columns);
+            down.neighbouring_cells(row, down.lobe, rows).all(|r| {
+                let mut near = across.neighbouring_cells(column, across.lobe, columns);
                 near.all(|c| {
                     let other = r * columns + c;
                     map[other] < value || (map[other] == value && other >= own)
@@ -83,8 +83,8 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 
             })
         };
         let free = || {
-            let mut column_cells = down.around(row, down.reach, rows);
-            let mut row_cells = across.around(column, across.reach, columns);
+            let mut column_cells = down.neighbouring_cells(row, down.reach, rows);
+            let mut row_cells = across.neighbouring_cells(column, across.reach, columns);
             column_cells.all(|r| map[r * columns + column] - down.below <= value)
                 && row_cells.all(|c| map[row * columns + c] - across.below <= value)
         };
@@ -109,7 +109,12 @@ pub(super) fn peaks(map: &[f32], columns: usize, margin: f32, sides: [LobeRule; 
 
 impl LobeRule {
     /// Iterates over the cells at most `reach` from `at`.
-    fn around(self, at: usize, reach: usize, len: usize) -> impl Iterator<Item = usize> {
+    fn neighbouring_cells(
+        self,
+        at: usize,
+        reach: usize,
+        len: usize,
+    ) -> impl Iterator<Item = usize> {
         let reach = reach.min(len);
         let (from, count) = if self.wraps {
             (at + len - reach, (2 * reach + 1).min(len))
@@ -136,7 +141,7 @@ mod tests {
         ..SIDE
     };
 
-    fn found(map: &[f32], columns: usize, sides: [LobeRule; 2]) -> Vec<(usize, usize)> {
+    fn find_peak_places(map: &[f32], columns: usize, sides: [LobeRule; 2]) -> Vec<(usize, usize)> {
         let peaks = peaks(map, columns, 10.0, sides);
         peaks.into_iter().map(|p| (p.row, p.column)).collect()
     }
@@ -145,34 +150,37 @@ mod tests {
     fn lobes_sidelobes_and_products_are_no_peaks() {
         let mut map = vec![0.0; 20 * 30];
         map[5 * 30 + 29] = 55.0;
-        assert_eq!(found(&map, 30, [SIDE, RING]), [(5, 29)]);
+        assert_eq!(find_peak_places(&map, 30, [SIDE, RING]), [(5, 29)]);
         map[5 * 30] = 44.0; // its lobe, around the edge
         map[5 * 30 + 3] = 34.0; // its sidelobe, around the edge
         map[9 * 30 + 29] = 34.5; // the same down the column
         map[12 * 30 + 10] = 12.0; // deeper than the dynamic range
-        assert_eq!(found(&map, 30, [SIDE, RING]), [(5, 29)]);
+        assert_eq!(find_peak_places(&map, 30, [SIDE, RING]), [(5, 29)]);
         map[10 * 30 + 29] = 34.6; // beyond the reach
         map[15 * 30 + 15] = 30.0;
         let three = [(5, 29), (10, 29), (15, 15)];
-        assert_eq!(found(&map, 30, [SIDE, RING]), three);
+        assert_eq!(find_peak_places(&map, 30, [SIDE, RING]), three);
         // Without the ring the right edge is not adjacent to the left one.
-        let none = found(&map, 30, [SIDE, SIDE]);
+        let none = find_peak_places(&map, 30, [SIDE, SIDE]);
         assert_eq!(none[..2], [(5, 29), (5, 0)]);
     }
 
     #[test]
     fn maps_of_nothing_have_no_peaks() {
         for value in [0.0, f32::NEG_INFINITY, f32::INFINITY, f32::NAN] {
-            assert!(found(&[value; 64], 8, [SIDE, RING]).is_empty(), "{value}");
+            assert!(
+                find_peak_places(&[value; 64], 8, [SIDE, RING]).is_empty(),
+                "{value}"
+            );
         }
-        assert!(found(&[], 8, [SIDE, RING]).is_empty());
+        assert!(find_peak_places(&[], 8, [SIDE, RING]).is_empty());
         let mut one = [f32::NEG_INFINITY; 64];
         one[20] = -3.0;
         let peaks = peaks(&one, 8, 10.0, [SIDE, RING]);
         assert_eq!((peaks.len(), peaks[0].above), (1, DEEPEST));
         // The first of equal cells is the peak.
         assert_eq!(
-            found(&[&[0.0; 60][..], &[30.0; 4]].concat(), 8, [SIDE, SIDE]),
+            find_peak_places(&[&[0.0; 60][..], &[30.0; 4]].concat(), 8, [SIDE, SIDE]),
             [(7, 4)]
         );
     }

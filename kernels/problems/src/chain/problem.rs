@@ -55,7 +55,7 @@ pub(super) fn input(
 
 /// Returns the largest exponent of samples for which no power and no intermediate number overflows. Spectra
 /// are at most `gain` times as large as samples, and rows with their filter are `length` long.
-pub(super) fn most(gain: f64, length: usize) -> i32 {
+pub(super) fn largest_exponent(gain: f64, length: usize) -> i32 {
     // The power of 2^63 is a finite number. A filter by transforms of K points has intermediate numbers of up
     // to K^2 times its input.
     let output = 61 - libm::ceil(libm::log2(gain.max(1.0))) as i32;

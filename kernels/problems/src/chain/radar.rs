@@ -239,7 +239,7 @@ impl Problem for RadarProblem {
         let sizes: f64 = self.pulse.iter().map(|h| widen(*h).norm()).sum();
         let gain = sizes * self.spec.pulses as f64;
         let length = self.spec.samples() + self.pulse.len();
-        problem::input(self, (case, seed), problem::most(gain, length))
+        problem::input(self, (case, seed), problem::largest_exponent(gain, length))
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {

@@ -277,7 +277,7 @@ impl Problem for SonarProblem {
         // The absolute values of filter taps and of weights add up to at most 2 and 1.
         let gain = 2.0 * self.spec.points as f64;
         let length = self.spec.samples + self.spec.taps;
-        problem::input(self, (case, seed), problem::most(gain, length))
+        problem::input(self, (case, seed), problem::largest_exponent(gain, length))
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {

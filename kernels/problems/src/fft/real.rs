@@ -1,6 +1,6 @@
 //! Transforms of real numbers to half spectra, and back.
 
-use super::{TransformDirection, allowed, hermitian, most, reference};
+use super::{TransformDirection, allowed, hermitian, largest_exponent, reference};
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
@@ -89,7 +89,7 @@ impl RealFftProblem {
     /// Returns half spectra whose imaginary parts are 0 where those of real numbers are.
     fn spectra(&self, case: Case, random: &mut Random) -> Vec<Complex32> {
         let (n, row) = (self.n, self.n / 2 + 1);
-        let mut spectra = case.complexes(random, row * self.batch, row, most(n));
+        let mut spectra = case.complexes(random, row * self.batch, row, largest_exponent(n));
         for row in spectra.chunks_mut(row) {
             let last = if n.is_multiple_of(2) { n / 2 } else { 0 };
             row[0].im = 0.0;
@@ -134,7 +134,7 @@ impl Problem for RealFftProblem {
         let (n, batch) = (self.n, self.batch);
         match self.direction {
             TransformDirection::Forward => {
-                let x = case.floats(random, n * batch, n, most(n));
+                let x = case.floats(random, n * batch, n, largest_exponent(n));
                 NamedArrays::from_array("x", &[batch, n], x)
             }
             TransformDirection::Inverse => {

@@ -77,11 +77,13 @@ impl FtProblem {
         let size = Size::new(&size);
         for (name, length) in [("planes", planes), ("rows", rows), ("columns", columns)] {
             if !length.is_power_of_two() || !(2..=LONGEST).contains(&length) {
-                return Err(size.wrong(name, "a power of two from 2 to 1024").into());
+                return Err(size
+                    .make_error(name, "a power of two from 2 to 1024")
+                    .into());
             }
         }
         if !(1..=STEPS).contains(&steps) {
-            return Err(size.wrong("steps", "1 to 1000").into());
+            return Err(size.make_error("steps", "1 to 1000").into());
         }
         let what = || format!("a field of {planes} x {rows} x {columns} numbers");
         elements(

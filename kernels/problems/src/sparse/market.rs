@@ -100,8 +100,8 @@ struct MarketHeader {
 const HEADER: &str = "`%%MatrixMarket matrix coordinate|array real|integer|unsigned-integer|complex|pattern general|symmetric|skew-symmetric|hermitian`";
 
 impl MarketHeader {
-    fn of(line: &MarketLine) -> Result<Self, MarketError> {
-        let wrong = || line.wrong("the first line", HEADER);
+    fn parse_line(line: &MarketLine) -> Result<Self, MarketError> {
+        let wrong = || line.make_error("the first line", HEADER);
         let words: Vec<String> = line
             .words()
             .map(|word| String::from_utf8_lossy(word).to_ascii_lowercase())
@@ -129,9 +129,9 @@ impl MarketHeader {
         let symmetry = Symmetry::find(symmetry).ok_or_else(wrong)?;
         match (field, symmetry) {
             (MarketField::Pattern, _) if !coordinate => {
-                Err(line.wrong("an array", "numbers: a pattern has coordinates"))
+                Err(line.make_error("an array", "numbers: a pattern has coordinates"))
             }
-            (MarketField::Pattern, Symmetry::Skew) => Err(line.wrong(
+            (MarketField::Pattern, Symmetry::Skew) => Err(line.make_error(
                 "a pattern",
                 "general or symmetric: ones have no sign to change",
             )),
@@ -141,7 +141,7 @@ impl MarketHeader {
                 | MarketField::Unsigned
                 | MarketField::Pattern,
                 Symmetry::Hermitian,
-            ) => Err(line.wrong(
+            ) => Err(line.make_error(
                 "a hermitian matrix",
                 "complex numbers: among real ones it is symmetric",
             )),
@@ -171,7 +171,7 @@ impl MarketHeader {
 pub fn read_market(text: &mut dyn BufRead, most_side: usize) -> Result<SparseMatrix, MarketError> {
     let mut lines = MarketLines::new(text);
     let header = match lines.next(false)? {
-        Some(line) => MarketHeader::of(&line)?,
+        Some(line) => MarketHeader::parse_line(&line)?,
         None => {
             return Err(MarketError::Line {
                 line: 1,
@@ -186,7 +186,7 @@ pub fn read_market(text: &mut dyn BufRead, most_side: usize) -> Result<SparseMat
             line: lines.number(),
             what: "the line of sizes",
             found: "the end of the text".to_owned(),
-            expected: sizes_of(header).to_owned(),
+            expected: describe_sizes(header).to_owned(),
         });
     };
     let at = line.number;
@@ -205,7 +205,7 @@ pub fn read_market(text: &mut dyn BufRead, most_side: usize) -> Result<SparseMat
         entries.add(&line, &mut cursor)?;
     }
     if let Some(line) = lines.next(true)? {
-        return Err(line.wrong(
+        return Err(line.make_error(
             "a line behind the last entry",
             &format!("the end of the text: {declared} entries are declared in line {at}"),
         ));
@@ -215,7 +215,7 @@ pub fn read_market(text: &mut dyn BufRead, most_side: usize) -> Result<SparseMat
     matrix.declared(header.symmetry).map_err(failed)
 }
 
-fn sizes_of(header: MarketHeader) -> &'static str {
+fn describe_sizes(header: MarketHeader) -> &'static str {
     match header.coordinate {
         true => "three numbers: rows, columns, entries",
         false => "two numbers: rows, columns",
@@ -228,7 +228,7 @@ fn sizes(
     line: &MarketLine,
     most_side: usize,
 ) -> Result<(usize, usize, u64), MarketError> {
-    let wrong = || line.wrong("the line of sizes", sizes_of(header));
+    let wrong = || line.make_error("the line of sizes", describe_sizes(header));
     let numbers: Option<Vec<u64>> = line.words().map(lines::number).collect();
     let numbers = numbers.ok_or_else(wrong)?;
     let (rows, cols, declared) = match (header.coordinate, &numbers[..]) {
@@ -237,7 +237,7 @@ fn sizes(
         _ => return Err(wrong()),
     };
     let too_large = || {
-        line.wrong(
+        line.make_error(
             "the line of sizes",
             &format!("at most {most_side} rows and columns"),
         )
@@ -250,10 +250,10 @@ fn sizes(
     };
     let (height, width) = (side(rows)?, side(cols)?);
     if rows == 0 || cols == 0 {
-        return Err(line.wrong("the line of sizes", "at least one row and one column"));
+        return Err(line.make_error("the line of sizes", "at least one row and one column"));
     }
     if header.symmetry != Symmetry::General && rows != cols {
-        return Err(line.wrong(
+        return Err(line.make_error(
             "the sizes of a matrix with a symmetry",
             "as many rows as columns",
         ));

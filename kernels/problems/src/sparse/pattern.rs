@@ -189,14 +189,14 @@ impl GeneratedMatrix {
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let pattern = Pattern::find(size.word("pattern")?);
         let pattern = pattern.ok_or_else(|| {
-            size.wrong(
+            size.make_error(
                 "pattern",
                 "band, grid5, grid7, grid27, fem, random, power-law, dense-row, dense-column, empty or mesh",
             )
         })?;
         let field = size.word("field")?;
         let field = NumberField::ALL.into_iter().find(|f| f.name() == field);
-        let field = field.ok_or_else(|| size.wrong("field", "real, complex or pattern"))?;
+        let field = field.ok_or_else(|| size.make_error("field", "real, complex or pattern"))?;
         let diagonals = size.word("diagonals")?.split(',').map(str::parse);
         let diagonals: Result<Vec<i64>, _> = diagonals.collect();
         let [n, each] = size.all_positive(["n", "each"])?;
@@ -207,10 +207,10 @@ impl GeneratedMatrix {
             cols: size.length("cols")?,
             each,
             diagonals: diagonals
-                .map_err(|_| size.wrong("diagonals", "integers with commas between them"))?,
+                .map_err(|_| size.make_error("diagonals", "integers with commas between them"))?,
             field,
             dominant: false,
-            seed: seed.ok_or_else(|| size.wrong("seed", "a number"))?,
+            seed: seed.ok_or_else(|| size.make_error("seed", "a number"))?,
         })
     }
 

@@ -21,28 +21,28 @@ impl EntryGenerator<'_> {
         let n = self.made.n;
         match self.made.pattern {
             Pattern::Band => self.band(),
-            Pattern::Grid5 => self.around([1, n, n], |class| class <= 1),
-            Pattern::Grid7 => self.around([n; 3], |class| class <= 1),
-            Pattern::Grid27 => self.around([n; 3], |_| true),
+            Pattern::Grid5 => self.pair_neighbours([1, n, n], |class| class <= 1),
+            Pattern::Grid7 => self.pair_neighbours([n; 3], |class| class <= 1),
+            Pattern::Grid27 => self.pair_neighbours([n; 3], |_| true),
             Pattern::Fem => self.elements(),
             Pattern::Mesh => self.mesh(random),
-            Pattern::Random => self.rows_of(random, |_| true),
-            Pattern::PowerLaw => self.crowded(random),
+            Pattern::Random => self.draw_rows(random, |_| true),
+            Pattern::PowerLaw => self.draw_crowded_columns(random),
             Pattern::DenseRow => {
                 let full = self.rows / 2;
-                let mut all = self.rows_of(random, |row| row != full);
+                let mut all = self.draw_rows(random, |row| row != full);
                 all.extend((0..self.cols as u32).map(|j| (full as u32, j)));
                 all
             }
             Pattern::DenseColumn => {
                 let full = (self.cols / 2) as u32;
-                let mut all = self.rows_of(random, |_| true);
+                let mut all = self.draw_rows(random, |_| true);
                 all.retain(|&(_, j)| j != full);
                 all.extend((0..self.rows as u32).map(|i| (i, full)));
                 all
             }
             Pattern::Empty => {
-                let mut all = self.rows_of(random, |row| row % 3 != 1);
+                let mut all = self.draw_rows(random, |row| row % 3 != 1);
                 all.retain(|(_, j)| j % 5 != 3);
                 all
             }
@@ -63,7 +63,7 @@ impl EntryGenerator<'_> {
 
     /// Returns pairs of a point of a box and a point next to it, or itself, whose class (the number of axes
     /// with different coordinates) is `wanted`.
-    fn around(
+    fn pair_neighbours(
         &self,
         [planes, rows, columns]: [usize; 3],
         wanted: fn(usize) -> bool,
@@ -98,7 +98,7 @@ impl EntryGenerator<'_> {
         let points = self.rows.div_ceil(each);
         let side = Self::square(points);
         let mut all = Vec::new();
-        for (i, j) in self.around([1, points.div_ceil(side), side], |_| true) {
+        for (i, j) in self.pair_neighbours([1, points.div_ceil(side), side], |_| true) {
             let unknowns = |point: u32| {
                 let first = point as usize * each;
                 first.min(self.rows)..(first + each).min(self.rows)
@@ -118,7 +118,7 @@ impl EntryGenerator<'_> {
         for i in (1..self.rows).rev() {
             number.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
         }
-        let places = self.around([1, self.rows.div_ceil(side), side], |_| true);
+        let places = self.pair_neighbours([1, self.rows.div_ceil(side), side], |_| true);
         let joined = places.into_iter().filter(|&(i, j)| {
             let at = |i: u32| (i as usize / side, i as usize % side);
             let ((y, x), (b, a)) = (at(i), at(j));
@@ -131,7 +131,7 @@ impl EntryGenerator<'_> {
     }
 
     /// Draws `each` different columns in each of the rows that are `wanted`.
-    fn rows_of(&self, random: &mut Random, wanted: impl Fn(usize) -> bool) -> Vec<(u32, u32)> {
+    fn draw_rows(&self, random: &mut Random, wanted: impl Fn(usize) -> bool) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for row in (0..self.rows).filter(|&row| wanted(row)) {
             let draw = |random: &mut Random| random.next_u64() % self.cols as u64;
@@ -165,7 +165,7 @@ impl EntryGenerator<'_> {
         all.extend(columns.into_iter().map(|j| (row as u32, j)));
     }
 
-    fn crowded(&self, random: &mut Random) -> Vec<(u32, u32)> {
+    fn draw_crowded_columns(&self, random: &mut Random) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for row in 0..self.rows {
             let unit = |random: &mut Random| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;

@@ -270,7 +270,7 @@ impl Problem for PowerProblem {
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let x = input.get_sized::<f32>("x", self.matrix.rows())?;
-        Ok(self.reference_of(self.solve(x)))
+        Ok(self.make_reference(self.solve(x)))
     }
 
     /// Judges an output as [`PowerProblem`] describes.

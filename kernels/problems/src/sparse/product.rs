@@ -167,7 +167,7 @@ impl Problem for SpmvProblem {
         let count = self.matrix.cols() * self.vectors;
         let (row, shape) = (count, self.shape(self.matrix.cols()));
         let mut random = Random::new(seed);
-        let most = self.most();
+        let most = self.largest_exponent();
         match self.matrix.is_complex() {
             true => {
                 NamedArrays::from_array("x", &shape, case.complexes(&mut random, count, row, most))
@@ -269,7 +269,7 @@ impl SpmvProblem {
     }
 
     /// Returns the largest exponent of two of the numbers of x for which no sum is infinite, at most 100.
-    fn most(&self) -> i32 {
+    fn largest_exponent(&self) -> i32 {
         let row = |i| {
             self.matrix
                 .row(i)

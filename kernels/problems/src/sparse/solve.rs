@@ -179,14 +179,14 @@ impl SolveProblem {
             ..GeneratedMatrix::from_size(&whole)?
         };
         let method = SolverMethod::find(size.word("method")?);
-        let method = method.ok_or_else(|| size.wrong("method", "cg, pcg or bicgstab"))?;
+        let method = method.ok_or_else(|| size.make_error("method", "cg, pcg or bicgstab"))?;
         let tolerance = size.word("tolerance")?.parse();
         let tolerance =
-            tolerance.map_err(|_| size.wrong("tolerance", "a number above 0 and below 1"))?;
+            tolerance.map_err(|_| size.make_error("tolerance", "a number above 0 and below 1"))?;
         let most_iterations = size.positive("iterations")?;
         if made.pattern == Pattern::Band && method != SolverMethod::Bicgstab {
             return Err(size
-                .wrong("pattern", "a symmetric one for conjugate gradients")
+                .make_error("pattern", "a symmetric one for conjugate gradients")
                 .into());
         }
         Self::sized(

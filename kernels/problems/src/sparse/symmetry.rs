@@ -48,7 +48,7 @@ impl fmt::Display for Symmetry {
 }
 
 /// True if two numbers are equal, where a NaN equals a NaN.
-fn same(a: Complex32, b: Complex32) -> bool {
+fn are_equal(a: Complex32, b: Complex32) -> bool {
     let one = |a: f32, b: f32| a == b || (a.is_nan() && b.is_nan());
     one(a.re, b.re) && one(a.im, b.im)
 }
@@ -93,7 +93,7 @@ impl SparseMatrix {
             loop {
                 match (own.next(), other.next()) {
                     (None, None) => return None,
-                    (Some((j, a)), Some((k, b))) if j == k && same(a, image(b)) => {}
+                    (Some((j, a)), Some((k, b))) if j == k && are_equal(a, image(b)) => {}
                     (Some((j, _)), Some((k, _))) => return Some((i, j.min(k))),
                     (Some((j, _)), None) | (None, Some((j, _))) => return Some((i, j)),
                 }

@@ -175,7 +175,8 @@ impl MapProblem {
     /// See [`MapProblem::new`]; a size with other parameters.
     pub fn from_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
         let op = MapOp::find(name);
-        let op = op.ok_or_else(|| size.wrong("op", "the name of an operation on every element"))?;
+        let op =
+            op.ok_or_else(|| size.make_error("op", "the name of an operation on every element"))?;
         Self::new(op, size.positive("n")?)
     }
 

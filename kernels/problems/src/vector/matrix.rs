@@ -63,7 +63,8 @@ impl BeamProblem {
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [elements, beams, snapshots] = size.all_positive(["elements", "beams", "snapshots"])?;
         let weights = elements.checked_mul(beams).filter(|&n| n <= MOST_WEIGHTS);
-        let weights = weights.ok_or_else(|| size.wrong("beams", "those of a smaller matrix"))?;
+        let weights =
+            weights.ok_or_else(|| size.make_error("beams", "those of a smaller matrix"))?;
         Self::new(&Random::new(1).complexes(weights), elements, snapshots)
     }
 

@@ -92,7 +92,7 @@ impl ReduceProblem {
     /// See [`ReduceProblem::new`]; a size with other parameters.
     pub fn from_size(name: &str, size: &Size) -> Result<Self, ProblemError> {
         let op = ReductionOp::find(name);
-        let op = op.ok_or_else(|| size.wrong("op", "the name of a reduction"))?;
+        let op = op.ok_or_else(|| size.make_error("op", "the name of a reduction"))?;
         let [n, rows] = size.all_positive(["n", "rows"])?;
         Self::new(op, n, rows)
     }

@@ -170,7 +170,7 @@ impl LongPhase {
     }
 
     /// Returns the address of the page's tile of columns in the block that begins at `block`.
-    fn tile_at(&self, place: &LongPage, block: u64) -> u64 {
+    fn tile_address(&self, place: &LongPage, block: u64) -> u64 {
         let shape = &self.blocks.shape;
         let wide = (shape.cut.columns() * shape.sections) as u64 * COMPLEX;
         block + place.number * wide
@@ -304,7 +304,7 @@ impl RingPages for LongPhase {
         match place.kind {
             LongPageKind::Columns => {
                 let from = self.array_block_address(b.at.x, &place);
-                vec![b.tile(load, self.tile_at(&place, from), local, 0)]
+                vec![b.tile(load, self.tile_address(&place, from), local, 0)]
             }
             LongPageKind::Rows => {
                 let early = self.is_early();
@@ -320,7 +320,7 @@ impl RingPages for LongPhase {
                 let factors =
                     || self.describe_all(load, place.number, (b.at.columns, factors, bytes));
                 let factors = place.begins.then(factors);
-                let from = self.tile_at(&place, self.intermediate_block_address(&place));
+                let from = self.tile_address(&place, self.intermediate_block_address(&place));
                 let tile = b.tile(load, from, local, 0);
                 factors.into_iter().chain([tile]).collect()
             }
@@ -344,7 +344,9 @@ impl RingPages for LongPhase {
         let (b, store) = (&self.blocks, Descriptor::store);
         let inside = self.intermediate_block_address(&place);
         match place.kind {
-            LongPageKind::Columns => vec![b.tile(store, self.tile_at(&place, inside), local, 0)],
+            LongPageKind::Columns => {
+                vec![b.tile(store, self.tile_address(&place, inside), local, 0)]
+            }
             LongPageKind::Rows => {
                 vec![self.describe_all(store, place.number, (inside, local, PAGE_BYTES))]
             }

@@ -163,7 +163,7 @@ pub(super) fn turns(units: &[BlockGroup], pages: u64, rounds: Rounds) -> Vec<Kin
                 all.push((shares, steps));
             } else {
                 match all.last_mut() {
-                    Some((last, done)) if follows(last, &left) => *done += steps,
+                    Some((last, done)) if continues_phase(last, &left) => *done += steps,
                     _ => all.push((left.clone(), steps)),
                 }
                 for share in &mut left {
@@ -237,7 +237,7 @@ fn merge(left: &[PhaseShare], rest: impl Fn(&PhaseShare) -> u64) -> Option<KindT
 }
 
 /// Returns whether `next` continues the phase `last`: the same kinds, whole units, all of one size.
-fn follows(last: &[PhaseShare], next: &[PhaseShare]) -> bool {
+fn continues_phase(last: &[PhaseShare], next: &[PhaseShare]) -> bool {
     let Some(size) = last.first().map(|share| share.unit.blocks) else {
         return false;
     };

@@ -37,16 +37,16 @@ pub(super) fn build(
     let made = op
         .schemes()
         .iter()
-        .map(|&scheme| build_by(scheme, op, block, machine));
+        .map(|&scheme| build_scheme(scheme, op, block, machine));
     // A refused scheme counts as longer than any schedule.
     let length =
         |kernel: &Result<VectorPageKernel, _>| kernel.as_ref().map_or(u64::MAX, |k| k.cycles);
     let best = made.min_by_key(length);
-    best.unwrap_or_else(|| build_by(Scheme::Horner, op, block, machine))
+    best.unwrap_or_else(|| build_scheme(Scheme::Horner, op, block, machine))
 }
 
 /// Builds the page kernel of an operation by one scheme.
-fn build_by(
+fn build_scheme(
     scheme: Scheme,
     op: &MapOp,
     block: usize,

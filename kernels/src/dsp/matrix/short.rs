@@ -62,7 +62,7 @@ impl VectorCut {
         let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
         let (mut first, mut operations) = (0, Operations::default());
         for (kind, &(size, count)) in self.groups.iter().enumerate() {
-            let mut ops = Ops::of(Body::in_order(), &[]);
+            let mut ops = Ops::from_body(Body::in_order(), &[]);
             let body = &mut ops.body;
             let step = |numbers: usize| Step::Bytes(bytes(self.tile * numbers) as i64);
             let x = Factor {

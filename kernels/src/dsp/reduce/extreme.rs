@@ -30,7 +30,7 @@ pub(super) fn build(
     machine: &Machine,
 ) -> Result<ShortRows, DspError> {
     if group.n <= ACROSS {
-        return across(group, iterations, machine);
+        return build_transposed(group, iterations, machine);
     }
     let last = group.n - 1;
     let extra = (QUAD * group.units) as u32;
@@ -116,7 +116,11 @@ pub(super) fn build(
 ///
 /// A quad has one place of four rows, in the order 0, 2, 1, 3: rows an even number apart have their floats in
 /// the same halves of pairs.
-fn across(group: RowGroup, iterations: usize, machine: &Machine) -> Result<ShortRows, DspError> {
+fn build_transposed(
+    group: RowGroup,
+    iterations: usize,
+    machine: &Machine,
+) -> Result<ShortRows, DspError> {
     let n = group.n;
     let firsts: Vec<u32> = (0..n as u32).step_by(2).collect();
     let mut ops = Ops::new(&firsts);

@@ -21,7 +21,7 @@ const FEW: usize = 12;
 /// Returns the number of floats of the longest row.
 ///
 /// A longer row takes as long to move as a pass of its own; the largest element has the longest tree.
-pub(super) const fn most(op: ReductionOp) -> usize {
+pub(super) const fn longest_row(op: ReductionOp) -> usize {
     match op {
         ReductionOp::Max => 512,
         _ => 256,
@@ -88,7 +88,7 @@ pub(super) fn build(
         ReductionOp::Norm => &[1, f32::MAX.to_bits()],
         _ => &[],
     };
-    let mut ops = Ops::of(body, limits);
+    let mut ops = Ops::from_body(body, limits);
     let to = pointer(&mut ops.body, 1, 16 * width(op) as i64);
     let mut inputs: Vec<InputGroup> = (0..op.inputs())
         .map(|i| InputGroup::new(group, i))

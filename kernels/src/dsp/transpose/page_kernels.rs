@@ -20,17 +20,19 @@ const LOADS: usize = 6;
 
 /// Returns the cycles of a block.
 pub(super) fn cycles(block: &TransposeBlock) -> u64 {
-    by_quads(block).map_or(by_pairs(block), |cycles| cycles.min(by_pairs(block))) as u64
+    count_quad_cycles(block).map_or(count_pair_cycles(block), |cycles| {
+        cycles.min(count_pair_cycles(block))
+    }) as u64
 }
 
 /// Returns the cycles with two rows of two columns in an iteration, if the sides are even.
-fn by_quads(block: &TransposeBlock) -> Option<usize> {
+fn count_quad_cycles(block: &TransposeBlock) -> Option<usize> {
     let even = block.band.is_multiple_of(2) && block.strip.is_multiple_of(2) && block.each == 1;
     even.then(|| block.strip / 2 * (block.band + COLUMN_PAIR))
 }
 
 /// Returns the cycles with a load and a store for each number.
-fn by_pairs(block: &TransposeBlock) -> usize {
+fn count_pair_cycles(block: &TransposeBlock) -> usize {
     block.each * (2 * block.band * block.strip + MATRIX)
 }
 
@@ -39,8 +41,10 @@ pub(super) fn kernel(
     block: &TransposeBlock,
     machine: &Machine,
 ) -> Result<VectorPageKernel, DspError> {
-    match by_quads(block) {
-        Some(cycles) if cycles < by_pairs(block) => quads(block.band, block.strip, machine),
+    match count_quad_cycles(block) {
+        Some(cycles) if cycles < count_pair_cycles(block) => {
+            quads(block.band, block.strip, machine)
+        }
         _ => pairs(block, machine),
     }
 }
@@ -81,7 +85,7 @@ fn pairs(block: &TransposeBlock, machine: &Machine) -> Result<VectorPageKernel, 
         text += "    }\n    nop\n";
     }
     text += "    }\n.endm\n.program\n.entry start\nstart:\n    page_begin\n    body\n    page_end\n    stop\n";
-    VectorPageKernel::assemble("transpose", text, by_pairs(block) as u64, machine)
+    VectorPageKernel::assemble("transpose", text, count_pair_cycles(block) as u64, machine)
 }
 
 /// Builds the kernel that moves two rows and two columns in an iteration, down the columns.

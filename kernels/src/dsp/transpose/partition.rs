@@ -177,7 +177,7 @@ impl MatrixPartition {
     ///
     /// Otherwise they follow one another along a matrix. Longer passes are better, since they have fewer
     /// first loads and last stores.
-    fn through_matrices(&self) -> bool {
+    fn crosses_matrices(&self) -> bool {
         self.is_uneven() || self.matrices / self.block.each > self.bands().max(self.strips())
     }
 
@@ -186,7 +186,7 @@ impl MatrixPartition {
         let (bands, strips) = (self.bands(), self.strips());
         if self.is_whole() {
             1
-        } else if self.through_matrices() {
+        } else if self.crosses_matrices() {
             bands * strips
         } else {
             self.matrices * bands.min(strips)
@@ -219,7 +219,7 @@ impl MatrixPartition {
         let at = |band: usize, strip: usize, matrix: usize| {
             [0, 1].map(|i| band * down[i] + strip * across[i] + matrix * one[i])
         };
-        if self.is_whole() || self.through_matrices() {
+        if self.is_whole() || self.crosses_matrices() {
             let (block, [band, strip]) = self.place(pass);
             return BlockSteps {
                 block,

@@ -7,7 +7,7 @@ use cp2_host::paging::RingPages;
 /// Returns the bytes of scratch memory of a page. Rows after columns in place keep the numbers between their
 /// passes there.
 fn scratch_bytes(lines: &LineBatch) -> u64 {
-    match lines.in_place() {
+    match lines.is_in_place() {
         true => lines.page_bytes(),
         false => 0,
     }

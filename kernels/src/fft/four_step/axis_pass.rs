@@ -58,11 +58,11 @@ impl AxisPass {
         // Short columns come in the numbers that their passes take at a time.
         let short = [8, 16, 32, 64].map(|per| LineBatch::new_short(length, per));
         for lines in whole.into_iter().chain(short).flatten().chain(parts) {
-            let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
+            let fits = lines.is_in_parts() || 3 * lines.page_bytes() <= dmem;
             if width % (lines.per_section() as u64 * sections) != 0 || !fits {
                 continue;
             }
-            let assembly = match lines.in_parts() {
+            let assembly = match lines.is_in_parts() {
                 true => parts_program(&lines, false, direction, machine),
                 false => large_program(Some(&lines), None, false, direction, machine),
             };
@@ -142,8 +142,8 @@ impl AxisPass {
                 let pages = first + Ring::argument_bytes(buffers * pieces);
                 let end = pages + buffers as u64 * page;
                 // Rows after columns in place keep the numbers between their passes behind the buffers.
-                let beside = if lines.in_place() { page } else { 0 };
-                (end + beside <= dmem).then(|| match lines.in_place() {
+                let beside = if lines.is_in_place() { page } else { 0 };
+                (end + beside <= dmem).then(|| match lines.is_in_place() {
                     true => Ring::new_in_place(first, pages, buffers, page).with_extra_address(end),
                     false => Ring::new_in_pieces((first, pages), (buffers, pieces), page),
                 })
@@ -286,7 +286,7 @@ impl AxisPass {
             return RingPass::new(ring, work).price_by_kernel(&self.program, self.entry());
         }
         let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
-        if lines.in_parts() {
+        if lines.is_in_parts() {
             let work = ColumnRingPages {
                 lines,
                 sections: self.sections,
@@ -315,7 +315,7 @@ impl AxisPass {
 /// Lists the rings that fit for pages of `lines` and their factors, behind tables that end at `first` in
 /// DMEM: three or four buffers, or the one ring of blocks of lines in parts.
 pub(super) fn rings(lines: &LineBatch, factors: u64, first: u64, dmem: u64) -> Vec<Ring> {
-    if lines.in_parts() {
+    if lines.is_in_parts() {
         // The ring lies before the tables.
         let fits = first + Ring::argument_bytes(column_and_row_ring::RING) <= dmem;
         return fits
@@ -327,7 +327,7 @@ pub(super) fn rings(lines: &LineBatch, factors: u64, first: u64, dmem: u64) -> V
         let pages = first + Ring::argument_bytes(buffers);
         let page = lines.page_bytes();
         let fits = pages + buffers as u64 * (page + factors) <= dmem;
-        fits.then(|| match lines.in_place() {
+        fits.then(|| match lines.is_in_place() {
             true => Ring::new(first, pages, buffers, page, factors).store_in_place(),
             false => Ring::new(first, pages, buffers, page, factors),
         })

@@ -167,7 +167,7 @@ impl RowPages {
 
 /// Returns the rows of section `section` in page `page`: pairs of adjacent rows are dealt to the sections in
 /// turn.
-pub(super) fn rows_of(
+pub(super) fn section_rows(
     page: usize,
     section: usize,
     sections: usize,

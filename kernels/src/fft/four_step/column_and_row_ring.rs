@@ -3,8 +3,8 @@
 //! Lines have 2048 or 1024 numbers. With digits n = L/4 n0 + L/32 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + L/8
 //! p3, block n1 of the input becomes block p1 of the result (`docs/fft-large.md`).
 
-use super::column_and_row_pages::rows_of;
-use super::line_batch::{COMPLEX, LineBatch, root, set};
+use super::column_and_row_pages::section_rows;
+use super::line_batch::{COMPLEX, LineBatch, root, twiddle_set};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{Ring, RingPages};
 use num_complex::Complex32;
@@ -310,7 +310,7 @@ pub(super) fn factors(lines: &LineBatch, rows: &[usize], turns: usize) -> Vec<Co
     }
     let eights = |all: &mut Vec<Complex32>, k: usize, length: usize| {
         for row in rows {
-            all.extend(set(8, k * matrix + row, length * matrix));
+            all.extend(twiddle_set(8, k * matrix + row, length * matrix));
         }
     };
     for k in 0..4 {
@@ -340,7 +340,7 @@ pub(super) fn all_factors(
     sections: usize,
 ) -> Vec<Complex32> {
     let per = lines.per_section();
-    let of = |i: usize| rows_of(i / sections, i % sections, sections, per);
+    let of = |i: usize| section_rows(i / sections, i % sections, sections, per);
     (0..height / per)
         .flat_map(|i| factors(lines, &of(i), turns))
         .collect()

@@ -1,7 +1,7 @@
 //! The planned four-step FFT of complex numbers, in two or three passes.
 
 use super::axis_pass::AxisPass;
-use super::column_and_row_pages::rows_of;
+use super::column_and_row_pages::section_rows;
 use super::column_and_row_ring;
 use super::line_batch::{COMPLEX, LineBatch};
 use super::program_prefetch::PrefetchedPasses;
@@ -49,7 +49,7 @@ impl FourStepFft {
         direction: TransformDirection,
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
-        let refused = || FourStepRecipe::refused(n, &machine);
+        let refused = || FourStepRecipe::make_refusal(n, &machine);
         let mut unfit = None;
         let mut best: Option<(f64, Self)> = None;
         let mut priced = 0;
@@ -57,7 +57,7 @@ impl FourStepFft {
             if let Some((_, best)) = &best {
                 // The first candidate of a kind should be the fastest, so that others are compared only among
                 // like ones.
-                if !recipe.is_like(&best.recipe) || priced >= MOST_PRICED {
+                if !recipe.has_same_passes(&best.recipe) || priced >= MOST_PRICED {
                     break;
                 }
             }
@@ -191,7 +191,7 @@ impl FourStepFft {
     /// Computes the factors of all pages of rows, in the order of pages and sections.
     fn factors(&self) -> Vec<Complex32> {
         let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
-        if recipe.in_parts(1) {
+        if recipe.is_in_parts(1) {
             return column_and_row_ring::all_factors(
                 recipe.rows(),
                 recipe.height(),
@@ -203,7 +203,7 @@ impl FourStepFft {
         let pages = recipe.height() / (per * sections);
         (0..pages * sections)
             .flat_map(|i| {
-                let rows = rows_of(i / sections, i % sections, sections, per);
+                let rows = section_rows(i / sections, i % sections, sections, per);
                 recipe.rows().factors(&rows, recipe.len())
             })
             .collect()
@@ -215,7 +215,7 @@ fn programs(recipe: &FourStepRecipe, machine: &Machine) -> Result<[Arc<Program>;
     let direction = recipe.direction();
     let lines = [recipe.columns(), recipe.rows()];
     let shifted = recipe.outer().is_some();
-    if lines.into_iter().all(|lines| !lines.in_parts()) {
+    if lines.into_iter().all(|lines| !lines.is_in_parts()) {
         let both = large_program(Some(lines[0]), Some(lines[1]), shifted, direction, machine);
         if let Some(both) = unless_large(both, &mut None)? {
             let both = Arc::new(both.program);
@@ -223,7 +223,7 @@ fn programs(recipe: &FourStepRecipe, machine: &Machine) -> Result<[Arc<Program>;
         }
     }
     let program = |pass: usize| {
-        let assembly = match (recipe.in_parts(pass), pass) {
+        let assembly = match (recipe.is_in_parts(pass), pass) {
             (true, _) => parts_program(lines[pass], pass == 1, direction, machine),
             (_, 0) => large_program(Some(lines[0]), None, shifted, direction, machine),
             _ => large_program(None, Some(lines[1]), shifted, direction, machine),
@@ -238,7 +238,7 @@ fn plan_prefetch(
     recipe: &FourStepRecipe,
     machine: &Machine,
 ) -> Result<Option<PrefetchedPasses>, FftError> {
-    if recipe.outer().is_some() || recipe.in_parts(0) || recipe.in_parts(1) {
+    if recipe.outer().is_some() || recipe.is_in_parts(0) || recipe.is_in_parts(1) {
         return Ok(None);
     }
     let program = |pass: usize, tables| {

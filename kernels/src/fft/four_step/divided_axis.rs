@@ -70,7 +70,7 @@ impl DividedAxisShape {
     }
 
     /// Names the parts in words.
-    fn in_words(&self) -> String {
+    fn describe_parts(&self) -> String {
         match self.parts {
             8 => "eighths".to_owned(),
             4 => "quarters".to_owned(),
@@ -90,14 +90,14 @@ impl DividedAxisShape {
     /// Returns the names of the passes on a timeline.
     pub(super) fn names(&self) -> [String; 2] {
         [
-            format!("{} of {}", self.in_words(), self.divided),
+            format!("{} of {}", self.describe_parts(), self.divided),
             self.columns(),
         ]
     }
 
     /// Describes the passes in words, for a recipe.
     pub(super) fn recipe(&self) -> String {
-        let (parts, columns) = (self.in_words(), self.columns());
+        let (parts, columns) = (self.describe_parts(), self.columns());
         match self.joined {
             1 => format!("rows and {parts} of columns, then {columns}"),
             _ => format!(
@@ -150,13 +150,13 @@ impl DividedAxisShape {
     }
 
     /// Makes the pages of the columns of one part, where `lines` go through DMEM in eighths of a page.
-    pub(super) fn in_parts(
+    pub(super) fn make_part_pages(
         &self,
         (lines, sections): (&LineBatch, u64),
         (batch, part): (u64, u64),
         [from, to]: [u64; 2],
     ) -> Option<DividedAxisRingPages> {
-        let axes = divided_axis_ring::axes(lines, self.sides()).filter(|_| lines.in_parts())?;
+        let axes = divided_axis_ring::axes(lines, self.sides()).filter(|_| lines.is_in_parts())?;
         Some(DividedAxisRingPages {
             arrays: *self,
             lines: lines.clone(),
@@ -216,7 +216,7 @@ impl DividedAxisShape {
                 break;
             };
             let assembled = array_program(&lines, &rows, 1, machine);
-            if lines.in_place() {
+            if lines.is_in_place() {
                 first.extend(in_place_options(lines, assembled, machine)?);
             } else {
                 first.extend(visits(lines, (0, machine.cp2.dmem.0), assembled)?);

@@ -6,7 +6,7 @@
 mod choice;
 
 use super::axis_pass::rings;
-use super::column_and_row_pages::{ColumnPages, RowPages, rows_of};
+use super::column_and_row_pages::{ColumnPages, RowPages, section_rows};
 use super::divided_axis::{DividedAxisPages, DividedAxisShape};
 use super::divided_rows::{self, DividedRowPages};
 use super::line_batch::{LAST, LineBatch};
@@ -165,7 +165,7 @@ impl DividedAxisPasses {
             Some(address) => address,
             None => job.temporary::<Complex32>(numbers)?.address(),
         };
-        if let (DividedAxis::Columns(joint), true) = (self.divided, visits[1].lines.in_parts()) {
+        if let (DividedAxis::Columns(joint), true) = (self.divided, visits[1].lines.is_in_parts()) {
             return self.add_in_parts(job, joint, visits, batch, [from, between, to]);
         }
         let second = job.table(&self.factors(&visits[1].lines))?.address();
@@ -229,7 +229,7 @@ impl DividedAxisPasses {
         job.ring(&program, "arrays", pass)?;
         for part in 0..joint.parts {
             let pages =
-                joint.in_parts((&second.lines, self.sections), (batch, part), [between, to]);
+                joint.make_part_pages((&second.lines, self.sections), (batch, part), [between, to]);
             let Some(pages) = pages else {
                 continue;
             };
@@ -248,7 +248,7 @@ impl DividedAxisPasses {
     /// its own.
     fn times(&self, second: &PassOption) -> u64 {
         match self.divided {
-            DividedAxis::Columns(joint) if second.lines.in_parts() => joint.parts,
+            DividedAxis::Columns(joint) if second.lines.is_in_parts() => joint.parts,
             _ => 1,
         }
     }
@@ -263,7 +263,7 @@ impl DividedAxisPasses {
             DividedAxis::Rows([_, _, width], parts) => {
                 let per = lines.per_section();
                 (0..parts / per)
-                    .map(|i| rows_of(i / sections, i % sections, sections, per))
+                    .map(|i| section_rows(i / sections, i % sections, sections, per))
                     .flat_map(|rows| lines.factors(&rows, width))
                     .collect()
             }
@@ -326,7 +326,9 @@ impl DividedAxisPasses {
         let ring = visit.ring.clone();
         let pass = match self.divided {
             DividedAxis::Columns(arrays) => {
-                if let Some(pages) = arrays.in_parts((&lines, sections), (batch, 0), [from, to]) {
+                if let Some(pages) =
+                    arrays.make_part_pages((&lines, sections), (batch, 0), [from, to])
+                {
                     return RingPass::new(ring, pages)
                         .price_by_kernel(&visit.program, self.entries()[1]);
                 }

@@ -22,7 +22,7 @@ impl InverseRealColumnRingPages {
         // Ones, and twiddle sets of passes 2 to 4; pass 3 of radix 4 has two numbers p0 in a set.
         let tables = 16 + 128 + 512 * (1 + eight) + 4 * lines.len() as u64;
         let steps = 512 + 256 * eight;
-        RING_BYTES + 2 * Self::left(lines) + 2 * Self::factors(lines) + tables + steps
+        RING_BYTES + 2 * Self::carried_bytes(lines) + 2 * Self::factors(lines) + tables + steps
     }
 
     /// True if pass 3 has radix 8, false if it has radix 4.
@@ -31,7 +31,7 @@ impl InverseRealColumnRingPages {
     }
 
     /// Returns the bytes of the numbers that a page leaves to the next.
-    fn left(lines: &LineBatch) -> u64 {
+    fn carried_bytes(lines: &LineBatch) -> u64 {
         lines.len() as u64 / 2 * COMPLEX
     }
 
@@ -92,7 +92,7 @@ impl RingPages for InverseRealColumnRingPages {
         let at = |row: u64, column: u64| from + (row * blocks.width + column) * COMPLEX;
         let digit = blocks.height as i64 / 4 * row;
         let (couples, bytes, rows) = self.rows();
-        let left = Self::left(lines);
+        let left = Self::carried_bytes(lines);
         // Extends the load of one granule to all pairs, the rows of a digit n0, and both digits n0, in
         // ascending order or, for `sign` -1, in descending order.
         let of_block = |load: Descriptor, sign: i64| {

@@ -134,7 +134,7 @@ impl InverseRealColumnPages {
         InverseRealColumnPage::Full { matrix, page }
     }
 
-    fn lines_of(&self, page: u64) -> LineBatch {
+    fn page_lines(&self, page: u64) -> LineBatch {
         match self.split(page) {
             InverseRealColumnPage::Full { .. } => self.lines.clone(),
             InverseRealColumnPage::Couples { .. } => self.lines.with_per_section(2),
@@ -202,7 +202,7 @@ impl RingPages for InverseRealColumnPages {
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
-        let columns = self.lines_of(page).per_section() as u64;
+        let columns = self.page_lines(page).per_section() as u64;
         let own = |target, first: u64| {
             let system = self.factors + first * COMPLEX;
             Descriptor::load(target, system, factors, columns * COMPLEX)
@@ -245,7 +245,7 @@ impl RingPages for InverseRealColumnPages {
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let couple = self.blocks.couple();
         let (blocks, apart) = (self.blocks.blocks() as u32, self.blocks.block() as i64);
-        let columns = self.lines_of(page).per_section() as u64 / 2 * couple;
+        let columns = self.page_lines(page).per_section() as u64 / 2 * couple;
         // Stores `run` bytes of every block from byte `first` of it on, for a matrix.
         let store = |(target, matrix): (Target, u64), first: u64, run: u64| {
             let system = self.to + matrix * self.blocks.bytes() + first;
@@ -281,7 +281,7 @@ impl RingPages for InverseRealColumnPages {
     }
 
     fn arithmetic_cycles(&self, page: u64) -> u64 {
-        Self::issues(&self.lines_of(page))
+        Self::issues(&self.page_lines(page))
     }
 }
 

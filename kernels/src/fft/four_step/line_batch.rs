@@ -1,7 +1,7 @@
 //! A batch of lines (columns or rows) in a page: lengths and radices.
 
 use super::column_and_row_ring;
-pub(super) use super::twiddles::{root, set};
+pub(super) use super::twiddles::{root, twiddle_set};
 use cp2_dma::Descriptor;
 
 /// Bytes of a complex number.
@@ -14,12 +14,12 @@ const PASSES: usize = 3;
 /// Returns the radices of all passes, fours first and the last of them 8; none for a length that has no
 /// kernel.
 pub(super) fn radices(length: usize) -> Option<Vec<usize>> {
-    let radices = factors_of(length).filter(|_| length >= 4 * LAST)?;
+    let radices = factorize(length).filter(|_| length >= 4 * LAST)?;
     (radices.len() <= PASSES + 1).then_some(radices)
 }
 
 /// Returns fours and then eights whose product is `length`; none for other numbers.
-fn factors_of(length: usize) -> Option<Vec<usize>> {
+fn factorize(length: usize) -> Option<Vec<usize>> {
     if !length.is_power_of_two() || length < 4 {
         return None;
     }
@@ -106,7 +106,7 @@ impl LineBatch {
     /// Makes `per_section` arrays of two axes, of `length` and of eight numbers; none where there is no
     /// kernel.
     pub(super) fn new_with_eight_axis(length: usize, per_section: usize) -> Option<Self> {
-        let mut radices = factors_of(length)?;
+        let mut radices = factorize(length)?;
         radices.push(LAST);
         (radices.len() <= PASSES + 1).then(|| Self {
             length: length * LAST,
@@ -158,7 +158,7 @@ impl LineBatch {
 
     /// Makes `per_section` lines of 4, 8 or 16 numbers; none of other lengths.
     pub(super) fn new_short(length: usize, per_section: usize) -> Option<Self> {
-        let radices = factors_of(length).filter(|_| length < 4 * LAST)?;
+        let radices = factorize(length).filter(|_| length < 4 * LAST)?;
         let ends = match radices.as_slice() {
             [LAST] => LastPassKind::InOrder,
             _ => LastPassKind::None,
@@ -196,7 +196,7 @@ impl LineBatch {
         let sides: Vec<usize> = sides.iter().filter(kept).copied().collect();
         let mut radices = Vec::new();
         for &side in &sides {
-            radices.extend(factors_of(side)?);
+            radices.extend(factorize(side)?);
         }
         // A last pass of radix 8 puts the results in order; without one the store does. With radices of 4
         // alone, a fourth pass may stay in place too.
@@ -300,7 +300,7 @@ impl LineBatch {
     }
 
     /// True if a page's result lies where the page was.
-    pub(super) fn in_place(&self) -> bool {
+    pub(super) fn is_in_place(&self) -> bool {
         self.ends == LastPassKind::None
     }
 
@@ -393,7 +393,7 @@ impl LineBatch {
     }
 
     /// True if a page goes through DMEM in parts.
-    pub(super) fn in_parts(&self) -> bool {
+    pub(super) fn is_in_parts(&self) -> bool {
         self.in_parts
     }
 }

@@ -179,7 +179,7 @@ impl Fft for FftNd {
         let mut ways = Vec::new();
         for (way, others) in self.ways() {
             // Methods that differ only in their pieces have one description.
-            let words = self.in_words(&way, &others);
+            let words = self.describe_method(&way, &others);
             if ways.last() != Some(&words) {
                 ways.push(words);
             }

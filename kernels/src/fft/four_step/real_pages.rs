@@ -124,7 +124,11 @@ impl HalfSpectrumRows {
     /// Returns the numbers of rows that the last page may have where full ones have `rows`: what these leave,
     /// and `rows` more where that is a single pair. Full pages of single pairs cannot take two more rows,
     /// since no place in the next result would be free in time for their conjugates.
-    pub(super) fn lasts(height: u64, sections: u64, rows: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn last_page_rows(
+        height: u64,
+        sections: u64,
+        rows: usize,
+    ) -> impl Iterator<Item = usize> {
         let share = (height / (2 * sections)) as usize + 2;
         let left = match share % rows {
             0 => rows,
@@ -163,7 +167,7 @@ impl HalfSpectrumRows {
     }
 
     /// Returns the rows of the largest page.
-    pub(super) fn most(&self) -> &LineBatch {
+    pub(super) fn largest_page(&self) -> &LineBatch {
         match self.last.per_section() > self.lines.per_section() {
             true => &self.last,
             false => &self.lines,
@@ -189,7 +193,7 @@ impl HalfSpectrumRows {
     }
 
     /// Lists the rows of each section in each page, as if the last page were full.
-    pub(super) fn wholes(&self) -> impl Iterator<Item = Vec<usize>> {
+    pub(super) fn list_full_pages(&self) -> impl Iterator<Item = Vec<usize>> {
         let rows = self.lines.per_section() as u64;
         (0..=self.full()).flat_map(move |page| {
             let of = move |section| (section * self.share() + page * rows) as usize;
@@ -267,7 +271,7 @@ impl HalfSpectrumRowPages {
     fn leading_rows(&self, lines: &LineBatch) -> u64 {
         match lines.per_section() {
             2 => 0,
-            rows => (self.rows.most().per_section() - rows) as u64,
+            rows => (self.rows.largest_page().per_section() - rows) as u64,
         }
     }
 }
@@ -335,7 +339,7 @@ impl RingPages for HalfSpectrumRowPages {
         let turn = (height * COMPLEX) as i64;
         let (block, eighth) = (
             (columns * granule) as i64,
-            width * self.rows.most().per_section() as u64,
+            width * self.rows.largest_page().per_section() as u64,
         );
         // Stores `couples` pairs of every number of half a row, from number `system` of the spectrum on, in
         // blocks `block` bytes apart in DMEM; the next number of a row is `turn` bytes further in the
@@ -393,7 +397,7 @@ impl RingPages for HalfSpectrumRowPages {
     }
 
     fn dmem_bytes(&self, _page: u64) -> Option<[u64; 3]> {
-        let most = self.rows.most();
+        let most = self.rows.largest_page();
         let factors = match self.resident {
             true => self.rows.sum(LineBatch::factor_bytes),
             false => most.factor_bytes(),

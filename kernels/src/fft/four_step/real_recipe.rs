@@ -1,6 +1,6 @@
 //! How a real FFT beyond DMEM is divided into columns, rows and pages.
 
-use super::column_and_row_pages::rows_of;
+use super::column_and_row_pages::section_rows;
 use super::column_and_row_ring;
 use super::inverse_real_column_ring::InverseRealColumnRingPages;
 use super::inverse_real_pages::{
@@ -55,18 +55,18 @@ impl FourStepRealRecipe {
     }
 
     /// True if the pages of a pass go through DMEM in parts.
-    pub(super) fn in_parts(&self, pass: usize) -> bool {
-        [&self.columns, &self.rows][pass].in_parts()
+    pub(super) fn is_in_parts(&self, pass: usize) -> bool {
+        [&self.columns, &self.rows][pass].is_in_parts()
     }
 
     /// True for inverse columns in parts, of which the last ones have a pass of their own.
     fn has_ends(&self) -> bool {
-        self.in_parts(0) && self.direction == TransformDirection::Inverse
+        self.is_in_parts(0) && self.direction == TransformDirection::Inverse
     }
 
     /// Returns the bytes of DMEM for the buffers of a pass; for pages in parts, with its tables.
     fn ring_bytes(&self, pass: usize) -> u64 {
-        match (self.in_parts(pass), pass, self.direction) {
+        match (self.is_in_parts(pass), pass, self.direction) {
             (true, 0, TransformDirection::Forward) => return RealColumnRingPages::bytes(),
             (true, 0, TransformDirection::Inverse) => {
                 return InverseRealColumnRingPages::bytes(&self.columns);
@@ -91,8 +91,8 @@ impl FourStepRealRecipe {
             (TransformDirection::Forward, _) => {
                 let (rows, factors) = (self.half_rows(), u64::from(!self.resident));
                 (
-                    rows.most().page_bytes(),
-                    factors * rows.most().factor_bytes(),
+                    rows.largest_page().page_bytes(),
+                    factors * rows.largest_page().factor_bytes(),
                 )
             }
             (TransformDirection::Inverse, 0) => {
@@ -138,7 +138,7 @@ impl FourStepRealRecipe {
     fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
         let ends = ends.map(|end| end.next_multiple_of(QUAD));
         let buffers = |pass: usize| ends[pass] + Ring::argument_bytes(self.buffers[pass]);
-        let fits = |pass: usize| match self.in_parts(pass) {
+        let fits = |pass: usize| match self.is_in_parts(pass) {
             true => buffers(pass),
             false => buffers(pass).saturating_add(self.ring_bytes(pass)),
         };
@@ -147,7 +147,7 @@ impl FourStepRealRecipe {
         }
         Some([0, 1].map(|pass| {
             // A ring of blocks lies before the data.
-            match (self.in_parts(pass), pass, self.direction) {
+            match (self.is_in_parts(pass), pass, self.direction) {
                 (true, 0, _) => return column_and_row_ring::ring(ends[pass]),
                 (true, _, TransformDirection::Forward) => {
                     return HalfSpectrumRingPages::ring(&self.rows, ends[pass]);
@@ -199,7 +199,7 @@ impl FourStepRealRecipe {
             height: self.columns.len() as u64,
             width: self.rows.len() as u64,
             rows: self.rows.per_section() as u64,
-            group: match self.in_parts(1) {
+            group: match self.is_in_parts(1) {
                 true => self.columns.per_section() as u64 / 2,
                 false => 1,
             },
@@ -226,7 +226,7 @@ impl FourStepRealRecipe {
         let per = self.rows.per_section();
         if self.direction == TransformDirection::Inverse {
             let columns = InverseRealColumnPages::factors(self.rows.len(), n).collect();
-            if self.in_parts(1) {
+            if self.is_in_parts(1) {
                 let sections = self.sections as usize;
                 let rows = column_and_row_ring::all_factors(
                     &self.rows,
@@ -239,13 +239,13 @@ impl FourStepRealRecipe {
             let sections = self.sections as usize;
             let pages = 0..height as usize / (2 * per);
             let rows = pages.flat_map(|i| {
-                let rows = rows_of(i / sections, i % sections, sections, per);
+                let rows = section_rows(i / sections, i % sections, sections, per);
                 self.rows.factors(&rows, n / 2)
             });
             return [columns, rows.collect()];
         }
         let rows = self.half_rows();
-        if self.in_parts(1) {
+        if self.is_in_parts(1) {
             return [Vec::new(), HalfSpectrumRingPages::factors(&rows, n)];
         }
         let factors = rows.all().flat_map(|(lines, rows)| lines.factors(&rows, n));
@@ -264,7 +264,7 @@ impl FourStepRealRecipe {
             let ends = couples * InverseRealColumnPages::issues(&columns.with_per_section(2));
             let butterflies = |issues| vec![(Class::Butterfly, issues)];
             // The last columns may have a pass of their own, before the others.
-            let mut passes = match self.in_parts(0) {
+            let mut passes = match self.is_in_parts(0) {
                 true => vec![butterflies(ends), butterflies(issues)],
                 false => vec![butterflies(issues + ends)],
             };
@@ -280,7 +280,7 @@ impl FourStepRealRecipe {
         let halves = columns.separate_halves();
         let issues = columns.butterflies() + columns.separate_issues() - halves;
         let rows = self.half_rows();
-        let [butterflies, products, conjugates] = match self.in_parts(1) {
+        let [butterflies, products, conjugates] = match self.is_in_parts(1) {
             true => HalfSpectrumRingPages::operations(&rows),
             false => {
                 let butterflies = rows.sum(LineBatch::butterflies);
@@ -343,7 +343,7 @@ impl FourStepRealRecipe {
             TransformDirection::Forward => ["couples of columns", "half of the rows"],
             TransformDirection::Inverse => ["half of the columns", "couples of rows"],
         };
-        let [a, b] = [0, 1].map(|pass| match (self.in_parts(pass), self.buffers[pass]) {
+        let [a, b] = [0, 1].map(|pass| match (self.is_in_parts(pass), self.buffers[pass]) {
             (true, column_and_row_ring::RING) => {
                 format!("{} buffers of an eighth", column_and_row_ring::RING)
             }

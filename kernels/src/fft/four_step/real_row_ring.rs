@@ -1,7 +1,7 @@
 //! Half-spectrum rows, 512 or 1024, in eighths (half_spectrum_row_ring.s).
 
 use super::column_and_row_ring::{self, BLOCKS, RING_BYTES};
-use super::line_batch::{COMPLEX, LAST, LineBatch, root, set};
+use super::line_batch::{COMPLEX, LAST, LineBatch, root, twiddle_set};
 use super::real_pages::{HALF, HalfSpectrumRowPages, HalfSpectrumRows};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{Ring, RingPages};
@@ -137,7 +137,7 @@ impl HalfSpectrumRingPages {
             1 => short_factors(lines, &rows, turns),
             _ => column_and_row_ring::factors(lines, &rows, turns),
         };
-        rows.wholes().flat_map(of).collect()
+        rows.list_full_pages().flat_map(of).collect()
     }
 
     /// Returns the issues of the rows of a matrix: butterflies, products and conjugates.
@@ -230,7 +230,7 @@ fn short_factors(lines: &LineBatch, rows: &[usize], turns: usize) -> Vec<Complex
     for radix in lines.in_place_radices() {
         for k in 0..done {
             for row in rows {
-                factors.extend(set(*radix, k * matrix + row, radix * done * matrix));
+                factors.extend(twiddle_set(*radix, k * matrix + row, radix * done * matrix));
             }
         }
         done *= radix;

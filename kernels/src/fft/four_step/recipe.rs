@@ -63,14 +63,14 @@ impl FourStepRecipe {
         direction: TransformDirection,
         machine: &Machine,
     ) -> Result<Self, FftError> {
-        let refused = || Self::refused(n, machine);
+        let refused = || Self::make_refusal(n, machine);
         Self::candidates(n, direction, machine)
             .next()
             .ok_or_else(refused)
     }
 
     /// Makes the refusal of a length without a division on the machine.
-    pub(super) fn refused(n: usize, machine: &Machine) -> FftError {
+    pub(super) fn make_refusal(n: usize, machine: &Machine) -> FftError {
         let length = n.is_power_of_two() && BITS.contains(&n.ilog2());
         FftError::Division {
             n,
@@ -112,7 +112,7 @@ impl FourStepRecipe {
             for columns in lines(n1, (n, outer)) {
                 for rows in lines(n2, (n, outer)) {
                     let tile = columns.per_section() * sections;
-                    let tiles = !rows.in_parts() || column_and_row_ring::takes_tiles(n2, tile);
+                    let tiles = !rows.is_in_parts() || column_and_row_ring::takes_tiles(n2, tile);
                     let fits = tiles && tile <= n2 && rows.per_section() * sections <= n1;
                     for buffers in buffers(&columns, &rows) {
                         let recipe = Self {
@@ -141,7 +141,7 @@ impl FourStepRecipe {
     }
 
     /// True if both recipes have as many passes, and as many of them with short runs.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn has_same_passes(&self, other: &Self) -> bool {
         (self.outer, self.short_runs()) == (other.outer, other.short_runs())
     }
 
@@ -162,8 +162,8 @@ impl FourStepRecipe {
     }
 
     /// True if the lines of pass 0 (columns) or 1 (rows) go through DMEM in parts.
-    pub(super) fn in_parts(&self, pass: usize) -> bool {
-        [&self.columns, &self.rows][pass].in_parts()
+    pub(super) fn is_in_parts(&self, pass: usize) -> bool {
+        [&self.columns, &self.rows][pass].is_in_parts()
     }
 
     /// Returns the bytes of DMEM for page buffers and factors, without the tables of the program.
@@ -173,7 +173,7 @@ impl FourStepRecipe {
 
     /// Returns the bytes of DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
-        if self.in_parts(pass) {
+        if self.is_in_parts(pass) {
             return column_and_row_ring::bytes([&self.columns, &self.rows][pass], pass == 1);
         }
         let each = match pass {
@@ -245,7 +245,7 @@ impl FourStepRecipe {
             let first = ends[pass].next_multiple_of(QUAD);
             let second = first + Ring::argument_bytes(self.buffers[0]);
             let pages = second + Ring::argument_bytes(self.buffers[1]);
-            if self.in_parts(pass) {
+            if self.is_in_parts(pass) {
                 // A ring of blocks lies before the data.
                 let fits = first + Ring::argument_bytes(column_and_row_ring::RING) <= dmem;
                 return fits.then(|| column_and_row_ring::ring(first));
@@ -268,7 +268,7 @@ impl FourStepRecipe {
         [x, tiles, y]: [u64; 3],
         [shifts, factors]: [u64; 2],
     ) -> [RingPass; 2] {
-        let columns = if self.columns.in_parts() {
+        let columns = if self.columns.is_in_parts() {
             let columns = ColumnRingPages {
                 lines: self.columns.clone(),
                 sections: self.sections,
@@ -293,7 +293,7 @@ impl FourStepRecipe {
             RingPass::new(first, columns)
         };
         let tile = self.columns.per_section() as u64 * self.sections;
-        let rows = if self.rows.in_parts() {
+        let rows = if self.rows.is_in_parts() {
             let rows = RowRingPages {
                 lines: self.rows.clone(),
                 sections: self.sections,
@@ -349,7 +349,7 @@ fn lines(length: usize, (n, outer): (usize, usize)) -> Vec<LineBatch> {
 
 /// Lists the numbers of page buffers to consider for columns and rows.
 fn buffers(columns: &LineBatch, rows: &LineBatch) -> Vec<[usize; 2]> {
-    let counts = |lines: &LineBatch| match lines.in_parts() {
+    let counts = |lines: &LineBatch| match lines.is_in_parts() {
         true => vec![column_and_row_ring::RING],
         false => vec![3, 4],
     };
@@ -373,7 +373,7 @@ impl fmt::Display for FourStepRecipe {
                 lines.per_section(),
                 self.buffers[i],
             );
-            let of = if lines.in_parts() {
+            let of = if lines.is_in_parts() {
                 " of an eighth"
             } else {
                 ""

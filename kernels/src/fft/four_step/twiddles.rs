@@ -8,7 +8,7 @@ use num_complex::Complex32;
 impl LineBatch {
     /// Returns the bytes of the factors for a section's page of shifted rows.
     pub(super) fn factor_bytes(&self) -> u64 {
-        if self.in_parts() {
+        if self.is_in_parts() {
             return column_and_row_ring::factor_bytes(self);
         }
         let mut sets = 1;
@@ -56,8 +56,8 @@ impl LineBatch {
         let shifted = self.shifted() + 1 == self.sides().len();
         for k in (0..self.len() / LAST).map(|k| k / before) {
             match shifted {
-                true => factors.extend(set(LAST, k * matrix + row, last * matrix)),
-                false => factors.extend(set(LAST, k, last)),
+                true => factors.extend(twiddle_set(LAST, k * matrix + row, last * matrix)),
+                false => factors.extend(twiddle_set(LAST, k, last)),
             }
         }
         factors
@@ -78,8 +78,12 @@ impl LineBatch {
                     let k = frequency(block % done, &self.radices()[from..i]);
                     match side == self.shifted() {
                         // w = exp(-2 pi i (frequency + row/matrix)/(radix done))
-                        true => factors.extend(set(radix, k * matrix + row, radix * done * matrix)),
-                        false => factors.extend(set(radix, k, radix * done)),
+                        true => factors.extend(twiddle_set(
+                            radix,
+                            k * matrix + row,
+                            radix * done * matrix,
+                        )),
+                        false => factors.extend(twiddle_set(radix, k, radix * done)),
                     }
                 }
             }
@@ -99,7 +103,7 @@ pub(super) fn root(num: usize, den: usize) -> Complex32 {
 
 /// Returns the twiddle set of a block with w = exp(-2 pi i k/den): w^4, w^2, w and w' = w exp(-2 pi i/8) for
 /// radix 8, w^2 and w for radix 4, w for radix 2.
-pub(super) fn set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
+pub(super) fn twiddle_set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
     let powers = (0..radix.ilog2()).rev().map(move |i| root(k << i, den));
     powers.chain((radix == 8).then(|| root(k + den / 8, den)))
 }

@@ -55,9 +55,9 @@ impl TwoAxisPass {
 
     fn pass(&self, visit: &PassOption, batch: u64, [from, to, factors]: [u64; 3]) -> RingPass {
         let all = (batch.saturating_mul(self.matrices), 0);
-        if let Some(pages) = self
-            .arrays
-            .in_parts((&visit.lines, self.sections), all, [from, to])
+        if let Some(pages) =
+            self.arrays
+                .make_part_pages((&visit.lines, self.sections), all, [from, to])
         {
             return RingPass::new(visit.ring.clone(), pages)
                 .price_by_kernel(&visit.program, "columns");
@@ -124,7 +124,7 @@ impl TwoAxisPass {
         let Some((visit, _)) = self.fastest(&machine, batch) else {
             return Ok(());
         };
-        let factors = match visit.lines.in_parts() {
+        let factors = match visit.lines.is_in_parts() {
             true => 0,
             false => job.table(&visit.lines.column_factors(0, 1))?.address(),
         };

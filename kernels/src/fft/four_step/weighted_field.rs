@@ -31,7 +31,7 @@ const MOST_BEFORE: usize = 8;
 /// Least weight along the first axis for which the first pass can multiply by quotients of weights.
 const LEAST: f64 = 1e-18;
 
-/// The weights of a field in system memory: number (z, y, x) is multiplied by wz[z] wy[y] wx[x].
+/// The weights of a field in system memory: number (z, y, x) is multiplied by `wz[z] wy[y] wx[x]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldWeights {
     /// Table of the weights along z as the kernel reads it: see `weighted_columns.s`.
@@ -167,7 +167,7 @@ impl FieldFft {
     }
 
     /// Adds the inverse transform of the numbers at `from`, multiplied by the weights, to a job.
-    pub(crate) fn back(
+    pub(crate) fn add_inverse(
         &self,
         job: &mut Job,
         weights: &FieldWeights,

@@ -91,8 +91,9 @@ impl AssemblyText {
         let _ = writeln!(self.words, "{label}:");
     }
 
-    /// Writes a table of lines of roots exp(-2 pi i num/den) as [`Body::load_pairs`] reads them; returns its
-    /// label and the bytes of a line.
+    /// Writes a table of lines of roots exp(-2 pi i num/den) as
+    /// [`load_pairs`](crate::pipeline::Body::load_pairs) reads them; returns its label and the bytes of
+    /// a line.
     pub(super) fn roots(&mut self, name: &str, lines: Vec<Vec<(usize, usize)>>) -> (String, i64) {
         let line = |(num, den): &(usize, usize)| format!(".cis -{num}, {den}");
         let lines = lines.iter().map(|l| l.iter().map(line).collect());

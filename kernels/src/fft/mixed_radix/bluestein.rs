@@ -2,7 +2,7 @@
 
 use super::block_fft::{BlockFft, BlockRecipe};
 use super::page_kernels::bluestein;
-use super::radix::{factors_of, least_issues};
+use super::radix::{factorize, least_issues};
 use super::recipe::{LONGEST, MixedRecipe, best_order, best_radices, cost, factors};
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
@@ -63,13 +63,13 @@ impl BluesteinRecipe {
 /// Returns the least arithmetic issues known for one complex transform of `n` numbers: by radices or, where
 /// these are not enough, by the convolution that takes fewest, with its products with the chirp and the
 /// filter.
-pub(in crate::fft) fn least_issues_of(n: usize) -> u64 {
-    if let Some(radices) = factors_of(n) {
+pub(in crate::fft) fn find_least_issues(n: usize) -> u64 {
+    if let Some(radices) = factorize(n) {
         return least_issues(&radices);
     }
     let convolution = |m: usize| {
         let products = (m as u64).saturating_add(2 * n as u64);
-        Some(2 * least_issues(&factors_of(m)?) + products)
+        Some(2 * least_issues(&factorize(m)?) + products)
     };
     let long = n.checked_mul(2).and_then(usize::checked_next_power_of_two);
     let local = BluesteinRecipe::new(n, TransformDirection::Forward).map(|recipe| recipe.m);

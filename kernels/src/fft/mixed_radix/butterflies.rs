@@ -9,7 +9,7 @@
 //!
 //! An odd radix with h = (r - 1)/2: h products and h butterflies give
 //! `a[k], b[k] = w^k x[k] +- w^(r-k) x[r-k]`; h/2 issues (quad additions serve two
-//! columns) y[0]; h^2/2 `m[j] = x[0] + sum of cos(2 pi jk/r) a[k]`; h (h-1)/2
+//! columns) `y[0]`; h^2/2 `m[j] = x[0] + sum of cos(2 pi jk/r) a[k]`; h (h-1)/2
 //! `n[j] = sum of sin(2 pi jk/r) b[k]`, divided by its largest sine; and h
 //! butterflies `m[j] -+ i n[j]` multiply by that sine. Without factors the h
 //! products are not there.
@@ -42,9 +42,9 @@ pub(super) fn mirror(body: &mut Body, (x, y): (Value, Value), one: Reg) -> (Valu
 pub(super) struct ColumnDft<'a> {
     /// Direction of the transform: the inverse conjugates all factors.
     pub(super) direction: TransformDirection,
-    /// Registers of the powers of w of [`powers`] for both lanes; empty if w = 1.
+    /// Registers of the powers of w of `powers` for both lanes; empty if w = 1.
     pub(super) factors: &'a [[Reg; 2]],
-    /// Registers of the radix's [`constants`].
+    /// Registers of the radix's `constants`.
     pub(super) constants: &'a ConstantRegisters,
     /// True if the upper half of the rows are conjugates; for radices that are powers of two, w = 1.
     pub(super) mirrored: bool,
@@ -204,7 +204,7 @@ impl<'a> ColumnDft<'a> {
         last.results
     }
 
-    /// Computes a butterfly with the power of w at `index` of [`powers`], whose first operand has been
+    /// Computes a butterfly with the power of w at `index` of `powers`, whose first operand has been
     /// scaled.
     pub(super) fn level(
         &self,
@@ -227,7 +227,7 @@ impl<'a> ColumnDft<'a> {
         }
     }
 
-    /// Returns the power of w at `index` of [`powers`], scaled where it is 1 or an eighth of a turn.
+    /// Returns the power of w at `index` of `powers`, scaled where it is 1 or an eighth of a turn.
     pub(super) fn factor(&self, index: usize, scale: f64) -> [Reg; 2] {
         let constant = match index {
             3 => root(scale),

@@ -47,7 +47,7 @@ impl LaneAddress {
 }
 
 /// Returns the two lanes of a quad.
-pub(super) fn both(x: Value) -> Vec<Reg> {
+pub(super) fn quad_lanes(x: Value) -> Vec<Reg> {
     LANES.iter().map(|lane| lane(x)).collect()
 }
 
@@ -63,7 +63,7 @@ impl LaneNumber {
     pub(super) fn new(body: &mut Body, lanes: usize) -> Self {
         if lanes == LANES.len() {
             let whole = body.quad();
-            let lanes = both(whole);
+            let lanes = quad_lanes(whole);
             return Self { whole, lanes };
         }
         let whole = body.pair();
@@ -92,7 +92,7 @@ fn mirrored(body: &mut Body, (x, y): (&[Reg], &[Reg]), one: Reg) -> [Vec<Reg>; 2
     [s, d]
 }
 
-/// Splits: computes X[k] and X[M-k] from P = Z[k]/2 and Q = Z[M-k]/2 by `S, D = P +- conj Q`,
+/// Splits: computes `X[k]` and `X[M-k]` from `P = Z[k]/2` and `Q = Z[M-k]/2` by `S, D = P +- conj Q`,
 /// `X[k], conj X[M-k] = S -+ i w D`. The factor given is w or, if `turned`, i w.
 pub(super) fn separate(
     body: &mut Body,
@@ -115,7 +115,7 @@ pub(super) fn separate(
     [x, y]
 }
 
-/// Merges: computes Z[k] and conj Z[M-k] from P = X[k] and Q = X[M-k] by `S, D = P +- conj Q`,
+/// Merges: computes `Z[k]` and `conj Z[M-k]` from `P = X[k]` and `Q = X[M-k]` by `S, D = P +- conj Q`,
 /// `Z[k], conj Z[M-k] = S +- i conj(w) D`. The factor given is w or, if `turned`, v with `conj w = i v`.
 pub(super) fn join(
     body: &mut Body,

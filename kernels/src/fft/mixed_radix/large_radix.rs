@@ -229,7 +229,7 @@ impl StockhamPass<'_> {
         t.into_iter().zip(negative).collect()
     }
 
-    /// Writes the third loop: the results y[1] to y[r - 1].
+    /// Writes the third loop: the results `y[1]` to `y[r - 1]`.
     fn write_sines(
         &self,
         [from, cosines]: [LoopBuffer; 2],

@@ -32,7 +32,7 @@ impl<'a> LastButterflyLevel<'a> {
             return column.butterfly_to(body, pair, column.factor(index, scale), turned, to);
         }
         let results = column.level(body, pair, index, turned, scale);
-        self.keep(results, rows);
+        self.keep_results(results, rows);
     }
 
     /// Computes a butterfly with a factor or none, whose results are those of two rows.
@@ -53,7 +53,7 @@ impl<'a> LastButterflyLevel<'a> {
             Some(w) => column.butterfly(body, pair, w, false),
             None => ColumnDft::sum(body, pair),
         };
-        self.keep(results, rows);
+        self.keep_results(results, rows);
     }
 
     /// Returns the registers of the results of both lanes for two rows; a quad has two rows of one lane.
@@ -63,7 +63,7 @@ impl<'a> LastButterflyLevel<'a> {
         rows.map(|m| [at(0, m), at(1, m)])
     }
 
-    fn keep(&mut self, (x, y): (Value, Value), rows: [usize; 2]) {
+    fn keep_results(&mut self, (x, y): (Value, Value), rows: [usize; 2]) {
         let last = rows[1].max(rows[0]) + 1;
         if self.results.len() < last {
             self.results.resize(last, x);

@@ -205,7 +205,7 @@ impl ComplexPasses<'_> {
 }
 
 /// Returns a route for `passes` passes from block to scratch and back, which ends in the block.
-fn there_and_back(passes: usize) -> Vec<(u8, u8)> {
+fn round_trip_route(passes: usize) -> Vec<(u8, u8)> {
     let both = [(INPUT, SCRATCH), (SCRATCH, INPUT)];
     let mut route: Vec<_> = both.into_iter().cycle().take(passes).collect();
     if passes % 2 == 1 {
@@ -220,14 +220,14 @@ fn there_and_back(passes: usize) -> Vec<(u8, u8)> {
 /// end number j of pair p is the quad j V + p. With `factors` the numbers begin in that order too, and the
 /// results are multiplied by quads that lie in that order at the register; without, the transforms begin
 /// consecutive, `pitch` numbers apart.
-pub(super) fn in_place(
+pub(super) fn write_in_place_passes(
     (n, pitch): (usize, usize),
     (radices, direction): (&[usize], TransformDirection),
     couples: usize,
     factors: Option<u8>,
     machine: &Machine,
 ) -> Result<AssemblyText, Unschedulable> {
-    let route = there_and_back(radices.len());
+    let route = round_trip_route(radices.len());
     let mut making = KernelWriter::with_route(machine, route, [0; 3], true, 0);
     let passes = ComplexPasses {
         n,
@@ -262,7 +262,7 @@ pub(super) fn columns(
     direction: TransformDirection,
     machine: &Machine,
 ) -> Result<GeneratedKernel, Unschedulable> {
-    let route = there_and_back(radices.len());
+    let route = round_trip_route(radices.len());
     let bytes = (n * COMPLEX as usize) as u64;
     let mut making = KernelWriter::with_route(machine, route, [bytes; 3], true, 1);
     let passes = ComplexPasses {
@@ -339,7 +339,7 @@ pub(super) fn real(
     let mut making = match lanes {
         LaneAssignment::Transforms => KernelWriter::new(machine, count, bytes),
         LaneAssignment::Columns => {
-            KernelWriter::with_route(machine, there_and_back(count), bytes, true, 1)
+            KernelWriter::with_route(machine, round_trip_route(count), bytes, true, 1)
         }
     };
     let passes = ComplexPasses {

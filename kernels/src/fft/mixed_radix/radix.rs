@@ -15,9 +15,9 @@ pub(super) fn is_divided(radix: usize) -> bool {
 }
 
 /// Returns the arithmetic issues of a column of one transform, without factors if `plain`. An odd radix with
-/// h = (r - 1)/2 has h products and 2 h butterflies, and quad operations that serve two columns: h for y[0],
-/// h^2 and h (h - 1) for the other sums, see `butterflies`; in all h^2 + 3 h, or h^2 + 2 h without the
-/// products. Radix 6 is two columns of radix 3, and 3 butterflies.
+/// h = (r - 1)/2 has h products and 2 h butterflies, and quad operations that serve two columns: h for
+/// `y[0]`, h^2 and h (h - 1) for the other sums, see `butterflies`; in all h^2 + 3 h, or h^2 + 2 h without
+/// the products. Radix 6 is two columns of radix 3, and 3 butterflies.
 pub(super) fn issues(radix: usize, plain: bool) -> u64 {
     let h = (radix as u64).saturating_sub(1) / 2;
     match radix {
@@ -34,7 +34,7 @@ pub(super) fn issues(radix: usize, plain: bool) -> u64 {
 /// Rader's has two transforms of r - 1 numbers (that of the other operand is a table) and its products.
 fn least(radix: usize, plain: bool) -> u64 {
     let own = issues(radix, plain);
-    match factors_of(radix - 1) {
+    match factorize(radix - 1) {
         Some(inner) if is_large(radix) => {
             let products = (radix as u64 - 1) * if plain { 1 } else { 2 };
             own.min(2 * least_issues(&inner) + products)
@@ -59,11 +59,11 @@ pub(super) fn least_issues(radices: &[usize]) -> u64 {
 /// twice the length or more.
 #[must_use]
 pub fn has_small_factors(n: usize) -> bool {
-    factors_of(n).is_some()
+    factorize(n).is_some()
 }
 
 /// Returns radices whose product is `n`, in no particular order; 1 for 1.
-pub(super) fn factors_of(n: usize) -> Option<Vec<usize>> {
+pub(super) fn factorize(n: usize) -> Option<Vec<usize>> {
     if n <= 1 {
         return (n == 1).then(|| vec![1]);
     }

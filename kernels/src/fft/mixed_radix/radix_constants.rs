@@ -64,7 +64,7 @@ pub(super) fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>)
 }
 
 /// Lists the constants of a radix, for its `first` pass without factors or for others; `scale` is
-/// [`ColumnDft::scale`].
+/// `ColumnDft::scale`.
 pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<RadixConstant> {
     let mut all: Vec<RadixConstant> = Vec::new();
     let mut need = |c: RadixConstant| {

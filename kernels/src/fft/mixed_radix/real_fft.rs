@@ -2,7 +2,7 @@
 
 use super::real_plans::{RealFftJob, RealFftPlan};
 use crate::fft::error::FftError;
-use crate::fft::power_of_two::batch_of;
+use crate::fft::power_of_two::count_transforms;
 use crate::job::{Job, JobError, KernelInput, KernelRun, count};
 use cp2_asm::Program;
 use cp2_host::{Buffer, DeviceOptions, ValueSource};
@@ -96,15 +96,15 @@ macro_rules! real_transform {
                 mut input: &[$input],
                 options: DeviceOptions,
             ) -> Result<RealFftJob<$output>, FftError> {
-                let (batch, _) = self.batch_of(input.len())?;
+                let (batch, _) = self.count_batch(input.len())?;
                 self.way.$job(&mut input, batch, options)
             }
 
             /// Returns the batch that `found` numbers make, and the numbers of a result row.
-            pub(in crate::fft) fn batch_of(&self, found: usize) -> Result<(usize, usize), FftError> {
+            pub(in crate::fft) fn count_batch(&self, found: usize) -> Result<(usize, usize), FftError> {
                 let row: fn(usize) -> usize = $in_len;
                 let out: fn(usize) -> usize = $out_len;
-                let batch = batch_of(found, row(self.len()), self.max_batch(), self.machine())?;
+                let batch = count_transforms(found, row(self.len()), self.max_batch(), self.machine())?;
                 Ok((batch, out(self.len())))
             }
 
@@ -146,7 +146,7 @@ macro_rules! real_transform {
                 input: &mut dyn ValueSource<$input>,
                 options: DeviceOptions,
             ) -> Result<KernelRun<Buffer<$output>>, FftError> {
-                let (batch, _) = self.batch_of(count(input))?;
+                let (batch, _) = self.count_batch(count(input))?;
                 let (job, y) = self.way.$job(input, batch, options)?;
                 Ok(job.run(self.figures(batch), |_| Ok(y))?)
             }
@@ -196,7 +196,7 @@ impl RealToComplex {
         job: &mut Job,
         input: KernelInput<'_, f32>,
     ) -> Result<Buffer<Complex32>, FftError> {
-        let (batch, _) = self.batch_of(input.len())?;
+        let (batch, _) = self.count_batch(input.len())?;
         self.way.append_forward(job, input, batch)
     }
 }

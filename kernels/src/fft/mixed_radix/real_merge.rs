@@ -5,7 +5,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, QUAD};
-use super::lanes::{LaneNumber, both, join};
+use super::lanes::{LaneNumber, join, quad_lanes};
 use super::radix_constants::{RadixConstant, constants};
 use super::real_split::RealPass;
 use crate::fft::TransformDirection;
@@ -63,7 +63,7 @@ impl RealPass {
             let mut load = |m: usize| {
                 let offset = self.spectrum_round() * m as i64;
                 let x = up.load(body, behind + offset);
-                (both(x), both(down.load(body, behind - offset)))
+                (quad_lanes(x), quad_lanes(down.load(body, behind - offset)))
             };
             let (ups, downs): (Vec<_>, Vec<_>) = (0..r).map(&mut load).unzip();
 
@@ -72,11 +72,11 @@ impl RealPass {
             let [rows, mirrored] = [(); 2].map(|()| rows(body, r));
             for m in 0..half {
                 let across = r - 1 - m;
-                let (z, y) = (both(rows[m]), both(mirrored[across]));
+                let (z, y) = (quad_lanes(rows[m]), quad_lanes(mirrored[across]));
                 let spectra = (&ups[m][..], &downs[m][..]);
                 join(body, [&z, &y], spectra, (&turns[m][..], false), one);
                 if r > 1 {
-                    let (z, y) = (both(mirrored[m]), both(rows[across]));
+                    let (z, y) = (quad_lanes(mirrored[m]), quad_lanes(rows[across]));
                     let spectra = (&downs[across][..], &ups[across][..]);
                     join(
                         body,
@@ -110,14 +110,14 @@ impl RealPass {
         constants: &ConstantRegisters,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (r, alone) = (self.radix, self.alone());
+        let (r, alone) = (self.radix, self.single_columns());
         let one = constants.register(RadixConstant::Complex(1.0));
         let mut looped = ColumnLoop::new();
         let from = self.beginnings(&mut looped, self.from);
         let to = self.block(&mut looped, self.to);
-        let numbers = self.alone_numbers();
+        let numbers = self.single_column_numbers();
         let line = numbers.iter().map(|&k| self.turn(k)).collect();
-        let turns = self.pairs_of(text, &mut looped, name, vec![line]);
+        let turns = self.load_pairs(text, &mut looped, name, vec![line]);
         let body = &mut looped.body;
         let rows: Vec<Vec<Value>> = alone.iter().map(|_| rows(body, r)).collect();
         for (&k, turn) in numbers.iter().zip(turns) {
@@ -133,7 +133,7 @@ impl RealPass {
             // goes to a spare register.
             let [(z, low), (conjugate, high)] = [k, partner % self.m].map(|k| {
                 let upper = k / self.columns() >= r.div_ceil(2);
-                (self.lanes_of(&alone, &rows, k), upper)
+                (self.number_lanes(&alone, &rows, k), upper)
             });
             if r == 1 && partner % self.m != k {
                 // A radix of 1 has no conjugated rows.
@@ -156,7 +156,7 @@ impl RealPass {
                 1 => rows.clone(),
                 _ => self.first_pass(constants).transform(body, rows),
             };
-            let to = self.columns_in(to, columns, r);
+            let to = self.column_addresses(to, columns, r);
             for (m, &y) in (0..).zip(&y) {
                 to.store(body, y, m * self.quads());
             }

@@ -170,7 +170,7 @@ impl RealFftPlan {
             Self::Large(real) => real.estimate(batch),
             Self::Long(real) => real.estimate(batch)?,
         };
-        if self.whole().is_some() {
+        if self.full_complex_transform().is_some() {
             return Ok(kernels);
         }
         let own = self.user_row_strides(batch);
@@ -197,9 +197,9 @@ impl RealFftPlan {
 
     /// Returns the complex transform for which real numbers or whole spectra are converted to complex rows,
     /// if that is the plan.
-    fn whole(&self) -> Option<&Arc<dyn Fft>> {
+    fn full_complex_transform(&self) -> Option<&Arc<dyn Fft>> {
         match self {
-            Self::Long(real) => real.whole(),
+            Self::Long(real) => real.full_complex_transform(),
             _ => None,
         }
     }
@@ -270,7 +270,7 @@ impl RealFftPlan {
         let shape = [batch, n].map(|d| d as u64);
         let spectra = [batch, n / 2 + 1].map(|d| d as u64);
         let (x, y) = (("x", input, &shape[..]), ("y", &spectra[..]));
-        let stored = if let Some(inner) = self.whole() {
+        let stored = if let Some(inner) = self.full_complex_transform() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
             let (wide, own) = (PARTS * pitch, n as u64);
             let bytes = filled * pitch * COMPLEX;
@@ -332,7 +332,7 @@ impl RealFftPlan {
         let shape = [batch, n / 2 + 1].map(|d| d as u64);
         let real = [batch, n].map(|d| d as u64);
         let (x, y) = (("x", x.into(), &shape[..]), ("y", &real[..]));
-        let stored = if let Some(inner) = self.whole() {
+        let stored = if let Some(inner) = self.full_complex_transform() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
             let (wide, own) = (PARTS * pitch, n as u64);
             let bytes = filled * pitch * COMPLEX;

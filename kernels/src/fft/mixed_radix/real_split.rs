@@ -4,13 +4,13 @@
 //! inverse.
 //!
 //! `z[j] = x[2j] + i x[2j+1]` is the real input as it lies in memory, Z its
-//! transform, and with `w = exp(-2 pi i k/N)`, P = Z[k], Q = Z[M-k] (Z[M] = Z[0]):
+//! transform, and with `w = exp(-2 pi i k/N)`, `P = Z[k]`, `Q = Z[M-k]` (`Z[M] = Z[0]`):
 //!
 //! * real to complex, from Z/2, which the first pass of the transform makes:
 //!   `S, D = P +- conj Q`, `X[k], conj X[M-k] = S -+ i w D`: 2 butterflies for two
 //!   numbers, and a conjugation, which as a quad operation serves two transforms;
 //! * complex to real: `S, D = P +- conj Q`, `Z[k], conj Z[M-k] = S +- i conj(w) D`
-//!   with P = X[k], Q = X[M-k]: 2 butterflies for two numbers. It gives N times the input.
+//!   with `P = X[k]`, `Q = X[M-k]`: 2 butterflies for two numbers. It gives N times the input.
 //!
 //! Either is done together with a pass of the transform, of radix r: columns c
 //! and L - c of the last (or, with L = M/r, the first) pass have all the partners of
@@ -24,7 +24,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::{ColumnDft, LANES};
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
-use super::lanes::{LaneAddress, LaneNumber, both, separate};
+use super::lanes::{LaneAddress, LaneNumber, quad_lanes, separate};
 use super::radix_constants::{RadixConstant, constants, powers};
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;
@@ -75,7 +75,7 @@ impl RealPass {
     }
 
     /// Lists the columns that have a loop of their own, by quads.
-    pub(super) fn alone(&self) -> Vec<Vec<usize>> {
+    pub(super) fn single_columns(&self) -> Vec<Vec<usize>> {
         let columns = self.columns();
         match self.lanes {
             LaneAssignment::Columns => {
@@ -94,19 +94,24 @@ impl RealPass {
     }
 
     /// Lists the numbers k <= M/2 of the columns that have a loop of their own; their partners are M - k.
-    pub(super) fn alone_numbers(&self) -> Vec<usize> {
-        let alone = self.alone().concat();
+    pub(super) fn single_column_numbers(&self) -> Vec<usize> {
+        let alone = self.single_columns().concat();
         let own = |k: &usize| alone.contains(&(k % self.columns()));
         (0..=self.m / 2).filter(own).collect()
     }
 
     /// Returns the lanes of number k among rows of the columns that have a loop of their own.
-    pub(super) fn lanes_of(&self, alone: &[Vec<usize>], rows: &[Vec<Value>], k: usize) -> Vec<Reg> {
+    pub(super) fn number_lanes(
+        &self,
+        alone: &[Vec<usize>],
+        rows: &[Vec<Value>],
+        k: usize,
+    ) -> Vec<Reg> {
         let (c, m) = (k % self.columns(), k / self.columns());
         for (columns, rows) in alone.iter().zip(rows) {
             if let Some(lane) = columns.iter().position(|&column| column == c) {
                 return match self.lanes {
-                    LaneAssignment::Transforms => both(rows[m]),
+                    LaneAssignment::Transforms => quad_lanes(rows[m]),
                     LaneAssignment::Columns => vec![LANES[lane](rows[m])],
                 };
             }
@@ -206,7 +211,7 @@ impl RealPass {
 
     /// Returns the addresses of the columns of a quad in a block, where adjacent columns begin `numbers`
     /// numbers apart.
-    pub(super) fn columns_in(
+    pub(super) fn column_addresses(
         &self,
         block: Pointer,
         columns: &[usize],
@@ -268,7 +273,7 @@ impl RealPass {
     }
 
     /// Loads pairs of registers from a table that all pairs of transforms share.
-    pub(super) fn pairs_of(
+    pub(super) fn load_pairs(
         &self,
         text: &mut AssemblyText,
         looped: &mut ColumnLoop,
@@ -293,7 +298,7 @@ impl RealPass {
         name: &str,
         lines: Vec<Vec<String>>,
     ) -> Vec<[Reg; 2]> {
-        let pairs = self.pairs_of(text, looped, name, lines);
+        let pairs = self.load_pairs(text, looped, name, lines);
         self.lanes.factors(&pairs)
     }
 
@@ -389,7 +394,7 @@ impl RealPass {
             let body = &mut looped.body;
             for m in 0..r {
                 let turn = (&turns[m % self.half()][..], m >= self.half());
-                let (x, y) = (both(above[m]), both(below[r - 1 - m]));
+                let (x, y) = (quad_lanes(above[m]), quad_lanes(below[r - 1 - m]));
                 let [x, partner] = separate(body, (&x, &y), turn, one);
                 let (behind, offset) = (2 * pair * self.row(), self.spectrum_round() * m as i64);
                 to_up.store(body, x.whole, behind + offset);
@@ -406,7 +411,7 @@ impl RealPass {
         constants: &ConstantRegisters,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (alone, numbers) = (self.alone(), self.alone_numbers());
+        let (alone, numbers) = (self.single_columns(), self.single_column_numbers());
         let one = constants.register(RadixConstant::Complex(1.0));
         let mut looped = ColumnLoop::new();
         let from = self.block(&mut looped, self.from);
@@ -414,19 +419,19 @@ impl RealPass {
             .iter()
             .flat_map(|columns| self.line(columns, |c| self.powers(c)));
         let line = own.chain(numbers.iter().map(|&k| self.turn(k))).collect();
-        let factors = self.pairs_of(text, &mut looped, name, vec![line]);
+        let factors = self.load_pairs(text, &mut looped, name, vec![line]);
         let count = powers(self.radix).len() * self.width();
         let (own, turns) = factors.split_at(count * alone.len());
         let to = self.beginnings(&mut looped, self.to);
         let mut column = |(i, columns): (usize, &Vec<usize>)| {
-            let rows = self.columns_in(from, columns, 1);
+            let rows = self.column_addresses(from, columns, 1);
             let factors = self.lanes.factors(&own[i * count..(i + 1) * count]);
             self.column(&mut looped, rows, (&factors, false), constants)
         };
         let z: Vec<Vec<Value>> = alone.iter().enumerate().map(&mut column).collect();
         let body = &mut looped.body;
         for (&k, turn) in numbers.iter().zip(turns) {
-            let [x, y] = [k, (self.m - k) % self.m].map(|k| self.lanes_of(&alone, &z, k));
+            let [x, y] = [k, (self.m - k) % self.m].map(|k| self.number_lanes(&alone, &z, k));
             let [x, partner] = separate(body, (&x, &y), (&turn[..], false), one);
             let mut store = |number: &LaneNumber, k: usize| {
                 for (lane, &to) in number.lanes.iter().zip(&to) {

@@ -1,7 +1,7 @@
 //! Mixed-radix recipes: which radices, in which order.
 
 use super::block_fft::{BlockRecipe, COMPLEX};
-use super::radix::{RADICES, factors as turns, factors_of, least_issues, slots};
+use super::radix::{RADICES, factorize, factors as turns, least_issues, slots};
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;
 use std::fmt;
@@ -102,7 +102,7 @@ pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
     if n > LONGEST {
         return None;
     }
-    factors_of(n)
+    factorize(n)
 }
 
 /// Lists the ways to write 2^twos as a product of 8, 4 and 2, with few factors.
@@ -165,7 +165,7 @@ pub(super) fn column_radices(
 ) -> Option<Vec<usize>> {
     let RadixPassRange { all, n, done } = share;
     factors(n)?;
-    let sets = sixes(n).flat_map(|(sixes, rest)| {
+    let sets = list_six_factorings(n).flat_map(|(sixes, rest)| {
         let odd = factors(rest).into_iter().flatten().filter(|r| r % 2 == 1);
         let others: Vec<usize> = odd.filter(|&r| r > 1).chain(sixes).collect();
         let twos = splits(rest.trailing_zeros()).into_iter();
@@ -249,7 +249,7 @@ pub(super) fn cost(order: &[usize], ends: (bool, bool)) -> u64 {
 }
 
 /// Lists the ways to take factors 2 and 3 together: a number of sixes, and the rest of `n`.
-fn sixes(n: usize) -> impl Iterator<Item = (Vec<usize>, usize)> {
+fn list_six_factorings(n: usize) -> impl Iterator<Item = (Vec<usize>, usize)> {
     let ways = std::iter::successors(Some((0, n)), |&(count, rest)| {
         (rest % 6 == 0).then(|| (count + 1, rest / 6))
     });
@@ -265,7 +265,7 @@ const BLOCK: u64 = 1024;
 /// for `ends`.
 pub(super) fn best_radices(n: usize, ends: (bool, bool)) -> Option<Vec<usize>> {
     factors(n)?;
-    let orders = sixes(n).filter_map(|(sixes, rest)| {
+    let orders = list_six_factorings(n).filter_map(|(sixes, rest)| {
         let others = factors(rest)?.into_iter().filter(|&r| r > 1 || n == 1);
         Some(best_order(others.chain(sixes).collect(), ends))
     });

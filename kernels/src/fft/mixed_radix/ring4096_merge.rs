@@ -17,7 +17,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
-use super::lanes::{LaneAddress, LaneNumber, both, join};
+use super::lanes::{LaneAddress, LaneNumber, join, quad_lanes};
 use super::radix_constants::RadixConstant;
 use super::ring4096_split::{COLUMNS, FIRST, M, ONE, SplitMergeInclude, factor};
 use crate::fft::TransformDirection;
@@ -126,17 +126,18 @@ fn couples() -> (Body, MergePointers) {
     let below = LaneAddress::Apart([(from[1], 0), (from[2], 0)]);
     let rows = |body: &mut Body| (0..8).map(|_| body.quad()).collect::<Vec<_>>();
     let (z, partners) = (rows(&mut body), rows(&mut body));
-    let load =
-        |body: &mut Body, place: LaneAddress, m: usize| both(place.load(body, ROW * m as i64));
+    let load = |body: &mut Body, place: LaneAddress, m: usize| {
+        quad_lanes(place.load(body, ROW * m as i64))
+    };
     for m in 0..4 {
         let across = 7 - m;
         // The upper two powers are given as others, `-i conj` of table entries (see above).
         let [turn, opposite] = [m, 3 - m].map(|m| (&turns[m][..], m >= 2));
         let x = [load(&mut body, above, m), load(&mut body, below, across)];
-        let to = [both(z[m]), both(partners[across])];
+        let to = [quad_lanes(z[m]), quad_lanes(partners[across])];
         join(&mut body, [&to[0], &to[1]], (&x[0], &x[1]), turn, ONE);
         let x = [load(&mut body, below, m), load(&mut body, above, across)];
-        let to = [both(partners[m]), both(z[across])];
+        let to = [quad_lanes(partners[m]), quad_lanes(z[across])];
         let opposite = (opposite.0, !opposite.1);
         join(&mut body, [&to[0], &to[1]], (&x[0], &x[1]), opposite, ONE);
     }
@@ -144,13 +145,13 @@ fn couples() -> (Body, MergePointers) {
     store(&mut body, &y, [(to[0], 0), (to[0], ROW)]);
     let y = transform(&mut body, &partners);
     store(&mut body, &y, [(to[1], 0), (to[2], ROW - COMPLEX)]);
-    body.behind_next(to[1], from[2]);
+    body.order_stores_after_next_loads(to[1], from[2]);
     (body, MergePointers { from, to, powers })
 }
 
 /// Writes the loop of columns 0, 1, 256 and 511. Block 0 is addressed by `a8`, block 4 and those behind it by
 /// `a9`; copies of the quads of 256 and 511, and number 4096 of the spectrum, are at `ends`.
-fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
+fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
     let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
     let all = alone.concat();
     let numbers: Vec<usize> = (0..=M / 2)
@@ -187,7 +188,7 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
     let lane = |k: usize| {
         let (m, c) = (k / COLUMNS, k % COLUMNS);
         let i = usize::from(!alone[0].contains(&c));
-        let lanes = both(rows[i][m]);
+        let lanes = quad_lanes(rows[i][m]);
         vec![if c == alone[i][0] { lanes[0] } else { lanes[1] }]
     };
     for (&k, turn) in numbers.iter().zip(table) {
@@ -271,7 +272,7 @@ pub(in crate::fft) fn generate_merge(
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
     if !(2..=GROUP as u64).contains(&stages) || !(GROUP as u64).is_multiple_of(repeats) {
-        return Err(schedule.refused());
+        return Err(schedule.make_refusal());
     }
     text.operations.add(&body, ITERATIONS as u64, machine);
     let c = COLUMNS / 2 - 2;
@@ -282,13 +283,13 @@ pub(in crate::fft) fn generate_merge(
     ];
     for side in [pointers.from, pointers.to] {
         for (pointer, (base, offset)) in side.into_iter().zip(starts) {
-            let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+            let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
             text.address(register, base, offset + bias);
             text.word(&format!("movi b{register}, {bias}"));
         }
     }
     for (pointer, power) in pointers.powers.into_iter().zip([c, COLUMNS - c]) {
-        let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+        let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
         let at = COMPLEX * (power / 2) as i64 + bias;
         text.word(&format!("movi a{register}, powers + {at}"));
     }
@@ -311,6 +312,6 @@ pub(in crate::fft) fn generate_merge(
         group(text, &schedule, last, false)
     });
     group(&mut text, &schedule, 4 * GROUPS - 1, false);
-    alone(&mut text, machine)?;
+    write_single_columns(&mut text, machine)?;
     Ok(text.into_include("first", "back to real numbers"))
 }

@@ -15,7 +15,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
-use super::lanes::{LaneAddress, both, separate};
+use super::lanes::{LaneAddress, quad_lanes, separate};
 use super::radix_constants::powers;
 use crate::fft::TransformDirection;
 use crate::pipeline::{Body, Operations, Pointer, Reg, Schedule, Step, Unschedulable, Value};
@@ -110,7 +110,7 @@ fn result(m: usize) -> i64 {
 fn step(of: impl Fn(usize) -> usize, couple: usize) -> i64 {
     place(of(column(couple + 1))) - place(of(column(couple)))
 }
-fn same(c: usize) -> usize {
+fn identity(c: usize) -> usize {
     c
 }
 fn even(c: usize) -> usize {
@@ -194,7 +194,7 @@ fn couples() -> (Body, SplitPointers) {
     let y = transform(&mut body, above.1, &own, true);
     for m in 0..8 {
         let turn = (&turns[m % 4][..], m >= 4);
-        let pair = (&both(x[m])[..], &both(y[7 - m])[..]);
+        let pair = (&quad_lanes(x[m])[..], &quad_lanes(y[7 - m])[..]);
         let [number, partner] = separate(&mut body, pair, turn, ONE);
         below.0.store(&mut body, number.whole, result(m));
         below.1.store(&mut body, partner.whole, result(7 - m));
@@ -205,7 +205,7 @@ fn couples() -> (Body, SplitPointers) {
 
 /// Writes the loop of columns 0, 1, 256 and 511, of which column 0 is at `a8` and 511 at `a9`, and stores
 /// number 4096 of the spectrum.
-fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
+fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
     let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
     let mut numbers: Vec<usize> = Vec::new();
     for k in 0..=M / 2 {
@@ -251,7 +251,7 @@ fn alone(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable
     let lane = |k: usize| {
         let (m, c) = (k / COLUMNS, k % COLUMNS);
         let i = usize::from(!alone[0].contains(&c));
-        let lanes = both(z[8 * i + m]);
+        let lanes = quad_lanes(z[8 * i + m]);
         if c == alone[i][0] { lanes[0] } else { lanes[1] }
     };
     for (&k, turn) in numbers.iter().zip(&table[4 * lanes..]) {
@@ -315,14 +315,14 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     text.table("ends", QUAD as u64);
     text.line(".complex 0, 0");
     text.line(".complex 0, 0");
-    alone(&mut text, machine)?;
+    write_single_columns(&mut text, machine)?;
 
     let (body, pointers) = couples();
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
     if stages != 2 || !(COUPLES as u64).is_multiple_of(repeats) {
         // The exchange of steps is written for iterations that overlap with only the next one.
-        return Err(schedule.refused());
+        return Err(schedule.make_refusal());
     }
     text.operations.add(&body, ITERATIONS as u64, machine);
     // The loop begins at the second pair of columns.
@@ -334,7 +334,7 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     ];
     for side in [pointers.from, pointers.to] {
         for (pointer, (base, offset)) in side.into_iter().zip(starts) {
-            let (register, bias) = (schedule.register_of(pointer), schedule.bias(pointer));
+            let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
             text.address(register, base, offset + bias);
             text.word(&format!("movi b{register}, {bias}"));
         }
@@ -354,7 +354,11 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     for block in 1..=ORDER.len() {
         // The last block has no step behind its end.
         let couple = (COUPLES * block).min(ITERATIONS) - 1;
-        let [a, b, c] = [step(same, couple), step(odd, couple), step(even, couple)];
+        let [a, b, c] = [
+            step(identity, couple),
+            step(odd, couple),
+            step(even, couple),
+        ];
         text.line(&format!(".int {a}, {b}, {c}, 0"));
     }
     text.word("movi a11, ends_of_blocks");

@@ -85,7 +85,7 @@ impl MultigridJobBuilder<'_> {
         if let Some(&at) = self.arrays.get(&name) {
             return Ok(PlacedArray { at, apart });
         }
-        if let Some((whole, from)) = name.within(self.finest) {
+        if let Some((whole, from)) = name.find_containing_array(self.finest) {
             let at = self.place(whole)?.at + from;
             return Ok(PlacedArray { at, apart });
         }

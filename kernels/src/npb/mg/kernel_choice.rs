@@ -101,17 +101,17 @@ pub(super) fn blocks(
     let n = points(result(operator, level));
     let sections = machine.cp2.sections.max(1) as u64;
     let block = |rows: u64| OperatorBlock { rows, handed };
-    if handed && operator.hands() == 0 {
+    if handed && operator.handed_rows() == 0 {
         return Vec::new();
     }
-    if !operator.keeps() {
+    if !operator.keeps_planes() {
         let most = (n / sections).max(1);
         return (0..=most.ilog2()).map(|shift| block(1 << shift)).collect();
     }
     let share = |h: u64| n.div_ceil(h).div_ceil(sections);
     // Rows that all sections compute in a plane, with the rows that neighbours compute too.
     let rows = |h: u64| match handed {
-        true => share(h) * h + operator.hands(),
+        true => share(h) * h + operator.handed_rows(),
         false => share(h) * (h + 2),
     };
     let most = n.div_ceil(sections).next_multiple_of(2).min(n);
@@ -143,7 +143,7 @@ pub(super) fn attempt(
         block,
     };
     // Pages that have no room need no schedule.
-    GridPlan::new(shape.anywhere(), machine)?;
+    GridPlan::new(shape.make_unplaced_pass(), machine)?;
     let (parts, frame) = parts(problem, (operator, level), block);
     let opening = opening((operator, level), block);
     let kernel = MultigridPageKernel::new(&shape.name(), &parts, &opening, frame, machine)?;
@@ -153,7 +153,7 @@ pub(super) fn attempt(
             address: 0,
             bytes: data_end(&kernel.program),
         }],
-        ..shape.anywhere()
+        ..shape.make_unplaced_pass()
     };
     let nest = GridPlan::new(sweep.clone(), machine)?;
     let page = paging::KernelEntryPoint::new(&kernel.program, kernel.program.entry.into());
@@ -184,7 +184,7 @@ fn planned(
     for handed in [false, true] {
         let mut fits = 0;
         for block in blocks((operator, level), handed, machine) {
-            if operator.keeps() && fits == TRIED {
+            if operator.keeps_planes() && fits == TRIED {
                 break;
             }
             match attempt(block) {

@@ -170,7 +170,7 @@ fn residuals(
 pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock) -> PlaneTile {
     PlaneTile {
         handed: if block.handed {
-            operator.hands() as i64
+            operator.handed_rows() as i64
         } else {
             0
         },
@@ -181,7 +181,7 @@ pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock
             operator,
             MultigridOperator::Ascend { .. } | MultigridOperator::Descend
         )),
-        residual: operator != MultigridOperator::Begin && operator.keeps(),
+        residual: operator != MultigridOperator::Begin && operator.keeps_planes(),
         quads: quads(level) as i64,
     }
 }
@@ -261,7 +261,7 @@ impl MultigridOperator {
 
     /// Returns the number of rows of the residual that a block may hand over to the next one, which would
     /// compute them again.
-    pub(super) fn hands(self) -> u64 {
+    pub(super) fn handed_rows(self) -> u64 {
         match self {
             Self::Ascend { .. } => 2,
             Self::Descend => 1,
@@ -271,7 +271,7 @@ impl MultigridOperator {
 
     /// Returns true if the operator is fused: its pages are single planes, more of them than the level has,
     /// and it keeps what the next plane needs.
-    pub(super) fn keeps(self) -> bool {
+    pub(super) fn keeps_planes(self) -> bool {
         matches!(
             self,
             Self::Ascend { .. }

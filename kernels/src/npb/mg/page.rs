@@ -258,7 +258,7 @@ fn pointers(rows: &RowDataflow, schedule: &Schedule, frame: PageSetup) -> Vec<Se
             RowOperand::Scratch(bytes) => (WORDS + 3, bytes),
         };
         let bias = schedule.bias(pointer) + bytes;
-        let a = schedule.register_of(pointer);
+        let a = schedule.pointer_register(pointer);
         let words = match (-2048..2048).contains(&bias) {
             true => vec![format!("addi a{a}, c{register}, {bias}")],
             false => vec![

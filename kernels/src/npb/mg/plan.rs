@@ -91,11 +91,11 @@ impl MultigridPlan {
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
         let fused = fused(&problem, known, used);
-        Self::with(problem, &fused, known, (machine, used))
+        Self::plan_with_fusions(problem, &fused, known, (machine, used))
     }
 
     /// Plans the cycles with given fusions and known kernels, planning the missing ones.
-    pub(super) fn with(
+    pub(super) fn plan_with_fusions(
         problem: MgProblem,
         fused: &FusedOperators,
         known: &mut PlannedKernels,
@@ -104,7 +104,7 @@ impl MultigridPlan {
         let finest = problem.n().trailing_zeros();
         let all = steps(&problem, fused).into_iter().map(|step| {
             let kernel = kernel(&problem, step.key(finest), known, used);
-            let kernel = kernel.map_err(|refused| refused.of(machine))?;
+            let kernel = kernel.map_err(|refused| refused.rephrase_for_cube(machine))?;
             Ok((step, kernel))
         });
         Ok(Self {
@@ -175,7 +175,7 @@ impl PlannedOperator {
         let name = self.shape.operator.name();
         let program = job.program(name, &self.kernel.program)?;
         let entry = self.kernel.program.entry.into();
-        job.sweep(&program, entry, self.shape.anywhere())?;
+        job.sweep(&program, entry, self.shape.make_unplaced_pass())?;
         let estimate = Cycles(self.expected as u64);
         Ok(job.expected().unwrap_or(estimate).get())
     }
@@ -184,7 +184,7 @@ impl PlannedOperator {
 impl MultigridOperator {
     /// Returns the number of planes before the array, and behind it, that a fused pass loads: the planes of
     /// the periodic continuation.
-    fn before(self) -> u64 {
+    fn halo_planes(self) -> u64 {
         match self {
             Self::ResidualSquares | Self::Begin | Self::Finish => 1,
             _ => 2,
@@ -210,7 +210,7 @@ impl OperatorPages {
     }
 
     /// Returns the pages of a pass over arrays whose addresses do not matter.
-    pub(super) fn anywhere(&self) -> GridPass {
+    pub(super) fn make_unplaced_pass(&self) -> GridPass {
         self.sweep([PlacedArray { at: 0, apart: 1 }; 4], 0)
     }
 
@@ -231,7 +231,7 @@ impl OperatorPages {
         let [first, second, third, output] = arrays;
         let lines = |field: GridField, halo: u64| field.halo([0, halo, 0], BoundaryRule::Periodic);
         let around = |field: GridField| field.halo([1, 1, 0], BoundaryRule::Periodic);
-        let ahead = operator.before() as i64;
+        let ahead = operator.halo_planes() as i64;
         let early = |field: GridField| field.offset([-ahead, 0, 0]);
         let planes_of = |name: &str, at: PlacedArray, block: [u64; 2]| {
             let shape = [n, points(below), quads(below)];
@@ -327,7 +327,7 @@ impl OperatorPages {
         let mut outputs = vec![output];
         outputs.extend(beside);
         if hands {
-            let [given, taken] = self.handed(handed);
+            let [given, taken] = self.handed_fields(handed);
             inputs.push(taken);
             outputs.push(given);
         }
@@ -335,11 +335,11 @@ impl OperatorPages {
             march: marches.then_some(March::Planes),
             // Windows hold the planes of one march only, and the next march waits for its end: this also
             // leaves room for larger blocks.
-            marches_apart: marches && !operator.keeps(),
+            marches_apart: marches && !operator.keeps_planes(),
             shares: hands,
             grid: operator
-                .keeps()
-                .then(|| [n + 2 * operator.before(), n.div_ceil(rows), 1]),
+                .keeps_planes()
+                .then(|| [n + 2 * operator.halo_planes(), n.div_ceil(rows), 1]),
             scratch: scratch.unsigned_abs(),
             size: BlocksPerSection::Fixed(1),
             ..GridPass::new(inputs, outputs)
@@ -353,8 +353,8 @@ impl OperatorPages {
 
     /// Returns the bytes of the rows that blocks hand over.
     pub(super) fn handed_bytes(&self) -> u64 {
-        let planes = points(self.level) + 2 * self.operator.before();
-        let rows = self.operator.hands() * self.blocks();
+        let planes = points(self.level) + 2 * self.operator.halo_planes();
+        let rows = self.operator.handed_rows() * self.blocks();
         planes * rows * quads(self.level) * QUAD as u64
     }
 
@@ -362,10 +362,10 @@ impl OperatorPages {
     ///
     /// It leaves the last rows that it computes, and finds the rows before its own: both where the residual
     /// is, in the place of v.
-    fn handed(&self, at: u64) -> [GridField; 2] {
+    fn handed_fields(&self, at: u64) -> [GridField; 2] {
         let (operator, level) = (self.operator, self.level);
-        let (hands, row) = (operator.hands(), quads(level));
-        let planes = points(level) + 2 * operator.before();
+        let (hands, row) = (operator.handed_rows(), quads(level));
+        let planes = points(level) + 2 * operator.halo_planes();
         let shape = [planes, hands * self.blocks(), row];
         let field = GridField::new("rows handed over", at, QUAD as u64, shape, [1, hands, row]);
         let tile = tile(operator, level, self.block);
@@ -412,7 +412,7 @@ impl ArrayName {
 
     /// Returns the array that this one is a part of, and the byte at which it begins there, for corrections
     /// and the planes between theirs.
-    pub(super) fn within(self, finest: u32) -> Option<(Self, u64)> {
+    pub(super) fn find_containing_array(self, finest: u32) -> Option<(Self, u64)> {
         match self {
             Self::U(level) if level < finest => {
                 let plane = points(level) * quads(level) * QUAD as u64;

@@ -128,7 +128,7 @@ impl PlaneTile {
 }
 
 /// Returns a place so many bytes further.
-fn further(place: RowOperand, bytes: i64) -> RowOperand {
+fn shift_operand(place: RowOperand, bytes: i64) -> RowOperand {
     match place {
         RowOperand::Plane(z, at) => RowOperand::Plane(z, at + bytes),
         RowOperand::Input(i, at) => RowOperand::Input(i, at + bytes),
@@ -152,8 +152,8 @@ impl RowBuilder {
         let fine = 2 * coarse;
         let e = self.pointer(RowOperand::Input(correction, (first - 1) * coarse), coarse);
         let first = 2 * first * fine;
-        let u = from.map(|from| self.pointer(further(from, first), 2 * fine));
-        let to = self.pointer(further(to, first), 2 * fine);
+        let u = from.map(|from| self.pointer(shift_operand(from, first), 2 * fine));
+        let to = self.pointer(shift_operand(to, first), 2 * fine);
         let [half, quarter] = [0, 1].map(|i| self.constant(i));
         let last = self.quads - 1;
         let pair = |maker: &mut Self, j: usize| {
@@ -207,12 +207,12 @@ impl RowBuilder {
     ) -> RowDataflow {
         let row = self.row();
         let first = first * row;
-        let u = [(); 3].map(|()| self.pointer(further(u, first - row), row));
+        let u = [(); 3].map(|()| self.pointer(shift_operand(u, first - row), row));
         let place = RowOperand::Input(V, first);
         let v = self.pointer(place, row);
         let residual = (!squares).then(|| self.pointer(place, row));
         let kept = |maker: &mut Self, kept: TileArray| {
-            maker.pointer(further(tile.place(kept), first), row)
+            maker.pointer(shift_operand(tile.place(kept), first), row)
         };
         let mut sums = squares.then(|| SquareSums::new(&mut self));
         // Loads and the stores that replace them have pointers of their own: all accesses through a pointer

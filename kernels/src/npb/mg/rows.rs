@@ -151,7 +151,7 @@ impl RowBuilder {
         let bits: Vec<u32> = constants.iter().map(|&c| (c as f32).to_bits()).collect();
         Self {
             rows: RowDataflow {
-                ops: Ops::of(Body::evenly(), &bits),
+                ops: Ops::from_body(Body::evenly(), &bits),
                 pointers: Vec::new(),
                 sum: None,
             },
@@ -206,7 +206,7 @@ impl RowBuilder {
     }
 
     /// Adds a store: into the place of the value `before`, or to a place of its own if there is none.
-    fn put(&mut self, value: Reg, before: Option<Reg>, pointer: Pointer, bytes: i64) {
+    fn add_store(&mut self, value: Reg, before: Option<Reg>, pointer: Pointer, bytes: i64) {
         match before {
             Some(before) => self.replace(value, before, pointer, bytes),
             None => self.store(value, pointer, bytes),
@@ -219,7 +219,7 @@ impl RowBuilder {
     }
 
     /// Returns the right neighbour of a row's last quad, given its first quad.
-    pub(super) fn turned_left(&mut self, first: Reg) -> Reg {
+    pub(super) fn rotate_first_quad(&mut self, first: Reg) -> Reg {
         self.lanes(first, FIRST_TO_LAST)
     }
 
@@ -229,7 +229,7 @@ impl RowBuilder {
     }
 
     /// Adds pointers to the three planes of a window, each at the row before the block's.
-    fn planes(&mut self) -> [Pointer; 3] {
+    fn add_plane_pointers(&mut self) -> [Pointer; 3] {
         let row = self.row();
         [0, 1, 2].map(|z| self.pointer(RowOperand::Plane(z, -row), row))
     }
@@ -238,7 +238,7 @@ impl RowBuilder {
     /// and the sum of the four at the corners.
     ///
     /// The pointers are at the first row of the neighbourhood.
-    fn around(&mut self, planes: [Pointer; 3], x: usize) -> [Reg; 3] {
+    fn sum_neighbourhood(&mut self, planes: [Pointer; 3], x: usize) -> [Reg; 3] {
         let row = self.row();
         let at = |y: i64| y * row + x as i64 * QUAD;
         let [near, mid, far] = planes;
@@ -279,7 +279,7 @@ impl RowBuilder {
             };
             let turned = match x < last {
                 true => right,
-                false => right.map(|quad| self.turned_left(quad)),
+                false => right.map(|quad| self.rotate_first_quad(quad)),
             };
             end(self, x, own, rest, [left, turned]);
             (left, own, rest) = (own, right, next);
@@ -289,14 +289,14 @@ impl RowBuilder {
     /// Computes `v - a0 u - a2 (corners + G(x-1) + G(x+1))`, `G = beside + a3/a2 corners`: eleven operations
     /// a quad.
     pub(super) fn residual(mut self) -> RowDataflow {
-        let planes = [(); 3].map(|()| self.planes());
+        let planes = [(); 3].map(|()| self.add_plane_pointers());
         let row = self.row();
         let v = self.pointer(RowOperand::Input(1, 0), row);
         let r = self.pointer(RowOperand::Output(0, 0), row);
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
-                let [u, beside, corners] = maker.around(planes[by], x);
+                let [u, beside, corners] = maker.sum_neighbourhood(planes[by], x);
                 let side = maker.q("madd", &[corners, ratio, beside]);
                 ([side], (u, corners))
             },
@@ -315,14 +315,14 @@ impl RowBuilder {
     /// Computes `u + c0 r + c2 (corners + c1/c2 beside + K(x-1) + K(x+1))`, `K = beside + c1/c2 r`: twelve
     /// operations a quad.
     pub(super) fn smooth(mut self, add: bool) -> RowDataflow {
-        let planes = [(); 3].map(|()| self.planes());
+        let planes = [(); 3].map(|()| self.add_plane_pointers());
         let row = self.row();
         let u = add.then(|| self.pointer(RowOperand::Input(1, 0), row));
         let out = self.pointer(RowOperand::Output(0, 0), row);
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
-                let [r, beside, corners] = maker.around(planes[by], x);
+                let [r, beside, corners] = maker.sum_neighbourhood(planes[by], x);
                 let side = maker.q("madd", &[r, ratio, beside]);
                 ([side], (r, beside, corners))
             },
@@ -336,7 +336,7 @@ impl RowBuilder {
                 let sum = maker.q("add", &[inner, left]);
                 let sum = maker.q("add", &[sum, right]);
                 let result = maker.q("madd", &[sum, edges, own]);
-                maker.put(result, u, out, x as i64 * QUAD);
+                maker.add_store(result, u, out, x as i64 * QUAD);
             },
         );
         self.rows
@@ -366,7 +366,7 @@ impl RowBuilder {
             let mid = across(self, 2 * j + 1);
             let far = match 2 * j + 2 < self.quads {
                 true => across(self, 2 * j + 2),
-                false => self.turned_left(first),
+                false => self.rotate_first_quad(first),
             };
             let quad = self.halved([near, mid, far]);
             end(self, j, quad);
@@ -387,7 +387,7 @@ impl RowBuilder {
         let out = self.pointer(RowOperand::Output(0, 0), coarse);
         let [half, quarter] = [0, 1].map(|i| self.constant(i));
         let across = |maker: &mut Self, x: usize| {
-            let [centre, beside, corners] = maker.around(planes, x);
+            let [centre, beside, corners] = maker.sum_neighbourhood(planes, x);
             let inner = maker.q("madd", &[beside, half, centre]);
             maker.q("madd", &[corners, quarter, inner])
         };
@@ -442,7 +442,7 @@ impl RowBuilder {
                 (None, Some(factor)) => maker.q("mul", &[sum, factor]),
                 (None, None) => sum,
             };
-            maker.put(result, u, out[z], at);
+            maker.add_store(result, u, out[z], at);
         };
         let grid = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let weight = |(z, y): (usize, usize)| 2 - z - y;

@@ -88,8 +88,8 @@ pub(super) fn steps(problem: &MgProblem, fused: &FusedOperators) -> Vec<Multigri
         false => norm(MultigridOperator::Lift, &lifted[..2], 0),
     });
     for cycle in 0..problem.cycles() {
-        maker.down(cycle > 0);
-        maker.up(cycle > 0);
+        maker.add_down_passes(cycle > 0);
+        maker.add_up_passes(cycle > 0);
     }
     let last = [maker.u, ArrayName::V, ArrayName::Result];
     if fused.last {
@@ -122,7 +122,7 @@ impl StepBuilder<'_> {
 
     /// Adds the passes down: from u, if it is not zero (`add`), to the right-hand sides of all coarser
     /// levels.
-    fn down(&mut self, add: bool) {
+    fn add_down_passes(&mut self, add: bool) {
         let finest = self.finest;
         let below = ArrayName::R(finest - 1);
         let (u, v) = (self.u, ArrayName::V);
@@ -149,7 +149,7 @@ impl StepBuilder<'_> {
     }
 
     /// Adds the passes up: from the coarsest correction to u; `add` if u is not 0 yet.
-    fn up(&mut self, add: bool) {
+    fn add_up_passes(&mut self, add: bool) {
         let coarsest = [ArrayName::R(COARSEST)];
         let smooth = MultigridOperator::Smooth { add: false };
         self.pass(smooth, COARSEST, &coarsest, ArrayName::U(COARSEST));

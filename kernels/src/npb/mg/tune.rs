@@ -228,7 +228,7 @@ impl MultigridPlan {
         if fusions {
             return Self::plan_with_kernels(problem, &mut known, (machine, used)).map(Some);
         }
-        Self::with(problem, &none, &mut known, (machine, used)).map(Some)
+        Self::plan_with_fusions(problem, &none, &mut known, (machine, used)).map(Some)
     }
 
     /// Plans the cycles of a problem with passes of these shapes.
@@ -268,7 +268,7 @@ impl MultigridPlan {
         let used = Self::used(&problem, machine)?;
         let mut known = PlannedKernels::new();
         for key in keys {
-            let planned = one(&problem, key, shapes, &used)?;
+            let planned = plan_kernel(&problem, key, shapes, &used)?;
             known.insert(key, Arc::new(planned));
         }
         let finest = problem.n().trailing_zeros();
@@ -317,7 +317,7 @@ impl MultigridPlan {
 }
 
 /// Plans the kernel of a pass with the block of its shape.
-fn one(
+fn plan_kernel(
     problem: &MgProblem,
     key: Key,
     shapes: &[PassShape],

@@ -70,7 +70,7 @@ impl DiagonalShape {
     }
 
     /// Rounds a count of numbers up to whole granules.
-    pub(super) fn whole(&self, numbers: usize) -> usize {
+    pub(super) fn round_to_granules(&self, numbers: usize) -> usize {
         numbers.next_multiple_of(self.granule)
     }
 
@@ -85,7 +85,7 @@ impl DiagonalShape {
     }
 
     fn chunk(&self, row: usize, rows: usize) -> RowChunk {
-        let each = self.whole(rows.div_ceil(self.sections));
+        let each = self.round_to_granules(rows.div_ceil(self.sections));
         let origin = |section: usize| {
             let row = (row + section * each) as u128;
             let column = row * self.cols as u128 / self.rows.max(1) as u128;
@@ -240,7 +240,7 @@ impl SegmentColumns {
     }
 
     /// Returns whether the segment has all of these columns in one span.
-    pub(super) fn has(&self, columns: Range<i64>) -> bool {
+    pub(super) fn contains_columns(&self, columns: Range<i64>) -> bool {
         let mut spans = self.spans.iter();
         spans.any(|span| span.columns.start <= columns.start && columns.end <= span.columns.end)
     }

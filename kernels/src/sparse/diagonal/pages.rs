@@ -187,7 +187,7 @@ pub(super) fn pages(
             work,
         };
         let mut values = vec![Vec::new(); grid.sections];
-        let list = alike(&groups, cut, (part, layout, grid), work);
+        let list = find_shared_diagonals(&groups, cut, (part, layout, grid), work);
         if let Some(list) = &list {
             page.list(list, cut.units.start, &place);
         }
@@ -204,7 +204,7 @@ pub(super) fn pages(
         if page.kind == Kind::Apart {
             page.index.extend([0; BEHIND]);
         }
-        let whole = grid.whole(page.index.len());
+        let whole = grid.round_to_granules(page.index.len());
         page.index.resize(whole, 0);
         page.values = values.concat();
         work.add(page.index.len() + page.values.len(), WORD);
@@ -242,7 +242,7 @@ fn packed(value: f32) -> f32 {
 
 /// Returns the diagonals that all groups of a page share, if padding the groups that lack some takes fewer
 /// bytes than addresses for each group.
-fn alike(
+fn find_shared_diagonals(
     groups: &[Vec<Entry>],
     cut: &PageUnits,
     (part, layout, grid): (&ChunkPart, &DiagonalLayout, DiagonalShape),
@@ -263,8 +263,10 @@ fn alike(
     let (begin, end) = ((QUAD * first) as i64, (QUAD * end) as i64);
     let all = || {
         work.add(list.len() * part.segment.spans.len(), SPAN);
-        list.iter()
-            .all(|diagonal| part.segment.has(begin + diagonal..end + diagonal))
+        list.iter().all(|diagonal| {
+            part.segment
+                .contains_columns(begin + diagonal..end + diagonal)
+        })
     };
     (!list.is_empty() && fewer && all()).then_some(list)
 }
@@ -386,7 +388,7 @@ pub(super) fn steps(
         let at = layout.index[buffer];
         let followed = page.values.len() / (QUAD * GROUPS * machine.cp2.sections.max(1));
         work.add(followed, FOLLOWED);
-        work.looked_up(2 * followed);
+        work.count_lookups(2 * followed);
         let counted = counter.count(machine, at, (at, &page.index))?;
         let from = usize::from(number > 0);
         // Steps up to the signal of the page, and up to the wait for the next page or the end.

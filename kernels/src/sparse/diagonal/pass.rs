@@ -18,19 +18,24 @@ impl RowChunk {
     }
 
     /// Returns the columns of a span, in whole granules, that exist in a section.
-    fn inside(&self, section: usize, span: &ColumnSpan, grid: DiagonalShape) -> Range<i64> {
+    fn existing_columns(
+        &self,
+        section: usize,
+        span: &ColumnSpan,
+        grid: DiagonalShape,
+    ) -> Range<i64> {
         let origin = self.origins.get(section).copied().unwrap_or(0);
-        let end = grid.whole(grid.cols) as i64 - origin;
+        let end = grid.round_to_granules(grid.cols) as i64 - origin;
         let start = span.columns.start.max(-origin);
         start..span.columns.end.min(end).max(start)
     }
 
     /// Returns the numbers at the beginning and at the end of a span for which some section has no columns.
-    fn outside(&self, span: &ColumnSpan, grid: DiagonalShape) -> [usize; 2] {
+    fn missing_columns(&self, span: &ColumnSpan, grid: DiagonalShape) -> [usize; 2] {
         let (mut before, mut behind) = (0, 0);
         let Range { start, end } = span.columns;
         for section in 0..grid.sections {
-            let inside = self.inside(section, span, grid);
+            let inside = self.existing_columns(section, span, grid);
             before = before.max(inside.start.min(end) - start);
             behind = behind.max(end - inside.end.max(start));
         }
@@ -45,7 +50,7 @@ impl ChunkPart {
     /// Returns the most zeros that a transfer brings.
     fn zeros(&self, grid: DiagonalShape) -> usize {
         let spans = self.segment.spans.iter();
-        let outside = spans.flat_map(|span| self.chunk.outside(span, grid));
+        let outside = spans.flat_map(|span| self.chunk.missing_columns(span, grid));
         outside.max().unwrap_or(0)
     }
 
@@ -61,7 +66,7 @@ impl ChunkPart {
             let Range { start, end } = span.columns;
             let local = |column: i64| to + 4 * (span.at as i64 + column - start) as u32;
             let from = |origin: i64, column: i64| x.wrapping_add_signed(4 * (origin + column));
-            let outside = self.chunk.outside(span, grid);
+            let outside = self.chunk.missing_columns(span, grid);
             let all = outside == [0, 0];
             if let (true, Some(pitch), Some(&origin)) =
                 (all, self.chunk.pitch(), self.chunk.origins.first())
@@ -88,7 +93,7 @@ impl ChunkPart {
                 ));
             }
             for (section, &origin) in self.chunk.origins.iter().enumerate() {
-                let inside = self.chunk.inside(section, span, grid);
+                let inside = self.chunk.existing_columns(section, span, grid);
                 if inside.is_empty() {
                     continue;
                 }
@@ -112,7 +117,9 @@ impl ChunkPart {
             |section: usize| self.chunk.row + section * self.chunk.each + QUAD * groups.start;
         let bytes = 16 * groups.len() as u64;
         let there = |section: usize| {
-            let rows = grid.whole(grid.rows).saturating_sub(first(section));
+            let rows = grid
+                .round_to_granules(grid.rows)
+                .saturating_sub(first(section));
             bytes.min(4 * rows as u64)
         };
         if there(grid.sections - 1) == bytes {

@@ -21,7 +21,7 @@ fn machine(name: &str) -> Machine {
     Machine::builtin(name).unwrap()
 }
 
-fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
+fn generate_matrix(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMatrix {
     let made = GeneratedMatrix {
         pattern,
         n,
@@ -155,7 +155,7 @@ fn families_of_patterns() {
             Pattern::Grid7 | Pattern::Grid27 => 6,
             _ => 203,
         };
-        let matrix = made(pattern, n, 3, &[-7, -1, 0, 2]);
+        let matrix = generate_matrix(pattern, n, 3, &[-7, -1, 0, 2]);
         for case in [Case::Random, Case::NotFinite] {
             judged(&matrix, &vm9, case).unwrap();
         }
@@ -166,7 +166,7 @@ fn families_of_patterns() {
 #[test]
 fn rows_of_more_cells_than_a_page_holds() {
     let vm7 = machine("vm7");
-    let matrix = made(Pattern::DenseRow, 700, 1, &[]);
+    let matrix = generate_matrix(Pattern::DenseRow, 700, 1, &[]);
     judged(&matrix, &Arc::new(vm7.clone()), Case::Random).unwrap();
     let full: Vec<(u32, u32)> = (0..40).flat_map(|i| (0..40).map(move |j| (i, j))).collect();
     let full = SparseMatrix::from_triplets(40, 40, &Triplets::Pattern(full)).unwrap();
@@ -180,7 +180,7 @@ fn rows_of_more_cells_than_a_page_holds() {
 fn a_vector_that_local_memory_does_not_hold() {
     let mut vm7 = machine("vm7");
     vm7.cp2.dmem = Bytes(12 << 10);
-    let matrix = made(Pattern::Band, 5003, 3, &[-20, -1, 0, 1, 2, 33]);
+    let matrix = generate_matrix(Pattern::Band, 5003, 3, &[-20, -1, 0, 1, 2, 33]);
     let vm7 = Arc::new(vm7);
     assert!(
         Diagonals::new(&matrix, &vm7, &PackingWork::default())
@@ -197,10 +197,10 @@ fn a_vector_that_local_memory_does_not_hold() {
 fn bands_and_grids_take_less_than_compressed_rows() {
     for name in ["vm7", "vm9"] {
         let machine = Arc::new(machine(name));
-        let band = made(Pattern::Band, 7001, 3, &[-2, -1, 0, 1, 2]);
+        let band = generate_matrix(Pattern::Band, 7001, 3, &[-2, -1, 0, 1, 2]);
         let ratio = judged(&band, &machine, Case::Random).unwrap();
         assert!(ratio > 1.55, "{name}: {ratio}");
-        let grid = made(Pattern::Grid27, 12, 3, &[]);
+        let grid = generate_matrix(Pattern::Grid27, 12, 3, &[]);
         let ratio = judged(&grid, &machine, Case::Random).unwrap();
         assert!(ratio > 1.3, "{name}: {ratio}");
     }
@@ -243,7 +243,7 @@ fn what_is_refused_says_why() {
         Diagonals::new(matrix, machine, &PackingWork::default()).unwrap_err()
     };
     assert!(matches!(refused(&complex, &vm7), SparseError::Complex));
-    let band = made(Pattern::Band, 100, 3, &[0]);
+    let band = generate_matrix(Pattern::Band, 100, 3, &[0]);
     let mut coarse = vm7.clone();
     coarse.dma.granule = Bytes(128);
     assert!(matches!(
@@ -264,8 +264,8 @@ fn what_is_refused_says_why() {
         panic!("packed");
     };
     assert!(entries == 2000 && places > 64 * entries, "{places}");
-    let far = made(Pattern::Band, 20_000, 3, &[-9000, -7000, 0, 7000, 9000]);
-    let anywhere = made(Pattern::Random, 12_000, 3, &[]);
+    let far = generate_matrix(Pattern::Band, 20_000, 3, &[-9000, -7000, 0, 7000, 9000]);
+    let anywhere = generate_matrix(Pattern::Random, 12_000, 3, &[]);
     assert!(Diagonals::new(&far, &vm7, &PackingWork::default()).is_ok());
     let SparseError::Segment { bytes, dmem } = refused(&anywhere, &vm7) else {
         panic!("packed");

@@ -134,7 +134,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// Issues all delayed operations and returns the operations and values: the page ends here.
-    pub(super) fn settle(&mut self) -> (WordOperations, PageValues) {
+    pub(super) fn finish_page(&mut self) -> (WordOperations, PageValues) {
         self.catch_up(usize::MAX);
         (
             std::mem::take(&mut self.ops),
@@ -143,7 +143,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// Delays operations until `by` more operations of a slot have been issued.
-    fn put_off(&mut self, ops: Vec<Inst>, slot: usize, by: usize) {
+    fn delay_operations(&mut self, ops: Vec<Inst>, slot: usize, by: usize) {
         let due = (slot, self.ops.counts()[slot] + by);
         let block = self.blocks;
         self.later.push_back(DelayedOperation { ops, due, block });

@@ -54,7 +54,7 @@ impl BlockSample {
             tiles,
             layout,
         } = division;
-        let apart = layout::alone(matrix, layout, machine, work) > 0;
+        let apart = layout::exclusive_value_bytes(matrix, layout, machine, work) > 0;
         let grid = BlockGrid::new(matrix.rows(), *lanes, machine);
         let step = matrix.nnz().div_ceil(ENTRIES).max(1);
         let mut sample = Self {
@@ -107,7 +107,7 @@ impl BlockSample {
         for slot in groups.iter().flatten() {
             work.add(1, SLOT);
             work.add(slot.loads.len(), LOAD);
-            work.looked_up(slot.loads.len());
+            work.count_lookups(slot.loads.len());
             for load in &slot.loads {
                 *self.asked.entry(load.places).or_default() += 1;
             }

@@ -79,7 +79,7 @@ impl Masks {
     /// Returns the numbers of masks that together select a set (greedy cover: each takes the most of the
     /// rest).
     pub(super) fn cover(&mut self, places: LaneMask, work: &PackingWork) -> Vec<usize> {
-        work.looked_up(1);
+        work.count_lookups(1);
         if let Some(known) = self.covers.get(&places) {
             work.add(known.len(), COPIED);
             return known.clone();
@@ -98,7 +98,7 @@ impl Masks {
             cover.push(number);
             rest &= !set;
         }
-        work.looked_up(1);
+        work.count_lookups(1);
         work.add(cover.len(), COPIED);
         self.covers.insert(places, cover.clone());
         cover

@@ -300,7 +300,7 @@ const FINITE: u64 = 4;
 /// Returns the bytes of a buffer of values that are for values of one section alone: a third in a matrix with
 /// long rows, if both parts hold a step; else 0. Values that are not finite must not be where another section
 /// multiplies by zero.
-pub(super) fn alone(
+pub(super) fn exclusive_value_bytes(
     matrix: &SparseMatrix,
     layout: &GatherLayout,
     machine: &Machine,

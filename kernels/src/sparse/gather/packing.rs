@@ -88,7 +88,7 @@ pub(super) fn block(
             work.add(slot.entries.len(), PLACE);
             for (place, entry) in slot.entries.iter_mut().enumerate() {
                 if let Some(entry) = entry {
-                    *entry += parts[place / lanes.each()].0;
+                    *entry += parts[place / lanes.entries_per_section()].0;
                 }
             }
         }
@@ -203,7 +203,7 @@ pub(super) fn pages(
         if tile.last && units > stored {
             making.page.results = Some((
                 stored..units,
-                result_at(layout, results, (tile, stored * grid.unit)),
+                result_address(layout, results, (tile, stored * grid.unit)),
             ));
         }
         making.end(&mut maker, i + 1 == tiles.len())?;
@@ -214,7 +214,11 @@ pub(super) fn pages(
     Ok(making.made)
 }
 
-fn result_at(layout: &GatherLayout, results: usize, (tile, number): (&MatrixTile, usize)) -> u32 {
+fn result_address(
+    layout: &GatherLayout,
+    results: usize,
+    (tile, number): (&MatrixTile, usize),
+) -> u32 {
     layout.results[results] + 16 * (number - tile.blocks.start) as u32
 }
 
@@ -253,7 +257,7 @@ impl PageBuilder<'_> {
 
     /// Ends a page.
     fn end(&mut self, maker: &mut BlockBuilder<'_>, last: bool) -> Result<(), SparseError> {
-        let (ops, values) = maker.settle();
+        let (ops, values) = maker.finish_page();
         let number = self.made.pages.len();
         let mut page = std::mem::take(&mut self.page);
         page.words = self.words(ops, number, last)?;

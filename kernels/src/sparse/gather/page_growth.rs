@@ -60,7 +60,7 @@ impl WordCounts {
     /// next.
     pub(super) fn page(&mut self, words: usize, shifted: usize) {
         if self.pages == 0 {
-            self.grown = self.begun(shifted);
+            self.grown = self.second_page_words(shifted);
         }
         self.words += words;
         self.pages += 1;
@@ -70,7 +70,7 @@ impl WordCounts {
 
     /// Returns the words of the second page: while the first makes the shifted vector, two columns a cycle,
     /// the others are loaded.
-    fn begun(&self, shifted: usize) -> usize {
+    fn second_page_words(&self, shifted: usize) -> usize {
         let shift = shifted as f64 / 2.0 * self.balance.min(1.0);
         let words = (shift / (BUFFERS - 1) as f64) as usize;
         let least = if self.balance < 1.0 { BEGUN } else { WORDS[0] };

@@ -130,7 +130,7 @@ impl GatherRegisters {
     }
 
     /// Returns two pairs for the lanes of two sums.
-    pub(super) fn turned(&self, which: usize) -> [u8; 2] {
+    pub(super) fn lane_pair_registers(&self, which: usize) -> [u8; 2] {
         let first = self.turned + 2 * (which % 2) as u8;
         [first, first + 1]
     }

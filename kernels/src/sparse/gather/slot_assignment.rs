@@ -53,7 +53,7 @@ pub enum ColumnLanes {
 
 impl ColumnLanes {
     /// Returns the entries that a section has in a slot.
-    pub(super) fn each(self) -> usize {
+    pub(super) fn entries_per_section(self) -> usize {
         match self {
             Self::Both => 1,
             Self::Own | Self::Either => 2,
@@ -194,7 +194,7 @@ fn window_slots(
     let mut left: Vec<usize> = rows.iter().map(|(_, columns)| columns.len()).collect();
     while left.iter().any(|&left| left > 0) {
         let mut slot = MultiplicationSlot {
-            entries: SmallVec::from_elem(None, rows.len() * lanes.each()),
+            entries: SmallVec::from_elem(None, rows.len() * lanes.entries_per_section()),
             ..MultiplicationSlot::default()
         };
         let mut free: LaneMask = 0;
@@ -224,7 +224,8 @@ fn window_slots(
                     let Ok(at) = columns.binary_search(&taken) else {
                         continue;
                     };
-                    slot.entries[section * lanes.each() + lane] = u32::try_from(first + at).ok();
+                    slot.entries[section * lanes.entries_per_section() + lane] =
+                        u32::try_from(first + at).ok();
                     left[section] -= 1;
                     clear(&mut candidates, (lanes, width), (section, taken), work);
                 }
@@ -293,7 +294,10 @@ mod tests {
                 seen |= load.places;
             }
             for (place, entry) in slot.entries.iter().enumerate() {
-                let (section, lane) = (place / lanes.each(), place % lanes.each());
+                let (section, lane) = (
+                    place / lanes.entries_per_section(),
+                    place % lanes.entries_per_section(),
+                );
                 let bit = lanes.places(section, lane as u32);
                 let load = slot.loads.iter().find(|load| load.places & bit != 0);
                 assert_eq!(load.is_some(), entry.is_some());
@@ -341,7 +345,7 @@ mod tests {
             if lanes != ColumnLanes::Own && longest <= WINDOW {
                 // No slot has a free place while its section has entries left, unless all that are left need
                 // the other lane: those at the ends.
-                assert!(slots.len() <= longest.div_ceil(lanes.each()) + 1);
+                assert!(slots.len() <= longest.div_ceil(lanes.entries_per_section()) + 1);
             }
         }
     }

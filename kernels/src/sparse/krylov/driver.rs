@@ -59,7 +59,7 @@ pub(super) struct SolverJobBuilder<'a> {
 }
 
 /// Returns 1 if a number is 0, else 0.
-pub(super) fn not(step: &mut HostStep, number: StepScalar) -> StepScalar {
+pub(super) fn compute_not(step: &mut HostStep, number: StepScalar) -> StepScalar {
     let [zero, one] = [0.0, 1.0].map(|n| step.constant(n));
     step.select(number, zero, one)
 }
@@ -115,21 +115,21 @@ impl SolverJobBuilder<'_> {
         let first = match method {
             Iteration::Cg => {
                 // r = b'; p = r
-                self.take(job, r)?;
+                self.add_scaled_copy(job, r)?;
                 self.operators.fill_one(job)?;
                 self.operators.pass(job, VectorKernel::SCALED, &[r], &[p])?;
                 VectorKernel::SCALED
             }
             Iteration::Pcg => {
                 // r = b'; p = d r
-                self.take(job, r)?;
+                self.add_scaled_copy(job, r)?;
                 self.operators
                     .pass(job, VectorKernel::BEGIN, &[r, d], &[r, p])?;
                 VectorKernel::BEGIN
             }
             Iteration::Bicgstab => {
                 // shadow = b'; p = shadow; r = shadow; y = d shadow
-                self.take(job, shadow)?;
+                self.add_scaled_copy(job, shadow)?;
                 self.operators.fill_one(job)?;
                 self.operators
                     .pass(job, VectorKernel::SCALED, &[shadow], &[p])?;
@@ -145,7 +145,7 @@ impl SolverJobBuilder<'_> {
                 let norm = step.square_root(square);
                 let finite = finite(step, norm);
                 let [zero, one] = [0.0, 1.0].map(|n| step.constant(n));
-                let is_none = not(step, norm);
+                let is_none = compute_not(step, norm);
                 let residual = step.select(is_none, zero, one);
                 step.store(kept.residuals, 0, residual)?;
                 step.store(kept.count, 0, finite)?;
@@ -159,7 +159,7 @@ impl SolverJobBuilder<'_> {
                 let found = step.select(is_none, converged, none);
                 let found = step.select(finite, found, diverged);
                 step.store(kept.end, 0, found)?;
-                let begun = not(step, is_none);
+                let begun = compute_not(step, is_none);
                 let more = step.logical_and(finite, begun);
                 step.store(kept.more, 0, more)
             })
@@ -258,7 +258,7 @@ impl SolverJobBuilder<'_> {
         let found = step.select(finite, found, diverged);
         step.store(kept.end, 0, found)?;
         let more = step.subtract(none, found);
-        let goes_on = not(step, more);
+        let goes_on = compute_not(step, more);
         step.store(kept.more, 0, goes_on)
     }
 }

@@ -3,7 +3,7 @@
 //! Vectors keep the names of the textbooks: r is the residual, p the direction, d the inverse of the diagonal
 //! of A.
 
-use super::driver::{IterationVectors, SolverJobBuilder, not};
+use super::driver::{IterationVectors, SolverJobBuilder, compute_not};
 use crate::job::{Job, JobError};
 use crate::sparse::quotient;
 use crate::sparse::vector_passes::VectorKernel;
@@ -47,7 +47,7 @@ impl SolverJobBuilder<'_> {
                 .scalars(job, residual, |step, [square, across, _]| {
                     // rho' = r.r (pcg: r.d r)
                     let new = if is_preconditioned { across } else { square };
-                    let broken = not(step, new);
+                    let broken = compute_not(step, new);
                     self.note(step, square, broken)?;
                     let old = step.load(kept.rho, 0)?;
                     // beta = rho' / rho
@@ -129,7 +129,7 @@ impl SolverJobBuilder<'_> {
                 .scalars(job, VectorKernel::FINISH, |step, [new, square, _]| {
                     let omega = step.load(kept.omega, 0)?;
                     let usable = step.logical_and(omega, new);
-                    let broken = not(step, usable);
+                    let broken = compute_not(step, usable);
                     self.note(step, square, broken)?;
                     let (old, alpha) = (step.load(kept.rho, 0)?, step.load(kept.alpha, 0)?);
                     // beta = (rho' / rho) (alpha / omega)

@@ -7,7 +7,7 @@
 //! squares of residuals, the control CPU chooses a power of two and the pass is repeated: twice if b is so
 //! far off that the sum itself was lost. All that is part of the time.
 
-use super::driver::{SolverJobBuilder, not};
+use super::driver::{SolverJobBuilder, compute_not};
 use crate::job::{Job, JobError};
 use crate::sparse::vector_passes::VectorKernel;
 use cp2_host::{HostError, HostStep, StepScalar};
@@ -38,7 +38,7 @@ const fn power(exponent: i64) -> f64 {
 
 impl SolverJobBuilder<'_> {
     /// Adds the copy of b, times a power of two, to the vector at `to`.
-    pub(super) fn take(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
+    pub(super) fn add_scaled_copy(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         let copy = |job: &mut Job, is_first| {
             let from = &[self.at.b];
             self.operators
@@ -90,8 +90,8 @@ impl SolverJobBuilder<'_> {
         let next = step.multiply(scale, by);
         let scale = step.select(again, next, scale);
         let again = {
-            let none = not(step, again);
-            not(step, none)
+            let none = compute_not(step, again);
+            compute_not(step, none)
         };
         step.store(kept.scale, 0, scale)?;
         step.store(kept.rescale, 0, again)?;
@@ -104,7 +104,7 @@ impl SolverJobBuilder<'_> {
         let (one, scale) = (step.constant(1.0), step.load(self.kept.scale, 0)?);
         let inverse = step.divide(one, scale);
         self.operators.fill(&mut step, &[inverse])?;
-        self.operators.only(job, step);
+        self.operators.add_host_step(job, step);
         self.operators
             .pass(job, VectorKernel::SCALED, &[self.at.x], &[to])
     }

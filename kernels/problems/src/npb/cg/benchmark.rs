@@ -33,7 +33,7 @@ impl CgClass {
 
     /// Returns size and official value of a class.
     #[must_use]
-    pub const fn of(class: NpbClass) -> Self {
+    pub const fn from_class(class: NpbClass) -> Self {
         let (rows, entries, iterations, shift, official) = match class {
             NpbClass::S => (1400, 7, 15, 10.0, 8.597_177_507_864_8),
             NpbClass::W => (7000, 8, 15, 12.0, 10.362_595_087_124),

@@ -160,7 +160,7 @@ impl CgProblem {
     pub fn from_size(size: &Size) -> Result<Self, ProblemError> {
         let [rows, entries, iterations, shift] =
             size.all_positive(["rows", "entries", "iterations", "shift"])?;
-        let shift = u32::try_from(shift).map_err(|_| size.wrong("shift", "5 to 1000"))?;
+        let shift = u32::try_from(shift).map_err(|_| size.make_error("shift", "5 to 1000"))?;
         Self::new(rows, entries, iterations, shift)
     }
 
@@ -202,7 +202,7 @@ impl CgProblem {
 
     /// Returns the reference of outputs, from iterations that were computed in double precision.
     #[must_use]
-    pub fn reference_of(&self, exact: Iterated<f64>) -> Reference {
+    pub fn make_reference(&self, exact: Iterated<f64>) -> Reference {
         let history = |name, exact: Vec<f64>, allowed| ExpectedArray {
             name,
             shape: vec![self.iterations],
@@ -291,6 +291,6 @@ impl Problem for CgProblem {
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let x = input.get_sized::<f32>("x", self.rows)?;
-        Ok(self.reference_of(self.solve::<f64>(x)))
+        Ok(self.make_reference(self.solve::<f64>(x)))
     }
 }

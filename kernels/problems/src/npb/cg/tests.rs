@@ -27,7 +27,7 @@ fn matrices_are_the_published_ones() {
             (9, 168),
         ),
     ] {
-        let benchmark = CgClass::of(class);
+        let benchmark = CgClass::from_class(class);
         let a = WideMatrix::from_class(&benchmark);
         let all = || (0..a.rows()).flat_map(|i| a.row(i).map(move |(j, value)| (i, j, value)));
         let close = |found: f64, published: f64| {
@@ -76,7 +76,7 @@ fn official_values() {
         ),
     ];
     for (class, first) in first {
-        let benchmark = CgClass::of(class);
+        let benchmark = CgClass::from_class(class);
         let a = WideMatrix::from_class(&benchmark);
         let ones = vec![1.0; a.rows()];
         let found = inverse_iterations(ones, benchmark.shift, benchmark.iterations, |p| a.times(p));
@@ -95,7 +95,7 @@ fn official_values() {
 /// Single precision is close enough to the official value, and a matrix with one wrong entry is not.
 #[test]
 fn single_precision_is_judged() {
-    let benchmark = CgClass::of(NpbClass::S);
+    let benchmark = CgClass::from_class(NpbClass::S);
     let problem = benchmark.problem();
     let n = problem.matrix().rows();
     let input = problem.input(crate::Case::Random, 1);
@@ -147,7 +147,7 @@ fn sizes_that_are_none_are_refused() {
     }
     // The count is 2 niter na (3 + m + 25 (5 + m) + 3) with m = nonzer (nonzer + 1).
     assert_eq!(
-        CgClass::of(NpbClass::S).operations(),
+        CgClass::from_class(NpbClass::S).operations(),
         2.0 * 15.0 * 1400.0 * (6.0 + 56.0 + 25.0 * 61.0)
     );
 }

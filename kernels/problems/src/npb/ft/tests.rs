@@ -23,7 +23,7 @@ fn literal(problem: &FtProblem, x: &[Complex32]) -> Vec<Complex64> {
             let square: f64 = wave.map(|(k, n)| signed(k, n).powi(2)).iter().sum();
             *number *= libm::exp(-4.0 * pi * pi * ALPHA * square * step as f64);
         }
-        ExactField::new(&shape).of(&mut evolved);
+        ExactField::new(&shape).transform_field(&mut evolved);
         let n = problem.len() as f64;
         let point = |j: usize| {
             let [z, y, x] = [5 * j % shape[0], 3 * j % shape[1], j % shape[2]];
@@ -42,7 +42,7 @@ impl ExactField {
         Self(*shape)
     }
 
-    fn of(&self, field: &mut [Complex64]) {
+    fn transform_field(&self, field: &mut [Complex64]) {
         let mut width = 1;
         for &n in self.0.iter().rev() {
             for first in 0..field.len() / n {

@@ -26,7 +26,7 @@ impl MgClass {
 
     /// Returns size, smoother and official value of a class.
     #[must_use]
-    pub const fn of(class: NpbClass) -> Self {
+    pub const fn from_class(class: NpbClass) -> Self {
         let (n, cycles, smoother, official) = match class {
             NpbClass::S => (32, 4, Smoother::A, 0.530_770_700_573_4e-4),
             NpbClass::W => (128, 4, Smoother::A, 0.646_732_937_533_9e-5),

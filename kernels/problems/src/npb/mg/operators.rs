@@ -46,7 +46,7 @@ impl<T: Real> PeriodicGrid<T> {
 
     /// Computes the sums around a row. Rows and planes are counted from one period before the grid, so that
     /// no index is negative.
-    fn around(&self, z: usize, y: usize, sums: &mut NeighbourSums<T>) {
+    fn sum_neighbours(&self, z: usize, y: usize, sums: &mut NeighbourSums<T>) {
         let (z, y) = (z + self.n, y + self.n);
         let add = |rows: [&[T]; 4], sums: &mut [T]| {
             for (x, sum) in sums.iter_mut().enumerate() {
@@ -73,12 +73,12 @@ impl<T: Real> PeriodicGrid<T> {
 
     /// Calls `of` with the result of the 27-point operator at every point, in order; `weights` are those of
     /// centre, faces, edges and corners.
-    fn each(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
+    fn apply_to_points(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
         let [centre, faces, edges, corners] = weights.map(T::from_f64);
         let (n, mut sums) = (self.n, self.sums());
         for z in 0..n {
             for y in 0..n {
-                self.around(z, y, &mut sums);
+                self.sum_neighbours(z, y, &mut sums);
                 let (row, a) = (self.row(z, y), &sums);
                 let start = (z * n + y) * n;
                 let mut at = |x: usize, w: usize, e: usize| {
@@ -99,13 +99,13 @@ impl<T: Real> PeriodicGrid<T> {
     /// Returns the residual v - A u, with this grid as u.
     pub(super) fn residual(&self, weights: [f64; 4], v: &Self) -> Self {
         let mut r = v.clone();
-        self.each(weights, |i, au| r.points[i] = r.points[i] - au);
+        self.apply_to_points(weights, |i, au| r.points[i] = r.points[i] - au);
         r
     }
 
     /// Adds S r to this grid.
     pub(super) fn smooth(&mut self, weights: [f64; 4], r: &Self) {
-        r.each(weights, |i, s| self.points[i] = self.points[i] + s);
+        r.apply_to_points(weights, |i, s| self.points[i] = self.points[i] + s);
     }
 
     /// Returns the right-hand side of the next coarser level: its point J is point 2 J + 1 of this grid.
@@ -116,7 +116,7 @@ impl<T: Real> PeriodicGrid<T> {
         for z in 0..m {
             for y in 0..m {
                 let (z, y) = (2 * z + 1, 2 * y + 1);
-                self.around(z, y, &mut sums);
+                self.sum_neighbours(z, y, &mut sums);
                 let row = self.row(z, y);
                 let across = |x: usize| {
                     let x = x % self.n;

@@ -113,7 +113,7 @@ impl MgProblem {
             Some(_) => match size.word("smoother")? {
                 "a" => Smoother::A,
                 "b" => Smoother::B,
-                _ => return Err(size.wrong("smoother", "a or b").into()),
+                _ => return Err(size.make_error("smoother", "a or b").into()),
             },
         };
         Self::new(n, cycles, smoother)
@@ -232,14 +232,14 @@ impl Problem for MgProblem {
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let v = input.get_sized::<f32>("v", self.count())?;
-        Ok(self.reference_of(&self.solve::<f64>(v)))
+        Ok(self.make_reference(&self.solve::<f64>(v)))
     }
 }
 
 impl MgProblem {
     /// Returns the reference of outputs, from cycles that were computed in double precision.
     #[must_use]
-    pub fn reference_of(&self, exact: &Solution<f64>) -> Reference {
+    pub fn make_reference(&self, exact: &Solution<f64>) -> Reference {
         let [first, last] = exact.norms;
         let rounding = ROUNDINGS * ROUNDING * (first + exact.u.norm());
         let norms = ExpectedArray {
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn official_values() {
         for class in [NpbClass::S, NpbClass::W] {
-            let benchmark = MgClass::of(class);
+            let benchmark = MgClass::from_class(class);
             let problem = benchmark.problem();
             let v = charges(problem.n(), 1);
             let norm = problem.solve::<f64>(&v).norms[1];

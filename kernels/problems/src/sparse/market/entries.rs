@@ -88,7 +88,7 @@ impl Entries {
             (false, MarketField::Complex) => "real part, imaginary part",
             (false, _) => "a number",
         };
-        let wrong = || line.wrong("an entry", expected());
+        let wrong = || line.make_error("an entry", expected());
         let mut word = || words.next().ok_or_else(wrong);
         let (i, j) = match self.header.coordinate {
             true => (
@@ -115,7 +115,7 @@ impl Entries {
         };
         if let Some(image) = image {
             if j > i {
-                return Err(line.wrong(
+                return Err(line.make_error(
                     "an entry above the diagonal",
                     "one on or below it: the symmetry gives those above",
                 ));
@@ -127,7 +127,7 @@ impl Entries {
                     Symmetry::Skew => "none, or 0: a skew-symmetric matrix has no others",
                     _ => "a real number: a hermitian matrix has no others there",
                 };
-                return Err(line.wrong("an entry on the diagonal", expected));
+                return Err(line.make_error("an entry on the diagonal", expected));
             }
         }
         let image = image.filter(|_| i != j).map(|image| (j, i, image));

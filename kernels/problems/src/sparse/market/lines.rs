@@ -23,7 +23,7 @@ impl MarketLine<'_> {
     }
 
     /// Returns an error about the whole line.
-    pub(super) fn wrong(&self, what: &'static str, expected: &str) -> MarketError {
+    pub(super) fn make_error(&self, what: &'static str, expected: &str) -> MarketError {
         self.wrong_word(self.bytes, what, expected)
     }
 

@@ -31,14 +31,14 @@ impl PowerProblem {
 
     /// Returns the errors that a value and a residual may have from the roundings of their own product, given
     /// |A x|.
-    fn own(rounding: f64, norm: f64) -> [f64; 2] {
+    fn rounding_allowances(rounding: f64, norm: f64) -> [f64; 2] {
         let value = rounding + TERMS * ROUNDING * norm;
         [value, quotient(value + rounding, norm) + TERMS * ROUNDING]
     }
 
     /// Returns the reference of outputs, from iterations that were computed in double precision.
     #[must_use]
-    pub fn reference_of(&self, exact: Powers<f64>) -> Reference {
+    pub fn make_reference(&self, exact: Powers<f64>) -> Reference {
         let norm = self.norm();
         // Error of x; initially that of its normalisation.
         let mut error = TERMS * ROUNDING;
@@ -46,7 +46,7 @@ impl PowerProblem {
         let mut last = error;
         for (&rounding, &length) in exact.roundings.iter().zip(&exact.norms) {
             let known = |allowed: f64| if error < 1.0 { allowed } else { f64::INFINITY };
-            let [value, residual] = Self::own(rounding, length);
+            let [value, residual] = Self::rounding_allowances(rounding, length);
             values.push(known(value + 2.0 * norm * error));
             residuals.push(known(residual + quotient(5.0 * norm * error, length)));
             last = known(error);
@@ -82,7 +82,11 @@ impl PowerProblem {
 
     /// Returns the error of an output's last value and residual compared with its own x, relative to the
     /// allowed one. An x of zeros is right only if x may vanish.
-    fn own_error(&self, output: &NamedArrays, may_vanish: bool) -> Result<f64, DataError> {
+    fn self_consistency_error(
+        &self,
+        output: &NamedArrays,
+        may_vanish: bool,
+    ) -> Result<f64, DataError> {
         let count = self.iterations + 1;
         let x: &[f32] = output.get_sized("x", self.matrix.rows())?;
         let [values, residuals] =
@@ -94,7 +98,7 @@ impl PowerProblem {
         let mut left = q;
         add(&mut left, -value, &x);
         let found = [value, quotient(dot(&left, &left).sqrt(), norm)];
-        let allowed = Self::own(rounding, norm);
+        let allowed = Self::rounding_allowances(rounding, norm);
         let claimed = [values?, residuals?].map(|all| all.last().copied().unwrap_or(f64::NAN));
         let mut worst = (square - 1.0).abs() / (2.0 * TERMS * ROUNDING);
         if square == 0.0 && may_vanish {
@@ -117,8 +121,8 @@ impl PowerProblem {
         // In some iteration A x may be no larger than its roundings, so that x may vanish.
         let mut lengths = exact.norms.iter().zip(&exact.roundings);
         let may_vanish = lengths.any(|(length, rounding)| length <= rounding);
-        let verdict = self.reference_of(exact).judge(output);
-        match self.own_error(output, may_vanish) {
+        let verdict = self.make_reference(exact).judge(output);
+        match self.self_consistency_error(output, may_vanish) {
             Ok(own) if own > verdict.worst || own.is_nan() => Verdict {
                 worst: own,
                 ..verdict

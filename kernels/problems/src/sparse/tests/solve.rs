@@ -5,7 +5,7 @@ use crate::data::NamedArrays;
 use crate::{Case, Problem, Random};
 use std::sync::Arc;
 
-fn made(pattern: Pattern, n: usize) -> Arc<SparseMatrix> {
+fn generate_matrix(pattern: Pattern, n: usize) -> Arc<SparseMatrix> {
     let made = GeneratedMatrix {
         dominant: true,
         each: 3,
@@ -15,10 +15,10 @@ fn made(pattern: Pattern, n: usize) -> Arc<SparseMatrix> {
 }
 
 fn system(pattern: Pattern, n: usize, method: SolverMethod) -> SolveProblem {
-    SolveProblem::new(made(pattern, n), method, 1e-5, 200).unwrap()
+    SolveProblem::new(generate_matrix(pattern, n), method, 1e-5, 200).unwrap()
 }
 
-fn of(rows: usize, entries: &[(u32, u32, f64)]) -> Arc<SparseMatrix> {
+fn make_matrix(rows: usize, entries: &[(u32, u32, f64)]) -> Arc<SparseMatrix> {
     let all = SparseMatrix::from_triplets(rows, rows, &Triplets::Real(entries.to_vec())).unwrap();
     Arc::new(all.clone().declared(Symmetry::Symmetric).unwrap_or(all))
 }
@@ -110,7 +110,7 @@ fn steps_are_those_of_the_theory() {
         .map(|i| (i, i, [1.0, 4.0, 32.0][i as usize % 3]))
         .collect();
     let steps = |method| {
-        let problem = SolveProblem::new(of(30, &diagonal), method, 1e-10, 50).unwrap();
+        let problem = SolveProblem::new(make_matrix(30, &diagonal), method, 1e-10, 50).unwrap();
         let b = Random::new(1).uniforms(30);
         problem.solve::<f64>(&b).residuals.len() - 1
     };
@@ -132,17 +132,17 @@ fn every_end_is_clear() {
         assert!(verdict.is_within_tolerance(), "{}: {verdict:?}", found.end);
         (found.end, found.residuals.len() - 1)
     };
-    let indefinite = of(2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 1.0)]);
+    let indefinite = make_matrix(2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 1.0)]);
     assert_eq!(
         end(indefinite, SolverMethod::Cg, &[1.0, -1.0], 9),
         (MethodEnd::Breakdown, 0)
     );
-    let turned = of(2, &[(0, 1, 1.0), (1, 0, -1.0)]);
+    let turned = make_matrix(2, &[(0, 1, 1.0), (1, 0, -1.0)]);
     assert_eq!(
         end(turned, SolverMethod::Bicgstab, &[1.0, 0.0], 9),
         (MethodEnd::Breakdown, 0)
     );
-    let grid = made(Pattern::Grid5, 20);
+    let grid = generate_matrix(Pattern::Grid5, 20);
     let b = Random::new(2).uniforms(400);
     assert_eq!(
         end(grid.clone(), SolverMethod::Cg, &b, 5),
@@ -152,13 +152,13 @@ fn every_end_is_clear() {
         end(grid, SolverMethod::Cg, &[0.0; 400], 5),
         (MethodEnd::Converged, 0)
     );
-    let huge = of(2, &[(0, 0, 3e38), (0, 1, 2e38), (1, 0, 2e38), (1, 1, 3e38)]);
+    let huge = make_matrix(2, &[(0, 0, 3e38), (0, 1, 2e38), (1, 0, 2e38), (1, 1, 3e38)]);
     assert_eq!(
         end(huge, SolverMethod::Cg, &[1.0, 1.0], 9).0,
         MethodEnd::Diverged
     );
     let watch = || {
-        SolveProblem::new(of(1, &[(0, 0, 1.0)]), SolverMethod::Cg, 1e-3, 1000)
+        SolveProblem::new(make_matrix(1, &[(0, 0, 1.0)]), SolverMethod::Cg, 1e-3, 1000)
             .unwrap()
             .watch()
     };
@@ -216,9 +216,9 @@ fn lies_are_noticed() {
 
 #[test]
 fn systems_that_are_none_are_refused() {
-    let grid = made(Pattern::Grid5, 3);
-    let band = made(Pattern::Band, 9);
-    let hollow = of(2, &[(0, 1, 1.0), (1, 0, 1.0), (1, 1, 1.0)]);
+    let grid = generate_matrix(Pattern::Grid5, 3);
+    let band = generate_matrix(Pattern::Band, 9);
+    let hollow = make_matrix(2, &[(0, 1, 1.0), (1, 0, 1.0), (1, 1, 1.0)]);
     let tall = GeneratedMatrix {
         cols: 4,
         each: 2,

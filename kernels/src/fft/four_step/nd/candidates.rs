@@ -39,7 +39,7 @@ pub(super) struct NdChoice<'a> {
 impl FftNd {
     /// Returns the passes of the axes that a method leaves, the last axes first; none if one of them has no
     /// kernel.
-    fn others(&self, way: &NdCandidate<'_>) -> Option<Vec<&AxisPass>> {
+    fn remaining_passes(&self, way: &NdCandidate<'_>) -> Option<Vec<&AxisPass>> {
         let taken = self.transformed_axes(way);
         let axes = self.axes.iter().enumerate().rev();
         let others = axes.filter(|(i, _)| !taken.contains(i));
@@ -73,8 +73,8 @@ impl FftNd {
             .chain(splits);
         let ways = ways.chain(whole);
         ways.filter_map(|way| {
-            let others = self.others(&way)?;
-            let wanted = |only: &String| *only == self.in_words(&way, &others);
+            let others = self.remaining_passes(&way)?;
+            let wanted = |only: &String| *only == self.describe_method(&way, &others);
             self.only
                 .as_ref()
                 .is_none_or(wanted)
@@ -91,7 +91,7 @@ impl FftNd {
         let batch = batch.clamp(1, self.max_batch().max(1));
         let mut plans: Vec<(Cycles, Self)> = Vec::new();
         for (way, others) in self.ways() {
-            let words = self.in_words(&way, &others);
+            let words = self.describe_method(&way, &others);
             // Methods that differ only in their pieces have one description.
             if plans
                 .iter()
@@ -166,7 +166,7 @@ impl FftNd {
     }
 
     /// Describes a method in words.
-    pub(super) fn in_words(&self, way: &NdCandidate<'_>, others: &[&AxisPass]) -> String {
+    pub(super) fn describe_method(&self, way: &NdCandidate<'_>, others: &[&AxisPass]) -> String {
         let first = match way {
             NdCandidate::Rows => format!("rows by {}", self.rows.recipe()),
             NdCandidate::Pair(_, pair) => {

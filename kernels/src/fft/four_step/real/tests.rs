@@ -34,7 +34,7 @@ fn on(
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     for division in FourStepRealRecipe::all(n, direction, &machine, 32) {
-        let other = parts.is_some_and(|pass| !division.in_parts(pass));
+        let other = parts.is_some_and(|pass| !division.is_in_parts(pass));
         if seen.contains(&division.describe_rows()) || other {
             continue;
         }

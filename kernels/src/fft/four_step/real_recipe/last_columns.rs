@@ -31,7 +31,7 @@ pub(in crate::fft::four_step) struct LastColumns {
 
 impl FourStepRealRecipe {
     /// Makes the pages of the columns of `batch` half spectra at `x`.
-    pub(super) fn back_columns(
+    pub(super) fn make_inverse_columns(
         &self,
         lines: &LineBatch,
         batch: u64,
@@ -62,7 +62,7 @@ impl FourStepRealRecipe {
             LineBatch::new_radix8_first(self.columns.len(), 2, 4).filter(|_| self.has_ends())?;
         Some(InverseRealColumnPages {
             ends: true,
-            ..self.back_columns(&lines, batch, arrays, factors)
+            ..self.make_inverse_columns(&lines, batch, arrays, factors)
         })
     }
 

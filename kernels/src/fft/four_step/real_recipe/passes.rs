@@ -24,13 +24,13 @@ impl FourStepRealRecipe {
         factors: [u64; 2],
     ) -> [RingPass; 2] {
         if self.direction == TransformDirection::Inverse {
-            let columns = self.back_columns(&self.columns, batch, [x, between], factors[0]);
-            let columns = match self.in_parts(0) {
+            let columns = self.make_inverse_columns(&self.columns, batch, [x, between], factors[0]);
+            let columns = match self.is_in_parts(0) {
                 true => RingPass::new(first, InverseRealColumnRingPages { columns }),
                 false => RingPass::new(first, columns),
             };
             let (lines, blocks) = (self.rows.clone(), self.blocks());
-            if self.in_parts(1) {
+            if self.is_in_parts(1) {
                 let rows = RowRingPages {
                     lines,
                     sections: self.sections,
@@ -92,7 +92,7 @@ impl FourStepRealRecipe {
             },
             tiles,
         };
-        let columns = match self.in_parts(0) {
+        let columns = match self.is_in_parts(0) {
             true => RingPass::new(first, parts()),
             false => RingPass::new(first, wholes()),
         };
@@ -106,7 +106,7 @@ impl FourStepRealRecipe {
             factors: factors[1],
             resident: self.resident,
         };
-        let second = match self.in_parts(1) {
+        let second = match self.is_in_parts(1) {
             true => RingPass::new(second, HalfSpectrumRingPages { rows }),
             false => RingPass::new(second, rows),
         };

@@ -36,7 +36,7 @@ impl FourStepRealRecipe {
                 real_program(tables, columns, rows, pages, self.resident, machine)?
             }
             TransformDirection::Inverse => {
-                let (block, together) = (self.rows.per_section(), self.in_parts(1));
+                let (block, together) = (self.rows.per_section(), self.is_in_parts(1));
                 let pages = (block, self.blocks().pages(), together);
                 back_program(tables, columns, rows, pages, self.resident, machine)?
             }
@@ -57,12 +57,12 @@ impl FourStepRealRecipe {
             let ends = [data_end(&programs[0]), data_end(&programs[1])];
             self.rings(ends, machine.cp2.dmem.0)
         };
-        let two = if self.in_parts(0) || self.in_parts(1) {
-            let columns = match self.in_parts(0) {
+        let two = if self.is_in_parts(0) || self.is_in_parts(1) {
+            let columns = match self.is_in_parts(0) {
                 true => Arc::new(self.columns_in_parts(machine)?),
                 false => program(columns, None)?,
             };
-            let rows = match (self.in_parts(1), self.direction) {
+            let rows = match (self.is_in_parts(1), self.direction) {
                 (true, TransformDirection::Forward) => {
                     let full = self.half_rows().full();
                     Arc::new(real_parts_program(&self.rows, full, machine)?.program)
@@ -103,7 +103,9 @@ impl FourStepRealRecipe {
     pub(in crate::fft::four_step) fn is_roomy(&self, machine: &Machine) -> bool {
         let rings = |ends| self.rings(ends, machine.cp2.dmem.0);
         let passes = |rings, arrays, factors| self.passes(rings, 1, arrays, factors);
-        !self.in_parts(0) && !self.in_parts(1) && PrefetchedPasses::may_fit(rings, passes, machine)
+        !self.is_in_parts(0)
+            && !self.is_in_parts(1)
+            && PrefetchedPasses::may_fit(rings, passes, machine)
     }
 
     /// Plans the prefetch of the second kernel while the first runs; none where DMEM has no room for both.
@@ -111,7 +113,7 @@ impl FourStepRealRecipe {
         &self,
         machine: &Machine,
     ) -> Result<Option<PrefetchedPasses>, FftError> {
-        if self.in_parts(0) || self.in_parts(1) {
+        if self.is_in_parts(0) || self.is_in_parts(1) {
             return Ok(None);
         }
         let program = |pass, tables| match pass {

@@ -38,10 +38,10 @@ struct DmemAllocator {
 }
 
 impl DmemAllocator {
-    fn take(&mut self, bytes: u64) -> Option<u32> {
+    fn allocate(&mut self, bytes: u64) -> Option<u32> {
         if self.next + bytes > self.end {
             (self.next, self.end) = (0, self.begin.take()?);
-            return self.take(bytes);
+            return self.allocate(bytes);
         }
         let at = self.next;
         self.next += bytes;
@@ -52,7 +52,7 @@ impl DmemAllocator {
 impl FourStepRealRecipe {
     /// Returns the cycles of loading resident factors, where they come while columns compute.
     pub(super) fn hidden_factor_cycles(&self, machine: &Machine) -> f64 {
-        let beside = self.has_ends() && !self.in_parts(1);
+        let beside = self.has_ends() && !self.is_in_parts(1);
         load(
             u64::from(beside) * self.sections * self.resident_factor_bytes(1),
             machine,
@@ -73,7 +73,7 @@ impl FourStepRealRecipe {
         end: u64,
         machine: &Machine,
     ) -> Result<Option<PrefetchedRows>, FftError> {
-        if !self.has_ends() || self.in_parts(1) {
+        if !self.has_ends() || self.is_in_parts(1) {
             return Ok(None);
         }
         let tables = end.next_multiple_of(QUAD);
@@ -109,12 +109,12 @@ impl FourStepRealRecipe {
         let count = self.buffers[1];
         let factors: Option<Vec<u32>> = match self.resident {
             true => places
-                .take(self.resident_factor_bytes(1))
+                .allocate(self.resident_factor_bytes(1))
                 .map(|at| vec![at; count]),
-            false => (0..count).map(|_| places.take(factors)).collect(),
+            false => (0..count).map(|_| places.allocate(factors)).collect(),
         };
-        let (factors, between) = (factors?, places.take(self.rows.page_bytes())?);
-        let pages: Option<Vec<u32>> = (0..count).map(|_| places.take(page)).collect();
+        let (factors, between) = (factors?, places.allocate(self.rows.page_bytes())?);
+        let pages: Option<Vec<u32>> = (0..count).map(|_| places.allocate(page)).collect();
         Some(Ring {
             arguments: u32::try_from(arguments).ok()?,
             pages: pages?,

@@ -91,8 +91,8 @@ impl FourStepRealRecipe {
             };
             let priced = |pass: usize, columns: &LineBatch, rows: &LineBatch| {
                 let kinds: Vec<(usize, bool)> = match (direction, pass) {
-                    (TransformDirection::Forward, 1) if !rows.in_parts() => {
-                        let lasts = HalfSpectrumRows::lasts(
+                    (TransformDirection::Forward, 1) if !rows.is_in_parts() => {
+                        let lasts = HalfSpectrumRows::last_page_rows(
                             columns.len() as u64,
                             sections as u64,
                             rows.per_section(),
@@ -101,12 +101,12 @@ impl FourStepRealRecipe {
                             .flat_map(|last| [(last, false), (last, true)])
                             .collect()
                     }
-                    (TransformDirection::Inverse, 1) if !rows.in_parts() => {
+                    (TransformDirection::Inverse, 1) if !rows.is_in_parts() => {
                         vec![(2, false), (2, true)]
                     }
                     _ => vec![(2, false)],
                 };
-                let buffers = match ([columns, rows][pass].in_parts(), direction) {
+                let buffers = match ([columns, rows][pass].is_in_parts(), direction) {
                     (true, TransformDirection::Forward) if pass == 1 => {
                         &[HalfSpectrumRingPages::buffers(rows)]
                     }
@@ -129,10 +129,12 @@ impl FourStepRealRecipe {
                 // The price of rows depends on the pages of columns only if the rows go in parts.
                 let mut second = priced(1, column, row);
                 let fits = |column: &&LineBatch| {
-                    way == 0 || !column.in_parts() || inverse_real_column_ring::supports_rows(row)
+                    way == 0
+                        || !column.is_in_parts()
+                        || inverse_real_column_ring::supports_rows(row)
                 };
                 for column in columns.iter().filter(fits) {
-                    if row.in_parts() {
+                    if row.is_in_parts() {
                         second = priced(1, column, row);
                     }
                     for (a, first, _) in priced(0, column, row) {

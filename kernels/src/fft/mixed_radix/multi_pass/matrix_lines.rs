@@ -4,7 +4,7 @@ use super::persistent_kernel::{FACTORS, PersistentKernel, PersistentKernelBuffer
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
 use crate::fft::mixed_radix::block_fft::COMPLEX;
-use crate::fft::mixed_radix::page_kernels::in_place;
+use crate::fft::mixed_radix::page_kernels::write_in_place_passes;
 use crate::fft::mixed_radix::recipe::{best_radices, least_slots};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{RingPages, RingPass};
@@ -153,7 +153,7 @@ impl MatrixLines {
             let factors = self.columns.then_some(FACTORS);
             let radices = (&self.radices[..], direction);
             let length = (self.length, self.even());
-            *text = in_place(length, radices, self.couples, factors, machine)?;
+            *text = write_in_place_passes(length, radices, self.couples, factors, machine)?;
             Ok(())
         })
     }
@@ -196,7 +196,7 @@ impl MatrixPages {
 
     /// Makes the transfer of a page's lines as columns of the matrix at `system`, whose granules are dealt to
     /// the sections in turn.
-    fn dealt(
+    fn make_dealt_transfer(
         &self,
         system: u64,
         page: u64,
@@ -225,8 +225,8 @@ impl RingPages for MatrixPages {
         let system = self.from + self.matrix(page, true);
         if self.lines.columns {
             return vec![
-                self.dealt(self.turns, page, factors, Descriptor::load),
-                self.dealt(system, page, local, Descriptor::load),
+                self.make_dealt_transfer(self.turns, page, factors, Descriptor::load),
+                self.make_dealt_transfer(system, page, local, Descriptor::load),
             ];
         }
         // Pairs of rows are dealt to the sections in turn.
@@ -242,7 +242,7 @@ impl RingPages for MatrixPages {
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let matrix = self.to + self.matrix(page, false);
-        vec![self.dealt(matrix, page, local, Descriptor::store)]
+        vec![self.make_dealt_transfer(matrix, page, local, Descriptor::store)]
     }
 
     fn arithmetic_cycles(&self, _page: u64) -> u64 {

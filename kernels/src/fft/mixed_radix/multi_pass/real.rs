@@ -115,7 +115,7 @@ impl LongReal {
 
     /// Returns the complex transform of N numbers, for which real numbers or half spectra are converted
     /// first, if that is the plan.
-    pub(in crate::fft) fn whole(&self) -> Option<&Arc<dyn Fft>> {
+    pub(in crate::fft) fn full_complex_transform(&self) -> Option<&Arc<dyn Fft>> {
         match self {
             Self::Whole(inner) => Some(inner),
             Self::Halves(_) => None,

@@ -6,8 +6,6 @@
 //! A slice of a section has the numbers k = k0 .. k0 + S and their partners M - k. It replaces numbers
 //! `k0 .. k0 + S - 1` and `M - k0 - S .. M - k0 - 1`. The slices cover k = 0 .. M/2; where they go beyond,
 //! numbers are computed twice.
-//! - 1 and M - k0 - S .. M - k0 - 1. The slices cover k = 0 .. M/2; where they go beyond, numbers are
-//! computed twice.
 //!
 //! The DMA limits the pass, so that there are issues left for a product: the factor of k0 + s is that of k0,
 //! which comes with the page, times that of s, which stays in DMEM.
@@ -213,7 +211,7 @@ impl RealSplitMergePages {
     }
 
     /// Makes the transfers of the ascending and the descending slices of a page, `run` bytes each.
-    fn both(
+    fn make_slice_transfers(
         &self,
         page: u64,
         (place, local): (StridedRows, u32),
@@ -261,7 +259,7 @@ impl RingPages for RealSplitMergePages {
         };
         let w = Descriptor::load(target, self.factors + slice * granule, factors, granule);
         let mut loads = vec![w];
-        loads.extend(self.both(page, (self.from, local), run, Descriptor::load));
+        loads.extend(self.make_slice_transfers(page, (self.from, local), run, Descriptor::load));
         // Number 0 is its own partner.
         loads.extend(self.middle(page, local).map(|(row, at)| {
             let system = self.from.address + row * self.from.pitch;
@@ -271,7 +269,8 @@ impl RingPages for RealSplitMergePages {
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        let both = self.both(page, (self.to, local), self.slice(), Descriptor::store);
+        let both =
+            self.make_slice_transfers(page, (self.to, local), self.slice(), Descriptor::store);
         let middle = self.middle(page, local).map(|(row, at)| {
             let system = self.to.address + row * self.to.pitch + self.m * COMPLEX;
             Descriptor::store(Target::Section(0), system, at, COUPLE * COMPLEX)

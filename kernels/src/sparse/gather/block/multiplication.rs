@@ -73,7 +73,7 @@ impl BlockBuilder<'_> {
         slots: [Option<(usize, &MultiplicationSlot)>; 2],
         filled: LaneMask,
     ) -> Address {
-        let each = self.lanes.each();
+        let each = self.lanes.entries_per_section();
         let of = |section: usize| {
             slots.into_iter().flat_map(move |slot| {
                 (0..each).map(move |lane| {
@@ -107,7 +107,7 @@ impl BlockBuilder<'_> {
     /// Loads the operand of slots: the numbers that each place multiplies, and zeros where there are none. A
     /// pair that both sides of the quad take is loaded once.
     fn operands(&mut self, operand: u8, slots: [Option<&MultiplicationSlot>; 2], x: VectorPlace) {
-        let loads = slots.map(|slot| slot.map_or(Vec::new(), |slot| self.in_order(slot)));
+        let loads = slots.map(|slot| slot.map_or(Vec::new(), |slot| self.order_loads(slot)));
         let full = slots.map(|slot| slot.is_some_and(|slot| slot.filled() == self.all));
         let first = [0, 1].map(|side| loads[side].first().filter(|_| full[side]));
         // Both halves begin with the same pair.
@@ -186,7 +186,7 @@ impl BlockBuilder<'_> {
 
     /// Returns the loads of a slot. The first one needs no selection, so it is the one that would take the
     /// most masks.
-    fn in_order(&mut self, slot: &MultiplicationSlot) -> Vec<SlotLoad> {
+    fn order_loads(&mut self, slot: &MultiplicationSlot) -> Vec<SlotLoad> {
         let mut loads = slot.loads.to_vec();
         self.work.add(loads.len(), ORDERED);
         self.work.sorted(loads.len(), 2);

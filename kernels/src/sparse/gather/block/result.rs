@@ -28,11 +28,11 @@ impl BlockBuilder<'_> {
                 continue;
             }
             let both = inst(Op::AddP, &[2 * extra, 2 * extra, 2 * extra + 1]);
-            self.put_off(vec![both], 0, wait);
+            self.delay_operations(vec![both], 0, wait);
             wait += add;
             if quad.paired > 0 {
                 let all = inst(Op::AddP, &[2 * own, 2 * own, 2 * extra]);
-                self.put_off(vec![all], 0, wait);
+                self.delay_operations(vec![all], 0, wait);
                 wait += add;
             }
         }
@@ -56,22 +56,22 @@ impl BlockBuilder<'_> {
         } else {
             for (i, pair) in sums.chunks(2).enumerate() {
                 let &[a, b] = pair else { continue };
-                let [first, second] = self.registers.turned(i);
+                let [first, second] = self.registers.lane_pair_registers(i);
                 ops.push(inst(Op::TrnloP, &[first, a, b]));
                 ops.push(inst(Op::TrnhiP, &[second, a, b]));
             }
             for i in 0..sums.len() / 2 {
-                let [first, second] = self.registers.turned(i);
+                let [first, second] = self.registers.lane_pair_registers(i);
                 ops.push(inst(Op::AddP, &[2 * result + i as u8, first, second]));
             }
         }
-        self.put_off(ops, 0, wait);
+        self.delay_operations(ops, 0, wait);
         if let Some(old) = old {
             // The products come first: the operations that they wait for have been issued.
             wait += add;
-            self.put_off(vec![inst(Op::AddQ, &[result, result, old])], 0, wait);
+            self.delay_operations(vec![inst(Op::AddQ, &[result, result, old])], 0, wait);
         }
         let store = access(Op::StQ, result, split_address(block.result));
-        self.put_off(vec![store], 1, wait + add + load + 4);
+        self.delay_operations(vec![store], 1, wait + add + load + 4);
     }
 }
