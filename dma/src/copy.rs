@@ -89,7 +89,7 @@ pub trait SystemMemory {
     /// Announces a transfer before it moves anything. A memory that buffers stores to carry them out later
     /// returns a buffer for the packed runs of this one; the transfer then writes to the buffer and not to
     /// the memory.
-    fn apart(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
+    fn store_buffer(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
         let _ = (transfer, machine);
         None
     }
@@ -150,7 +150,7 @@ impl Copier {
         system: &mut impl SystemMemory,
     ) -> Result<(), CopyError> {
         validate(transfer, machine)?;
-        if let Some(room) = system.apart(transfer, machine) {
+        if let Some(room) = system.store_buffer(transfer, machine) {
             let mut room = Room(room);
             if let Some(packed) = transfer.packed(machine) {
                 return self.whole(&packed, machine, local, &mut room);

@@ -10,16 +10,16 @@
 
 pub(crate) mod dump;
 mod launch;
-mod moved;
 mod notice;
 pub(crate) mod observer;
 pub(crate) mod port;
 pub(crate) mod programs;
+mod state_shift;
 mod timed;
 mod version;
 
-pub use moved::Course;
 pub use notice::{LaunchError, NoEvent, Notice, Quiet, SubmitError};
+pub use state_shift::Course;
 
 use crate::account::counters::Counters;
 use crate::check::Checker;

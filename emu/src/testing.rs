@@ -9,16 +9,16 @@
 mod case;
 mod coverage;
 mod difference;
+mod executed_words;
 mod items;
 mod layout;
 mod lockstep;
 mod machines;
-mod ran;
 mod tame;
 #[cfg(test)]
 mod tests;
 
 pub use case::{ControlAction, Fill, LockstepCase, ProgramShape, cases};
 pub use coverage::{Coverage, CoverageRow};
+pub use executed_words::ExecutedWords;
 pub use lockstep::{Mismatch, Summary, lockstep};
-pub use ran::ExecutedWords;

@@ -8,21 +8,21 @@
 //!
 //! Rare events are left to the reference engine's step: stops, words that fault, machines or
 //! moments where the DMA delays CP2. Waits and signals run there too, but their times are known
-//! here ([`gates`]). `docs/engine.md` has the reasons and the measurements.
+//! here ([`event_words`]). `docs/engine.md` has the reasons and the measurements.
 
 mod avx;
-mod block;
-mod bodies;
-mod gates;
-mod habits;
+mod block_exits;
+mod branch_history;
+mod counter_expansion;
+mod event_words;
+mod operand_rows;
 pub(crate) mod portable;
-mod rows;
-mod tally;
-mod text;
-mod timed;
-mod trace;
-mod ways;
-mod wide;
+mod section_lanes;
+mod timed_block;
+mod trace_extension;
+mod trace_words;
+mod translated_block;
+mod word_functions;
 
 use crate::account::coverage::{Account, EngineTier};
 use crate::core::Core;
@@ -32,14 +32,14 @@ use crate::core::loops::advance;
 use crate::core::simd::Simd;
 use crate::engines::jit::CodeFrame;
 use crate::timing::{IssueOutcome, Pending, Scoreboard};
-use block::{BlockEnd, TranslatedBlock};
 use cp2_machine::Machine;
-use gates::Gate;
+use event_words::EventWord;
 use std::collections::HashMap;
-use text::LoopEndMap;
-pub(crate) use text::sets_up;
-use timed::{States, TimedBlock, UNKNOWN};
-use trace::WARM;
+use timed_block::{States, TimedBlock, UNKNOWN};
+use trace_extension::WARM;
+use trace_words::LoopEndMap;
+pub(crate) use trace_words::sets_up;
+use translated_block::{BlockEnd, TranslatedBlock};
 
 /// Fewest words in a run for which entering emitted code pays.
 const ENTRY: u64 = 8;
@@ -271,7 +271,7 @@ impl Fast {
         let number = self.nodes.len() as u32;
         let mut node = self.make_node((pc, state), block, machine);
         if node.len == 0 {
-            node.gate = Gate::find(core, machine, state, &self.states, &mut self.scratch);
+            node.gate = EventWord::find(core, machine, state, &self.states, &mut self.scratch);
         }
         self.nodes.push(node);
         self.node_at.insert((pc, state), number);

@@ -9,35 +9,35 @@
 //! All address checks of a segment stand before its first word. Where one fails, nothing of the
 //! segment has been executed, and the caller runs its words one by one until the word that faults.
 
+mod address_checks;
+mod arithmetic_rows;
 mod asm;
 mod build;
 mod candidates;
-mod carry;
+mod carried_registers;
+mod code_form;
+mod code_frame;
 mod cost;
 mod executable;
-mod form;
-mod frame;
 mod function;
+mod instruction_sequences;
 mod ir;
+mod loop_passes;
 mod lower;
-mod pairs;
-mod partners;
-mod places;
+mod pair_operations;
 mod registers;
 mod retime;
-mod rounds;
-mod rows;
+mod scalar_sums;
 mod scalars;
+mod segment_steps;
 mod select;
-mod sequences;
-mod steps;
-mod sums;
+mod value_moves;
+mod vector_sharing;
 mod vectors;
 #[cfg(any(test, feature = "testing"))]
 mod verify;
-mod walks;
 
-pub(crate) use frame::CodeFrame;
+pub(crate) use code_frame::CodeFrame;
 
 use crate::core::Guest;
 use crate::core::decoded::Decoded;
@@ -45,8 +45,8 @@ use crate::core::layout::{LINE_BYTES, Shared};
 use crate::core::simd::Simd;
 use crate::semantics::action::{Action, ControlOp};
 use asm::Asm;
+use code_form::CodeForm;
 use executable::Executable;
-use form::CodeForm;
 use function::Link;
 
 /// Maximum number of parts of a block; a block with more is not compiled.
@@ -200,7 +200,7 @@ fn compile(
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let alone = looping && at == 0 && words[0].expect.is_none();
         let assume = assume.filter(|_| alone);
-        let Some(steps) = steps::steps(rest, dmem_bytes, assume) else {
+        let Some(steps) = segment_steps::steps(rest, dmem_bytes, assume) else {
             parts.extend(call(&mut asm, &chain, first, at)?);
             chain.clear();
             parts.push(BlockPart::Word(at));

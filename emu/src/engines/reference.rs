@@ -3,8 +3,8 @@
 //! [`Coprocessor`] is the coprocessor as a component of the processor's event queue:
 //! it advances to a given cycle and reports what stopped it.
 
-mod moved;
 mod state;
+mod time_shift;
 
 use crate::account::cause::Cause;
 use crate::account::counters::Counters;

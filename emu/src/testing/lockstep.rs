@@ -2,8 +2,8 @@
 
 use super::case::{ControlAction, LockstepCase};
 use super::difference::difference;
+use super::executed_words::ExecutedWords;
 use super::layout::{LOW, TABLE, table};
-use super::ran::ExecutedWords;
 use crate::Counters;
 use crate::Notice;
 use crate::Processor;

@@ -80,11 +80,7 @@ impl SystemMemory for memory::SystemRam {
         self.span_mut(address, bytes)
     }
 
-    fn copy_on_write_part(
-        &mut self,
-        transfer: &impl Transfer,
-        machine: &Machine,
-    ) -> Option<&mut [u8]> {
+    fn store_buffer(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
         self.copy_on_write_mut()?.transfer(transfer, machine)
     }
 }

@@ -6,9 +6,9 @@ use super::block_filter::{BlockFilter, FilterSample};
 use super::candidates::ConvChoice;
 use super::channel_arrays::ChannelArrays;
 use super::channel_layout::ChannelLayout;
-use super::choice::choose;
 use super::error::ConvError;
 use super::request::{AllowedMethods, FilterMethod, FilterRequest};
+use super::search_order::search_filters;
 use crate::job::{self, JobError, KernelRun, count};
 use cp2_asm::Program;
 use cp2_host::{Buffer, DeviceOptions, ValueSource};
@@ -141,7 +141,7 @@ impl Convolver {
             return Err(ProblemError::ComplexTaps.into());
         }
         wanted.extent::<T>().check(machine)?;
-        let (found, choice) = choose::<T>(wanted, ways, machine)?;
+        let (found, choice) = search_filters::<T>(wanted, ways, machine)?;
         let first = Self {
             taps: taps.to_vec(),
             samples,

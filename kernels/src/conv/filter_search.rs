@@ -2,7 +2,6 @@
 
 use super::block_filter::{BlockFilter, COMPLEX, FilterSample};
 use super::candidates::{ConvCandidate, ConvChoice};
-use super::choice::FoundFilters;
 use super::direct;
 use super::error::ConvError;
 use super::mixed_block_lengths;
@@ -10,6 +9,7 @@ use super::overlap_save::{self, BlockCover, LENGTHS, issues, lead};
 use super::overlap_save_long;
 use super::overlap_save_ring;
 use super::request::{AllowedMethods, FilterRequest};
+use super::search_order::FoundFilters;
 use super::tail;
 use super::transposed_form;
 use crate::job::{by_price, relayout_cycles};

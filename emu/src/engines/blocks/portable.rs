@@ -5,8 +5,8 @@
 //! hosts with AVX2.
 
 use super::avx::{self, Avx, LaneHost, WordFunction};
-use super::bodies::{self, MODULO, OFFSET, POST, STEP};
-use super::rows::RegisterRow;
+use super::operand_rows::RegisterRow;
+use super::word_functions::{self, MODULO, OFFSET, POST, STEP};
 use crate::core::Guest;
 use crate::core::decoded::Decoded;
 use crate::core::layout::Shared;
@@ -98,7 +98,7 @@ impl WordCall {
     }
 
     fn from_word(word: &Decoded, host: Option<Avx>) -> Self {
-        let compute = bodies::compute(word.word.arith.op, host);
+        let compute = word_functions::compute(word.word.arith.op, host);
         let rows = rows(&word.word.arith);
         let mut step = Self {
             run: compute,
@@ -124,7 +124,7 @@ impl WordCall {
                 let (arith, mem) = (&word.word.arith, &word.word.mem);
                 let early = ((arith.reads() | arith.writes()) & mem.writes()).is_empty();
                 step.access(op);
-                let access = bodies::MemoryWord {
+                let access = word_functions::MemoryWord {
                     mode: op.address.mode,
                     data: op.data,
                     early,
@@ -134,14 +134,14 @@ impl WordCall {
             }
             Action::Scalar(op) => {
                 step.operate(op);
-                step.run = bodies::scalar(op, word.computes, host);
+                step.run = word_functions::scalar(op, word.computes, host);
             }
             Action::Control(op) => {
                 // Every other control operation ends the block, and the engine executes it.
                 if let (Some(taken), ControlOp::Branch { condition, x, .. }) = (word.expect, op) {
                     let (bits, zero) = condition.bits();
                     (step.base, step.bytes, step.zero) = (x.0, bits, zero == taken);
-                    step.run = bodies::guard(word.computes, host);
+                    step.run = word_functions::guard(word.computes, host);
                 }
             }
             Action::Nop => {}

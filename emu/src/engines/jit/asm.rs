@@ -1,9 +1,9 @@
 //! Emits host instructions: a thin layer over the encoder.
 
-use super::form::CodeForm;
-use super::frame;
+use super::code_form::CodeForm;
+use super::code_frame;
 use super::ir::{FrameConstant, LaneOperation};
-use super::steps::PAIRS;
+use super::segment_steps::PAIRS;
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 
 /// Registers that hold the arguments of the code: register file, DMEM, scalars, frame, passes left.
@@ -41,14 +41,14 @@ pub(super) fn mem(base: Register, displacement: i64) -> MemoryOperand {
 pub(super) fn pair(register: usize) -> MemoryOperand {
     match register.checked_sub(PAIRS) {
         None => mem(FILE, 32 * register as i64),
-        Some(kept) => mem(FRAME, frame::KEPT + 32 * kept as i64),
+        Some(kept) => mem(FRAME, code_frame::KEPT + 32 * kept as i64),
     }
 }
 
 /// Returns the operand of a frame constant in every lane.
 pub(super) fn every(form: CodeForm, displacement: i64) -> MemoryOperand {
     if form == CodeForm::Avx2 {
-        return mem(FRAME, frame::SPREAD + 8 * displacement);
+        return mem(FRAME, code_frame::SPREAD + 8 * displacement);
     }
     MemoryOperand::new(
         FRAME,
@@ -236,9 +236,9 @@ pub(super) fn shift(form: CodeForm, op: LaneOperation) -> Code {
 /// Returns the operand of a constant in the frame.
 pub(super) fn constant(form: CodeForm, constant: FrameConstant) -> MemoryOperand {
     match constant {
-        FrameConstant::Sign => every(form, frame::SIGN),
-        FrameConstant::Magnitude => every(form, frame::MAGNITUDE),
-        FrameConstant::Ones => every(form, frame::ONES),
-        FrameConstant::OddSign => mem(FRAME, frame::ODD_SIGN),
+        FrameConstant::Sign => every(form, code_frame::SIGN),
+        FrameConstant::Magnitude => every(form, code_frame::MAGNITUDE),
+        FrameConstant::Ones => every(form, code_frame::ONES),
+        FrameConstant::OddSign => mem(FRAME, code_frame::ODD_SIGN),
     }
 }

@@ -4,12 +4,12 @@
 //! soon as its operands exist: no value that is overwritten in between is lost, and within a
 //! segment nothing can fault any more.
 
-use super::form::CodeForm;
+use super::arithmetic_rows::OperandPacking;
+use super::code_form::CodeForm;
 use super::ir::{DmemAddress, Id, IrInstruction, VectorHalves};
-use super::rounds::{CarriedVector, LoopRegisters};
-use super::rows::OperandPacking;
-use super::steps::{Arith, DmemAccess, PairValue, PairValues, REGISTERS, SegmentSteps};
-use super::sums::Sum;
+use super::loop_passes::{CarriedVector, LoopRegisters};
+use super::scalar_sums::Sum;
+use super::segment_steps::{Arith, DmemAccess, PairValue, PairValues, REGISTERS, SegmentSteps};
 use super::vectors::{PairOperand, SegmentVectors};
 use std::collections::HashMap;
 use std::rc::Rc;

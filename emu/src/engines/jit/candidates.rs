@@ -1,11 +1,11 @@
 //! Candidates for the code of a segment's steps; the cheapest is taken.
 
 use super::build::{BuiltSegment, LoopEnds, build};
-use super::form::CodeForm;
-use super::partners::{self, Partner, Partners};
+use super::code_form::CodeForm;
+use super::loop_passes::LoopRegisters;
 use super::retime::{Retimed, retime};
-use super::rounds::LoopRegisters;
-use super::steps::SegmentSteps;
+use super::segment_steps::SegmentSteps;
+use super::vector_sharing::{self, Partner, Partners};
 
 /// Layouts that are tried for a loop; each is the one in which a pass of the previous layout leaves
 /// the registers.
@@ -30,7 +30,7 @@ pub(super) fn candidates(
             all.extend(layouts(steps, &[], layout, form));
             continue;
         }
-        let partners = partners::find(steps, looping);
+        let partners = vector_sharing::find(steps, looping);
         let retimed = looping.then(|| retime(steps, &partners)).flatten();
         let same = same_pass_partners(&partners);
         let layout = looping.then(|| LoopRegisters::collect_carried(steps, &same, &partners, form));

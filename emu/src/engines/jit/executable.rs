@@ -16,7 +16,7 @@
 //!
 //! [`super::lower`] and [`super::function`] emit such bytes: guest registers are
 //! numbers below 64, what is beyond them and spill slots are below the limits in
-//! [`super::frame`], and [`super::walks`] gives every access its check. Tests do not
+//! [`super::code_frame`], and [`super::address_checks`] gives every access its check. Tests do not
 //! believe that: `super::verify` decodes every block that they compile and proves
 //! the first two points, and with the third a wrong instruction would be a signal.
 //!
@@ -28,7 +28,7 @@
 //!   memory behind them is as large as the contract says: three by their types, DMEM
 //!   because `run` compares it.
 
-use super::frame::CodeFrame;
+use super::code_frame::CodeFrame;
 use crate::core::Guest;
 use crate::core::layout::{DmemLine, LINE_BYTES, RegisterFile};
 use memmap2::Mmap;

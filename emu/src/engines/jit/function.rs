@@ -2,10 +2,10 @@
 
 use super::asm::{self, Asm};
 use super::build::BuiltSegment;
-use super::frame;
+use super::code_frame;
 use super::ir::{Id, RegisterClass};
+use super::loop_passes::CarriedVector;
 use super::lower::{InstructionOrder, Lower, LoweringRefusal, SCALAR_REGISTERS};
-use super::rounds::CarriedVector;
 use iced_x86::{Code, Instruction, Register};
 
 /// Number of scalar registers that need no saving; they come first, and [`SAVED`] follow them.
@@ -151,7 +151,7 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
     asm.form = segment.vectors.form;
     asm.encode_instruction(Instruction::with2(
         Code::Mov_rm64_r64,
-        asm::mem(asm::FRAME, frame::PASSES),
+        asm::mem(asm::FRAME, code_frame::PASSES),
         asm::LEFT,
     ));
     // Checks of the first pass, while nothing has been done.
@@ -207,7 +207,7 @@ fn looping(asm: &mut Asm, segment: &BuiltSegment) -> Result<FunctionBody, Loweri
     asm.encode_instruction(Instruction::with2(
         Code::Mov_r64_rm64,
         Register::RAX,
-        asm::mem(asm::FRAME, frame::PASSES),
+        asm::mem(asm::FRAME, code_frame::PASSES),
     ));
     asm.encode_instruction(Instruction::with2(
         Code::Sub_r64_rm64,

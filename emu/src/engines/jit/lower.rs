@@ -5,11 +5,11 @@
 
 use super::asm::{Asm, Hole};
 use super::build::BuiltSegment;
-use super::form::CodeForm;
-use super::frame;
+use super::code_form::CodeForm;
+use super::code_frame;
 use super::ir::{Id, IrInstruction, RegisterClass};
+use super::loop_passes::CarriedVector;
 use super::registers::{Bank, NEVER, ValueLocation};
-use super::rounds::CarriedVector;
 use super::select;
 use iced_x86::{IcedError, Register};
 
@@ -139,9 +139,9 @@ impl<'a> Lower<'a> {
             places,
             vectors: Bank::new(
                 form.registers(),
-                frame::VECTOR_BYTES / form.bytes() as usize,
+                code_frame::VECTOR_BYTES / form.bytes() as usize,
             ),
-            scalars: Bank::new(SCALAR_REGISTERS.len(), frame::SCALAR_SLOTS),
+            scalars: Bank::new(SCALAR_REGISTERS.len(), code_frame::SCALAR_SLOTS),
             hints: vec![None; n],
             replaced,
             stored: vec![None; stale.len()],

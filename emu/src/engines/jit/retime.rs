@@ -11,10 +11,10 @@
 //! results are delayed too. Stores are not: memory is accessed as before, and all checks still
 //! stand before a pass begins.
 
-use super::partners::{Partner, Partners};
-use super::steps::{
+use super::segment_steps::{
     Arith, DmemAccess, PAIRS, PairValue, PairValues, REGISTERS, SegmentSteps, SegmentWord,
 };
+use super::vector_sharing::{Partner, Partners};
 use std::collections::HashMap;
 
 /// Steps of a loop, rearranged so that passes overlap.

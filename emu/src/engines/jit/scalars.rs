@@ -1,7 +1,7 @@
 //! Host instructions of scalars, addresses and checks.
 
 use super::asm::{self, Asm, DMEM, FRAME, Hole, TEMP, TEMP2, mem};
-use super::frame;
+use super::code_frame;
 use super::ir::{DmemAddress, IrInstruction};
 use super::lower::SCALAR_REGISTERS;
 use super::select::EncodedInstruction;
@@ -218,7 +218,7 @@ fn reverse(asm: &mut Asm, d: u8, a: u8, s: u8, bytes: u32) {
 /// Reverses the bits of `r`: its bytes, then the bits of each byte by swapping neighbours.
 fn reverse_bits(asm: &mut Asm, r: Register, scratch: Register) {
     asm.encode_instruction(Instruction::with1(Code::Bswap_r32, r));
-    for (i, mask) in frame::BIT_REVERSAL.into_iter().enumerate() {
+    for (i, mask) in code_frame::BIT_REVERSAL.into_iter().enumerate() {
         let n = 1u32 << i;
         let mask = mem(FRAME, mask);
         // ((r >> n) & mask) + ((r & mask) << n)

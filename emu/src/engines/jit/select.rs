@@ -1,10 +1,12 @@
 //! Selects host instructions for each vector instruction.
 
 use super::asm::{self, Asm, Hole};
-use super::form::CodeForm;
+use super::code_form::CodeForm;
+use super::instruction_sequences::{
+    alternate, canonical, compare, convert, extreme, select, splat,
+};
 use super::ir::IrInstruction;
 use super::scalars::{self, dmem};
-use super::sequences::{alternate, canonical, compare, convert, extreme, select, splat};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand};
 
 /// Rule for a destination register that is also an operand's.

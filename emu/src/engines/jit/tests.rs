@@ -4,8 +4,8 @@
 mod columns;
 
 use super::CodeFrame;
+use super::code_form::CodeForm;
 use super::compile;
-use super::form::CodeForm;
 use crate::core::decoded::{Decoded, decode};
 use crate::core::execute;
 use crate::core::simd::Simd;

@@ -6,7 +6,7 @@
 //! register's value leaves the code. Until then a result of arithmetic is marked `raw`. A loaded
 //! value is not raw: its payload, if it is a NaN, is the guest's.
 
-use super::form::CodeForm;
+use super::code_form::CodeForm;
 use super::ir::{
     Arena, DmemAddress, FrameConstant, Id, IrInstruction, LaneOperation, VectorHalves,
 };

@@ -9,12 +9,12 @@
 mod bluestein;
 mod elementwise;
 mod matrix_lines;
+mod mixed_radix_two_pass;
 mod persistent_kernel;
 mod real;
 mod real_split_merge;
 mod slices;
-mod two_pass;
 
 pub use bluestein::LongBluestein;
+pub use mixed_radix_two_pass::TwoPassFft;
 pub(in crate::fft) use real::LongReal;
-pub use two_pass::TwoPassFft;

@@ -5,7 +5,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, QUAD};
-use super::lanes::{LaneNumber, join, quad_lanes};
+use super::quad_lanes::{LaneNumber, join, quad_lanes};
 use super::radix_constants::{RadixConstant, constants};
 use super::real_split::RealPass;
 use crate::fft::TransformDirection;

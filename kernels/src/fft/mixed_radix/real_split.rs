@@ -24,7 +24,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::{ColumnDft, LANES};
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
-use super::lanes::{LaneAddress, LaneNumber, quad_lanes, separate};
+use super::quad_lanes::{LaneAddress, LaneNumber, quad_lanes, separate};
 use super::radix_constants::{RadixConstant, constants, powers};
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;

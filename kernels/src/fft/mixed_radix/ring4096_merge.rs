@@ -17,7 +17,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
-use super::lanes::{LaneAddress, LaneNumber, join, quad_lanes};
+use super::quad_lanes::{LaneAddress, LaneNumber, join, quad_lanes};
 use super::radix_constants::RadixConstant;
 use super::ring4096_split::{COLUMNS, FIRST, M, ONE, SplitMergeInclude, factor};
 use crate::fft::TransformDirection;

@@ -15,7 +15,7 @@
 use super::assembly_text::{AssemblyText, ConstantRegisters};
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
-use super::lanes::{LaneAddress, quad_lanes, separate};
+use super::quad_lanes::{LaneAddress, quad_lanes, separate};
 use super::radix_constants::powers;
 use crate::fft::TransformDirection;
 use crate::pipeline::{Body, Operations, Pointer, Reg, Schedule, Step, Unschedulable, Value};

@@ -10,8 +10,8 @@ use super::sample;
 use super::tame;
 use super::vm7;
 use crate::core::decoded::{Decoded, decode};
-use crate::engines::jit::form::CodeForm;
-use crate::engines::jit::{partners, retime, steps};
+use crate::engines::jit::code_form::CodeForm;
+use crate::engines::jit::{retime, segment_steps, vector_sharing};
 use cp2_asm::isa::{Inst, Op, Word};
 use cp2_asm::testing::any_operands;
 use proptest::test_runner::TestRunner;
@@ -96,9 +96,9 @@ fn columns(form: CodeForm) {
             .iter()
             .map(|word| decode(word.encode(), &machine).unwrap())
             .collect();
-        let steps = steps::steps(&decoded, machine.cp2.dmem.0 as u32, None);
+        let steps = segment_steps::steps(&decoded, machine.cp2.dmem.0 as u32, None);
         overlapping += steps.map_or(0, |steps| {
-            let partners = partners::find(&steps, true);
+            let partners = vector_sharing::find(&steps, true);
             usize::from(retime::retime(&steps, &partners).is_some())
         });
         let passes = 1 + u64::from(random.draw_below(5));

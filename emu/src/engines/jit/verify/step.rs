@@ -5,7 +5,7 @@ use super::RefusedInstruction;
 use super::state::{AbstractState, AbstractValue, StorageLocation, SymbolicWord, ValueName};
 use crate::core::layout::{COLUMNS, RegisterFile, Shared};
 use crate::engines::jit::asm;
-use crate::engines::jit::frame::{CodeFrame, PASSES, SCALARS, VECTORS};
+use crate::engines::jit::code_frame::{CodeFrame, PASSES, SCALARS, VECTORS};
 use iced_x86::{
     Code, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
@@ -319,7 +319,7 @@ fn stored(instruction: &Instruction, state: &mut AbstractState) -> Result<(), Re
         // Vectors must stay outside the slots of scalars.
         (StorageLocation::Frame(at), _) => {
             let (first, end) = (i64::from(at), i64::from(at + bytes));
-            let kept = i64::from(super::super::frame::KEPT as u32);
+            let kept = i64::from(super::super::code_frame::KEPT as u32);
             if first < kept && end > SCALARS {
                 return Err(RefusedInstruction::new(
                     instruction.ip(),

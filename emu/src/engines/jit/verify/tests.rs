@@ -3,7 +3,7 @@
 
 use super::verify;
 use crate::engines::jit::asm::{self, Asm, DMEM, FILE, FRAME, mem};
-use crate::engines::jit::frame::{ONES, VECTORS};
+use crate::engines::jit::code_frame::{ONES, VECTORS};
 use iced_x86::Register::{
     EAX, EBP, EBX, R9, R9D, R10, R10D, R11D, R12D, R13D, RAX, RBP, RBX, RCX, YMM0,
 };
@@ -297,7 +297,10 @@ fn the_other_regions_have_constant_places() {
     );
     refuses("accesses", store(asm::SCALARS, 4 * 256 - 31));
     refuses("accesses", store(RAX, 0));
-    refuses("slots", store(FRAME, crate::engines::jit::frame::SCALARS));
+    refuses(
+        "slots",
+        store(FRAME, crate::engines::jit::code_frame::SCALARS),
+    );
     refuses("something else than a word", store(asm::SCALARS, 0));
 }
 

@@ -1,4 +1,4 @@
-//! Gates: the words `wait` and `signal`, which deal with the outside.
+//! Event words: `wait` and `signal`, which deal with the outside.
 //!
 //! They end blocks, and the engine's step carries them out one at a time. Their issue cycle and
 //! successor are functions of the issue state that they are entered in, as a block's are, and are
@@ -6,7 +6,7 @@
 
 use super::Fast;
 use super::portable::WordCall;
-use super::timed::States;
+use super::timed_block::States;
 use crate::core::Core;
 use crate::core::decoded::{Decoded, decode};
 use crate::core::execute::{self, SectionFault};
@@ -16,7 +16,7 @@ use cp2_machine::Machine;
 
 /// A `wait` or `signal` that is entered in an issue state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gate {
+pub(crate) struct EventWord {
     pub decoded: Decoded,
     /// Step that runs the word's arithmetic.
     pub step: WordCall,
@@ -26,7 +26,7 @@ pub(crate) struct Gate {
     pub wait: Stall,
 }
 
-impl Gate {
+impl EventWord {
     /// Returns the gate that the core stands at, if its word is one and cannot fault.
     pub(super) fn find(
         core: &Core,
@@ -76,7 +76,7 @@ impl Gate {
 
 impl Fast {
     /// Returns the gate that the core stands at, if it stands at one.
-    pub(crate) fn gate(&self) -> Option<Gate> {
+    pub(crate) fn gate(&self) -> Option<EventWord> {
         let node = &self.nodes[self.at? as usize];
         node.gate.as_deref().copied()
     }

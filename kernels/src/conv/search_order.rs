@@ -22,7 +22,7 @@ pub(super) struct FoundFilters {
 }
 
 /// Returns the filters that fit a request, and the reasons why the first is taken.
-pub(super) fn choose<T: FilterSample>(
+pub(super) fn search_filters<T: FilterSample>(
     wanted: FilterRequest<'_>,
     ways: AllowedMethods,
     machine: &Arc<Machine>,
@@ -74,7 +74,8 @@ mod tests {
                 (ConvolutionMode::Full, OutputRate::SAME),
             )
             .unwrap();
-            let (_, choice) = choose::<Complex32>(wanted, AllowedMethods::All, &machine).unwrap();
+            let (_, choice) =
+                search_filters::<Complex32>(wanted, AllowedMethods::All, &machine).unwrap();
             let best = choice.candidates[0].cycles.unwrap();
             assert!(choice.candidates[0].made);
             for candidate in choice.candidates.iter().filter(|c| !c.made) {
@@ -107,7 +108,8 @@ mod tests {
                 (ConvolutionMode::Full, OutputRate::SAME),
             )
             .unwrap();
-            let (_, choice) = choose::<Complex32>(wanted, AllowedMethods::All, &machine).unwrap();
+            let (_, choice) =
+                search_filters::<Complex32>(wanted, AllowedMethods::All, &machine).unwrap();
             let mut most = 0;
             for candidate in &choice.candidates {
                 let name = &candidate.kernel;

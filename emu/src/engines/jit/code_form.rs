@@ -1,6 +1,6 @@
 //! Forms of emitted code: width of vectors and number of registers.
 
-use super::steps::REGISTERS;
+use super::segment_steps::REGISTERS;
 use iced_x86::{Code, Register};
 
 /// Form of a segment's code.

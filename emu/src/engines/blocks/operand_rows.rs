@@ -1,7 +1,7 @@
 //! Access to the register file by a word's operands.
 
 use super::avx::LaneHost;
-use super::wide::{Four, floats};
+use super::section_lanes::{Four, floats};
 use crate::core::layout::{COLUMNS, FILE_LANES, Lane, PAIR, RegisterFile};
 use crate::semantics::arith::Registers;
 use bytemuck::{cast_slice, cast_slice_mut};

@@ -1,8 +1,8 @@
 //! Locations of values, and moves between registers, slots and memory.
 
 use super::asm;
-use super::form::CodeForm;
-use super::frame;
+use super::code_form::CodeForm;
+use super::code_frame;
 use super::ir::{Id, IrInstruction, LaneOperation, RegisterClass};
 use super::lower::{FOLDED, Lower, LoweringRefusal, SCALAR_REGISTERS};
 use super::registers::NEVER;
@@ -45,7 +45,7 @@ impl Lower<'_> {
     }
 
     fn slot_operand(&self, slot: u16) -> MemoryOperand {
-        let at = frame::VECTORS + self.form().bytes() * i64::from(slot);
+        let at = code_frame::VECTORS + self.form().bytes() * i64::from(slot);
         asm::mem(asm::FRAME, at)
     }
 
@@ -103,7 +103,7 @@ impl Lower<'_> {
             ),
             RegisterClass::Scalar => Instruction::with2(
                 Code::Mov_rm32_r32,
-                asm::mem(asm::FRAME, frame::SCALARS + 4 * i64::from(slot)),
+                asm::mem(asm::FRAME, code_frame::SCALARS + 4 * i64::from(slot)),
                 SCALAR_REGISTERS[usize::from(register)],
             ),
         });
@@ -155,7 +155,9 @@ impl Lower<'_> {
             RegisterClass::Vector => self.fetch(id, register),
             RegisterClass::Scalar => {
                 let source = match (self.places[id as usize].slot, self.find_instruction(id)) {
-                    (Some(slot), _) => asm::mem(asm::FRAME, frame::SCALARS + 4 * i64::from(slot)),
+                    (Some(slot), _) => {
+                        asm::mem(asm::FRAME, code_frame::SCALARS + 4 * i64::from(slot))
+                    }
                     (None, IrInstruction::Scalar(i)) => asm::mem(asm::SCALARS, 4 * i64::from(i)),
                     // Every other value is in a register or a slot.
                     _ => return Err(LoweringRefusal::Slots),

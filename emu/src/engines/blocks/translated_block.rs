@@ -1,8 +1,8 @@
 //! Blocks of guest words that run from their first word to their last.
 
-use super::habits::Habits;
+use super::branch_history::BranchHistory;
 use super::portable::{self, WordCall};
-use super::text::{LoopEndMap, TraceWords};
+use super::trace_words::{LoopEndMap, TraceWords};
 use crate::account::coverage::Account;
 use crate::account::work::Work;
 use crate::core::decoded::Decoded;
@@ -64,7 +64,7 @@ impl TranslatedBlock {
         core: &Core,
         machine: &Machine,
         ends: &LoopEndMap,
-        habits: Option<&Habits>,
+        habits: Option<&BranchHistory>,
         pc: u32,
     ) -> Self {
         let (text, end) = TraceWords::follow_words(core, machine, ends, habits, pc);

@@ -7,7 +7,7 @@
 //! operation often stands in a loop's next pass. A few passes are followed here, one after the
 //! other, with nothing but the vector half of each value.
 
-use super::steps::{DmemAccess, PairValue, REGISTERS, SegmentSteps};
+use super::segment_steps::{DmemAccess, PairValue, REGISTERS, SegmentSteps};
 
 /// Number of following steps in which a partner is sought.
 pub(super) const AHEAD: usize = 24;

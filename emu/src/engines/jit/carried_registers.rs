@@ -1,9 +1,9 @@
 //! Values that a loop keeps in host registers from pass to pass.
 
 use super::ir::{Id, IrInstruction};
+use super::loop_passes::CarriedVector;
 use super::lower::{Lower, LoweringRefusal};
 use super::registers::NEVER;
-use super::rounds::CarriedVector;
 use super::select;
 
 impl Lower<'_> {

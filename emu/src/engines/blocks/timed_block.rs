@@ -1,9 +1,9 @@
 //! Nodes: blocks with their time, computed once for every entry state.
 
-use super::block::{BlockEnd, BlockNeeds, SideExit, TranslatedBlock};
-use super::gates::Gate;
-use super::habits::Habits;
+use super::branch_history::BranchHistory;
+use super::event_words::EventWord;
 use super::portable::WordCall;
+use super::translated_block::{BlockEnd, BlockNeeds, SideExit, TranslatedBlock};
 use crate::core::Core;
 use crate::semantics::action::ControlOp;
 use crate::timing::{IssueOutcome, Pending, Scoreboard, Stall, penalty};
@@ -113,7 +113,7 @@ pub(crate) struct TimedBlock {
     /// Edge that was resolved last.
     pub usual: Usual,
     /// Gate at the node's address, if the block is empty because of one.
-    pub gate: Option<Box<Gate>>,
+    pub gate: Option<Box<EventWord>>,
     /// Last way through the gate (cycles and next address), and the node there.
     pub passed: Option<((u64, u32), u32)>,
     /// Side exits in the order of the guards.
@@ -204,7 +204,7 @@ impl TimedBlock {
     }
 
     /// Adds the counts of the branch at the block's end to `habits`.
-    pub(crate) fn tell(&self, block: &TranslatedBlock, habits: &mut Habits) {
+    pub(crate) fn tell(&self, block: &TranslatedBlock, habits: &mut BranchHistory) {
         if let BlockEnd::Control(ControlOp::Branch { .. }) = block.needs.end {
             for (outcome, edge) in OUTCOMES.iter().zip(&self.edges) {
                 habits.note(block.last, *outcome == IssueOutcome::Taken, edge.count);

@@ -1,8 +1,8 @@
 //! Texts of blocks: words in the order in which they usually run.
 
-use super::block::BlockEnd;
-use super::habits::{Certainty, Habits};
+use super::branch_history::{BranchHistory, ReachProbability};
 use super::portable::WordCall;
+use super::translated_block::BlockEnd;
 use crate::account::work::Work;
 use crate::core::decoded::{Decoded, decode};
 use crate::core::{Core, HardwareLoop};
@@ -157,12 +157,12 @@ impl TraceWords {
         core: &Core,
         machine: &Machine,
         ends: &LoopEndMap,
-        habits: Option<&Habits>,
+        habits: Option<&BranchHistory>,
         mut pc: u32,
     ) -> (Self, BlockEnd) {
         let mut text = Self::default();
         let longest = ends.longest(pc);
-        let mut certainty = Certainty::default();
+        let mut certainty = ReachProbability::default();
         let mut open = None;
         let end = loop {
             let at = pc as usize;

@@ -3,7 +3,7 @@
 use super::Fast;
 use super::Pause;
 use super::portable;
-use super::timed::{UNKNOWN, Usual};
+use super::timed_block::{UNKNOWN, Usual};
 use crate::account::coverage::{Account, EngineTier};
 use crate::core::execute;
 use crate::core::{Call, Core};

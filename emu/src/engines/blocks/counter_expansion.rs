@@ -1,8 +1,8 @@
 //! Expands the counts of nodes to counters by word and cause.
 
 use super::Fast;
-use super::block::TranslatedBlock;
-use super::timed::TimedBlock;
+use super::timed_block::TimedBlock;
+use super::translated_block::TranslatedBlock;
 use crate::account::counters::Counters;
 
 impl Fast {

@@ -1,6 +1,6 @@
 //! Frame of emitted code: constants and spill slots in memory.
 
-use super::steps::{PAIRS, REGISTERS};
+use super::segment_steps::{PAIRS, REGISTERS};
 use crate::alu::NAN;
 use crate::core::simd::Simd;
 

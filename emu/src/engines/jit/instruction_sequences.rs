@@ -1,8 +1,8 @@
 //! Operations that some form needs several host instructions for.
 
 use super::asm::{self, Asm, FRAME, TEMP, every, mem};
-use super::form::{CodeForm, SCRATCH};
-use super::frame;
+use super::code_form::{CodeForm, SCRATCH};
+use super::code_frame;
 use super::ir::{Compare, Convert, LaneOperation};
 use super::select::{EncodedInstruction, copy};
 use iced_x86::{Code, Instruction, Register};
@@ -58,17 +58,17 @@ pub(super) fn canonical(asm: &mut Asm, d: u8, a: u8) {
     if form == CodeForm::Avx2 {
         floats(asm, SCRATCH, from, from, UNORDERED);
         let code = Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
-        let nan = every(form, frame::NAN_BITS);
+        let nan = every(form, code_frame::NAN_BITS);
         asm.encode_instruction(Instruction::with4(code, to, from, nan, SCRATCH));
         return;
     }
-    asm.encode_instruction(splat_constant(form, d, frame::NAN_BITS));
+    asm.encode_instruction(splat_constant(form, d, code_frame::NAN_BITS));
     let code = form.code([
         Code::EVEX_Vfixupimmps_zmm_k1z_zmm_zmmm512b32_imm8_sae,
         Code::EVEX_Vfixupimmps_ymm_k1z_ymm_ymmm256b32_imm8,
         Code::INVALID,
     ]);
-    let table = every(form, frame::FIXUP);
+    let table = every(form, code_frame::FIXUP);
     asm.encode_instruction(Instruction::with4(code, to, from, table, 0u32));
 }
 
@@ -97,7 +97,7 @@ pub(super) fn select(asm: &mut Asm, r: [u8; 4]) {
 pub(super) fn alternate(asm: &mut Asm, [d, a, b]: [u8; 3], into_a: [Code; 3], into_b: [Code; 3]) {
     let form = asm.form;
     let (into_a, into_b) = (form.code(into_a), form.code(into_b));
-    let signs = mem(FRAME, frame::ALTERNATE);
+    let signs = mem(FRAME, code_frame::ALTERNATE);
     let v = |register| form.vector(register);
     if d == a && a != b {
         asm.encode_instruction(Instruction::with3(into_a, v(d), v(b), signs));
@@ -175,7 +175,7 @@ pub(super) fn extreme(asm: &mut Asm, to: u8, a: u8, b: u8, largest: bool) {
         three(asm, both, d, d, SCRATCH);
         floats(asm, SCRATCH, a, b, UNORDERED);
         let blend = Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
-        let nan = every(form, frame::NAN_BITS);
+        let nan = every(form, code_frame::NAN_BITS);
         asm.encode_instruction(Instruction::with4(blend, d, d, nan, SCRATCH));
         return;
     }
@@ -188,7 +188,7 @@ pub(super) fn extreme(asm: &mut Asm, to: u8, a: u8, b: u8, largest: bool) {
     ]);
     let how = if largest { 0b0101u32 } else { 0b0100 };
     asm.encode_instruction(Instruction::with4(code, d, a, b, how));
-    asm.put_masked(splat_constant(form, to, frame::NAN_BITS), false);
+    asm.put_masked(splat_constant(form, to, code_frame::NAN_BITS), false);
 }
 
 pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
@@ -217,7 +217,7 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
         return;
     }
     // The host gives the smallest integer for every value that it cannot represent.
-    let large = every(form, frame::TWO_31);
+    let large = every(form, code_frame::TWO_31);
     if form == CodeForm::Avx2 {
         let code = Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
         asm.encode_instruction(Instruction::with4(code, SCRATCH, a, large, AT_LEAST));
@@ -240,7 +240,7 @@ pub(super) fn convert(asm: &mut Asm, to: Convert, d: u8, a: u8) {
         Code::EVEX_Vpbroadcastd_ymm_k1z_xmmm32,
         Code::INVALID,
     ]);
-    let largest = mem(FRAME, frame::MAX);
+    let largest = mem(FRAME, code_frame::MAX);
     asm.put_masked(
         Instruction::with2(spread, form.vector(number), largest),
         false,

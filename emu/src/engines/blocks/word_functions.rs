@@ -1,9 +1,9 @@
 //! Functions that run a word, selected by the operation in its memory slot.
 
 use super::avx::{Avx, LaneHost, WordBody, WordFunction};
+use super::operand_rows::Operands;
 use super::portable::WordCall;
-use super::rows::Operands;
-use super::wide::Wide;
+use super::section_lanes::Wide;
 use crate::alu::PlainAlu;
 use crate::core::Guest;
 use crate::core::layout::{DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared};

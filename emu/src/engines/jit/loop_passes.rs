@@ -1,10 +1,10 @@
 //! Loops: values carried from pass to pass, and code after the last pass.
 
 use super::build::SegmentBuilder;
-use super::form::CodeForm;
+use super::code_form::CodeForm;
 use super::ir::{Id, IrInstruction, VectorHalves};
-use super::partners::Partners;
-use super::steps::{DmemAccess, PairValue, PairValues, REGISTERS, SegmentSteps};
+use super::segment_steps::{DmemAccess, PairValue, PairValues, REGISTERS, SegmentSteps};
+use super::vector_sharing::Partners;
 use super::vectors::PairOperand;
 use std::collections::HashMap;
 

@@ -4,10 +4,10 @@
 //! begins (they do not depend on a scalar that the segment itself loads). All
 //! checks of its addresses can then stand before its first word.
 
+use super::address_checks::{AccessGroups, CircularWalk};
+use super::arithmetic_rows::{OperandPacking, row};
 use super::ir::{Arena, DmemAddress, Id, IrInstruction};
-use super::rows::{OperandPacking, row};
-use super::sums::{FAR, Sum};
-use super::walks::{AccessGroups, CircularWalk};
+use super::scalar_sums::{FAR, Sum};
 use crate::core::decoded::Decoded;
 use crate::core::layout::Shared;
 use crate::semantics::action::{Action, ControlOp, Data};
@@ -136,7 +136,7 @@ pub(super) struct FirstPass {
 /// Takes words as long as they belong to one segment; returns `None` if even the first does not.
 ///
 /// If all of them are a loop's body, walks round circular buffers that are regular with the scalars
-/// `assume` are checked once, before the first pass (see [`super::walks`]).
+/// `assume` are checked once, before the first pass (see [`super::address_checks`]).
 pub(super) fn steps(
     words: &[Decoded],
     dmem_bytes: u32,

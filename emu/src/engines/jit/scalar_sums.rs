@@ -1,7 +1,7 @@
 //! Scalars of a segment as sums of a value and a constant.
 
 use super::ir::{Id, IrInstruction};
-use super::steps::FirstPass;
+use super::segment_steps::FirstPass;
 use crate::semantics::action::{ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};

@@ -1,9 +1,9 @@
 //! Extends blocks behind the branches that end them.
 
 use super::Fast;
-use super::block::TranslatedBlock;
-use super::habits::Habits;
-use super::text::LoopEndMap;
+use super::branch_history::BranchHistory;
+use super::trace_words::LoopEndMap;
+use super::translated_block::TranslatedBlock;
 use crate::core::Core;
 use cp2_machine::Machine;
 
@@ -23,7 +23,7 @@ impl Fast {
         let block = match known.filter(|known| longer(&self.blocks[*known as usize])) {
             Some(known) => known,
             None => {
-                let mut habits = Habits::default();
+                let mut habits = BranchHistory::default();
                 for node in &self.nodes {
                     node.tell(&self.blocks[node.block as usize], &mut habits);
                 }

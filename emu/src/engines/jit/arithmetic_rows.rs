@@ -59,7 +59,7 @@ pub(super) enum ButterflyFactor {
 }
 
 /// Returns the row of an operation, or `None` if it is not emitted. Moves and the transposition of
-/// quads only rename halves: see [`super::steps`].
+/// quads only rename halves: see [`super::segment_steps`].
 pub(super) fn row(op: Op) -> Option<OperandPacking> {
     let multiply = |negate, second, reversed| OperandPacking::Multiply {
         negate,

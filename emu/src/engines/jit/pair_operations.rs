@@ -1,10 +1,10 @@
 //! Operations on pairs, two in a vector where that is legal and pays.
 
+use super::arithmetic_rows::OperandPacking;
 use super::build::SegmentBuilder;
 use super::ir::VectorHalves;
-use super::partners::AHEAD;
-use super::rows::OperandPacking;
-use super::steps::{Arith, PairValue, REGISTERS};
+use super::segment_steps::{Arith, PairValue, REGISTERS};
+use super::vector_sharing::AHEAD;
 use super::vectors::PairOperand;
 
 /// Placement of a second operation in one vector with a first.
