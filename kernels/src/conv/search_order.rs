@@ -1,4 +1,4 @@
-//! Chooses the fastest filter kernel, and says why.
+//! Decides which kinds of filters enter the search of `filter_search`, and when.
 
 use super::OutputRate;
 use super::block_filter::{BlockFilter, FilterSample};
@@ -21,7 +21,8 @@ pub(super) struct FoundFilters {
     pub(super) others: Vec<BlockFilter>,
 }
 
-/// Returns the filters that fit a request, and the reasons why the first is taken.
+/// Enters the kinds of filters that suit a request into a search. Returns the filters that fit, and the
+/// reasons why the first is taken.
 pub(super) fn search_filters<T: FilterSample>(
     wanted: FilterRequest<'_>,
     ways: AllowedMethods,

@@ -1,4 +1,4 @@
-//! The lines of a pass of `two_pass`, columns or rows, and their pages.
+//! The lines of a pass of `mixed_radix_two_pass`, columns or rows, and their pages.
 
 use super::persistent_kernel::{FACTORS, PersistentKernel, PersistentKernelBuffers, REACH};
 use crate::fft::TransformDirection;
