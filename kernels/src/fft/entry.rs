@@ -36,8 +36,8 @@ const REAL_SIZES: &[&str] = &[
     "2097152 1",
 ];
 
-/// Greatest length whose Bluestein convolution fits local memory on every machine.
-const LOCAL_BLUESTEIN: usize = 500;
+/// Greatest length, in numbers, whose Bluestein convolution fits local memory on every machine.
+const MAX_LOCAL_BLUESTEIN_LENGTH: usize = 500;
 
 /// Planners and registry rows of the FFT folder.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
@@ -198,7 +198,7 @@ const KERNELS: [Entry; 7] = [
             make_batch_method(problem, |fft| {
                 let (n, direction) = (fft.len(), fft.direction());
                 Ok(match BluesteinRecipe::new(n, direction) {
-                    Some(recipe) if n <= LOCAL_BLUESTEIN => {
+                    Some(recipe) if n <= MAX_LOCAL_BLUESTEIN_LENGTH => {
                         Arc::new(BluesteinFft::new(recipe, machine.clone())?)
                     }
                     _ => Arc::new(LongBluestein::new(n, direction, machine, fft.batch())?),

@@ -93,28 +93,35 @@ impl fmt::Display for RecipeKind {
     }
 }
 
-/// Share of the expected time that butterflies alone must take for no other recipe to be compared.
-const NEAR: f64 = 0.95;
+/// Share of the expected cycles that butterflies alone must take for no other recipe to be compared.
+/// Hand-written kernels reach 0.95 to 0.99 (tables of `docs/fft.md`), so that another recipe could save 5 %
+/// at most.
+const BUTTERFLY_BOUND_SHARE: f64 = 0.95;
 
 /// The hand-written kernel, or the reason for which the machine has no room for it; none where the length has
 /// no such kernel.
 type LocalFftResult = Option<Result<Arc<dyn Fft>, FftError>>;
 
-/// Least length for which the hand-written kernel is judged by a long batch.
-const FINE: usize = 64;
+/// Least length, in numbers, for which the hand-written kernel is judged by a long batch: from here on a
+/// short batch costs other recipes as much as it does this kernel.
+const MIN_LENGTH_JUDGED_BY_BATCH: usize = 64;
 
-/// Least length for which it may pay to divide one transform among the sections.
-const DIVIDED: usize = 1000;
+/// Least length, in numbers, for which it may pay to divide one transform among the sections. Chosen by hand:
+/// a lower limit only prices more plans, of which the cheapest is taken.
+const MIN_DIVIDED_LENGTH: usize = 1000;
 
 /// Transforms for each section below which passes over system memory may be cheaper: pages that fill or drain
-/// the pipeline, or that use fewer sections than there are, still weigh.
-const FEW: usize = 8;
+/// the pipeline, or that use fewer sections than there are, still weigh. A higher limit only prices more
+/// plans.
+const FEW_TRANSFORMS_PER_SECTION: usize = 8;
 
-/// Least length for which a transform by two columns at a time is considered.
-const BY_COLUMNS: usize = 512;
+/// Least length, in numbers, for which a transform by two columns at a time is considered. Two shorter
+/// transforms fit local memory with a second page (`docs/fft-mixed.md`), so that columns save nothing.
+const MIN_LENGTH_BY_COLUMNS: usize = 512;
 
-/// Bytes of DMEM for each number below which two pages by columns may not fit, with working space and tables.
-const TIGHT: u64 = 28;
+/// Bytes of DMEM for each number below which two pages by columns may not fit, with working space and tables:
+/// 8 bytes for each of two pages and the working space, and 4 for tables.
+const TIGHT_DMEM_BYTES_PER_NUMBER: u64 = 28;
 
 /// Plans the mixed-radix transforms of a length: two transforms at a time, and two columns at a time. Where
 /// nothing else is to be had, local memory is tight or a transform is to be `divided`, there is also one in
@@ -127,7 +134,7 @@ pub(super) fn mixed(
 ) -> Vec<Result<Arc<dyn Fft>, FftError>> {
     // Many short transforms fit local memory, so that two columns at a time save nothing.
     let dmem = machine.cp2.dmem.0;
-    let columns = MixedRecipe::columns(n, direction, dmem).filter(|_| n >= BY_COLUMNS);
+    let columns = MixedRecipe::columns(n, direction, dmem).filter(|_| n >= MIN_LENGTH_BY_COLUMNS);
     let recipes = [MixedRecipe::new(n, direction), columns];
     let made = recipes.into_iter().flatten().map(|recipe| {
         let fft = MixedFft::new(recipe, machine.clone())?;
@@ -135,7 +142,7 @@ pub(super) fn mixed(
     });
     let mut all: Vec<_> = made.collect();
     // Transfers and arithmetic cannot overlap where a page and working space take most of DMEM.
-    let tight = TIGHT.saturating_mul(n as u64) > machine.cp2.dmem.0;
+    let tight = TIGHT_DMEM_BYTES_PER_NUMBER.saturating_mul(n as u64) > machine.cp2.dmem.0;
     if !n.is_power_of_two() && (divided || tight || all.iter().all(Result::is_err)) {
         all.push(TwoPassFft::new(n, direction, machine).map(|fft| Arc::new(fft) as _));
     }
@@ -179,11 +186,11 @@ pub(super) fn plan_radices(
 }
 
 /// Greatest number of complex numbers in a batch that is priced: larger batches take as long for each number.
-const PRICED: usize = 1 << 20;
+const MOST_PRICED_NUMBERS: usize = 1 << 20;
 
 /// Returns how many transforms of `n` numbers are priced for a batch.
 pub(super) fn priced_batch(n: usize, batch: usize) -> usize {
-    batch.min((PRICED / n.max(1)).max(1))
+    batch.min((MOST_PRICED_NUMBERS / n.max(1)).max(1))
 }
 
 impl FftPlanner {
@@ -286,7 +293,7 @@ impl FftPlanner {
         }
         // Passes over system memory divide a transform among the sections.
         let few = self.batch < self.machine.cp2.sections;
-        for fft in mixed(n, direction, &self.machine, few && n >= DIVIDED) {
+        for fft in mixed(n, direction, &self.machine, few && n >= MIN_DIVIDED_LENGTH) {
             any |= consider(RecipeKind::MixedRadix, fft)?;
         }
         if !any && !n.is_power_of_two() {
@@ -365,7 +372,8 @@ impl FftPlanner {
 
     /// True if a short batch of a long length might be cheaper in passes over system memory.
     fn may_divide(&self, n: usize) -> bool {
-        FourStepRecipe::lengths().contains(&n) && self.batch < FEW * self.machine.cp2.sections
+        FourStepRecipe::lengths().contains(&n)
+            && self.batch < FEW_TRANSFORMS_PER_SECTION * self.machine.cp2.sections
     }
 
     /// Returns the hand-written kernel where its expected time is so near the butterflies' lower bound that
@@ -374,7 +382,7 @@ impl FftPlanner {
         let fft = local?.as_ref().ok()?.clone();
         // The kernel's pages can be as small as one transform a section, and no other recipe has smaller
         // ones: the first load and the last store, which a short batch adds, cost others as much.
-        let fine = fft.len() >= FINE
+        let fine = fft.len() >= MIN_LENGTH_JUDGED_BY_BATCH
             && self.batch >= self.machine.cp2.sections
             && !self.may_divide(fft.len());
         let batch = if fine { TYPICAL_BATCH } else { self.batch };
@@ -382,7 +390,7 @@ impl FftPlanner {
         let expected = fft.estimate(batch).ok()?;
         let share = floor.0 as f64 / expected.0.max(1) as f64;
         let why = ChoiceReason::NearFloor(1.0 - share);
-        (share >= NEAR).then_some(FftChoice { fft, why })
+        (share >= BUTTERFLY_BOUND_SHARE).then_some(FftChoice { fft, why })
     }
 
     /// Plans the FFT of length `n` by the hand-written kernels for powers of two.

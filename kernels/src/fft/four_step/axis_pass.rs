@@ -5,7 +5,7 @@ use super::column_and_row_pages::ColumnPages;
 use super::column_and_row_ring::{self, ColumnRingPages};
 use super::line_batch::{COMPLEX, LAST, LineBatch};
 use super::program_prefetch;
-use super::recipe::RUN;
+use super::recipe::MIN_RUN_BYTES;
 use crate::assembly::moves;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Numbers of pieces that a whole array may come in. More pieces hide more of the first load and the last
 /// store, but fill and drain the pipelines of the passes more often.
-const PIECES: [usize; 4] = [1, 2, 4, 8];
+const TRIED_PIECES: [usize; 4] = [1, 2, 4, 8];
 
 /// A pass over memory: along an axis before the last, or over whole arrays.
 #[derive(Clone, Debug)]
@@ -91,9 +91,9 @@ impl AxisPass {
         }
         // Runs of RUN bytes and more come first, unless there are only so few such pages that all are in DMEM
         // at a time.
-        let many = matrices * width * COMPLEX / RUN > 3;
+        let many = matrices * width * COMPLEX / MIN_RUN_BYTES > 3;
         found.sort_by(|(a, one), (b, other)| {
-            let short = |axis: &Self| many && axis.run() < RUN;
+            let short = |axis: &Self| many && axis.run() < MIN_RUN_BYTES;
             short(one).cmp(&short(other)).then(a.total_cmp(b))
         });
         Ok(found.into_iter().next().map(|(_, axis)| axis))
@@ -126,7 +126,7 @@ impl AxisPass {
             return Ok(Vec::new());
         }
         let mut ways = Vec::new();
-        for pieces in PIECES {
+        for pieces in TRIED_PIECES {
             if pieces > 1
                 && (lines.leaves_out_of_order() || !(length / LAST).is_multiple_of(pieces))
             {

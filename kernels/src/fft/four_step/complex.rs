@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// Formula of a recipe's own lower bound, for reports.
 pub(super) const RECIPE_FLOOR: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
 
-/// Greatest number of divisions whose programs are assembled and priced.
-const MOST_PRICED: usize = 6;
+/// Greatest number of divisions whose programs are assembled and priced. It bounds the time of planning.
+const MOST_PRICED_DIVISIONS: usize = 6;
 
 /// A planned FFT of more numbers than fit in DMEM.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl FourStepFft {
             if let Some((_, best)) = &best {
                 // The first candidate of a kind should be the fastest, so that others are compared only among
                 // like ones.
-                if !recipe.has_same_passes(&best.recipe) || priced >= MOST_PRICED {
+                if !recipe.has_same_passes(&best.recipe) || priced >= MOST_PRICED_DIVISIONS {
                     break;
                 }
             }

@@ -7,7 +7,7 @@ use super::array_pages::ArrayPartPages;
 use super::divided_axis_planner::{PassOption, visits};
 use super::divided_axis_ring::{self, DividedAxisRingPages};
 use super::line_batch::{COMPLEX, LAST, LineBatch};
-use super::recipe::RUN;
+use super::recipe::MIN_RUN_BYTES;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
 use crate::fft::power_of_two_recipe::{PassLayout, PowerOfTwoRecipe};
@@ -20,7 +20,7 @@ use cp2_machine::Machine;
 /// Numbers of parts that a divided axis may have.
 const PARTS: [u64; 7] = [8, 4, 2, 16, 32, 64, 128];
 /// Number of parts where the rows have four passes; other rows do not take it.
-const HALVES: usize = 2;
+const FOUR_PASS_PARTS: usize = 2;
 
 /// Shape of arrays with rows of `width` numbers, an axis that is divided between two passes, and maybe
 /// another.
@@ -187,8 +187,8 @@ impl DividedAxisShape {
         // (array.s).
         let rows = PowerOfTwoRecipe::new(width, direction).ok();
         let rows = rows.filter(|rows| match (rows.layout(), rows.passes().len()) {
-            (PassLayout::Stockham, 4) => parts == HALVES,
-            (PassLayout::Stockham, 2 | 3) => parts != HALVES,
+            (PassLayout::Stockham, 4) => parts == FOUR_PASS_PARTS,
+            (PassLayout::Stockham, 2 | 3) => parts != FOUR_PASS_PARTS,
             _ => false,
         });
         let fits = divided % parts == 0 && divided > parts && numbers <= u64::from(u32::MAX);
@@ -250,7 +250,7 @@ pub(super) fn column_options(
         let run = per as u64 * sections * COMPLEX;
         let whole = run == width * COMPLEX;
         // Runs are shorter than RUN only where a page has all columns.
-        if !width.is_multiple_of(per as u64 * sections) || (run < RUN && !whole) {
+        if !width.is_multiple_of(per as u64 * sections) || (run < MIN_RUN_BYTES && !whole) {
             continue;
         }
         let orders = [([first, second], 0), ([second, first], 1)];

@@ -2,7 +2,7 @@
 
 use super::divided_axis_planner::{PassOption, visits};
 use super::line_batch::{COMPLEX, LAST, LineBatch};
-use super::recipe::RUN;
+use super::recipe::MIN_RUN_BYTES;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
 use crate::fft::program::large_program;
@@ -149,7 +149,7 @@ pub(super) fn ways(
     }
     let mut first = Vec::new();
     // Runs of 128 bytes, or of 256.
-    let runs = [1, 2].map(|n| n * RUN as usize / COMPLEX as usize);
+    let runs = [1, 2].map(|n| n * MIN_RUN_BYTES as usize / COMPLEX as usize);
     for per in runs.map(|columns| columns / sections) {
         if per < 2 || per % 2 > 0 || !numbers.is_multiple_of(per * sections) {
             continue;

@@ -18,14 +18,15 @@ use std::sync::Arc;
 
 /// Range of log2 of the lengths. Shorter ones have columns or rows without a kernel; the lines of longer ones
 /// do not fit.
-const BITS: std::ops::RangeInclusive<u32> = 10..=21;
+const LENGTH_BITS: std::ops::RangeInclusive<u32> = 10..=21;
 /// Batches for which divisions are searched: small pages suit a transform alone, large ones many.
-const BATCHES: [u64; 3] = [1, 4, 32];
+const SEARCHED_BATCHES: [u64; 3] = [1, 4, 32];
 /// Number of divisions with the fastest passes that are assembled and compared with the load of their
-/// programs.
-const PLACED: usize = 6;
-/// Number of further divisions that are compared because DMEM has room for both kernels.
-const ROOMY: usize = 2;
+/// programs. It bounds the time of planning; the passes' own estimates come first.
+const MOST_ASSEMBLED_DIVISIONS: usize = 6;
+/// Number of further divisions that are compared because DMEM has room for both kernels. It bounds the time
+/// of planning.
+const MOST_ROOMY_DIVISIONS: usize = 2;
 
 /// Transforms of N = N1 N2 real numbers. Forward: complex columns, each a pair of real ones, then rows 0 to
 /// N1/2. Inverse: columns 0 to N2/2 of half a spectrum, then rows that are pairs of real ones.
@@ -53,7 +54,7 @@ struct FourStepRealPlan {
 impl FourStepReal {
     /// True if there may be a plan for a length: a power of two from 2^10 to 2^21.
     pub(in crate::fft) fn supports_length(n: usize) -> bool {
-        n.is_power_of_two() && BITS.contains(&n.ilog2())
+        n.is_power_of_two() && LENGTH_BITS.contains(&n.ilog2())
     }
 
     /// Plans the transform of `n` real numbers.
@@ -66,15 +67,16 @@ impl FourStepReal {
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
         let mut plans: Vec<FourStepRealPlan> = Vec::new();
-        for batch in BATCHES {
+        for batch in SEARCHED_BATCHES {
             let mut unfit = None;
             let mut best: Option<FourStepRealPlan> = None;
             let mut placed = 0;
             for division in FourStepRealRecipe::all(n, direction, &machine, batch) {
                 // Further divisions are considered only for a transform alone, if DMEM has room for both
                 // kernels.
-                let roomy = placed >= PLACED;
-                if roomy && (batch > 1 || placed >= PLACED + ROOMY) {
+                let roomy = placed >= MOST_ASSEMBLED_DIVISIONS;
+                if roomy && (batch > 1 || placed >= MOST_ASSEMBLED_DIVISIONS + MOST_ROOMY_DIVISIONS)
+                {
                     break;
                 }
                 let both = batch == 1 && division.is_roomy(&machine);

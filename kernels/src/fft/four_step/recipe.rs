@@ -10,17 +10,18 @@ use cp2_machine::Machine;
 use std::fmt;
 
 /// Range of log2 of the lengths.
-pub(super) const BITS: std::ops::RangeInclusive<u32> = 10..=22;
+pub(super) const LENGTH_BITS: std::ops::RangeInclusive<u32> = 10..=22;
 /// Greatest log2 of a length whose lines are all shorter than 1024. A page of longer lines with long runs
 /// leaves room for others only in parts (`docs/fft-large.md`).
-const WHOLE_PAGES: u32 = 18;
+const MAX_WHOLE_PAGE_BITS: u32 = 18;
 /// Least log2 of a length for three passes: lines of 32 in each.
-const THREE_PASSES: u32 = 15;
+const MIN_THREE_PASS_BITS: u32 = 15;
 /// Length of lines that have only pages in parts.
-const LONGEST: usize = column_and_row_ring::PAGE / 2;
+const LONGEST_LINE: usize = column_and_row_ring::PAGE / 2;
 
-/// Least bytes of a run in system memory, wherever a page with such runs fits.
-pub(super) const RUN: u64 = 128;
+/// Least bytes of a run in system memory, wherever a page with such runs fits. Runs of 64 bytes take 20 to 25
+/// % longer, for the channel pays for each (`docs/convolution.md`).
+pub(super) const MIN_RUN_BYTES: u64 = 128;
 
 /// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2,
 /// or of N = N0 N1 N2 with another pass of columns of length N0 before them.
@@ -51,7 +52,7 @@ impl FourStepRecipe {
     /// Returns the lengths that there are recipes for.
     #[must_use]
     pub fn lengths() -> Vec<usize> {
-        BITS.map(|bits| 1 << bits).collect()
+        LENGTH_BITS.map(|bits| 1 << bits).collect()
     }
 
     /// Returns the division with the smallest expected time, alone and in a batch.
@@ -71,7 +72,7 @@ impl FourStepRecipe {
 
     /// Makes the refusal of a length without a division on the machine.
     pub(super) fn make_refusal(n: usize, machine: &Machine) -> FftError {
-        let length = n.is_power_of_two() && BITS.contains(&n.ilog2());
+        let length = n.is_power_of_two() && LENGTH_BITS.contains(&n.ilog2());
         FftError::Division {
             n,
             machine: machine.name.clone(),
@@ -89,10 +90,10 @@ impl FourStepRecipe {
     ) -> impl Iterator<Item = Self> {
         let sections = machine.cp2.sections;
         let granule_fits = deals_quads(machine) && sections.is_power_of_two();
-        let has = n.is_power_of_two() && BITS.contains(&n.ilog2()) && granule_fits;
+        let has = n.is_power_of_two() && LENGTH_BITS.contains(&n.ilog2()) && granule_fits;
         let bits = n.checked_ilog2().unwrap_or(0);
         // Each of three passes takes about a third of the bits.
-        let third = (bits >= THREE_PASSES).then(|| 1 << (bits / 3));
+        let third = (bits >= MIN_THREE_PASS_BITS).then(|| 1 << (bits / 3));
         let outers = std::iter::once(1).chain(third).filter(move |_| has);
         outers.flat_map(move |outer| Self::divisions((n, outer), direction, machine))
     }
@@ -152,9 +153,11 @@ impl FourStepRecipe {
         each(1) + each(4)
     }
 
-    /// Returns how many of the last two passes have runs shorter than [`RUN`].
+    /// Returns how many of the last two passes have runs shorter than [`MIN_RUN_BYTES`].
     fn short_runs(&self) -> usize {
-        let short = |lines: &&LineBatch| lines.per_section() as u64 * self.sections * COMPLEX < RUN;
+        let short = |lines: &&LineBatch| {
+            lines.per_section() as u64 * self.sections * COMPLEX < MIN_RUN_BYTES
+        };
         [&self.columns, &self.rows]
             .into_iter()
             .filter(short)
@@ -341,9 +344,10 @@ impl FourStepRecipe {
 /// Lists the lines of `length` that there are page kernels for, in a transform of `n` in two passes, or in
 /// three after columns of `outer`.
 fn lines(length: usize, (n, outer): (usize, usize)) -> Vec<LineBatch> {
-    let parts = n.ilog2() > WHOLE_PAGES && outer == 1;
+    let parts = n.ilog2() > MAX_WHOLE_PAGE_BITS && outer == 1;
     let parts = LineBatch::new_ring_page(length).filter(|_| parts);
-    let whole = [2, 4, 8, 16].map(|per| LineBatch::new(length, per).filter(|_| length < LONGEST));
+    let whole =
+        [2, 4, 8, 16].map(|per| LineBatch::new(length, per).filter(|_| length < LONGEST_LINE));
     whole.into_iter().flatten().chain(parts).collect()
 }
 

@@ -7,7 +7,7 @@ use super::axis_pass::{AxisPass, rings};
 use super::column_and_row_pages::ColumnPages;
 use super::line_batch::{COMPLEX, LineBatch};
 use super::nd::FftNd;
-use super::recipe::RUN;
+use super::recipe::MIN_RUN_BYTES;
 use crate::assembly::moves;
 use crate::fft::TransformDirection;
 use crate::fft::error::{FftError, NoShape};
@@ -24,12 +24,13 @@ use cp2_machine::{Class, Machine};
 use std::sync::Arc;
 
 /// Columns of a section's page that the kernel has registers for.
-const PER_SECTION: [usize; 4] = [2, 4, 8, 16];
+const PAGE_COLUMNS: [usize; 4] = [2, 4, 8, 16];
 /// Greatest number of columns of a section's page where a loop before the first pass multiplies.
-const MOST_BEFORE: usize = 8;
+const MOST_COLUMNS_WEIGHTED_BEFORE: usize = 8;
 
-/// Least weight along the first axis for which the first pass can multiply by quotients of weights.
-const LEAST: f64 = 1e-18;
+/// Least weight along the first axis for which the first pass can multiply by quotients of weights. Their
+/// reciprocals, and products of two, stay inside single precision.
+const MIN_QUOTIENT_WEIGHT: f64 = 1e-18;
 
 /// The weights of a field in system memory: number (z, y, x) is multiplied by `wz[z] wy[y] wx[x]`.
 #[derive(Clone, Copy, Debug)]
@@ -203,14 +204,16 @@ impl WeightedAxisPass {
         let sections = machine.cp2.sections as u64;
         let dmem = machine.cp2.dmem.0;
         let mut found = Vec::new();
-        let lines = PER_SECTION
+        let lines = PAGE_COLUMNS
             .into_iter()
             .filter_map(|per| LineBatch::new(length, per));
         for (lines, first) in lines.flat_map(|lines| [(lines.clone(), true), (lines, false)]) {
             // The loop of the first pass takes two pairs of columns at a time.
             let has = match first {
-                true => lines.radix(0) == 4 && lines.per_section() >= 4 && least >= LEAST,
-                false => lines.per_section() <= MOST_BEFORE,
+                true => {
+                    lines.radix(0) == 4 && lines.per_section() >= 4 && least >= MIN_QUOTIENT_WEIGHT
+                }
+                false => lines.per_section() <= MOST_COLUMNS_WEIGHTED_BEFORE,
             };
             if !has {
                 continue;
@@ -244,7 +247,7 @@ impl WeightedAxisPass {
             }
         }
         found.sort_by(|(a, one), (b, other)| {
-            let short = |axis: &Self| axis.run() < RUN;
+            let short = |axis: &Self| axis.run() < MIN_RUN_BYTES;
             short(one).cmp(&short(other)).then(a.total_cmp(b))
         });
         Ok(found.into_iter().next().map(|(_, axis)| axis))

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers of pairs of transforms in a block that are tried. With more pairs a pass's fill and drain weigh
 /// less; with fewer, larger transforms fit.
-const PAIRS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 32];
-/// Bytes of a block beyond which more pairs gain nothing.
-const ENOUGH: u64 = 32_768;
+const TRIED_PAIRS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 32];
+/// Bytes of a block beyond which more pairs gain nothing: the fill and drain of a pass weigh little by then.
+const ENOUGH_BLOCK_BYTES: u64 = 32_768;
 
 /// The source of a page kernel and what it costs.
 #[derive(Clone, Debug)]
@@ -75,9 +75,9 @@ impl BlockKernels {
         make: impl Fn(usize) -> Result<GeneratedKernel, Unschedulable>,
     ) -> Result<Self, FftError> {
         let mut kernels = Vec::new();
-        for pairs in PAIRS {
+        for pairs in TRIED_PAIRS {
             let block = 2 * pairs as u64 * bytes.0.max(bytes.1);
-            if pairs > 1 && block > ENOUGH.min(machine.cp2.dmem.0 / 3) {
+            if pairs > 1 && block > ENOUGH_BLOCK_BYTES.min(machine.cp2.dmem.0 / 3) {
                 break;
             }
             let made = make(pairs)?;

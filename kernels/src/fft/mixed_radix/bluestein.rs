@@ -3,7 +3,7 @@
 use super::block_fft::{BlockFft, BlockRecipe};
 use super::page_kernels::bluestein;
 use super::radix::{factorize, least_issues};
-use super::recipe::{LONGEST, MixedRecipe, best_order, best_radices, cost, factors};
+use super::recipe::{LONGEST_LOCAL_LENGTH, MixedRecipe, best_order, best_radices, cost, factors};
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
 use cp2_asm::cis;
@@ -27,7 +27,7 @@ impl BluesteinRecipe {
     #[must_use]
     pub fn new(n: usize, direction: TransformDirection) -> Option<Self> {
         let least = n.checked_mul(2)?.checked_sub(1)?;
-        if least > LONGEST {
+        if least > LONGEST_LOCAL_LENGTH {
             return None;
         }
         let lengths = least..=least.checked_next_power_of_two()?;

@@ -19,9 +19,9 @@ use crate::pipeline::{Body, Pointer, Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
 /// Quad registers for values that are neither sums nor resident constants.
-const PASSING: usize = 9;
+const PASSING_QUADS: usize = 9;
 /// All quad registers.
-const REGISTERS: usize = 32;
+const QUAD_REGISTERS: usize = 32;
 
 /// Buffer of the first loop's results, or of the second loop's sums.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,9 @@ impl SpilledConstants {
         (text, looped): (&mut AssemblyText, &mut ColumnLoop),
         name: &str,
     ) -> Self {
-        let stay = all.len().min(REGISTERS.saturating_sub(PASSING + sums));
+        let stay = all
+            .len()
+            .min(QUAD_REGISTERS.saturating_sub(PASSING_QUADS + sums));
         let (stay, others) = all.split_at(stay);
         let constants = text.constants(name, stay.to_vec());
         let table = (!others.is_empty()).then(|| {

@@ -21,7 +21,7 @@ const SCRATCH: u8 = 11;
 const SECOND: u8 = 9;
 
 /// Cycles of a page beside its blocks: page loop, arguments, loop over blocks.
-const PAGE: u64 = 15;
+const PAGE_OVERHEAD_CYCLES: u64 = 15;
 
 /// A kernel under construction: where its passes read and write, and the text so far.
 struct KernelWriter<'a> {
@@ -140,7 +140,7 @@ impl<'a> KernelWriter<'a> {
             tables: self.text.bytes,
             block_cycles: self.text.cycles,
             operations: self.text.operations,
-            page_cycles: PAGE,
+            page_cycles: PAGE_OVERHEAD_CYCLES,
             pitch,
             in_place: self.in_place,
             scratch,

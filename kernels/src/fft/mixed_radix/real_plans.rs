@@ -22,10 +22,11 @@ use std::sync::Arc;
 pub(in crate::fft) type RealFftJob<O> = (Job, Buffer<O>);
 
 /// 4-byte words of a complex number.
-const PARTS: u64 = 2;
+const COMPLEX_WORDS: u64 = 2;
 
-/// Bytes of DMEM for each real number of a transform below which a transform by columns is considered.
-const BY_COLUMNS: u64 = 36;
+/// Bytes of DMEM for each real number of a transform below which a transform by columns is considered. A
+/// higher limit only prices more plans.
+const BY_COLUMNS_BYTES_PER_NUMBER: u64 = 36;
 
 /// A real transform in local memory, and the kernels of its blocks.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl RealFftPlan {
     ) -> Vec<Result<Self, FftError>> {
         let mut all = vec![Self::transforms(n, direction, machine)];
         // Two pages of two transforms each, in and out, and tables may not fit DMEM.
-        if BY_COLUMNS.saturating_mul(n as u64) > machine.cp2.dmem.0 {
+        if BY_COLUMNS_BYTES_PER_NUMBER.saturating_mul(n as u64) > machine.cp2.dmem.0 {
             all.push(Self::columns(n, direction, machine));
         }
         all
@@ -272,17 +273,17 @@ impl RealFftPlan {
         let (x, y) = (("x", input, &shape[..]), ("y", &spectra[..]));
         let stored = if let Some(inner) = self.full_complex_transform() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
-            let (wide, own) = (PARTS * pitch, n as u64);
+            let (wide, own) = (COMPLEX_WORDS * pitch, n as u64);
             let bytes = filled * pitch * COMPLEX;
-            let word = |at: u64| match (at / PARTS < own, at % PARTS) {
-                (true, 0) => SourceOfWord::Of(0, at / PARTS),
+            let word = |at: u64| match (at / COMPLEX_WORDS < own, at % COMPLEX_WORDS) {
+                (true, 0) => SourceOfWord::Of(0, at / COMPLEX_WORDS),
                 _ => SourceOfWord::Zero,
             };
             let words = batch as u64 * wide;
             let from = job.words_in(x, bytes, (words, own, wide), &word)?;
             // Imaginary parts that are 0 by definition are set to 0: the complex transform leaves rounding
             // errors in them.
-            let row = PARTS * spectra[1];
+            let row = COMPLEX_WORDS * spectra[1];
             let word = |at: u64| match is_end(at, n) {
                 true => SourceOfWord::Zero,
                 false => SourceOfWord::Of(0, at),
@@ -334,19 +335,19 @@ impl RealFftPlan {
         let (x, y) = (("x", x.into(), &shape[..]), ("y", &real[..]));
         let stored = if let Some(inner) = self.full_complex_transform() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
-            let (wide, own) = (PARTS * pitch, n as u64);
+            let (wide, own) = (COMPLEX_WORDS * pitch, n as u64);
             let bytes = filled * pitch * COMPLEX;
-            let word = |at: u64| match (at / PARTS, at % PARTS) {
+            let word = |at: u64| match (at / COMPLEX_WORDS, at % COMPLEX_WORDS) {
                 (k, _) if k >= own => SourceOfWord::Zero,
                 _ if is_end(at, n) => SourceOfWord::Zero,
                 (k, _) if k <= own / 2 => SourceOfWord::Of(0, at),
-                (k, 0) => SourceOfWord::Of(0, PARTS * (own - k)),
-                (k, _) => SourceOfWord::Minus(0, PARTS * (own - k) + 1),
+                (k, 0) => SourceOfWord::Of(0, COMPLEX_WORDS * (own - k)),
+                (k, _) => SourceOfWord::Minus(0, COMPLEX_WORDS * (own - k) + 1),
             };
             let words = batch as u64 * wide;
-            let row = PARTS * shape[1];
+            let row = COMPLEX_WORDS * shape[1];
             let from = job.words_in(x, bytes, (words, row, wide), &word)?;
-            let word = |at: u64| SourceOfWord::Of(0, PARTS * at);
+            let word = |at: u64| SourceOfWord::Of(0, COMPLEX_WORDS * at);
             let words = batch as u64 * own;
             let stored = job.words_out(y, bytes, (words, wide, own), &word)?;
             inner.append(job, batch, from, stored.address)?;
@@ -398,7 +399,7 @@ impl ValueSource<Complex32> for HermitianSource<'_> {
     fn fill_values(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
         self.spectra.fill_values(values)?;
         for z in values {
-            if is_end(PARTS * self.at as u64 + 1, self.n) {
+            if is_end(COMPLEX_WORDS * self.at as u64 + 1, self.n) {
                 z.im = 0.0;
             }
             self.at = (self.at + 1) % (self.n / 2 + 1);

@@ -15,7 +15,7 @@ use cp2_machine::Machine;
 use std::fmt;
 
 /// Radices that the pass with the split or the merge may have; 1 for a pass of its own.
-const JOINT: [usize; 4] = [1, 2, 4, 8];
+const JOINT_RADICES: [usize; 4] = [1, 2, 4, 8];
 
 /// The passes of a transform of N real numbers, N even: those of N/2 complex ones, of which one also splits
 /// (or merges) the spectrum.
@@ -29,7 +29,7 @@ pub struct RealRecipe {
 }
 
 /// Typical numbers of one half of the pairs of a block.
-const BLOCK: usize = 1024;
+const TYPICAL_BLOCK_NUMBERS: usize = 1024;
 
 /// A recipe and its kernel.
 type RealRecipeKernel = (RealRecipe, Result<GeneratedKernel, Unschedulable>);
@@ -54,10 +54,10 @@ impl RealRecipe {
         // Kernels are compared with as many pairs as a block is likely to have: with fewer, fill and drain
         // weigh more.
         let pairs = match lanes {
-            LaneAssignment::Transforms => (BLOCK / m.max(1)).clamp(1, 8),
+            LaneAssignment::Transforms => (TYPICAL_BLOCK_NUMBERS / m.max(1)).clamp(1, 8),
             LaneAssignment::Columns => 1,
         };
-        let joints = JOINT.into_iter();
+        let joints = JOINT_RADICES.into_iter();
         let joints = joints.filter(|joint| m.is_multiple_of(*joint) && (*joint == 1 || m > *joint));
         let recipes = joints.filter_map(|joint| {
             let recipe = Self {

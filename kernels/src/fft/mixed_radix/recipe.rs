@@ -92,14 +92,14 @@ impl fmt::Display for MixedRecipe {
 }
 
 /// Bytes of a step in a table.
-const STEP: u64 = 8;
+const TABLE_STEP_BYTES: u64 = 8;
 
 /// Greatest length of a transform in local memory; none has room for more.
-pub(super) const LONGEST: usize = 1 << 18;
+pub(super) const LONGEST_LOCAL_LENGTH: usize = 1 << 18;
 
-/// Returns radices whose product is `n`, in no particular order; 1 for 1, none above [`LONGEST`].
+/// Returns radices whose product is `n`, in no particular order; 1 for 1, none above [`LONGEST_LOCAL_LENGTH`].
 pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
-    if n > LONGEST {
+    if n > LONGEST_LOCAL_LENGTH {
         return None;
     }
     factorize(n)
@@ -139,9 +139,9 @@ fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usiz
 /// Returns the bytes of DMEM that two pages of `n` numbers, working space, arguments and constants leave for
 /// tables.
 pub(super) fn table_room(n: usize, dmem: u64) -> u64 {
-    const BESIDE: u64 = 1024;
+    const RESERVED_BYTES: u64 = 1024;
     let pages = (3 * COMPLEX).saturating_mul(n as u64);
-    dmem.saturating_sub(pages.saturating_add(BESIDE))
+    dmem.saturating_sub(pages.saturating_add(RESERVED_BYTES))
 }
 
 /// Range of passes by columns: the numbers of the transform (`all`), the product of these passes' radices
@@ -154,7 +154,7 @@ pub(super) struct RadixPassRange {
 }
 
 /// Greatest distance in bytes that an immediate offset, in units of 8 bytes, reaches.
-const REACH: usize = 16_000;
+const OFFSET_REACH_BYTES: usize = 16_000;
 
 /// Returns the radices of passes with two columns of one transform at a time, in the usable order with the
 /// fewest slots. Orders whose tables take at most `room` bytes are preferred.
@@ -181,7 +181,7 @@ pub(super) fn column_radices(
     // Rows that begin between quads are loaded as single numbers, whose offsets must be in reach.
     let reached = |order: &Vec<usize>| {
         let (columns, bytes) = (all / order[0], COMPLEX as usize);
-        columns % 2 == 0 || (all - columns) * bytes <= REACH
+        columns % 2 == 0 || (all - columns) * bytes <= OFFSET_REACH_BYTES
     };
     let orders = orders.filter(|order| usable(order) && reached(order));
     orders.min_by_key(|order| {
@@ -201,7 +201,7 @@ fn column_tables(mut done: usize, order: &[usize]) -> u64 {
             bytes += COMPLEX * done as u64 * turns(radix);
         }
         if done > 2 && i + 1 < order.len() {
-            bytes += STEP * done as u64 / 2;
+            bytes += TABLE_STEP_BYTES * done as u64 / 2;
         }
         done *= radix;
     }
@@ -256,10 +256,11 @@ fn list_six_factorings(n: usize) -> impl Iterator<Item = (Vec<usize>, usize)> {
     ways.map(|(count, rest)| (vec![6; count], rest))
 }
 
-/// Typical cycles of a pass beside its slots.
-const PASS: u64 = 48;
-/// Typical numbers of one half of the pairs of a block.
-const BLOCK: u64 = 1024;
+/// Typical cycles of a pass beside its slots, to fill and drain its loop. They rank orders of radices; plans
+/// are priced by the cycles of their programs.
+const PASS_OVERHEAD_CYCLES: u64 = 48;
+/// Typical numbers of one half of the pairs of a block, over which the cycles beside the slots are spread.
+const TYPICAL_BLOCK_NUMBERS: u64 = 1024;
 
 /// Returns the radices whose product is `n`, in the order with the fewest expected cycles; see [`best_order`]
 /// for `ends`.
@@ -270,7 +271,8 @@ pub(super) fn best_radices(n: usize, ends: (bool, bool)) -> Option<Vec<usize>> {
         Some(best_order(others.chain(sixes).collect(), ends))
     });
     let cycles = |order: &Vec<usize>| {
-        let fill = PASS * BLOCK.min(n as u64) / BLOCK;
+        let fill =
+            PASS_OVERHEAD_CYCLES * TYPICAL_BLOCK_NUMBERS.min(n as u64) / TYPICAL_BLOCK_NUMBERS;
         cost(order, ends) + fill * order.len() as u64
     };
     orders.min_by_key(cycles)

@@ -12,8 +12,9 @@ use cp2_machine::Machine;
 use std::mem;
 use std::sync::Arc;
 
-/// Number of the fastest plans without prefetch that are also priced with the second program prefetched.
-const CLOSE: usize = 6;
+/// Number of the fastest plans without prefetch that are also priced with the second program prefetched. It
+/// bounds the time of planning.
+const MOST_PREFETCH_PRICED: usize = 6;
 
 /// Chosen options of the two passes, and their price.
 pub(super) struct DividedAxisPlan<'a> {
@@ -83,7 +84,7 @@ impl DividedAxisPasses {
             a.expected.cycles.total_cmp(&b.expected.cycles)
         };
         plans.sort_by(by_time);
-        plans.truncate(CLOSE);
+        plans.truncate(MOST_PREFETCH_PRICED);
         let followed = plans
             .iter()
             .filter_map(|plan| self.price_prefetch(machine, plan.visits, batch));

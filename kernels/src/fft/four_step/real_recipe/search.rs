@@ -9,11 +9,11 @@ use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
 /// Columns of a section's page, forward and inverse.
-const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
+const TRIED_PAGE_COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
 /// Rows of a section's page, forward and inverse.
-const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
+const TRIED_PAGE_ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
 /// Page buffers, forward and inverse; the inverse has one more, for the numbers between the passes of a page.
-const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
+const TRIED_PAGE_BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
 impl FourStepRealRecipe {
     /// Makes the lines of `length` numbers, `per` in a section's page: columns (pass 0) or rows.
@@ -57,7 +57,7 @@ impl FourStepRealRecipe {
             let lengths = [1usize << bits, n >> bits];
             let [columns, rows] = [0, 1].map(|pass| {
                 let [length, others] = [lengths[pass], lengths[1 - pass]];
-                let pers = [COLUMNS[way], ROWS[way]][pass].iter();
+                let pers = [TRIED_PAGE_COLUMNS[way], TRIED_PAGE_ROWS[way]][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * sections <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 // Forward, the page that is not full must follow at least one full page.
@@ -111,7 +111,7 @@ impl FourStepRealRecipe {
                         &[HalfSpectrumRingPages::buffers(rows)]
                     }
                     (true, _) => &[column_and_row_ring::RING],
-                    (false, _) => BUFFERS[way],
+                    (false, _) => TRIED_PAGE_BUFFERS[way],
                 };
                 let of = |(&buffers, &kind)| {
                     let one = with(columns, rows, [buffers; 2], kind);

@@ -26,7 +26,7 @@ pub struct LongBluestein {
 }
 
 /// Lengths of convolutions that are tried, in eighths of the next power of two.
-const LENGTHS: [usize; 3] = [8, 6, 5];
+const TRIED_LENGTH_EIGHTHS: [usize; 3] = [8, 6, 5];
 
 impl LongBluestein {
     /// Plans the transform of length `n` with the smallest expected time for a batch: by a convolution of a
@@ -46,7 +46,7 @@ impl LongBluestein {
             return Err(refused);
         };
         NoDivision::deal(n, machine)?;
-        let lengths = LENGTHS.map(|eighths| next / 8 * eighths);
+        let lengths = TRIED_LENGTH_EIGHTHS.map(|eighths| next / 8 * eighths);
         let mut best: Option<(Cycles, Self)> = None;
         let mut refused = refused;
         for m in lengths.into_iter().filter(|&m| m + 1 >= 2 * n) {
@@ -130,7 +130,7 @@ impl LongBluestein {
 
 /// Greatest bytes of the programs of all passes with their tables: at most seven programs, whose tables fit a
 /// section beside data.
-const PROGRAMS: u64 = 7 * 24_576;
+const MAX_PROGRAM_BYTES: u64 = 7 * 24_576;
 
 /// Converts numbers to single precision, and fills them up with zeros to `len`.
 fn narrow(all: &[Complex64], len: usize) -> Vec<Complex32> {
@@ -176,7 +176,7 @@ impl Fft for LongBluestein {
     fn max_batch(&self) -> usize {
         let m = self.convolution() as u64 * COMPLEX;
         // Memory for chirp, filter, the factors of long transforms, and programs.
-        let beside = 6 * m + PROGRAMS + ROOM_BESIDE;
+        let beside = 6 * m + MAX_PROGRAM_BYTES + ROOM_BESIDE;
         let free = self.machine().host.memory.0.saturating_sub(beside);
         // Groups may be filled up with as many rows again.
         usize::try_from(free / (7 * m)).unwrap_or(usize::MAX)

@@ -1,7 +1,8 @@
 //! Passes that work element by element: products with factors, and zeros.
 
 use super::persistent_kernel::{
-    FACTORS, INPUT, OUTPUT, PersistentKernel, PersistentKernelBuffers, SHORT, short_page,
+    FACTORS, INPUT, OUTPUT, PersistentKernel, PersistentKernelBuffers, SHORT_PAGE_BUFFERS,
+    short_page,
 };
 use super::slices::{SliceDivision, SlicePages, StridedRows};
 use crate::fft::TransformDirection;
@@ -49,7 +50,7 @@ impl Elementwise {
             page: cut.numbers() * COMPLEX,
             factors: element.factor_bytes() * cut.slice,
             scratch: 0,
-            count: SHORT,
+            count: SHORT_PAGE_BUFFERS,
             in_place: true,
         };
         let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);

@@ -1,6 +1,8 @@
 //! The lines of a pass of `mixed_radix_two_pass`, columns or rows, and their pages.
 
-use super::persistent_kernel::{FACTORS, PersistentKernel, PersistentKernelBuffers, REACH};
+use super::persistent_kernel::{
+    FACTORS, MAX_DMEM_BYTES, PersistentKernel, PersistentKernelBuffers,
+};
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
 use crate::fft::mixed_radix::block_fft::COMPLEX;
@@ -13,15 +15,16 @@ use cp2_machine::Machine;
 /// Transforms in a granule of the DMA and in a quad.
 pub(super) const COUPLE: usize = 2;
 /// Matrices of a batch for which lines are priced, beside as many matrices one by one.
-const FOUR: usize = 4;
-pub(super) const ALL: u64 = 2 * FOUR as u64;
+const PRICED_MATRICES: usize = 4;
+pub(super) const PRICED_MATRICES_IN_ALL: u64 = 2 * PRICED_MATRICES as u64;
 /// Pairs of lines that a section's page may have.
-const COUPLES: [usize; 4] = [1, 2, 4, 8];
+const TRIED_LINE_PAIRS: [usize; 4] = [1, 2, 4, 8];
 /// Numbers of page buffers. With two, one is computed while the other is stored and loaded; a third lets
 /// transfers run ahead; with one, nothing overlaps.
-const BUFFERS: [usize; 3] = [3, 2, 1];
-/// Bytes of DMEM assumed for tables and arguments; a kernel that needs more is refused when it is assembled.
-const TABLES: usize = 12_288;
+const TRIED_BUFFERS: [usize; 3] = [3, 2, 1];
+/// Bytes of DMEM assumed for tables and arguments. Pages are chosen before tables are made; a kernel that
+/// needs more is refused when it is assembled.
+const ASSUMED_TABLE_BYTES: usize = 12_288;
 
 /// Lines of one pass: columns or rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub(super) struct MatrixLines {
 
 impl MatrixLines {
     /// Chooses the pairs of lines in a page and the page buffers with the smallest price, for lines of
-    /// `length` numbers. Returns also the cycles of [`ALL`] matrices, four of them alone and four in a batch.
+    /// `length` numbers. Returns also the cycles of [`PRICED_MATRICES_IN_ALL`] matrices, four of them alone and four in a batch.
     pub(super) fn best(
         (length, count): (usize, usize),
         columns: bool,
@@ -64,11 +67,18 @@ impl MatrixLines {
             // Each page buffer of columns has one for factors, and all pages share one working space.
             let places = lines.buffers * if columns { 2 } else { 1 } + 1;
             lines.page_lines(sections) <= lines.count
-                && places * lines.page_bytes() + TABLES <= machine.cp2.dmem.0.min(REACH) as usize
+                && places * lines.page_bytes() + ASSUMED_TABLE_BYTES
+                    <= machine.cp2.dmem.0.min(MAX_DMEM_BYTES) as usize
         };
-        let both = |couples| BUFFERS.map(|buffers| (couples, buffers));
-        let all = COUPLES.into_iter().flat_map(both).map(of).filter(fits);
-        let cost = |lines: &Self| FOUR as u64 * lines.cost(1, machine) + lines.cost(FOUR, machine);
+        let both = |couples| TRIED_BUFFERS.map(|buffers| (couples, buffers));
+        let all = TRIED_LINE_PAIRS
+            .into_iter()
+            .flat_map(both)
+            .map(of)
+            .filter(fits);
+        let cost = |lines: &Self| {
+            PRICED_MATRICES as u64 * lines.cost(1, machine) + lines.cost(PRICED_MATRICES, machine)
+        };
         let priced = all.map(|lines| (cost(&lines), lines));
         priced.min_by_key(|(cost, _)| *cost)
     }

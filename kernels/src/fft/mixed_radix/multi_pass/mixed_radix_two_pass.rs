@@ -5,7 +5,7 @@
 //! deals granules to the sections in turn, so that the halves of a quad are adjacent columns, and in the
 //! results adjacent rows. An odd number of columns or rows is made even by a pass before or behind.
 
-use super::matrix_lines::{ALL, COUPLE, MatrixLines, MatrixPages};
+use super::matrix_lines::{COUPLE, MatrixLines, MatrixPages, PRICED_MATRICES_IN_ALL};
 use super::persistent_kernel::PersistentKernel;
 use crate::fft::TransformDirection;
 use crate::fft::error::{FftError, NoDivision};
@@ -53,7 +53,7 @@ impl TwoPassFft {
         let divisions = lengths.filter(|n1| n.is_multiple_of(*n1) && n / n1 <= most);
         // A copying pass moves every number of the priced matrices in and out over the DMA channel.
         let rate = machine.dma.bandwidth;
-        let bytes = (n as u64).saturating_mul(2 * COMPLEX * ALL);
+        let bytes = (n as u64).saturating_mul(2 * COMPLEX * PRICED_MATRICES_IN_ALL);
         let copy = bytes.saturating_mul(rate.den) / rate.num.max(1);
         // A prime number has no division on any machine.
         if divisions.clone().next().is_none() {

@@ -62,7 +62,7 @@ impl PersistentKernelBuffers {
 const SCRATCH: u8 = 11;
 
 /// Greatest number of bytes of DMEM that are used: addresses are signed immediates of 18 bits.
-pub(super) const REACH: u64 = (1 << 17) - 16;
+pub(super) const MAX_DMEM_BYTES: u64 = (1 << 17) - 16;
 
 /// Returns the numbers of a section's short page, factors included.
 pub(super) fn short_page(machine: &Machine) -> u64 {
@@ -71,7 +71,7 @@ pub(super) fn short_page(machine: &Machine) -> u64 {
 }
 
 /// Page buffers of short pages: one is computed, one stored, two loaded.
-pub(super) const SHORT: usize = 4;
+pub(super) const SHORT_PAGE_BUFFERS: usize = 4;
 
 impl PersistentKernel {
     /// Assembles the kernel whose pages are processed by the words that `write` writes.
@@ -86,7 +86,7 @@ impl PersistentKernel {
             .cp2
             .dmem
             .0
-            .min(REACH)
+            .min(MAX_DMEM_BYTES)
             .saturating_sub(buffers.scratch);
         write(&mut made)?;
         let text = format!(

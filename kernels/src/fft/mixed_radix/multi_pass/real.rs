@@ -1,6 +1,6 @@
 //! Transforms of real numbers around any complex transform.
 
-use super::real_split_merge::{LEAST, RealSplitMergePass};
+use super::real_split_merge::{MIN_COMPLEX_LENGTH, RealSplitMergePass};
 use super::slices::StridedRows;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
@@ -46,7 +46,7 @@ impl fmt::Display for LongReal {
 impl LongReal {
     /// True if there is a pass that splits or merges for a transform of `m` complex numbers.
     pub(in crate::fft) fn has_halves(m: usize) -> bool {
-        m >= LEAST && m.is_multiple_of(2)
+        m >= MIN_COMPLEX_LENGTH && m.is_multiple_of(2)
     }
 
     fn inner(&self) -> &Arc<dyn Fft> {

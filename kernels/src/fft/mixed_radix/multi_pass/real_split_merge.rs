@@ -11,7 +11,8 @@
 //! which comes with the page, times that of s, which stays in DMEM.
 
 use super::persistent_kernel::{
-    FACTORS, INPUT, OUTPUT, PersistentKernel, PersistentKernelBuffers, SHORT, short_page,
+    FACTORS, INPUT, OUTPUT, PersistentKernel, PersistentKernelBuffers, SHORT_PAGE_BUFFERS,
+    short_page,
 };
 use super::slices::{SliceDivision, StridedRows};
 use crate::fft::TransformDirection;
@@ -31,7 +32,7 @@ use num_complex::Complex32;
 /// Complex numbers of a quad, by which a slice is longer in the input.
 const COUPLE: u64 = QUAD / COMPLEX;
 /// Least complex length M.
-pub(super) const LEAST: usize = 64;
+pub(super) const MIN_COMPLEX_LENGTH: usize = 64;
 
 /// The split or merge pass over a batch.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ pub(super) struct RealSplitMergePass {
 
 impl RealSplitMergePass {
     /// Plans the split (forward) or the merge (inverse) of `rows` transforms of `m` complex numbers, `m` even
-    /// and at least [`LEAST`].
+    /// and at least [`MIN_COMPLEX_LENGTH`].
     pub(super) fn new(
         direction: TransformDirection,
         (rows, m): (usize, usize),
@@ -58,7 +59,7 @@ impl RealSplitMergePass {
             page: 2 * (cut.slice + COUPLE) * COMPLEX,
             factors: COUPLE * COMPLEX,
             scratch: 0,
-            count: SHORT,
+            count: SHORT_PAGE_BUFFERS,
             in_place: true,
         };
         let name = match direction {

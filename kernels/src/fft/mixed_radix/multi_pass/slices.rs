@@ -66,13 +66,15 @@ impl SliceDivision {
 }
 
 /// Greatest number of rows that share factors.
-const GROUP: u64 = 16;
+const MAX_FACTOR_ROWS: u64 = 16;
 
 /// Chooses the rows of a group: large groups load shared factors seldom, but the last group is filled up.
 fn group(rows: u64) -> u64 {
     // Cost of all groups, in loaded rows: a group's own and one of factors.
     let cost = |&group: &u64| (rows.div_ceil(group) * (group + 1), group);
-    (1..=rows.clamp(1, GROUP)).min_by_key(cost).unwrap_or(1)
+    (1..=rows.clamp(1, MAX_FACTOR_ROWS))
+        .min_by_key(cost)
+        .unwrap_or(1)
 }
 
 /// Pages of a kernel that works element by element.
@@ -90,7 +92,7 @@ pub(super) struct SlicePages {
 }
 
 /// Bytes of a complex factor.
-const FACTOR: u64 = 8;
+const FACTOR_BYTES: u64 = 8;
 
 impl SlicePages {
     fn rows(
@@ -118,7 +120,7 @@ impl RingPages for SlicePages {
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
-        let run = self.cut.slice * FACTOR;
+        let run = self.cut.slice * FACTOR_BYTES;
         let (_, slice) = self.cut.split(page);
         let stride = run as i64;
         let shared = self.factors.map(|system| {
