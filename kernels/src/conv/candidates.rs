@@ -26,12 +26,12 @@ pub struct ConvChoice {
 }
 
 /// Kernels that are printed unless all are asked for (`{:#}`).
-const PRINTED: usize = 3;
+const PRINTED_KERNELS: usize = 3;
 
 impl fmt::Display for ConvChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.candidates.len();
-        let printed = if f.alternate() { all } else { PRINTED };
+        let printed = if f.alternate() { all } else { PRINTED_KERNELS };
         let best = self.candidates.first().and_then(|c| c.cycles);
         for (i, c) in self.candidates.iter().take(printed).enumerate() {
             let mark = if i == 0 { "*" } else { " " };

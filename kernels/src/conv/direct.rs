@@ -14,36 +14,40 @@ use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Copies of a tile in the program: the first, the last, and those between.
-const COPIES: usize = 3;
+const TILE_COPIES: usize = 3;
 /// Words of the program outside the tiles, with a margin.
-const REST: usize = 256;
+const OTHER_PROGRAM_WORDS: usize = 256;
 /// Number of tiles enough to fill and drain the pipeline and go round the loop: the text of so many shows the
 /// length of the program.
-pub(super) const SOME: usize = 64;
+pub(super) const SAMPLE_TILES: usize = 64;
 /// Most words of a page: the page loop is a hardware loop.
-const PAGE_WORDS: usize = 4095;
+const MAX_PAGE_WORDS: usize = 4095;
 
 /// Returns the words of program memory.
 fn memory(machine: &Machine) -> usize {
-    usize::try_from(machine.cp2.program.0 / 8).unwrap_or(PAGE_WORDS)
+    usize::try_from(machine.cp2.program.0 / 8).unwrap_or(MAX_PAGE_WORDS)
 }
 
 /// Returns the words of a tile that program memory has room for.
 pub(super) fn room(machine: &Machine) -> usize {
-    memory(machine).min(PAGE_WORDS).saturating_sub(REST) / COPIES
+    memory(machine)
+        .min(MAX_PAGE_WORDS)
+        .saturating_sub(OTHER_PROGRAM_WORDS)
+        / TILE_COPIES
 }
 
-/// Returns whether program memory and the page loop have room for this text, which is that of `SOME` tiles.
+/// Returns whether program memory and the page loop have room for this text, which is that of `SAMPLE_TILES`
+/// tiles.
 pub(super) fn has_room(text: &str, machine: &Machine) -> bool {
-    text.lines().count() + REST / 2 <= PAGE_WORDS.min(memory(machine))
+    text.lines().count() + OTHER_PROGRAM_WORDS / 2 <= MAX_PAGE_WORDS.min(memory(machine))
 }
 
 /// Samples for an output, or outputs for a sample, from which on loops through the phases are considered.
-const PHASES: usize = 9;
+const MIN_LOOPED_PHASES: usize = 9;
 /// Most tiles of a block: the longest hardware loop.
 const MOST_TILES: usize = 4095;
 /// Bytes of local memory reserved besides taps and blocks.
-const BESIDE: u64 = 1024;
+const RESERVED_BYTES: u64 = 1024;
 
 /// A schedule of a direct filter on a machine.
 #[derive(Clone, Debug)]
@@ -80,7 +84,7 @@ enum DirectLoop {
 /// Returns the most tiles of a block with so many taps in the table, samples before an output's own, and
 /// samples and outputs of a tile: local memory has room for two such blocks.
 pub(super) fn most_tiles([table, lead, numbers]: [usize; 3], machine: &Machine) -> usize {
-    let taken = (table as u64).saturating_add(2 * lead as u64) * COMPLEX + BESIDE;
+    let taken = (table as u64).saturating_add(2 * lead as u64) * COMPLEX + RESERVED_BYTES;
     let room = machine.cp2.dmem.0.saturating_sub(taken) / 2;
     let most = room / (numbers as u64).saturating_mul(COMPLEX).max(1);
     usize::try_from(most).unwrap_or(0).min(MOST_TILES)
@@ -114,7 +118,7 @@ pub(super) fn schedules(
     };
     let tiles =
         held(decimate).then(|| begun(&|h| DirectSchedule::plan_tiles(h, of(h), exact, machine)));
-    let few = held(decimate) && decimate.max(interpolate) >= PHASES;
+    let few = held(decimate) && decimate.max(interpolate) >= MIN_LOOPED_PHASES;
     let phases = few.then(|| begun(&|h| DirectSchedule::plan_polyphase(h, of(h), false, machine)));
     // The set-up of a run takes the channel as long as one or two numbers.
     let unused = taps.len() + 3 < decimate;
@@ -181,12 +185,12 @@ fn fits(
 }
 
 /// Samples for an output from which on no direct filter can hold the taps of all in words.
-const MOST_EVERY: usize = 1024;
+const MAX_DIRECT_DECIMATION: usize = 1024;
 
 /// Returns the divisors of `every` that are less than it, the highest first. The outputs of a filter at such
 /// a rate include those that are `every` samples apart.
 pub(super) fn divisors(every: usize) -> impl Iterator<Item = usize> {
-    let less = (1..every.min(MOST_EVERY)).rev();
+    let less = (1..every.min(MAX_DIRECT_DECIMATION)).rev();
     less.filter(move |&divisor| every.is_multiple_of(divisor))
 }
 
@@ -257,7 +261,7 @@ impl DirectSchedule {
             let lead = if gathered { 0 } else { layout.lead };
             most_tiles([layout.table.len(), lead, numbers], machine) > 0
         })?;
-        if !has_room(&phases.words(SOME, machine).0, machine) {
+        if !has_room(&phases.words(SAMPLE_TILES, machine).0, machine) {
             return None;
         }
         Some(Self {

@@ -5,16 +5,16 @@
 //! those before.
 
 use super::block_filter::COMPLEX;
-use super::direct::{SOME, has_room, most_tiles, room};
+use super::direct::{SAMPLE_TILES, has_room, most_tiles, room};
 use super::direct_tile::{TileSchedule, TileShape};
 use crate::pipeline::Operations;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 
 /// Numbers of parts that are tried, from the fewest that program memory allows on.
-const TRIES: usize = 3;
+const TRIED_PART_COUNTS: usize = 3;
 /// Numbers of parts that are tried where parts have two lengths, which share program memory.
-const MORE_TRIES: usize = 64;
+const TRIED_UNEQUAL_PART_COUNTS: usize = 64;
 
 /// A direct filter by tiles, with its taps in parts.
 #[derive(Clone, Debug)]
@@ -108,10 +108,11 @@ impl TiledFilter {
         let least = all.div_ceil((room(machine) / shape.width()).max(1));
         let of = |division| Self::divided(taps, shape, division, machine);
         if exact {
-            let mut tried = least..least + MORE_TRIES;
+            let mut tried = least..least + TRIED_UNEQUAL_PART_COUNTS;
             return tried.find_map(|parts| of(TapDivision::exact(shape, parts)?));
         }
-        (least..least + TRIES).find_map(|parts| of(TapDivision::pad_last_part(shape, parts)))
+        (least..least + TRIED_PART_COUNTS)
+            .find_map(|parts| of(TapDivision::pad_last_part(shape, parts)))
     }
 
     fn divided(
@@ -142,7 +143,9 @@ impl TiledFilter {
             taps => Some(TapPart::new(taps, shape, adds, machine)?),
         };
         let programs = [Some(&part), rest.as_ref()].into_iter().flatten();
-        let text: String = programs.map(|part| part.tiles.words(SOME).text).collect();
+        let text: String = programs
+            .map(|part| part.tiles.words(SAMPLE_TILES).text)
+            .collect();
         if !has_room(&text, machine) {
             return None;
         }

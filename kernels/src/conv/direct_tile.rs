@@ -11,7 +11,7 @@ use num_complex::Complex32;
 use std::collections::BTreeMap;
 
 /// Taps of a phase up to which loads and stores of a tile outnumber its multiply-adds.
-const FEW: usize = 7;
+const MEMORY_BOUND_TAPS: usize = 7;
 
 /// Size of a tile: the taps it applies, and the rate of its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl TileShape {
     /// Returns shapes that may be worth scheduling, the better first: two phases together where a phase has
     /// few taps, then one.
     pub(super) fn alternatives(self) -> impl Iterator<Item = Self> {
-        let few = self.interpolate > 1 && self.taps.div_ceil(self.interpolate) <= FEW;
+        let few = self.interpolate > 1 && self.taps.div_ceil(self.interpolate) <= MEMORY_BOUND_TAPS;
         let all = [2, 1]
             .into_iter()
             .filter(move |&together| few || together == 1);
@@ -272,13 +272,13 @@ pub(super) struct TileSchedule {
 }
 
 /// Number of pair registers.
-const PAIRS: u8 = 64;
+const PAIR_REGISTERS: u8 = 64;
 impl TileSchedule {
     /// Schedules a tile; returns none if registers do not suffice. Tiles that continue sums find their taps
     /// through a11, others through a label.
     pub(super) fn new(shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
         let tile = TileBody::new(shape, adds);
-        let schedule = tile.body.schedule(machine, PAIRS).ok()?;
+        let schedule = tile.body.schedule(machine, PAIR_REGISTERS).ok()?;
         let mut operations = Operations::default();
         operations.add(&tile.body, 1, machine);
         let samples = tile.samples.iter().flatten();

@@ -5,7 +5,7 @@ use super::candidates::{ConvCandidate, ConvChoice};
 use super::direct;
 use super::error::ConvError;
 use super::mixed_block_lengths;
-use super::overlap_save::{self, BlockCover, LENGTHS, issues, lead};
+use super::overlap_save::{self, BlockCover, LENGTH_BITS, issues, lead};
 use super::overlap_save_long;
 use super::overlap_save_ring;
 use super::request::{AllowedMethods, FilterRequest};
@@ -18,11 +18,13 @@ use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Number of taps above which blocks longer than local memory are considered.
-const LONG: usize = 256;
+/// Number of taps above which blocks longer than local memory are considered. They go over system memory
+/// three times, which pays where shorter blocks are mostly overlap.
+const LONG_BLOCK_TAPS: usize = 256;
 
-/// Number of taps above which the longest blocks of local memory (4096) are considered.
-const SHORT_BLOCK_TAPS: usize = 128;
+/// Number of taps up to which the longest blocks of local memory (4096) are not considered: with few taps
+/// shorter blocks are faster.
+const MAX_SHORT_BLOCK_TAPS: usize = 128;
 
 /// Kernels found for a request, and their expected times.
 pub(super) struct FilterSearch<'a> {
@@ -146,11 +148,11 @@ impl<'a> FilterSearch<'a> {
         // Outputs at another rate are some of those at the samples' own rate.
         let wanted = self.wanted.full();
         let (taps, samples, keep) = (wanted.taps, wanted.samples, self.wanted.rate.decimate());
-        let lengths = || LENGTHS.map(|b| 1usize << b);
+        let lengths = || LENGTH_BITS.map(|b| 1usize << b);
         let lead = lead(taps.len(), machine);
         // The longest blocks are the fastest only with many taps.
         let useful =
-            |n: usize| lead < n && (n < overlap_save_ring::N || taps.len() > SHORT_BLOCK_TAPS);
+            |n: usize| lead < n && (n < overlap_save_ring::N || taps.len() > MAX_SHORT_BLOCK_TAPS);
         let blocks = lengths().filter(|&n| useful(n));
         let mut blocks: Vec<_> = blocks
             .map(|n| (n, BlockCover::new_overlapping(lead, n)))
@@ -163,7 +165,7 @@ impl<'a> FilterSearch<'a> {
         }
         // Blocks that go over system memory three times pay where shorter blocks are mostly overlap.
         let cuts = || overlap_save_long::CUTS.into_iter();
-        for cut in cuts().filter(|cut| taps.len() > LONG && cut.suits_taps(taps.len())) {
+        for cut in cuts().filter(|cut| taps.len() > LONG_BLOCK_TAPS && cut.suits_taps(taps.len())) {
             let name = overlap_save_long::title(cut);
             if keep > 1
                 && self

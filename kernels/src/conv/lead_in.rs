@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Buffers of the short blocks: one is computed while the next is loaded.
 const BUFFERS: u64 = 2;
 /// Words to whose multiple the second program is aligned: a granule of program memory.
-const WORDS: usize = 2;
+const ALIGNMENT_WORDS: usize = 2;
 
 /// Division of a signal between the two kernels.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ impl LeadIn {
             at as i64,
             machine,
         )?);
-        let Ok(both) = first.linked(next, WORDS) else {
+        let Ok(both) = first.linked(next, ALIGNMENT_WORDS) else {
             return Ok(None);
         };
         if 8 * both.words.len() as u64 > machine.cp2.program.0 {

@@ -4,7 +4,7 @@
 
 use super::block_filter::{BlockFilter, FilterPasses, FilterSample};
 use super::error::ConvError;
-use super::overlap_save::{self, BlockCover, LENGTHS, issues, lead, unit};
+use super::overlap_save::{self, BlockCover, LENGTH_BITS, issues, lead, unit};
 use super::overlap_save_ring;
 use super::request::FilterRequest;
 use super::tail::skip_numbers;
@@ -16,9 +16,10 @@ use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Most blocks of a channel: each is a pass over all channels.
-const MOST: usize = 3;
-/// Most combinations that are made and priced; those whose arithmetic takes the least come first.
-const TRIED: usize = 3;
+const MOST_BLOCKS: usize = 3;
+/// Most combinations that are made and priced; those whose arithmetic takes the least come first. It bounds
+/// the time of planning.
+const MOST_PRICED_COMBINATIONS: usize = 3;
 
 /// A filter by one block of each of several lengths for every channel.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl FilterPasses for MixedBlockLengths {
 /// Returns combinations of block lengths, in descending order, that have `outputs` outputs together and would
 /// have fewer without the last.
 fn lengths(before: usize, outputs: usize) -> Vec<Vec<usize>> {
-    let all: Vec<usize> = LENGTHS
+    let all: Vec<usize> = LENGTH_BITS
         .rev()
         .map(|bits| 1usize << bits)
         .filter(|&n| n < overlap_save_ring::N && n > before)
@@ -91,7 +92,7 @@ fn lengths(before: usize, outputs: usize) -> Vec<Vec<usize>> {
             let lengths = [lengths.as_slice(), &[n]].concat();
             match left.saturating_sub(n - before) {
                 0 => found.push(lengths),
-                left if lengths.len() < MOST => open.push((lengths, left)),
+                left if lengths.len() < MOST_BLOCKS => open.push((lengths, left)),
                 _ => {}
             }
         }
@@ -117,7 +118,7 @@ pub(super) fn faster<T: FilterSample>(
     ways.retain(|lengths| lengths.len() > 1 && least(lengths) < best);
     ways.sort_by(|a, b| least(a).total_cmp(&least(b)));
     let mut found = None;
-    for lengths in ways.into_iter().take(TRIED) {
+    for lengths in ways.into_iter().take(MOST_PRICED_COMBINATIONS) {
         let filter = match filter(wanted, &lengths, machine) {
             Ok(filter) => filter,
             Err(ConvError::Unfit(_)) => continue,

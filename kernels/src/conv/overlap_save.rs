@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Binary logarithms of the block lengths in local memory; the longest goes through it part by part.
-pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=12;
+pub(super) const LENGTH_BITS: std::ops::RangeInclusive<u32> = 5..=12;
 
 /// Factors of a length: N = 8^outer middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_length_has_its_digits() {
-        let all: Vec<_> = LENGTHS
+        let all: Vec<_> = LENGTH_BITS
             .map(|b| digits(1 << b))
             .map(|d| (d.outer, d.middle))
             .collect();
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn places_and_frequencies_are_one_to_one() {
-        for b in LENGTHS {
+        for b in LENGTH_BITS {
             let n = 1 << b;
             let mut seen = vec![false; n];
             for place in 0..n {

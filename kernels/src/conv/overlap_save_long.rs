@@ -38,17 +38,17 @@ pub(super) const MOST_TAPS: usize = (512 - 1) * (1 << 10) + 1;
 
 /// Numbers of blocks that may go through their pages together. The more, the fewer factors are moved; but the
 /// first and the last unit overlap with nothing, and the number of all blocks should be a multiple.
-const TOGETHER: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
+const TRIED_BLOCKS_TOGETHER: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
 /// Most steps in which units grow at the beginning, and shrink at the end.
-const STEPS: u64 = 4;
+const MOST_GROWTH_STEPS: u64 = 4;
 /// Bytes of local memory that a machine needs: approximately the least that pages, factors and tables take.
-const DMEM: u64 = 56 << 10;
+const MIN_DMEM_BYTES: u64 = 56 << 10;
 
 /// Number of schedules whose kernels' words are counted; the others are priced by arithmetic.
-const COUNTED: usize = 2;
+const COUNTED_SCHEDULES: usize = 2;
 
 /// Number of block counts whose schedules are kept: planning asks for the same few again, a stream for one.
-const KEPT: usize = 8;
+const KEPT_BLOCK_COUNTS: usize = 8;
 
 /// Phases of a filter, and their expected time.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub(super) struct LongOverlapSave {
 pub(super) fn needs(machine: &Machine) -> String {
     let (cp2, dma) = (&machine.cp2, &machine.dma);
     format!(
-        "blocks beyond local memory take a DMA that deals 16 bytes to a section at a time, {DMEM} bytes of local memory and sections by which {} can be divided; these are {}, {} and {}",
+        "blocks beyond local memory take a DMA that deals 16 bytes to a section at a time, {MIN_DMEM_BYTES} bytes of local memory and sections by which {} can be divided; these are {}, {} and {}",
         CUTS[0].numbers() / PAGE,
         dma.dealt(),
         cp2.dmem.0,
@@ -116,7 +116,7 @@ pub(super) fn filters(
     )?);
     let rows: Arc<[Complex32]> = twiddle_tables::rows(taps, &shape).into();
     let columns: Arc<[Complex32]> = twiddle_tables::columns(&shape).into();
-    let longs = TOGETHER.map(|together| LongOverlapSave {
+    let longs = TRIED_BLOCKS_TOGETHER.map(|together| LongOverlapSave {
         machine: machine.clone(),
         program: program.clone(),
         shape: LongBlockShape { together, ..shape },
@@ -240,7 +240,7 @@ impl LongOverlapSave {
         }
         let way = self.search(total).map(Arc::new);
         let mut kept = kept();
-        if kept.len() == KEPT {
+        if kept.len() == KEPT_BLOCK_COUNTS {
             kept.remove(0);
         }
         kept.push((total, way.clone()));
@@ -250,7 +250,7 @@ impl LongOverlapSave {
     /// Searches for the cheapest schedule of `total` blocks.
     fn search(&self, total: usize) -> Option<LongSchedule> {
         let together = self.shape.together as u64;
-        let first = together.div_ceil(STEPS)..=together;
+        let first = together.div_ceil(MOST_GROWTH_STEPS)..=together;
         // Units are all of one size, or the second is at most twice as large as the first.
         let first = first.filter(|first| *first == together || 2 * first <= together);
         let ways = first.flat_map(|first| {
@@ -286,7 +286,7 @@ impl LongOverlapSave {
         // transfers are counted.
         let mut ways: Vec<LongSchedule> = ways.flat_map(rooms).flatten().collect();
         ways.sort_by(less);
-        let counted = ways.into_iter().take(COUNTED).filter_map(|way| {
+        let counted = ways.into_iter().take(COUNTED_SCHEDULES).filter_map(|way| {
             let passes = self.passes(&way.turns, way.room, LongAddresses::NOWHERE)?;
             let cycles = expect_all(passes.iter().map(|(_, pass)| pass), &self.machine);
             Some(LongSchedule { cycles, ..way })

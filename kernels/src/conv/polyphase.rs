@@ -18,11 +18,11 @@ use num_complex::Complex32;
 use std::fmt::Write as _;
 
 /// Taps of a phase up to which two phases share their samples.
-const FEW: usize = 7;
+const SHARED_SAMPLE_TAPS: usize = 7;
 
 /// Outputs of a tile computed together, for complex and for real taps, the best first. The first keep a
 /// multiply-add from waiting for the one before; the others take less local memory.
-const WIDTHS: [[usize; 2]; 3] = [[8, 6], [4, 4], [2, 2]];
+const TRIED_TILE_OUTPUTS: [[usize; 2]; 3] = [[8, 6], [4, 4], [2, 2]];
 
 /// The loops of a polyphase filter.
 #[derive(Clone, Debug)]
@@ -71,7 +71,9 @@ impl PolyphaseFilter {
         machine: &Machine,
         fits: impl Fn(&PolyphaseLayout) -> bool,
     ) -> Option<Self> {
-        let widths = WIDTHS.into_iter().map(|w| w[usize::from(rates.real)]);
+        let widths = TRIED_TILE_OUTPUTS
+            .into_iter()
+            .map(|w| w[usize::from(rates.real)]);
         let layout = widths
             .map(|width| PolyphaseLayout::new(rates, width))
             .find(fits)?;
@@ -259,7 +261,7 @@ impl PolyphaseLayout {
         let lead = ((taps.len() - 1) / phases).next_multiple_of(2);
         let count = |phase: usize| (all - phase).div_ceil(phases);
         let passes = if rates.real { 1 + phases % 2 } else { 1 };
-        let together = if count(0) <= FEW { 2 } else { 1 };
+        let together = if count(0) <= SHARED_SAMPLE_TAPS { 2 } else { 1 };
         let mut table: Vec<Complex32> = Vec::new();
         let walks = (0..passes).map(|pass| {
             let mut turns: Vec<PolyphaseTurns> = Vec::new();

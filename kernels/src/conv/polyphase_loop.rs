@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Number of pair registers.
-const PAIRS: u8 = 64;
+const PAIR_REGISTERS: u8 = 64;
 /// Farthest distance of an access from its pointer, in bytes.
-const REACH: i64 = 16_376;
+const ACCESS_REACH_BYTES: i64 = 16_376;
 /// Range of constants that an addition takes.
-const SHORT: std::ops::RangeInclusive<i64> = -2048..=2047;
+const ADDITION_CONSTANTS: std::ops::RangeInclusive<i64> = -2048..=2047;
 /// Address registers of pointers to samples and outputs. Where sums are carried on, the last one serves the
 /// ring of buffers.
-const REGISTERS: [u8; 7] = [0, 5, 3, 6, 1, 4, 7];
+const POINTER_REGISTERS: [u8; 7] = [0, 5, 3, 6, 1, 4, 7];
 
 /// Number of taps of each of one or two phases.
 pub(super) type PhaseTapCounts = [usize; 2];
@@ -72,7 +72,7 @@ impl TileSums {
 
     /// Returns the first pair register of a sum.
     pub(super) fn register(&self, output: usize) -> u8 {
-        PAIRS - self.pairs() * (self.width - output) as u8
+        PAIR_REGISTERS - self.pairs() * (self.width - output) as u8
     }
 
     fn sum_register(&self, output: usize) -> Reg {
@@ -86,12 +86,12 @@ impl TileSums {
 
     /// Returns the words that set the sums to zero.
     pub(super) fn zeros(&self) -> String {
-        let quads = self.register(0) / 2..PAIRS / 2;
+        let quads = self.register(0) / 2..PAIR_REGISTERS / 2;
         quads.map(|q| format!("    ldq q{q}, [a11]\n")).collect()
     }
 
     pub(super) fn cycles_of_zeros(&self) -> u64 {
-        u64::from(PAIRS - self.register(0)) / 2
+        u64::from(PAIR_REGISTERS - self.register(0)) / 2
     }
 
     /// Returns the words that add the halves of the sums (with real taps) and store them.
@@ -170,12 +170,12 @@ struct PolyphaseLoopBuilder {
 
 impl PolyphaseLoopBuilder {
     fn pointer(&mut self, all: &mut ReachablePointers, late: bool, offset: i64) -> Option<Pointer> {
-        let key = (late, offset.div_euclid(REACH));
+        let key = (late, offset.div_euclid(ACCESS_REACH_BYTES));
         if let Some(pointer) = all.made.get(&key) {
             return Some(*pointer);
         }
         let taken = self.pointers.len() - 1;
-        let pointer = self.body.pointer(*REGISTERS.get(taken)?, all.step);
+        let pointer = self.body.pointer(*POINTER_REGISTERS.get(taken)?, all.step);
         self.pointers.push((pointer, all.base, all.at));
         all.made.insert(key, pointer);
         Some(pointer)
@@ -271,7 +271,7 @@ impl PolyphaseLoop {
             }
         }
         let PolyphaseLoopBuilder { body, pointers } = maker;
-        let free = sums.map_or(PAIRS, |sums| sums.register(0));
+        let free = sums.map_or(PAIR_REGISTERS, |sums| sums.register(0));
         let mut operations = Operations::default();
         operations.add(&body, turns.turns as u64, machine);
         Some(Self {
@@ -311,7 +311,7 @@ impl PolyphaseLoop {
         // Values of the inner side stay in registers for a whole turn, with the sums and one value of the
         // outer side.
         let held = if rows_inner { rows } else { count };
-        if usize::from(sums.pairs()) * (sums.width + held + 1) > usize::from(PAIRS) {
+        if usize::from(sums.pairs()) * (sums.width + held + 1) > usize::from(PAIR_REGISTERS) {
             return None;
         }
         let mut body = Body::in_order();
@@ -367,7 +367,7 @@ impl PolyphaseLoop {
         }
         let PolyphaseLoopBuilder { body, pointers } = maker;
         // The last register is that of the buffers.
-        if pointers.len() > REGISTERS.len() {
+        if pointers.len() > POINTER_REGISTERS.len() {
             return None;
         }
         let mut operations = Operations::default();
@@ -387,7 +387,7 @@ impl PolyphaseLoop {
             |(number, &(pointer, base, at)): (usize, &(Pointer, PolyphasePointerBase, i64))| {
                 let (register, at) = (s.pointer_register(pointer), at + s.bias(pointer));
                 let from = |base: u8| {
-                    if SHORT.contains(&at) {
+                    if ADDITION_CONSTANTS.contains(&at) {
                         return vec![format!("addi a{register}, a{base}, {at}")];
                     }
                     vec![

@@ -10,8 +10,8 @@ use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Number of taps above which direct filters are not considered at the samples' own rate, unless nothing else
-/// fits.
-const DIRECT_TAPS: usize = 128;
+/// fits: from there on, blocks with transforms take a small part of their time.
+const MAX_DIRECT_TAPS: usize = 128;
 
 /// The filters that fit a request.
 pub(super) struct FoundFilters {
@@ -34,7 +34,7 @@ pub(super) fn search_filters<T: FilterSample>(
             contest.enter_transforms::<T>()?;
         }
         // With many taps, transforms take a small part of the time that multiply-adds do.
-        let short = wanted.taps.len() <= DIRECT_TAPS || contest.is_empty();
+        let short = wanted.taps.len() <= MAX_DIRECT_TAPS || contest.is_empty();
         if ways.direct() && short {
             contest.enter_direct::<T>()?;
         }

@@ -9,7 +9,7 @@
 use super::block_filter::{BlockFilter, COMPLEX, FilterPasses, FilterSample};
 use super::error::ConvError;
 use super::lead_in::{LeadIn, LeadInPlan};
-use super::overlap_save::{self, BlockCover, LENGTHS, issues, lead, unit};
+use super::overlap_save::{self, BlockCover, LENGTH_BITS, issues, lead, unit};
 use super::overlap_save_ring;
 use super::request::FilterRequest;
 use crate::job::{Job, JobError, image, load};
@@ -18,13 +18,14 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Most time of a first kernel, relative to the fastest kernel alone, for which second kernels are tried.
-const NEAR: f64 = 1.2;
-/// Most relative time of a first kernel with blocks in local memory, of which the last group may be almost
-/// empty.
-const NEAR_IN_MEMORY: f64 = 2.0;
-/// Most second kernels that are made for this purpose; those whose arithmetic takes the least come first.
-const TRIED: usize = 6;
+/// Greatest ratio of the cycles of a first kernel to those of the fastest kernel alone for which second
+/// kernels are tried: how much of the time a better end may save. It bounds the time of planning.
+const MAX_FIRST_KERNEL_TIME_RATIO: f64 = 1.2;
+/// The ratio for a first kernel with blocks in local memory, of which the last group may be almost empty.
+const MAX_LOCAL_FIRST_KERNEL_TIME_RATIO: f64 = 2.0;
+/// Greatest number of second kernels that are made for one purpose; those whose arithmetic takes the least
+/// come first. It bounds the time of planning.
+const MOST_SECOND_KERNELS: usize = 6;
 
 /// Kernel for the end of a signal.
 #[derive(Clone, Copy)]
@@ -247,7 +248,7 @@ fn last<'a, T: FilterSample>(
         return Vec::new();
     }
     let of = |n: usize| TailFilter::Last(n, taps - before);
-    let blocks = LENGTHS.map(|b| 1usize << b);
+    let blocks = LENGTH_BITS.map(|b| 1usize << b);
     let longer = blocks.filter(|&n| n > lead(taps - before, machine));
     longer.map(of).collect()
 }
@@ -264,7 +265,11 @@ pub(super) fn faster<T: FilterSample>(
     let mut best = made.iter().map(|m| m.0).fold(f64::INFINITY, f64::min);
     let near = |f: &BlockFilter| {
         let in_memory = f.window <= overlap_save_ring::N;
-        best * if in_memory { NEAR_IN_MEMORY } else { NEAR }
+        best * if in_memory {
+            MAX_LOCAL_FIRST_KERNEL_TIME_RATIO
+        } else {
+            MAX_FIRST_KERNEL_TIME_RATIO
+        }
     };
     let overlapping =
         |f: &BlockFilter| f.in_place && f.lead >= before && f.window == f.lead + f.hop;
@@ -272,7 +277,7 @@ pub(super) fn faster<T: FilterSample>(
     // for each section, are made here.
     let dealt = made.iter().map(|m| &m.1);
     let dealt = dealt.filter(|f| overlapping(f) && f.fixed && f.window > overlap_save_ring::N);
-    let blocks = LENGTHS.map(|b| 1usize << b).filter(|&n| n > before);
+    let blocks = LENGTH_BITS.map(|b| 1usize << b).filter(|&n| n > before);
     let rests: Vec<TailFilter<'_>> = dealt
         .map(TailFilter::Made)
         .chain(blocks.map(TailFilter::Blocks))
@@ -318,7 +323,7 @@ pub(super) fn faster<T: FilterSample>(
         }
         let to_be_made = !matches!(by, TailFilter::Made(_));
         tried += usize::from(to_be_made);
-        if tried > TRIED && to_be_made {
+        if tried > MOST_SECOND_KERNELS && to_be_made {
             continue;
         }
         let opening = by.opening(wanted.taps, before, (main, many, few), machine)?;

@@ -24,17 +24,17 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Samples for an output from which on this form pays.
-const LEAST: usize = 9;
+const MIN_DECIMATION: usize = 9;
 /// Rows of a tile that are tried, the best first.
-const ROWS: [usize; 4] = [8, 6, 4, 2];
+const TRIED_TILE_ROWS: [usize; 4] = [8, 6, 4, 2];
 /// Numbers of rows of a tile for which filters are made: the greatest that fits, and the next.
-const TRIES: usize = 2;
+const TRIED_ROW_COUNTS: usize = 2;
 /// Blocks in local memory.
 const BUFFERS: usize = 2;
 /// Pair registers that a turn needs in addition to its sums, at least.
-const BESIDE: usize = 12;
+const RESERVED_PAIR_REGISTERS: usize = 12;
 /// Number of pair registers.
-const PAIRS: usize = 64;
+const PAIR_REGISTERS: usize = 64;
 
 /// Tiles of a filter on a machine.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub(super) fn filters(
     machine: &Arc<Machine>,
 ) -> Vec<Result<BlockFilter, ConvError>> {
     tiles(taps, decimate, machine)
-        .take(TRIES)
+        .take(TRIED_ROW_COUNTS)
         .flat_map(|(carried, most)| {
             let fewer = |&tiles: &usize| (tiles > 1).then_some(tiles / 2);
             let sizes = std::iter::successors(Some(most), fewer);
@@ -75,7 +75,7 @@ pub(super) fn filters(
 
 /// Returns whether such a filter fits the machine.
 pub(super) fn fits(taps: &[Complex32], decimate: usize, machine: &Arc<Machine>) -> bool {
-    let mut all = tiles(taps, decimate, machine).take(TRIES);
+    let mut all = tiles(taps, decimate, machine).take(TRIED_ROW_COUNTS);
     all.any(|(carried, _)| carried.filter(1, machine).is_ok())
 }
 
@@ -85,7 +85,9 @@ fn tiles(
     decimate: usize,
     machine: &Machine,
 ) -> impl Iterator<Item = (TransposedForm, usize)> {
-    let tried = ROWS.into_iter().filter(move |_| decimate >= LEAST);
+    let tried = TRIED_TILE_ROWS
+        .into_iter()
+        .filter(move |_| decimate >= MIN_DECIMATION);
     tried.filter_map(move |rows| {
         let carried = TransposedForm::new(taps, decimate, rows, machine)?;
         let most = carried.most_tiles(machine);
@@ -104,7 +106,9 @@ impl TransposedForm {
         let passes = if real { 1 + decimate % 2 } else { 1 };
         let row = decimate * passes;
         let most = taps.len() / row + 2;
-        if taps.len() <= decimate || pairs * (rows + most) > PAIRS - BESIDE {
+        if taps.len() <= decimate
+            || pairs * (rows + most) > PAIR_REGISTERS - RESERVED_PAIR_REGISTERS
+        {
             return None;
         }
         let (mut table, mut fills) = (Vec::new(), false);

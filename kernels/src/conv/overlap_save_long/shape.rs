@@ -27,8 +27,8 @@ pub(in crate::conv) const CUTS: [BlockMatrix; 7] = [
     BlockMatrix::new(512, 1024),
 ];
 
-/// Number of taps above which blocks of 512 rows can be the fastest (`docs/convolution.md`).
-const MANY_ROWS: usize = 8192;
+/// Number of taps above which blocks of 512 rows can be the fastest (measured in `docs/convolution.md`).
+const MANY_ROWS_TAPS: usize = 8192;
 
 impl BlockMatrix {
     const fn new(rows: usize, row: usize) -> Self {
@@ -49,7 +49,8 @@ impl BlockMatrix {
     /// Returns whether a block has at least one row more than the overlap, and is not certainly slower than
     /// another kind.
     pub(in crate::conv) fn suits_taps(self, taps: usize) -> bool {
-        (taps - 1).div_ceil(self.row) < self.rows && (self.rows == CUTS[0].rows || taps > MANY_ROWS)
+        (taps - 1).div_ceil(self.row) < self.rows
+            && (self.rows == CUTS[0].rows || taps > MANY_ROWS_TAPS)
     }
 
     /// Returns the columns of a section's page.

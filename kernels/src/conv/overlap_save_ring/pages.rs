@@ -29,7 +29,7 @@ const PAGES: u64 = 2 * PARTS + EIGHTHS;
 /// Event that the DMA posts when tables are loaded.
 const TABLES: u32 = 2;
 /// Issues of a pass of radix 8 over a block.
-const PASS: u64 = N as u64 / 2 * 3;
+const PASS_ISSUES: u64 = N as u64 / 2 * 3;
 
 /// Addresses in system memory; 0 in plans that are not run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,12 +182,14 @@ impl RingPages for OverlapSaveRingPages {
     }
 
     fn arithmetic_cycles(&self, page: u64) -> u64 {
-        let middle = issues(N) - 6 * PASS;
+        let middle = issues(N) - 6 * PASS_ISSUES;
         // Passes 2 and 3, and 4 and 5, go over a whole block and wait for nothing.
         match RingPageKind::classify_page(page).1 {
-            RingPageKind::Comes(part) if part + 1 == PARTS => PASS / PARTS + 2 * PASS,
-            RingPageKind::Comes(_) | RingPageKind::Goes(_) => PASS / PARTS,
-            RingPageKind::Tables(piece) if piece + 1 == EIGHTHS => middle / EIGHTHS + 2 * PASS,
+            RingPageKind::Comes(part) if part + 1 == PARTS => PASS_ISSUES / PARTS + 2 * PASS_ISSUES,
+            RingPageKind::Comes(_) | RingPageKind::Goes(_) => PASS_ISSUES / PARTS,
+            RingPageKind::Tables(piece) if piece + 1 == EIGHTHS => {
+                middle / EIGHTHS + 2 * PASS_ISSUES
+            }
             RingPageKind::Tables(_) => middle / EIGHTHS,
         }
     }
