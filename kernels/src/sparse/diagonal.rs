@@ -48,7 +48,7 @@ const NAME: &str = "diagonals";
 
 /// Most sections, and most bytes of a granule of the DMA, that the format supports.
 const MOST_SECTIONS: usize = 8;
-const MOST_GRANULE: u64 = 64;
+const MOST_GRANULE_BYTES: u64 = 64;
 
 /// A matrix packed by diagonal cells.
 #[derive(Debug)]
@@ -90,11 +90,11 @@ impl Diagonals {
             });
         }
         let granule = machine.dma.granule.0;
-        if granule > MOST_GRANULE {
+        if granule > MOST_GRANULE_BYTES {
             return Err(SparseError::Granule {
                 machine: machine.name.clone(),
                 granule,
-                most: MOST_GRANULE,
+                most: MOST_GRANULE_BYTES,
             });
         }
         if matrix.is_complex() {

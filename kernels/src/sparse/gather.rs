@@ -42,7 +42,7 @@ use cp2_host::{Buffer, PlacedProgram};
 use cp2_machine::{Class, ClassMap, Machine};
 use cp2_problems::sparse::SparseMatrix;
 use layout::{BlockGrid, LayoutOption};
-use pages::{BUFFERS, GatherLayout, GatherPage, MatrixTile, mask_table};
+use pages::{GatherLayout, GatherPage, MatrixTile, PAGE_BUFFERS, mask_table};
 use registers::GatherRegisters;
 use slot_assignment::{LaneMask, MOST_SECTIONS};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ use std::sync::Arc;
 const NAME: &str = "gather";
 
 /// Least words of a page: so many are needed before and behind the words of its blocks.
-const LEAST_WORDS: usize = 512;
+const MIN_PAGE_WORDS: usize = 512;
 
 /// A matrix packed as code.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl Gather {
             )
             .into());
         };
-        let room = room.min(needed + MOST_MASKS);
+        let room = room.min(needed + MAX_EXTRA_MASKS);
         let divisions = layout::divisions(matrix, lanes, room, (machine, work))?;
         let priced = divisions.into_iter().map(|division| {
             let sample = BlockSample::new(matrix, numbers, &division, machine, work);
@@ -178,11 +178,11 @@ impl Gather {
         let begin = resident.words.len().saturating_sub(1);
         let granule = (machine.dma.granule.0 as usize / 8).max(1);
         let limit = (machine.cp2.program.0 as usize / 8).min(usize::from(u16::MAX));
-        let most = limit.saturating_sub(begin) / BUFFERS / granule * granule;
-        if most < LEAST_WORDS {
+        let most = limit.saturating_sub(begin) / PAGE_BUFFERS / granule * granule;
+        if most < MIN_PAGE_WORDS {
             return Err(SparseError::NoProgramRoom {
                 words: most,
-                least: LEAST_WORDS,
+                least: MIN_PAGE_WORDS,
             });
         }
         layout.alone = layout::exclusive_value_bytes(matrix, &layout, machine, work);
@@ -299,7 +299,7 @@ impl Gather {
 }
 
 /// Most masks in addition to those that every matrix needs.
-const MOST_MASKS: usize = 12;
+const MAX_EXTRA_MASKS: usize = 12;
 
 fn short(machine: &Machine, lack: Lack) -> Unfit {
     Unfit {

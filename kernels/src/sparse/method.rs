@@ -1,6 +1,6 @@
 //! Products as methods of the backend.
 
-use super::multi_vector::{InterleavedVectors, MultiVectorMethod, PANELS, VectorSet, panels};
+use super::multi_vector::{InterleavedVectors, MultiVectorMethod, PANEL_WORDS, VectorSet, panels};
 use super::product::recipe;
 use super::{
     FormatCost, PackedFormat, PackedMatrix, Packing, PackingWork, PlacedProduct, SparseError,
@@ -54,7 +54,7 @@ pub struct Products {
 
 /// Number of vectors that are priced to find the cheapest way. Of more vectors, so many and the remainder of
 /// a panel are priced.
-const PRICED: usize = 256;
+const MOST_PRICED_VECTORS: usize = 256;
 
 impl Products {
     /// Packs the matrix of a problem, in a given format or in the fastest one.
@@ -96,7 +96,7 @@ impl Products {
                 .flatten(),
             way: MultiVectorMethod {
                 paired: false,
-                panel: PANELS[0],
+                panel: PANEL_WORDS[0],
                 vectors: problem.vectors(),
             },
             prices: [None; 2],
@@ -113,10 +113,10 @@ impl Products {
     /// Chooses the way that takes the fewest cycles.
     fn choose(&mut self, work: &PackingWork) -> Result<(), SparseError> {
         let vectors = self.way.vectors;
-        let rest = PANELS[0] as usize;
+        let rest = PANEL_WORDS[0] as usize;
         let words = if self.one.is_complex() { 2 } else { 1 };
-        let priced = match vectors > PRICED {
-            true => PRICED + vectors % rest,
+        let priced = match vectors > MOST_PRICED_VECTORS {
+            true => MOST_PRICED_VECTORS + vectors % rest,
             false => vectors,
         };
         let (mut best, mut refused): (Option<(Cycles, MultiVectorMethod)>, _) = (None, None);

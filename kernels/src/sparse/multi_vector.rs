@@ -13,7 +13,7 @@ use cp2_host::paging::aligned;
 use std::ops::Range;
 
 /// Bytes of a word.
-const WORD: u64 = 4;
+const WORD_BYTES: u64 = 4;
 
 /// Method by which several vectors are multiplied.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,13 @@ pub(super) struct MultiVectorMethod {
 
 /// Words of a panel of vectors that are tried. The last is the most that are merged at a time: longer rows
 /// have several panels.
-pub(super) const PANELS: [u64; 3] = [16, 64, 128];
+pub(super) const PANEL_WORDS: [u64; 3] = [16, 64, 128];
 
 /// Returns the panels to try for rows of `row` words: up to the smallest that holds a whole row.
 pub(super) fn panels(row: u64) -> impl Iterator<Item = u64> {
-    let whole = PANELS.iter().position(|&panel| panel >= row);
-    let tried = whole.map_or(PANELS.len(), |at| at + 1);
-    PANELS.into_iter().take(tried)
+    let whole = PANEL_WORDS.iter().position(|&panel| panel >= row);
+    let tried = whole.map_or(PANEL_WORDS.len(), |at| at + 1);
+    PANEL_WORDS.into_iter().take(tried)
 }
 
 /// An array of several vectors: its address, and its number of rows.
@@ -67,7 +67,7 @@ pub(super) struct InterleavedVectors {
 impl InterleavedVectors {
     /// Prepares rows of `row` words in panels of `panel` words, rounded up to whole granules.
     pub(super) fn new(job: &Job, row: u64, panel: u64) -> Self {
-        let unit = aligned(job.machine()) / WORD;
+        let unit = aligned(job.machine()) / WORD_BYTES;
         Self {
             row,
             panel: panel.next_multiple_of(unit).max(unit),
@@ -119,7 +119,7 @@ impl InterleavedVectors {
                 number += 1;
             }
             let to = VectorSet {
-                address: to.address + WORD * first,
+                address: to.address + WORD_BYTES * first,
                 ..to
             };
             self.merge_panel(job, &own, (to, pitch))?;
@@ -159,7 +159,7 @@ impl InterleavedVectors {
         let mut order: Vec<(Range<u64>, usize)> = groups.iter().map(within).zip(0..).collect();
         order.sort_by_key(|(words, number)| (words.start, words.end, *number));
         for (words, number) in order {
-            let from = x.address + WORD * (first + groups[number].start - words.start);
+            let from = x.address + WORD_BYTES * (first + groups[number].start - words.start);
             let to = self.from[number];
             let known = self.apart.iter().position(|(own, _)| *own == words);
             let at = match known {
@@ -168,8 +168,8 @@ impl InterleavedVectors {
                     let own = words.end - words.start;
                     let relayout = Relayout {
                         name: "vectors of several",
-                        from: &[RowOrigin::new(from, WORD * self.row)],
-                        to: RowOrigin::new(to, WORD * own),
+                        from: &[RowOrigin::new(from, WORD_BYTES * self.row)],
+                        to: RowOrigin::new(to, WORD_BYTES * own),
                         words: own * x.rows,
                         word: &|at| SourceOfWord::Of(0, words.start + at),
                     };
@@ -197,7 +197,9 @@ impl InterleavedVectors {
             None => {
                 let places = groups.iter().zip(from);
                 let places: Vec<RowOrigin> = places
-                    .map(|(group, &from)| RowOrigin::new(from, WORD * (group.end - group.start)))
+                    .map(|(group, &from)| {
+                        RowOrigin::new(from, WORD_BYTES * (group.end - group.start))
+                    })
                     .collect();
                 let word = |at: u64| {
                     let group = groups.iter().position(|words| words.contains(&at));
@@ -210,7 +212,7 @@ impl InterleavedVectors {
                 let relayout = Relayout {
                     name: "several vectors as one array",
                     from: &places,
-                    to: RowOrigin::new(to.address, WORD * pitch),
+                    to: RowOrigin::new(to.address, WORD_BYTES * pitch),
                     words: pitch * to.rows,
                     word: &word,
                 };
@@ -232,8 +234,8 @@ fn remove_row_padding(
 ) -> Result<(), SparseError> {
     job.relayouted(&Relayout {
         name: "rows of several vectors",
-        from: &[RowOrigin::new(from, WORD * whole)],
-        to: RowOrigin::new(y.address, WORD * row),
+        from: &[RowOrigin::new(from, WORD_BYTES * whole)],
+        to: RowOrigin::new(y.address, WORD_BYTES * row),
         words: row * y.rows,
         word: &|at| SourceOfWord::Of(0, at),
     })?;

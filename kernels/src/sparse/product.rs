@@ -32,11 +32,11 @@ pub struct FormatCost {
 
 /// Approximate number of transfers of a page, and operations of a forecast for each transfer or step of the
 /// kernel: two events of a queue, of some fifty operations each.
-const TRANSFERS: usize = 5;
-const FORECAST: u64 = 2 * 50;
+const TRANSFERS_PER_PAGE: usize = 5;
+const FORECAST_OPERATIONS: u64 = 2 * 50;
 /// Operations for a number of the packed matrix that is put into system memory: it is loaded and stored
 /// twice.
-const COPIED: u64 = 4;
+const COPY_OPERATIONS: u64 = 4;
 
 /// A matrix packed for a machine.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Packed {
             Self::Gather(gather) => (gather.pages(), gather.steps()),
             Self::Diagonal(cells) => (cells.pages(), cells.steps()),
         };
-        work.add(TRANSFERS * pages + steps, FORECAST);
+        work.add(TRANSFERS_PER_PAGE * pages + steps, FORECAST_OPERATIONS);
     }
 
     /// Returns the cycles of a product with so many vectors, by its own commands, and counts the operations
@@ -152,7 +152,7 @@ impl Packed {
         machine: &Arc<Machine>,
         work: &PackingWork,
     ) -> Result<Cycles, SparseError> {
-        work.add((self.bytes() / 4) as usize, COPIED);
+        work.add((self.bytes() / 4) as usize, COPY_OPERATIONS);
         self.forecast(work);
         let mut job = Job::new(machine.clone(), DeviceOptions::default());
         let number = vectors as u64 * if matrix.is_complex() { 8 } else { 4 };

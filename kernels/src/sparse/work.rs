@@ -20,14 +20,14 @@
 use std::cell::Cell;
 
 /// Operations of a turn of a search: the middle, an element of the list, a comparison.
-const SEARCHED: u64 = 4;
+const SEARCH_TURN_OPERATIONS: u64 = 4;
 
 /// Operations to compare two keys, which are loaded.
-const COMPARED: u64 = 3;
+const COMPARISON_OPERATIONS: u64 = 3;
 
 /// Operations of a look-up: a key of one word is mixed in five rounds of fourteen operations, and then looked
 /// for.
-const LOOKED_UP: u64 = 80;
+const LOOKUP_OPERATIONS: u64 = 80;
 
 /// Counter of operations.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl PackingWork {
     /// are compared and one is moved.
     pub(super) fn sorted(&self, len: usize, words: u64) {
         let turns = len * len.next_power_of_two().trailing_zeros() as usize;
-        self.add(turns, COMPARED + 2 * words);
+        self.add(turns, COMPARISON_OPERATIONS + 2 * words);
     }
 
     /// Counts the binary search of an element in a sorted list of `len` elements.
@@ -64,12 +64,12 @@ impl PackingWork {
     /// Counts `times` binary searches.
     pub(super) fn searched_often(&self, times: usize, len: usize) {
         let turns = (usize::BITS - len.leading_zeros()) as usize;
-        self.add(times * turns, SEARCHED);
+        self.add(times * turns, SEARCH_TURN_OPERATIONS);
     }
 
     /// Counts `times` look-ups in a table of hashed keys.
     pub(super) fn count_lookups(&self, times: usize) {
-        self.add(times, LOOKED_UP);
+        self.add(times, LOOKUP_OPERATIONS);
     }
 }
 

@@ -10,21 +10,21 @@ pub(super) const QUAD: usize = 4;
 
 /// Most numbers between two spans of columns that are loaded as one span: to load them takes less time than
 /// another transfer.
-const GAP: i64 = 32;
+const MAX_SPAN_GAP_COLUMNS: i64 = 32;
 
 /// Operations for an entry: its column, two for the base of its count, section and lane, and three words
 /// stored.
-const ENTRY: u64 = 8;
+const ENTRY_OPERATIONS: u64 = 8;
 /// Operations to check whether an entry is in the cell of the one before: two columns are compared.
-const IN_CELL: u64 = 3;
+const CELL_CHECK_OPERATIONS: u64 = 3;
 /// Operations for a cell whose diagonal is listed: its column, less that of the group, is stored and later
 /// compared with the one before.
-const LISTED: u64 = 6;
+const LISTED_CELL_OPERATIONS: u64 = 6;
 /// Operations for a cell whose columns a segment needs: the first and the last granule.
-const NEEDS: u64 = 4;
+const CELL_NEED_OPERATIONS: u64 = 4;
 /// Operations for a granule that is needed: it is stored, compared with the one before, and appended to a
 /// span.
-const NEEDED_GRANULE: u64 = 7;
+const NEEDED_GRANULE_OPERATIONS: u64 = 7;
 
 /// Size of a product and of the machine.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +122,7 @@ impl RowChunk {
                     }
                 }
             }
-            work.add(entries.len(), ENTRY);
+            work.add(entries.len(), ENTRY_OPERATIONS);
             work.sorted(entries.len(), 3);
             entries.sort_unstable();
             entries
@@ -142,11 +142,11 @@ pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &PackingWork)
     let mut all = Vec::new();
     for (number, group) in groups.iter().enumerate() {
         let before = all.len();
-        work.add(group.len(), IN_CELL);
+        work.add(group.len(), CELL_CHECK_OPERATIONS);
         let own = (QUAD * (first + number)) as i64;
         let columns = cells(group).filter_map(|cell| cell.first());
         all.extend(columns.map(|entry| entry.column - own));
-        work.add(all.len() - before, LISTED);
+        work.add(all.len() - before, LISTED_CELL_OPERATIONS);
         if number % 16 == 15 {
             work.sorted(all.len(), 1);
             all.sort_unstable();
@@ -190,15 +190,15 @@ impl SegmentColumns {
             } else {
                 QUAD
             };
-            work.add(group.len(), IN_CELL);
+            work.add(group.len(), CELL_CHECK_OPERATIONS);
             for cell in cells(group) {
-                work.add(1, NEEDS);
+                work.add(1, CELL_NEED_OPERATIONS);
                 let Some(first) = cell.first() else { continue };
                 let last = first.column + behind as i64 - 1;
                 needed.extend(first.column.div_euclid(granule)..=last.div_euclid(granule));
             }
         }
-        work.add(needed.len(), NEEDED_GRANULE);
+        work.add(needed.len(), NEEDED_GRANULE_OPERATIONS);
         work.sorted(needed.len(), 1);
         needed.sort_unstable();
         needed.dedup();
@@ -211,7 +211,7 @@ impl SegmentColumns {
         for block in needed {
             let columns = block * granule..(block + 1) * granule;
             match spans.last_mut() {
-                Some(last) if columns.start - last.columns.end <= GAP => {
+                Some(last) if columns.start - last.columns.end <= MAX_SPAN_GAP_COLUMNS => {
                     at += (columns.end - last.columns.end) as usize;
                     last.columns.end = columns.end;
                 }

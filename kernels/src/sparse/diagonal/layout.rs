@@ -13,27 +13,28 @@ pub(super) const BUFFERS: usize = 4;
 pub(super) const GROUPS: usize = 4;
 
 /// Bytes of a step: a quad for every group of a unit.
-pub(super) const STEP: usize = 16 * GROUPS;
+pub(super) const STEP_BYTES: usize = 16 * GROUPS;
 
 /// Bytes of a section's values in a page, in the order in which they are tried.
-const VALUES: [usize; 6] = [6144, 4096, 3072, 2048, 1024, 512];
+const TRIED_VALUE_BYTES: [usize; 6] = [6144, 4096, 3072, 2048, 1024, 512];
 
 /// Steps of a page above which more chunks than one gain nothing.
-const ROOMY: usize = 2048 / STEP;
+const ENOUGH_PAGE_STEPS: usize = 2048 / STEP_BYTES;
 
 /// Words of a page's header, and words behind its addresses.
-pub(super) const HEADER: usize = 8;
-pub(super) const BEHIND: usize = 4;
+pub(super) const HEADER_WORDS: usize = 8;
+pub(super) const TRAILER_WORDS: usize = 4;
 
-/// Most chunks, and number of divisions into more chunks that are priced after the best.
+/// Most chunks of a matrix.
 const MOST_CHUNKS: usize = 1 << 16;
-const TRIED: usize = 3;
+/// Number of divisions into more chunks that are priced after the best. It bounds the time of packing.
+const PRICED_DIVISIONS: usize = 3;
 
 /// Most places for each entry and each row.
-const MOST_PLACES: usize = 64;
+const MAX_PLACES_PER_ENTRY: usize = 64;
 
-/// Cycles of the DMA for a page in addition to its bytes.
-const PAGE: f64 = 24.0;
+/// Cycles of the DMA for a page in addition to its bytes. They rank layouts.
+const PAGE_DMA_CYCLES: f64 = 24.0;
 
 /// Addresses in local memory, and the size of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +50,11 @@ pub(super) struct DiagonalLayout {
 }
 
 /// Operations to check whether an entry is in the cell of the one before.
-const IN_CELL: u64 = 3;
+const CELL_CHECK_OPERATIONS: u64 = 3;
 /// Operations for a group: its number of cells is compared with the most of its unit.
-const GROUP: u64 = 3;
+const GROUP_OPERATIONS: u64 = 3;
 /// Operations for a unit of parts that are placed: its steps are added up for the memory and for the price.
-const UNIT: u64 = 4;
+const UNIT_OPERATIONS: u64 = 4;
 
 /// A chunk, the segment of the vector that it needs, and the number of steps of each unit.
 #[derive(Clone, Debug)]
@@ -72,8 +73,8 @@ impl ChunkPart {
     ) -> Self {
         let groups = chunk.entries(matrix, work);
         let segment = SegmentColumns::from_groups(&groups, grid, work);
-        work.add(groups.iter().map(Vec::len).sum(), IN_CELL);
-        work.add(groups.len(), GROUP);
+        work.add(groups.iter().map(Vec::len).sum(), CELL_CHECK_OPERATIONS);
+        work.add(groups.len(), GROUP_OPERATIONS);
         let counts: Vec<usize> = groups.iter().map(|group| cells(group).count()).collect();
         let most = |unit: &[usize]| unit.iter().copied().fold(1, usize::max);
         Self {
@@ -101,10 +102,10 @@ fn place(parts: &[ChunkPart], steps: usize) -> (DiagonalLayout, u64) {
         u32::try_from(at).unwrap_or(u32::MAX)
     };
     // No page is at address 0, which says that no page follows.
-    let values = [(); BUFFERS].map(|()| take(steps * STEP));
-    let index = 4 * (HEADER + BEHIND) + 4 * GROUPS * steps + 8 * units;
+    let values = [(); BUFFERS].map(|()| take(steps * STEP_BYTES));
+    let index = 4 * (HEADER_WORDS + TRAILER_WORDS) + 4 * GROUPS * steps + 8 * units;
     let index = [(); BUFFERS].map(|()| take(align(index)));
-    let results = [(); BUFFERS].map(|()| take(units * STEP));
+    let results = [(); BUFFERS].map(|()| take(units * STEP_BYTES));
     let first = take(segment);
     let second = if parts.len() > 1 {
         take(segment)
@@ -134,9 +135,10 @@ fn price(parts: &[ChunkPart], steps: usize, grid: DiagonalShape, machine: &Machi
     let (all, units) = totals(parts);
     let columns: usize = parts.iter().map(|part| part.segment.len()).sum();
     let spans: usize = parts.iter().map(|part| part.segment.spans.len()).sum();
-    let bytes = all * (STEP * grid.sections + 4 * GROUPS) + 8 * units + 4 * columns * grid.sections;
+    let bytes =
+        all * (STEP_BYTES * grid.sections + 4 * GROUPS) + 8 * units + 4 * columns * grid.sections;
     let pages = all.div_ceil(steps.max(1)) + (1 + BUFFERS) * parts.len() + spans * grid.sections;
-    crate::job::load(bytes as u64, machine) + PAGE * pages as f64
+    crate::job::load(bytes as u64, machine) + PAGE_DMA_CYCLES * pages as f64
 }
 
 /// Returns the division of the rows that fits local memory and is loaded the fastest.
@@ -158,7 +160,7 @@ pub(super) fn divide(
     let (mut count, mut tried) = (usize::try_from(first).unwrap_or(MOST_CHUNKS), 0);
     let mut least = u64::MAX;
     let mut best: Option<(f64, DiagonalLayout, Vec<ChunkPart>)> = None;
-    while count <= MOST_CHUNKS && tried < TRIED {
+    while count <= MOST_CHUNKS && tried < PRICED_DIVISIONS {
         let chunks = grid.chunks(count);
         // Local memory holds pages of two chunks at a time, not of three: every chunk but the last needs
         // enough units for all buffers.
@@ -174,19 +176,25 @@ pub(super) fn divide(
         let entries = matrix.nnz().max(matrix.rows());
         // Padding of few rows is allowed.
         let filling = GROUPS * QUAD * grid.sections * parts.len() * grid.granule;
-        if places > MOST_PLACES * entries + filling {
+        if places > MAX_PLACES_PER_ENTRY * entries + filling {
             return Err(SparseError::Padding {
                 places,
                 entries: matrix.nnz(),
             });
         }
         let before = least;
-        let fits = VALUES.iter().map(|bytes| bytes / STEP).find_map(|steps| {
-            work.add(parts.iter().map(|part| part.units.len()).sum(), UNIT);
-            let (layout, end) = place(&parts, steps);
-            least = least.min(end);
-            (end <= dmem).then_some((price(&parts, steps, grid, machine), layout))
-        });
+        let fits = TRIED_VALUE_BYTES
+            .iter()
+            .map(|bytes| bytes / STEP_BYTES)
+            .find_map(|steps| {
+                work.add(
+                    parts.iter().map(|part| part.units.len()).sum(),
+                    UNIT_OPERATIONS,
+                );
+                let (layout, end) = place(&parts, steps);
+                least = least.min(end);
+                (end <= dmem).then_some((price(&parts, steps, grid, machine), layout))
+            });
         let better = |best: &Option<(f64, DiagonalLayout, Vec<ChunkPart>)>, price| {
             best.as_ref().is_none_or(|(known, ..)| price < *known)
         };
@@ -199,7 +207,9 @@ pub(super) fn divide(
             _ if best.is_none() && count > 3 && least > before / 20 * 19 => break,
             _ => tried += usize::from(best.is_some()),
         }
-        let roomy = |(_, layout, _): &(f64, DiagonalLayout, Vec<ChunkPart>)| layout.steps >= ROOMY;
+        let roomy = |(_, layout, _): &(f64, DiagonalLayout, Vec<ChunkPart>)| {
+            layout.steps >= ENOUGH_PAGE_STEPS
+        };
         if count == 1 && best.as_ref().is_some_and(roomy) {
             break;
         }

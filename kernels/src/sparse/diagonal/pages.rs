@@ -1,7 +1,9 @@
 //! Pages: addresses, values, and the results that they leave.
 
 use super::cells::{DiagonalShape, Entry, QUAD, SegmentColumns, cells, diagonals};
-use super::layout::{BEHIND, BUFFERS, ChunkPart, DiagonalLayout, GROUPS, HEADER, STEP};
+use super::layout::{
+    BUFFERS, ChunkPart, DiagonalLayout, GROUPS, HEADER_WORDS, STEP_BYTES, TRAILER_WORDS,
+};
 use crate::sparse::SparseError;
 use crate::sparse::work::PackingWork;
 use cp2_asm::Program;
@@ -15,27 +17,27 @@ const SHIFTED_QUADS: usize = 8;
 
 /// Approximate number of steps of the first page and of the last: with little data there is little to wait
 /// for.
-const FEW: usize = 24;
+const END_PAGE_STEPS: usize = 24;
 
 /// Operations for a unit that is put into a page: its steps are added up and compared with five limits.
-const CUT: u64 = 12;
+const UNIT_CUT_OPERATIONS: u64 = 12;
 /// Operations for an address: the column's place in the segment, whether it is even, the address there,
 /// stored. The search of the spans is counted separately.
-const ADDRESS: u64 = 6;
+const ADDRESS_OPERATIONS: u64 = 6;
 /// Operations to check whether an entry is in the cell of the one before.
-const IN_CELL: u64 = 3;
+const CELL_CHECK_OPERATIONS: u64 = 3;
 /// Operations for a place of a cell: a zero is stored.
-const PLACE: u64 = 1;
+const PLACE_OPERATIONS: u64 = 1;
 /// Operations for an entry of a cell: its section, lane and value, which is compared with zero and stored.
-const VALUE: u64 = 6;
+const VALUE_OPERATIONS: u64 = 6;
 /// Operations to check whether a segment has the columns of a diagonal: two for these, compared with those of
 /// each span, whose ends are loaded.
-const SPAN: u64 = 6;
+const SPAN_OPERATIONS: u64 = 6;
 /// Operations for a word of a page: it is stored.
-const WORD: u64 = 1;
+const WORD_OPERATIONS: u64 = 1;
 /// Operations for a step of a page that is followed to count its cycles: four words of its code change
 /// scalars, at ten operations each. Two look-ups in tables are counted separately.
-const FOLLOWED: u64 = 40;
+const FOLLOWED_STEP_OPERATIONS: u64 = 40;
 
 /// Content of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +78,7 @@ struct PageUnits {
 /// Divides the units of all parts among pages.
 fn cuts(parts: &[ChunkPart], layout: &DiagonalLayout) -> Vec<PageUnits> {
     let mut left: usize = parts.iter().flat_map(|part| &part.units).sum();
-    let mut target = FEW;
+    let mut target = END_PAGE_STEPS;
     let mut all = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let mut end = |units: Range<usize>, steps| {
@@ -94,7 +96,7 @@ fn cuts(parts: &[ChunkPart], layout: &DiagonalLayout) -> Vec<PageUnits> {
         let (mut begin, mut steps, mut pages) = (0, 0, 0);
         for (unit, &more) in part.units.iter().enumerate() {
             let most = target
-                .min((left / 3).max(FEW))
+                .min((left / 3).max(END_PAGE_STEPS))
                 .min(own.div_ceil(least))
                 .min(layout.steps);
             let pressed = pages + 1 < least && part.units.len() - unit < least - pages;
@@ -133,7 +135,10 @@ pub(super) fn pages(
     (layout, parts): (&DiagonalLayout, &[ChunkPart]),
     work: &PackingWork,
 ) -> Vec<DiagonalPage> {
-    work.add(parts.iter().map(|part| part.units.len()).sum(), CUT);
+    work.add(
+        parts.iter().map(|part| part.units.len()).sum(),
+        UNIT_CUT_OPERATIONS,
+    );
     let cuts = cuts(parts, layout);
     let mut pages: Vec<DiagonalPage> = Vec::with_capacity(cuts.len());
     let mut groups = Vec::new();
@@ -164,7 +169,7 @@ pub(super) fn pages(
                 (cut.units.len() as u32).wrapping_sub(1),
                 next,
                 layout.values[buffer],
-                index + 4 * HEADER as u32,
+                index + 4 * HEADER_WORDS as u32,
                 if segment { layout.segments[side] } else { 0 },
                 layout.results[buffer],
                 words[0] as u32,
@@ -202,12 +207,12 @@ pub(super) fn pages(
             page.unit(matrix, (own, steps), &place, &mut values);
         }
         if page.kind == Kind::Apart {
-            page.index.extend([0; BEHIND]);
+            page.index.extend([0; TRAILER_WORDS]);
         }
         let whole = grid.round_to_granules(page.index.len());
         page.index.resize(whole, 0);
         page.values = values.concat();
-        work.add(page.index.len() + page.values.len(), WORD);
+        work.add(page.index.len() + page.values.len(), WORD_OPERATIONS);
         pages.push(page);
     }
     pages
@@ -225,7 +230,7 @@ impl VectorLocation<'_> {
     /// Returns the address of four numbers from a column on, which is the address of a pair: in the shifted
     /// copy for odd places.
     fn address(&self, column: i64) -> u32 {
-        self.work.add(1, ADDRESS);
+        self.work.add(1, ADDRESS_OPERATIONS);
         self.work.searched(self.segment.spans.len());
         let at = self.segment.column_index(column) as u32;
         match at % 2 {
@@ -257,12 +262,12 @@ fn find_shared_diagonals(
     let list = diagonals(own, first, work);
     let steps = list.len() * cut.units.len();
     let apart: usize = part.units.get(cut.units.clone())?.iter().sum();
-    let step = STEP * grid.sections;
+    let step = STEP_BYTES * grid.sections;
     let bytes = apart * (step + 4 * GROUPS) + 8 * cut.units.len();
     let fewer = steps <= layout.steps && steps * step + 8 * list.len() <= bytes;
     let (begin, end) = ((QUAD * first) as i64, (QUAD * end) as i64);
     let all = || {
-        work.add(list.len() * part.segment.spans.len(), SPAN);
+        work.add(list.len() * part.segment.spans.len(), SPAN_OPERATIONS);
         list.iter().all(|diagonal| {
             part.segment
                 .contains_columns(begin + diagonal..end + diagonal)
@@ -293,8 +298,8 @@ fn unit_alike(
 
 /// Appends the values of a cell.
 fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>], work: &PackingWork) {
-    work.add(QUAD * values.len(), PLACE);
-    work.add(entries.len(), VALUE);
+    work.add(QUAD * values.len(), PLACE_OPERATIONS);
+    work.add(entries.len(), VALUE_OPERATIONS);
     for own in values.iter_mut() {
         own.extend([0.0; QUAD]);
     }
@@ -318,7 +323,7 @@ impl DiagonalPage {
             let address = place.address(first + diagonal);
             self.index.extend([
                 if step == 0 {
-                    address + STEP as u32
+                    address + STEP_BYTES as u32
                 } else {
                     address
                 },
@@ -326,7 +331,7 @@ impl DiagonalPage {
             ]);
         }
         self.kind = Kind::Alike;
-        if let Some(bytes) = self.index.get_mut(HEADER - 1) {
+        if let Some(bytes) = self.index.get_mut(HEADER_WORDS - 1) {
             *bytes = 8 * list.len() as u32;
         }
     }
@@ -340,7 +345,9 @@ impl DiagonalPage {
         values: &mut [Vec<f32>],
     ) {
         let all: Vec<Vec<&[Entry]>> = groups.iter().map(|group| cells(group).collect()).collect();
-        place.work.add(groups.iter().map(Vec::len).sum(), IN_CELL);
+        place
+            .work
+            .add(groups.iter().map(Vec::len).sum(), CELL_CHECK_OPERATIONS);
         let first = place.address(place.segment.first());
         let mut last = [first; GROUPS];
         for step in steps.clone() {
@@ -387,7 +394,7 @@ pub(super) fn steps(
         };
         let at = layout.index[buffer];
         let followed = page.values.len() / (QUAD * GROUPS * machine.cp2.sections.max(1));
-        work.add(followed, FOLLOWED);
+        work.add(followed, FOLLOWED_STEP_OPERATIONS);
         work.count_lookups(2 * followed);
         let counted = counter.count(machine, at, (at, &page.index))?;
         let from = usize::from(number > 0);

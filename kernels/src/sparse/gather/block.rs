@@ -39,7 +39,7 @@ pub(super) struct RowBlock {
 
 /// Operations for a multiplication: delayed operations are compared with those due; the slots of both sides,
 /// the registers of their sums, and whether the page is full.
-const STEP: u64 = 40;
+const STEP_OPERATIONS: u64 = 40;
 
 /// Operations that are issued some time later, so that nothing waits for their operands.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl<'a> BlockBuilder<'a> {
                         ([pair, pair + 1], [step == 0; 2])
                     }
                 };
-                self.work.add(1, STEP);
+                self.work.add(1, STEP_OPERATIONS);
                 self.step(block, slots, (sum, first), x);
                 page(self)?;
             }

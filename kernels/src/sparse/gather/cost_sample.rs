@@ -12,19 +12,19 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// Approximate number of entries that are looked at.
-const ENTRIES: usize = 200_000;
+const SAMPLED_ENTRIES: usize = 200_000;
 
 /// Cycles of a page between two segments in addition to the load: the way to the control CPU and back, and
 /// its words.
-const TURN: f64 = 120.0;
+const SEGMENT_TURN_CYCLES: f64 = 120.0;
 
 /// Operations for a load of a slot: its places are joined twice to those of the others, and counted as asked
 /// for.
-const LOAD: u64 = 7;
+const LOAD_OPERATIONS: u64 = 7;
 /// Operations for a slot: its filled places are compared with all places, and with those of one section.
-const SLOT: u64 = 8;
+const SLOT_OPERATIONS: u64 = 8;
 /// Operations for a column of a multiplication: it is put into a list, and compared with the one before.
-const COLUMN: u64 = 5;
+const COLUMN_OPERATIONS: u64 = 5;
 
 /// Sample of the blocks of a product.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl BlockSample {
         } = division;
         let apart = layout::exclusive_value_bytes(matrix, layout, machine, work) > 0;
         let grid = BlockGrid::new(matrix.rows(), *lanes, machine);
-        let step = matrix.nnz().div_ceil(ENTRIES).max(1);
+        let step = matrix.nnz().div_ceil(SAMPLED_ENTRIES).max(1);
         let mut sample = Self {
             asked: HashMap::new(),
             cycles: 0.0,
@@ -82,7 +82,7 @@ impl BlockSample {
         }
         for tile in tiles.iter().filter(|tile| !tile.loaded) {
             let bytes = grid.bytes(tile.columns.len()) as f64;
-            sample.cycles += bytes / bandwidth + TURN;
+            sample.cycles += bytes / bandwidth + SEGMENT_TURN_CYCLES;
             if *lanes == ColumnLanes::Either {
                 sample.cycles += bytes / 8.0;
             }
@@ -105,8 +105,8 @@ impl BlockSample {
         };
         let (mut arithmetic, mut memory) = (0, 0);
         for slot in groups.iter().flatten() {
-            work.add(1, SLOT);
-            work.add(slot.loads.len(), LOAD);
+            work.add(1, SLOT_OPERATIONS);
+            work.add(slot.loads.len(), LOAD_OPERATIONS);
             work.count_lookups(slot.loads.len());
             for load in &slot.loads {
                 *self.asked.entry(load.places).or_default() += 1;
@@ -127,7 +127,7 @@ impl BlockSample {
                 let mut columns: SmallVec<[u32; 16]> = slots
                     .flat_map(|slot| slot.loads.iter().map(|load| load.column))
                     .collect();
-                work.add(columns.len(), COLUMN);
+                work.add(columns.len(), COLUMN_OPERATIONS);
                 work.sorted(columns.len(), 1);
                 columns.sort_unstable();
                 columns.dedup();

@@ -11,7 +11,7 @@ pub(super) enum SumDestination {
 }
 
 /// Difference of the slots of two groups from which on extra sums pay.
-const APART: usize = 8;
+const MIN_SLOT_DIFFERENCE: usize = 8;
 
 /// Two groups that are multiplied together, and the extra slots of the longer one.
 #[derive(Debug)]
@@ -35,14 +35,14 @@ pub(super) fn order(groups: &[Vec<MultiplicationSlot>], work: &PackingWork) -> V
 }
 
 /// Number of slots that are looked at for one that fits another: in rows that are alike it is near.
-const NEAR: usize = 32;
+const SEARCHED_SLOTS: usize = 32;
 
 /// Operations to load and compare two columns.
-const COMPARED: u64 = 3;
+const COMPARISON_OPERATIONS: u64 = 3;
 /// Operations for a slot that is looked at: its count of common columns is compared with the best.
-const LOOKED_AT: u64 = 2;
+const SLOT_LOOK_OPERATIONS: u64 = 2;
 /// Operations to exchange two slots: some thirty words each are loaded and stored, by way of a third place.
-const EXCHANGED: u64 = 180;
+const EXCHANGE_OPERATIONS: u64 = 180;
 
 /// Orders the slots of groups that are multiplied together such that they have as many columns in common as
 /// possible: those are loaded once. The sums of a group do not depend on the order.
@@ -51,14 +51,17 @@ pub(super) fn match_slots(groups: &mut [Vec<MultiplicationSlot>], work: &Packing
     for pair in order.chunks_exact(2) {
         let (longer, mut shorter) = (pair[0], std::mem::take(&mut groups[pair[1]]));
         for (i, own) in groups[longer].iter().enumerate() {
-            let near = shorter.iter().skip(i).take(NEAR).map(|slot| {
+            let near = shorter.iter().skip(i).take(SEARCHED_SLOTS).map(|slot| {
                 let mut same = 0;
                 for column in slot.loads.iter().map(|load| load.column) {
                     let found = own.loads.iter().position(|load| load.column == column);
-                    work.add(found.map_or(own.loads.len(), |at| at + 1), COMPARED);
+                    work.add(
+                        found.map_or(own.loads.len(), |at| at + 1),
+                        COMPARISON_OPERATIONS,
+                    );
                     same += usize::from(found.is_some());
                 }
-                work.add(1, LOOKED_AT);
+                work.add(1, SLOT_LOOK_OPERATIONS);
                 same
             });
             // Take the first of the best.
@@ -66,7 +69,7 @@ pub(super) fn match_slots(groups: &mut [Vec<MultiplicationSlot>], work: &Packing
                 .enumerate()
                 .max_by_key(|&(i, same)| (same, std::cmp::Reverse(i)));
             if let Some((best, _)) = best {
-                work.add(1, EXCHANGED);
+                work.add(1, EXCHANGE_OPERATIONS);
                 shorter.swap(i, i + best);
             }
         }
@@ -82,7 +85,7 @@ impl GroupPair {
     pub(super) fn new(groups: &[usize], len: impl Fn(usize) -> usize) -> Self {
         let groups = [groups.first().copied(), groups.get(1).copied()];
         let [longer, shorter] = groups.map(|group| group.map_or(0, &len));
-        let apart = longer - shorter >= APART;
+        let apart = longer - shorter >= MIN_SLOT_DIFFERENCE;
         Self {
             groups,
             paired: if apart { shorter } else { longer },

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 
 /// Operations for a set that was asked for: it is loaded, its bits are counted, and the saving of a mask of
 /// its own is compared and stored.
-const ASKED: u64 = 8;
+const REQUEST_OPERATIONS: u64 = 8;
 /// Operations for a mask that is compared with such a set, or with a set to be selected.
-const COMPARED: u64 = 2;
+const COMPARISON_OPERATIONS: u64 = 2;
 /// Operations for a mask that is looked at for a cover: three to check whether it is inside, the rest to
 /// count what it covers and to compare that with the best.
-const LOOKED_AT: u64 = 6;
+const COVER_LOOK_OPERATIONS: u64 = 6;
 /// Operations for a mask of a known cover: it is loaded and stored.
-const COPIED: u64 = 2;
+const COPY_OPERATIONS: u64 = 2;
 
 /// Sets of places that registers hold masks of.
 ///
@@ -52,8 +52,8 @@ impl Masks {
         room: usize,
     ) -> Self {
         let mut sets = Self::needed(sections, lanes);
-        work.add(asked.len(), ASKED);
-        work.add(asked.len() * sets.len(), COMPARED);
+        work.add(asked.len(), REQUEST_OPERATIONS);
+        work.add(asked.len() * sets.len(), COMPARISON_OPERATIONS);
         let mut others: Vec<(u64, LaneMask)> = asked
             .iter()
             .filter(|(set, _)| !sets.contains(set))
@@ -81,13 +81,13 @@ impl Masks {
     pub(super) fn cover(&mut self, places: LaneMask, work: &PackingWork) -> Vec<usize> {
         work.count_lookups(1);
         if let Some(known) = self.covers.get(&places) {
-            work.add(known.len(), COPIED);
+            work.add(known.len(), COPY_OPERATIONS);
             return known.clone();
         }
         let mut rest = places;
         let mut cover = Vec::new();
         while rest != 0 {
-            work.add(self.sets.len(), LOOKED_AT);
+            work.add(self.sets.len(), COVER_LOOK_OPERATIONS);
             let inside = self.sets.iter().enumerate();
             let inside = inside.filter(|(_, set)| **set & !places == 0);
             let best =
@@ -99,7 +99,7 @@ impl Masks {
             rest &= !set;
         }
         work.count_lookups(1);
-        work.add(cover.len(), COPIED);
+        work.add(cover.len(), COPY_OPERATIONS);
         self.covers.insert(places, cover.clone());
         cover
     }

@@ -1,7 +1,7 @@
 //! Local memory, and the tiles of rows and columns.
 
 use super::block::reachable;
-use super::pages::{BUFFERS, GatherLayout, MatrixTile, STEP};
+use super::pages::{GatherLayout, MatrixTile, PAGE_BUFFERS, STEP_VALUE_BYTES};
 use super::slot_assignment::ColumnLanes;
 use crate::sparse::SparseError;
 use crate::sparse::work::PackingWork;
@@ -9,18 +9,18 @@ use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 
 /// Bytes of a section's results in a block: a quad.
-const BLOCK: usize = 16;
+const BLOCK_BYTES: usize = 16;
 
 /// Bytes of a buffer of values, in the order in which they are tried.
-const VALUES: [u64; 3] = [4096, 3072, 2048];
+const TRIED_VALUE_BYTES: [u64; 3] = [4096, 3072, 2048];
 /// Most blocks of results in a buffer, where all of the vector is in local memory.
-const RESULTS: u64 = 256;
+const MAX_RESULT_BLOCKS: u64 = 256;
 /// Least columns of a segment, and least blocks of results in a buffer.
-const LEAST_WIDTH: usize = 64;
-const LEAST_BLOCKS: u64 = 16;
+const MIN_SEGMENT_COLUMNS: usize = 64;
+const MIN_RESULT_BLOCKS: u64 = 16;
 /// Most segments, and how many numbers of segments are tried from the fewest on.
 const MOST_SEGMENTS: usize = 1 << 20;
-const TRIED: usize = 4;
+const TRIED_SEGMENT_COUNTS: usize = 4;
 
 /// Size of a product in blocks.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl BlockGrid {
             sections: machine.cp2.sections.max(1),
             number: if lanes == ColumnLanes::Both { 8 } else { 4 },
             dealt,
-            unit: dealt.div_ceil(BLOCK),
+            unit: dealt.div_ceil(BLOCK_BYTES),
             rows,
             granule: machine.dma.granule.0.max(16) as usize,
         }
@@ -51,7 +51,7 @@ impl BlockGrid {
 
     /// Returns the rows of a section in a block.
     pub(super) fn groups(&self) -> usize {
-        BLOCK / self.number
+        BLOCK_BYTES / self.number
     }
 
     /// Returns the rows of all sections in a unit.
@@ -68,7 +68,7 @@ impl BlockGrid {
     pub(super) fn row(&self, block: usize, section: usize, group: usize) -> usize {
         // A dealt transfer gives each section `dealt` bytes in turn. A block may be several such turns, or a
         // part of one.
-        let local = block * BLOCK + group * self.number;
+        let local = block * BLOCK_BYTES + group * self.number;
         let (turn, within) = (local / self.dealt, local % self.dealt);
         ((turn * self.sections + section) * self.dealt + within) / self.number
     }
@@ -108,7 +108,7 @@ impl Sizes {
             next += bytes;
             u32::try_from(at).unwrap_or(u32::MAX)
         };
-        let values = [0; BUFFERS].map(|_| take(self.values));
+        let values = [0; PAGE_BUFFERS].map(|_| take(self.values));
         let first = take(16 * self.blocks);
         let results = [
             first,
@@ -132,7 +132,7 @@ impl Sizes {
             value_bytes: self.values as usize,
             alone: 0,
             blocks: self.blocks as usize,
-            code: [0; BUFFERS],
+            code: [0; PAGE_BUFFERS],
             most_words: 0,
         };
         (layout, next)
@@ -160,11 +160,11 @@ pub(super) fn divisions(
             masks: align(8 * masks as u64),
             values: 0,
             segment: grid.bytes(matrix.cols()) as u64,
-            blocks: units(blocks.min(RESULTS)),
+            blocks: units(blocks.min(MAX_RESULT_BLOCKS)),
             buffers: 2,
         };
         // The whole vector at a time, with the largest buffers that fit.
-        let whole = VALUES.iter().find_map(|&values| {
+        let whole = TRIED_VALUE_BYTES.iter().find_map(|&values| {
             let values = align(values.min(dmem / 12));
             let (layout, end) = Sizes { values, ..sizes }.place(lanes);
             (end <= dmem).then_some(layout)
@@ -186,8 +186,8 @@ pub(super) fn divisions(
             });
             continue;
         }
-        let values = align(VALUES[1].min(dmem / 12));
-        let free = dmem.saturating_sub(sizes.masks + BUFFERS as u64 * values);
+        let values = align(TRIED_VALUE_BYTES[1].min(dmem / 12));
+        let free = dmem.saturating_sub(sizes.masks + PAGE_BUFFERS as u64 * values);
         for segments in 2..=MOST_SEGMENTS {
             let width = matrix.cols().div_ceil(segments);
             let segment = grid.bytes(width) as u64;
@@ -197,12 +197,12 @@ pub(super) fn divisions(
             } else {
                 (units(left / 2), 2)
             };
-            if held < blocks.min(LEAST_BLOCKS) || left < 2 * grid.unit as u64 {
+            if held < blocks.min(MIN_RESULT_BLOCKS) || left < 2 * grid.unit as u64 {
                 continue;
             }
             let width = segment as usize / grid.number;
             widest = widest.max(width);
-            if width < LEAST_WIDTH.min(matrix.cols()) {
+            if width < MIN_SEGMENT_COLUMNS.min(matrix.cols()) {
                 break;
             }
             let sizes = Sizes {
@@ -226,7 +226,7 @@ pub(super) fn divisions(
                 .iter()
                 .filter(|division| division.lanes == lanes)
                 .count();
-            if few >= TRIED {
+            if few >= TRIED_SEGMENT_COUNTS {
                 break;
             }
         }
@@ -241,7 +241,7 @@ pub(super) fn divisions(
 }
 
 /// Operations for an entry whose segment is marked as used: its column, divided by the width, and a store.
-const IN_SEGMENT: u64 = 3;
+const SEGMENT_MARK_OPERATIONS: u64 = 3;
 
 /// Returns the tiles of a vector in segments: for each range of rows the segments that have an entry.
 fn segmented(
@@ -259,7 +259,7 @@ fn segmented(
         let rows = grid.row(from, 0, 0)..grid.row(to - 1, grid.sections - 1, grid.groups() - 1) + 1;
         let mut used = vec![false; segments];
         for row in rows.start..rows.end.min(matrix.rows()) {
-            work.add(matrix.columns_of(row).len(), IN_SEGMENT);
+            work.add(matrix.columns_of(row).len(), SEGMENT_MARK_OPERATIONS);
             for &column in matrix.columns_of(row) {
                 used[column as usize / width] = true;
             }
@@ -290,12 +290,12 @@ fn segmented(
 
 /// A row that has so many times the average of entries is long: its section goes on alone when the others are
 /// done.
-const LONG: usize = 4;
+const LONG_ROW_FACTOR: usize = 4;
 
 /// Operations for a row: its begin and end, its length, compared with the longest.
-const LENGTH: u64 = 4;
+const ROW_OPERATIONS: u64 = 4;
 /// Operations for an entry: its two numbers are loaded and compared with infinity.
-const FINITE: u64 = 4;
+const FINITE_CHECK_OPERATIONS: u64 = 4;
 
 /// Returns the bytes of a buffer of values that are for values of one section alone: a third in a matrix with
 /// long rows, if both parts hold a step; else 0. Values that are not finite must not be where another section
@@ -306,15 +306,15 @@ pub(super) fn exclusive_value_bytes(
     machine: &Machine,
     work: &PackingWork,
 ) -> usize {
-    work.add(matrix.rows(), LENGTH);
-    work.add(matrix.nnz(), FINITE);
-    let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
+    work.add(matrix.rows(), ROW_OPERATIONS);
+    work.add(matrix.nnz(), FINITE_CHECK_OPERATIONS);
+    let long = matrix.longest_row() * matrix.rows() > LONG_ROW_FACTOR * matrix.nnz();
     let finite = (0..matrix.nnz()).all(|entry| {
         let value = matrix.value(entry);
         value.re.is_finite() && value.im.is_finite()
     });
     let third = (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize);
-    let holds = third >= STEP && third + STEP <= layout.value_bytes;
+    let holds = third >= STEP_VALUE_BYTES && third + STEP_VALUE_BYTES <= layout.value_bytes;
     match long && finite && holds {
         true => third,
         false => 0,

@@ -7,7 +7,8 @@ use super::layout::BlockGrid;
 use super::page_growth::WordCounts;
 use super::page_values::EntryOfValue;
 use super::pages::{
-    BUFFERS, GatherLayout, GatherPage, MatrixTile, STEP, branch, control, event, movi,
+    GatherLayout, GatherPage, MatrixTile, PAGE_BUFFERS, STEP_VALUE_BYTES, branch, control, event,
+    movi,
 };
 use super::registers::GatherRegisters;
 use super::slot_assignment::{ColumnLanes, ColumnValues, MultiplicationSlot, slots};
@@ -22,7 +23,7 @@ use cp2_problems::sparse::{MatrixEntries, SparseMatrix};
 
 /// Words reserved in a page in addition to those of its blocks: its begin and end, an unfinished step and
 /// delayed operations.
-const BESIDE: usize = 192;
+const RESERVED_PAGE_WORDS: usize = 192;
 
 /// Pages of a matrix, the steps of the kernel, and the operations issued.
 #[derive(Debug)]
@@ -34,20 +35,20 @@ pub(super) struct PackedPages {
 }
 
 /// Operations for an entry of a block: its column, from the first of the segment on, stored.
-const COLUMN: u64 = 3;
+const COLUMN_OPERATIONS: u64 = 3;
 /// Operations for a place of a slot: its entry is compared with none; the first of its row is added, and
 /// stored.
-const PLACE: u64 = 5;
+const PLACE_OPERATIONS: u64 = 5;
 /// Operations for a word: two operations are joined and counted by their classes.
-const WORD: u64 = 16;
+const WORD_OPERATIONS: u64 = 16;
 /// Operations to encode a word, which is done twice, once to count its cycles: for up to four operands of
 /// each slot, the field, the number of bits, and joining them.
-const ENCODED: u64 = 2 * 8 * 6;
+const ENCODING_OPERATIONS: u64 = 2 * 8 * 6;
 /// Operations to count the cycles of a word: it is decoded twice, for the flow and for its times, by up to
 /// eight fields of six operations each; then the waits, by eight registers of four operations each.
-const COUNTED: u64 = 2 * 8 * 6 + 8 * 4;
+const CYCLE_COUNT_OPERATIONS: u64 = 2 * 8 * 6 + 8 * 4;
 /// Operations for a value: where its row begins, its number in the row, the number itself, stored.
-const VALUE: u64 = 6;
+const VALUE_OPERATIONS: u64 = 6;
 
 /// Returns the entries of a block assigned to slots, and the rows of its groups.
 pub(super) fn block(
@@ -75,7 +76,7 @@ pub(super) fn block(
                 let begin = columns.partition_point(|&column| column < from);
                 let end = columns.partition_point(|&column| column < to);
                 let columns = columns[begin..end].iter().map(|column| column - from);
-                work.add(columns.len(), COLUMN);
+                work.add(columns.len(), COLUMN_OPERATIONS);
                 (begin as u32, columns.collect())
             })
             .collect();
@@ -85,7 +86,7 @@ pub(super) fn block(
             .collect();
         let mut dealt = slots(&columns, lanes, width, work);
         for slot in &mut dealt {
-            work.add(slot.entries.len(), PLACE);
+            work.add(slot.entries.len(), PLACE_OPERATIONS);
             for (place, entry) in slot.entries.iter_mut().enumerate() {
                 if let Some(entry) = entry {
                     *entry += parts[place / lanes.entries_per_section()].0;
@@ -208,7 +209,7 @@ pub(super) fn pages(
         }
         making.end(&mut maker, i + 1 == tiles.len())?;
         if tile.last {
-            free[results] = making.made.pages.len() - 1 + BUFFERS;
+            free[results] = making.made.pages.len() - 1 + PAGE_BUFFERS;
         }
     }
     Ok(making.made)
@@ -248,11 +249,11 @@ impl PageBuilder<'_> {
         } else {
             4
         });
-        let room = self.layout.most_words.saturating_sub(BESIDE);
+        let room = self.layout.most_words.saturating_sub(RESERVED_PAGE_WORDS);
         maker.ops.len() >= self.pace.target.min(room)
             || arithmetic + memory >= room
-            || all + STEP > self.layout.value_bytes - self.layout.alone
-            || self.layout.alone > 0 && alone + STEP > self.layout.alone
+            || all + STEP_VALUE_BYTES > self.layout.value_bytes - self.layout.alone
+            || self.layout.alone > 0 && alone + STEP_VALUE_BYTES > self.layout.alone
     }
 
     /// Ends a page.
@@ -282,11 +283,11 @@ impl PageBuilder<'_> {
     ) -> Result<Vec<u64>, SparseError> {
         let mut words = vec![movi(
             Scalar::address(8),
-            self.layout.values[number % BUFFERS] as i32,
+            self.layout.values[number % PAGE_BUFFERS] as i32,
         )];
         words.append(&mut self.begin);
         let own = ops.words(&self.machine.cp2, self.work);
-        self.work.add(own.len(), WORD);
+        self.work.add(own.len(), WORD_OPERATIONS);
         for word in &own {
             let issued = match (word.arith.op, word.mem.op) {
                 (Op::Nop, Op::MemNop) => continue,
@@ -303,7 +304,10 @@ impl PageBuilder<'_> {
             counted.push(control(Inst::new(Op::Stop)));
         } else {
             words.push(event(Op::Wait, 0));
-            words.push(branch(Op::Jmp, self.layout.code[(number + 1) % BUFFERS]));
+            words.push(branch(
+                Op::Jmp,
+                self.layout.code[(number + 1) % PAGE_BUFFERS],
+            ));
             counted.push(event(Op::Wait, 0));
             counted.push(control(Inst::new(Op::Stop)));
         }
@@ -312,7 +316,7 @@ impl PageBuilder<'_> {
             words.len().next_multiple_of(granule),
             control(Inst::new(Op::MemNop)),
         );
-        self.work.add(words.len(), ENCODED);
+        self.work.add(words.len(), ENCODING_OPERATIONS);
         let encode =
             |words: &[cp2_asm::isa::Word]| words.iter().map(|word| word.encode()).collect();
         let steps = self.steps(encode(&counted), number, last)?;
@@ -340,7 +344,7 @@ impl PageBuilder<'_> {
                 entry
             }
         };
-        self.work.add(words.len(), COUNTED);
+        self.work.add(words.len(), CYCLE_COUNT_OPERATIONS);
         let mut counter = Counter::new(&words, entry, Vec::new(), self.machine)?;
         let counted = counter.count(self.machine, 0, (0, &[]))?;
         let own = counted.steps().skip(usize::from(number > 0));
@@ -350,7 +354,7 @@ impl PageBuilder<'_> {
     /// Returns the values of a section, in whole granules.
     fn values(&self, sources: &[EntryOfValue]) -> Vec<f32> {
         let granule = (self.machine.dma.granule.0 as usize / 4).max(4);
-        self.work.add(sources.len(), VALUE);
+        self.work.add(sources.len(), VALUE_OPERATIONS);
         let mut values = Vec::new();
         for source in sources {
             let entry = source.map(|(row, entry)| self.matrix.range(row).start + entry as usize);

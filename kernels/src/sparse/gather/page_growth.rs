@@ -4,24 +4,24 @@
 //! one before. Where the channel is slower than the words, it must never wait, and little should be left to
 //! be multiplied behind the last load: pages become smaller towards the end.
 
-use super::pages::BUFFERS;
+use super::pages::PAGE_BUFFERS;
 
 /// Words of the first page and most words of a page, and the ratio of a page to the one before.
-const WORDS: [usize; 2] = [64, 2048];
-const GROWTH: [usize; 2] = [4, 3];
+const FIRST_AND_MOST_PAGE_WORDS: [usize; 2] = [64, 2048];
+const PAGE_GROWTH_RATIO: [usize; 2] = [4, 3];
 
 /// Words of the second page where the channel is slower than the words: smaller ones gain nothing then.
-const BEGUN: usize = 256;
+const SECOND_PAGE_WORDS: usize = 256;
 
 /// Least words of the last pages.
-const LAST: usize = 128;
+const MIN_LAST_PAGE_WORDS: usize = 128;
 
 /// Least and most pages that the rest makes, where the channel is slower.
-const LEFT: [f64; 2] = [3.0, 6.0];
+const REMAINING_PAGES: [f64; 2] = [3.0, 6.0];
 /// Pages that the rest makes where the channel is faster by more than the uncertainty of the balance.
-const FASTER: f64 = 2.0;
+const REMAINING_PAGES_FAST_CHANNEL: f64 = 2.0;
 /// Balance above which the channel is certainly faster than the words.
-const KNOWN: f64 = 1.05;
+const FAST_CHANNEL_BALANCE: f64 = 1.05;
 
 /// Words of pages, one after the other.
 #[derive(Debug)]
@@ -46,9 +46,9 @@ impl WordCounts {
     /// their loads.
     pub(super) fn new(balance: f64, all: usize) -> Self {
         Self {
-            target: WORDS[0],
+            target: FIRST_AND_MOST_PAGE_WORDS[0],
             entries: 0,
-            grown: WORDS[0],
+            grown: FIRST_AND_MOST_PAGE_WORDS[0],
             balance,
             words: 0,
             pages: 0,
@@ -64,7 +64,8 @@ impl WordCounts {
         }
         self.words += words;
         self.pages += 1;
-        self.grown = (self.grown * GROWTH[0] / GROWTH[1]).min(WORDS[1]);
+        self.grown = (self.grown * PAGE_GROWTH_RATIO[0] / PAGE_GROWTH_RATIO[1])
+            .min(FIRST_AND_MOST_PAGE_WORDS[1]);
         self.target = self.grown.min(self.share());
     }
 
@@ -72,9 +73,13 @@ impl WordCounts {
     /// the others are loaded.
     fn second_page_words(&self, shifted: usize) -> usize {
         let shift = shifted as f64 / 2.0 * self.balance.min(1.0);
-        let words = (shift / (BUFFERS - 1) as f64) as usize;
-        let least = if self.balance < 1.0 { BEGUN } else { WORDS[0] };
-        words.clamp(least, WORDS[1])
+        let words = (shift / (PAGE_BUFFERS - 1) as f64) as usize;
+        let least = if self.balance < 1.0 {
+            SECOND_PAGE_WORDS
+        } else {
+            FIRST_AND_MOST_PAGE_WORDS[0]
+        };
+        words.clamp(least, FIRST_AND_MOST_PAGE_WORDS[1])
     }
 
     /// Returns the most words of the next page. If words take the part b of the time of their loads, a page
@@ -83,10 +88,10 @@ impl WordCounts {
         let left = self.all.saturating_sub(self.entries);
         let words = self.words as f64 * left as f64 / self.entries.max(1) as f64;
         let pages = match self.balance {
-            b if b < 1.0 => (b / (1.0 - b)).clamp(LEFT[0], LEFT[1]),
-            b if b < KNOWN => LEFT[1],
-            _ => FASTER,
+            b if b < 1.0 => (b / (1.0 - b)).clamp(REMAINING_PAGES[0], REMAINING_PAGES[1]),
+            b if b < FAST_CHANNEL_BALANCE => REMAINING_PAGES[1],
+            _ => REMAINING_PAGES_FAST_CHANNEL,
         };
-        ((words / pages) as usize).max(LAST)
+        ((words / pages) as usize).max(MIN_LAST_PAGE_WORDS)
     }
 }

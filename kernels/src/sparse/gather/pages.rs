@@ -4,10 +4,10 @@ use super::slot_assignment::LaneMask;
 use cp2_asm::isa::{Inst, Op, Scalar, Word};
 
 /// Number of pages in memory at a time: one that is computed, the next, and one that is loaded.
-pub(super) const BUFFERS: usize = 3;
+pub(super) const PAGE_BUFFERS: usize = 3;
 
 /// Bytes of values that a step takes, with a margin.
-pub(super) const STEP: usize = 64;
+pub(super) const STEP_VALUE_BYTES: usize = 64;
 
 /// Rows and columns that are multiplied with one segment of the vector in local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct GatherPage {
 /// Addresses in local and program memory; local memory begins with the masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GatherLayout {
-    pub(super) values: [u32; BUFFERS],
+    pub(super) values: [u32; PAGE_BUFFERS],
     pub(super) results: [u32; 2],
     pub(super) segment: u32,
     pub(super) shifted: u32,
@@ -53,7 +53,7 @@ pub(super) struct GatherLayout {
     /// Number of blocks whose results a buffer holds.
     pub(super) blocks: usize,
     /// First words of the buffers of pages in program memory.
-    pub(super) code: [u16; BUFFERS],
+    pub(super) code: [u16; PAGE_BUFFERS],
     /// Most words of a page.
     pub(super) most_words: usize,
 }
@@ -68,7 +68,7 @@ impl GatherPage {
 impl GatherLayout {
     /// Returns the address of the values that one section alone needs, if they lie apart.
     pub(super) fn single_section_address(&self, page: usize) -> Option<u32> {
-        let first = self.values[page % BUFFERS] + (self.value_bytes - self.alone) as u32;
+        let first = self.values[page % PAGE_BUFFERS] + (self.value_bytes - self.alone) as u32;
         (self.alone > 0).then_some(first)
     }
 }

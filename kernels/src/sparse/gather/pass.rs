@@ -1,6 +1,6 @@
 //! The product as a pass: loads and stores of its pages.
 
-use super::pages::BUFFERS;
+use super::pages::PAGE_BUFFERS;
 use super::{Gather, PlacedGather};
 use crate::job::Job;
 use cp2_dma::{Descriptor, Target};
@@ -19,12 +19,12 @@ impl PlacedGather {
         let granule = job.machine().dma.granule.0.max(16);
         let mut pages = Vec::with_capacity(packed.len());
         for (number, page) in packed.iter().enumerate() {
-            let side = number % BUFFERS;
+            let side = number % PAGE_BUFFERS;
             // A segment replaces one that is in use until the page before is done. The other loads of that
             // page and of the following ones, whose buffers are free earlier, are moved forward.
-            let recent = (number + 2).saturating_sub(BUFFERS).max(1)..=number;
+            let recent = (number + 2).saturating_sub(PAGE_BUFFERS).max(1)..=number;
             let early =
-                number >= BUFFERS && packed[recent].iter().any(|page| page.segment.is_some());
+                number >= PAGE_BUFFERS && packed[recent].iter().any(|page| page.segment.is_some());
             let mut listed = ListedPage::default();
             if number == 0 {
                 let bytes = self.gather.mask_bytes() as u64;
@@ -33,7 +33,9 @@ impl PlacedGather {
                 };
                 let from = self.masks.address();
                 listed.loads.push(Descriptor::load(masks, from, 0, bytes));
-                for local in (0..BUFFERS).filter_map(|page| layout.single_section_address(page)) {
+                for local in
+                    (0..PAGE_BUFFERS).filter_map(|page| layout.single_section_address(page))
+                {
                     let zeros = (self.zeros.address(), self.zeros.bytes());
                     let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
                     listed.loads.push(load);
@@ -104,7 +106,7 @@ impl PlacedGather {
         }
         let pass = ListedPass {
             pages,
-            buffers: BUFFERS,
+            buffers: PAGE_BUFFERS,
             address: 0,
             steps: self.gather.steps.clone(),
             protection: None,

@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::ops::Range;
 
 /// Quads that are used in turn for operands being built, and for values.
-const OPERANDS: u8 = 3;
-const VALUES: u8 = 3;
+const OPERAND_QUADS: u8 = 3;
+const VALUE_QUADS: u8 = 3;
 /// Quads for results that wait for their store, and for the results that they are added to.
-const RESULTS: u8 = 2;
+const RESULT_QUADS: u8 = 2;
 /// Pairs into which the lanes of sums are transposed.
-const TURNED: u8 = 4;
+const TRANSPOSED_PAIRS: u8 = 4;
 /// Least number of pairs that are loaded and not yet selected.
-const LOADED: u8 = 8;
+const MIN_LOADED_PAIRS: u8 = 8;
 
 /// Registers of a kernel.
 #[derive(Clone, Debug)]
@@ -38,33 +38,34 @@ impl GatherRegisters {
     /// Returns the pairs that are taken by all but masks and loaded pairs, where a block has so many quads of
     /// sums.
     fn fixed(quads: u8) -> u8 {
-        2 * (OPERANDS + VALUES + 3 * quads + 2 * RESULTS + 1) + TURNED
+        2 * (OPERAND_QUADS + VALUE_QUADS + 3 * quads + 2 * RESULT_QUADS + 1) + TRANSPOSED_PAIRS
     }
 
     /// Returns the number of masks that fit in so many registers.
     pub(super) fn room(registers: usize, quads: usize) -> Option<usize> {
         let registers = registers.min(64);
-        let fixed = usize::from(Self::fixed(u8::try_from(quads).ok()?) + LOADED);
+        let fixed = usize::from(Self::fixed(u8::try_from(quads).ok()?) + MIN_LOADED_PAIRS);
         registers.checked_sub(fixed)
     }
 
     /// Returns the least number of registers for so many masks.
     pub(super) fn least(masks: usize, quads: usize) -> usize {
-        usize::from(Self::fixed(u8::try_from(quads).unwrap_or(u8::MAX / 8)) + LOADED) + masks
+        usize::from(Self::fixed(u8::try_from(quads).unwrap_or(u8::MAX / 8)) + MIN_LOADED_PAIRS)
+            + masks
     }
 
     /// Assigns the registers of a machine for so many masks, which must fit.
     pub(super) fn new(registers: usize, quads: usize, masks: usize) -> Self {
         let registers = registers.min(64) as u8;
         let quads = quads as u8;
-        let values = OPERANDS;
-        let accumulators = values + VALUES;
+        let values = OPERAND_QUADS;
+        let accumulators = values + VALUE_QUADS;
         let extras = accumulators + 2 * quads;
         let results = extras + quads;
-        let olds = results + RESULTS;
-        let zero = olds + RESULTS;
+        let olds = results + RESULT_QUADS;
+        let zero = olds + RESULT_QUADS;
         let turned = 2 * (zero + 1);
-        let first = turned + TURNED;
+        let first = turned + TRANSPOSED_PAIRS;
         let end = registers.saturating_sub(masks as u8);
         Self {
             operands: 0,
@@ -91,12 +92,12 @@ impl GatherRegisters {
 
     /// Returns the quad of the next operand.
     pub(super) fn next_operand(&self) -> u8 {
-        self.operands + self.turn(0, OPERANDS)
+        self.operands + self.turn(0, OPERAND_QUADS)
     }
 
     /// Returns the quad of the next values.
     pub(super) fn next_value(&self) -> u8 {
-        self.values + self.turn(1, VALUES)
+        self.values + self.turn(1, VALUE_QUADS)
     }
 
     /// Returns the pair of the next load.
@@ -121,12 +122,12 @@ impl GatherRegisters {
 
     /// Returns the quad of a block's result.
     pub(super) fn result(&self, block: usize) -> u8 {
-        self.results + (block % usize::from(RESULTS)) as u8
+        self.results + (block % usize::from(RESULT_QUADS)) as u8
     }
 
     /// Returns the quad of the earlier result that a block's result is added to.
     pub(super) fn old(&self, block: usize) -> u8 {
-        self.olds + (block % usize::from(RESULTS)) as u8
+        self.olds + (block % usize::from(RESULT_QUADS)) as u8
     }
 
     /// Returns two pairs for the lanes of two sums.

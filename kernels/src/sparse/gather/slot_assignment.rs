@@ -38,7 +38,7 @@ pub(super) const MOST_SECTIONS: usize = 32;
 
 /// Number of entries of a row that are looked at at a time: entries near in a row have columns near in
 /// memory. It is even, so that both lanes are full where a row goes on.
-const WINDOW: usize = 48;
+const WINDOW_ENTRIES: usize = 48;
 
 /// Rule by which columns get to the places of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,25 +122,25 @@ struct ColumnPair {
 
 /// Operations to make a candidate of an entry: its column and its lane, compared with the end of the segment;
 /// two for the bit of the place; both stored.
-const MADE: u64 = 8;
+const CANDIDATE_OPERATIONS: u64 = 8;
 /// Operations to join a candidate with the next one: two columns are compared; two sets are joined and
 /// stored.
-const JOINED: u64 = 7;
+const JOIN_OPERATIONS: u64 = 7;
 /// Operations for a section of a new slot: its entries left are compared; two places become free.
-const FREED: u64 = 4;
+const NEW_SLOT_SECTION_OPERATIONS: u64 = 4;
 /// Operations for a candidate that is looked at for a load: the free places of its set are counted and
 /// compared.
-const SEEN: u64 = 4;
+const LOOK_OPERATIONS: u64 = 4;
 /// Operations for a candidate that serves some of them: its other places are counted; three for its worth,
 /// and compared with the best.
-const WORTH: u64 = 6;
+const WORTH_OPERATIONS: u64 = 6;
 /// Operations for a section of a load: its places are shifted out and compared.
-const SHARED: u64 = 3;
+const LOAD_SECTION_OPERATIONS: u64 = 3;
 /// Operations for an entry that is assigned: its column, its number stored, entries left.
-const DEALT: u64 = 5;
+const ASSIGNMENT_OPERATIONS: u64 = 5;
 /// Operations for a candidate that loses an entry: its column and its lane; two for the bit of the place; its
 /// set is loaded, reduced and stored.
-const CLEARED: u64 = 7;
+const CLEARING_OPERATIONS: u64 = 7;
 
 /// Assigns the entries of rows, one row for each section, to slots. A row is its columns in ascending order,
 /// in a segment of `width` columns of the vector.
@@ -152,8 +152,8 @@ pub(super) fn slots(
 ) -> Vec<MultiplicationSlot> {
     let mut slots = Vec::new();
     let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
-    for from in (0..longest).step_by(WINDOW) {
-        let part = |row: &&'_ [u32]| from.min(row.len())..(from + WINDOW).min(row.len());
+    for from in (0..longest).step_by(WINDOW_ENTRIES) {
+        let part = |row: &&'_ [u32]| from.min(row.len())..(from + WINDOW_ENTRIES).min(row.len());
         let parts: Vec<(usize, &[u32])> = rows
             .iter()
             .map(|row| (from, row.get(part(row)).unwrap_or_default()))
@@ -181,7 +181,7 @@ fn window_slots(
             }
         }
     }
-    work.add(candidates.len(), MADE + JOINED);
+    work.add(candidates.len(), CANDIDATE_OPERATIONS + JOIN_OPERATIONS);
     work.sorted(candidates.len(), 2);
     candidates.sort_by_key(|candidate| candidate.column);
     candidates.dedup_by(|next, kept| {
@@ -198,7 +198,7 @@ fn window_slots(
             ..MultiplicationSlot::default()
         };
         let mut free: LaneMask = 0;
-        work.add(left.len(), FREED);
+        work.add(left.len(), NEW_SLOT_SECTION_OPERATIONS);
         for (section, &left) in left.iter().enumerate() {
             if left > 0 {
                 free |= 0b11 << (2 * section);
@@ -208,7 +208,7 @@ fn window_slots(
             let (column, places) = (candidates[best].column, candidates[best].left & free);
             slot.loads.push(SlotLoad { column, places });
             free &= !places;
-            work.add(rows.len(), SHARED);
+            work.add(rows.len(), LOAD_SECTION_OPERATIONS);
             for (section, (first, columns)) in rows.iter().enumerate() {
                 let own = places >> (2 * section) & 0b11;
                 let taken: &[(u32, usize)] = match (lanes, own) {
@@ -220,7 +220,7 @@ fn window_slots(
                 for &(beside, lane) in taken {
                     let taken = column + beside;
                     work.searched(columns.len());
-                    work.add(1, DEALT);
+                    work.add(1, ASSIGNMENT_OPERATIONS);
                     let Ok(at) = columns.binary_search(&taken) else {
                         continue;
                     };
@@ -256,8 +256,8 @@ fn best(candidates: &[ColumnPair], free: LaneMask, work: &PackingWork) -> Option
             best = Some((worth, i));
         }
     }
-    work.add(candidates.len(), SEEN);
-    work.add(serve, WORTH);
+    work.add(candidates.len(), LOOK_OPERATIONS);
+    work.add(serve, WORTH_OPERATIONS);
     best.map(|(_, i)| i)
 }
 
@@ -270,7 +270,7 @@ fn clear(
 ) {
     for (first, lane) in lanes.candidates(column, width) {
         work.searched(candidates.len());
-        work.add(1, CLEARED);
+        work.add(1, CLEARING_OPERATIONS);
         let found = candidates.binary_search_by_key(&first, |candidate| candidate.column);
         if let Ok(at) = found {
             candidates[at].left &= !lanes.places(section, lane);
@@ -342,7 +342,7 @@ mod tests {
                     || !slots.iter().flat_map(|slot| &slot.loads).any(beyond)
             );
             let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
-            if lanes != ColumnLanes::Own && longest <= WINDOW {
+            if lanes != ColumnLanes::Own && longest <= WINDOW_ENTRIES {
                 // No slot has a free place while its section has entries left, unless all that are left need
                 // the other lane: those at the ends.
                 assert!(slots.len() <= longest.div_ceil(lanes.entries_per_section()) + 1);

@@ -9,29 +9,29 @@ use cp2_asm::isa::{Inst, Op, Reg, Slot, Word};
 use cp2_machine::Cp2;
 
 /// Number of registers that the issue rule knows: those of a section and shared ones.
-const REGISTERS: usize = 128;
+const ISSUE_REGISTERS: usize = 128;
 
 /// Work to append an operation to its queue: eight fields of it and of its dependences are written; for each
 /// of up to four operands, its kind, its registers, and whether it is read or written.
-const PUSHED: u64 = 8 + 4 * 6;
+const PUSH_OPERATIONS: u64 = 8 + 4 * 6;
 /// Work for a register that it reads: three to find it in the set; its last use is loaded and compared;
 /// stored.
-const READ: u64 = 6;
+const READ_OPERATIONS: u64 = 6;
 /// Work for a register that it writes: its last write and its last read are checked.
-const WRITTEN: u64 = 8;
+const WRITE_OPERATIONS: u64 = 8;
 /// Work to look at the next operation of a slot for a word: its dependences are loaded and compared.
-const LOOKED_AT: u64 = 4;
+const LOOK_OPERATIONS: u64 = 4;
 /// Work for the sets of registers of an operation whose dependences are met: for each of up to four operands
-/// as in [`PUSHED`].
-const SETS: u64 = 4 * 6;
+/// as in [`PUSH_OPERATIONS`].
+const REGISTER_SET_OPERATIONS: u64 = 4 * 6;
 /// Work for a register of such an operation: three to find it in the set; the time when it is ready is loaded
 /// and compared.
-const ASKED: u64 = 5;
+const READY_CHECK_OPERATIONS: u64 = 5;
 /// Work for an operation that joins a word: six words of it are moved.
-const JOINED: u64 = 12;
+const JOIN_OPERATIONS: u64 = 12;
 /// Work for a register that it writes: three to find it in the set; the time when it is ready is added up and
 /// stored.
-const LANDS: u64 = 5;
+const LANDING_OPERATIONS: u64 = 5;
 
 /// An operation that waits for its word.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl Default for WordOperations {
     fn default() -> Self {
         Self {
             queues: [Vec::new(), Vec::new()],
-            used: vec![Used::default(); REGISTERS],
+            used: vec![Used::default(); ISSUE_REGISTERS],
             work: 0,
         }
     }
@@ -76,7 +76,9 @@ impl WordOperations {
         let other = 1 - own;
         let (mut behind, mut beside) = (0, 0);
         let (reads, writes) = (inst.reads(), inst.writes() | inst.address_write());
-        self.work += PUSHED + READ * reads.len() as u64 + WRITTEN * writes.len() as u64;
+        self.work += PUSH_OPERATIONS
+            + READ_OPERATIONS * reads.len() as u64
+            + WRITE_OPERATIONS * writes.len() as u64;
         for reg in reads.iter() {
             behind = behind.max(self.used[usize::from(reg.0)].written[other]);
         }
@@ -113,14 +115,14 @@ impl WordOperations {
     /// Packs the operations into words, followed by as many empty ones as the last results take to be ready.
     pub(super) fn words(self, cp2: &Cp2, work: &PackingWork) -> Vec<Word> {
         work.add(1, self.work);
-        let mut ready = [0u64; REGISTERS];
+        let mut ready = [0u64; ISSUE_REGISTERS];
         let mut words = Vec::with_capacity(self.len());
         let (mut next, mut now) = ([0usize; 2], 0u64);
         let latency = |inst: &Inst| cp2.latency[inst.row().class].0.max(1);
-        let is_ready = |inst: &Inst, ready: &[u64; REGISTERS], now: u64| {
-            work.add(1, SETS);
+        let is_ready = |inst: &Inst, ready: &[u64; ISSUE_REGISTERS], now: u64| {
+            work.add(1, REGISTER_SET_OPERATIONS);
             let at = |reg: Reg| {
-                work.add(1, ASKED);
+                work.add(1, READY_CHECK_OPERATIONS);
                 ready[usize::from(reg.0)]
             };
             inst.reads().iter().all(|reg| at(reg) <= now)
@@ -130,7 +132,7 @@ impl WordOperations {
         while next[0] < arithmetic.len() || next[1] < memory.len() {
             let of = |slot: usize| {
                 let op = self.queues[slot].get(next[slot])?;
-                work.add(1, LOOKED_AT);
+                work.add(1, LOOK_OPERATIONS);
                 let ready = op.behind <= next[1 - slot] && is_ready(&op.inst, &ready, now);
                 ready.then_some(op)
             };
@@ -154,8 +156,8 @@ impl WordOperations {
                 });
                 for (slot, op) in [a, m].into_iter().enumerate() {
                     let Some(op) = op else { continue };
-                    work.add(1, JOINED);
-                    work.add(op.inst.writes().len(), LANDS);
+                    work.add(1, JOIN_OPERATIONS);
+                    work.add(op.inst.writes().len(), LANDING_OPERATIONS);
                     for reg in op.inst.writes().iter() {
                         ready[usize::from(reg.0)] = now + latency(&op.inst);
                     }

@@ -13,23 +13,24 @@ use crate::sparse::vector_passes::VectorKernel;
 use cp2_host::{HostError, HostStep, StepScalar};
 
 /// Most repetitions of the pass.
-const TURNS: u64 = 2;
+const MOST_SCALINGS: u64 = 2;
 
 /// Range of sums of squares that are trusted: below, squares may have been lost; above, they may be infinite.
-const LOST: [f64; 2] = [power(-100), power(112)];
+const TRUSTED_SQUARE_SUMS: [f64; 2] = [power(-100), power(112)];
 
 /// Range of sums of squares that leave room for the squares of residuals in any case.
-const ROOM: [f64; 2] = [power(-48), power(48)];
+const ROOMY_SQUARE_SUMS: [f64; 2] = [power(-48), power(48)];
 
-/// Factors of b where its square is below and above the range [`LOST`], and below and above the range
-/// [`ROOM`].
+/// Factors of b where its square is below and above the range [`TRUSTED_SQUARE_SUMS`], and below and above the
+/// range [`ROOMY_SQUARE_SUMS`].
 ///
-/// [`FAR`] makes a length of 2^-149 to 2^-50 one of 2^-49 to 2^50, and one of 2^56 to 2^140 (the largest
-/// number, 2^24 times) one of 2^-32 to 2^52. [`NEAR`] then brings these within [`ROOM`]: a length of 2^-50 to
-/// 2^-24 becomes 2^-25 to 2^1 (after [`FAR`] at least 2^-24), and one of 2^24 to 2^56 becomes 2^-12 to 2^20.
-/// The product of both factors is a normal number of single precision, and so is its inverse.
-const FAR: [f64; 2] = [power(100), power(-88)];
-const NEAR: [f64; 2] = [power(25), power(-36)];
+/// [`FAR_FACTORS`] makes a length of 2^-149 to 2^-50 one of 2^-49 to 2^50, and one of 2^56 to 2^140 (the
+/// largest number, 2^24 times) one of 2^-32 to 2^52. [`NEAR_FACTORS`] then brings these within
+/// [`ROOMY_SQUARE_SUMS`]: a length of 2^-50 to 2^-24 becomes 2^-25 to 2^1 (after [`FAR_FACTORS`] at least
+/// 2^-24), and one of 2^24 to 2^56 becomes 2^-12 to 2^20. The product of both factors is a normal number of
+/// single precision, and so is its inverse.
+const FAR_FACTORS: [f64; 2] = [power(100), power(-88)];
+const NEAR_FACTORS: [f64; 2] = [power(25), power(-36)];
 
 /// Returns 2^exponent.
 const fn power(exponent: i64) -> f64 {
@@ -50,7 +51,7 @@ impl SolverJobBuilder<'_> {
         };
         copy(job, true)?;
         let rescale = self.kept.rescale;
-        job.repeat("does b have to be scaled", rescale, TURNS, |job| {
+        job.repeat("does b have to be scaled", rescale, MOST_SCALINGS, |job| {
             copy(job, false)
         })
     }
@@ -68,10 +69,10 @@ impl SolverJobBuilder<'_> {
             true => one,
             false => step.load(kept.scale, 0)?,
         };
-        let [lost, huge] = LOST.map(|limit| step.constant(limit));
-        let [small, large] = ROOM.map(|limit| step.constant(limit));
-        let [far_up, far_down] = FAR.map(|factor| step.constant(factor));
-        let [up, down] = NEAR.map(|factor| step.constant(factor));
+        let [lost, huge] = TRUSTED_SQUARE_SUMS.map(|limit| step.constant(limit));
+        let [small, large] = ROOMY_SQUARE_SUMS.map(|limit| step.constant(limit));
+        let [far_up, far_down] = FAR_FACTORS.map(|factor| step.constant(factor));
+        let [up, down] = NEAR_FACTORS.map(|factor| step.constant(factor));
         // A comparison with NaN is false.
         let is_held = step.less(square, huge);
         let is_large = step.less(large, square);

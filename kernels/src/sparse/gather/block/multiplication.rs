@@ -7,17 +7,17 @@ use cp2_asm::isa::{Address, Mode, Op};
 use smallvec::SmallVec;
 
 /// Address register of the page's values.
-const VALUES: u8 = 8;
+const VALUES_REGISTER: u8 = 8;
 
 /// Operations for a value of a place: its slot, its entry, the row, and two words stored.
-const VALUE: u64 = 6;
+const VALUE_OPERATIONS: u64 = 6;
 /// Operations for a load that is put in order: two words are copied, its places are joined to those of the
 /// others twice and counted, and its masks are counted.
-const ORDERED: u64 = 10;
+const ORDERED_LOAD_OPERATIONS: u64 = 10;
 /// Operations for a load that is issued: what was before it, whether it is the only one.
-const MADE: u64 = 4;
+const ISSUED_LOAD_OPERATIONS: u64 = 4;
 /// Operations to compare two columns.
-const COMPARED: u64 = 3;
+const COMPARISON_OPERATIONS: u64 = 3;
 
 impl BlockBuilder<'_> {
     /// Issues a multiplication of two slots. Each side is added to its sum, or begins it: sum = value x, or
@@ -90,16 +90,16 @@ impl BlockBuilder<'_> {
             self.values.alone.get_mut(only),
         ) {
             let address = self.values.apart + (own.len() / (2 * each)) as u32 * 16;
-            self.work.add(2 * each, VALUE);
+            self.work.add(2 * each, VALUE_OPERATIONS);
             own.extend(of(only));
             return split_address(address);
         }
-        self.work.add(2 * each * self.sections, VALUE);
+        self.work.add(2 * each * self.sections, VALUE_OPERATIONS);
         for (section, values) in self.values.all.iter_mut().enumerate() {
             values.extend(of(section));
         }
         Address {
-            base: VALUES,
+            base: VALUES_REGISTER,
             mode: Mode::Post(16),
         }
     }
@@ -130,10 +130,10 @@ impl BlockBuilder<'_> {
             };
             let rest = loads[side].iter().skip(usize::from(both.is_some()));
             for load in rest {
-                self.work.add(1, MADE);
+                self.work.add(1, ISSUED_LOAD_OPERATIONS);
                 let Some(before) = old else {
                     let alone = loads[side].len() == 1;
-                    self.work.add(others.len(), COMPARED);
+                    self.work.add(others.len(), COMPARISON_OPERATIONS);
                     let shared = others.iter().any(|other| other.column == load.column);
                     old = Some(match shared && !alone {
                         // The pair is selected from behind the next load.
@@ -173,7 +173,7 @@ impl BlockBuilder<'_> {
             .room_for_loaded()
             .saturating_sub(further_loads);
         let there = loaded.pairs.iter().rev().take(kept);
-        self.work.add(there.len(), COMPARED);
+        self.work.add(there.len(), COMPARISON_OPERATIONS);
         if let Some((_, register)) = there.into_iter().find(|(own, _)| *own == column) {
             return *register;
         }
@@ -188,7 +188,7 @@ impl BlockBuilder<'_> {
     /// most masks.
     fn order_loads(&mut self, slot: &MultiplicationSlot) -> Vec<SlotLoad> {
         let mut loads = slot.loads.to_vec();
-        self.work.add(loads.len(), ORDERED);
+        self.work.add(loads.len(), ORDERED_LOAD_OPERATIONS);
         self.work.sorted(loads.len(), 2);
         loads.sort_by_cached_key(|load| {
             let masks = self.masks.cover(load.places, self.work).len();
