@@ -77,7 +77,7 @@ impl Emitted {
 }
 
 /// Most iterations of a hardware loop with a constant count.
-const MAX_COUNT: u64 = 4095;
+const MAX_LOOP_COUNT: u64 = 4095;
 
 impl Schedule {
     /// Returns the distance in bytes from the place that a pointer points at to the first value of its
@@ -122,7 +122,7 @@ impl Schedule {
         let unroll = u64::from(self.registers.unroll);
         // Intervals in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
-        let turns = (steady / unroll).min(MAX_COUNT);
+        let turns = (steady / unroll).min(MAX_LOOP_COUNT);
         let fill = (stages - 1) * interval;
         let once = unroll * interval;
         let looped = if turns > 1 { turns * once } else { 0 };

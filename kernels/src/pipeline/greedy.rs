@@ -3,7 +3,7 @@
 use super::schedule::Attempt;
 
 /// Cycles that loads and stores may have to wait for the memory slot, where a value goes through memory.
-const CROWDED: i64 = 4;
+const MEMORY_SLOT_WAIT_CYCLES: i64 = 4;
 
 impl Attempt<'_> {
     /// Places arithmetic as early as possible, the longest path to the end first.
@@ -28,7 +28,7 @@ impl Attempt<'_> {
         for &(store, load) in &self.body.through {
             let readers = (0..ops.len()).filter(|&op| sources[op].contains(&load));
             for reader in readers {
-                let lag = 1 + self.latency(load) + CROWDED;
+                let lag = 1 + self.latency(load) + MEMORY_SLOT_WAIT_CYCLES;
                 late[reader].extend(sources[store].iter().map(|&source| (source, lag)));
             }
         }

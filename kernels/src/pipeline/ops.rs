@@ -14,7 +14,7 @@ pub(crate) struct Ops {
 }
 
 /// Quads of a section's register file.
-const QUADS: u8 = 32;
+const QUAD_REGISTERS: u8 = 32;
 
 impl Ops {
     /// Creates an empty body with constants, each in the four lanes of a quad.
@@ -33,13 +33,13 @@ impl Ops {
 
     /// Returns the register of the constant with an index.
     pub(crate) fn constant(&self, index: usize) -> Reg {
-        Reg::Quad(QUADS - 1 - index as u8)
+        Reg::Quad(QUAD_REGISTERS - 1 - index as u8)
     }
 
     /// Reserves a quad that is carried along; all of them must be reserved before the first is used.
     pub(crate) fn carry(&mut self) -> u8 {
         self.carried += 1;
-        QUADS - self.constants.len() as u8 - self.carried
+        QUAD_REGISTERS - self.constants.len() as u8 - self.carried
     }
 
     /// Schedules the body.
@@ -54,7 +54,7 @@ impl Ops {
 
     /// Returns the number of pair registers that are free.
     fn free(&self) -> u8 {
-        2 * (QUADS - self.constants.len() as u8 - self.carried)
+        2 * (QUAD_REGISTERS - self.constants.len() as u8 - self.carried)
     }
 
     /// Writes the words that load the constants from label `constants`, through `a0`.
@@ -62,7 +62,7 @@ impl Ops {
         let load = |i: usize| {
             format!(
                 "    ldq q{}, [a0 + {}]\n",
-                usize::from(QUADS) - 1 - i,
+                usize::from(QUAD_REGISTERS) - 1 - i,
                 16 * i
             )
         };

@@ -19,14 +19,15 @@ pub struct Unschedulable {
     pub interval: u32,
 }
 
-/// Number of intervals tried from the least on, before the search ends or stretches the interval.
-const SLACK: u32 = 64;
+/// Number of intervals, a cycle apart, that are tried from the least on before the search ends or stretches
+/// the interval.
+const TRIED_INTERVALS: u32 = 64;
 /// Divisor of stretching: each interval that is tried is longer than the one before by one in so many cycles.
-const STRETCH: u32 = 8;
-/// The longest interval that is tried: loops of more words fit no program memory.
-const LONGEST: u32 = 1 << 13;
+const STRETCH_DIVISOR: u32 = 8;
+/// Cycles of the longest interval that is tried: loops of more words fit no program memory.
+const LONGEST_INTERVAL_CYCLES: u32 = 1 << 13;
 /// Number of intervals that are compared where a longer one may take fewer cycles in all.
-const COMPARED: usize = 6;
+const COMPARED_INTERVALS: usize = 6;
 
 impl Body {
     /// Finds the shortest interval for which there is a schedule with the pair
@@ -37,7 +38,7 @@ impl Body {
         registers: u8,
     ) -> Result<Schedule, Unschedulable> {
         let least = self.least(machine);
-        let intervals = least..least.saturating_add(SLACK);
+        let intervals = least..least.saturating_add(TRIED_INTERVALS);
         self.shortest(machine, registers, intervals, self.tries())
     }
 
@@ -62,13 +63,15 @@ impl Body {
         machine: &Machine,
         registers: u8,
     ) -> Result<Schedule, Unschedulable> {
-        let first = self.least(machine).saturating_add(SLACK);
+        let first = self.least(machine).saturating_add(TRIED_INTERVALS);
         let latencies = self.ops.iter().map(|op| latency(machine, op.class));
         let all = latencies.fold(0, i64::saturating_add);
         // At this interval operations could follow each other, each waiting for the one before, with loads
         // and stores in between.
-        let last = u32::try_from(all).unwrap_or(u32::MAX).min(LONGEST);
-        let longer = |&n: &u32| Some(n + n.div_ceil(STRETCH)).filter(|_| n < last);
+        let last = u32::try_from(all)
+            .unwrap_or(u32::MAX)
+            .min(LONGEST_INTERVAL_CYCLES);
+        let longer = |&n: &u32| Some(n + n.div_ceil(STRETCH_DIVISOR)).filter(|_| n < last);
         let intervals = std::iter::successors(Some(first), longer);
         self.shortest(machine, registers, intervals, &[Order::Spread])
     }
@@ -105,7 +108,7 @@ impl Body {
                 }
             }
             compared += usize::from(best.is_some());
-            if compared == COMPARED {
+            if compared == COMPARED_INTERVALS {
                 break;
             }
         }
