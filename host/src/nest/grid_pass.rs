@@ -163,12 +163,12 @@ impl GridPass {
                     ("grid's", self.grid.map_or(0, |grid| grid[axis])),
                     ("room's", if axis == 1 { field.room } else { 0 }),
                 ] {
-                    if value > LIMIT {
+                    if value > EXTENT_LIMIT {
                         let what = format!("`{name}`: {what} {called}");
                         return Err(PlanError::TooLarge {
                             what,
                             value,
-                            limit: LIMIT,
+                            limit: EXTENT_LIMIT,
                         }
                         .into());
                     }
@@ -316,4 +316,4 @@ fn extents(of: [u64; AXES]) -> String {
 
 /// Upper bound of extents, beyond any array of a machine: larger ones are refused before arithmetic on them
 /// could overflow.
-const LIMIT: u64 = 1 << 40;
+const EXTENT_LIMIT: u64 = 1 << 40;

@@ -10,8 +10,8 @@ use cp2_machine::{Bytes, Machine};
 use std::collections::VecDeque;
 
 /// Cycles per page in which the DMA idles between the end of a page and the loads that wait for it, with one,
-/// two and three buffers.
-const GAPS: [f64; 3] = [200.0, 60.0, 10.0];
+/// two and three buffers. Rounded by hand; they rank numbers of buffers and sizes of pages.
+const IDLE_CYCLES_PER_PAGE: [f64; 3] = [200.0, 60.0, 10.0];
 
 /// Returns the cheapest nest of the sizes that fit.
 pub(super) fn choose(sweep: &GridPass, machine: &Machine) -> Result<GridPlan, NestError> {
@@ -126,7 +126,7 @@ fn short(nest: &GridPlan, machine: &Machine, blocks: u64) -> Option<u64> {
     };
     // The two pages are laid out in a larger DMEM.
     let mut roomy = machine.clone();
-    roomy.cp2.dmem = Bytes(ROOM.max(4 * machine.cp2.dmem.0));
+    roomy.cp2.dmem = Bytes(AMPLE_DMEM_BYTES.max(4 * machine.cp2.dmem.0));
     let two = GridPlan::cut_pages(&nest.sweep, &roomy, two).ok()??;
     two.map
         .used()
@@ -134,8 +134,8 @@ fn short(nest: &GridPlan, machine: &Machine, blocks: u64) -> Option<u64> {
         .filter(|&bytes| bytes > 0)
 }
 
-/// Bytes of local memory in which two pages always have room if each fits a real one.
-const ROOM: u64 = 1 << 28;
+/// Bytes of local memory in which two pages always have room if each fits a real one (256 MiB).
+const AMPLE_DMEM_BYTES: u64 = 1 << 28;
 
 /// Returns the cycles of the transfers of a kind's page.
 fn count_transfer_cycles(moves: &[BlockTransfer], machine: &Machine) -> f64 {
@@ -172,7 +172,7 @@ pub(super) fn expected(nest: &GridPlan, machine: &Machine) -> f64 {
                 + count_transfer_cycles(&kind.stores, machine));
         descriptors += pages * (kind.loads.len() + kind.stores.len() + 1) as f64;
     }
-    let gap = GAPS[nest.degree().clamp(1, 3) - 1];
+    let gap = IDLE_CYCLES_PER_PAGE[nest.degree().clamp(1, 3) - 1];
     let steady = channel.max(descriptors * build) + nest.len() as f64 * gap;
     match nest.degree() {
         1 => steady + channel,
@@ -181,7 +181,7 @@ pub(super) fn expected(nest: &GridPlan, machine: &Machine) -> f64 {
 }
 
 /// Number of pages of each kind that are followed; others go on at the pace of the last ones.
-const FOLLOWED: u64 = 8;
+const FOLLOWED_PAGES: u64 = 8;
 
 /// Cost of a page in cycles.
 #[derive(Clone, Copy)]
@@ -202,7 +202,7 @@ fn followed(nest: &GridPlan, cycles: PageCycles, machine: &Machine) -> f64 {
     };
     let mut pages = Vec::new();
     for kind in nest.kinds() {
-        let own = kind.pages().min(FOLLOWED);
+        let own = kind.pages().min(FOLLOWED_PAGES);
         for k in 0..own {
             let more = if k + 1 == own { kind.pages() - own } else { 0 };
             pages.push(PageCost {

@@ -87,7 +87,7 @@ impl KernelEntryPoint {
 }
 
 /// Number of kernels that are kept.
-const MOST_KERNELS: usize = 512;
+const MOST_KEPT_KERNELS: usize = 512;
 
 /// Parameters of a machine that decide how long a kernel takes, or whether it runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -163,7 +163,7 @@ fn find_counted_kernel(
         filled: kernel.filled.clone(),
         counter: Counter::new(&program.words, kernel.entry, data(kernel), machine)?,
     }));
-    if kept.len() >= MOST_KERNELS {
+    if kept.len() >= MOST_KEPT_KERNELS {
         kept.clear();
     }
     kept.insert(key, known.clone());

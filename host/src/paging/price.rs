@@ -75,8 +75,8 @@ pub(crate) struct PageTransfers {
 }
 
 /// Number of pages that are simulated one by one if they do not repeat themselves; the rest goes on at the
-/// same pace.
-const MANY: u64 = 512;
+/// same pace. It bounds the time of pricing.
+const MOST_SIMULATED_PAGES: u64 = 512;
 
 /// The pages of a pass on a machine, in order.
 pub(super) struct PricedPages<'a, P> {
@@ -131,7 +131,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
         let tail = |ahead: &EarlyLoad| count - ahead.behind.unwrap_or(0);
         let tail = self.pass.early_loads().first().map_or(0, tail);
         let round = self.pass.round(self.kernel.is_some()).max(1);
-        let many = (MANY / 2).next_multiple_of(round);
+        let many = (MOST_SIMULATED_PAGES / 2).next_multiple_of(round);
         let (mut page, mut before) = (0, None);
         let mut half = None;
         let mut ahead = self.pass.early_loads().iter().peekable();

@@ -36,8 +36,8 @@ pub struct StreamPlan {
     short: Option<u64>,
 }
 
-/// Bytes of local memory in which two pages always have room if each fits a real one.
-const ROOM: u64 = 1 << 28;
+/// Bytes of local memory in which two pages always have room if each fits a real one (256 MiB).
+const AMPLE_DMEM_BYTES: u64 = 1 << 28;
 
 impl StreamPlan {
     /// Plans `job` on `machine`.
@@ -138,7 +138,7 @@ impl StreamPlan {
         }
         // The frame of two pages is laid out in a larger DMEM.
         let mut roomy = machine.clone();
-        roomy.cp2.dmem = Bytes(ROOM.max(4 * machine.cp2.dmem.0));
+        roomy.cp2.dmem = Bytes(AMPLE_DMEM_BYTES.max(4 * machine.cp2.dmem.0));
         let frame = DmemFrame::new(&self.job, &roomy, 2, blocks)?;
         let pages = StreamPages::new(self.job.blocks, sections, blocks, blocks);
         let two = Self::fit_frame(&frame, &self.job, &roomy, pages)?;

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Number of blocks of a counted page at most.
-const MOST_BLOCKS: u64 = 16;
+const MOST_COUNTED_BLOCKS: u64 = 16;
 
 /// Bytes before an argument block: its first word is the address of the next block, its third the number of
 /// pages.
-const HEAD: u32 = 16;
+const HEADER_BYTES: u32 = 16;
 
 /// Number of pages of a counted run; all but the first and the last are alike.
-const PAGES: u32 = 6;
+const COUNTED_PAGES: u32 = 6;
 
 /// Returns a job for the scheduler with the cycles of its page kernel, counted from the program, or the job
 /// itself if they cannot be counted.
@@ -29,7 +29,7 @@ pub fn priced(paging: Paging, kernel: &KernelEntryPoint, machine: &Machine) -> P
     let (few, more) = match paging.size {
         BlocksPerSection::Fixed(blocks) => (0, blocks.max(1)),
         BlocksPerSection::Range { .. } => {
-            let more = fit.clamp(2, MOST_BLOCKS) as u32;
+            let more = fit.clamp(2, MOST_COUNTED_BLOCKS) as u32;
             (more / 2, more)
         }
     };
@@ -117,20 +117,29 @@ impl KernelEntryPoint {
         /// Number of argument blocks that take turns.
         const TURNS: u32 = 3;
         let further = streams.saturating_sub(2) + own.len();
-        let bytes = (HEAD + 16 + 4 * further as u32).next_multiple_of(64);
+        let bytes = (HEADER_BYTES + 16 + 4 * further as u32).next_multiple_of(64);
         let first = self.free();
         let at = |turn: u32| first + turn % TURNS * bytes;
         // Pages lie behind the argument blocks, wherever they end.
         let page = at(TURNS - 1) + bytes;
         let mut words: Vec<u32> = Vec::new();
         for turn in 0..TURNS {
-            words.extend([at(turn + 1) + HEAD, 0, PAGES, 0, page, page, blocks, page]);
+            words.extend([
+                at(turn + 1) + HEADER_BYTES,
+                0,
+                COUNTED_PAGES,
+                0,
+                page,
+                page,
+                blocks,
+                page,
+            ]);
             words.extend((2..streams).map(|_| page));
             words.extend(own);
             words.resize((turn + 1) as usize * bytes as usize / 4, 0);
         }
-        let counted = self.count_steps(machine, first + HEAD, (first, &words))?;
-        Ok(PageSteps::from_steps(counted.steps(), PAGES))
+        let counted = self.count_steps(machine, first + HEADER_BYTES, (first, &words))?;
+        Ok(PageSteps::from_steps(counted.steps(), COUNTED_PAGES))
     }
 
     /// Returns the steps of a kernel whose pages the scheduler moves.
@@ -165,8 +174,8 @@ impl KernelEntryPoint {
         for k in 0..nest.len() {
             let words = nest.counted_arguments(k, 0, 0);
             known.page(words, || {
-                let steps = self.nest_steps(nest, [k, k], PAGES, machine)?;
-                Ok(PageSteps::from_steps(steps.into_iter(), PAGES))
+                let steps = self.nest_steps(nest, [k, k], COUNTED_PAGES, machine)?;
+                Ok(PageSteps::from_steps(steps.into_iter(), COUNTED_PAGES))
             })?;
         }
         // The kernel's steps behind the last page use the arguments of the end.
@@ -220,8 +229,8 @@ impl KernelEntryPoint {
         };
         let count = |nest: &GridPlan| {
             let (blocks, page) = largest(nest);
-            let steps = self.nest_steps(nest, [page, page], PAGES, machine)?;
-            let cycles = PageSteps::from_steps(steps.into_iter(), PAGES).cycles();
+            let steps = self.nest_steps(nest, [page, page], COUNTED_PAGES, machine)?;
+            let cycles = PageSteps::from_steps(steps.into_iter(), COUNTED_PAGES).cycles();
             Ok::<_, Uncounted>((u64::from(blocks), cycles))
         };
         let [(few, least), (more, most)] = [count(nests[0])?, count(nests[1])?];

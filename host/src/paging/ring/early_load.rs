@@ -22,7 +22,7 @@ pub(crate) struct EarlyLoad {
 }
 
 /// Turns of all buffers, at the end of a pass, in which loads of the next pass are given.
-const TURNS: u64 = 2;
+const EARLY_LOAD_TURNS: u64 = 2;
 
 /// Begins every pass while the one before ends, if the kernel is the same and the contents of pages are
 /// known. Argument blocks come early too if they lie apart.
@@ -43,7 +43,7 @@ pub fn overlap_passes(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingP
 
 /// Number of the last pages behind which the program of another kernel may be given; other places are tried
 /// too.
-const PLACES: u64 = 4;
+const TRIED_PROGRAM_PLACES: u64 = 4;
 
 /// Begins `next` while `before` ends, though its kernel is another, if the contents of pages are known.
 /// `program` loads that kernel and its data where `before` uses no memory; of several pages behind which it
@@ -64,7 +64,7 @@ pub fn overlap_pair(
     // If pages form groups, also the last page before the last group is tried.
     let group = before.work.period();
     let before_last = (group > 1).then(|| count.saturating_sub(group + 1));
-    let last = count.saturating_sub(PLACES)..count;
+    let last = count.saturating_sub(TRIED_PROGRAM_PLACES)..count;
     let places = before_last.into_iter().chain(last).chain([0]).map(Some);
     let places = places.chain(before.at_once.then_some(None));
     let mut best: Option<(f64, Vec<EarlyLoad>)> = None;
@@ -172,7 +172,7 @@ impl RingPass {
     /// Returns the pages behind which loads of the next pass can be given.
     fn last_pages(&self) -> Range<u64> {
         let count = self.count();
-        count.saturating_sub(TURNS * self.ring.ahead as u64)..count
+        count.saturating_sub(EARLY_LOAD_TURNS * self.ring.ahead as u64)..count
     }
 
     /// Returns the number of pages of the next pass that are loaded before this pass's first page is done.
