@@ -180,7 +180,7 @@ impl Descriptor {
     /// first; for [`Target::Blocks`] the whole block of section 0, then of section 1, ...
     ///
     /// Adjacent runs are yielded one by one; timing joins them. For a descriptor that
-    /// [`validate`](crate::validate) refuses the runs mean nothing (but iterating is safe).
+    /// [`validate`](fn@crate::validate) refuses the runs mean nothing (but iterating is safe).
     #[must_use]
     pub fn runs(&self, machine: &Machine) -> Runs {
         let nest = Nest::new(self, machine);

@@ -189,7 +189,7 @@ fn begun(runs: &[Begun], i: u64) -> Option<&Begun> {
 ///
 /// Set-up is not included: it depends on what the engine did before, and the queue accounts for it. For a
 /// descriptor the computation takes time proportional to the levels, not to the runs. Saturates on transfers
-/// that [`validate`](crate::validate) refuses.
+/// that [`validate`](fn@crate::validate) refuses.
 #[must_use]
 pub fn transfer_time(transfer: &impl Transfer, machine: &Machine) -> TransferTime {
     let schedule = transfer.schedule(machine);

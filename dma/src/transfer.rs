@@ -10,8 +10,8 @@ use std::ops::Range;
 /// the first three functions.
 ///
 /// The other functions are closed forms, for kinds that have them: each returns what its default computes
-/// from the runs, in less time. Consumers of transfers take them through [`validate`](crate::validate),
-/// [`copy`](crate::copy) and [`transfer_time`](crate::transfer_time).
+/// from the runs, in less time. Consumers of transfers take them through [`validate`](fn@crate::validate),
+/// [`copy`](fn@crate::copy) and [`transfer_time`](crate::transfer_time).
 pub trait Transfer {
     /// Returns the direction, load or store.
     fn direction(&self) -> Direction;

@@ -141,7 +141,7 @@ impl<'c> Argument<'c> {
     }
 
     /// Replaces the tokens by their value, if they have one now that cannot change until they are used. The
-    /// value is computed once and used wherever it [fits](fits).
+    /// value is computed once and used wherever it [`fits`].
     pub(super) fn fold(&mut self, names: &Table, scope: Scope) {
         self.known = match self.tokens {
             // A single token costs nothing to read, and may be asked for its name.
