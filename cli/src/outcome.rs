@@ -49,7 +49,12 @@ impl CommandOutcome {
     }
 
     /// Reports a changed input, and a wrong result if the verdict says so.
-    pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: WrongResult<'_>) {
+    pub(crate) fn report_verdict(
+        &mut self,
+        kept: bool,
+        verdict: Option<Verdict>,
+        wrong: WrongResult<'_>,
+    ) {
         self.inputs(kept);
         if let Some(v) = verdict.filter(|v| !v.is_within_tolerance()) {
             let WrongResult {

@@ -152,7 +152,7 @@ where
         tolerance: "the tolerance",
         cause: "samples are so large or small that f32 overflows or underflows",
     };
-    outcome.judged(kept, verdict.map(|(v, _)| v), wrong);
+    outcome.report_verdict(kept, verdict.map(|(v, _)| v), wrong);
     if let Some(output) = run.output {
         let (text, json) = (&mut outcome.text, &mut outcome.json);
         let result = (&run.run, output);

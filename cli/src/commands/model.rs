@@ -154,7 +154,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         ));
     }
     match (&whole.procedure, &whole.system) {
-        (Some(procedure), Some(system)) => described(procedure, system, whole.roofline.as_deref()),
+        (Some(procedure), Some(system)) => {
+            report_procedure(procedure, system, whole.roofline.as_deref())
+        }
         _ => Err(CommandFailure::input(format!(
             "expected a kernel, --all, or --procedure and --system; the kernels are {}",
             registry::all()
@@ -288,7 +290,7 @@ fn failed(error: KernelError) -> CommandFailure {
 }
 
 /// Reports the expected time of a procedure on a system, both from files.
-fn described(
+fn report_procedure(
     path: &Path,
     system: &str,
     picture: Option<&Path>,

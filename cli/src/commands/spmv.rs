@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         host_seconds,
     };
     let mut outcome = match args.plan {
-        true => report::planned(&planned, &x)?,
+        true => report::report_plan(&planned, &x)?,
         false => args.computed(&planned, &x, json)?,
     };
     if let Some(path) = &args.picture {
@@ -234,7 +234,7 @@ impl Args {
                 name_alternative_formats(products.product().format())
             ),
         };
-        outcome.judged(kept, verdict, wrong);
+        outcome.report_verdict(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
             write_whole(path, &array(problem, x, y)?.to_npy())?;
             outcome.text += &format!("output: {}\n", path.display());

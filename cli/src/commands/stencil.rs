@@ -353,7 +353,7 @@ impl Args {
             tolerance: "the tolerance",
             cause: "numbers are so large that f32 overflows",
         };
-        outcome.judged(kept, verdict, wrong);
+        outcome.report_verdict(kept, verdict, wrong);
         if let (Some(path), Some(v)) = (&self.output, run.output) {
             let place = (v.address(), v.bytes());
             write_array(path, (Kind::Float32, problem.shape()), &run.run, place)?;

@@ -247,6 +247,6 @@ impl MeasuredBatch {
             tolerance: "the tolerance 2^-24 (2 + 3 log2 N)",
             cause: "the input is so large or small that f32 overflows or underflows",
         };
-        outcome.judged(self.kept, self.verdict, wrong);
+        outcome.report_verdict(self.kept, self.verdict, wrong);
     }
 }

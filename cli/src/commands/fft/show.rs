@@ -74,7 +74,7 @@ impl RequestedTransform<'_> {
 const WIDTH: usize = 100;
 
 /// Breaks a text at spaces into lines of at most `width` characters; all lines but the first are indented.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         if let Some(line) = lines.last_mut() {
@@ -115,7 +115,7 @@ pub(super) fn show(
         let expected = plan.expected(batch)?.0;
         let ratio = known.efficiency(expected);
         let recipe = plan.recipe(batch);
-        let mut lines = wrapped(&recipe, WIDTH).into_iter();
+        let mut lines = wrap_text(&recipe, WIDTH).into_iter();
         table.row([
             lines.next().unwrap_or_default(),
             expected.to_string(),
@@ -174,11 +174,11 @@ mod tests {
 
     #[test]
     fn long_recipes_are_several_lines() {
-        assert_eq!(wrapped("columns of 64", 13), ["columns of 64"]);
-        assert_eq!(wrapped("columns of 64", 12), ["columns of", "    64"]);
-        assert_eq!(wrapped("columns", 3), ["columns"]);
+        assert_eq!(wrap_text("columns of 64", 13), ["columns of 64"]);
+        assert_eq!(wrap_text("columns of 64", 12), ["columns of", "    64"]);
+        assert_eq!(wrap_text("columns", 3), ["columns"]);
         let text = "half of the rows of 32, 8 a section and page, 10 in the last";
-        let lines = wrapped(text, 20);
+        let lines = wrap_text(text, 20);
         assert!(lines.iter().all(|line| line.chars().count() <= 20));
         let words: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
         assert_eq!(words.join(" "), text);

@@ -25,7 +25,7 @@ pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
     text += &format_stages(&done.run);
     text += &limits(&done.figures, done.expected, report).text;
     if args.plan {
-        for (stage, pass) in planned(done) {
+        for (stage, pass) in first_passes(done) {
             let plan = pass.nest().map(ToString::to_string).unwrap_or_default();
             let heading = heading(&done.run, "plan", &stage);
             text += &format!("\n{heading}\n{}\n", plan.trim_end());
@@ -49,7 +49,7 @@ pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
     fields = merge(fields, limits(&done.figures, done.expected, report).json);
     if args.plan {
         let plan = |(stage, pass): (ProgramStage, &Pass)| json!({ "pass": stage.pass, "program": name(&done.run, &stage), "plan": pass.nest() });
-        fields["plans"] = planned(done).into_iter().map(plan).collect();
+        fields["plans"] = first_passes(done).into_iter().map(plan).collect();
     }
     fields
 }
@@ -98,7 +98,7 @@ fn format_stages(run: &FinishedRun) -> String {
 }
 
 /// Returns the first pass of each name; passes of one name are paged alike.
-fn planned(done: &Mapped) -> Vec<(ProgramStage, &Pass)> {
+fn first_passes(done: &Mapped) -> Vec<(ProgramStage, &Pass)> {
     let mut plans: Vec<(ProgramStage, &Pass)> = Vec::new();
     for pass in done.passes.iter().filter(|pass| pass.nest().is_some()) {
         let programs = done.run.programs();

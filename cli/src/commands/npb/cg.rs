@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let method = plan.into_method();
     let input = problem.input(Case::Random, 1);
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let compared = compared(&benchmark, &problem, &input, &run)?;
+    let compared = compare_results(&benchmark, &problem, &input, &run)?;
     let difference = compared.first().map_or(f64::NAN, |first| first.difference);
     let [value, rnorm] = ["zeta", "rnorm"].map(|name| last(&run, name));
     let report = BenchmarkReport {
@@ -119,7 +119,7 @@ fn csr_ratio(problem: &CgProblem, run: &KernelRun<NamedArrays>, machine: &Machin
 
 /// Compares the last zeta with the official value and with double precision, and the residual and all other
 /// results with double precision.
-fn compared(
+fn compare_results(
     benchmark: &CgClass,
     problem: &CgProblem,
     input: &NamedArrays,

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let method = method.map_err(CommandFailure::input)?;
     let input = problem.initial();
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let (compared, field) = compared(&problem, common, &input, &run)?;
+    let (compared, field) = compare_results(&problem, common, &input, &run)?;
     let [sums, published] = [values(&run), json!(official(common.class))];
     let worst = compared
         .iter()
@@ -91,7 +91,7 @@ fn values(run: &KernelRun<NamedArrays>) -> serde_json::Value {
 
 /// Compares the checksums with the official ones, and the field with double precision; returns the field's
 /// relative error as well.
-fn compared(
+fn compare_results(
     problem: &FtProblem,
     common: &BenchmarkOptions,
     input: &NamedArrays,

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let n = problem.n();
     let input = NamedArrays::from_array("v", &[n; 3], charges(n, 1));
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let compared = compared(&benchmark, &input, &run)?;
+    let compared = compare_results(&benchmark, &input, &run)?;
     let first = compared.first();
     let difference = first.map_or(f64::NAN, |number| number.difference);
     let report = BenchmarkReport {
@@ -83,7 +83,7 @@ fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
 }
 
 /// Compares the last norm with the official one, and all results with the same cycles in double precision.
-fn compared(
+fn compare_results(
     benchmark: &MgClass,
     input: &NamedArrays,
     run: &KernelRun<NamedArrays>,

@@ -56,7 +56,7 @@ pub(super) fn conclude<R: Receiver>(
         if results.finite {
             judge(on, &mut outcome);
         } else {
-            outcome.notes += &spread(on);
+            outcome.notes += &format_spread(on);
         }
     }
     for missed in &found.missed {
@@ -119,7 +119,7 @@ pub(super) fn conclude<R: Receiver>(
 }
 
 /// Returns the warning about samples that are not finite, which the first filter of the chain spreads.
-fn spread<R: Receiver>(on: &OnMachine<R>) -> String {
+fn format_spread<R: Receiver>(on: &OnMachine<R>) -> String {
     let (stage, filter) = on.receiver.filter();
     if filter.is_exact() {
         return String::new();

@@ -102,17 +102,17 @@ impl SolvedRun {
             SolveOutcome::NotConfirmed => Some(format!(
                 "not confirmed: by the method it converged after {iterations} iterations, but the residual in f64 is {}, not {tolerance:e}; {}",
                 scientific(residual, 1, tolerance),
-                self.unconfirmed(problem)
+                self.explain_unconfirmed(problem)
             )),
             SolveOutcome::Unsolved(end) => Some(format!(
                 "the method {end} after {iterations} iterations; {}",
-                self.unsolved(end, problem)
+                self.explain_unsolved(end, problem)
             )),
         }
     }
 
     /// Returns advice for a residual that only the method's own account confirms.
-    fn unconfirmed(&self, problem: &SolveProblem) -> String {
+    fn explain_unconfirmed(&self, problem: &SolveProblem) -> String {
         if let Some(limited) = self.limited() {
             return limited;
         }
@@ -162,7 +162,7 @@ impl SolvedRun {
         })
     }
 
-    fn unsolved(&self, end: MethodEnd, problem: &SolveProblem) -> String {
+    fn explain_unsolved(&self, end: MethodEnd, problem: &SolveProblem) -> String {
         let is_stabilised = problem.method() == SolverMethod::Bicgstab;
         match end {
             // Only double precision judges a solution, in `advice`.

@@ -137,7 +137,7 @@ pub(super) fn run(
             name_alternative_formats(plan.product().format())
         ),
     };
-    outcome.judged(kept, verdict, wrong);
+    outcome.report_verdict(kept, verdict, wrong);
     if let Some(iterated) = &iterated {
         finish(args, iterated, shape, &mut outcome)?;
     }

@@ -98,7 +98,7 @@ fn not_finite(matrix: &SparseMatrix) -> String {
 const PACKING: &str = "packing the matrix";
 
 /// Reports what is known before the product is computed.
-fn described(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value) {
+fn describe_product(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value) {
     let PlannedProduct {
         problem,
         products,
@@ -137,7 +137,7 @@ fn described(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value) {
 }
 
 /// Reports the plan of a product that is not computed.
-pub(super) fn planned(
+pub(super) fn report_plan(
     planned: &PlannedProduct<'_>,
     x: &NamedArrays,
 ) -> Result<CommandOutcome, CommandFailure> {
@@ -146,7 +146,7 @@ pub(super) fn planned(
     let expected = task.map_err(CommandFailure::input)?.job.expected();
     let cycles = expected.unwrap_or_else(|| products.expected()).0;
     let known = products.figures();
-    let (text, own) = described(planned, cycles);
+    let (text, own) = describe_product(planned, cycles);
     Ok(CommandOutcome {
         text: format!("{text}{}\nexpected {cycles} cycles\n", known.text()),
         json: merge(
@@ -167,7 +167,7 @@ pub(super) fn report_product(
     let (problem, report) = (planned.problem, &run.run.report);
     let finished = report.end.is_finished();
     let ratio = finished.then(|| planned.csr_ratio(report.cycles));
-    let (mut text, own) = described(planned, report.cycles);
+    let (mut text, own) = describe_product(planned, report.cycles);
     text += &table(report);
     text += &run.figures.text();
     text += &match ratio {

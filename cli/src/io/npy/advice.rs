@@ -34,7 +34,7 @@ fn advise_field(x: &str, name: &str, descr: &str, kinds: &[Kind]) -> String {
 
 /// Returns the expression for elements without fields.
 fn plain(x: &str, descr: &str, kinds: &[Kind]) -> String {
-    let nearest = nearest(descr, kinds).map_or("", Kind::name);
+    let nearest = nearest_kind(descr, kinds).map_or("", Kind::name);
     match code(descr) {
         Some('c') if !kinds.contains(&Kind::Complex64) => {
             format!("{x}.real.astype('{nearest}'), or {x}.imag.astype('{nearest}')")
@@ -51,7 +51,7 @@ fn code(descr: &str) -> Option<char> {
 }
 
 /// Returns the type of `kinds` that is nearest to a type which is none of them.
-fn nearest(descr: &str, kinds: &[Kind]) -> Option<Kind> {
+fn nearest_kind(descr: &str, kinds: &[Kind]) -> Option<Kind> {
     let wanted: &[Kind] = match code(descr) {
         Some('c') => &[Kind::Complex64, Kind::Float32],
         Some('i') => &[Kind::Int32, Kind::Float32],

@@ -104,7 +104,7 @@ impl<'a, R: Read> Riff<'a, R> {
         let length = bytes.len().min(chunk.length as usize);
         let read = self.read(&mut bytes[..length])?;
         if read < length {
-            return Err(self.ended(chunk));
+            return Err(self.make_end_error(chunk));
         }
         self.pass(chunk, length)?;
         Ok((bytes, length))
@@ -124,11 +124,11 @@ impl<'a, R: Read> Riff<'a, R> {
         self.at += passed;
         match passed == rest {
             true => Ok(()),
-            false => Err(self.ended(chunk)),
+            false => Err(self.make_end_error(chunk)),
         }
     }
 
-    fn ended(&self, chunk: &RiffChunk) -> FileError {
+    fn make_end_error(&self, chunk: &RiffChunk) -> FileError {
         let name = String::from_utf8_lossy(&chunk.name);
         let length = chunk.length;
         self.make_format_error(&format!(
