@@ -169,7 +169,7 @@ impl Checker {
 
     /// Checks that a run of DMEM, which a transfer is about to store, was written. `system` is its
     /// address in system memory if all of it is one section's.
-    pub(crate) fn stored(
+    pub(crate) fn check_store(
         &mut self,
         (tag, cycle): (u64, u64),
         section: usize,

@@ -372,7 +372,7 @@ impl<T: Transfer> Processor<T> {
                     let system = (run.to != Recipient::Deal).then_some(run.system);
                     for_each_part(&run, &self.machine, |section, address, bytes| {
                         let run = (address, bytes);
-                        checker.stored((done.tag, cycle), section, run, system);
+                        checker.check_store((done.tag, cycle), section, run, system);
                     });
                 }
             }

@@ -122,7 +122,7 @@ impl Fast {
     }
 
     /// Records that the reference step has run a word, inside `loops` hardware loops.
-    pub(crate) fn stepped(&mut self, word: &Decoded, loops: usize) {
+    pub(crate) fn record_step(&mut self, word: &Decoded, loops: usize) {
         self.ran.word(word, EngineTier::Step, loops);
     }
 

@@ -374,7 +374,7 @@ impl Coprocessor {
     /// Books the word's issue and its operations.
     fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
         let loops = self.core.loops.len();
-        self.programs.fast_mut().stepped(decoded, loops);
+        self.programs.fast_mut().record_step(decoded, loops);
         if decoded.timing.uses_dmem {
             self.port.commit(at);
         }

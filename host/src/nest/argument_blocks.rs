@@ -76,7 +76,7 @@ impl GridPlan {
             put(INDEX, word(k));
             let follows = self.cuts.continues_section(self.place(last));
             put(OPENS, u32::from(self.cuts.shares && !follows));
-            put(MARCHED, word(self.marched(last)));
+            put(MARCHED, word(self.marched_pages(last)));
             let flag = |is: bool, flag: u32| if is { flag } else { 0 };
             put(FLAGS, flag(k == 0, FIRST) | flag(k + 1 == pages, LAST));
             if k >= pages {
@@ -89,7 +89,7 @@ impl GridPlan {
 
     /// Returns the number of pages before page `k` in its march, at most the number of lines that windows
     /// have in common.
-    fn marched(&self, k: u64) -> u64 {
+    fn marched_pages(&self, k: u64) -> u64 {
         let common = self.rings.iter().flatten().map(LineRing::common).max();
         let axis = self.sweep.march.map(March::axis);
         let before = axis.map_or(0, |axis| self.place(k)[axis]);

@@ -388,7 +388,7 @@ impl GridPlan {
         };
         let buffer = self.buffer(k);
         let wrapped = match direction {
-            Direction::Load => self.wrapped(k),
+            Direction::Load => self.wrapped_transfers(k),
             Direction::Store => Vec::new(),
         };
         let whole = moves
@@ -415,11 +415,11 @@ impl GridPlan {
 
     /// Returns the transfers of page `k` into rings where they wrap around and are made in two parts, with
     /// the index of the stream of each.
-    fn wrapped(&self, k: u64) -> Vec<(usize, Descriptor)> {
+    fn wrapped_transfers(&self, k: u64) -> Vec<(usize, Descriptor)> {
         let (mut all, mut maker) = (Vec::new(), None);
         for (index, ring) in self.rings.iter().enumerate() {
             let ring = self.sweep.march.zip(ring.as_ref());
-            let parts = ring.and_then(|(march, ring)| Some((march, ring, ring.wrapped(k)?)));
+            let parts = ring.and_then(|(march, ring)| Some((march, ring, ring.wrapped_lines(k)?)));
             let Some((march, ring, parts)) = parts else {
                 continue;
             };

@@ -132,7 +132,7 @@ impl LineRing {
 
     /// Returns the lines that page `k` loads in two parts, the second of which begins in the first slot, or
     /// nothing if they do not wrap around.
-    pub(super) fn wrapped(&self, k: u64) -> Option<[Range<u64>; 2]> {
+    pub(super) fn wrapped_lines(&self, k: u64) -> Option<[Range<u64>; 2]> {
         let Range { start, end } = self.loaded(k.is_multiple_of(self.pages));
         let turn = start + self.lines - self.slot(k, start);
         (turn < end).then_some([start..turn, turn..end])

@@ -161,7 +161,7 @@ fn ends(nest: &GridPlan, machine: &Machine) -> f64 {
 /// DMA.
 pub(super) fn expected(nest: &GridPlan, machine: &Machine) -> f64 {
     if let Some(cycles) = nest.sweep().cycles {
-        return followed(nest, cycles, machine);
+        return follow_pages(nest, cycles, machine);
     }
     let build = machine.host.descriptor.0 as f64;
     let (mut channel, mut descriptors) = (0.0, 0.0);
@@ -194,7 +194,7 @@ struct PageCost {
 }
 
 /// Returns the cycles with a kernel of known cost, its pages followed one by one, kind by kind.
-fn followed(nest: &GridPlan, cycles: PageCycles, machine: &Machine) -> f64 {
+fn follow_pages(nest: &GridPlan, cycles: PageCycles, machine: &Machine) -> f64 {
     let host = &machine.host;
     let [build, see] = [host.descriptor.0, host.completion.0].map(|cycles| cycles as f64);
     let given = |moves: &[BlockTransfer]| {

@@ -124,7 +124,7 @@ impl PageCompiler<'_> {
     }
 
     /// Returns the number of elements of the window that lie in the array, along each axis.
-    fn filled(&self, field: &GridField, digits: [u64; AXES], section: u64) -> [u64; AXES] {
+    fn filled_elements(&self, field: &GridField, digits: [u64; AXES], section: u64) -> [u64; AXES] {
         let (origin, extent) = (
             self.origin(field, digits, section),
             self.extent(field, digits),
@@ -422,7 +422,7 @@ impl PageCompiler<'_> {
     ) -> Result<Vec<Chunk>, NestError> {
         let (origin, filled) = (
             self.origin(field, digits, section),
-            self.filled(field, digits, section),
+            self.filled_elements(field, digits, section),
         );
         if filled.contains(&0) {
             return Ok(Vec::new());
@@ -457,7 +457,7 @@ impl PageCompiler<'_> {
         };
         let word = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let mut all = Vec::new();
-        let most = self.filled(leading, digits, 0);
+        let most = self.filled_elements(leading, digits, 0);
         for section in 0..self.cuts.sections {
             let mut words = vec![0; layout.bytes() as usize / 4];
             let mut put = |at: i64, value: u64| {
@@ -471,7 +471,7 @@ impl PageCompiler<'_> {
             put(ROWS, most[1]);
             put(PLANES, most[0]);
             let origin = self.origin(leading, digits, section);
-            let filled = self.filled(leading, digits, section);
+            let filled = self.filled_elements(leading, digits, section);
             for (i, axis) in [2, 1, 0].into_iter().enumerate() {
                 put(SECTION_FILLED + 4 * i as i64, filled[axis]);
                 // A position before the array is written in two's complement.

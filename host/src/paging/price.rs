@@ -46,12 +46,12 @@ pub(crate) trait Priced {
     /// Returns true if the first pages' loads are given before the launch.
     fn loads_first(&self) -> bool;
     /// Returns the counted steps of the kernel, if its program is known.
-    fn counted(&self) -> Option<Arc<Counted>> {
+    fn counted_kernel(&self) -> Option<Arc<Counted>> {
         None
     }
     /// Returns, for a kernel whose program is not known, the event that it waits for, and the ticks of a page
     /// whose transfers take `moved` ticks.
-    fn described(&self, page: u64, moved: u64) -> (u32, u64);
+    fn describe_page(&self, page: u64, moved: u64) -> (u32, u64);
     /// Returns a value if the first pages are loaded while the pass before ends: true if the arguments are as
     /// well.
     fn early_start(&self) -> Option<bool> {
@@ -97,7 +97,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
             machine,
             arguments: IssuedTransfers::new(pass.arguments().as_slice(), machine),
             fixed: Fixed::from_machine(machine),
-            kernel: pass.counted(),
+            kernel: pass.counted_kernel(),
             kinds: RefCell::default(),
         }
     }
@@ -118,7 +118,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
             own: (own.count > 0).then_some(own),
             next,
             store,
-            described: self.pass.described(page, ticks),
+            described: self.pass.describe_page(page, ticks),
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
     fn page(&self, page: u64, now: &mut PassState) {
         let this = self.kind(page, false);
         let done = match &self.kernel {
-            Some(kernel) => self.followed(kernel, now),
+            Some(kernel) => self.follow_until_signal(kernel, now),
             None => {
                 let (event, ticks) = this.described;
                 now.wait(event, self.fixed.cycle);
@@ -246,7 +246,7 @@ impl<'a, P: Priced> PricedPages<'a, P> {
     }
 
     /// Follows the kernel until it signals a page, and returns the time of the signal.
-    fn followed(&self, kernel: &Counted, now: &mut PassState) -> u64 {
+    fn follow_until_signal(&self, kernel: &Counted, now: &mut PassState) -> u64 {
         let cycle = self.fixed.cycle;
         while let Some(step) = now.place.next(kernel) {
             now.work(step.cycles * cycle);

@@ -110,7 +110,7 @@ impl Priced for PlanPrice<'_> {
         false
     }
 
-    fn described(&self, page: u64, moved: u64) -> (u32, u64) {
+    fn describe_page(&self, page: u64, moved: u64) -> (u32, u64) {
         let job = self.plan.job();
         let ticks = job.cycles_per_block.map(|cycles| {
             let page = self.plan.pages().get(page);

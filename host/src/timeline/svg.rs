@@ -97,9 +97,9 @@ impl Timeline {
     /// Returns the end of the first [`FIRST`] pages, or of as many transfers if there are no pages, and the
     /// name of either.
     fn first(&self) -> (Option<Ticks>, &'static str) {
-        let pages = self.sorted(|c| c == Category::Page, Track::Cp2);
+        let pages = self.sorted_slices(|c| c == Category::Page, Track::Cp2);
         let (slices, what) = match pages.len() {
-            0 => (self.sorted(|_| true, Track::Dma), "transfers"),
+            0 => (self.sorted_slices(|_| true, Track::Dma), "transfers"),
             _ => (pages, "pages"),
         };
         (slices.get(FIRST - 1).map(|s| s.end), what)

@@ -187,7 +187,7 @@ impl ReachableCode {
                 out.extend(walked.left.into_iter().map(|to| (to, state.failed())));
                 at = walked.next;
                 if let Some(fact) = walked.fact {
-                    state.judged(fact);
+                    state.record_judgement(fact);
                 }
             } else {
                 let instruction = self.find_instruction(at)?;

@@ -90,11 +90,11 @@ impl Priced for RingPrice<'_> {
         true
     }
 
-    fn counted(&self) -> Option<Arc<Counted>> {
+    fn counted_kernel(&self) -> Option<Arc<Counted>> {
         self.pass.counted(self.machine)
     }
 
-    fn described(&self, page: u64, _moved: u64) -> (u32, u64) {
+    fn describe_page(&self, page: u64, _moved: u64) -> (u32, u64) {
         let issues = Cycles(self.pass.work.arithmetic_cycles(page));
         let ticks = self.machine.time_base().cycles(issues).0;
         (self.pass.work.event(page), ticks + self.turn)

@@ -75,7 +75,9 @@ impl Panel<'_> {
 
     /// Draws the names of the kernels over the times in which they run.
     fn kernels(&self, svg: &mut String) {
-        let kernels = self.timeline.sorted(|c| c == Category::Kernel, Track::Cp2);
+        let kernels = self
+            .timeline
+            .sorted_slices(|c| c == Category::Kernel, Track::Cp2);
         let mut drawn = LEFT;
         for kernel in kernels {
             let (from, to) = (self.x(kernel.start), self.x(kernel.end));

@@ -67,7 +67,11 @@ impl<'a> TimeSpan<'a> {
 
 impl Timeline {
     /// Returns the slices of a track whose category is accepted, ordered by their start.
-    pub(super) fn sorted(&self, category: impl Fn(Category) -> bool, track: Track) -> Vec<&Slice> {
+    pub(super) fn sorted_slices(
+        &self,
+        category: impl Fn(Category) -> bool,
+        track: Track,
+    ) -> Vec<&Slice> {
         let all = self.slices.iter();
         let mut slices: Vec<&Slice> = all
             .filter(|s| s.track == track && category(s.category))
@@ -79,10 +83,10 @@ impl Timeline {
     /// Returns the activities of a track in order. A kernel that works through pages is divided into its
     /// pages, the waits before them, and the rest behind the last page.
     pub(super) fn spans(&self, track: Track) -> Vec<TimeSpan<'_>> {
-        let others = self.sorted(|c| c != Category::Kernel && c != Category::Page, track);
+        let others = self.sorted_slices(|c| c != Category::Kernel && c != Category::Page, track);
         let mut spans: Vec<TimeSpan<'_>> = others.into_iter().map(TimeSpan::from_slice).collect();
-        let kernels = self.sorted(|c| c == Category::Kernel, track);
-        let pages = self.sorted(|c| c == Category::Page, track);
+        let kernels = self.sorted_slices(|c| c == Category::Kernel, track);
+        let pages = self.sorted_slices(|c| c == Category::Page, track);
         let mut rest = pages.as_slice();
         for kernel in kernels {
             let before = rest.partition_point(|page| page.start < kernel.start);

@@ -238,7 +238,7 @@ impl AbstractState {
             .reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))
     }
 
-    pub(super) fn judged(&mut self, (word, walk): (SymbolicWord, JudgedBuffer)) {
+    pub(super) fn record_judgement(&mut self, (word, walk): (SymbolicWord, JudgedBuffer)) {
         self.inside.insert((word, walk));
     }
 

@@ -91,7 +91,7 @@ pub(super) fn step(
     if flags {
         state.compare(compared);
     }
-    stored(instruction, state)
+    apply_store(instruction, state)
 }
 
 fn place(register: Register) -> StorageLocation {
@@ -293,7 +293,10 @@ fn comparison(instruction: &Instruction, state: &AbstractState) -> Option<(Abstr
 }
 
 /// Updates the scalars and the frame after a store.
-fn stored(instruction: &Instruction, state: &mut AbstractState) -> Result<(), RefusedInstruction> {
+fn apply_store(
+    instruction: &Instruction,
+    state: &mut AbstractState,
+) -> Result<(), RefusedInstruction> {
     if instruction.op0_kind() != OpKind::Memory {
         return Ok(());
     }

@@ -201,7 +201,7 @@ fn walk(function: &ReachableCode, at: u64, state: &mut AbstractState) -> Option<
     // Walks that depend on the name's old value do not hold any more.
     let same = |walk: &JudgedBuffer| walk.names().into_iter().all(|name| name != made.name);
     for walk in walks.into_iter().filter(same) {
-        state.judged((made, walk));
+        state.record_judgement((made, walk));
     }
     state.set_value(
         StorageLocation::Register(d.number() as u8),
