@@ -161,7 +161,7 @@ pub enum MapError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// An array has no extents, or too many.
-    #[error("`{array}` has {}; expected 1 to {AXES}", counted(*.found, "axis"))]
+    #[error("`{array}` has {}; expected 1 to {AXES}", format_count(*.found, "axis"))]
     Dimensions {
         /// Name of the array.
         array: String,
@@ -171,7 +171,7 @@ pub enum MapError {
     /// Blocks or halos have another number of dimensions than the array.
     #[error(
         "`{array}`: {what} {}, the array {}: expected a number for each of them, slowest first",
-        counted(*.found, "number"), counted(*.expected, "axis")
+        format_count(*.found, "number"), format_count(*.expected, "axis")
     )]
     Rank {
         /// Name of the array.
@@ -196,7 +196,7 @@ pub enum MapError {
 }
 
 /// Formats a count with its noun, `1 axis` or `2 axes`.
-fn counted(count: usize, what: &str) -> String {
+fn format_count(count: usize, what: &str) -> String {
     match (count, what) {
         (1, _) => format!("1 {what}"),
         (_, "axis") => format!("{count} axes"),

@@ -28,7 +28,7 @@ pub(crate) fn radar(problem: &dyn Problem) -> Option<NativeProblem> {
                 row[pulse] = *y;
             }
         }
-        Ok(spectra.of(map, &problem.spectra()))
+        Ok(spectra.transform_rows(map, &problem.spectra()))
     }))
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn sonar(problem: &dyn Problem) -> Option<NativeProblem> {
                 }
             }
         }
-        Ok(spectra.of(beams, &problem.spectra()))
+        Ok(spectra.transform_rows(beams, &problem.spectra()))
     }))
 }
 
@@ -74,7 +74,7 @@ impl ReceiverEnd {
         }
     }
 
-    fn of(&self, mut rows: Vec<Complex32>, shape: &[usize]) -> NamedArrays {
+    fn transform_rows(&self, mut rows: Vec<Complex32>, shape: &[usize]) -> NamedArrays {
         for (x, w) in rows.iter_mut().zip(self.window.iter().cycle()) {
             *x *= w;
         }

@@ -308,7 +308,7 @@ impl ConvProblem {
     /// ||x||.
     #[must_use]
     pub fn compare<T: Sample>(&self, input: &[T], output: &[T]) -> Verdict {
-        self.judged(input, output, false).0
+        self.judge_channels(input, output, false).0
     }
 
     /// Compares the channels whose samples are all finite, and returns their number. Returns none if there is
@@ -316,12 +316,17 @@ impl ConvProblem {
     /// right whatever the others hold.
     #[must_use]
     pub fn compare_finite<T: Sample>(&self, input: &[T], output: &[T]) -> Option<(Verdict, usize)> {
-        let (verdict, channels) = self.judged(input, output, true);
+        let (verdict, channels) = self.judge_channels(input, output, true);
         (channels > 0).then_some((verdict, channels))
     }
 
     /// Compares all channels, or with `finite` those whose samples are finite, and returns their number.
-    fn judged<T: Sample>(&self, input: &[T], output: &[T], finite: bool) -> (Verdict, usize) {
+    fn judge_channels<T: Sample>(
+        &self,
+        input: &[T],
+        output: &[T],
+        finite: bool,
+    ) -> (Verdict, usize) {
         let (samples, wanted) = (self.samples, self.outputs());
         if input.len() != self.channels * samples || output.len() != self.channels * wanted {
             return (Verdict::SHAPELESS, self.channels);

@@ -84,7 +84,7 @@ impl ChainError {
 }
 
 /// Adds the name of the stage and its sizes to an error of planning it.
-pub(super) fn planned<T, E: Error + Send + Sync + 'static>(
+pub(super) fn name_stage<T, E: Error + Send + Sync + 'static>(
     stage: &'static str,
     size: impl Into<String>,
     plan: Result<T, E>,

@@ -1,6 +1,6 @@
 //! A pulse-Doppler radar: its stages and how they are paged.
 
-use super::error::{planned, staged};
+use super::error::{name_stage, staged};
 use super::spectra::Spectra;
 use super::stages::ChainBuilder;
 use super::{ChainError, ChainJob, RadarProblem, Receiver, ReceiverProblem as _, check_block};
@@ -39,7 +39,7 @@ impl RadarPlan {
         });
         let turn = TransposePlan::new(pulses, ranges, machine.clone());
         Ok(Self {
-            compress: planned(
+            compress: name_stage(
                 "pulse compression",
                 format!(
                     "{pulses} pulses of {samples} samples, {} of them chirp",
@@ -47,7 +47,7 @@ impl RadarPlan {
                 ),
                 compress,
             )?,
-            turn: planned(
+            turn: name_stage(
                 "corner turn",
                 format!("{pulses} pulses x {ranges} ranges"),
                 turn,

@@ -1,6 +1,6 @@
 //! A passive sonar: its stages and how they are paged.
 
-use super::error::{planned, staged};
+use super::error::{name_stage, staged};
 use super::spectra::Spectra;
 use super::stages::ChainBuilder;
 use super::{ChainError, ChainJob, Receiver, ReceiverProblem as _, SonarProblem, check_block};
@@ -47,10 +47,10 @@ impl SonarPlan {
         let turn = |rows, columns| {
             let size = format!("{rows} rows of {columns}");
             let plan = TransposePlan::new(rows, columns, machine.clone());
-            planned("corner turn", size, plan)
+            name_stage("corner turn", size, plan)
         };
         Ok(Self {
-            filter: planned(
+            filter: name_stage(
                 "filter and decimate",
                 format!(
                     "{} taps and an output every {} samples",
@@ -59,7 +59,7 @@ impl SonarPlan {
                 filter,
             )?,
             to_snapshots: turn(hydrophones, time)?,
-            beams: planned(
+            beams: name_stage(
                 "beamforming",
                 format!("{hydrophones} hydrophones and {beams} beams"),
                 steering,

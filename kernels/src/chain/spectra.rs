@@ -1,6 +1,6 @@
 //! The last stages of every chain: Hann window, FFT, decibels.
 
-use super::error::{planned, staged};
+use super::error::{name_stage, staged};
 use super::stages::ChainBuilder;
 use super::{ChainError, ChainJob};
 use crate::dsp::{ElementwisePlan, MapOp, WindowFunction};
@@ -38,7 +38,7 @@ impl Windowed {
         };
         let map = ElementwisePlan::new(op, floats, machine.clone());
         Ok(Self {
-            map: planned("window", size, map)?,
+            map: name_stage("window", size, map)?,
             repeated,
         })
     }
@@ -89,8 +89,8 @@ impl Spectra {
         let fft = FftPlanner::with_batch(machine.clone(), rows).plan_forward(points);
         Ok(Self {
             window: Windowed::new(coefficients, rows, size(), machine)?,
-            fft: planned("spectra", size(), fft)?,
-            decibels: planned("decibels", size(), map(MapOp::Decibels))?,
+            fft: name_stage("spectra", size(), fft)?,
+            decibels: name_stage("decibels", size(), map(MapOp::Decibels))?,
             rows,
         })
     }

@@ -207,10 +207,10 @@ impl Convolver {
     }
 
     fn range(&self) -> Range<usize> {
-        self.wanted(1).outputs()
+        self.make_request(1).outputs()
     }
 
-    fn wanted(&self, channels: usize) -> FilterRequest<'_> {
+    fn make_request(&self, channels: usize) -> FilterRequest<'_> {
         FilterRequest {
             taps: &self.taps,
             channels,
@@ -394,7 +394,7 @@ impl Convolver {
         if !found.is_multiple_of(samples) {
             return Err(ConvError::Ragged { samples, found });
         }
-        let extent = self.wanted(channels).extent::<T>();
+        let extent = self.make_request(channels).extent::<T>();
         self.filter.check_room::<T>(&extent, self.machine())?;
         Ok(self.filter.layout::<T>(channels, samples))
     }

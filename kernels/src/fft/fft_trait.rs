@@ -127,7 +127,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
             batch,
             RowStrides::contiguous(self.len()),
         )?;
-        priced(&job, || self.estimate(batch))
+        price_or_estimate(&job, || self.estimate(batch))
     }
 
     /// Returns the shape of the arrays that [`Fft::append`] reads and writes for a batch: the number of rows,
@@ -308,7 +308,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
 }
 
 /// Returns the price of a job whose kernels' cycles can be counted, else the estimate.
-pub(super) fn priced(
+pub(super) fn price_or_estimate(
     job: &Job,
     estimate: impl FnOnce() -> Result<Cycles, FftError>,
 ) -> Result<Cycles, FftError> {

@@ -56,7 +56,7 @@ impl LocalFft {
         let input: Vec<Complex32> = (0..batch * self.len()).map(|_| random.complex()).collect();
         let (job, y) = self.job(&input, options)?;
         let done = job.run(self.figures(batch), |run| run.read(y))?;
-        self.judged(name, &input, &done)?;
+        self.judge_run(name, &input, &done)?;
         let entry = self.kernel().symbol("start").unwrap_or(0) as u32;
         let blocks: Vec<u8> = (0..RING_BYTES / 4)
             .flat_map(|_| random.uniform().to_le_bytes())
@@ -69,7 +69,7 @@ impl LocalFft {
 
     /// Refuses a run that did not finish or whose transforms are wrong. The benchmark repeats the kernel of
     /// that run on data that stay in DMEM.
-    fn judged(&self, name: &str, input: &[Complex32], done: &FftRun) -> Result<(), BenchError> {
+    fn judge_run(&self, name: &str, input: &[Complex32], done: &FftRun) -> Result<(), BenchError> {
         let Some(output) = &done.output else {
             return Err(BenchError::Unfinished {
                 workload: name.to_owned(),
@@ -101,7 +101,7 @@ impl LocalFft {
         let pitch = paging.inputs.iter().map(|s| s.pitch).sum::<u64>() as usize;
         job.pass(&program, entry, paging)?;
         let done = job.run(self.figures(batch), |run| run.read(y))?;
-        self.judged(name, &input, &done)?;
+        self.judge_run(name, &input, &done)?;
         let resident = Resident::from_run(name, &done, entry)?;
         // Word 0 of the arguments: the input page.
         let plan = done.passes.first().and_then(Pass::plan);

@@ -12,7 +12,7 @@
 //!   program memory.
 //!
 //! A constant next to a loop gives the operations of a turn. Routines of the standard library are counted by
-//! textbook formulas: see [`PackingWork::sorted`], [`PackingWork::searched`] and
+//! textbook formulas: see [`PackingWork::count_sort`], [`PackingWork::searched`] and
 //! [`PackingWork::count_lookups`].
 //! So the count depends only on the matrix and on the machine that it is packed for, not on the computer that
 //! packs it.
@@ -51,7 +51,7 @@ impl PackingWork {
 
     /// Counts the sort by merging of a list of `len` elements of `words` words: n log2(n) times two elements
     /// are compared and one is moved.
-    pub(super) fn sorted(&self, len: usize, words: u64) {
+    pub(super) fn count_sort(&self, len: usize, words: u64) {
         let turns = len * len.next_power_of_two().trailing_zeros() as usize;
         self.add(turns, COMPARISON_OPERATIONS + 2 * words);
     }
@@ -113,9 +113,9 @@ mod tests {
         };
         // One element needs no sort; five are merged in three passes, each of three operations and two for
         // every word.
-        assert_eq!(counted(|work| work.sorted(0, 1)), 0);
-        assert_eq!(counted(|work| work.sorted(1, 1)), 0);
-        assert_eq!(counted(|work| work.sorted(5, 2)), 5 * 3 * 7);
+        assert_eq!(counted(|work| work.count_sort(0, 1)), 0);
+        assert_eq!(counted(|work| work.count_sort(1, 1)), 0);
+        assert_eq!(counted(|work| work.count_sort(5, 2)), 5 * 3 * 7);
         // A search looks at three of seven elements, and at four of eight.
         assert_eq!(counted(|work| work.searched(0)), 0);
         assert_eq!(counted(|work| work.searched(7)), 3 * 4);

@@ -65,7 +65,9 @@ impl SolveProblem {
                 SolverMethod::Cg | SolverMethod::Pcg => {
                     self.gradients(b, inverse.as_deref(), &mut x, &mut note)
                 }
-                SolverMethod::Bicgstab => self.stabilised(b, inverse.as_deref(), &mut x, &mut note),
+                SolverMethod::Bicgstab => {
+                    self.run_bicgstab(b, inverse.as_deref(), &mut x, &mut note)
+                }
             }
         };
         let x = x.into_iter().map(|x| scaled(x.wide(), -exponent));
@@ -114,7 +116,7 @@ impl SolveProblem {
     }
 
     /// Runs stabilised biconjugate gradients; `note` records each residual and tells the end.
-    fn stabilised<T: Real>(
+    fn run_bicgstab<T: Real>(
         &self,
         mut r: Vec<T>,
         inverse: Option<&[T]>,

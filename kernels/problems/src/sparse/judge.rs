@@ -89,7 +89,7 @@ impl SolveProblem {
     }
 
     /// Returns the verdict on an output, see [`SolveProblem`]; `rms` is the true residual.
-    pub(super) fn judged(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
+    pub(super) fn judge_output(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         let (Ok(b), Some(claim)) = (
             input.get_sized::<f32>("b", self.matrix().rows()),
             self.claim(output),

@@ -342,7 +342,7 @@ impl Problem for SolveProblem {
 
     /// Judges an output as [`SolveProblem`] describes; `rms` is the true residual.
     fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
-        self.judged(input, output)
+        self.judge_output(input, output)
     }
 
     /// Compares two outputs: each has to be right by itself.

@@ -77,7 +77,7 @@ fn zeros(count: usize) -> Option<Vec<usize>> {
 }
 
 /// Sorts entries by rows and columns; those of equal position are added up in their order.
-fn sorted<E: Entry>(
+fn sort_entries<E: Entry>(
     rows: usize,
     cols: usize,
     entries: &[E],
@@ -193,7 +193,7 @@ impl SparseMatrix {
                     starts,
                     columns,
                     sums,
-                } = sorted(rows, cols, entries)?;
+                } = sort_entries(rows, cols, entries)?;
                 let coefficients = match columns.len() == entries.len() {
                     true => MatrixEntries::Pattern,
                     false => MatrixEntries::Real(single(&sums)?),
@@ -205,7 +205,7 @@ impl SparseMatrix {
                     starts,
                     columns,
                     sums,
-                } = sorted(rows, cols, entries)?;
+                } = sort_entries(rows, cols, entries)?;
                 let zeros = vanished(&sums);
                 made(starts, columns, MatrixEntries::Real(single(&sums)?), zeros)
             }
@@ -214,7 +214,7 @@ impl SparseMatrix {
                     starts,
                     columns,
                     sums,
-                } = sorted(rows, cols, entries)?;
+                } = sort_entries(rows, cols, entries)?;
                 let mut rounded = room(sums.len()).ok_or_else(|| no_room(sums.len()))?;
                 let single = sums
                     .iter()

@@ -4,7 +4,7 @@ use super::block_kernels::BlockKernels;
 use super::multi_pass::LongReal;
 use super::real_recipe::RealRecipe;
 use crate::fft::error::FftError;
-use crate::fft::fft_trait::priced;
+use crate::fft::fft_trait::price_or_estimate;
 use crate::fft::four_step::FourStepReal;
 use crate::fft::mixed_radix::block_fft::COMPLEX;
 use crate::fft::planner::TYPICAL_BATCH;
@@ -374,7 +374,7 @@ impl RealFftPlan {
             let x = job.temporary::<f32>(rows(self.len()))?;
             self.append_forward(&mut job, x.into(), batch)?;
         }
-        priced(&job, || self.estimate(batch))
+        price_or_estimate(&job, || self.estimate(batch))
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn kernel(
     if let Some(kernel) = known.get(&key) {
         return Ok(kernel.clone());
     }
-    let planned = Arc::new(planned(problem, key, machine)?);
+    let planned = Arc::new(plan_cheapest(problem, key, machine)?);
     known.insert(key, planned.clone());
     Ok(planned)
 }
@@ -174,7 +174,7 @@ pub(super) fn attempt(
 }
 
 /// Plans the kernel of an operator on a level with the block of the lowest price.
-fn planned(
+fn plan_cheapest(
     problem: &MgProblem,
     (operator, level): (MultigridOperator, u32),
     machine: &Arc<Machine>,

@@ -123,7 +123,7 @@ impl RowChunk {
                 }
             }
             work.add(entries.len(), ENTRY_OPERATIONS);
-            work.sorted(entries.len(), 3);
+            work.count_sort(entries.len(), 3);
             entries.sort_unstable();
             entries
         };
@@ -148,12 +148,12 @@ pub(super) fn diagonals(groups: &[Vec<Entry>], first: usize, work: &PackingWork)
         all.extend(columns.map(|entry| entry.column - own));
         work.add(all.len() - before, LISTED_CELL_OPERATIONS);
         if number % 16 == 15 {
-            work.sorted(all.len(), 1);
+            work.count_sort(all.len(), 1);
             all.sort_unstable();
             all.dedup();
         }
     }
-    work.sorted(all.len(), 1);
+    work.count_sort(all.len(), 1);
     all.sort_unstable();
     all.dedup();
     all
@@ -199,7 +199,7 @@ impl SegmentColumns {
             }
         }
         work.add(needed.len(), NEEDED_GRANULE_OPERATIONS);
-        work.sorted(needed.len(), 1);
+        work.count_sort(needed.len(), 1);
         needed.sort_unstable();
         needed.dedup();
         if needed.is_empty() {

@@ -128,7 +128,7 @@ impl BlockSample {
                     .flat_map(|slot| slot.loads.iter().map(|load| load.column))
                     .collect();
                 work.add(columns.len(), COLUMN_OPERATIONS);
-                work.sorted(columns.len(), 1);
+                work.count_sort(columns.len(), 1);
                 columns.sort_unstable();
                 columns.dedup();
                 memory += columns.len();

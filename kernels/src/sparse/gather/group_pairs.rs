@@ -28,7 +28,7 @@ pub(super) struct GroupPair {
 /// Orders the groups of a block by their slots, the longest first, so that adjacent groups have about as
 /// many.
 pub(super) fn order(groups: &[Vec<MultiplicationSlot>], work: &PackingWork) -> Vec<usize> {
-    work.sorted(groups.len(), 1);
+    work.count_sort(groups.len(), 1);
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by_key(|&group| std::cmp::Reverse(groups[group].len()));
     order

@@ -64,7 +64,7 @@ impl Masks {
             })
             .filter(|(saved, _)| *saved > 0)
             .collect();
-        work.sorted(others.len(), 2);
+        work.count_sort(others.len(), 2);
         others.sort_by_key(|&(saved, set)| (std::cmp::Reverse(saved), set));
         sets.extend(others.into_iter().map(|(_, set)| set));
         sets.truncate(room);

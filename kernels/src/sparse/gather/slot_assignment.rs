@@ -182,7 +182,7 @@ fn window_slots(
         }
     }
     work.add(candidates.len(), CANDIDATE_OPERATIONS + JOIN_OPERATIONS);
-    work.sorted(candidates.len(), 2);
+    work.count_sort(candidates.len(), 2);
     candidates.sort_by_key(|candidate| candidate.column);
     candidates.dedup_by(|next, kept| {
         let same = next.column == kept.column;

@@ -87,7 +87,7 @@ impl SolverJobBuilder<'_> {
             self.kept.more,
             most,
             |job| match is_stabilised {
-                true => self.stabilised(job),
+                true => self.add_bicgstab_iteration(job),
                 false => self.gradients(job),
             },
         )?;

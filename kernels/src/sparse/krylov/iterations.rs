@@ -81,7 +81,7 @@ impl SolverJobBuilder<'_> {
     /// rho' = shadow.r, beta = (rho' / rho) (alpha / omega)
     /// p = r + beta (p - omega v), y = d p
     /// ```
-    pub(super) fn stabilised(&self, job: &mut Job) -> Result<(), JobError> {
+    pub(super) fn add_bicgstab_iteration(&self, job: &mut Job) -> Result<(), JobError> {
         let IterationVectors {
             x,
             r,

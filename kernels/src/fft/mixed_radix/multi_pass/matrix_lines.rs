@@ -43,7 +43,8 @@ pub(super) struct MatrixLines {
 
 impl MatrixLines {
     /// Chooses the pairs of lines in a page and the page buffers with the smallest price, for lines of
-    /// `length` numbers. Returns also the cycles of [`PRICED_MATRICES_IN_ALL`] matrices, four of them alone and four in a batch.
+    /// `length` numbers. Returns also the cycles of [`PRICED_MATRICES_IN_ALL`] matrices, four of them alone and
+    /// four in a batch.
     pub(super) fn best(
         (length, count): (usize, usize),
         columns: bool,

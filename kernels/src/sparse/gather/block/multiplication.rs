@@ -189,7 +189,7 @@ impl BlockBuilder<'_> {
     fn order_loads(&mut self, slot: &MultiplicationSlot) -> Vec<SlotLoad> {
         let mut loads = slot.loads.to_vec();
         self.work.add(loads.len(), ORDERED_LOAD_OPERATIONS);
-        self.work.sorted(loads.len(), 2);
+        self.work.count_sort(loads.len(), 2);
         loads.sort_by_cached_key(|load| {
             let masks = self.masks.cover(load.places, self.work).len();
             (
