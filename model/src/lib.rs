@@ -4,7 +4,7 @@
 //! channels with bandwidth and latency, costs of single actions such as a
 //! launch, and which of these exclude one another in time. A [`Procedure`] is
 //! data too: operations per class and bytes per channel, counted by formulas
-//! from the algorithm. [`mod@estimate`] joins the two:
+//! from the algorithm. [`fn@estimate`] joins the two:
 //!
 //! ```text
 //! expected = sum over phases of ( what nothing overlaps
