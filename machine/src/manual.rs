@@ -1,6 +1,7 @@
 //! Generates `docs/machine.md` from the parameter table.
 
-use crate::{Extensions, Machine, ROWS};
+use crate::table::all_rows;
+use crate::{Extensions, Machine};
 use std::fmt::Write;
 
 /// Returns the text of `docs/machine.md`.
@@ -23,14 +24,16 @@ fn parameter_tables() -> String {
     let mut out = String::new();
     let mut section = "";
     // Writing to a String cannot fail.
-    for (index, row) in ROWS.iter().enumerate() {
+    let mut rows = all_rows().enumerate().peekable();
+    while let Some((index, row)) = rows.next() {
         let (top, _) = row.key.split_once('.').unwrap_or((row.key, ""));
         if top != section {
             section = top;
             let title = match top {
                 "cp2" => "The coprocessor",
                 "dma" => "The DMA controller",
-                _ => "The control CPU and system memory",
+                "host" => "The control CPU and system memory",
+                _ => "The network between processors",
             };
             let names: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
             let _ = writeln!(out, "### {title}: `[{top}]`\n");
@@ -56,9 +59,9 @@ fn parameter_tables() -> String {
         let reference = origin.map_or("", |o| o.reference.as_str());
         let range = row.range.describe(row.quantity);
         let _ = writeln!(out, "| {source} | {reference} | {range} | {} |", row.doc);
-        if ROWS
-            .get(index + 1)
-            .is_none_or(|next| !next.key.starts_with(&format!("{top}.")))
+        if rows
+            .peek()
+            .is_none_or(|(_, next)| !next.key.starts_with(&format!("{top}.")))
         {
             out.push('\n');
         }

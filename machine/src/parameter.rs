@@ -5,7 +5,7 @@ use crate::error::{Problem, suggest};
 use crate::provenance::{Origin, Source};
 use crate::quantity::{Quantity, Value, parse_exact, scaled};
 use crate::read::{Entry, Reader, Setting, join};
-use crate::table::{ROWS, Row};
+use crate::table::Row;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
@@ -14,10 +14,13 @@ use toml::de::{DeArray, DeValue};
 const FIELDS: [&str; 4] = ["value", "unit", "source", "ref"];
 
 impl Reader {
-    pub(crate) fn parameter(&mut self, index: usize, (key, value): Entry<'_, '_>) {
-        let row = &ROWS[index];
+    pub(crate) fn parameter(
+        &mut self,
+        (index, row): (usize, &'static Row),
+        (key, value): Entry<'_, '_>,
+    ) {
         let DeValue::Table(fields) = value.get_ref() else {
-            return self.bare(index, (key, value));
+            return self.bare((index, row), (key, value));
         };
         for (field, _) in fields {
             if !FIELDS.contains(&field.get_ref().as_ref()) {
@@ -68,10 +71,9 @@ impl Reader {
     }
 
     /// Reads a value without a table around it, which is allowed for parameters without a unit.
-    fn bare(&mut self, index: usize, (key, value): Entry<'_, '_>) {
-        let row = &ROWS[index];
+    fn bare(&mut self, (index, row): (usize, &'static Row), (key, value): Entry<'_, '_>) {
         match (row.quantity, value.get_ref()) {
-            (Quantity::Names, DeValue::Array(_)) => {
+            (Quantity::Names, DeValue::Array(_)) | (Quantity::Choice(_), DeValue::String(_)) => {
                 if let Some(v) = self.value(row, value, ("", 1)) {
                     let place = self.place(value.span());
                     let origin = Origin::default();
@@ -162,6 +164,9 @@ impl Reader {
     ) -> Option<Value> {
         let (text, exact) = match (row.quantity, value.get_ref()) {
             (Quantity::Names, DeValue::Array(names)) => return self.names(row, names),
+            (Quantity::Choice(names), DeValue::String(name)) => {
+                return self.choice((row, names), name, value.span());
+            }
             (Quantity::Names, other) => {
                 let expected = "an array of extension names".into();
                 self.wrong_type(value.span(), row.key.into(), expected, other);
@@ -200,6 +205,25 @@ impl Reader {
             self.fail(value.span(), problem);
         }
         found
+    }
+
+    /// Returns the number of a name among those that a parameter may have.
+    fn choice(
+        &mut self,
+        (row, names): (&Row, &[&str]),
+        name: &str,
+        span: Range<usize>,
+    ) -> Option<Value> {
+        let found = names.iter().position(|known| *known == name);
+        if found.is_none() {
+            let problem = Problem::Impossible {
+                key: row.key.into(),
+                value: format!("`{}`", name.escape_debug()),
+                rule: format!("one of {}", names.join(", ")),
+            };
+            self.fail(span, problem);
+        }
+        Some(Value::Integer(found? as u64))
     }
 
     fn names(&mut self, row: &Row, names: &DeArray<'_>) -> Option<Value> {

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::gcd;
-use crate::{Bytes, Class, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
+use crate::{
+    Bytes, Class, ClassMap, Cycles, Extensions, NetworkParameters, Provenance, Ratio, TimeBase,
+};
 
 /// A complete, validated machine. Serialises as the text of its machine file, so that a machine that is read
 /// back is validated too.
@@ -24,6 +26,8 @@ pub struct Machine {
     pub dma: Dma,
     /// The control CPU and its memory.
     pub host: Host,
+    /// The network between processors of this kind.
+    pub network: NetworkParameters,
     /// Source and reference of every parameter.
     pub provenance: Provenance,
 }

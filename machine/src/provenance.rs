@@ -1,6 +1,7 @@
 //! Sources of parameter values: fact, assumption or measurement.
 
-use crate::table::ROWS;
+use crate::network::default_origin;
+use crate::table::{NETWORK_ROWS, ROWS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -53,7 +54,9 @@ pub struct Provenance(pub(crate) Vec<Origin>);
 
 impl Default for Provenance {
     fn default() -> Self {
-        Self(vec![Origin::default(); ROWS.len()])
+        let rows = ROWS.iter().map(|_| Origin::default());
+        let network = NETWORK_ROWS.iter().map(|row| default_origin(row.key));
+        Self(rows.chain(network).collect())
     }
 }
 

@@ -13,6 +13,14 @@ pub enum Quantity {
     Cycles,
     /// Bytes per CP2 cycle, exact.
     Bandwidth,
+    /// A duration, kept in picoseconds.
+    Duration,
+    /// Symbols a second of a line, kept in baud.
+    SymbolRate,
+    /// An exact fraction of the named things.
+    Fraction(&'static str),
+    /// One of these names, kept as its number.
+    Choice(&'static [&'static str]),
     /// A count of the named things.
     Count(&'static str),
     /// A list of extension names.
@@ -36,6 +44,13 @@ const FREQUENCY: &[(&str, u64)] = &[
     ("MHz", 1_000_000),
     ("GHz", 1_000_000_000),
 ];
+const DURATION: &[(&str, u64)] = &[("ps", 1), ("ns", 1_000), ("us", 1_000_000)];
+const SYMBOL_RATE: &[(&str, u64)] = &[
+    ("baud", 1),
+    ("kbaud", 1_000),
+    ("Mbaud", 1_000_000),
+    ("Gbaud", 1_000_000_000),
+];
 const SIZE: &[(&str, u64)] = &[
     ("B", 1),
     ("KiB", 1 << 10),
@@ -44,7 +59,7 @@ const SIZE: &[(&str, u64)] = &[
 ];
 
 impl Quantity {
-    /// Unit names and their size in the base unit, smallest first; empty for [`Quantity::Names`].
+    /// Unit names and their size in the base unit, smallest first; empty for names.
     #[must_use]
     pub fn units(self) -> Vec<(&'static str, u64)> {
         match self {
@@ -52,21 +67,27 @@ impl Quantity {
             Self::Size => SIZE.to_vec(),
             Self::Cycles => vec![("cycles", 1)],
             Self::Bandwidth => vec![("B/cycle", 1)],
-            Self::Count(unit) => vec![(unit, 1)],
-            Self::Names => Vec::new(),
+            Self::Duration => DURATION.to_vec(),
+            Self::SymbolRate => SYMBOL_RATE.to_vec(),
+            Self::Count(unit) | Self::Fraction(unit) => vec![(unit, 1)],
+            Self::Names | Self::Choice(_) => Vec::new(),
         }
     }
 
     /// True if values may be fractions.
     #[must_use]
     pub fn is_fractional(self) -> bool {
-        matches!(self, Self::Bandwidth)
+        matches!(self, Self::Bandwidth | Self::Fraction(_))
     }
 
     /// Formats the value for people: the number as text and the largest unit in which it is whole.
     #[must_use]
     pub fn format(self, value: Value) -> (String, &'static str) {
         let units = self.units();
+        if let (Self::Choice(names), Value::Integer(v)) = (self, value) {
+            let name = usize::try_from(v).ok().and_then(|v| names.get(v));
+            return (name.copied().unwrap_or_default().to_owned(), "");
+        }
         match value {
             Value::Integer(v) => {
                 let whole = |&&(_, scale): &&(&str, u64)| v != 0 && v % scale == 0;

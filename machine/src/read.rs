@@ -3,7 +3,7 @@
 use crate::error::{File, Located, MachineError, Place, Problem, suggest};
 use crate::provenance::Origin;
 use crate::quantity::Value;
-use crate::table::{DERIVED, ROWS, Row};
+use crate::table::{DERIVED, Row, all_rows};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -114,9 +114,9 @@ impl Reader {
                 self.unknown(key.span(), prefix, &quoted);
             } else if prefix.is_empty() && HEAD.contains(&path.as_str()) {
                 self.head(&path, value);
-            } else if let Some(index) = ROWS.iter().position(|r| r.key == path) {
-                self.parameter(index, (key, value));
-            } else if ROWS.iter().any(|r| child(r.key, &path).is_some()) {
+            } else if let Some(row) = all_rows().enumerate().find(|(_, r)| r.key == path) {
+                self.parameter(row, (key, value));
+            } else if all_rows().any(|r| child(r.key, &path).is_some()) {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.table(&path, inner),
                     other => {
@@ -139,7 +139,7 @@ impl Reader {
         } else {
             Vec::new()
         };
-        for row in ROWS {
+        for row in all_rows() {
             let head = child(row.key, prefix).and_then(|rest| rest.split('.').next());
             if let Some(name) = head
                 .map(|h| join(prefix, h))
@@ -152,12 +152,11 @@ impl Reader {
         // table, the nearest anywhere.
         let last = path.rsplit('.').next().unwrap_or(path);
         let last = last.trim_matches('"');
-        let suggestion = ROWS
-            .iter()
+        let suggestion = all_rows()
             .find(|r| r.key.rsplit('.').next() == Some(last))
             .map(|r| r.key.to_owned())
             .or_else(|| suggest(path, known.iter().map(String::as_str)))
-            .or_else(|| suggest(path, ROWS.iter().map(|r| r.key)));
+            .or_else(|| suggest(path, all_rows().map(|r| r.key)));
         self.fail(
             span,
             Problem::UnknownKey {

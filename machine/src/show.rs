@@ -1,9 +1,11 @@
 //! Listings of a machine: parameters, TOML, JSON, and its hash.
 
 use crate::provenance::{Origin, Provenance};
-use crate::quantity::Value;
-use crate::table::{ROWS, Row};
-use crate::{Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, Machine, Ratio};
+use crate::quantity::{Quantity, Value};
+use crate::table::{NETWORK_ROWS, ROWS, Row, all_rows};
+use crate::{
+    Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, Machine, NetworkParameters, Ratio,
+};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
@@ -25,7 +27,7 @@ pub struct Parameter<'m> {
 impl Machine {
     /// Iterates over every parameter with value, unit and origin, in table order.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        ROWS.iter().zip(&self.provenance.0).map(|(row, origin)| {
+        all_rows().zip(&self.provenance.0).map(|(row, origin)| {
             let value = (row.get)(self);
             let (text, unit) = row.quantity.format(value);
             Parameter {
@@ -36,6 +38,11 @@ impl Machine {
                 origin,
             }
         })
+    }
+
+    /// True if the network is not the default one.
+    fn has_own_network(&self) -> bool {
+        self.network != NetworkParameters::default()
     }
 
     /// Returns a complete machine file; loading it gives this machine again.
@@ -50,7 +57,12 @@ impl Machine {
             let _ = writeln!(out, "note = {}", quote(&self.note));
         }
         let mut section = "";
-        for p in self.parameters() {
+        let written = if self.has_own_network() {
+            usize::MAX
+        } else {
+            ROWS.len()
+        };
+        for p in self.parameters().take(written) {
             let (table, key) = p.row.key.rsplit_once('.').unwrap_or(("", p.row.key));
             // The scalar keys of a table come before its sub-tables, as TOML
             // demands, because dotted keys stay with their first component.
@@ -81,6 +93,9 @@ impl Machine {
     pub fn to_json(&self) -> serde_json::Value {
         let parameters = self.parameters().map(|p| {
             let value = match p.value {
+                Value::Integer(_) if matches!(p.row.quantity, Quantity::Choice(_)) => {
+                    p.text.as_str().into()
+                }
                 Value::Integer(_) => p
                     .text
                     .parse::<u64>()
@@ -112,7 +127,9 @@ impl Machine {
     /// hashes exactly if all their numbers are equal.
     pub(crate) fn compute_hash(&self) -> String {
         let mut hasher = Sha256::new();
-        for row in ROWS {
+        // Equal networks leave the hashes of machines as they were before there were any.
+        let network = NETWORK_ROWS.iter().filter(|_| self.has_own_network());
+        for row in ROWS.iter().chain(network) {
             let value = match (row.get)(self) {
                 Value::Integer(v) => v.to_string(),
                 Value::Ratio(r) => format!("{}/{}", r.num, r.den),
@@ -172,6 +189,7 @@ impl Machine {
                 copy: zero,
                 scalar: Cycles::ZERO,
             },
+            network: NetworkParameters::default(),
             provenance: Provenance::default(),
         }
     }
@@ -196,7 +214,9 @@ fn toml_value(p: &Parameter<'_>) -> String {
             let names: Vec<String> = set.names().map(|n| format!("\"{n}\"")).collect();
             format!("[{}]", names.join(", "))
         }
-        _ if p.text.contains('/') => format!("\"{}\"", p.text),
+        _ if p.text.contains('/') || matches!(p.row.quantity, Quantity::Choice(_)) => {
+            format!("\"{}\"", p.text)
+        }
         _ => p.text.clone(),
     }
 }

@@ -3,7 +3,7 @@
 //! Loading, validation, listings, TOML output, the hash and `docs/machine.md` all derive from its rows.
 
 use crate::quantity::{Quantity, Value};
-use crate::{Bytes, Class, Cycles, Extensions, Machine, Ratio};
+use crate::{Bytes, Class, Cycles, Extensions, Machine, Ratio, Topology};
 
 /// Values that a parameter may take, in base units; `check` adds rules between parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,7 @@ integer_field! {
     usize: |v| v as u64, |n| usize::try_from(n).unwrap_or(usize::MAX);
     Bytes: |v| v.0, |n| Bytes(n);
     Cycles: |v| v.0, |n| Cycles(n);
+    Topology: |v| v as u64, |n| Topology::ALL[usize::try_from(n).unwrap_or(0).min(Topology::ALL.len() - 1)];
 }
 
 impl Field for Ratio {
@@ -89,9 +90,9 @@ impl Field for Extensions {
 }
 
 macro_rules! rows {
-    ($($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal;)*) => {
-        /// Every parameter of a machine, in the order of files and listings.
-        pub static ROWS: &[Row] = &[$(Row {
+    ($(#[$about:meta])* $table:ident: $($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal;)*) => {
+        $(#[$about])*
+        pub static $table: &[Row] = &[$(Row {
             key: $key,
             quantity: $quantity,
             range: $range,
@@ -114,6 +115,8 @@ const PIPELINE: u64 = 1_000;
 const COST: u64 = 1_000_000_000;
 
 rows! {
+    /// Every parameter of a machine that runs of one processor read, in the order of files and listings.
+    ROWS:
     "cp2.clock" => cp2.clock_hz, Q::Frequency, Within(1_000, 1_000_000_000_000), "Clock of CP2; every duration given in cycles counts these.";
     "cp2.sections" => cp2.sections, Q::Count("sections"), Within(1, 64), "Sections that execute the one instruction stream.";
     "cp2.registers" => cp2.registers, Q::Count("registers"), Even(2, 64), "Registers of each section; an even/odd couple is one quad.";
@@ -158,6 +161,31 @@ rows! {
     "host.descriptor" => host.descriptor, Q::Cycles, Within(0, COST), "Control CPU time to build one DMA descriptor.";
     "host.copy" => host.copy, Q::Bandwidth, Positive(1_000_000), "What the control CPU itself moves when it touches system memory.";
     "host.scalar" => host.scalar, Q::Cycles, Within(0, COST), "Control CPU time for an operation on floating-point scalars, between passes.";
+}
+
+/// Slowest and fastest link: longest durations, in picoseconds.
+const SECOND: u64 = 1_000_000_000_000;
+
+rows! {
+    /// Every parameter of the network between processors, behind those of [`ROWS`] in files and listings.
+    NETWORK_ROWS:
+    "network.lanes" => network.lanes, Q::Count("lanes"), Within(1, 16), "Lanes of a processor's port in each direction.";
+    "network.lane-rate" => network.lane_rate_hz, Q::SymbolRate, Within(1_000_000, 1_000_000_000_000), "Symbols a second of a lane, a bit each.";
+    "network.coding" => network.coding, Q::Fraction("data bits/bit"), Positive(1), "Data bits for each bit on the line.";
+    "network.payload" => network.payload, Q::Size, Within(1, MIB), "Most data bytes of a packet.";
+    "network.header" => network.header, Q::Size, Within(0, KIB), "Bytes on the line beside the data of each packet: ids, addresses, checks, delimiting symbol.";
+    "network.hop" => network.hop_ps, Q::Duration, Within(0, SECOND), "From the first bit into a router or switch to the first bit out of it.";
+    "network.send" => network.send, Q::Cycles, Within(0, COST), "Control CPU time to hand a message to the port.";
+    "network.post" => network.post, Q::Cycles, Within(0, COST), "Control CPU time to post a receive.";
+    "network.completion" => network.completion, Q::Cycles, Within(0, COST), "Control CPU time to learn that a send or a receive is complete.";
+    "network.turnaround" => network.turnaround_ps, Q::Duration, Within(0, SECOND), "From a request for a long message at the receiver's port to its answer.";
+    "network.eager" => network.eager, Q::Size, Within(0, TIB), "Most bytes of a message that is sent without asking the receiver first.";
+    "network.topology" => network.topology, Q::Choice(&Topology::NAMES), Within(0, 4), "How processors are linked.";
+}
+
+/// Returns every parameter, those of the network last: the order of [`crate::Provenance`].
+pub(crate) fn all_rows() -> impl Iterator<Item = &'static Row> + Clone {
+    ROWS.iter().chain(NETWORK_ROWS)
 }
 
 /// Keys of former parameters, each with the parameters that it now follows from.

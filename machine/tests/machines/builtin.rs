@@ -80,7 +80,9 @@ fn every_number_has_a_source_and_a_reference() {
                 "cp2.sections",
                 "cp2.register-lanes",
                 "cp2.extensions",
-                "dma.granule"
+                "dma.granule",
+                "network.coding",
+                "network.payload"
             ]
         );
     }
@@ -117,9 +119,48 @@ fn json_output_holds_every_parameter() {
     assert_eq!(p("cp2.extensions")["value"], serde_json::json!([]));
     assert_eq!(
         vm9["parameters"].as_object().unwrap().len(),
-        cp2_machine::ROWS.len()
+        cp2_machine::ROWS.len() + cp2_machine::NETWORK_ROWS.len()
     );
     assert_eq!(vm9["hash"].as_str().unwrap().len(), 64);
+}
+
+/// The default network enters neither text nor hash; another one enters both, and comes back from the text.
+#[test]
+fn a_network_of_its_own_enters_text_and_hash() {
+    let vm7 = Machine::builtin("vm7").unwrap();
+    assert!(!vm7.to_toml().contains("network"));
+    let parse = |line: &str| {
+        let text = format!("base = \"vm7\"\nname = \"vm7\"\n[network]\n{line}\n");
+        Machine::parse("m.toml", &text)
+    };
+    let equal = parse("lanes = { value = 4, unit = \"lanes\" }").unwrap();
+    assert_eq!(equal.hash, vm7.hash);
+    for line in [
+        "lanes = { value = 2, unit = \"lanes\" }",
+        "hop = { value = 0.5, unit = \"us\" }",
+        "coding = { value = \"64/67\", unit = \"data bits/bit\" }",
+        "topology = \"ring\"",
+        "topology = { value = \"fat-tree\", source = \"assumed\", ref = \"N3\" }",
+    ] {
+        let own = parse(line).unwrap();
+        assert_ne!(own.hash, vm7.hash, "{line}");
+        assert_eq!(Machine::parse("again.toml", &own.to_toml()).unwrap(), own);
+        assert_eq!(
+            (own.cp2, own.dma, own.host),
+            (vm7.cp2.clone(), vm7.dma.clone(), vm7.host.clone())
+        );
+    }
+    let wrong = parse("topology = \"star\"").unwrap_err().to_string();
+    assert!(
+        wrong.contains("one of ring, mesh, torus, switch, fat-tree"),
+        "{wrong}"
+    );
+    // A file without a base needs no network either.
+    let whole = vm7.to_toml();
+    assert_eq!(
+        Machine::parse("whole.toml", &whole).unwrap().network,
+        vm7.network
+    );
 }
 
 /// A base's note is not inherited: the numbers of the new machine are others.

@@ -1,0 +1,285 @@
+//! Several ranks, each a thread with channels to the others, agree with one.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use cp2_network::{
+    Communication, Interconnect, NetworkError, NetworkReport, Picoseconds, Process, ProcessError,
+    ProcessLog, Request, Resume, Transport, TransportError, Yield, run_processes, share_of,
+};
+
+use crate::cases::{Case, draw_case, outcome};
+use crate::oracle::{Outcome, simulate};
+use crate::program::{Done, Op, Program};
+
+struct Threads {
+    rank: usize,
+    to: Vec<Sender<Vec<u8>>>,
+    from: Vec<Receiver<Vec<u8>>>,
+}
+
+impl Threads {
+    fn all(ranks: usize) -> Vec<Self> {
+        let mut ends: BTreeMap<(usize, usize), _> = BTreeMap::new();
+        for from in 0..ranks {
+            for to in 0..ranks {
+                ends.insert((from, to), channel());
+            }
+        }
+        let mut made = Vec::new();
+        for rank in 0..ranks {
+            let to = (0..ranks).map(|other| ends[&(rank, other)].0.clone());
+            made.push((rank, to.collect::<Vec<_>>()));
+        }
+        let mut receivers: BTreeMap<_, _> =
+            ends.into_iter().map(|(key, (_, end))| (key, end)).collect();
+        made.into_iter()
+            .map(|(rank, to)| Self {
+                rank,
+                to,
+                from: (0..ranks)
+                    .map(|other| receivers.remove(&(other, rank)).unwrap())
+                    .collect(),
+            })
+            .collect()
+    }
+
+    fn swap(&mut self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, TransportError> {
+        let gone = TransportError {
+            transport: "threads",
+            rank: self.rank,
+            message: "another rank is gone".to_owned(),
+        };
+        for (to, bytes) in self.to.iter().zip(out) {
+            to.send(bytes).map_err(|_| gone.clone())?;
+        }
+        let came = self.from.iter().map(|from| from.recv());
+        came.collect::<Result<_, _>>().map_err(|_| gone)
+    }
+}
+
+impl Transport for Threads {
+    fn name(&self) -> &'static str {
+        "threads"
+    }
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.to.len()
+    }
+
+    fn all_gather(&mut self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, TransportError> {
+        let out = vec![own; self.to.len()];
+        self.swap(out)
+    }
+
+    fn exchange(
+        &mut self,
+        out: Vec<Vec<u8>>,
+        sizes: &[usize],
+    ) -> Result<Vec<Vec<u8>>, TransportError> {
+        assert!(out[self.rank].is_empty());
+        let came = self.swap(out)?;
+        assert!(came.iter().map(Vec::len).eq(sizes.iter().copied()));
+        Ok(came)
+    }
+}
+
+/// A program whose payloads say whose they are.
+struct Talker {
+    processor: usize,
+    sent: u64,
+    program: Program,
+    fails_at: Option<usize>,
+}
+
+fn payload(source: usize, number: u64, bytes: u64) -> Vec<u8> {
+    let byte = |place| (source as u64 * 31 + number * 7 + place) as u8;
+    (0..bytes).map(byte).collect()
+}
+
+impl Process for Talker {
+    fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
+        assert_eq!(resume.wake.processor, self.processor);
+        let done: Vec<Done> = resume.wake.completions.iter().map(Done::from).collect();
+        let received: Vec<_> = done.iter().filter(|one| one.receive).collect();
+        assert_eq!(received.len(), resume.payloads.len());
+        for (one, (request, bytes)) in received.into_iter().zip(&resume.payloads) {
+            assert_eq!(one.request, request.0);
+            assert_eq!(*bytes, payload(one.source, one.number, one.bytes));
+        }
+        let ops = self.program.go_on(resume.wake.at.get(), &done);
+        if self.fails_at == Some(self.program.trace.len()) {
+            return Err(ProcessError::new(resume.wake.at, "it was told to fail"));
+        }
+        let names = |list: Vec<u64>| list.into_iter().map(Request).collect();
+        for (at, op) in ops {
+            let at = Picoseconds(at);
+            match op {
+                Op::Send { to, tag, bytes } => {
+                    log.send(at, to, tag, payload(self.processor, self.sent, bytes));
+                    self.sent += 1;
+                }
+                Op::Receive { from, tag, bytes } => {
+                    log.receive(at, from, tag, bytes);
+                }
+                Op::Wait(list) => {
+                    let requests = names(list);
+                    return Ok(Yield::Wait { at, requests });
+                }
+                Op::Test(list) => {
+                    let requests = names(list);
+                    return Ok(Yield::Test { at, requests });
+                }
+                Op::Pause => return Ok(Yield::Pause { at }),
+                Op::End => return Ok(Yield::End { at }),
+            }
+        }
+        panic!("a program stops");
+    }
+}
+
+type Ended = Result<NetworkReport, NetworkError>;
+
+/// Runs the programs on so many ranks; results of each rank, and traces of all processors.
+fn run(
+    case: &Case,
+    ranks: usize,
+    fingerprint: impl Fn(usize) -> Vec<u8> + Sync,
+    fails: Option<(usize, usize)>,
+) -> (Vec<Ended>, Vec<Program>) {
+    let processors = case.programs.len();
+    let one_rank = |mut transport: Threads| {
+        let rank = transport.rank;
+        let least = Picoseconds(case.least_overhead);
+        let communication = Communication::new(&case.parameters, processors, least).unwrap();
+        let mut own: Vec<Talker> = share_of(processors, ranks, rank)
+            .map(|processor| Talker {
+                processor,
+                sent: 0,
+                program: case.programs[processor].clone(),
+                fails_at: fails.and_then(|(who, at)| (who == processor).then_some(at)),
+            })
+            .collect();
+        let bytes = fingerprint(rank);
+        let ended = run_processes(&mut transport, communication, &mut own, &bytes);
+        let programs: Vec<Program> = own.into_iter().map(|one| one.program).collect();
+        (ended, programs)
+    };
+    std::thread::scope(|scope| {
+        let one_rank = &one_rank;
+        let threads: Vec<_> = Threads::all(ranks)
+            .into_iter()
+            .map(|transport| {
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, move || one_rank(transport))
+                    .unwrap()
+            })
+            .collect();
+        let (mut ends, mut programs) = (Vec::new(), Vec::new());
+        for thread in threads {
+            let (ended, own) = thread.join().unwrap();
+            ends.push(ended);
+            programs.extend(own);
+        }
+        (ends, programs)
+    })
+}
+
+#[test]
+fn ranks_do_not_change_times_reports_and_errors() {
+    for seed in 0..300 {
+        let case = draw_case(seed);
+        let network = Interconnect::new(case.parameters.topology, case.programs.len()).unwrap();
+        let expected = simulate(&case.parameters, &network, &case.programs);
+        let mut first = None;
+        for ranks in 1..=4 {
+            let (ends, programs) = run(&case, ranks, |_| b"one".to_vec(), None);
+            assert_eq!(ends.len(), ranks);
+            for end in &ends {
+                assert_eq!(end, first.get_or_insert(end.clone()), "seed {seed}");
+            }
+            let traces = programs.into_iter().map(|one| one.trace).collect();
+            match &ends[0] {
+                Ok(report) => {
+                    let found = outcome(&Ok(()), traces, report);
+                    assert!(found == expected, "seed {seed}, {ranks} ranks");
+                }
+                Err(error) => {
+                    // There is no report then.
+                    let none = NetworkReport {
+                        messages: expected.messages,
+                        message_bytes: expected.message_bytes,
+                        ends: expected.ends.iter().copied().map(Picoseconds).collect(),
+                        links: Vec::new(),
+                    };
+                    let found = Outcome {
+                        links: expected.links.clone(),
+                        ..outcome(&Err(error.clone()), traces, &none)
+                    };
+                    assert!(found == expected, "seed {seed}, {ranks} ranks");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failure_ends_all_ranks_alike() {
+    let mut failed = 0;
+    for seed in 0..60 {
+        let case = draw_case(seed);
+        let who = seed as usize % case.programs.len();
+        let mut first = None;
+        for ranks in 1..=4 {
+            let (ends, programs) = run(&case, ranks, |_| Vec::new(), Some((who, 2)));
+            let traces: Vec<_> = programs.into_iter().map(|one| one.trace).collect();
+            let (end, trace) = first.get_or_insert((ends[0].clone(), traces.clone()));
+            assert!(ends.iter().all(|one| one == end), "seed {seed}");
+            assert_eq!(*trace, traces, "seed {seed}");
+        }
+        if let Some((Err(NetworkError::Failed { failures }), _)) = first {
+            assert_eq!(failures.len(), 1);
+            assert_eq!(failures[0].processor, who);
+            assert_eq!(failures[0].message, "it was told to fail");
+            failed += 1;
+        }
+    }
+    assert!(failed > 30, "only {failed} failed");
+}
+
+#[test]
+fn ranks_that_differ_are_named() {
+    let case = draw_case(1);
+    let (ends, programs) = run(&case, 4, |rank| vec![u8::from(rank > 1)], None);
+    for end in ends {
+        let error = end.unwrap_err();
+        assert_eq!(error, NetworkError::Fingerprints { ranks: vec![2, 3] });
+        assert_eq!(
+            error.to_string(),
+            "version, machine or input of rank 2, rank 3 differ from those of rank 0: start all ranks with \
+             the same"
+        );
+    }
+    assert!(programs.iter().all(|one| one.trace.is_empty()));
+}
+
+#[test]
+fn shares_are_neighbours_and_cover_all() {
+    for processors in 0..20 {
+        for ranks in 1..25 {
+            let mut next = 0;
+            for rank in 0..ranks {
+                let share = share_of(processors, ranks, rank);
+                assert_eq!(share.start, next);
+                let least = processors / ranks;
+                assert!((least..=least + 1).contains(&share.len()));
+                next = share.end;
+            }
+            assert_eq!(next, processors);
+        }
+    }
+}
