@@ -11,6 +11,7 @@ mod memory;
 mod outcome;
 mod packing;
 mod picture;
+mod processors;
 mod progress;
 mod provenance;
 mod radar;
@@ -61,11 +62,16 @@ pub fn main() -> ExitCode {
     let room = memory::check_memory("any command", 0).map_err(CommandFailure::from);
     let run = room.and_then(|()| cli.command.run(json));
     let done = run.and_then(|outcome| {
-        finish(&outcome, json)?;
+        if processors::is_first() {
+            finish(&outcome, json)?;
+        }
         Ok(outcome.exit)
     });
     ExitCode::from(done.unwrap_or_else(|failure| {
-        print_failure(&failure, json);
+        if processors::tells_failure() {
+            print_failure(&failure, json);
+        }
+        processors::abort_ranks(failure.exit);
         failure.exit
     }))
 }
@@ -84,6 +90,12 @@ fn numeric(command: clap::Command) -> clap::Command {
 /// Prints help and version, or the error about arguments that cannot be parsed.
 fn usage(e: &clap::Error) -> ExitCode {
     let asked_for = !e.use_stderr();
+    if !processors::is_first() {
+        return match asked_for {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(outcome::BAD_INPUT),
+        };
+    }
     if asked_for || !std::env::args_os().any(|arg| arg == "--json") {
         // Clap prints in colour, unless the arguments contain control characters.
         let message = e.render().to_string();

@@ -28,8 +28,9 @@ mod view;
 pub use device::{
     After, Buffer, Command, CommandError, Decided, Device, DeviceOptions, DmaReport, Event,
     FinishedRun, HostAction, HostError, HostReport, Imprint, KernelSteps, MemoryElement,
-    PlacedProgram, ProgramStage, RunEnd, RunPart, RunReport, SingleBuffered, SourceError,
-    StageReport, Trace, Turns, ValueSource, WINDOW,
+    MessageArrival, MessageOperation, MessageRecord, MessageRegion, PlacedProgram, ProgramStage,
+    RunEnd, RunPart, RunReport, SingleBuffered, SourceError, StageReport, Trace, Turns,
+    ValueSource, WINDOW,
 };
 pub use paging::{PAGE_EVENT, PageKernel, Paged};
 pub use schedule::{

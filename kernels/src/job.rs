@@ -4,11 +4,13 @@
 
 mod arrays;
 mod error;
+mod exchange;
 mod grid_pass;
 mod items;
 mod kernel_input;
 mod lower_bound;
 mod memory;
+mod messages;
 mod pass;
 mod prepared;
 mod price;
@@ -18,11 +20,13 @@ mod run_time;
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
 pub(crate) use cp2_host::paging::data_end;
 pub use error::JobError;
+pub use exchange::{ExchangeError, ProcessorRun, price_jobs, run_jobs};
 use items::JobItem;
 pub use kernel_input::KernelInput;
 pub(crate) use lower_bound::LowerBound;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, image, load, loads};
+pub use messages::MessageRequest;
 pub use pass::Pass;
 use pass::PassPaging;
 pub use prepared::PreparedJob;
@@ -94,6 +98,8 @@ pub struct Job {
     passes: Vec<Pass>,
     /// Passes, host steps, loops and marks, in the order in which they are carried out.
     items: Vec<JobItem>,
+    /// Number of sends and receives among them.
+    requests: usize,
     /// Name in the report of the passes that are added from here on.
     called: Option<Arc<str>>,
     /// Arrays whose rows lie at other addresses than those that passes name.
@@ -113,6 +119,7 @@ impl Job {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
             items: Vec::new(),
+            requests: 0,
             called: None,
             views: Views::default(),
             inputs: Vec::new(),

@@ -27,5 +27,8 @@ pub mod stencil;
 pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2Backend, Cp2Report, Failure, Method, Task};
 pub use cp2_problems::{PartVerdict, Random, Tally, Verdict, judged};
-pub use job::{Job, JobError, KernelRun, Pass, PreparedJob};
+pub use job::{
+    ExchangeError, Job, JobError, KernelRun, MessageRequest, Pass, PreparedJob, ProcessorRun,
+    price_jobs, run_jobs,
+};
 pub use pipeline::Unschedulable;

@@ -17,22 +17,25 @@ mod pages;
 mod row_dataflow;
 mod row_loop;
 mod row_schedules;
+mod slabs;
 mod temporal_blocking;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use entry::ENTRIES;
 pub use error::StencilError;
+pub use slabs::{StencilSlab, StencilSlabs};
 
 use crate::job::{Job, JobError, KernelRun, room};
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
-use blocking::Chosen;
+use blocking::{Chosen, PassSteps};
 use cp2_host::{Buffer, DeviceOptions};
 use cp2_machine::{Class, Machine};
 use cp2_problems::stencil::{Edge, StencilPoint, StencilProblem, StencilShape};
 use cp2_reference::{Coefficients, Figures};
 use pages::StencilPages;
+use slabs::SlabHalo;
 use std::sync::Arc;
 
 /// Bytes of a number.
@@ -157,7 +160,16 @@ impl Stencils {
     /// # Errors
     /// It does not fit the machine.
     pub fn new(problem: &StencilProblem, machine: Arc<Machine>) -> Result<Self, StencilError> {
-        let plan = |used: &Arc<Machine>| Self::with_sections(problem, &machine, used);
+        Self::with_steps(problem, machine, PassSteps::ByPrice)
+    }
+
+    /// Plans a problem in passes of such steps.
+    fn with_steps(
+        problem: &StencilProblem,
+        machine: Arc<Machine>,
+        passes: PassSteps,
+    ) -> Result<Self, StencilError> {
+        let plan = |used: &Arc<Machine>| Self::with_sections(problem, &machine, used, passes);
         choose_sections(&machine, plan, Self::price)
     }
 
@@ -174,6 +186,7 @@ impl Stencils {
         problem: &StencilProblem,
         machine: &Arc<Machine>,
         used: &Arc<Machine>,
+        passes: PassSteps,
     ) -> Result<Self, StencilError> {
         let refused = |bytes: u128, most: u64| StencilError::OutOfMemory {
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
@@ -187,7 +200,7 @@ impl Stencils {
         }
         let own = Self {
             problem: problem.clone(),
-            chosen: blocking::choose(problem, used)?,
+            chosen: blocking::choose(problem, used, passes)?,
             machine: machine.clone(),
             used: used.clone(),
         };
@@ -279,12 +292,16 @@ impl Stencils {
     /// Returns the bound of any program and the time of the best known one.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        let problem = &self.problem;
+        Self::figures_of(&self.problem, &self.machine)
+    }
+
+    /// Returns the figures of a problem on a machine.
+    fn figures_of(problem: &StencilProblem, machine: &Machine) -> Figures {
         let (points, coefficients) = counted(problem);
         let (computed, own) = computed(problem);
         cp2_reference::Stencil::new(problem.extents(), points, coefficients, problem.steps())
             .only(computed, own)
-            .figures(&self.machine)
+            .figures(machine)
     }
 
     /// Returns the operations of every pass, for the model.
@@ -343,6 +360,17 @@ impl Stencils {
         c: Option<&[f32]>,
         options: DeviceOptions,
     ) -> Result<(Job, Buffer<f32>), StencilError> {
+        self.job_with_halo(u, c, options, None)
+    }
+
+    /// Puts the job together with an exchange of halos before each pass.
+    fn job_with_halo(
+        &self,
+        u: &[f32],
+        c: Option<&[f32]>,
+        options: DeviceOptions,
+        halo: Option<SlabHalo>,
+    ) -> Result<(Job, Buffer<f32>), StencilError> {
         let problem = &self.problem;
         self.sized("u", u, 1)?;
         let points = problem.stencil().points().len();
@@ -397,6 +425,14 @@ impl Stencils {
                 true => (v.address(), columns),
                 false => (between[pass % 2], wide),
             };
+            if let Some(halo) = halo {
+                let [_, rows, _] = problem.extents();
+                let plane = match problem.shape().len() {
+                    3 => rows as u64 * from_columns,
+                    _ => from_columns,
+                };
+                halo.exchange(&mut job, from, plane);
+            }
             let input = pages.input(problem, from, from_columns);
             let input = job.windows(input, from, (march, false))?;
             let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;

@@ -27,6 +27,10 @@ const GRAPH: &[(&str, &[&str])] = &[
         "host",
         &["cp2-tests", "cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"],
     ),
+    // Messages between processors: the crate knows machines, and nothing that computes.
+    ("host/network", &["cp2-tests", "cp2-machine"]),
+    // Optional: it is empty without its feature.
+    ("host/mpi", &["cp2-network"]),
     ("kernels/rustfft", &[]),
     // Definitions of problems: the crate knows nothing that computes them.
     ("kernels/problems", &["cp2-rustfft"]),
@@ -41,6 +45,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-dma",
             "cp2-emu",
             "cp2-host",
+            "cp2-network",
             "cp2-problems",
             "cp2-rustfft",
             // Tests of the kernels compare with this backend.
@@ -58,6 +63,8 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-dma",
             "cp2-emu",
             "cp2-host",
+            "cp2-network",
+            "cp2-mpi",
             "cp2-problems",
             "cp2-rustfft",
             "cp2-kernels",
@@ -74,6 +81,7 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("png", "cli"),
     // A crate that names one of its planners compiles all of it again.
     ("rustfft", "kernels/rustfft"),
+    ("mpi", "host/mpi"),
     ("nom", "asm"),
     ("gimli", "asm"),
     ("object", "asm"),

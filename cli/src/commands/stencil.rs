@@ -2,6 +2,7 @@
 
 mod passes;
 mod points;
+mod processors;
 
 use super::MachineArg;
 use super::map::Extents;
@@ -53,6 +54,10 @@ pub(crate) struct Args {
     /// again), periodic (the other side)
     #[arg(long, value_name = "HOW", default_value = "zero", value_parser = edge)]
     edge: Edge,
+    /// Processors that share the array in slabs of planes, 1 to 1024; fixed edges. Ranks of `mpirun` share the
+    /// processors
+    #[arg(long, value_name = "P", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    procs: u16,
     /// Write the array after all steps: .npy [default: not written]
     #[arg(long, value_name = "V.npy")]
     output: Option<PathBuf>,
@@ -108,9 +113,22 @@ impl StencilInput {
 
 /// Runs `cp2 stencil`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    let ranks = match args.procs {
+        1 => {
+            crate::processors::refuse_ranks()?;
+            None
+        }
+        _ => Some(crate::processors::connect()?),
+    };
+    if ranks.is_some() {
+        processors::check(args)?;
+    }
     args.check_outputs()?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let given = args.load(&machine)?;
+    if let Some(ranks) = ranks {
+        return processors::run(args, &machine, &given, json, ranks);
+    }
     let problem = &given.problem;
     let planning = progress::planning(json);
     let plan = Stencils::new(problem, machine.clone());

@@ -24,6 +24,7 @@ mod npb;
 mod npb_tables;
 mod packing;
 mod pipelines;
+mod processors;
 mod readers;
 mod readme;
 mod solve;

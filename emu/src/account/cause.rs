@@ -35,6 +35,8 @@ pub enum Cause {
     WaitStore,
     /// Waiting for the control CPU.
     WaitHost,
+    /// Waiting for a message of another processor.
+    WaitMessage,
     /// Launch of a kernel, or its completion on the way to the control CPU.
     Launch,
 }
@@ -44,7 +46,7 @@ impl Cause {
     pub fn all() -> impl Iterator<Item = Self> {
         use Cause::{
             Branch, Drain, Issue, Launch, Loop, MemoryPort, Operand, UnitBusy, WaitHost, WaitLoad,
-            WaitStore,
+            WaitMessage, WaitStore,
         };
         std::iter::once(Issue)
             .chain(
@@ -54,7 +56,16 @@ impl Cause {
                     .map(Operand),
             )
             .chain([
-                UnitBusy, MemoryPort, Loop, Branch, Drain, WaitLoad, WaitStore, WaitHost, Launch,
+                UnitBusy,
+                MemoryPort,
+                Loop,
+                Branch,
+                Drain,
+                WaitLoad,
+                WaitStore,
+                WaitHost,
+                WaitMessage,
+                Launch,
             ])
     }
 
@@ -73,12 +84,13 @@ impl Cause {
             Self::WaitStore => classes + 7,
             Self::WaitHost => classes + 8,
             Self::Launch => classes + 9,
+            Self::WaitMessage => classes + 10,
         }
     }
 }
 
 /// Number of distinct causes, for dense tables.
-const CAUSES: usize = Class::ALL.len() + 10;
+const CAUSES: usize = Class::ALL.len() + 11;
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,6 +105,7 @@ impl fmt::Display for Cause {
             Self::WaitLoad => f.write_str("wait-load"),
             Self::WaitStore => f.write_str("wait-store"),
             Self::WaitHost => f.write_str("wait-host"),
+            Self::WaitMessage => f.write_str("wait-message"),
             Self::Launch => f.write_str("launch"),
         }
     }

@@ -38,6 +38,15 @@ pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result
             .map_err(|e| fail(e.into()))?,
         HostAction::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
         HostAction::Read { address, bytes, .. } => memory(*address, *bytes)?,
+        HostAction::Send { region, .. } | HostAction::Receive { region, .. } => {
+            let (address, bytes) = region.extent();
+            memory(address, bytes)?;
+        }
+        HostAction::Await { arrivals, .. } => {
+            for (address, bytes) in arrivals.iter().map(|arrival| arrival.region.extent()) {
+                memory(address, bytes)?;
+            }
+        }
         HostAction::Step(step) => step.check(machine.host.memory.0).map_err(fail)?,
         HostAction::Post { event } | HostAction::WaitSignal { event }
             if *event as usize >= machine.cp2.events =>

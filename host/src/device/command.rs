@@ -1,5 +1,6 @@
 //! Commands as plain data.
 
+use super::messages::{MessageArrival, MessageRegion};
 use crate::step::HostStep;
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
@@ -130,6 +131,40 @@ pub enum HostAction {
         /// The event.
         event: u32,
     },
+    /// Hand a message to the port, with its bytes as they are then.
+    Send {
+        /// Number by which the program waits for it.
+        request: u64,
+        /// Processor that it goes to.
+        to: u64,
+        /// Tag by which receives tell messages apart.
+        tag: u32,
+        /// Memory that holds it.
+        region: MessageRegion,
+    },
+    /// Say where a message goes that will come.
+    Receive {
+        /// Number by which the program waits for it.
+        request: u64,
+        /// Processor that it comes from; any without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<u64>,
+        /// Tag of the message; any without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tag: Option<u32>,
+        /// Memory for the message.
+        region: MessageRegion,
+    },
+    /// Wait for messages, after everything before is complete and before anything after begins. A recording holds
+    /// what came, so that the run of one processor can be repeated alone.
+    Await {
+        /// First cycle in which all that is waited for is there.
+        until: u64,
+        /// Sends and receives that are complete then.
+        requests: u64,
+        /// Messages that appear in memory.
+        arrivals: Vec<MessageArrival>,
+    },
     /// Complete when the kernel has signalled the event; consumes one signal.
     WaitSignal {
         /// The event.
@@ -184,6 +219,9 @@ impl Command {
 
     /// Returns true if no other command may overtake this one in either direction.
     pub(crate) fn is_fence(&self) -> bool {
-        matches!(self.action, HostAction::Read { .. } | HostAction::Mark)
+        matches!(
+            self.action,
+            HostAction::Read { .. } | HostAction::Mark | HostAction::Await { .. }
+        )
     }
 }

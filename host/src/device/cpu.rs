@@ -4,6 +4,7 @@ use super::command::{Command, HostAction};
 use super::control_state::{Busy, RunningKernel, Submitted};
 use super::engine::DeviceEngine;
 use super::error::{CommandError, HostError};
+use super::messages::{busy_until, message_cost};
 use super::progress::Kind;
 use super::report::RunEnd;
 use crate::timeline::{Category, Slice, Track};
@@ -29,9 +30,9 @@ impl DeviceEngine {
         self.host.busy += cost;
         self.state.busy = Some(Busy {
             command,
+            until: busy_until(self.state.now, &what.action, cost),
             what,
             from: self.state.now,
-            until: self.state.now.saturating_add(cost),
         });
         Ok(true)
     }
@@ -145,6 +146,17 @@ impl DeviceEngine {
                 self.mark(&name);
                 (Category::Work, 0)
             }
+            HostAction::Send { .. } | HostAction::Receive { .. } => {
+                self.log_message(&action)?;
+                (Category::Work, 0)
+            }
+            HostAction::Await {
+                until, arrivals, ..
+            } => {
+                self.end_wait(from, until, &arrivals)?;
+                let bytes = arrivals.iter().map(|arrival| arrival.bytes.len() as u64);
+                (Category::Work, bytes.sum())
+            }
             HostAction::Post { event } => {
                 self.processor
                     .post(event)
@@ -201,6 +213,9 @@ pub(crate) fn cost(machine: &Machine, action: &HostAction) -> u64 {
         | HostAction::Mark
         | HostAction::Post { .. }
         | HostAction::WaitSignal { .. } => 0,
+        HostAction::Send { .. } | HostAction::Receive { .. } | HostAction::Await { .. } => {
+            message_cost(machine, action)
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 use super::command::{Command, HostAction};
 use super::control_state::{Arrival, ControlCpuState};
 use super::error::HostError;
+use super::messages::MessageRecord;
 use super::options::DeviceOptions;
 use super::report::{DmaReport, HostReport, RunEnd, SingleBuffered};
 use super::run_part::RunPart;
@@ -37,6 +38,8 @@ pub(crate) struct DeviceEngine {
     pub(super) single_buffered: Vec<SingleBuffered>,
     /// End of a replay that cannot go on as it was recorded.
     pub(super) diverged: Option<RunEnd>,
+    /// Sends and receives that nobody has taken yet.
+    pub(super) messages: Vec<MessageRecord>,
 }
 
 impl DeviceEngine {
@@ -58,6 +61,7 @@ impl DeviceEngine {
             parts: Vec::new(),
             single_buffered: Vec::new(),
             diverged: None,
+            messages: Vec::new(),
         }
     }
 
@@ -72,6 +76,7 @@ impl DeviceEngine {
         self.parts.clear();
         self.single_buffered.clear();
         self.diverged = None;
+        self.messages.clear();
     }
 
     /// Runs until `source` gives no more commands and, if `drain`, all are complete.

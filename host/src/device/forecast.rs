@@ -11,6 +11,7 @@ use super::command::{Command, HostAction};
 use super::control_state::{Arrival, Busy, ControlCpuState, Submitted};
 use super::cpu::cost;
 use super::error::HostError;
+use super::messages::{MessageRecord, busy_until, describe_operation};
 use super::options::DeviceOptions;
 use super::progress::Kind;
 use cp2_dma::{Descriptor, Direction, Target, transfer_time};
@@ -48,6 +49,8 @@ pub(super) struct Forecast {
     /// True if computed data would decide how the run goes on, or if a kernel waits for ever: then there is
     /// no forecast.
     open: bool,
+    /// Sends and receives that nobody has taken yet.
+    messages: Vec<MessageRecord>,
 }
 
 impl fmt::Debug for Forecast {
@@ -96,6 +99,16 @@ impl Forecast {
             kernels,
             ..Self::default()
         }
+    }
+
+    /// Returns the sends and receives that nobody has taken yet.
+    pub(super) fn messages_mut(&mut self) -> &mut Vec<MessageRecord> {
+        &mut self.messages
+    }
+
+    /// Returns the cycle that the control CPU has come to; nothing if what is computed would have decided the way.
+    pub(super) fn current_cycle(&self) -> Option<u64> {
+        (!self.open).then_some(self.state.now)
     }
 
     /// Returns the number of the next command.
@@ -148,7 +161,7 @@ impl Forecast {
         let from = self.state.now;
         self.state.busy = Some(Busy {
             command,
-            until: from.saturating_add(cost(machine, &what.action)),
+            until: busy_until(from, &what.action, cost(machine, &what.action)),
             what,
             from,
         });
@@ -195,6 +208,17 @@ impl Forecast {
                 let signals = self.state.signals.get_mut(&event);
                 signals.and_then(VecDeque::pop_front);
             }
+            HostAction::Send { .. } | HostAction::Receive { .. } => {
+                let nothing = |_: &_| Ok::<_, std::convert::Infallible>(Vec::new());
+                if let Ok(Some((request, operation))) = describe_operation(&action, nothing) {
+                    self.messages.push(MessageRecord {
+                        cycle: now,
+                        request,
+                        operation,
+                    });
+                }
+            }
+            HostAction::Await { .. } => self.state.fenced = false,
             HostAction::Work { .. } | HostAction::Write { .. } | HostAction::Step(_) => {}
         }
         self.state.complete(command, now, Kind::Host);

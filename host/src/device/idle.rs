@@ -106,6 +106,11 @@ impl Idle {
         self.until(end, Cause::WaitHost);
     }
 
+    /// Accounts for the time up to `cycle` as a wait for messages: everything else is complete.
+    pub(crate) fn wait_message(&mut self, cycle: u64) {
+        self.until(cycle, Cause::WaitMessage);
+    }
+
     /// Accounts for the time up to `cycle` as a wait for `cause`, except for the transfers ahead of it in the
     /// queue.
     fn wait(&mut self, cycle: u64, cause: Cause) {

@@ -36,6 +36,9 @@ impl CommandNeeds {
             | HostAction::Step(_)
             | HostAction::Mark
             | HostAction::Read { .. }
+            | HostAction::Send { .. }
+            | HostAction::Receive { .. }
+            | HostAction::Await { .. }
             | HostAction::Post { .. } => Self::Nothing,
         }
     }

@@ -77,6 +77,18 @@ impl StencilProblem {
         })
     }
 
+    /// Returns the problem over an array with other extents.
+    ///
+    /// # Errors
+    /// The extents have another number, or are out of range.
+    pub fn with_shape(&self, shape: &[usize]) -> Result<Self, ProblemError> {
+        let other = Self::new(shape, self.stencil.clone(), self.edge, self.steps)?;
+        Ok(Self {
+            per_element: self.per_element,
+            ..other
+        })
+    }
+
     /// Gives every element coefficients of its own, which are then an input.
     #[must_use]
     pub fn per_element(mut self) -> Self {

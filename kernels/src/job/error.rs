@@ -15,6 +15,9 @@ pub enum JobError {
     /// The device refused a command.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The job waits for messages, and runs alone.
+    #[error("the job waits for messages of other processors; run it together with theirs")]
+    OtherProcessors,
     /// An array is larger than system memory.
     #[error(
         "the array `{array}` of {} elements of {element} B needs {} B; the machine has {memory} B of system memory (`host.memory`): use a smaller problem or a machine with more memory",

@@ -1,5 +1,6 @@
 //! The items of a job in order, and the commands that carry them out.
 
+use super::messages::{MessageItem, MessagePeer, MessageRequest};
 use super::pass::Pass;
 use super::{Job, JobError};
 use cp2_host::{Buffer, Device, Event, HostStep};
@@ -15,6 +16,10 @@ pub(super) enum JobItem {
     While(While),
     /// The end of a part of the run.
     Mark(String),
+    /// A send or a receive.
+    Message(MessageItem),
+    /// A wait for sends and receives.
+    Wait(Vec<MessageRequest>),
 }
 
 /// A loop: items that are repeated while a word is not 0, at most `most` times.
@@ -112,109 +117,235 @@ impl Job {
         self.items.push(JobItem::Mark(name.to_owned()));
     }
 
-    /// Gives the commands of all items.
-    ///
-    /// Returns how many turns each loop took, in the order in which the loops ended.
+    /// Gives the commands of all items, and returns the number of turns of each loop, in the order in which the
+    /// loops ended.
     pub(super) fn submit_all(&mut self) -> Result<Vec<u64>, JobError> {
-        let mut giving = CommandIssue::new(&mut self.device, &self.passes);
-        giving.all(&self.items)?;
-        Ok(giving.turns)
+        let mut issue = CommandIssue::default();
+        issue.submit_alone(&mut self.device, &self.passes, &self.items)?;
+        Ok(issue.turns)
     }
 }
 
-/// Gives the commands of a job's items to its device.
-pub(super) struct CommandIssue<'a> {
-    device: &'a mut Device,
-    passes: &'a [Pass],
+/// Place in the items of a job up to which commands were given, and what the next ones wait for.
+///
+/// It can be kept while other processors run: where a job waits for messages, [`CommandIssue::submit`] returns,
+/// and goes on behind the wait when it is called again.
+#[derive(Debug, Default)]
+pub(super) struct CommandIssue {
     /// Events that the next command waits for.
     after: Vec<Event>,
     /// Image of the program that is loaded.
     loaded: Option<u64>,
     /// Turns of the loops that have ended.
-    turns: Vec<u64>,
+    pub(super) turns: Vec<u64>,
+    /// The next item of the job, then of each loop that was entered, outermost first.
+    levels: Vec<ItemPosition>,
+    /// Number of the last send or receive that was given for each request of the job.
+    requests: Vec<Option<u64>>,
+    /// Sends and receives so far.
+    messages: u64,
 }
 
-impl<'a> CommandIssue<'a> {
-    /// Creates the state in which no command has been given.
-    pub(super) fn new(device: &'a mut Device, passes: &'a [Pass]) -> Self {
-        Self {
-            device,
-            passes,
-            after: Vec::new(),
-            loaded: None,
-            turns: Vec::new(),
+/// Place in the items of a job or of a loop.
+#[derive(Clone, Copy, Debug, Default)]
+struct ItemPosition {
+    /// The next item.
+    next: usize,
+    /// Turns so far of the loop that is the next item.
+    turns: u64,
+}
+
+/// Reason why no more commands are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum IssueEnd {
+    /// All commands were given.
+    Done,
+    /// The run has ended early.
+    Stopped,
+    /// The job waits for these sends and receives.
+    Waits(Vec<u64>),
+}
+
+impl CommandIssue {
+    /// Gives the commands of all items of a job that no other processor takes part in.
+    ///
+    /// # Errors
+    /// The device refuses a command, or the job waits for messages.
+    pub(super) fn submit_alone(
+        &mut self,
+        device: &mut Device,
+        passes: &[Pass],
+        items: &[JobItem],
+    ) -> Result<(), JobError> {
+        match self.submit(device, passes, items)? {
+            IssueEnd::Done | IssueEnd::Stopped => Ok(()),
+            IssueEnd::Waits(_) => Err(JobError::OtherProcessors),
         }
     }
 
-    /// Gives the commands of items; returns false if the run has ended early.
-    pub(super) fn all(&mut self, items: &[JobItem]) -> Result<bool, JobError> {
-        for (i, item) in items.iter().enumerate() {
+    /// Gives commands until the job waits for messages, or all were given.
+    ///
+    /// # Errors
+    /// The device refuses a command.
+    pub(super) fn submit(
+        &mut self,
+        device: &mut Device,
+        passes: &[Pass],
+        items: &[JobItem],
+    ) -> Result<IssueEnd, JobError> {
+        if self.levels.is_empty() {
+            self.levels.push(ItemPosition::default());
+        }
+        loop {
+            let Some((own, repeated)) = self.innermost(items) else {
+                return Ok(IssueEnd::Done);
+            };
+            let depth = self.levels.len();
+            let Some(level) = self.levels.last_mut() else {
+                return Ok(IssueEnd::Done);
+            };
+            let at = level.next;
+            let Some(item) = own.get(at) else {
+                if repeated.is_none() {
+                    return Ok(IssueEnd::Done);
+                }
+                // A turn of a loop has ended: its condition is next.
+                self.levels.pop();
+                if let Some(outer) = self.levels.last_mut() {
+                    outer.turns += 1;
+                }
+                continue;
+            };
+            if let JobItem::While(inner) = item {
+                match self.begin_turn(device, passes, inner)? {
+                    None => return Ok(IssueEnd::Stopped),
+                    Some(true) => self.levels.push(ItemPosition::default()),
+                    Some(false) => {}
+                }
+                if self.levels.len() > depth {
+                    continue;
+                }
+            }
+            if let Some(level) = self.levels.last_mut() {
+                *level = ItemPosition {
+                    next: at + 1,
+                    turns: 0,
+                };
+            }
             match item {
                 JobItem::Pass(pass) => {
-                    let next = match items.get(i + 1) {
-                        Some(JobItem::Pass(next)) => self.passes.get(*next),
+                    let next = match own.get(at + 1) {
+                        Some(JobItem::Pass(next)) => passes.get(*next),
                         _ => None,
                     };
-                    if let Some(pass) = self.passes.get(*pass) {
-                        self.pass(pass, next)?;
+                    if let Some(pass) = passes.get(*pass) {
+                        self.pass(device, pass, next)?;
                     }
                 }
                 JobItem::Step(name, step) => {
-                    let step = self.device.host_step(name, step.clone(), &self.after)?;
+                    let step = device.host_step(name, step.clone(), &self.after)?;
                     self.after = vec![step];
                 }
-                JobItem::While(repeated) => {
-                    if !self.repeat(repeated)? {
-                        return Ok(false);
-                    }
+                JobItem::While(_) => {}
+                JobItem::Mark(name) => self.after = vec![device.mark(name)?],
+                JobItem::Message(message) => self.message(device, message)?,
+                JobItem::Wait(requests) => {
+                    let given = requests
+                        .iter()
+                        .filter_map(|request| self.take_request(*request));
+                    return Ok(IssueEnd::Waits(given.collect()));
                 }
-                JobItem::Mark(name) => self.after = vec![self.device.mark(name)?],
             }
         }
-        Ok(true)
     }
 
-    /// Gives the commands of a loop turn by turn; returns false if the run has ended early.
-    fn repeat(&mut self, repeated: &While) -> Result<bool, JobError> {
-        let mut turns = 0;
-        while turns < repeated.most {
-            match self.device.host_asks(&repeated.name, repeated.word)? {
-                None => return Ok(false),
-                Some(false) => break,
-                Some(true) => {}
-            }
-            // A program that is loaded in parts may have been overwritten in part by the turn before.
-            let split = |item: &JobItem| match item {
-                JobItem::Pass(pass) => self.passes.get(*pass).is_some_and(|p| p.part.is_some()),
-                _ => false,
+    /// Returns the items of the innermost loop that was entered, and that loop; the job's own outside of loops.
+    fn innermost<'a>(&self, items: &'a [JobItem]) -> Option<(&'a [JobItem], Option<&'a While>)> {
+        let (mut own, mut repeated) = (items, None);
+        let outer = self.levels.len().checked_sub(1)?;
+        for level in self.levels.iter().take(outer) {
+            let Some(JobItem::While(inner)) = own.get(level.next) else {
+                return None;
             };
-            if repeated.items.iter().any(split) {
-                self.loaded = None;
-            }
-            if !self.all(&repeated.items)? {
-                return Ok(false);
-            }
-            turns += 1;
+            (own, repeated) = (&inner.items, Some(inner));
         }
-        self.turns.push(turns);
-        Ok(true)
+        Some((own, repeated))
+    }
+
+    /// Asks whether a loop has another turn: none if the run has ended early.
+    fn begin_turn(
+        &mut self,
+        device: &mut Device,
+        passes: &[Pass],
+        repeated: &While,
+    ) -> Result<Option<bool>, JobError> {
+        let turns = self.levels.last().map_or(0, |level| level.turns);
+        let more = match turns < repeated.most {
+            true => device.host_asks(&repeated.name, repeated.word)?,
+            false => Some(false),
+        };
+        match more {
+            Some(true) => {
+                // A program that is loaded in parts may have been overwritten in part by the turn before.
+                let split = |item: &JobItem| match item {
+                    JobItem::Pass(pass) => passes.get(*pass).is_some_and(|p| p.part.is_some()),
+                    _ => false,
+                };
+                if repeated.items.iter().any(split) {
+                    self.loaded = None;
+                }
+            }
+            Some(false) => self.turns.push(turns),
+            None => {}
+        }
+        Ok(more)
     }
 
     /// Gives the commands of a pass: the load of its program if needed, and its pages.
-    fn pass(&mut self, pass: &Pass, next: Option<&Pass>) -> Result<(), JobError> {
-        self.device.name_pass(pass.called.clone());
+    fn pass(
+        &mut self,
+        device: &mut Device,
+        pass: &Pass,
+        next: Option<&Pass>,
+    ) -> Result<(), JobError> {
+        device.name_pass(pass.called.clone());
         let image = pass.placed.image;
         // A program that is loaded already need not be loaded again.
         if self.loaded != Some(image) {
             self.after.push(match &pass.part {
-                Some(part) => self
-                    .device
-                    .load_part(&pass.placed.name, part, &self.after)?,
-                None => self.device.load(&pass.placed, &self.after)?,
+                Some(part) => device.load_part(&pass.placed.name, part, &self.after)?,
+                None => device.load(&pass.placed, &self.after)?,
             });
             self.loaded = Some(image);
         }
-        self.after = pass.submit(self.device, &self.after, next)?;
+        self.after = pass.submit(device, &self.after, next)?;
         Ok(())
+    }
+
+    /// Gives the command of a send or a receive.
+    fn message(&mut self, device: &mut Device, message: &MessageItem) -> Result<(), JobError> {
+        let number = self.messages;
+        self.messages += 1;
+        if self.requests.len() <= message.request.0 {
+            self.requests.resize(message.request.0 + 1, None);
+        }
+        if let Some(request) = self.requests.get_mut(message.request.0) {
+            *request = Some(number);
+        }
+        let (name, region) = (&message.name, message.region);
+        match message.peer {
+            MessagePeer::To(to, tag) => {
+                device.send_message(name, number, (to, tag), region, &self.after)?
+            }
+            MessagePeer::From(from, tag) => {
+                device.receive_message(name, number, (from, tag), region, &self.after)?
+            }
+        };
+        Ok(())
+    }
+
+    /// Returns the number of the last send or receive that was given for a request, which is waited for now.
+    fn take_request(&mut self, request: MessageRequest) -> Option<u64> {
+        self.requests.get_mut(request.0).and_then(Option::take)
     }
 }

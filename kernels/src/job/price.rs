@@ -51,15 +51,21 @@ impl Job {
 
     /// Gives the commands of the job to a device that counts time and computes nothing.
     fn forecast(&self) -> Result<Device, Unpriced> {
+        let mut device = self.forecast_device()?;
+        let mut issue = CommandIssue::default();
+        issue.submit_alone(&mut device, &self.passes, &self.items)?;
+        Ok(device)
+    }
+
+    /// Returns a device that computes nothing, with the steps of the job's kernels.
+    pub(super) fn forecast_device(&self) -> Result<Device, Unpriced> {
         let kernels = self.items.iter().filter_map(|item| match item {
             JobItem::Pass(pass) => self.passes.get(*pass),
             _ => None,
         });
         let steps = kernels.map(|pass| self.steps(pass));
         let steps: Vec<KernelSteps> = steps.collect::<Result<_, _>>()?;
-        let mut device = Device::forecast(self.machine().clone(), steps);
-        CommandIssue::new(&mut device, &self.passes).all(&self.items)?;
-        Ok(device)
+        Ok(Device::forecast(self.machine().clone(), steps))
     }
 
     /// Returns figures for a job of which only the arrays are known: each moved once over the DMA channel.

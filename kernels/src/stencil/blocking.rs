@@ -22,6 +22,15 @@ const WIDTHS: [usize; 6] = [256, 128, 64, 32, 16, 8];
 /// Cycles of a page in addition to its rows, for each step.
 const PAGE: u64 = 80;
 
+/// Steps of passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PassSteps {
+    /// One step or two, whichever has the lower price.
+    ByPrice,
+    /// One step.
+    One,
+}
+
 /// Pages and their kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
@@ -35,11 +44,13 @@ pub(super) struct Chosen {
 pub(super) fn choose(
     problem: &StencilProblem,
     machine: &Arc<Machine>,
+    passes: PassSteps,
 ) -> Result<Vec<Chosen>, StencilError> {
     let single = single(problem, machine)?;
     let steps = problem.steps();
     let marches = problem.shape().len() == 3 && !problem.is_per_element();
-    let two = match steps > 1 && marches && single.pages.whole {
+    let fuses = passes == PassSteps::ByPrice && marches && single.pages.whole;
+    let two = match steps > 1 && fuses {
         // If passes of two steps cannot be planned, passes of one step are taken.
         true => double(problem, machine).ok().flatten(),
         false => None,

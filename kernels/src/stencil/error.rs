@@ -33,6 +33,27 @@ pub enum StencilError {
         /// The machine.
         machine: String,
     },
+    /// The edges of the array cannot be cut into slabs.
+    #[error(
+        "several processors take arrays with fixed edges, and these edges are {edge}; expected fixed edges, or one processor"
+    )]
+    SlabEdge {
+        /// Name of the edges.
+        edge: &'static str,
+    },
+    /// There are not as many planes as processors.
+    #[error(
+        "{processors} processors cannot share {planes} planes; expected 1 to {planes} processors"
+    )]
+    SlabCount {
+        /// Number of processors.
+        processors: usize,
+        /// Planes of the array, rows where it has two axes.
+        planes: usize,
+    },
+    /// The problem of a slab is none.
+    #[error(transparent)]
+    Problem(#[from] cp2_problems::ProblemError),
     /// No schedule fits the machine.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),

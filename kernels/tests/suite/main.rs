@@ -30,5 +30,6 @@ mod results;
 mod solve_scales;
 mod sparse;
 mod sparse_methods;
+mod stencil_slabs;
 mod stops;
 mod threads;

@@ -126,6 +126,35 @@ impl Figures {
         }
     }
 
+    /// Returns the figures of as many processors, each with an equal share of the work and a channel of its own.
+    ///
+    /// The bound is the average of what processors move, and none moves less than the average. Local memories
+    /// of several processors together may hold what that of one does not, so a plan of transfers is no
+    /// reference for them: the bound takes its place.
+    #[must_use]
+    pub fn shared(self, processors: u64) -> Self {
+        let processors = processors.max(1);
+        if processors == 1 {
+            return self;
+        }
+        let share = |cycles: Cycles| Cycles(cycles.get() / processors);
+        let bound = share(self.bound);
+        match self.term {
+            Term::Arithmetic => Self {
+                bound,
+                reference: share(self.reference).max(bound),
+                ..self
+            },
+            Term::Channel => Self {
+                bound,
+                reference: bound,
+                method: ONCE.to_owned(),
+                source: "proved".to_owned(),
+                ..self
+            },
+        }
+    }
+
     /// Returns the efficiency: reference / measured.
     #[must_use]
     pub fn efficiency(&self, measured: u64) -> f64 {

@@ -1,0 +1,234 @@
+//! Commands of several processors: their ranks, failures and reports.
+
+use crate::outcome::{BAD_INPUT, CommandFailure, GUEST_FAULT};
+use crate::table::{Align, TextTable, percent};
+use cp2_emu::Causes;
+use cp2_kernels::ExchangeError;
+use cp2_machine::Machine;
+use cp2_network::{InProcess, NetworkError, NetworkReport, Transport};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// Variables in which launchers of MPI jobs tell a process the number of ranks, and its own.
+const LAUNCHERS: [[&str; 2]; 2] = [
+    ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
+    ["PMI_SIZE", "PMI_RANK"],
+];
+
+/// Returns the number of ranks and that of this process, where a launcher of MPI jobs has started it.
+pub(crate) fn launched() -> Option<(usize, usize)> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    LAUNCHERS
+        .iter()
+        .find_map(|[ranks, rank]| Some((number(ranks)?, number(rank)?)))
+}
+
+/// Returns true if this process prints and writes files: all but one rank of an MPI job leave that to the first.
+pub(crate) fn is_first() -> bool {
+    launched().is_none_or(|(_, rank)| rank == 0)
+}
+
+/// Ends all ranks of an MPI job with an exit code, if this process is one of its ranks.
+pub(crate) fn abort_ranks(code: u8) {
+    #[cfg(feature = "mpi")]
+    cp2_mpi::abort_ranks(code.into());
+    #[cfg(not(feature = "mpi"))]
+    let _ = code;
+}
+
+/// Returns true if this process says why it failed, after it has waited for the first rank to fail first.
+///
+/// What is wrong with the arguments is wrong on all ranks, and the first says it. Later on a rank may be the
+/// only one that cannot go on; where the first cannot either, it ends the others while they wait.
+pub(crate) fn tells_failure() -> bool {
+    if is_first() {
+        return true;
+    }
+    #[cfg(feature = "mpi")]
+    if cp2_mpi::is_started() {
+        std::thread::sleep(std::time::Duration::from_secs(4));
+        return true;
+    }
+    false
+}
+
+/// The ranks that share the processors of a command.
+///
+/// Dropped without [`Ranks::finish`], they leave the MPI job without its last meeting, which would wait for ranks
+/// that cannot come: the launcher ends the others.
+pub(crate) struct Ranks(Option<Box<dyn Transport>>);
+
+impl Ranks {
+    /// Returns the transport between them.
+    pub(crate) fn transport(&mut self) -> &mut dyn Transport {
+        &mut **self.0.get_or_insert_with(|| Box::new(InProcess))
+    }
+
+    /// Waits until all ranks are done.
+    pub(crate) fn finish(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Ranks {
+    fn drop(&mut self) {
+        std::mem::forget(self.0.take());
+    }
+}
+
+/// Connects this process with the other ranks of its MPI job, or with none.
+///
+/// # Errors
+/// There are others, and the program was built without MPI.
+pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
+    let transport: Box<dyn Transport> = match launched() {
+        #[cfg(feature = "mpi")]
+        Some(_) => {
+            let transport = cp2_mpi::MpiTransport::start();
+            Box::new(transport.map_err(CommandFailure::input)?)
+        }
+        #[cfg(not(feature = "mpi"))]
+        Some((ranks, _)) if ranks > 1 => {
+            return Err(CommandFailure::input(format!(
+                "{ranks} ranks were started, and this program was built without MPI; build it with `--features mpi`, or start it without mpirun"
+            )));
+        }
+        _ => Box::new(InProcess),
+    };
+    Ok(Ranks(Some(transport)))
+}
+
+/// Refuses ranks for a command that runs in one process.
+///
+/// # Errors
+/// There are several.
+pub(crate) fn refuse_ranks() -> Result<(), CommandFailure> {
+    match launched() {
+        Some((ranks, _)) if ranks > 1 => Err(CommandFailure::input(format!(
+            "{ranks} ranks were started for a command of one processor; start it without mpirun, or use --procs"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns bytes that differ where ranks do not carry out the same: another program, machine or input.
+pub(crate) fn fingerprint(machine: &Machine, title: &str, inputs: &[&[f32]]) -> Vec<u8> {
+    let mut hasher = DefaultHasher::new();
+    for values in inputs {
+        for value in *values {
+            value.to_bits().hash(&mut hasher);
+        }
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let inputs = hasher.finish();
+    format!(
+        "cp2 {version}, {} {}, {title}, input {inputs:016x}",
+        machine.name, machine.hash
+    )
+    .into_bytes()
+}
+
+/// Turns an error of an exchange into a failure with its exit code.
+pub(crate) fn failure(error: ExchangeError) -> CommandFailure {
+    let exit = match &error {
+        ExchangeError::Network(
+            NetworkError::Failed { .. }
+            | NetworkError::Deadlock { .. }
+            | NetworkError::Truncated { .. }
+            | NetworkError::NeverReceived { .. },
+        ) => GUEST_FAULT,
+        _ => BAD_INPUT,
+    };
+    CommandFailure {
+        exit,
+        ..CommandFailure::input(error)
+    }
+}
+
+/// Summary of a processor's run, as the first rank gets it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ProcessorReport {
+    pub(crate) cycles: u64,
+    pub(crate) causes: Causes,
+    pub(crate) words: u64,
+    pub(crate) flops: u64,
+    /// Findings of checkers, as people read them.
+    pub(crate) findings: Vec<String>,
+}
+
+/// Returns the JSON fields of a run of several processors.
+pub(crate) fn fields(
+    transport: (&'static str, usize),
+    machine: &Machine,
+    network: &NetworkReport,
+    processors: &[ProcessorReport],
+) -> Value {
+    let cycles = |picoseconds: u64| {
+        let hertz = u128::from(machine.cp2.clock_hz);
+        let cycles = u128::from(picoseconds) * hertz / 1_000_000_000_000;
+        u64::try_from(cycles).unwrap_or(u64::MAX)
+    };
+    let links = network
+        .links
+        .iter()
+        .filter(|link| link.bytes > 0)
+        .map(|link| {
+            json!({
+                "from": link.from.to_string(),
+                "to": link.to.to_string(),
+                "busy_cycles": cycles(link.busy.get()),
+                "bytes": link.bytes,
+            })
+        });
+    let each = processors.iter().map(
+        |processor| json!({ "cycles": processor.cycles, "causes": processor.causes.to_map() }),
+    );
+    json!({
+        "procs": processors.len(),
+        "ranks": transport.1,
+        "transport": transport.0,
+        "topology": machine.network.topology.name(),
+        "processors": each.collect::<Vec<_>>(),
+        "messages": network.messages,
+        "message_bytes": network.message_bytes,
+        "links": links.collect::<Vec<_>>(),
+    })
+}
+
+/// Most processors that the table has a line for.
+const LISTED: usize = 16;
+
+/// Formats cycles of each processor as a table, and what the network carried.
+pub(crate) fn table(network: &NetworkReport, processors: &[ProcessorReport]) -> String {
+    let align = [
+        Align::Left,
+        Align::Right,
+        Align::Left,
+        Align::Right,
+        Align::Left,
+    ];
+    let mut table = TextTable::new(&align);
+    for (number, processor) in processors.iter().enumerate().take(LISTED) {
+        let waits = processor.causes.get(cp2_emu::Cause::WaitMessage);
+        table.row([
+            &format!("processor {number}"),
+            &processor.cycles.to_string(),
+            "cycles",
+            &waits.to_string(),
+            &format!(
+                "wait-message, {}",
+                percent(waits, processor.cycles).trim_start()
+            ),
+        ]);
+    }
+    let mut text = table.to_string();
+    if processors.len() > LISTED {
+        text += &format!("and {} processors more\n", processors.len() - LISTED);
+    }
+    text += &format!(
+        "{} messages, {} B\n",
+        network.messages, network.message_bytes
+    );
+    text
+}

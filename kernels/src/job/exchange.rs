@@ -1,0 +1,299 @@
+//! Jobs of several processors that exchange messages, in one simulated time.
+
+use super::items::{CommandIssue, IssueEnd};
+use super::price::Unpriced;
+use super::{Job, JobError, Pass};
+use cp2_host::{Device, FinishedRun, MessageArrival, MessageOperation, MessageRegion};
+use cp2_machine::Machine;
+use cp2_network::{
+    Communication, NetworkError, NetworkReport, Picoseconds, Process, ProcessError, ProcessLog,
+    Request, Resume, Transport, Yield, run_processes,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Reason why jobs of several processors cannot be carried out together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExchangeError {
+    /// The exchange has failed: processors wait for each other, messages do not fit, ranks differ.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A job cannot be carried out.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A job has no price.
+    #[error("the job of processor {processor} has no price: {reason}")]
+    Unpriced {
+        /// Number of the processor.
+        processor: usize,
+        /// Kernel or value that decides it.
+        reason: String,
+    },
+}
+
+/// The run of one processor's job.
+#[derive(Debug)]
+pub struct ProcessorRun {
+    /// Report and memory.
+    pub run: FinishedRun,
+    /// Passes with their paging.
+    pub passes: Vec<Pass>,
+}
+
+/// Carries out the jobs of this rank's processors, a contiguous share of all processors in the order of their
+/// numbers, together with those of the other ranks. Returns what happened on the network, which is equal on all ranks,
+/// and the run of each job.
+///
+/// `fingerprint` is whatever has to be equal on all ranks: versions, machines, inputs.
+///
+/// # Errors
+/// Ranks differ, a job fails, processors wait for each other, or a message does not fit its receive: the error is equal
+/// on all ranks.
+pub fn run_jobs(
+    transport: &mut dyn Transport,
+    machine: &Machine,
+    processors: usize,
+    mut jobs: Vec<Job>,
+    fingerprint: &[u8],
+) -> Result<(NetworkReport, Vec<ProcessorRun>), ExchangeError> {
+    let communication = communication(machine, processors)?;
+    let mut processes: Vec<JobProcess<'_>> = jobs.iter_mut().map(JobProcess::compute).collect();
+    let report = run_processes(transport, communication, &mut processes, fingerprint)?;
+    drop(processes);
+    let runs = jobs.into_iter().map(|job| {
+        let run = job.device.finish().map_err(JobError::from)?;
+        let passes = job.passes;
+        Ok(ProcessorRun { run, passes })
+    });
+    Ok((report, runs.collect::<Result<_, ExchangeError>>()?))
+}
+
+/// Returns what happens on the network if the jobs of this rank's processors take what they should: their prices under
+/// the exchange that [`run_jobs`] carries out.
+///
+/// # Errors
+/// A job has no price; and those of [`run_jobs`].
+pub fn price_jobs(
+    transport: &mut dyn Transport,
+    machine: &Machine,
+    processors: usize,
+    jobs: &[Job],
+    fingerprint: &[u8],
+) -> Result<NetworkReport, ExchangeError> {
+    let communication = communication(machine, processors)?;
+    let first = cp2_network::share_of(processors, transport.ranks(), transport.rank()).start;
+    let mut processes = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        let process = JobProcess::forecast(job).map_err(|reason| ExchangeError::Unpriced {
+            processor: first + at,
+            reason: reason.to_string(),
+        })?;
+        processes.push(process);
+    }
+    Ok(run_processes(
+        transport,
+        communication,
+        &mut processes,
+        fingerprint,
+    )?)
+}
+
+/// Begins the communication of so many processors of a machine.
+fn communication(machine: &Machine, processors: usize) -> Result<Communication, NetworkError> {
+    let network = &machine.network;
+    // After a wait a processor sends or receives no earlier than one of these takes.
+    let least = network.send.min(network.post);
+    let least = CycleClock::of(machine).instant(least.0);
+    Communication::new(network, processors, least)
+}
+
+/// Cycles of a processor as instants of the network.
+#[derive(Clone, Copy, Debug)]
+struct CycleClock {
+    hertz: u128,
+}
+
+/// Picoseconds of a second.
+const SECOND: u128 = 1_000_000_000_000;
+
+impl CycleClock {
+    fn of(machine: &Machine) -> Self {
+        Self {
+            hertz: machine.cp2.clock_hz.max(1).into(),
+        }
+    }
+
+    /// Returns the instant of a cycle, rounded up to picoseconds.
+    fn instant(self, cycle: u64) -> Picoseconds {
+        let instant = (u128::from(cycle) * SECOND).div_ceil(self.hertz);
+        Picoseconds(u64::try_from(instant).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the first cycle that is not before an instant.
+    fn cycle(self, instant: Picoseconds) -> u64 {
+        let cycle = u128::from(instant.0) * self.hertz / SECOND;
+        let cycle = u64::try_from(cycle).unwrap_or(u64::MAX);
+        match self.instant(cycle) < instant {
+            true => cycle.saturating_add(1),
+            false => cycle,
+        }
+    }
+}
+
+/// A job as a process among others.
+struct JobProcess<'a> {
+    machine: Arc<Machine>,
+    device: ProcessDevice<'a>,
+    job: JobItems<'a>,
+    issue: CommandIssue,
+    clock: CycleClock,
+    /// Requests of the network, by those of the device.
+    requests: BTreeMap<u64, Request>,
+    /// Memory of the receives that are not complete.
+    regions: BTreeMap<Request, MessageRegion>,
+}
+
+/// A device that computes, or one that counts time alone.
+enum ProcessDevice<'a> {
+    Computes(&'a mut Device),
+    Counts(Box<Device>),
+}
+
+/// Passes and items of a job.
+struct JobItems<'a> {
+    passes: &'a [Pass],
+    items: &'a [super::items::JobItem],
+}
+
+impl<'a> JobProcess<'a> {
+    /// A job that is carried out.
+    fn compute(job: &'a mut Job) -> Self {
+        for input in &job.inputs {
+            job.device.input(input.clone());
+        }
+        for output in &job.outputs {
+            job.device.output(output.clone());
+        }
+        let machine = job.device.machine().clone();
+        let (passes, items) = (&job.passes[..], &job.items[..]);
+        Self::new(
+            machine,
+            ProcessDevice::Computes(&mut job.device),
+            JobItems { passes, items },
+        )
+    }
+
+    /// A job of which the time is counted.
+    fn forecast(job: &'a Job) -> Result<Self, Unpriced> {
+        let device = job.forecast_device()?;
+        let (passes, items) = (&job.passes[..], &job.items[..]);
+        Ok(Self::new(
+            job.machine().clone(),
+            ProcessDevice::Counts(Box::new(device)),
+            JobItems { passes, items },
+        ))
+    }
+
+    fn new(machine: Arc<Machine>, device: ProcessDevice<'a>, job: JobItems<'a>) -> Self {
+        Self {
+            clock: CycleClock::of(&machine),
+            machine,
+            device,
+            job,
+            issue: CommandIssue::default(),
+            requests: BTreeMap::new(),
+            regions: BTreeMap::new(),
+        }
+    }
+
+    /// Gives the device what it has waited for, and lets it go on to the next wait or the end.
+    fn go_on(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, JobError> {
+        let Self {
+            device,
+            job,
+            issue,
+            clock,
+            requests,
+            regions,
+            ..
+        } = self;
+        let (device, counts) = match device {
+            ProcessDevice::Computes(device) => (&mut **device, false),
+            ProcessDevice::Counts(device) => (&mut **device, true),
+        };
+        let complete = resume.wake.completions.len() as u64;
+        if complete > 0 {
+            let until = clock.cycle(resume.wake.at);
+            let payloads = resume.payloads.into_iter();
+            let arrivals = payloads.filter_map(|(request, bytes)| {
+                let region = regions.remove(&request)?;
+                Some(MessageArrival { region, bytes })
+            });
+            let arrivals = match counts {
+                true => Vec::new(),
+                false => arrivals.collect(),
+            };
+            device.await_messages("messages", until, complete, arrivals)?;
+        }
+        let end = issue.submit(device, job.passes, job.items)?;
+        let Some(now) = device.drain()? else {
+            return Err(JobError::OtherProcessors);
+        };
+        for record in device.take_messages() {
+            let at = clock.instant(record.cycle);
+            let request = match record.operation {
+                MessageOperation::Send {
+                    to,
+                    tag,
+                    bytes,
+                    contents,
+                } => {
+                    let to = usize::try_from(to).unwrap_or(usize::MAX);
+                    let contents = match counts {
+                        true => vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)],
+                        false => contents,
+                    };
+                    log.send(at, to, tag, contents)
+                }
+                MessageOperation::Receive { from, tag, region } => {
+                    let from = from.map(|from| usize::try_from(from).unwrap_or(usize::MAX));
+                    let request = log.receive(at, from, tag, region.bytes());
+                    regions.insert(request, region);
+                    request
+                }
+            };
+            requests.insert(record.request, request);
+        }
+        let at = clock.instant(now);
+        Ok(match end {
+            IssueEnd::Waits(waited) => {
+                let waited = waited.into_iter();
+                let requests = waited.filter_map(|request| requests.remove(&request));
+                Yield::Wait {
+                    at,
+                    requests: requests.collect(),
+                }
+            }
+            IssueEnd::Done | IssueEnd::Stopped => Yield::End { at },
+        })
+    }
+}
+
+impl Process for JobProcess<'_> {
+    fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
+        let began = resume.wake.at;
+        self.go_on(resume, log).map_err(|error| {
+            let device = match &self.device {
+                ProcessDevice::Computes(device) => &**device,
+                ProcessDevice::Counts(device) => device,
+            };
+            // A run that has ended says more than that it has.
+            let reason = match device.run_end() {
+                Some(end) => end.to_string(),
+                None => error.to_string(),
+            };
+            ProcessError::new(began, format!("{}: {reason}", self.machine.name))
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Tests of stencils on several processors: bits, times and refusals.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_host::DeviceOptions;
+use cp2_kernels::stencil::{StencilSlabs, Stencils};
+use cp2_kernels::{ExchangeError, Job, price_jobs, run_jobs};
+use cp2_machine::Machine;
+use cp2_network::{InProcess, NetworkReport};
+use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
+use cp2_problems::{Case, Problem};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+/// The result of all slabs, what happened on the network, and the cycles of each processor.
+fn on_processors(
+    problem: &StencilProblem,
+    machine: &Arc<Machine>,
+    processors: usize,
+    (u, c): (&[f32], Option<&[f32]>),
+) -> (Vec<f32>, NetworkReport, Vec<u64>) {
+    let slabs = StencilSlabs::new(problem, machine, processors).unwrap();
+    let options = DeviceOptions {
+        check: true,
+        ..DeviceOptions::default()
+    };
+    let jobs = slabs
+        .slabs()
+        .iter()
+        .map(|slab| slab.job(u, c, options.clone()).unwrap());
+    let (jobs, results): (Vec<Job>, Vec<_>) = jobs.unzip();
+    let mut transport = InProcess;
+    let priced = price_jobs(&mut transport, machine, processors, &jobs, b"").unwrap();
+    let (report, runs) = run_jobs(&mut transport, machine, processors, jobs, b"").unwrap();
+    // Prices of passes that put rows into another layout may differ by some cycles.
+    let exact = problem.shape().last().is_some_and(|n| n.is_multiple_of(4));
+    if exact {
+        assert_eq!(priced, report);
+    }
+    for (priced, ended) in priced.ends.iter().zip(&report.ends) {
+        let ratio = priced.get() as f64 / ended.get() as f64;
+        assert!(
+            (0.90..=1.01).contains(&ratio),
+            "{priced} priced, {ended} taken"
+        );
+    }
+    let mut all = Vec::new();
+    let mut cycles = Vec::new();
+    for ((slab, v), processor) in slabs.slabs().iter().zip(results).zip(&runs) {
+        let own = processor.run.read(v).unwrap();
+        all.extend(&own[slab.own_elements()]);
+        let report = &processor.run.report;
+        assert!(report.end.is_finished(), "{}", report.end);
+        assert_eq!(report.findings, []);
+        assert_eq!(report.causes.total(), report.cycles);
+        cycles.push(report.cycles);
+    }
+    (all, report, cycles)
+}
+
+fn problem(shape: &[usize], points: usize, steps: usize) -> StencilProblem {
+    let stencil = StencilShape::from_classes(points, None).unwrap();
+    StencilProblem::new(shape, stencil, Edge::Fixed, steps).unwrap()
+}
+
+fn inputs(problem: &StencilProblem, seed: u64) -> (Vec<f32>, Option<Vec<f32>>) {
+    let data = problem.input(Case::Random, seed);
+    let get = |name| data.get::<f32>(name).map(<[f32]>::to_vec).ok();
+    (get("u").unwrap(), get("c"))
+}
+
+#[test]
+fn two_processors_give_the_bits_of_one() {
+    for (name, shape, points, steps) in [
+        ("vm7", vec![12, 16, 20], 7, 3),
+        ("vm9", vec![9, 10, 33], 27, 2),
+        ("vm7", vec![40, 64], 5, 2),
+    ] {
+        let (machine, problem) = (machine(name), problem(&shape, points, steps));
+        let (u, _) = inputs(&problem, 1);
+        let one = Stencils::new(&problem, machine.clone()).unwrap();
+        let one = one.process(&u, None).unwrap();
+        let (two, report, cycles) = on_processors(&problem, &machine, 2, (&u, None));
+        assert_eq!(
+            two.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+            one.output
+                .unwrap()
+                .iter()
+                .map(|x| x.to_bits())
+                .collect::<Vec<_>>(),
+            "{name} {shape:?}"
+        );
+        // A message each way before each step.
+        assert_eq!(report.messages, 2 * steps as u64);
+        let plane: usize = shape.iter().skip(1).product();
+        assert_eq!(report.message_bytes, report.messages * 4 * plane as u64);
+        assert_eq!(cycles.len(), 2);
+    }
+}
+
+/// One processor fuses two steps here; slabs take single steps.
+#[test]
+fn a_fused_pass_has_the_bits_of_single_steps() {
+    let (machine, problem) = (machine("vm9"), problem(&[64, 64, 64], 7, 2));
+    let one = Stencils::new(&problem, machine.clone()).unwrap();
+    let (u, _) = inputs(&problem, 7);
+    let one = one.process(&u, None).unwrap();
+    let (two, ..) = on_processors(&problem, &machine, 2, (&u, None));
+    assert!(
+        two.iter()
+            .map(|x| x.to_bits())
+            .eq(one.output.unwrap().iter().map(|x| x.to_bits()))
+    );
+}
+
+#[test]
+fn what_cannot_be_cut_is_refused() {
+    let machine = machine("vm7");
+    let periodic = StencilProblem::new(
+        &[8, 8, 8],
+        StencilShape::from_classes(7, None).unwrap(),
+        Edge::Periodic,
+        1,
+    );
+    let error = StencilSlabs::new(&periodic.unwrap(), &machine, 2).unwrap_err();
+    assert!(
+        error.to_string().contains("expected fixed edges"),
+        "{error}"
+    );
+    let error = StencilSlabs::new(&problem(&[3, 8, 8], 7, 1), &machine, 4).unwrap_err();
+    assert!(
+        error.to_string().contains("expected 1 to 3 processors"),
+        "{error}"
+    );
+}
+
+/// A receive that nobody sends to: each processor says what it waits for, and no job hangs.
+#[test]
+fn processors_that_wait_for_each_other_are_told() {
+    let machine = machine("vm7");
+    let jobs = (0..2u64).map(|own| {
+        let mut job = Job::new(machine.clone(), DeviceOptions::default());
+        let x = job.output::<f32>("x", &[4]).unwrap();
+        let region = cp2_host::MessageRegion::contiguous(x.address(), x.bytes());
+        let request = job.receive("x", Some(1 - own), None, region);
+        job.wait_messages(&[request]);
+        job
+    });
+    let error = run_jobs(&mut InProcess, &machine, 2, jobs.collect(), b"").unwrap_err();
+    assert!(matches!(error, ExchangeError::Network(_)), "{error}");
+    let text = error.to_string();
+    assert!(text.contains('0') && text.contains('1'), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Any fixed array, any number of processors, coefficients of classes or of elements.
+    #[test]
+    fn slabs_give_the_bits_of_one_processor(
+        planes in 3usize..10,
+        rows in 3usize..12,
+        columns in 4usize..40,
+        points in prop::sample::select(vec![7usize, 19, 27]),
+        steps in 1usize..4,
+        processors in 1usize..6,
+        per_element in any::<bool>(),
+        vm9 in any::<bool>(),
+        seed in 0u64..1000,
+    ) {
+        let machine = machine(if vm9 { "vm9" } else { "vm7" });
+        let mut problem = problem(&[planes, rows, columns], points, steps);
+        if per_element {
+            problem = problem.per_element();
+        }
+        let processors = processors.min(planes);
+        let (u, c) = inputs(&problem, seed);
+        let one = Stencils::new(&problem, machine.clone()).unwrap();
+        let one = one.process(&u, c.as_deref()).unwrap().output.unwrap();
+        let (all, report, _) = on_processors(&problem, &machine, processors, (&u, c.as_deref()));
+        prop_assert!(all.iter().map(|x| x.to_bits()).eq(one.iter().map(|x| x.to_bits())));
+        prop_assert_eq!(report.messages, 2 * (processors as u64 - 1) * steps as u64);
+    }
+}
