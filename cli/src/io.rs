@@ -13,7 +13,7 @@ pub(crate) use error::FileError;
 pub(crate) use matrix::read_matrix;
 pub(crate) use nonfinite::{MaybeNonFinite, NonFinite, Noted};
 pub(crate) use npy::{Kind, Npy, NpyArray, header, read_npy, read_rows, read_vector};
-pub(crate) use output::{Outputs, write_array, write_whole};
+pub(crate) use output::{Outputs, write_array, write_npy, write_whole};
 pub(crate) use values::{FileValues, TimedSource};
 pub(crate) use wav::read_wav;
 pub(crate) use window::{FramedRecording, WindowArg};

@@ -87,7 +87,7 @@ impl RunArgs {
         let mut arrays = Arrays::new(machine.clone(), options);
         let (known, results) = job.arrays(&mut arrays, machine.host.memory.0)?;
         let notes = job.passes(self, &machine, &mut arrays, &known)?;
-        let done = arrays
+        let mut done = arrays
             .run()
             .map_err(|e| CommandFailure::in_file(&self.job, e))?;
         drop(progress);
@@ -99,7 +99,7 @@ impl RunArgs {
             notes,
             exit: 0,
         };
-        deliver(&results, done.outputs.as_deref(), &mut outcome)?;
+        deliver(&results, done.outputs.take(), &mut outcome)?;
         self.simulation.emit(&done.run, &mut outcome)?;
         let title = format!("{} on {}", self.job.display(), machine.name);
         conclude(

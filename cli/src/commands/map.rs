@@ -188,7 +188,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         .iter()
         .map(|output| output.shape.clone())
         .collect();
-    let done = map(program, machine.clone(), job).map_err(|e| args.make_failure(e))?;
+    let mut done = map(program, machine.clone(), job).map_err(|e| args.make_failure(e))?;
     drop(progress);
     let report = &done.run.report;
     let mut outcome = CommandOutcome {
@@ -234,8 +234,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             tolerance: args.tolerance,
         })
         .collect();
-    deliver(&results, done.outputs.as_deref(), &mut outcome)?;
-    if let Some(path) = args.outputs.first().filter(|_| done.outputs.is_some()) {
+    let outputs = done.outputs.take();
+    let finished = outputs.is_some();
+    deliver(&results, outputs, &mut outcome)?;
+    if let Some(path) = args.outputs.first().filter(|_| finished) {
         outcome.json["output"] = json!(display_path(path));
     }
     args.simulation.emit(&done.run, &mut outcome)?;

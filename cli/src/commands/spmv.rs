@@ -6,7 +6,7 @@ mod report;
 use super::MachineArg;
 use crate::interrupt;
 use crate::io::{
-    Kind, NpyArray, Outputs, check_extension, display_path, read_matrix, read_npy, write_whole,
+    Kind, NpyArray, Outputs, check_extension, display_path, read_matrix, read_npy, write_npy,
 };
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
@@ -236,7 +236,7 @@ impl Args {
         };
         outcome.report_verdict(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
-            write_whole(path, &array(problem, x, y)?.to_npy())?;
+            write_npy(path, &array(problem, x, y)?)?;
             outcome.text += &format!("output: {}\n", path.display());
             outcome.json["output"] = json!(display_path(path));
         }

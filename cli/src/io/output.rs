@@ -1,6 +1,6 @@
 //! Output files: checked before the work starts, written whole or not at all.
 
-use super::{FileError, Kind, header};
+use super::{FileError, Kind, NpyArray, header};
 use crate::outcome::CommandFailure;
 use cp2_host::FinishedRun;
 use cp2_host::emit::EmitError;
@@ -23,6 +23,14 @@ pub(crate) fn write_parts(
         });
     }
     cp2_host::files::write_file(path, fill).map_err(|e| FileError::system(path, "write", e.source))
+}
+
+/// Writes an array as an `.npy` file, without a copy of it.
+pub(crate) fn write_npy(path: &Path, array: &NpyArray) -> Result<(), FileError> {
+    write_parts(path, |out| {
+        out.write_all(&header(array.kind, &array.shape))?;
+        out.write_all(&array.bytes)
+    })
 }
 
 /// Bytes of an array that are copied to the file at a time.

@@ -2,7 +2,7 @@
 
 use super::compare::Comparison;
 use super::tolerance::MapTolerance;
-use crate::io::{Kind, NpyArray, display_path, write_whole};
+use crate::io::{Kind, NpyArray, display_path, write_npy};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use serde_json::json;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub(crate) struct ExpectedResult {
 /// finished.
 pub(crate) fn deliver(
     results: &[ExpectedResult],
-    made: Option<&[Vec<u8>]>,
+    made: Option<Vec<Vec<u8>>>,
     outcome: &mut CommandOutcome,
 ) -> Result<(), CommandFailure> {
     // Without any result, the run counts as not judged.
@@ -36,9 +36,9 @@ pub(crate) fn deliver(
         let array = NpyArray {
             kind: result.kind,
             shape: result.shape.clone(),
-            bytes: bytes.clone(),
+            bytes,
         };
-        write_whole(&result.path, &array.to_npy())?;
+        write_npy(&result.path, &array)?;
         let verdict = match &result.expected {
             Some((file, expected)) => {
                 let compared = Comparison::new(&array, expected, result.tolerance);

@@ -3,7 +3,7 @@
 use super::{Args, name_alternative_formats, report::divided};
 use crate::digits::decimal;
 use crate::interrupt;
-use crate::io::{Kind, NpyArray, display_path, read_vector, write_whole};
+use crate::io::{Kind, NpyArray, display_path, read_vector, write_npy};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED, WrongResult};
 use crate::packing::PackingCost;
@@ -265,7 +265,7 @@ fn finish(
             shape,
             bytes: iterated.x.iter().flat_map(|x| x.to_le_bytes()).collect(),
         };
-        write_whole(path, &array.to_npy())?;
+        write_npy(path, &array)?;
         outcome.text += &format!("output: {}\n", path.display());
         outcome.json["output"] = json!(display_path(path));
     }

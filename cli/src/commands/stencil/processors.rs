@@ -3,6 +3,7 @@
 use super::{Args, StencilInput, decimal, described, merge};
 use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
+use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED, WrongResult};
 use crate::processors::{self, ProcessorReport, Ranks};
 use crate::provenance::ReportProvenance;
@@ -71,6 +72,8 @@ fn compute(
         )));
     }
     let problem = &given.problem;
+    let bytes = PROCESSOR * count as u64 + SLAB_ELEMENT * problem.elements() as u64;
+    check_memory(problem.title(), bytes)?;
     let slabs = StencilSlabs::new(problem, machine, count).map_err(CommandFailure::input)?;
     let own = share_of(count, transport.ranks(), transport.rank());
     let known = slabs.figures();
@@ -250,6 +253,10 @@ fn price(
     let hertz = u128::from(machine.cp2.clock_hz);
     u64::try_from(u128::from(last.get()) * hertz / 1_000_000_000_000).ok()
 }
+
+/// Bytes of host memory of a processor beside its arrays, and of an element of the array beside those of one processor.
+const PROCESSOR: u64 = 12 << 20;
+const SLAB_ELEMENT: u64 = 40;
 
 /// Refuses what one processor alone reports.
 pub(super) fn check(args: &Args) -> Result<(), CommandFailure> {
