@@ -97,7 +97,13 @@ fn compute(
         .into_iter()
         .flatten()
         .collect();
-    let fingerprint = processors::fingerprint(machine, &problem.title(), &inputs);
+    // Coefficients and offsets too: a title has not all of a problem.
+    let whole = format!(
+        "{} on {count} processors, {:?}",
+        problem.title(),
+        problem.stencil()
+    );
+    let fingerprint = processors::fingerprint(machine, &whole, &inputs);
     let expected = price(transport, machine, count, &jobs, &fingerprint);
     let ran = run_jobs(transport, machine, count, jobs, &fingerprint);
     let (network, runs) = ran.map_err(processors::failure)?;
