@@ -68,9 +68,8 @@ pub fn main() -> ExitCode {
         Ok(outcome.exit)
     });
     ExitCode::from(done.unwrap_or_else(|failure| {
-        if processors::tells_failure() {
-            print_failure(&failure, json);
-        }
+        processors::wait_for_first();
+        print_failure(&failure, json);
         processors::abort_ranks(failure.exit);
         failure.exit
     }))
@@ -90,12 +89,6 @@ fn numeric(command: clap::Command) -> clap::Command {
 /// Prints help and version, or the error about arguments that cannot be parsed.
 fn usage(e: &clap::Error) -> ExitCode {
     let asked_for = !e.use_stderr();
-    if !processors::is_first() {
-        return match asked_for {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(outcome::BAD_INPUT),
-        };
-    }
     if asked_for || !std::env::args_os().any(|arg| arg == "--json") {
         // Clap prints in colour, unless the arguments contain control characters.
         let message = e.render().to_string();

@@ -9,6 +9,7 @@ use cp2_network::{InProcess, NetworkError, NetworkReport, Transport};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Variables in which launchers of MPI jobs tell a process the number of ranks, and its own.
 const LAUNCHERS: [[&str; 2]; 2] = [
@@ -24,9 +25,13 @@ pub(crate) fn launched() -> Option<(usize, usize)> {
         .find_map(|[ranks, rank]| Some((number(ranks)?, number(rank)?)))
 }
 
-/// Returns true if this process prints and writes files: all but one rank of an MPI job leave that to the first.
+/// True from the moment on at which this process and others are ranks of one job.
+static CONNECTED: AtomicBool = AtomicBool::new(false);
+
+/// Returns true if this process prints and writes files: of ranks that share a job all but the first leave that to
+/// it.
 pub(crate) fn is_first() -> bool {
-    launched().is_none_or(|(_, rank)| rank == 0)
+    !CONNECTED.load(Relaxed) || launched().is_none_or(|(_, rank)| rank == 0)
 }
 
 /// Ends all ranks of an MPI job with an exit code, if this process is one of its ranks.
@@ -37,20 +42,12 @@ pub(crate) fn abort_ranks(code: u8) {
     let _ = code;
 }
 
-/// Returns true if this process says why it failed, after it has waited for the first rank to fail first.
-///
-/// What is wrong with the arguments is wrong on all ranks, and the first says it. Later on a rank may be the
-/// only one that cannot go on; where the first cannot either, it ends the others while they wait.
-pub(crate) fn tells_failure() -> bool {
-    if is_first() {
-        return true;
-    }
-    #[cfg(feature = "mpi")]
-    if cp2_mpi::is_started() {
+/// Gives the first rank the time to fail first: where all ranks cannot go on, it ends the others before they
+/// say the same.
+pub(crate) fn wait_for_first() {
+    if !is_first() {
         std::thread::sleep(std::time::Duration::from_secs(4));
-        return true;
     }
-    false
 }
 
 /// The ranks that share the processors of a command.
@@ -84,9 +81,16 @@ impl Drop for Ranks {
 pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
     let transport: Box<dyn Transport> = match launched() {
         #[cfg(feature = "mpi")]
-        Some(_) => {
-            let transport = cp2_mpi::MpiTransport::start();
-            Box::new(transport.map_err(CommandFailure::input)?)
+        Some((ranks, _)) => {
+            let transport = cp2_mpi::MpiTransport::start().map_err(CommandFailure::input)?;
+            let found = transport.ranks();
+            if found != ranks {
+                return Err(CommandFailure::input(format!(
+                    "{ranks} ranks were started, and MPI has {found}: the launcher is that of another MPI library; use the mpirun of the one that the program was built with"
+                )));
+            }
+            CONNECTED.store(true, Relaxed);
+            Box::new(transport)
         }
         #[cfg(not(feature = "mpi"))]
         Some((ranks, _)) if ranks > 1 => {
@@ -164,11 +168,6 @@ pub(crate) fn fields(
     network: &NetworkReport,
     processors: &[ProcessorReport],
 ) -> Value {
-    let cycles = |picoseconds: u64| {
-        let hertz = u128::from(machine.cp2.clock_hz);
-        let cycles = u128::from(picoseconds) * hertz / 1_000_000_000_000;
-        u64::try_from(cycles).unwrap_or(u64::MAX)
-    };
     let links = network
         .links
         .iter()
@@ -177,7 +176,7 @@ pub(crate) fn fields(
             json!({
                 "from": link.from.to_string(),
                 "to": link.to.to_string(),
-                "busy_cycles": cycles(link.busy.get()),
+                "busy_cycles": link.busy.to_cycles(machine.cp2.clock_hz),
                 "bytes": link.bytes,
             })
         });

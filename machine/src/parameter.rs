@@ -86,6 +86,10 @@ impl Reader {
                     });
                 }
             }
+            (Quantity::Choice(names), other) => {
+                let expected = format!("one of {}", names.join(", "));
+                self.wrong_type(value.span(), row.key.into(), expected, other);
+            }
             (_, DeValue::Integer(_) | DeValue::Float(_)) => {
                 let units = unit_names(row);
                 self.fail(

@@ -163,7 +163,7 @@ rows! {
     "host.scalar" => host.scalar, Q::Cycles, Within(0, COST), "Control CPU time for an operation on floating-point scalars, between passes.";
 }
 
-/// Slowest and fastest link: longest durations, in picoseconds.
+/// Longest duration of the network, in picoseconds.
 const SECOND: u64 = 1_000_000_000_000;
 
 rows! {
@@ -234,6 +234,9 @@ impl Range {
                 format!("{} {} to {} {}", low.0, low.1, high.0, high.1)
             }
         };
+        if let Quantity::Choice(names) = quantity {
+            return format!("one of {}", names.join(", "));
+        }
         match self {
             Self::Within(lo, hi) if lo == hi => format!("exactly {}", show(lo)),
             Self::Within(lo, hi) => span(lo, hi),

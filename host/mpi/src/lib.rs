@@ -8,4 +8,4 @@
 mod transport;
 
 #[cfg(feature = "mpi")]
-pub use transport::{MpiTransport, abort_ranks, is_started};
+pub use transport::{MpiTransport, abort_ranks};

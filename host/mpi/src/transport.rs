@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SLOT: usize = 1024;
 /// Bytes of the length that stands first in a slot.
 const LENGTH: usize = 8;
-/// True from the initialization of MPI on.
+/// True while MPI is initialized.
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// Most bytes of one MPI message: counts are 32-bit integers with a sign.
 const PIECE: usize = 1 << 30;
@@ -31,15 +31,10 @@ pub struct MpiTransport {
     _universe: Universe,
 }
 
-/// Returns true if this process has initialized MPI.
-#[must_use]
-pub fn is_started() -> bool {
-    STARTED.load(Ordering::Relaxed)
-}
-
-/// Ends all ranks of the MPI job with an exit code; does nothing in a process that has not initialized MPI.
+/// Ends all ranks of the MPI job with an exit code; does nothing in a process that has not
+/// initialized MPI, or has finalized it.
 pub fn abort_ranks(code: i32) {
-    if is_started() {
+    if STARTED.load(Ordering::Relaxed) {
         SimpleCommunicator::world().abort(code);
     }
 }
@@ -78,6 +73,13 @@ impl MpiTransport {
 
     fn failure(&self, message: impl Into<String>) -> TransportError {
         failure(self.own(), message)
+    }
+}
+
+/// MPI is finalized behind this: nobody may abort any more.
+impl Drop for MpiTransport {
+    fn drop(&mut self) {
+        STARTED.store(false, Ordering::Relaxed);
     }
 }
 

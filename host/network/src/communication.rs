@@ -96,12 +96,14 @@ impl Communication {
         let links = Links::new(parameters, processors)?;
         let eager = parameters.eager.0;
         let wrong = |name, expected| NetworkError::Parameter { name, expected };
-        let late = "the time of a packet has 64 bits";
-        let to_arrival = links.least_latency().ok_or(wrong("hop", late))?;
+        let late = "a packet to take less than 2^64 ps";
+        let to_arrival = links
+            .least_latency()
+            .ok_or(wrong("lanes, lane-rate, coding, header, hop", late))?;
         if to_arrival == Picoseconds::ZERO {
             return Err(wrong(
                 "hop, header",
-                "a message of no bytes takes time: one of them is above zero",
+                "one of them above zero, for a message of no bytes takes time",
             ));
         }
         // A send that completes by itself is at once complete, one longer than the limit when it has left.

@@ -9,9 +9,9 @@ use crate::{BlockedProcessor, Envelope, Picoseconds, Request, TransportError};
 pub struct ProcessFailure {
     /// The processor.
     pub processor: usize,
-    /// When it stopped.
+    /// Instant at which its last turn began.
     pub at: Picoseconds,
-    /// Why.
+    /// Reason, as people read it.
     pub message: String,
 }
 
@@ -27,9 +27,9 @@ pub enum NetworkError {
         most: usize,
     },
     /// A parameter with which no message can be timed.
-    #[error("network parameter {name}: {expected}")]
+    #[error("[network] of the machine file, {name}: expected {expected}")]
     Parameter {
-        /// Its name.
+        /// Its key or keys in a machine file, without `network.`.
         name: &'static str,
         /// Values that are right.
         expected: &'static str,
@@ -42,7 +42,7 @@ pub enum NetworkError {
     NoSuchPeer {
         /// Who named it.
         processor: usize,
-        /// When.
+        /// Instant of the record.
         at: Picoseconds,
         /// The number that is none.
         peer: usize,
@@ -91,7 +91,7 @@ pub enum NetworkError {
     NoSuchRequest {
         /// The processor.
         processor: usize,
-        /// When.
+        /// Instant of the record.
         at: Picoseconds,
         /// The request.
         request: Request,
@@ -128,7 +128,7 @@ pub enum NetworkError {
     /// A time too large for 64 bits of picoseconds.
     #[error(
         "{message}: it would arrive after 2^64 ps (213 days), as far as time is counted: \
-         is it that long?"
+         send shorter messages, or take a faster network"
     )]
     TooLate {
         /// The message.

@@ -46,11 +46,11 @@ impl Links {
     pub fn new(parameters: &NetworkParameters, processors: usize) -> Result<Self, NetworkError> {
         let wrong = |name, expected| NetworkError::Parameter { name, expected };
         let byte_time = parameters.byte_time().ok_or(wrong(
-            "lanes, lane_rate_hz, coding",
-            "each is above zero, and the time of a byte is a fraction of 64-bit numbers",
+            "lanes, lane-rate, coding",
+            "each above zero, and a byte time of a fraction of 64-bit numbers",
         ))?;
         if parameters.payload.0 == 0 {
-            return Err(wrong("payload", "a packet holds at least 1 byte"));
+            return Err(wrong("payload", "at least 1 byte in a packet"));
         }
         let interconnect = Interconnect::new(parameters.topology, processors)?;
         Ok(Self {

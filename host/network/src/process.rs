@@ -22,7 +22,7 @@ impl<P: Process + ?Sized> Process for Box<P> {
 /// Time, completions and payloads with which a processor goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resume {
-    /// When, and the requests that are complete. The first time: at 0, with none.
+    /// Instant at which it goes on, and the requests that are complete. The first time: at 0, with none.
     pub wake: Wake,
     /// Bytes of each receive that is complete, by request, in the order of `wake.completions`.
     pub payloads: Vec<(Request, Vec<u8>)>,
@@ -40,19 +40,19 @@ pub enum Yield {
     },
     /// It goes on at once with those of these that are complete.
     Test {
-        /// When.
+        /// Instant at which it stops running.
         at: Picoseconds,
         /// Requests that no wait or test has completed.
         requests: Vec<Request>,
     },
     /// It goes on at once, but lets what it sent be carried off: see [`ProcessLog::undelivered`].
     Pause {
-        /// When.
+        /// Instant at which it stops running.
         at: Picoseconds,
     },
     /// It is done.
     End {
-        /// When.
+        /// Instant at which it stops running.
         at: Picoseconds,
     },
 }
@@ -73,7 +73,7 @@ impl From<Yield> for Record {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at {at}: {message}")]
 pub struct ProcessError {
-    /// When.
+    /// Instant at which it was noticed.
     pub at: Picoseconds,
     /// The place in the program, what was found there, what to do.
     pub message: String,

@@ -9,7 +9,7 @@ pub struct Request(pub u64);
 /// Something that a processor did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When its CPU was done with it.
+    /// Instant at which its CPU was done with it.
     pub at: Picoseconds,
     /// Description of it.
     pub operation: RecordedOperation,
@@ -20,11 +20,11 @@ pub struct Record {
 pub enum RecordedOperation {
     /// Sends a message, which enters the network now.
     Send {
-        /// Receiver.
+        /// Processor that receives it.
         destination: usize,
         /// Tag, by which the receiver may choose.
         tag: u32,
-        /// Length.
+        /// Number of bytes.
         bytes: u64,
     },
     /// Posts a receive.
@@ -52,7 +52,7 @@ pub enum RecordedOperation {
     End,
     /// Cannot go on.
     Fail {
-        /// Why.
+        /// Reason, as people read it.
         message: String,
     },
 }

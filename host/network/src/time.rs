@@ -37,6 +37,30 @@ impl Picoseconds {
     }
 }
 
+/// Picoseconds of a second.
+const SECOND: u128 = 1_000_000_000_000;
+
+impl Picoseconds {
+    /// Returns the instant of a cycle of a clock, rounded up to picoseconds; the last one that there is where
+    /// it is later.
+    #[must_use]
+    pub fn from_cycles(cycle: u64, hertz: u64) -> Self {
+        let instant = (u128::from(cycle) * SECOND).div_ceil(u128::from(hertz.max(1)));
+        Self(u64::try_from(instant).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the first cycle of a clock that is not before the instant: `from_cycles(c).to_cycles() == c`.
+    #[must_use]
+    pub fn to_cycles(self, hertz: u64) -> u64 {
+        let cycle = u128::from(self.0) * u128::from(hertz) / SECOND;
+        let cycle = u64::try_from(cycle).unwrap_or(u64::MAX);
+        match Self::from_cycles(cycle, hertz) < self {
+            true => cycle.saturating_add(1),
+            false => cycle,
+        }
+    }
+}
+
 /// The sum, or the largest number where it is larger.
 impl Add for Picoseconds {
     type Output = Self;
@@ -68,6 +92,19 @@ mod tests {
         assert_eq!(shown(1), "0.001 ns");
         assert_eq!(shown(316_800), "316.8 ns");
         assert_eq!(shown(2_000_050), "2000.05 ns");
+    }
+
+    #[test]
+    fn cycles_come_back_from_their_instants() {
+        for hertz in [1, 3, 7, 1_000, 200_000_000, 999_999_937, 1_000_000_000_000] {
+            for cycle in [0, 1, 2, 3, 1000, 12_345] {
+                let instant = Picoseconds::from_cycles(cycle, hertz);
+                assert_eq!(instant.to_cycles(hertz), cycle, "{hertz} {cycle}");
+                let later = Picoseconds(instant.0 + 1);
+                assert!(later.to_cycles(hertz) > cycle, "{hertz} {cycle}");
+            }
+        }
+        assert_eq!(Picoseconds::from_cycles(u64::MAX, 1), Picoseconds(u64::MAX));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::command::{Command, HostAction};
 use super::cpu::{MAX_COST, cost};
 use super::error::{CommandError, HostError};
+use super::messages::MessageRegion;
 use cp2_machine::Machine;
 
 /// Checks everything about a command that can be checked before it runs.
@@ -39,12 +40,19 @@ pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result
         HostAction::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
         HostAction::Read { address, bytes, .. } => memory(*address, *bytes)?,
         HostAction::Send { region, .. } | HostAction::Receive { region, .. } => {
-            let (address, bytes) = region.extent();
-            memory(address, bytes)?;
+            check_region(region, &memory, &fail)?;
         }
-        HostAction::Await { arrivals, .. } => {
-            for (address, bytes) in arrivals.iter().map(|arrival| arrival.region.extent()) {
-                memory(address, bytes)?;
+        HostAction::Await {
+            until, arrivals, ..
+        } => {
+            if *until > MAX_COST {
+                return Err(fail(CommandError::TooLate {
+                    until: *until,
+                    limit: MAX_COST,
+                }));
+            }
+            for arrival in arrivals {
+                check_region(&arrival.region, &memory, &fail)?;
             }
         }
         HostAction::Step(step) => step.check(machine.host.memory.0).map_err(fail)?,
@@ -68,4 +76,22 @@ pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result
         })),
         _ => Ok(()),
     }
+}
+
+/// Checks that the rows of a message do not overlap, and lie in system memory.
+fn check_region(
+    region: &MessageRegion,
+    memory: &dyn Fn(u64, u64) -> Result<(), HostError>,
+    fail: &dyn Fn(CommandError) -> HostError,
+) -> Result<(), HostError> {
+    let apart = region.rows <= 1 || (region.row > 0 && region.pitch >= region.row);
+    if !apart {
+        return Err(fail(CommandError::Rows {
+            rows: region.rows,
+            row: region.row,
+            pitch: region.pitch,
+        }));
+    }
+    let (address, bytes) = region.extent();
+    memory(address, bytes)
 }

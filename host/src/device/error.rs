@@ -156,6 +156,26 @@ pub enum CommandError {
         /// Capacity of the queue.
         queue: usize,
     },
+    /// The rows of a message overlap.
+    #[error(
+        "a message of {rows} rows of {row} B at distances of {pitch} B; expected rows of at least a byte that do not overlap, at distances of {row} B and more"
+    )]
+    Rows {
+        /// Number of rows.
+        rows: u64,
+        /// Bytes of a row.
+        row: u64,
+        /// Bytes from row to row.
+        pitch: u64,
+    },
+    /// A wait exceeds the range of simulated time.
+    #[error("a wait until cycle {until} exceeds the range of simulated time ({limit})")]
+    TooLate {
+        /// The cycle.
+        until: u64,
+        /// The largest allowed.
+        limit: u64,
+    },
     /// The cost exceeds the range of simulated time.
     #[error("a cost of {cycles} cycles exceeds the range of simulated time ({limit})")]
     TooLong {

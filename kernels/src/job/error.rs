@@ -15,8 +15,8 @@ pub enum JobError {
     /// The device refused a command.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The job waits for messages, and runs alone.
-    #[error("the job waits for messages of other processors; run it together with theirs")]
+    /// The job exchanges messages, and runs alone.
+    #[error("the job exchanges messages with other processors; run it together with theirs")]
     OtherProcessors,
     /// An array is larger than system memory.
     #[error(

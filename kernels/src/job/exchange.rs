@@ -22,14 +22,9 @@ pub enum ExchangeError {
     /// A job cannot be carried out.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A job has no price.
-    #[error("the job of processor {processor} has no price: {reason}")]
-    Unpriced {
-        /// Number of the processor.
-        processor: usize,
-        /// Kernel or value that decides it.
-        reason: String,
-    },
+    /// A job has no price, for a reason.
+    #[error("the jobs have no price: {0}")]
+    Unpriced(String),
 }
 
 /// The run of one processor's job.
@@ -82,15 +77,20 @@ pub fn price_jobs(
     fingerprint: &[u8],
 ) -> Result<NetworkReport, ExchangeError> {
     let communication = communication(machine, processors)?;
-    let first = cp2_network::share_of(processors, transport.ranks(), transport.rank()).start;
-    let mut processes = Vec::new();
-    for (at, job) in jobs.iter().enumerate() {
-        let process = JobProcess::forecast(job).map_err(|reason| ExchangeError::Unpriced {
-            processor: first + at,
-            reason: reason.to_string(),
-        })?;
-        processes.push(process);
-    }
+    let priced = jobs.iter().map(JobProcess::forecast);
+    let priced = priced.collect::<Result<Vec<_>, _>>();
+    // No rank begins alone: what one has no price for, none has.
+    let all = transport.all_gather(vec![u8::from(priced.is_ok())]);
+    let all = all.map_err(NetworkError::from)?;
+    let mut processes = match priced {
+        Ok(processes) if all.iter().all(|own| own == &[1]) => processes,
+        Ok(_) => {
+            return Err(ExchangeError::Unpriced(
+                "a job of another rank has none".to_owned(),
+            ));
+        }
+        Err(reason) => return Err(ExchangeError::Unpriced(reason.to_string())),
+    };
     Ok(run_processes(
         transport,
         communication,
@@ -104,41 +104,8 @@ fn communication(machine: &Machine, processors: usize) -> Result<Communication, 
     let network = &machine.network;
     // After a wait a processor sends or receives no earlier than one of these takes.
     let least = network.send.min(network.post);
-    let least = CycleClock::of(machine).instant(least.0);
+    let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
     Communication::new(network, processors, least)
-}
-
-/// Cycles of a processor as instants of the network.
-#[derive(Clone, Copy, Debug)]
-struct CycleClock {
-    hertz: u128,
-}
-
-/// Picoseconds of a second.
-const SECOND: u128 = 1_000_000_000_000;
-
-impl CycleClock {
-    fn of(machine: &Machine) -> Self {
-        Self {
-            hertz: machine.cp2.clock_hz.max(1).into(),
-        }
-    }
-
-    /// Returns the instant of a cycle, rounded up to picoseconds.
-    fn instant(self, cycle: u64) -> Picoseconds {
-        let instant = (u128::from(cycle) * SECOND).div_ceil(self.hertz);
-        Picoseconds(u64::try_from(instant).unwrap_or(u64::MAX))
-    }
-
-    /// Returns the first cycle that is not before an instant.
-    fn cycle(self, instant: Picoseconds) -> u64 {
-        let cycle = u128::from(instant.0) * self.hertz / SECOND;
-        let cycle = u64::try_from(cycle).unwrap_or(u64::MAX);
-        match self.instant(cycle) < instant {
-            true => cycle.saturating_add(1),
-            false => cycle,
-        }
-    }
 }
 
 /// A job as a process among others.
@@ -147,7 +114,6 @@ struct JobProcess<'a> {
     device: ProcessDevice<'a>,
     job: JobItems<'a>,
     issue: CommandIssue,
-    clock: CycleClock,
     /// Requests of the network, by those of the device.
     requests: BTreeMap<u64, Request>,
     /// Memory of the receives that are not complete.
@@ -197,7 +163,6 @@ impl<'a> JobProcess<'a> {
 
     fn new(machine: Arc<Machine>, device: ProcessDevice<'a>, job: JobItems<'a>) -> Self {
         Self {
-            clock: CycleClock::of(&machine),
             machine,
             device,
             job,
@@ -213,18 +178,19 @@ impl<'a> JobProcess<'a> {
             device,
             job,
             issue,
-            clock,
+            machine,
             requests,
             regions,
             ..
         } = self;
+        let hertz = machine.cp2.clock_hz;
         let (device, counts) = match device {
             ProcessDevice::Computes(device) => (&mut **device, false),
             ProcessDevice::Counts(device) => (&mut **device, true),
         };
         let complete = resume.wake.completions.len() as u64;
         if complete > 0 {
-            let until = clock.cycle(resume.wake.at);
+            let until = resume.wake.at.to_cycles(hertz);
             let payloads = resume.payloads.into_iter();
             let arrivals = payloads.filter_map(|(request, bytes)| {
                 let region = regions.remove(&request)?;
@@ -241,7 +207,7 @@ impl<'a> JobProcess<'a> {
             return Err(JobError::OtherProcessors);
         };
         for record in device.take_messages() {
-            let at = clock.instant(record.cycle);
+            let at = Picoseconds::from_cycles(record.cycle, hertz);
             let request = match record.operation {
                 MessageOperation::Send {
                     to,
@@ -265,7 +231,7 @@ impl<'a> JobProcess<'a> {
             };
             requests.insert(record.request, request);
         }
-        let at = clock.instant(now);
+        let at = Picoseconds::from_cycles(now, hertz);
         Ok(match end {
             IssueEnd::Waits(waited) => {
                 let waited = waited.into_iter();

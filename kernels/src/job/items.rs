@@ -178,6 +178,8 @@ impl CommandIssue {
         items: &[JobItem],
     ) -> Result<(), JobError> {
         match self.submit(device, passes, items)? {
+            // Nobody would receive what it has sent.
+            IssueEnd::Done if self.messages > 0 => Err(JobError::OtherProcessors),
             IssueEnd::Done | IssueEnd::Stopped => Ok(()),
             IssueEnd::Waits(_) => Err(JobError::OtherProcessors),
         }

@@ -72,10 +72,10 @@ fn compute(
         )));
     }
     let problem = &given.problem;
-    let bytes = PROCESSOR * count as u64 + SLAB_ELEMENT * problem.elements() as u64;
-    check_memory(problem.title(), bytes)?;
     let slabs = StencilSlabs::new(problem, machine, count).map_err(CommandFailure::input)?;
     let own = share_of(count, transport.ranks(), transport.rank());
+    let bytes = PROCESSOR * own.len() as u64 + SLAB_ELEMENT * problem.elements() as u64;
+    check_memory(problem.title(), bytes)?;
     let known = slabs.figures();
     let first = transport.rank() == 0;
     let (options, progress) = args
@@ -215,7 +215,7 @@ fn compute(
         None => "error: not known (numbers that are not finite)\n".to_owned(),
     };
     outcome.text += &format!(
-        "simulated in {} by {} ranks\n",
+        "simulated in {} by {} rank(s)\n",
         seconds(host_seconds),
         name.1
     );
@@ -256,8 +256,8 @@ fn price(
 ) -> Option<u64> {
     let report = price_jobs(transport, machine, count, jobs, fingerprint).ok()?;
     let last = report.ends.iter().max()?;
-    let hertz = u128::from(machine.cp2.clock_hz);
-    u64::try_from(u128::from(last.get()) * hertz / 1_000_000_000_000).ok()
+    // Times beyond the range of instants are no price.
+    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
 }
 
 /// Bytes of host memory of a processor beside its arrays, and of an element of the array beside those of one processor.

@@ -12,7 +12,7 @@ use crate::{NetworkError, Picoseconds, Request};
 pub struct Envelope {
     /// Sender.
     pub source: usize,
-    /// Receiver.
+    /// Processor that receives it.
     pub destination: usize,
     /// Its tag.
     pub tag: u32,
@@ -59,7 +59,7 @@ pub struct Completion {
 pub struct Wake {
     /// The processor.
     pub processor: usize,
-    /// When: for a wait, when the last of its requests completed, or the wait began.
+    /// Instant: for a wait, when the last of its requests completed, or the wait began.
     pub at: Picoseconds,
     /// Requests of the wait, or those of the test that were complete, in the order in which they were named.
     pub completions: Vec<Completion>,

@@ -172,3 +172,46 @@ fn a_launch_outside_the_program_is_an_error_of_the_command() {
             .contains("`nowhere`")
     );
 }
+
+/// Rows of a message that no memory has, or that are endless, are refused when the command is given, as a wait is that
+/// ends behind all time.
+#[test]
+fn rows_of_messages_and_waits_are_refused_when_given() {
+    let mut device = Device::new(vm("vm7"));
+    let mut refused = |row, rows, pitch| {
+        let region = MessageRegion {
+            address: 0,
+            row,
+            rows,
+            pitch,
+        };
+        let sent = device.send_message("m", 0, (1, 0), region, &[]);
+        sent.unwrap_err().to_string()
+    };
+    for (row, rows, pitch) in [
+        (0, u64::MAX, 0),
+        (1, u64::MAX, 0),
+        (1 << 29, 8, 0),
+        (0, 2, 16),
+        (32, 2, 16),
+    ] {
+        let message = refused(row, rows, pitch);
+        assert!(
+            message.contains("do not overlap"),
+            "{row} {rows} {pitch}: {message}"
+        );
+    }
+    for (row, rows, pitch) in [(1, u64::MAX, 1), (u64::MAX, 1, 0), (16, 2, u64::MAX)] {
+        let message = refused(row, rows, pitch);
+        assert!(
+            message.contains("lie outside"),
+            "{row} {rows} {pitch}: {message}"
+        );
+    }
+    let late = device.await_messages("w", 1 << 60, 0, Vec::new());
+    let late = late.unwrap_err().to_string();
+    assert!(
+        late.contains("exceeds the range of simulated time"),
+        "{late}"
+    );
+}
