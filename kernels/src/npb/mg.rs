@@ -11,6 +11,8 @@
 //! A norm is a pass that leaves a quad of partial sums for each page, in single precision; the control CPU
 //! adds them up in double precision.
 
+mod decomposition;
+mod exchange;
 mod job;
 mod kernel_choice;
 mod kernels;
@@ -22,6 +24,8 @@ mod rows;
 mod steps;
 mod tune;
 
+pub use decomposition::{MultigridSplit, NormSum};
+pub use job::MultigridOutput;
 pub(crate) use method::solve;
 pub use plan::MultigridPlan;
 pub use tune::{PassPrice, PassShape, Trial, TuningError};
@@ -74,6 +78,12 @@ pub enum MultigridError {
     /// The device refused an array or a command.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// Planes and rows cannot be divided among processors in this way.
+    #[error("multigrid on several processors: {reason}")]
+    Split {
+        /// What is wrong, what was expected, and what to do.
+        reason: String,
+    },
     /// The right-hand side has another length than the problem.
     #[error("the right-hand side holds {found} numbers; expected {expected}")]
     Length {

@@ -16,6 +16,7 @@ mod map;
 mod memory;
 mod mixed;
 mod monotone;
+mod multigrid_processors;
 mod not_finite;
 mod npb;
 mod odd_machines;

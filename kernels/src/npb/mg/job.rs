@@ -1,15 +1,19 @@
 //! Puts together the job of V-cycles: arrays, programs, passes and norms.
 
 use super::MultigridError;
+use super::decomposition::{Division, NormSum};
 use super::plan::{MultigridPlan, OperatorPages, PlacedArray, PlannedOperator};
 use super::rows::MultigridOperator;
 use super::steps::{ArrayName, MultigridStep};
 use crate::backend::Task;
 use crate::job::{Job, JobError};
-use cp2_host::{Buffer, DeviceOptions, HostStep, PlacedProgram as Program};
+use cp2_host::{
+    Buffer, DeviceOptions, FinishedRun, HostError, HostStep, PlacedProgram as Program, StepScalar,
+};
 use cp2_problems::NamedArrays;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 /// Number of values of an array that one step of the control CPU adds up.
 const TERMS: u64 = 1024;
@@ -18,17 +22,40 @@ const TERMS: u64 = 1024;
 const LANES: u64 = 4;
 
 /// A job being put together, and the arrays and programs that it has so far.
-struct MultigridJobBuilder<'a> {
-    plan: &'a MultigridPlan,
-    job: Job,
+pub(super) struct MultigridJobBuilder<'a> {
+    pub(super) plan: &'a MultigridPlan,
+    pub(super) job: Job,
+    /// Coordinates of the processor among the parts of planes and rows.
+    pub(super) place: [u64; 2],
     /// Addresses of the arrays that have been placed.
     arrays: HashMap<ArrayName, u64>,
     /// Addresses of the rows that blocks hand over, for each operator on a level.
     handed: HashMap<(MultigridOperator, u32), u64>,
     /// Programs that have been placed.
     programs: HashMap<(MultigridOperator, u32), Program>,
-    finest: u32,
+    pub(super) norms: Buffer<f64>,
+    /// Sums of squares of the processor's own part, where several processors have parts.
+    pub(super) parts: Option<Buffer<f64>>,
+    /// Sums of squares of each page, in quads, of both norms, where the first processor adds up those of all.
+    pub(super) sums: [Option<PageSums>; 2],
+}
+
+/// Sums of squares of the pages of a pass: a quad with four equal lanes for each, plane by plane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSums {
+    pub(super) quads: Buffer<f32>,
+    /// Number of planes, and of blocks of rows in each.
+    pub(super) blocks: [u64; 2],
+}
+
+/// Results of the job of a processor.
+#[derive(Clone, Copy, Debug)]
+pub struct MultigridOutput {
+    /// The processor's planes and rows of u, with ghosts.
+    u: Buffer<f32>,
+    /// Norms of v and of v - A u; of several processors the first one has them.
     norms: Buffer<f64>,
+    division: Division,
 }
 
 impl MultigridPlan {
@@ -37,59 +64,166 @@ impl MultigridPlan {
     /// # Errors
     /// The right-hand side has another length than the problem, or system memory is used up.
     pub fn task(&self, v: &[f32], options: DeviceOptions) -> Result<Task, MultigridError> {
-        let n = self.problem.n();
+        let (job, output) = self.processor_job(0, v, options)?;
+        let sides = [self.problem().n(); 3];
+        Ok(Task::reading(job, move |run| {
+            let data = NamedArrays::from_array("u", &sides, run.read(output.u)?);
+            Ok(data.add_array("norms", &[2], run.read(output.norms)?))
+        }))
+    }
+
+    /// Puts together the job of one of several processors for a right-hand side, of which it takes its planes and rows.
+    ///
+    /// # Errors
+    /// See [`MultigridPlan::task`].
+    pub fn processor_job(
+        &self,
+        processor: usize,
+        v: &[f32],
+        options: DeviceOptions,
+    ) -> Result<(Job, MultigridOutput), MultigridError> {
+        let n = self.problem().n();
         if v.len() != n.pow(3) {
             return Err(MultigridError::Length {
                 found: v.len(),
                 expected: n.pow(3),
             });
         }
-        let shape = [n as u64; 3];
+        let division = self.divided.division;
+        let finest = division.finest();
+        let [planes, rows] = division.memory(finest);
+        let shape = [planes, rows, n as u64];
         let mut job = Job::new(self.used.clone(), options);
-        let given = job.input("v", v, &shape)?;
+        let own = self.own_values(processor, v);
+        let given = job.input("v", own.as_deref().unwrap_or(v), &shape)?;
         let u = job.output::<f32>("u", &shape)?;
         let norms = job.output::<f64>("norms", &[2])?;
+        let parts = match division.processors() {
+            1 => None,
+            _ => Some(job.temporary::<f64>(2)?),
+        };
         let mut making = MultigridJobBuilder {
             plan: self,
             job,
+            place: division.place(processor as u64),
             arrays: HashMap::from([
                 (ArrayName::Given, given.address()),
                 (ArrayName::Result, u.address()),
             ]),
             handed: HashMap::new(),
             programs: HashMap::new(),
-            finest: n.trailing_zeros(),
             norms,
+            parts,
+            sums: [None; 2],
         };
         for (step, planned) in &self.steps {
-            match step {
-                MultigridStep::Pass(_, _, inputs, output) => {
+            match (step, planned) {
+                (MultigridStep::Pass(_, _, inputs, output), Some(planned)) => {
                     let output = making.place(*output)?;
                     making.pass(planned, inputs, output)?;
                 }
-                MultigridStep::Norm(_, of, number) => making.norm(planned, of, *number)?,
+                (MultigridStep::Norm(_, of, number), Some(planned)) => {
+                    making.norm(planned, of, *number)?;
+                }
+                (MultigridStep::Halo(array, ghosts), _) => {
+                    making.exchange_ghosts(*array, *ghosts)?;
+                }
+                (MultigridStep::Gather(array), _) => making.gather(*array)?,
+                (MultigridStep::Pass(..) | MultigridStep::Norm(..), None) => {}
             }
         }
-        let sides = [n; 3];
-        Ok(Task::reading(making.job, move |run| {
-            let data = NamedArrays::from_array("u", &sides, run.read(u)?);
-            Ok(data.add_array("norms", &[2], run.read(norms)?))
-        }))
+        making.reduce_norms()?;
+        let output = MultigridOutput { u, norms, division };
+        Ok((making.job, output))
+    }
+
+    /// Returns the planes and rows of a processor with room for ghosts, which are 0; none if it has all.
+    fn own_values(&self, processor: usize, v: &[f32]) -> Option<Vec<f32>> {
+        let division = self.divided.division;
+        if division.processors() == 1 {
+            return None;
+        }
+        let [planes, rows] = division.memory(division.finest());
+        let columns = self.problem().n();
+        let mut own = vec![0.0; (planes * rows) as usize * columns];
+        for (whole, memory) in division.copied_rows(processor, columns) {
+            if let (Some(from), Some(to)) = (v.get(whole), own.get_mut(memory)) {
+                to.copy_from_slice(from);
+            }
+        }
+        Some(own)
+    }
+}
+
+impl MultigridOutput {
+    /// Puts the processor's planes and rows into the whole array of u.
+    ///
+    /// # Errors
+    /// The run has no such memory.
+    pub fn read_into(
+        &self,
+        run: &FinishedRun,
+        processor: usize,
+        u: &mut [f32],
+    ) -> Result<(), HostError> {
+        let own = run.read(self.u)?;
+        let columns = 1usize << self.division.finest();
+        for (whole, memory) in self.division.copied_rows(processor, columns) {
+            if let (Some(from), Some(to)) = (own.get(memory), u.get_mut(whole)) {
+                to.copy_from_slice(from);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the norms of v and of v - A u, which the first processor has.
+    ///
+    /// # Errors
+    /// The run has no such memory.
+    pub fn read_norms(&self, run: &FinishedRun) -> Result<Vec<f64>, HostError> {
+        run.read(self.norms)
+    }
+}
+
+impl Division {
+    /// Returns the elements of each plane of a processor in the whole array and in its memory, with ghosts; both have
+    /// `columns` columns.
+    fn copied_rows(
+        &self,
+        processor: usize,
+        columns: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let finest = self.finest();
+        let place = self.place(processor as u64);
+        let [own, whole, memory, ghosts] = [
+            self.own(finest),
+            self.extents(finest),
+            self.memory(finest),
+            self.ghosts(finest),
+        ];
+        let elements = own[1] as usize * columns;
+        (0..own[0]).map(move |plane| {
+            let element = |plane: u64, rows: u64, row: u64| (plane * rows + row) as usize * columns;
+            let from = element(place[0] * own[0] + plane, whole[1], place[1] * own[1]);
+            let to = element(ghosts[0] + plane, memory[1], ghosts[1]);
+            (from..from + elements, to..to + elements)
+        })
     }
 }
 
 impl MultigridJobBuilder<'_> {
     /// Returns the place of an array; an array that no pass has named yet is allocated.
-    fn place(&mut self, name: ArrayName) -> Result<PlacedArray, JobError> {
-        let apart = name.plane_spacing(self.finest);
+    pub(super) fn place(&mut self, name: ArrayName) -> Result<PlacedArray, JobError> {
+        let division = &self.plan.divided.division;
+        let apart = name.plane_spacing(division.finest());
         if let Some(&at) = self.arrays.get(&name) {
             return Ok(PlacedArray { at, apart });
         }
-        if let Some((whole, from)) = name.find_containing_array(self.finest) {
+        if let Some((whole, from)) = name.find_containing_array(division) {
             let at = self.place(whole)?.at + from;
             return Ok(PlacedArray { at, apart });
         }
-        let bytes = name.bytes(self.finest);
+        let bytes = name.bytes(division);
         let at = self.job.temporary::<u8>(bytes)?.address();
         self.arrays.insert(name, at);
         Ok(PlacedArray { at, apart })
@@ -125,14 +259,14 @@ impl MultigridJobBuilder<'_> {
                 *place.insert(rows.address())
             }
         };
-        self.job
-            .sweep(program, entry, planned.shape.sweep(arrays, handed))?;
+        let sweep = planned.shape.sweep(arrays, handed, self.place);
+        self.job.sweep(program, entry, sweep)?;
         self.job.mark(&planned.shape.name());
         Ok(())
     }
 
     /// Adds the pass that leaves sums of squares, and the steps of the control CPU that compute
-    /// `norms[number] = sqrt(sum / n^3)`.
+    /// `norms[number] = sqrt(sum / n^3)`, or the part of the sum that this processor has.
     fn norm(
         &mut self,
         planned: &PlannedOperator,
@@ -142,35 +276,84 @@ impl MultigridJobBuilder<'_> {
         let count = planned.shape.sums();
         // Each sum is in all four lanes of a quad.
         let sums = self.job.temporary::<f32>(LANES * count)?;
-        let total = self.job.temporary::<f64>(1)?;
         let output = PlacedArray {
             at: sums.address(),
             apart: 1,
         };
+        let total = self.job.temporary::<f64>(1)?;
         self.pass(planned, of, output)?;
+        match (self.parts, self.plan.sum) {
+            (None, _) => self.add_up_norm(sums, (count, total), number),
+            (Some(parts), NormSum::Tree) => {
+                let store = |step: &mut HostStep, sum: StepScalar| step.store(parts, number, sum);
+                self.add_up(sums, (count, total), store)
+            }
+            (Some(_), NormSum::Ordered) => {
+                if let Some(own) = self.sums.get_mut(number as usize) {
+                    *own = Some(PageSums {
+                        quads: sums,
+                        blocks: planned.shape.page_grid(),
+                    });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the steps of the control CPU that add up the sums of all points in order and compute
+    /// `norms[number] = sqrt(sum / n^3)`.
+    pub(super) fn add_up_norm(
+        &mut self,
+        sums: Buffer<f32>,
+        (count, total): (u64, Buffer<f64>),
+        number: u64,
+    ) -> Result<(), MultigridError> {
+        let (norms, n) = (self.norms, self.plan.problem().n());
+        self.add_up(sums, (count, total), |step, sum| {
+            store_norm(step, sum, n, (norms, number))
+        })
+    }
+
+    /// Adds the steps of the control CPU that add up sums in order, and hands the last one the sum.
+    fn add_up(
+        &mut self,
+        sums: Buffer<f32>,
+        (count, total): (u64, Buffer<f64>),
+        end: impl FnOnce(&mut HostStep, StepScalar) -> Result<(), HostError>,
+    ) -> Result<(), MultigridError> {
+        let mut end = Some(end);
         let mut begin = 0;
         while begin < count {
-            let end = (begin + TERMS).min(count);
+            let last = (begin + TERMS).min(count);
             let mut step = HostStep::new();
             let mut sum = match begin {
                 0 => step.load(sums, 0)?,
                 _ => step.load(total, 0)?,
             };
-            for i in begin.max(1)..end {
+            for i in begin.max(1)..last {
                 let term = step.load(sums, LANES * i)?;
                 sum = step.add(sum, term);
             }
-            if end == count {
-                let points = step.constant((self.plan.problem.n() as f64).powi(3));
-                let mean = step.divide(sum, points);
-                let root = step.square_root(mean);
-                step.store(self.norms, number, root)?;
-            } else {
-                step.store(total, 0, sum)?;
+            match end.take_if(|_| last == count) {
+                Some(end) => end(&mut step, sum)?,
+                None => step.store(total, 0, sum)?,
             }
             self.job.host_step("norm", step);
-            begin = end;
+            begin = last;
         }
         Ok(())
     }
+}
+
+/// Adds the operations that store the norm of a sum of squares over n^3 points, `sqrt(sum / n^3)`.
+pub(super) fn store_norm(
+    step: &mut HostStep,
+    sum: StepScalar,
+    n: usize,
+    (norms, number): (Buffer<f64>, u64),
+) -> Result<(), HostError> {
+    let points = step.constant((n as f64).powi(3));
+    let mean = step.divide(sum, points);
+    let root = step.square_root(mean);
+    step.store(norms, number, root)
 }

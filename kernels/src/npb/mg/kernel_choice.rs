@@ -1,16 +1,16 @@
 //! Chooses the block of every kernel, and the operators to fuse, by price.
 
 use super::MultigridError;
+use super::decomposition::{DividedProblem, Division};
 use super::kernels::{OperatorBlock, opening, parts};
 use super::page::MultigridPageKernel;
-use super::plan::{OperatorPages, PlannedOperator, points};
+use super::plan::{OperatorPages, PlannedOperator};
 use super::rows::MultigridOperator;
 use super::steps::FusedOperators;
 use crate::job::data_end;
 use cp2_host::nest::{GridPass, GridPlan};
 use cp2_host::{Reserved, paging};
 use cp2_machine::Machine;
-use cp2_problems::npb::mg::MgProblem;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) type PlannedKernels = HashMap<(MultigridOperator, u32), Arc<PlannedOp
 
 /// Returns the kernel of an operator on a level; it is planned if it is not yet known.
 pub(super) fn kernel(
-    problem: &MgProblem,
+    divided: &DividedProblem,
     key: (MultigridOperator, u32),
     known: &mut PlannedKernels,
     machine: &Arc<Machine>,
@@ -27,22 +27,22 @@ pub(super) fn kernel(
     if let Some(kernel) = known.get(&key) {
         return Ok(kernel.clone());
     }
-    let planned = Arc::new(plan_cheapest(problem, key, machine)?);
+    let planned = Arc::new(plan_cheapest(divided, key, machine)?);
     known.insert(key, planned.clone());
     Ok(planned)
 }
 
 /// Chooses the operators that are fused: those that are faster in one pass.
 pub(super) fn fused(
-    problem: &MgProblem,
+    divided: &DividedProblem,
     known: &mut PlannedKernels,
     machine: &Arc<Machine>,
 ) -> FusedOperators {
-    let finest = problem.n().trailing_zeros();
+    let (problem, finest) = (&divided.problem, divided.division.finest());
     // A pass that cannot be planned is dearer than any that can.
     let mut cost = |operators: &[MultigridOperator], level: u32| {
         let costs = operators.iter().map(|&operator| {
-            let planned = kernel(problem, (operator, level), known, machine).ok()?;
+            let planned = kernel(divided, (operator, level), known, machine).ok()?;
             planned.price(machine).ok()
         });
         costs.sum::<Option<u64>>().unwrap_or(u64::MAX)
@@ -82,25 +82,22 @@ pub(super) const LEAST: u32 = 3;
 /// larger ones may leave no room for a second buffer.
 const TRIED: u64 = 5;
 
-/// Returns the level whose rows a block has: that of the result, or the coarser one of two.
-fn result(operator: MultigridOperator, level: u32) -> u32 {
-    match operator {
-        MultigridOperator::Project
-        | MultigridOperator::Interpolate { .. }
-        | MultigridOperator::Expand => level - 1,
-        _ => level,
-    }
-}
-
 /// Returns the blocks that may be the fastest: those that hand rows over, or those that do not.
 pub(super) fn blocks(
     (operator, level): (MultigridOperator, u32),
+    division: Division,
     handed: bool,
     machine: &Machine,
 ) -> Vec<OperatorBlock> {
-    let n = points(result(operator, level));
-    let sections = machine.cp2.sections.max(1) as u64;
     let block = |rows: u64| OperatorBlock { rows, handed };
+    let n = OperatorPages {
+        operator,
+        level,
+        block: block(1),
+        division,
+    }
+    .rows();
+    let sections = machine.cp2.sections.max(1) as u64;
     if handed && operator.handed_rows() == 0 {
         return Vec::new();
     }
@@ -131,7 +128,7 @@ pub(super) fn blocks(
 
 /// Plans the kernel of an operator on a level with a given block.
 pub(super) fn attempt(
-    problem: &MgProblem,
+    DividedProblem { problem, division }: &DividedProblem,
     (operator, level): (MultigridOperator, u32),
     block: OperatorBlock,
     machine: &Machine,
@@ -141,6 +138,7 @@ pub(super) fn attempt(
         operator,
         level,
         block,
+        division: *division,
     };
     // Pages that have no room need no schedule.
     GridPlan::new(shape.make_unplaced_pass(), machine)?;
@@ -175,15 +173,15 @@ pub(super) fn attempt(
 
 /// Plans the kernel of an operator on a level with the block of the lowest price.
 fn plan_cheapest(
-    problem: &MgProblem,
+    divided: &DividedProblem,
     (operator, level): (MultigridOperator, u32),
     machine: &Arc<Machine>,
 ) -> Result<PlannedOperator, MultigridError> {
-    let attempt = |block: OperatorBlock| attempt(problem, (operator, level), block, machine);
+    let attempt = |block: OperatorBlock| attempt(divided, (operator, level), block, machine);
     let (mut fit, mut refused) = (Vec::new(), None);
     for handed in [false, true] {
         let mut fits = 0;
-        for block in blocks((operator, level), handed, machine) {
+        for block in blocks((operator, level), divided.division, handed, machine) {
             if operator.keeps_planes() && fits == TRIED {
                 break;
             }

@@ -236,6 +236,14 @@ impl MultigridOperator {
         }
     }
 
+    /// Returns the level whose rows a block has: that of the result, or the coarser one of two.
+    pub(super) fn result_level(self, level: u32) -> u32 {
+        match self {
+            Self::Project | Self::Interpolate { .. } | Self::Expand => level.saturating_sub(1),
+            _ => level,
+        }
+    }
+
     /// Returns true if each page leaves a sum of squares.
     pub(super) fn sums(self) -> bool {
         matches!(

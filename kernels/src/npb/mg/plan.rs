@@ -1,7 +1,8 @@
 //! The plan of V-cycles: passes, their kernels, and the pages of each.
 
 use super::MultigridError;
-use super::kernel_choice::{PlannedKernels, fused, kernel};
+use super::decomposition::{ArrayExtents, DividedProblem, Division, MultigridSplit, NormSum};
+use super::kernel_choice::{PlannedKernels, attempt, fused, kernel};
 use super::kernels::{OperatorBlock, tile};
 use super::page::MultigridPageKernel;
 use super::rows::{MultigridOperator, QUAD};
@@ -19,12 +20,16 @@ use std::sync::Arc;
 /// V-cycles planned for a machine.
 #[derive(Debug)]
 pub struct MultigridPlan {
-    pub(super) problem: MgProblem,
+    pub(super) divided: DividedProblem,
     pub(super) machine: Arc<Machine>,
     /// The machine, with only the sections that the plan uses.
     pub(super) used: Arc<Machine>,
-    /// Steps in order, each with its kernel.
-    pub(super) steps: Vec<(MultigridStep, Arc<PlannedOperator>)>,
+    /// Order in which several processors add up the sums of norms.
+    pub(super) sum: NormSum,
+    /// Operators that are fused.
+    pub(super) fused: FusedOperators,
+    /// Steps in order; passes and norms with their kernels.
+    pub(super) steps: Vec<(MultigridStep, Option<Arc<PlannedOperator>>)>,
 }
 
 /// An operator on a level, planned: its kernel, and the pages of a pass.
@@ -46,6 +51,7 @@ pub(super) struct OperatorPages {
     pub(super) operator: MultigridOperator,
     pub(super) level: u32,
     pub(super) block: OperatorBlock,
+    pub(super) division: Division,
 }
 
 /// Returns the number of points along an axis of a level.
@@ -64,18 +70,63 @@ impl MultigridPlan {
     /// # Errors
     /// The machine has too few registers, too little memory or too coarse a granule for a kernel.
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
+        let divided = DividedProblem::whole(problem);
         let plan = |used: &Arc<Machine>| {
-            Self::plan_with_kernels(problem.clone(), &mut PlannedKernels::new(), (machine, used))
+            Self::plan_with_kernels(divided.clone(), &mut PlannedKernels::new(), (machine, used))
         };
         choose_sections(machine, plan, Self::price)
     }
 
+    /// Plans these cycles for the processors of a split: operators are fused as on one processor, so that results
+    /// have its bits.
+    ///
+    /// # Errors
+    /// The split does not fit the problem, or a machine has too little of something for a block.
+    pub fn split(&self, split: MultigridSplit, sum: NormSum) -> Result<Self, MultigridError> {
+        let division = self.divided.division.split(split)?;
+        let divided = DividedProblem {
+            problem: self.problem().clone(),
+            division,
+        };
+        let mut known = PlannedKernels::new();
+        for planned in self.passes_in_order() {
+            let OperatorPages {
+                operator, level, ..
+            } = planned.shape;
+            if !division.is_divided(planned.shape.pass_level()) {
+                known.insert((operator, level), planned.clone());
+            } else if operator.sums() && sum == NormSum::Ordered {
+                let block = planned.shape.block;
+                if !division.own(level)[1].is_multiple_of(block.rows) {
+                    return Err(MultigridError::Split {
+                        reason: format!(
+                            "pages of one processor have {} rows, and a processor has {}: their sums are others; expected fewer parts of rows, or `--sum tree`",
+                            block.rows,
+                            division.own(level)[1]
+                        ),
+                    });
+                }
+                let planned = attempt(&divided, (operator, level), block, &self.used)?;
+                known.insert((operator, level), Arc::new(planned));
+            }
+        }
+        let machines = (&self.machine, &self.used);
+        let plan = Self::plan_with_fusions(divided, &self.fused, &mut known, machines)?;
+        Ok(Self { sum, ..plan })
+    }
+
     /// Returns the cycles of all passes, one after the other.
     fn price(&self) -> Option<u64> {
-        let passes = self.steps.iter();
-        passes
-            .map(|(_, planned)| planned.price(&self.used).ok())
+        self.passes_in_order()
+            .map(|planned| planned.price(&self.used).ok())
             .sum()
+    }
+
+    /// Returns the passes in order, those of norms included.
+    pub(super) fn passes_in_order(&self) -> impl Iterator<Item = &Arc<PlannedOperator>> {
+        self.steps
+            .iter()
+            .filter_map(|(_, planned)| planned.as_ref())
     }
 
     /// Describes the sections that the plan uses, where others are left idle.
@@ -86,54 +137,64 @@ impl MultigridPlan {
     /// Plans the cycles with known kernels, planning the missing ones; operators are fused where that has the
     /// lower price.
     pub(super) fn plan_with_kernels(
-        problem: MgProblem,
+        divided: DividedProblem,
         known: &mut PlannedKernels,
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
-        let fused = fused(&problem, known, used);
-        Self::plan_with_fusions(problem, &fused, known, (machine, used))
+        let fused = fused(&divided, known, used);
+        Self::plan_with_fusions(divided, &fused, known, (machine, used))
     }
 
     /// Plans the cycles with given fusions and known kernels, planning the missing ones.
     pub(super) fn plan_with_fusions(
-        problem: MgProblem,
+        divided: DividedProblem,
         fused: &FusedOperators,
         known: &mut PlannedKernels,
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
-        let finest = problem.n().trailing_zeros();
-        let all = steps(&problem, fused).into_iter().map(|step| {
-            let kernel = kernel(&problem, step.key(finest), known, used);
+        let finest = divided.division.finest();
+        let all = steps(&divided, fused).into_iter().map(|step| {
+            let Some(key) = step.key(finest) else {
+                return Ok((step, None));
+            };
+            let kernel = kernel(&divided, key, known, used);
             let kernel = kernel.map_err(|refused| refused.rephrase_for_cube(machine))?;
-            Ok((step, kernel))
+            Ok((step, Some(kernel)))
         });
         Ok(Self {
+            fused: fused.clone(),
+            sum: NormSum::default(),
             steps: all.collect::<Result<_, MultigridError>>()?,
-            problem,
+            divided,
             machine: machine.clone(),
             used: used.clone(),
         })
     }
 
+    /// Returns the number of processors.
+    #[must_use]
+    pub fn processors(&self) -> usize {
+        self.divided.division.processors() as usize
+    }
+
     /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &MgProblem {
-        &self.problem
+        &self.divided.problem
     }
 
     /// Returns the proved limit and the reference of the whole run.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        cp2_reference::Multigrid::new(self.problem.n(), self.problem.cycles())
-            .figures(&self.machine)
+        let problem = &self.divided.problem;
+        cp2_reference::Multigrid::new(problem.n(), problem.cycles()).figures(&self.machine)
     }
 
     /// Returns for each pass the least it has to issue, see
     /// [`Method::operations`](crate::Method::operations).
     #[must_use]
     pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        let kernels = self.steps.iter().map(|(_, kernel)| kernel);
-        kernels
+        self.passes_in_order()
             .map(|planned| {
                 let mut all = Operations::default();
                 all.join(&planned.kernel.operations, planned.pages);
@@ -147,14 +208,14 @@ impl MultigridPlan {
     /// along an axis of the finer of its levels.
     #[must_use]
     pub fn operators(&self) -> Vec<(String, Cycles)> {
-        let of = |(_, planned): &(MultigridStep, Arc<PlannedOperator>)| {
+        let of = |planned: &Arc<PlannedOperator>| {
             let OperatorPages {
                 operator, level, ..
             } = planned.shape;
             let least = operator.pass().cycles(points(level), &self.machine);
             (planned.shape.name(), least)
         };
-        let mut all: Vec<_> = self.steps.iter().map(of).collect();
+        let mut all: Vec<_> = self.passes_in_order().map(of).collect();
         all.sort();
         all.dedup();
         all
@@ -211,14 +272,48 @@ impl OperatorPages {
 
     /// Returns the pages of a pass over arrays whose addresses do not matter.
     pub(super) fn make_unplaced_pass(&self) -> GridPass {
-        self.sweep([PlacedArray { at: 0, apart: 1 }; 4], 0)
+        self.sweep([PlacedArray { at: 0, apart: 1 }; 4], 0, [0; 2])
     }
 
-    /// Returns the pages of a pass over arrays.
+    /// Returns the planes and rows of an array of a level that the pass works on, on a processor.
+    fn extents(&self, level: u32, place: [u64; 2]) -> ArrayExtents {
+        self.division.array(level, self.pass_level(), place)
+    }
+
+    /// Returns the level whose division is that of the pass.
+    fn pass_level(&self) -> u32 {
+        match self.operator {
+            // A level is expanded where it is: all of it, if every processor has all of it.
+            MultigridOperator::Expand => self.level.saturating_sub(1),
+            _ => self.level,
+        }
+    }
+
+    /// Returns the planes and rows of the grid of blocks, and those by which it begins before the own ones.
+    fn worked_on(&self) -> ([u64; 2], [u64; 2]) {
+        let level = self.operator.result_level(self.level);
+        let own = self.extents(level, [0; 2]).own;
+        match self.operator {
+            // The next pass needs planes before and behind the own ones, and ghost rows of all.
+            MultigridOperator::Expand => {
+                let ghosts = self.division.ghosts(level);
+                let before = [ghosts[0] / 2, ghosts[1]];
+                ([0, 1].map(|axis| own[axis] + 2 * before[axis]), before)
+            }
+            _ => (own, [0; 2]),
+        }
+    }
+
+    /// Returns the number of rows that blocks are made of.
+    pub(super) fn rows(&self) -> u64 {
+        self.worked_on().0[1]
+    }
+
+    /// Returns the pages of a pass over arrays of the processor at `place`.
     ///
     /// `arrays` are the inputs, then the additional outputs, and last the output, or the sums of a pass with
     /// sums; `handed` is the address of the rows that are handed over.
-    pub(super) fn sweep(&self, arrays: [PlacedArray; 4], handed: u64) -> GridPass {
+    pub(super) fn sweep(&self, arrays: [PlacedArray; 4], handed: u64, place: [u64; 2]) -> GridPass {
         let (operator, level) = (self.operator, self.level);
         let OperatorBlock {
             rows,
@@ -227,22 +322,32 @@ impl OperatorPages {
         let fine = [2, 2 * rows];
         let own = [1, rows];
         let half = [1, rows / 2];
-        let (n, below) = (points(level), level.saturating_sub(1));
+        let below = level.saturating_sub(1);
         let [first, second, third, output] = arrays;
+        let ([planes, all_rows], before) = self.worked_on();
+        let array = |name: &str, at: PlacedArray, of: u32, block: [u64; 2]| {
+            input_field(name, at, (self.extents(of, place), quads(of)), block)
+        };
+        let stored = |name: &str, at: PlacedArray, of: u32, block: [u64; 2]| {
+            output_field(name, at, (self.extents(of, place), quads(of)), block)
+        };
         let lines = |field: GridField, halo: u64| field.halo([0, halo, 0], BoundaryRule::Periodic);
         let around = |field: GridField| field.halo([1, 1, 0], BoundaryRule::Periodic);
         let ahead = operator.halo_planes() as i64;
-        let early = |field: GridField| field.offset([-ahead, 0, 0]);
-        let planes_of = |name: &str, at: PlacedArray, block: [u64; 2]| {
-            let shape = [n, points(below), quads(below)];
-            GridField::new(
-                name,
-                at.at,
-                QUAD as u64,
-                shape,
-                [block[0], block[1], quads(below)],
-            )
+        let early = |field: GridField| shift_planes(field, -ahead);
+        // Planes of this level with the rows of the level below: two for each of its planes.
+        let coarse_rows = || {
+            let mut extents = self.extents(below, place);
+            for planes in [
+                &mut extents.memory[0],
+                &mut extents.origin[0],
+                &mut extents.own[0],
+            ] {
+                *planes *= 2;
+            }
+            (extents, quads(below))
         };
+        let near = |at: PlacedArray| PlacedArray { apart: 1, ..at };
         // Rows that a block needs only for what is otherwise handed over to it are not loaded by later blocks
         // of its section.
         let opens = |field: GridField, rows: u64| match hands {
@@ -250,8 +355,8 @@ impl OperatorPages {
             false => field,
         };
         let correction = |at: PlacedArray| {
-            let field = lines(planes_of("correction", at, half), 2);
-            early(opens(field, 1))
+            let field = input_field("correction", near(at), coarse_rows(), half);
+            early(opens(lines(field, 2), 1))
         };
         let v = |at: PlacedArray| early(opens(lines(array("v", at, level, own), 1), 2));
         let u = |at: PlacedArray| early(opens(lines(array("u", at, level, own), 2), 2));
@@ -279,7 +384,10 @@ impl OperatorPages {
                 vec![early(u), early(array("v", second, level, own))]
             }
             MultigridOperator::Expand => {
-                vec![array("coarse", first, below, own).halo([1, 0, 0], BoundaryRule::Periodic)]
+                let coarse = array("coarse", first, below, own);
+                let [planes, rows] = before.map(|lines| -(lines as i64));
+                let coarse = shift_rows(shift_planes(coarse, planes), rows);
+                vec![coarse.halo([1, 0, 0], BoundaryRule::Periodic)]
             }
             MultigridOperator::Begin => vec![early(lines(array("x", first, level, own), 1))],
             MultigridOperator::Lift | MultigridOperator::Lower => {
@@ -287,32 +395,45 @@ impl OperatorPages {
             }
         };
         let sums = |at: PlacedArray| {
-            let sums = [n, n.div_ceil(rows), 1];
+            let sums = [planes, all_rows.div_ceil(rows), 1];
             GridField::new("sums", at.at, QUAD as u64, sums, [1, 1, 1])
         };
-        let late = |field: GridField, planes: i64| field.offset([-ahead - planes, 0, 0]);
+        let late = |field: GridField, planes: i64| shift_planes(field, -ahead - planes);
         let beside = match operator {
             MultigridOperator::Lift => vec![sums(output)],
             // The row behind the block is lifted for the projection and not stored.
             MultigridOperator::Begin => vec![
-                late(lines(array("y", second, level, own), 1), 0),
+                late(lines(stored("y", second, level, own), 1), 0),
                 late(sums(output), 0),
             ],
-            MultigridOperator::Finish => vec![late(array("y", third, level, own), 0)],
+            MultigridOperator::Finish => vec![late(stored("y", third, level, own), 0)],
             _ => Vec::new(),
         };
         let output = match operator {
-            MultigridOperator::Project => array("coarse", output, below, own),
-            MultigridOperator::Interpolate { .. } => array("u", output, level, fine),
-            MultigridOperator::Ascend { .. } => late(array("u", output, level, own), SMOOTHED),
-            MultigridOperator::Descend => late(planes_of("coarse", output, half), PROJECTED),
-            MultigridOperator::Begin => late(planes_of("coarse", third, half), PROJECTED_AT_ONCE),
-            MultigridOperator::Expand => array("planes", output, below, own),
+            MultigridOperator::Project => stored("coarse", output, below, own),
+            MultigridOperator::Interpolate { .. } => stored("u", output, level, fine),
+            MultigridOperator::Ascend { .. } => late(stored("u", output, level, own), SMOOTHED),
+            MultigridOperator::Descend => {
+                let coarse = output_field("coarse", near(output), coarse_rows(), half);
+                late(coarse, PROJECTED)
+            }
+            MultigridOperator::Begin => {
+                let coarse = output_field("coarse", near(third), coarse_rows(), half);
+                late(coarse, PROJECTED_AT_ONCE)
+            }
+            MultigridOperator::Expand => {
+                let mut extents = self.extents(below, place);
+                for (axis, before) in before.into_iter().enumerate() {
+                    extents.origin[axis] -= before;
+                    extents.own[axis] += 2 * before;
+                }
+                output_field("planes", output, (extents, quads(below)), own)
+            }
             MultigridOperator::ResidualSquares | MultigridOperator::Finish => {
                 late(sums(output), MEASURED)
             }
-            MultigridOperator::Lift => array("y", second, level, own),
-            _ => array("y", output, level, own),
+            MultigridOperator::Lift => stored("y", second, level, own),
+            _ => stored("y", output, level, own),
         };
         let marches = !matches!(operator, MultigridOperator::Lift | MultigridOperator::Lower);
         let scratch = tile(operator, level, self.block).bytes(operator);
@@ -337,9 +458,16 @@ impl OperatorPages {
             // leaves room for larger blocks.
             marches_apart: marches && !operator.keeps_planes(),
             shares: hands,
-            grid: operator
-                .keeps_planes()
-                .then(|| [n + 2 * operator.halo_planes(), n.div_ceil(rows), 1]),
+            grid: match operator.keeps_planes() {
+                true => Some([
+                    planes + 2 * operator.halo_planes(),
+                    all_rows.div_ceil(rows),
+                    1,
+                ]),
+                // Blocks of arrays without ghosts are all blocks.
+                false if !self.division.is_divided(self.pass_level()) => None,
+                false => Some([planes, all_rows.div_ceil(rows), 1]),
+            },
             scratch: scratch.unsigned_abs(),
             size: BlocksPerSection::Fixed(1),
             ..GridPass::new(inputs, outputs)
@@ -348,12 +476,12 @@ impl OperatorPages {
 
     /// Returns the number of blocks of a plane.
     fn blocks(&self) -> u64 {
-        points(self.level).div_ceil(self.block.rows)
+        self.rows().div_ceil(self.block.rows)
     }
 
     /// Returns the bytes of the rows that blocks hand over.
     pub(super) fn handed_bytes(&self) -> u64 {
-        let planes = points(self.level) + 2 * self.operator.halo_planes();
+        let planes = self.worked_on().0[0] + 2 * self.operator.halo_planes();
         let rows = self.operator.handed_rows() * self.blocks();
         planes * rows * quads(self.level) * QUAD as u64
     }
@@ -365,7 +493,7 @@ impl OperatorPages {
     fn handed_fields(&self, at: u64) -> [GridField; 2] {
         let (operator, level) = (self.operator, self.level);
         let (hands, row) = (operator.handed_rows(), quads(level));
-        let planes = points(level) + 2 * operator.halo_planes();
+        let planes = self.worked_on().0[0] + 2 * operator.halo_planes();
         let shape = [planes, hands * self.blocks(), row];
         let field = GridField::new("rows handed over", at, QUAD as u64, shape, [1, hands, row]);
         let tile = tile(operator, level, self.block);
@@ -378,21 +506,66 @@ impl OperatorPages {
         [given, taken.opening(FirstLoad::Nothing)]
     }
 
+    /// Returns the planes, and the blocks of each, of a pass with sums of squares: each leaves one.
+    pub(super) fn page_grid(&self) -> [u64; 2] {
+        [self.worked_on().0[0], self.blocks()]
+    }
+
     /// Returns the number of partial sums of a pass with sums of squares: one for each block of each plane.
     pub(super) fn sums(&self) -> u64 {
-        let n = points(self.level);
-        n * n.div_ceil(self.block.rows)
+        self.page_grid().iter().product()
     }
 }
 
-/// Returns the field of an array of a level, in blocks of planes and rows.
-fn array(name: &str, placed: PlacedArray, level: u32, [planes, rows]: [u64; 2]) -> GridField {
-    let (n, row) = (points(level), quads(level));
-    let shape = [n, n, row];
-    let mut field = GridField::new(name, placed.at, QUAD as u64, shape, [planes, rows, row]);
+/// Returns the field of an array that a pass reads, in blocks of planes and rows: all of its memory, beginning with
+/// the own planes and rows.
+fn input_field(
+    name: &str,
+    placed: PlacedArray,
+    (extents, quads): (ArrayExtents, u64),
+    [planes, rows]: [u64; 2],
+) -> GridField {
+    let [all_planes, all_rows] = extents.memory;
+    let shape = [all_planes, all_rows, quads];
+    let field = GridField::new(name, placed.at, QUAD as u64, shape, [planes, rows, quads]);
+    let [plane, row] = extents.origin.map(|lines| lines as i64);
+    space_planes(field.offset([plane, row, 0]), all_rows, placed.apart)
+}
+
+/// Returns the field of an array that a pass stores, in blocks of planes and rows: its own planes and rows alone.
+fn output_field(
+    name: &str,
+    placed: PlacedArray,
+    (extents, quads): (ArrayExtents, u64),
+    [planes, rows]: [u64; 2],
+) -> GridField {
+    let [_, all_rows] = extents.memory;
+    let [plane, row] = extents.origin;
+    let first = (plane * placed.apart * all_rows + row) * quads * QUAD as u64;
+    let [own_planes, own_rows] = extents.own;
+    let shape = [own_planes, own_rows, quads];
+    let at = placed.at + first;
+    let field = GridField::new(name, at, QUAD as u64, shape, [planes, rows, quads]);
+    space_planes(field, all_rows, placed.apart)
+}
+
+/// Sets the distance of planes: so many rows, `apart` times.
+fn space_planes(mut field: GridField, rows: u64, apart: u64) -> GridField {
     for strip in &mut field.strips {
-        strip.plane *= placed.apart;
+        strip.plane = strip.row * rows * apart;
     }
+    field
+}
+
+/// Lets a field begin some planes further on.
+fn shift_planes(mut field: GridField, planes: i64) -> GridField {
+    field.offset[0] += planes;
+    field
+}
+
+/// Lets a field begin some rows further on.
+fn shift_rows(mut field: GridField, rows: i64) -> GridField {
+    field.offset[1] += rows;
     field
 }
 
@@ -412,24 +585,38 @@ impl ArrayName {
 
     /// Returns the array that this one is a part of, and the byte at which it begins there, for corrections
     /// and the planes between theirs.
-    pub(super) fn find_containing_array(self, finest: u32) -> Option<(Self, u64)> {
+    pub(super) fn find_containing_array(self, division: &Division) -> Option<(Self, u64)> {
         match self {
-            Self::U(level) if level < finest => {
-                let plane = points(level) * quads(level) * QUAD as u64;
-                Some((Self::Planes(level + 1), plane))
+            Self::U(level) if level < division.finest() => {
+                Some((Self::Planes(level + 1), plane_bytes(division, level)))
             }
             Self::Between(level) => Some((Self::Planes(level), 0)),
             _ => None,
         }
     }
 
-    /// Returns the bytes of the array, in a problem whose finest level is `finest`.
-    pub(super) fn bytes(self, finest: u32) -> u64 {
-        let of = |level: u32| points(level).pow(2) * quads(level) * QUAD as u64;
+    /// Returns the level whose planes and rows the array has.
+    pub(super) fn level(self, finest: u32) -> u32 {
         match self {
-            Self::Given | Self::Result | Self::V | Self::Other => of(finest),
-            Self::U(level) | Self::R(level) => of(level) * self.plane_spacing(finest),
-            Self::Planes(level) | Self::Between(level) => 2 * of(level - 1),
+            Self::Given | Self::Result | Self::V | Self::Other => finest,
+            Self::U(level) | Self::R(level) => level,
+            Self::Planes(level) | Self::Between(level) => level.saturating_sub(1),
         }
     }
+
+    /// Returns the bytes of the array, ghosts included.
+    pub(super) fn bytes(self, division: &Division) -> u64 {
+        let finest = division.finest();
+        let level = self.level(finest);
+        let spacing = match self {
+            Self::Planes(_) | Self::Between(_) => 2,
+            _ => self.plane_spacing(finest),
+        };
+        division.memory(level)[0] * plane_bytes(division, level) * spacing
+    }
+}
+
+/// Returns the bytes of a plane of an array of a level, ghost rows included.
+pub(super) fn plane_bytes(division: &Division, level: u32) -> u64 {
+    division.memory(level)[1] * quads(level) * QUAD as u64
 }

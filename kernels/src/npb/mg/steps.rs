@@ -1,7 +1,7 @@
 //! The passes of V-cycles in order, as data.
 
+use super::decomposition::{DividedProblem, Division};
 use super::rows::MultigridOperator;
-use cp2_problems::npb::mg::MgProblem;
 
 /// An array in system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub(super) enum ArrayName {
     R(u32),
 }
 
-/// A step of the job: a pass, or a norm.
+/// A step of the job: a pass, a norm, or an exchange between processors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum MultigridStep {
     /// A pass of an operator on a level, the finer one of two: the inputs, and the output.
@@ -34,14 +34,22 @@ pub(super) enum MultigridStep {
     /// A norm by an operator that sums squares, on arrays of the finest level; the number, 0 or 1, is that of
     /// the norm.
     Norm(MultigridOperator, Vec<ArrayName>, u64),
+    /// Ghosts of an array of a divided level come from the neighbours: so many planes and rows before the own ones, and
+    /// behind them.
+    Halo(ArrayName, [u64; 2]),
+    /// Every processor gets all blocks of the array of the gathered level.
+    Gather(ArrayName),
 }
 
 impl MultigridStep {
     /// Returns the operator and the level, in a problem whose finest level is `finest`.
-    pub(super) fn key(&self, finest: u32) -> (MultigridOperator, u32) {
+    ///
+    /// None if the step is no pass.
+    pub(super) fn key(&self, finest: u32) -> Option<(MultigridOperator, u32)> {
         match self {
-            Self::Pass(operator, level, ..) => (*operator, *level),
-            Self::Norm(operator, ..) => (*operator, finest),
+            Self::Pass(operator, level, ..) => Some((*operator, *level)),
+            Self::Norm(operator, ..) => Some((*operator, finest)),
+            Self::Halo(..) | Self::Gather(_) => None,
         }
     }
 }
@@ -62,9 +70,19 @@ pub(super) struct FusedOperators {
 /// The coarsest level, with two points along an axis.
 const COARSEST: u32 = 1;
 
+/// Ghosts that operators on a level need: one plane and row on each side.
+const ONE: [u64; 2] = [1, 1];
+
+/// Ghosts of u that fused operators need: the residual beside the own planes and rows, too.
+const TWO: [u64; 2] = [2, 2];
+
+/// Ghosts of a correction that the next finer level needs: it is interpolated there for all ghosts.
+const CORRECTION: [u64; 2] = [2, 1];
+
 /// Builds the list of steps.
 struct StepBuilder<'a> {
     fused: &'a FusedOperators,
+    division: &'a Division,
     finest: u32,
     /// Array that has u of the finest level.
     u: ArrayName,
@@ -72,10 +90,12 @@ struct StepBuilder<'a> {
 }
 
 /// Returns the steps of a problem.
-pub(super) fn steps(problem: &MgProblem, fused: &FusedOperators) -> Vec<MultigridStep> {
-    let finest = problem.n().trailing_zeros();
+pub(super) fn steps(divided: &DividedProblem, fused: &FusedOperators) -> Vec<MultigridStep> {
+    let DividedProblem { problem, division } = divided;
+    let finest = division.finest();
     let mut maker = StepBuilder {
         fused,
+        division,
         finest,
         u: ArrayName::U(finest),
         steps: Vec::new(),
@@ -83,10 +103,15 @@ pub(super) fn steps(problem: &MgProblem, fused: &FusedOperators) -> Vec<Multigri
     let norm =
         |operator, of: &[ArrayName], number| MultigridStep::Norm(operator, of.to_vec(), number);
     let lifted = [ArrayName::Given, ArrayName::V, ArrayName::R(finest - 1)];
-    maker.steps.push(match fused.first {
-        true => norm(MultigridOperator::Begin, &lifted, 0),
-        false => norm(MultigridOperator::Lift, &lifted[..2], 0),
-    });
+    if fused.first {
+        maker.exchange(ArrayName::Given, ONE);
+        maker.steps.push(norm(MultigridOperator::Begin, &lifted, 0));
+        maker.add_projected(finest - 1);
+    } else {
+        let lift = norm(MultigridOperator::Lift, &lifted[..2], 0);
+        maker.steps.push(lift);
+    }
+    maker.exchange(ArrayName::V, ONE);
     for cycle in 0..problem.cycles() {
         maker.add_down_passes(cycle > 0);
         maker.add_up_passes(cycle > 0);
@@ -120,6 +145,22 @@ impl StepBuilder<'_> {
         self.steps.push(step);
     }
 
+    /// Adds the exchange of an array's ghosts, if its level is divided.
+    fn exchange(&mut self, array: ArrayName, ghosts: [u64; 2]) {
+        if self.division.is_divided(array.level(self.finest)) {
+            self.steps.push(MultigridStep::Halo(array, ghosts));
+        }
+    }
+
+    /// Adds the exchange behind the pass that has made the right-hand side of a level.
+    fn add_projected(&mut self, level: u32) {
+        let side = ArrayName::R(level);
+        match level == self.division.gathered() && level < self.finest {
+            true => self.steps.push(MultigridStep::Gather(side)),
+            false => self.exchange(side, ONE),
+        }
+    }
+
     /// Adds the passes down: from u, if it is not zero (`add`), to the right-hand sides of all coarser
     /// levels.
     fn add_down_passes(&mut self, add: bool) {
@@ -134,8 +175,12 @@ impl StepBuilder<'_> {
             (true, false) => {
                 let residual = ArrayName::R(finest);
                 self.pass(MultigridOperator::Residual, finest, &[u, v], residual);
+                self.exchange(residual, ONE);
                 self.pass(MultigridOperator::Project, finest, &[residual], below);
             }
+        }
+        if add || !self.fused.first {
+            self.add_projected(finest - 1);
         }
         for level in (COARSEST + 1..finest).rev() {
             let inputs = [ArrayName::R(level)];
@@ -145,6 +190,7 @@ impl StepBuilder<'_> {
                 &inputs,
                 ArrayName::R(level - 1),
             );
+            self.add_projected(level - 1);
         }
     }
 
@@ -182,15 +228,27 @@ impl StepBuilder<'_> {
                 } else {
                     self.pass(ascend, level, &[planes, v], u);
                 }
+                self.add_smoothed(level);
                 continue;
             }
             let interpolate = MultigridOperator::Interpolate { add };
             let inputs = if add { vec![below, u] } else { vec![below] };
             self.pass(interpolate, level, &inputs, u);
+            self.exchange(u, ONE);
             let residual = ArrayName::R(level);
             self.pass(MultigridOperator::Residual, level, &[u, v], residual);
+            self.exchange(residual, ONE);
             let smooth = MultigridOperator::Smooth { add: true };
             self.pass(smooth, level, &[residual, u], u);
+            self.add_smoothed(level);
+        }
+    }
+
+    /// Adds the exchange behind the passes that have smoothed u of a level.
+    fn add_smoothed(&mut self, level: u32) {
+        match level == self.finest {
+            true => self.exchange(self.u, TWO),
+            false => self.exchange(ArrayName::U(level), CORRECTION),
         }
     }
 }

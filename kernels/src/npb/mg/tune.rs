@@ -1,5 +1,6 @@
 //! Tunes V-cycles by trying all blocks and fusions, and plans by the result.
 
+use super::decomposition::{DividedProblem, NormSum};
 use super::kernel_choice::{LEAST, PlannedKernels, attempt, blocks};
 use super::kernels::OperatorBlock;
 use super::plan::{MultigridPlan, PlannedOperator, points};
@@ -121,11 +122,13 @@ pub enum TuningError {
 type Key = (MultigridOperator, u32);
 
 /// Returns the passes of cycles with these fusions, each once.
-fn keys(problem: &MgProblem, fused: &FusedOperators) -> Vec<Key> {
-    let finest = problem.n().trailing_zeros();
+fn keys(divided: &DividedProblem, fused: &FusedOperators) -> Vec<Key> {
+    let finest = divided.division.finest();
     let mut all = Vec::new();
-    for step in steps(problem, fused) {
-        let key = step.key(finest);
+    for key in steps(divided, fused)
+        .iter()
+        .filter_map(|step| step.key(finest))
+    {
         if !all.contains(&key) {
             all.push(key);
         }
@@ -134,9 +137,9 @@ fn keys(problem: &MgProblem, fused: &FusedOperators) -> Vec<Key> {
 }
 
 /// Returns all passes that cycles may have, with and without fusions.
-fn possible(problem: &MgProblem) -> Vec<Key> {
-    let finest = problem.n().trailing_zeros();
-    let mut all = keys(problem, &FusedOperators::default());
+fn possible(divided: &DividedProblem) -> Vec<Key> {
+    let finest = divided.division.finest();
+    let mut all = keys(divided, &FusedOperators::default());
     let levels = (LEAST..=finest).map(|level| (level, false));
     let most = FusedOperators {
         ascents: levels.chain([(finest, true)]).collect(),
@@ -144,7 +147,7 @@ fn possible(problem: &MgProblem) -> Vec<Key> {
         first: true,
         last: true,
     };
-    for key in keys(problem, &most) {
+    for key in keys(divided, &most) {
         if !all.contains(&key) {
             all.push(key);
         }
@@ -193,14 +196,15 @@ impl MultigridPlan {
         mut each: impl FnMut(Trial) -> ControlFlow<()>,
     ) -> Result<Option<Self>, MultigridError> {
         let used = &Self::used(&problem, machine)?;
+        let divided = DividedProblem::whole(problem);
         let of = |key| {
-            let blocks = [false, true].map(|handed| blocks(key, handed, used));
+            let blocks = [false, true].map(|handed| blocks(key, divided.division, handed, used));
             blocks.into_iter().flatten().map(move |block| (key, block))
         };
         let none = FusedOperators::default();
         let passes = match fusions {
-            true => possible(&problem),
-            false => keys(&problem, &none),
+            true => possible(&divided),
+            false => keys(&divided, &none),
         };
         let trials: Vec<(Key, OperatorBlock)> = passes.into_iter().flat_map(of).collect();
         let mut known = PlannedKernels::new();
@@ -216,7 +220,7 @@ impl MultigridPlan {
                 return Ok(None);
             }
             // Blocks that do not fit are no candidates.
-            let Ok(planned) = attempt(&problem, key, block, used) else {
+            let Ok(planned) = attempt(&divided, key, block, used) else {
                 continue;
             };
             let price = planned.price(used)?;
@@ -226,9 +230,9 @@ impl MultigridPlan {
             }
         }
         if fusions {
-            return Self::plan_with_kernels(problem, &mut known, (machine, used)).map(Some);
+            return Self::plan_with_kernels(divided, &mut known, (machine, used)).map(Some);
         }
-        Self::plan_with_fusions(problem, &none, &mut known, (machine, used)).map(Some)
+        Self::plan_with_fusions(divided, &none, &mut known, (machine, used)).map(Some)
     }
 
     /// Plans the cycles of a problem with passes of these shapes.
@@ -242,8 +246,9 @@ impl MultigridPlan {
         machine: &Arc<Machine>,
     ) -> Result<Self, TuningError> {
         let has = |key: Key| shapes.iter().any(|shape| shape.is(key));
+        let divided = DividedProblem::whole(problem);
         let mut fused = FusedOperators::default();
-        for key in possible(&problem).into_iter().filter(|&key| has(key)) {
+        for key in possible(&divided).into_iter().filter(|&key| has(key)) {
             match key {
                 (MultigridOperator::Ascend { add }, level) => fused.ascents.push((level, add)),
                 (MultigridOperator::Descend, _) => fused.descent = true,
@@ -252,7 +257,7 @@ impl MultigridPlan {
                 _ => {}
             }
         }
-        let keys = keys(&problem, &fused);
+        let keys = keys(&divided, &fused);
         for (i, shape) in shapes.iter().enumerate() {
             let twice = |other: &PassShape| {
                 (&other.operator, other.add, other.points)
@@ -265,18 +270,22 @@ impl MultigridPlan {
                 });
             }
         }
-        let used = Self::used(&problem, machine)?;
+        let used = Self::used(&divided.problem, machine)?;
         let mut known = PlannedKernels::new();
         for key in keys {
-            let planned = plan_kernel(&problem, key, shapes, &used)?;
+            let planned = plan_kernel(&divided, key, shapes, &used)?;
             known.insert(key, Arc::new(planned));
         }
-        let finest = problem.n().trailing_zeros();
-        let all = steps(&problem, &fused).into_iter();
-        let all = all.filter_map(|step| Some((known.get(&step.key(finest))?.clone(), step)));
+        let finest = divided.division.finest();
+        let all = steps(&divided, &fused).into_iter().map(|step| {
+            let planned = step.key(finest).and_then(|key| known.get(&key).cloned());
+            (step, planned)
+        });
         Ok(Self {
-            steps: all.map(|(planned, step)| (step, planned)).collect(),
-            problem,
+            steps: all.collect(),
+            fused,
+            sum: NormSum::default(),
+            divided,
             machine: machine.clone(),
             used,
         })
@@ -296,11 +305,12 @@ impl MultigridPlan {
     /// A pass cannot be priced.
     pub fn passes(&self) -> Result<Vec<PassPrice>, MultigridError> {
         let mut all: Vec<PassPrice> = Vec::new();
-        for (_, planned) in &self.steps {
+        for planned in self.passes_in_order() {
             let plan::OperatorPages {
                 operator,
                 level,
                 block,
+                ..
             } = planned.shape;
             let shape = shape((operator, level), block);
             match all.iter_mut().find(|one| one.shape == shape) {
@@ -318,7 +328,7 @@ impl MultigridPlan {
 
 /// Plans the kernel of a pass with the block of its shape.
 fn plan_kernel(
-    problem: &MgProblem,
+    divided: &DividedProblem,
     key: Key,
     shapes: &[PassShape],
     machine: &Arc<Machine>,
@@ -326,7 +336,7 @@ fn plan_kernel(
     let (operator, points) = (key.0.name().to_owned(), points(key.1));
     let shape = shapes.iter().find(|shape| shape.is(key));
     let handed = shape.is_some_and(|shape| shape.handed);
-    let legal = blocks(key, handed, machine);
+    let legal = blocks(key, divided.division, handed, machine);
     let mut legal: Vec<u64> = legal.into_iter().map(|block| block.rows).collect();
     legal.sort_unstable();
     let Some(shape) = shape else {
@@ -350,7 +360,7 @@ fn plan_kernel(
             legal,
         });
     }
-    attempt(problem, key, shape.block(), machine).map_err(|source| TuningError::Unfit {
+    attempt(divided, key, shape.block(), machine).map_err(|source| TuningError::Unfit {
         operator,
         points,
         rows,
