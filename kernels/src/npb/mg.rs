@@ -16,11 +16,13 @@ mod exchange;
 mod job;
 mod kernel_choice;
 mod kernels;
+mod messages;
 mod method;
 mod page;
 mod plan;
 mod planes;
 mod rows;
+mod split_choice;
 mod steps;
 mod tune;
 
@@ -28,6 +30,7 @@ pub use decomposition::{MultigridSplit, NormSum};
 pub use job::MultigridOutput;
 pub(crate) use method::solve;
 pub use plan::MultigridPlan;
+pub use split_choice::{SplitPrice, SplitRequest, SplitTrial};
 pub use tune::{PassPrice, PassShape, Trial, TuningError};
 
 use crate::assembly::Unfit;
@@ -75,6 +78,9 @@ pub enum MultigridError {
     /// The job cannot be carried out.
     #[error(transparent)]
     Job(#[from] JobError),
+    /// The network of the machine cannot join so many processors.
+    #[error(transparent)]
+    Network(#[from] cp2_network::NetworkError),
     /// The device refused an array or a command.
     #[error(transparent)]
     Host(#[from] HostError),

@@ -3,32 +3,18 @@
 use super::MultigridError;
 use super::decomposition::NormSum;
 use super::job::{MultigridJobBuilder, PageSums, store_norm};
+use super::messages::{ArrayBox, BoxMessage, MessageDirection, PLANES, ROWS};
 use super::plan::{plane_bytes, quads};
 use super::rows::QUAD;
 use super::steps::ArrayName;
 use cp2_host::{Buffer, HostStep, MessageRegion};
 
-/// Index of the axis of planes, and of that of rows, in extents.
-const PLANES: usize = 0;
-const ROWS: usize = 1;
-
-/// Tags of messages to the neighbour with the lines before, and behind.
-const TAGS: [u32; 2] = [0, 1];
-
-/// Tag of blocks that all processors gather, and of sums.
-const GATHER_TAG: u32 = 2;
+/// Tag of sums of squares.
 const SUM_TAG: u32 = 3;
 
 /// Bytes of a sum of a processor, and of a number of a page's.
 const DOUBLE: u64 = 8;
 const FLOAT: u64 = 4;
-
-/// Planes and rows of an array: first and number of each.
-#[derive(Clone, Copy, Debug)]
-struct ArrayBox {
-    first: [u64; 2],
-    count: [u64; 2],
-}
 
 /// An array as messages see it.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +23,6 @@ struct MessageArray {
     /// Bytes of a row, and from a plane to the next.
     row: u64,
     pitch: u64,
-    /// Rows of a plane in memory.
-    rows: u64,
 }
 
 impl MessageArray {
@@ -64,100 +48,51 @@ impl MultigridJobBuilder<'_> {
             address: placed.at,
             row: quads(level) * QUAD as u64,
             pitch: plane_bytes(&division, level) * placed.apart,
-            rows: division.memory(level)[ROWS],
         })
     }
 
-    /// Gets the ghosts of an array: `before` planes and rows before the own ones, and `behind` behind them, from the
-    /// neighbours. Rows are first, so that ghost planes bring the ghost rows at the corners.
+    /// Gets the ghosts of an array from the neighbours: `before` planes and rows before the own ones, and `behind`
+    /// behind them.
     pub(super) fn exchange_ghosts(
         &mut self,
         name: ArrayName,
-        [before, behind]: [u64; 2],
+        ghosts: [u64; 2],
     ) -> Result<(), MultigridError> {
-        let array = self.message_array(name)?;
         let division = self.plan.divided.division;
         let level = name.level(division.finest());
-        let (own, ghosts, parts) = (
-            division.own(level),
-            division.ghosts(level),
-            division.parts(),
-        );
-        for axis in [ROWS, PLANES] {
-            if parts[axis] == 1 {
-                continue;
-            }
-            // Lines of this axis; of the other one own planes, or all rows.
-            let lines = |first: u64, count: u64| {
-                let mut part = ArrayBox {
-                    first: [ghosts[PLANES], 0],
-                    count: [own[PLANES], array.rows],
-                };
-                (part.first[axis], part.count[axis]) = (first, count);
-                array.region(part)
-            };
-            let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
-            let neighbour = |steps: u64| {
-                let mut place = self.place;
-                place[axis] = (place[axis] + steps) % parts[axis];
-                division.processor(place)
-            };
-            let [lower, upper] = [neighbour(parts[axis] - 1), neighbour(1)];
-            // A message to the lines behind fills the ghosts before them.
-            let requests = [
-                self.job.receive(
-                    "halo",
-                    Some(lower),
-                    Some(TAGS[1]),
-                    lines(first - before, before),
-                ),
-                self.job
-                    .receive("halo", Some(upper), Some(TAGS[0]), lines(end, behind)),
-                self.job
-                    .send("halo", upper, TAGS[1], lines(end - before, before)),
-                self.job.send("halo", lower, TAGS[0], lines(first, behind)),
-            ];
-            self.job.wait_messages(&requests);
-        }
-        self.job.mark(&format!("halo {}", 1u64 << level));
-        Ok(())
+        let turns = division.ghost_messages(self.place, level, ghosts);
+        self.exchange("halo", name, &turns)
     }
 
     /// Gets all blocks of an array of the gathered level, of which every processor has made its own.
-    ///
-    /// By recursive doubling: in each turn processors swap all that they have with a partner at twice the distance, so
-    /// that blocks grow to adjacent rows, all rows, adjacent planes, all planes.
     pub(super) fn gather(&mut self, name: ArrayName) -> Result<(), MultigridError> {
+        let turns = self.plan.divided.division.gather_messages(self.place);
+        self.exchange("gather", name, &turns)
+    }
+
+    /// Adds the messages of an exchange, and a wait for those of each turn.
+    fn exchange(
+        &mut self,
+        called: &str,
+        name: ArrayName,
+        turns: &[Vec<BoxMessage>],
+    ) -> Result<(), MultigridError> {
         let array = self.message_array(name)?;
-        let division = self.plan.divided.division;
-        let level = division.gathered();
-        let parts = division.parts();
-        let all = division.extents(level);
-        let own = [0, 1].map(|axis| all[axis] / parts[axis]);
-        // Parts that this processor has along each axis.
-        let mut held = [1; 2];
-        for axis in [ROWS, PLANES] {
-            while held[axis] < parts[axis] {
-                let mut place = self.place;
-                place[axis] ^= held[axis];
-                let group = |place: [u64; 2]| {
-                    let first =
-                        [0, 1].map(|axis| place[axis] / held[axis] * held[axis] * own[axis]);
-                    let count = [0, 1].map(|axis| held[axis] * own[axis]);
-                    array.region(ArrayBox { first, count })
-                };
-                let partner = division.processor(place);
-                let (taken, given) = (group(place), group(self.place));
-                let requests = [
-                    self.job
-                        .receive("gather", Some(partner), Some(GATHER_TAG), taken),
-                    self.job.send("gather", partner, GATHER_TAG, given),
-                ];
-                self.job.wait_messages(&requests);
-                held[axis] *= 2;
+        for messages in turns {
+            let mut requests = Vec::new();
+            for message in messages {
+                let (peer, tag, region) = (message.peer, message.tag, array.region(message.part));
+                requests.push(match message.direction {
+                    MessageDirection::Receive => {
+                        self.job.receive(called, Some(peer), Some(tag), region)
+                    }
+                    MessageDirection::Send => self.job.send(called, peer, tag, region),
+                });
             }
+            self.job.wait_messages(&requests);
         }
-        self.job.mark(&format!("gather {}", 1u64 << level));
+        let level = name.level(self.plan.divided.division.finest());
+        self.job.mark(&format!("{called} {}", 1u64 << level));
         Ok(())
     }
 

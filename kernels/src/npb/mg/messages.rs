@@ -1,0 +1,137 @@
+//! Messages of the exchanges between processors, as boxes of an array.
+
+use super::decomposition::Division;
+
+/// Index of the axis of planes, and of that of rows, in extents.
+pub(super) const PLANES: usize = 0;
+pub(super) const ROWS: usize = 1;
+
+/// Tags of messages to the neighbour with the lines before, and behind.
+const TAGS: [u32; 2] = [0, 1];
+
+/// Tag of blocks that all processors gather.
+const GATHER_TAG: u32 = 2;
+
+/// Planes and rows of an array in memory: first and number of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ArrayBox {
+    pub(super) first: [u64; 2],
+    pub(super) count: [u64; 2],
+}
+
+/// Direction of a message, as the processor sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MessageDirection {
+    Receive,
+    Send,
+}
+
+/// A message of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BoxMessage {
+    pub(super) direction: MessageDirection,
+    /// The other processor.
+    pub(super) peer: u64,
+    pub(super) tag: u32,
+    pub(super) part: ArrayBox,
+}
+
+impl Division {
+    /// Returns the messages that bring a processor's ghosts of a level, turn by turn: `before` planes and rows before
+    /// the own ones, and `behind` behind them. Rows are first, so that ghost planes bring the ghost rows at the
+    /// corners.
+    pub(super) fn ghost_messages(
+        &self,
+        place: [u64; 2],
+        level: u32,
+        [before, behind]: [u64; 2],
+    ) -> Vec<Vec<BoxMessage>> {
+        let (own, ghosts, parts) = (self.own(level), self.ghosts(level), self.parts());
+        let all_rows = self.memory(level)[ROWS];
+        let mut turns = Vec::new();
+        for axis in [ROWS, PLANES] {
+            if parts[axis] == 1 {
+                continue;
+            }
+            // Lines of this axis; of the other one own planes, or all rows.
+            let lines = |first: u64, count: u64| {
+                let mut part = ArrayBox {
+                    first: [ghosts[PLANES], 0],
+                    count: [own[PLANES], all_rows],
+                };
+                (part.first[axis], part.count[axis]) = (first, count);
+                part
+            };
+            let neighbour = |steps: u64| {
+                let mut place = place;
+                place[axis] = (place[axis] + steps) % parts[axis];
+                self.processor(place)
+            };
+            let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
+            let [lower, upper] = [neighbour(parts[axis] - 1), neighbour(1)];
+            // A message to the lines behind fills the ghosts before them.
+            let messages = [
+                (
+                    MessageDirection::Receive,
+                    lower,
+                    TAGS[1],
+                    lines(first - before, before),
+                ),
+                (
+                    MessageDirection::Receive,
+                    upper,
+                    TAGS[0],
+                    lines(end, behind),
+                ),
+                (
+                    MessageDirection::Send,
+                    upper,
+                    TAGS[1],
+                    lines(end - before, before),
+                ),
+                (MessageDirection::Send, lower, TAGS[0], lines(first, behind)),
+            ];
+            let messages = messages.map(|(direction, peer, tag, part)| BoxMessage {
+                direction,
+                peer,
+                tag,
+                part,
+            });
+            turns.push(messages.to_vec());
+        }
+        turns
+    }
+
+    /// Returns the messages by which every processor gets all blocks of the gathered level, turn by turn.
+    ///
+    /// By recursive doubling: in each turn processors swap all that they have with a partner at twice the distance, so
+    /// that blocks grow to adjacent rows, all rows, adjacent planes, all planes.
+    pub(super) fn gather_messages(&self, place: [u64; 2]) -> Vec<Vec<BoxMessage>> {
+        let (all, parts) = (self.extents(self.gathered()), self.parts());
+        let own = [0, 1].map(|axis| all[axis] / parts[axis]);
+        let mut turns = Vec::new();
+        // Parts that the processor has along each axis.
+        let mut held = [1; 2];
+        for axis in [ROWS, PLANES] {
+            while held[axis] < parts[axis] {
+                let mut partner = place;
+                partner[axis] ^= held[axis];
+                let message = |direction, place: [u64; 2]| BoxMessage {
+                    direction,
+                    peer: self.processor(partner),
+                    tag: GATHER_TAG,
+                    part: ArrayBox {
+                        first: [0, 1].map(|axis| place[axis] / held[axis] * held[axis] * own[axis]),
+                        count: [0, 1].map(|axis| held[axis] * own[axis]),
+                    },
+                };
+                turns.push(vec![
+                    message(MessageDirection::Receive, partner),
+                    message(MessageDirection::Send, place),
+                ]);
+                held[axis] *= 2;
+            }
+        }
+        turns
+    }
+}

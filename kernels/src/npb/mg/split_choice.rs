@@ -1,0 +1,305 @@
+//! Chooses how planes and rows are divided among processors, by price.
+
+use super::MultigridError;
+use super::decomposition::{Division, MultigridSplit, NormSum};
+use super::messages::{BoxMessage, MessageDirection, PLANES, ROWS};
+use super::plan::{MultigridPlan, quads};
+use super::rows::QUAD;
+use super::steps::MultigridStep;
+use cp2_machine::{Cycles, Machine};
+use cp2_network::{
+    Communication, InProcess, Picoseconds, Process, ProcessError, ProcessLog, Request, Resume,
+    Yield, run_processes,
+};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// A split and what cycles should take with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitPrice {
+    /// The split.
+    pub split: MultigridSplit,
+    /// Expected cycles of the processor that ends last, without those of norms: prices of its passes, and the times
+    /// of its messages under the protocol of the run.
+    pub cycles: Cycles,
+    /// Cycles of these that its passes take.
+    pub passes: Cycles,
+    /// Messages of all processors, and their bytes.
+    pub messages: [u64; 2],
+}
+
+/// A split that is about to be priced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitTrial {
+    /// The split.
+    pub split: MultigridSplit,
+    /// Number of trials before it.
+    pub before: usize,
+    /// Number of all trials.
+    pub total: usize,
+}
+
+/// What a user has fixed of a split: the rest is chosen by price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SplitRequest {
+    /// Number of parts of planes, and of rows.
+    pub parts: Option<[usize; 2]>,
+    /// Points along a row of the finest level that every processor has whole.
+    pub gather: Option<usize>,
+    /// Order in which sums are added up.
+    pub sum: NormSum,
+}
+
+impl MultigridPlan {
+    /// Returns the splits among so many processors that a request leaves, and are possible.
+    ///
+    /// # Errors
+    /// There are none: the error says why for the one with the most equal parts.
+    fn splits(
+        &self,
+        processors: usize,
+        request: &SplitRequest,
+    ) -> Result<Vec<MultigridSplit>, MultigridError> {
+        let division = self.divided.division;
+        let n = self.problem().n();
+        if !processors.is_power_of_two() {
+            let nearest = 1usize << processors.max(1).ilog2();
+            return Err(MultigridError::Split {
+                reason: format!(
+                    "{processors} processors do not divide the planes and rows of {n}; expected a power of two: the nearest that fit are {nearest} and {}",
+                    2 * nearest
+                ),
+            });
+        }
+        let shares = (0..=processors.trailing_zeros())
+            .map(|shift| [processors >> shift, 1 << shift])
+            .filter(|parts| request.parts.is_none_or(|asked| asked == *parts));
+        let gathers = (1..division.finest())
+            .map(|level| 1usize << level)
+            .filter(|gather| request.gather.is_none_or(|asked| asked == *gather));
+        let gathers: Vec<usize> = gathers.collect();
+        let all = shares.flat_map(|parts| {
+            gathers
+                .iter()
+                .map(move |&gather| MultigridSplit { parts, gather })
+        });
+        let (mut possible, mut refused) = (Vec::new(), None);
+        for split in all {
+            match division.split(split) {
+                Ok(_) => possible.push(split),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        if !possible.is_empty() {
+            return Ok(possible);
+        }
+        let most = n / 2;
+        Err(match (request.parts, request.gather, refused) {
+            (None, None, _) if processors > most * most => MultigridError::Split {
+                reason: format!(
+                    "{processors} processors leave fewer than two planes or rows to each; expected at most {}",
+                    most * most
+                ),
+            },
+            (_, _, Some(error)) => error,
+            (parts, gather, None) => MultigridError::Split {
+                reason: format!(
+                    "no split of {processors} processors has {parts:?} parts of planes and rows and gathers level {gather:?}; expected parts whose product is {processors}, and a level of 2 to {} points",
+                    n / 2
+                ),
+            },
+        })
+    }
+
+    /// Plans these cycles for so many processors with the split of the lowest price, and returns the prices of all
+    /// splits that were compared, the lowest first.
+    ///
+    /// `each` is told of every split before it is priced, and may end the search: then the result is none.
+    ///
+    /// # Errors
+    /// No split is possible; see [`MultigridPlan::split`].
+    pub fn split_by_price(
+        &self,
+        processors: usize,
+        request: &SplitRequest,
+        mut each: impl FnMut(SplitTrial) -> ControlFlow<()>,
+    ) -> Result<Option<(Self, Vec<SplitPrice>)>, MultigridError> {
+        let splits = self.splits(processors, request)?;
+        let total = splits.len();
+        let (mut prices, mut best, mut refused) = (Vec::new(), None::<(u64, Self)>, None);
+        for (before, split) in splits.into_iter().enumerate() {
+            let trial = SplitTrial {
+                split,
+                before,
+                total,
+            };
+            if each(trial).is_break() {
+                return Ok(None);
+            }
+            let plan = match self.split(split, request.sum) {
+                Ok(plan) => plan,
+                Err(error) => {
+                    refused = refused.or(Some(error));
+                    continue;
+                }
+            };
+            let price = plan.estimate(split)?;
+            if best
+                .as_ref()
+                .is_none_or(|(least, _)| price.cycles.0 < *least)
+            {
+                best = Some((price.cycles.0, plan));
+            }
+            prices.push(price);
+        }
+        prices.sort_by_key(|price| price.cycles);
+        match (best, refused) {
+            (Some((_, plan)), _) => Ok(Some((plan, prices))),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Returns the price of a split: passes take their prices, and messages are exchanged as in the run.
+    fn estimate(&self, split: MultigridSplit) -> Result<SplitPrice, MultigridError> {
+        let division = self.divided.division;
+        let mut prices = HashMap::new();
+        let (mut steps, mut passes) = (Vec::new(), 0);
+        for (step, planned) in &self.steps {
+            match (step, planned) {
+                (MultigridStep::Halo(array, ghosts), _) => {
+                    let level = array.level(division.finest());
+                    steps.push(EstimateStep::Halo(level, *ghosts));
+                }
+                (MultigridStep::Gather(_), _) => steps.push(EstimateStep::Gather),
+                (MultigridStep::Pass(..) | MultigridStep::Norm(..), Some(planned)) => {
+                    let key = (planned.shape.operator, planned.shape.level);
+                    let price = match prices.get(&key) {
+                        Some(price) => *price,
+                        None => planned.price(&self.used)?,
+                    };
+                    prices.insert(key, price);
+                    passes += price;
+                    steps.push(EstimateStep::Compute(price));
+                }
+                (MultigridStep::Pass(..) | MultigridStep::Norm(..), None) => {}
+            }
+        }
+        let machine = &self.used;
+        let count = division.processors();
+        let mut processes: Vec<_> = (0..count)
+            .map(|processor| EstimatedProcessor {
+                machine,
+                division,
+                place: division.place(processor),
+                steps: &steps,
+                next: 0,
+                turns: Vec::new(),
+            })
+            .collect();
+        let network = &machine.network;
+        let least = Cycles(network.send.0.min(network.post.0));
+        let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
+        let communication = Communication::new(network, count as usize, least)?;
+        let report = run_processes(&mut InProcess, communication, &mut processes, b"")?;
+        let last = report.ends.iter().max().copied().unwrap_or_default();
+        Ok(SplitPrice {
+            split,
+            cycles: Cycles(last.to_cycles(machine.cp2.clock_hz)),
+            passes: Cycles(passes),
+            messages: [report.messages, report.message_bytes],
+        })
+    }
+}
+
+/// A step of a processor of which the time is estimated.
+#[derive(Clone, Copy, Debug)]
+enum EstimateStep {
+    /// So many cycles.
+    Compute(u64),
+    /// The ghosts of a level: before and behind the own planes and rows.
+    Halo(u32, [u64; 2]),
+    /// The gathered level.
+    Gather,
+}
+
+/// A processor whose passes take their prices.
+struct EstimatedProcessor<'a> {
+    machine: &'a Machine,
+    division: Division,
+    place: [u64; 2],
+    steps: &'a [EstimateStep],
+    /// Next step.
+    next: usize,
+    /// Turns that remain of an exchange, the next one last, and bytes of a row.
+    turns: Vec<(Vec<BoxMessage>, u64)>,
+}
+
+impl EstimatedProcessor<'_> {
+    /// Notes the messages of a turn, and returns when the control CPU is done with them.
+    fn exchange(
+        &self,
+        mut now: u64,
+        (messages, row): (Vec<BoxMessage>, u64),
+        log: &mut ProcessLog,
+    ) -> (u64, Vec<Request>) {
+        let network = &self.machine.network;
+        let mut requests = Vec::new();
+        for message in messages {
+            let bytes = message.part.count[PLANES] * message.part.count[ROWS] * row;
+            let peer = usize::try_from(message.peer).unwrap_or(usize::MAX);
+            let receives = message.direction == MessageDirection::Receive;
+            now += if receives {
+                network.post.0
+            } else {
+                network.send.0
+            };
+            let at = Picoseconds::from_cycles(now, self.machine.cp2.clock_hz);
+            requests.push(match receives {
+                true => log.receive(at, Some(peer), Some(message.tag), bytes),
+                false => {
+                    let payload = vec![0; usize::try_from(bytes).unwrap_or_default()];
+                    log.send(at, peer, message.tag, payload)
+                }
+            });
+        }
+        (now, requests)
+    }
+}
+
+impl Process for EstimatedProcessor<'_> {
+    fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
+        let hertz = self.machine.cp2.clock_hz;
+        let complete = resume.wake.completions.len() as u64;
+        let mut now = resume.wake.at.to_cycles(hertz);
+        now += complete * self.machine.network.completion.0;
+        loop {
+            if let Some(turn) = self.turns.pop() {
+                let (now, requests) = self.exchange(now, turn, log);
+                let at = Picoseconds::from_cycles(now, hertz);
+                return Ok(Yield::Wait { at, requests });
+            }
+            let Some(step) = self.steps.get(self.next) else {
+                let at = Picoseconds::from_cycles(now, hertz);
+                return Ok(Yield::End { at });
+            };
+            self.next += 1;
+            let (turns, level) = match *step {
+                EstimateStep::Compute(cycles) => {
+                    now += cycles;
+                    continue;
+                }
+                EstimateStep::Halo(level, ghosts) => (
+                    self.division.ghost_messages(self.place, level, ghosts),
+                    level,
+                ),
+                EstimateStep::Gather => (
+                    self.division.gather_messages(self.place),
+                    self.division.gathered(),
+                ),
+            };
+            let row = quads(level) * QUAD as u64;
+            self.turns = turns.into_iter().rev().map(|turn| (turn, row)).collect();
+        }
+    }
+}
