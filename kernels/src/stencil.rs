@@ -17,6 +17,7 @@ mod pages;
 mod row_dataflow;
 mod row_loop;
 mod row_schedules;
+mod slab_halo;
 mod slabs;
 mod temporal_blocking;
 #[cfg(test)]
@@ -35,7 +36,7 @@ use cp2_machine::{Class, Machine};
 use cp2_problems::stencil::{Edge, StencilPoint, StencilProblem, StencilShape};
 use cp2_reference::{Coefficients, Figures};
 use pages::StencilPages;
-use slabs::SlabHalo;
+use slab_halo::SlabHalo;
 use std::sync::Arc;
 
 /// Bytes of a number.
@@ -431,7 +432,7 @@ impl Stencils {
                     3 => rows as u64 * from_columns,
                     _ => from_columns,
                 };
-                halo.exchange(&mut job, from, plane);
+                halo.exchange(&mut job, from, plane, pages.steps);
             }
             let input = pages.input(problem, from, from_columns);
             let input = job.windows(input, from, (march, false))?;

@@ -17,7 +17,7 @@ pub(crate) use participant::list;
 pub use participant::{BlockedProcessor, Completion, Envelope, PendingRequest, RequestKind, Wake};
 
 /// Bytes of a request to send, and of a clear-to-send.
-const CONTROL_BYTES: u64 = 16;
+pub const CONTROL_BYTES: u64 = 16;
 
 /// All communication of a run, in simulated time.
 ///

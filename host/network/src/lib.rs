@@ -54,8 +54,8 @@ mod topology;
 mod transport;
 
 pub use communication::{
-    Advance, BlockedProcessor, Communication, Completion, Envelope, PendingRequest, RequestKind,
-    Wake,
+    Advance, BlockedProcessor, CONTROL_BYTES, Communication, Completion, Envelope, PendingRequest,
+    RequestKind, Wake,
 };
 pub use error::{NetworkError, ProcessFailure};
 pub use exchange::{run_processes, share_of};

@@ -29,6 +29,8 @@ pub(super) enum PassSteps {
     ByPrice,
     /// One step.
     One,
+    /// Two steps, where passes of two can be planned.
+    Two,
 }
 
 /// Pages and their kernel.
@@ -49,16 +51,17 @@ pub(super) fn choose(
     let single = single(problem, machine)?;
     let steps = problem.steps();
     let marches = problem.shape().len() == 3 && !problem.is_per_element();
-    let fuses = passes == PassSteps::ByPrice && marches && single.pages.whole;
+    let fuses = passes != PassSteps::One && marches && single.pages.whole;
     let two = match steps > 1 && fuses {
         // If passes of two steps cannot be planned, passes of one step are taken.
         true => double(problem, machine).ok().flatten(),
         false => None,
     };
     let price = |chosen: &Chosen| chosen.price(problem, machine);
-    let two = two.filter(|two| match (price(two), price(&single)) {
-        (Some(two), Some(one)) => two < 2 * one,
-        (_, _) => false,
+    let two = two.filter(|two| match (passes, price(two), price(&single)) {
+        (PassSteps::Two, ..) => true,
+        (_, Some(two), Some(one)) => two < 2 * one,
+        (..) => false,
     });
     Ok(match two {
         Some(two) => {

@@ -3,7 +3,8 @@
 //! Each processor has a slab of planes (of rows, where the array has two axes) and, beside it, ghost planes: copies of
 //! the neighbouring slabs' outermost planes. With fixed edges a slab with its ghosts is a smaller array with fixed
 //! edges, which a pass leaves as they are: so the kernels of one processor compute it. Before each pass neighbours
-//! exchange as many planes as the pass has steps.
+//! exchange as many planes as the pass has steps. The first of two steps leaves the outermost ghost as it is and
+//! computes the one beside the own planes, which the second step needs.
 //!
 //! ```text
 //! processor 0   f o o o o g               f  fixed edge of the array
@@ -11,18 +12,19 @@
 //! processor 1           v g o o o o f      g  ghosts
 //! ```
 
-use super::{FLOAT, StencilError, Stencils, blocking};
+use super::slab_halo::{SlabHalo, exchange_cycles};
+use super::{StencilError, Stencils, blocking};
 use crate::Job;
 use blocking::PassSteps;
-use cp2_host::{Buffer, DeviceOptions, MessageRegion};
+use cp2_host::{Buffer, DeviceOptions};
 use cp2_machine::Machine;
 use cp2_problems::stencil::{Edge, StencilProblem};
 use cp2_reference::Figures;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Tags of messages to the processor with the planes above, and below.
-const TAGS: [u32; 2] = [0, 1];
+/// Steps of a pass that has more than one.
+const TWO_STEPS: usize = 2;
 
 /// A stencil planned for several processors of a machine.
 #[derive(Clone, Debug)]
@@ -44,14 +46,6 @@ pub struct StencilSlab {
     plan: Stencils,
 }
 
-/// Halos that a slab exchanges before each pass.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SlabHalo {
-    neighbours: [Option<u64>; 2],
-    ghosts: [usize; 2],
-    planes: usize,
-}
-
 impl StencilSlabs {
     /// Plans a problem with fixed edges for so many processors.
     ///
@@ -71,7 +65,38 @@ impl StencilSlabs {
         if processors == 0 || processors > planes {
             return Err(StencilError::SlabCount { processors, planes });
         }
-        let depth = 1;
+        let single = Self::cut(problem, machine, processors, PassSteps::One)?;
+        // A neighbour's planes alone become ghosts, so the thinnest slab has as many.
+        let thick = planes / processors >= TWO_STEPS && problem.steps() >= TWO_STEPS;
+        let double = match thick {
+            // If passes of two steps cannot be planned, passes of one step are taken.
+            true => Self::cut(problem, machine, processors, PassSteps::Two).ok(),
+            false => None,
+        };
+        let double = double.filter(|double| {
+            let fused = |slab: &StencilSlab| slab.plan.steps_of_passes().contains(&TWO_STEPS);
+            // All processors exchange as often.
+            double.slabs.iter().all(fused)
+                && match (double.price(machine), single.price(machine)) {
+                    (Some(two), Some(one)) => two < one,
+                    (_, _) => false,
+                }
+        });
+        Ok(double.unwrap_or(single))
+    }
+
+    /// Cuts the array into slabs with as many ghost planes on a side as passes have steps.
+    fn cut(
+        problem: &StencilProblem,
+        machine: &Arc<Machine>,
+        processors: usize,
+        steps: PassSteps,
+    ) -> Result<Self, StencilError> {
+        let planes = problem.shape().first().copied().unwrap_or(1);
+        let depth = match steps {
+            PassSteps::Two => TWO_STEPS,
+            PassSteps::One | PassSteps::ByPrice => 1,
+        };
         let mut plans: Vec<Stencils> = Vec::new();
         let mut slabs = Vec::with_capacity(processors);
         for processor in 0..processors {
@@ -87,7 +112,7 @@ impl StencilSlabs {
                 Some(plan) => plan.clone(),
                 None => {
                     let part = problem.with_shape(&shape)?;
-                    let plan = Stencils::with_steps(&part, machine.clone(), PassSteps::One)?;
+                    let plan = Stencils::with_steps(&part, machine.clone(), steps)?;
                     plans.push(plan.clone());
                     plan
                 }
@@ -109,6 +134,27 @@ impl StencilSlabs {
             slabs,
             figures,
         })
+    }
+
+    /// Returns about the cycles of the slab that takes longest, exchanges included.
+    fn price(&self, machine: &Machine) -> Option<u64> {
+        let processors = self.slabs.len();
+        let plane = self.problem.shape().iter().skip(1).product::<usize>() as u64;
+        let mut most = 0;
+        let mut known: Option<&StencilSlab> = None;
+        for slab in &self.slabs {
+            // Neighbours mostly have one plan.
+            if known.is_some_and(|known| known.plan.problem() == slab.plan.problem()) {
+                continue;
+            }
+            known = Some(slab);
+            let exchanges = slab.plan.steps_of_passes().into_iter();
+            let exchanges =
+                exchanges.map(|steps| exchange_cycles(machine, processors, plane, steps));
+            let exchanges: u64 = exchanges.sum::<Option<u64>>()?;
+            most = most.max(slab.plan.price()?.saturating_add(exchanges));
+        }
+        Some(most)
     }
 
     /// Returns the whole problem.
@@ -180,7 +226,7 @@ impl StencilSlab {
         let halo = SlabHalo {
             neighbours: self.neighbours,
             ghosts: self.ghosts,
-            planes: self.planes.len(),
+            own: self.planes.len(),
         };
         self.plan.job_with_halo(&own, c, options, Some(halo))
     }
@@ -188,45 +234,5 @@ impl StencilSlab {
     /// Returns the elements of a plane.
     fn plane(&self) -> usize {
         self.plan.problem().shape().iter().skip(1).product()
-    }
-}
-
-impl SlabHalo {
-    /// Exchanges the outermost own planes of an array with the neighbours, and waits for theirs.
-    pub(super) fn exchange(&self, job: &mut Job, array: u64, plane_elements: u64) {
-        let bytes = plane_elements * FLOAT;
-        let region = |first: usize, planes: usize| {
-            let address = array + first as u64 * bytes;
-            MessageRegion::contiguous(address, planes as u64 * bytes)
-        };
-        let [below, above] = self.ghosts;
-        let end = below + self.planes;
-        // First ghost plane and number of ghosts, then first own plane and number of planes that leave, on each side.
-        let sides = [
-            (0, below, below, below.min(self.planes)),
-            (
-                end,
-                above,
-                end - above.min(self.planes),
-                above.min(self.planes),
-            ),
-        ];
-        let mut requests = Vec::new();
-        for (side, (to, ghosts, _, _)) in sides.into_iter().enumerate() {
-            if let Some(neighbour) = self.neighbours[side] {
-                let tag = Some(TAGS[1 - side]);
-                let request = job.receive("halo", Some(neighbour), tag, region(to, ghosts));
-                requests.push(request);
-            }
-        }
-        for (side, (_, _, from, planes)) in sides.into_iter().enumerate() {
-            if let Some(neighbour) = self.neighbours[side] {
-                let request = job.send("halo", neighbour, TAGS[side], region(from, planes));
-                requests.push(request);
-            }
-        }
-        if !requests.is_empty() {
-            job.wait_messages(&requests);
-        }
     }
 }

@@ -6,7 +6,7 @@ use cp2_kernels::stencil::{StencilSlabs, Stencils};
 use cp2_kernels::{ExchangeError, Job, price_jobs, run_jobs};
 use cp2_machine::Machine;
 use cp2_network::{InProcess, NetworkReport};
-use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
+use cp2_problems::stencil::{Edge, StencilPoint, StencilProblem, StencilShape};
 use cp2_problems::{Case, Problem};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -105,19 +105,53 @@ fn two_processors_give_the_bits_of_one() {
     }
 }
 
-/// One processor fuses two steps here; slabs take single steps.
+/// Slabs fuse two steps where one processor does: one exchange of two planes a pass, and of one plane before a single
+/// last step.
 #[test]
-fn a_fused_pass_has_the_bits_of_single_steps() {
-    let (machine, problem) = (machine("vm9"), problem(&[64, 64, 64], 7, 2));
-    let one = Stencils::new(&problem, machine.clone()).unwrap();
-    let (u, _) = inputs(&problem, 7);
-    let one = one.process(&u, None).unwrap();
-    let (two, ..) = on_processors(&problem, &machine, 2, (&u, None));
-    assert!(
-        two.iter()
-            .map(|x| x.to_bits())
-            .eq(one.output.unwrap().iter().map(|x| x.to_bits()))
-    );
+fn fused_passes_exchange_once() {
+    for (points, steps, exchanged) in [(7, 2, vec![2]), (19, 4, vec![2, 2]), (27, 3, vec![2, 1])] {
+        let (machine, problem) = (narrow(), problem(&[24, 48, 64], points, steps));
+        let one = Stencils::new(&problem, machine.clone()).unwrap();
+        assert_eq!(one.steps_of_passes(), exchanged, "{points}");
+        let (u, _) = inputs(&problem, 7);
+        let one = one.process(&u, None).unwrap().output.unwrap();
+        let (all, report, _) = on_processors(&problem, &machine, 3, (&u, None));
+        assert!(same_bits(&all, &one), "{points}");
+        assert_eq!(report.messages, 2 * 2 * exchanged.len() as u64);
+        let planes: usize = exchanged.iter().sum();
+        assert_eq!(report.message_bytes, (2 * 2 * planes * 4 * 48 * 64) as u64);
+    }
+}
+
+/// A machine whose channel is so slow that two steps a pass pay for all stencils.
+fn narrow() -> Arc<Machine> {
+    let mut machine = Machine::builtin("vm9").unwrap();
+    machine.dma.bandwidth.den *= 4;
+    Arc::new(machine)
+}
+
+/// The price decides: planes that neighbours compute too cost more than exchanges where slabs are thin. A slab of one
+/// plane has no two for its neighbour.
+#[test]
+fn thin_slabs_take_single_steps() {
+    let steps = |machine: &Arc<Machine>, shape: &[usize], processors| {
+        let slabs = StencilSlabs::new(&problem(shape, 7, 2), machine, processors).unwrap();
+        let slabs = slabs.slabs().iter();
+        let mut all: Vec<_> = slabs.map(|slab| slab.plan().steps_of_passes()).collect();
+        all.dedup();
+        all
+    };
+    let vm9 = machine("vm9");
+    assert_eq!(steps(&vm9, &[128, 128, 128], 2), [vec![2]]);
+    assert_eq!(steps(&vm9, &[128, 128, 128], 16), [vec![1, 1]]);
+    assert_eq!(steps(&narrow(), &[24, 48, 64], 8), [vec![2]]);
+    assert_eq!(steps(&narrow(), &[24, 48, 64], 24), [vec![1, 1]]);
+}
+
+fn same_bits(a: &[f32], b: &[f32]) -> bool {
+    a.iter()
+        .map(|x| x.to_bits())
+        .eq(b.iter().map(|x| x.to_bits()))
 }
 
 #[test]
@@ -162,13 +196,13 @@ fn processors_that_wait_for_each_other_are_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Any fixed array, any number of processors, coefficients of classes or of elements.
+    /// Any fixed array, any number of processors, coefficients of classes or of elements, points of one's own.
     #[test]
     fn slabs_give_the_bits_of_one_processor(
         planes in 3usize..10,
         rows in 3usize..12,
         columns in 4usize..40,
-        points in prop::sample::select(vec![7usize, 19, 27]),
+        points in prop::sample::select(vec![0usize, 7, 19, 27]),
         steps in 1usize..4,
         processors in 1usize..6,
         per_element in any::<bool>(),
@@ -176,7 +210,7 @@ proptest! {
         seed in 0u64..1000,
     ) {
         let machine = machine(if vm9 { "vm9" } else { "vm7" });
-        let mut problem = problem(&[planes, rows, columns], points, steps);
+        let mut problem = drawn_problem(&[planes, rows, columns], points, steps, seed);
         if per_element {
             problem = problem.per_element();
         }
@@ -185,7 +219,59 @@ proptest! {
         let one = Stencils::new(&problem, machine.clone()).unwrap();
         let one = one.process(&u, c.as_deref()).unwrap().output.unwrap();
         let (all, report, _) = on_processors(&problem, &machine, processors, (&u, c.as_deref()));
-        prop_assert!(all.iter().map(|x| x.to_bits()).eq(one.iter().map(|x| x.to_bits())));
-        prop_assert_eq!(report.messages, 2 * (processors as u64 - 1) * steps as u64);
+        prop_assert!(same_bits(&all, &one));
+        let exchanges = exchanges(&problem, &machine, processors);
+        prop_assert_eq!(report.messages, 2 * (processors as u64 - 1) * exchanges);
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// Arrays that one processor computes in passes of two steps: in slabs of any height, whose passes take two steps
+    /// or one.
+    #[test]
+    fn slabs_give_the_bits_of_fused_passes(
+        planes in 4usize..20,
+        rows in 24usize..40,
+        columns in prop::sample::select(vec![32usize, 45, 48]),
+        points in prop::sample::select(vec![0usize, 7, 19, 27]),
+        steps in 2usize..6,
+        processors in 2usize..6,
+        seed in 0u64..1000,
+    ) {
+        let machine = narrow();
+        let problem = drawn_problem(&[planes, rows, columns], points, steps, seed);
+        let processors = processors.min(planes);
+        let (u, _) = inputs(&problem, seed);
+        let one = Stencils::new(&problem, machine.clone()).unwrap();
+        let one = one.process(&u, None).unwrap().output.unwrap();
+        let (all, report, _) = on_processors(&problem, &machine, processors, (&u, None));
+        prop_assert!(same_bits(&all, &one));
+        let exchanges = exchanges(&problem, &machine, processors);
+        prop_assert_eq!(report.messages, 2 * (processors as u64 - 1) * exchanges);
+    }
+}
+
+/// A problem with so many points of the usual coefficients, or with points of one's own without any.
+fn drawn_problem(shape: &[usize], points: usize, steps: usize, seed: u64) -> StencilProblem {
+    if points > 0 {
+        return problem(shape, points, steps);
+    }
+    let ahead = (seed % 3) as i8 - 1;
+    let offsets = [[0, 0, 0], [-1, 0, ahead], [1, 0, 0], [1, -1, 1], [0, 1, 0]];
+    let own = offsets.into_iter().zip([0.5, 0.125, -0.25, 0.25, 0.0625]);
+    let own = own.map(|(offset, coefficient)| StencilPoint {
+        offset,
+        coefficient,
+    });
+    let stencil = StencilShape::new(3, own.collect()).unwrap();
+    StencilProblem::new(shape, stencil, Edge::Fixed, steps).unwrap()
+}
+
+/// Passes of each slab, which has an exchange before every one.
+fn exchanges(problem: &StencilProblem, machine: &Arc<Machine>, processors: usize) -> u64 {
+    let slabs = StencilSlabs::new(problem, machine, processors).unwrap();
+    slabs.slabs()[0].plan().steps_of_passes().len() as u64
 }
