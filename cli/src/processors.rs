@@ -1,13 +1,19 @@
 //! Commands of several processors: their ranks, failures and reports.
 
+mod options;
+mod profile;
+mod recordings;
+mod report;
+mod timeline;
+
+pub(crate) use options::{begin, check_options};
+pub(crate) use recordings::{check_recordings, write_recordings};
+pub(crate) use report::JobResults;
+
 use crate::outcome::{BAD_INPUT, CommandFailure, GUEST_FAULT};
-use crate::table::{Align, TextTable, percent};
-use cp2_emu::Causes;
 use cp2_kernels::ExchangeError;
 use cp2_machine::Machine;
-use cp2_network::{InProcess, NetworkError, NetworkReport, Transport};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use cp2_network::{InProcess, NetworkError, Transport};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -148,86 +154,4 @@ pub(crate) fn failure(error: ExchangeError) -> CommandFailure {
         exit,
         ..CommandFailure::input(error)
     }
-}
-
-/// Summary of a processor's run, as the first rank gets it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ProcessorReport {
-    pub(crate) cycles: u64,
-    pub(crate) causes: Causes,
-    pub(crate) words: u64,
-    pub(crate) flops: u64,
-    /// Findings of checkers, as people read them.
-    pub(crate) findings: Vec<String>,
-}
-
-/// Returns the JSON fields of a run of several processors.
-pub(crate) fn fields(
-    transport: (&'static str, usize),
-    machine: &Machine,
-    network: &NetworkReport,
-    processors: &[ProcessorReport],
-) -> Value {
-    let links = network
-        .links
-        .iter()
-        .filter(|link| link.bytes > 0)
-        .map(|link| {
-            json!({
-                "from": link.from.to_string(),
-                "to": link.to.to_string(),
-                "busy_cycles": link.busy.to_cycles(machine.cp2.clock_hz),
-                "bytes": link.bytes,
-            })
-        });
-    let each = processors.iter().map(
-        |processor| json!({ "cycles": processor.cycles, "causes": processor.causes.to_map() }),
-    );
-    json!({
-        "procs": processors.len(),
-        "ranks": transport.1,
-        "transport": transport.0,
-        "topology": machine.network.topology.name(),
-        "processors": each.collect::<Vec<_>>(),
-        "messages": network.messages,
-        "message_bytes": network.message_bytes,
-        "links": links.collect::<Vec<_>>(),
-    })
-}
-
-/// Most processors that the table has a line for.
-const LISTED: usize = 16;
-
-/// Formats cycles of each processor as a table, and what the network carried.
-pub(crate) fn table(network: &NetworkReport, processors: &[ProcessorReport]) -> String {
-    let align = [
-        Align::Left,
-        Align::Right,
-        Align::Left,
-        Align::Right,
-        Align::Left,
-    ];
-    let mut table = TextTable::new(&align);
-    for (number, processor) in processors.iter().enumerate().take(LISTED) {
-        let waits = processor.causes.get(cp2_emu::Cause::WaitMessage);
-        table.row([
-            &format!("processor {number}"),
-            &processor.cycles.to_string(),
-            "cycles",
-            &waits.to_string(),
-            &format!(
-                "wait-message, {}",
-                percent(waits, processor.cycles).trim_start()
-            ),
-        ]);
-    }
-    let mut text = table.to_string();
-    if processors.len() > LISTED {
-        text += &format!("and {} processors more\n", processors.len() - LISTED);
-    }
-    text += &format!(
-        "{} messages, {} B\n",
-        network.messages, network.message_bytes
-    );
-    text
 }

@@ -2,7 +2,7 @@
 
 mod ending;
 
-pub(crate) use ending::{conclude, heading, name};
+pub(crate) use ending::{conclude, findings_of, heading, name};
 
 use crate::io::{FileError, Outputs, display_path, extension, write_whole};
 use crate::memory;
@@ -10,6 +10,7 @@ use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress::{CycleBar, watch};
 use crate::table::{Align, TextTable, percent, seconds};
 use cp2_emu::Engine;
+use cp2_host::emit::EmitError;
 use cp2_host::{DeviceOptions, FinishedRun, RunReport, Trace, emit};
 use cp2_machine::Cycles;
 use cp2_reference::Figures;
@@ -22,7 +23,7 @@ use std::sync::atomic::AtomicU64;
 const SLICE: u64 = 700;
 
 /// Number of checker findings shown in full.
-const FINDINGS: usize = 20;
+pub(crate) const FINDINGS: usize = 20;
 
 /// The `--engine` option.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -142,6 +143,15 @@ impl SimulationArgs {
 
     /// Checks the outputs of the simulation before the work starts; the command has already checked its own.
     pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), CommandFailure> {
+        self.check_outputs_with(outputs, emit::check)
+    }
+
+    /// Checks the outputs of a simulation whose recording is another directory than that of one run.
+    pub(crate) fn check_outputs_with(
+        &self,
+        outputs: &mut Outputs,
+        check_emit: impl FnOnce(&Path) -> Result<(), EmitError>,
+    ) -> Result<(), CommandFailure> {
         if let Some(path) = &self.trace {
             if !["json", "svg"].contains(&extension(path).as_str()) {
                 return Err(FileError::Extension {
@@ -155,7 +165,7 @@ impl SimulationArgs {
             memory::check_memory("the timeline", SLICE * slices)?;
         }
         let emit = self.emit.as_deref();
-        emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
+        emit.map_or(Ok(()), |path| outputs.check_emit(path, check_emit))
     }
 
     /// Writes the run that [`SimulationArgs::begin`] recorded if it has finished; otherwise notes that it did

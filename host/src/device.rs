@@ -130,6 +130,12 @@ impl Device {
         }
     }
 
+    /// Returns the number of slices that the timeline keeps at most.
+    #[must_use]
+    pub fn trace_limit(&self) -> usize {
+        self.engine.trace_limit()
+    }
+
     /// Records for the report that a pass lacks `bytes_short` bytes of DMEM for two pages.
     pub(crate) fn single_buffered(&mut self, pass: &str, bytes_short: u64) {
         self.engine.single_buffered(pass, bytes_short);

@@ -1,7 +1,10 @@
 //! The timeline of a run: what CP2, the DMA and the control CPU did when.
 
+mod job;
 mod perfetto;
 mod svg;
+
+pub use job::{JobTimeline, LinkSlice, LinkTimeline, MessageArrow};
 
 use crate::device::Trace;
 use cp2_machine::{Ticks, TimeBase};
@@ -50,17 +53,23 @@ pub enum Category {
     Descriptor,
     /// The CPU touched memory or computed.
     Work,
+    /// The CPU sent a message or posted a receive.
+    Message,
+    /// The CPU waited for messages.
+    Wait,
 }
 
 impl Category {
     /// All categories.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Kernel,
         Self::Page,
         Self::Load,
         Self::Store,
         Self::Descriptor,
         Self::Work,
+        Self::Message,
+        Self::Wait,
     ];
 
     /// Returns the name of the category.
@@ -73,6 +82,8 @@ impl Category {
             Self::Store => "store",
             Self::Descriptor => "descriptor",
             Self::Work => "work",
+            Self::Message => "message",
+            Self::Wait => "wait-message",
         }
     }
 }

@@ -120,9 +120,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         }
         _ => Some(crate::processors::connect()?),
     };
-    if ranks.is_some() {
-        processors::check(args)?;
-    }
     args.check_outputs()?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let given = args.load(&machine)?;
@@ -214,7 +211,12 @@ impl Args {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;
         }
-        self.simulation.check_outputs(&mut outputs)
+        match self.procs {
+            1 => self.simulation.check_outputs(&mut outputs),
+            _ => self
+                .simulation
+                .check_outputs_with(&mut outputs, crate::processors::check_recordings),
+        }
     }
 
     /// Returns the file with coefficients of every element, if one is named.

@@ -74,23 +74,28 @@ pub(crate) fn conclude(
 
 /// Reports the checkers' findings, each with its place.
 fn findings(run: &FinishedRun, outcome: &mut CommandOutcome) {
-    let found = &run.report.findings;
-    let mut all = Vec::new();
-    for (number, finding) in found.iter().enumerate() {
-        let stage = run.report.stages.get(finding.launched as usize);
-        let place = FaultSite::new(run, stage.map(|report| &report.stage), finding.pc);
-        if number < FINDINGS {
-            outcome.notes += &format!("check: {finding}{place}\n");
-        }
-        let place = json!({ "place": place.json() });
-        all.push(super::merge(json!(finding), place));
+    let found = findings_of(run);
+    for (text, _) in found.iter().take(FINDINGS) {
+        outcome.notes += &format!("check: {text}\n");
     }
     if found.len() > FINDINGS {
         let more = found.len() - FINDINGS;
         let plural = if more == 1 { "" } else { "s" };
         outcome.notes += &format!("check: and {more} more finding{plural}\n");
     }
+    let all: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
     outcome.json["findings"] = json!(all);
+}
+
+/// Returns the checkers' findings with their places, as people read them and as JSON.
+pub(crate) fn findings_of(run: &FinishedRun) -> Vec<(String, Value)> {
+    let found = run.report.findings.iter().map(|finding| {
+        let stage = run.report.stages.get(finding.launched as usize);
+        let place = FaultSite::new(run, stage.map(|report| &report.stage), finding.pc);
+        let json = super::merge(json!(finding), json!({ "place": place.json() }));
+        (format!("{finding}{place}"), json)
+    });
+    found.collect()
 }
 
 /// Reports the figures of each program in each pass, with its profile if requested.

@@ -82,25 +82,208 @@ fn what_several_processors_do_not_do_is_refused() {
             &["9 processors", "8 planes"],
         ),
         (
-            "stencil --shape 8x8x8 --edge fixed --procs 2 --profile",
-            &["--profile", "--procs 1"],
+            "stencil --shape 20x8x8 --edge fixed --procs 17 --trace t.svg",
+            &["--trace t.svg", "16 processors", ".json"],
         ),
         (
-            "stencil --shape 8x8x8 --edge fixed --procs 2 --trace t.svg",
-            &["--trace"],
-        ),
-        (
-            "stencil --shape 8x8x8 --edge fixed --procs 2 --emit run",
-            &["--emit"],
-        ),
-        (
-            "stencil --shape 8x8x8 --edge fixed --procs 2 --plan",
-            &["--plan"],
+            "stencil --shape 8x8x8 --edge fixed --procs 2 --plan --profile",
+            &["--plan", "--profile"],
         ),
         ("stencil --procs 0", &["0", "1..=1024"]),
     ]);
     let limit = "stencil --shape 8x8x8 --edge fixed --procs 2 --max-cycles 1000";
     bench.cp2(limit).fails(3, &["processor 0", "1000 cycles"]);
+}
+
+/// Processors are processes of the trace, links are lanes of the network, and each message is an arrow between
+/// slices of the control CPUs.
+#[test]
+fn a_trace_has_processors_links_and_messages() {
+    let bench = Bench::new();
+    let line = format!("{STENCIL} --procs 3 --json --trace t.json");
+    let report = bench.cp2(&line).works().json();
+    assert_eq!(report["trace"], "t.json");
+    let trace: serde_json::Value = serde_json::from_slice(&bench.read("t.json")).unwrap();
+    assert_eq!(trace["otherData"]["dropped_slices"], 0);
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str, pid: u64| -> Vec<&serde_json::Value> {
+        let events = events.iter();
+        events
+            .filter(|e| e["ph"] == phase && e["pid"] == pid)
+            .collect()
+    };
+    let number = |e: &serde_json::Value, field: &str| e[field].as_f64().unwrap();
+    let mut arrows = 0;
+    for pid in 1..=3 {
+        let slices = of("X", pid);
+        assert!(slices.iter().any(|e| e["cat"] == "page"));
+        assert!(slices.iter().any(|e| e["cat"] == "wait-message"));
+        for arrow in of("s", pid).into_iter().chain(of("f", pid)) {
+            let at = number(arrow, "ts");
+            let kind = if arrow["ph"] == "s" {
+                "message"
+            } else {
+                "wait-message"
+            };
+            let around = slices.iter().any(|e| {
+                let from = number(e, "ts");
+                e["tid"] == arrow["tid"]
+                    && e["cat"] == kind
+                    && (from..=from + number(e, "dur")).contains(&at)
+            });
+            assert!(around, "{arrow}");
+            arrows += 1;
+        }
+        let ends = slices.iter().map(|e| number(e, "ts") + number(e, "dur"));
+        let last = ends.fold(0.0, f64::max);
+        let cycles = report["processors"][pid as usize - 1]["cycles"].as_f64();
+        // 200 MHz.
+        assert!(
+            (last * 200.0 - cycles.unwrap()).abs() < 100.0,
+            "{last} {cycles:?}"
+        );
+    }
+    assert_eq!(Some(arrows), report["messages"].as_u64().map(|n| 2 * n));
+    let lanes = of("M", 4)
+        .into_iter()
+        .filter(|e| e["name"] == "thread_name");
+    assert_eq!(
+        Some(lanes.count()),
+        report["links"].as_array().map(Vec::len)
+    );
+    let carried: f64 = of("X", 4).into_iter().map(|e| number(e, "dur")).sum();
+    let links = report["links"].as_array().unwrap();
+    let busy: f64 = links.iter().map(|link| number(link, "busy_cycles")).sum();
+    assert!(
+        (carried * 200.0 - busy).abs() <= links.len() as f64,
+        "{carried} {busy}"
+    );
+    bench
+        .cp2(&format!("{STENCIL} --procs 3 --trace t.svg"))
+        .works();
+    let svg = String::from_utf8(bench.read("t.svg")).unwrap();
+    for part in [
+        "2 CP2",
+        "links",
+        "wait-message",
+        "marker-end",
+        "to processor",
+    ] {
+        assert!(svg.contains(part), "{part}");
+    }
+}
+
+/// All processors and the network share the slices of a timeline.
+#[test]
+fn a_trace_of_many_processors_is_bounded() {
+    let bench = Bench::new();
+    let line =
+        "stencil --shape 64x8x8 --points 7 --edge fixed --steps 30 --procs 64 --trace t.json";
+    bench.cp2(line).works();
+    let trace: serde_json::Value = serde_json::from_slice(&bench.read("t.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let slices = events.iter().filter(|e| e["ph"] != "M" && e["ph"] != "f");
+    assert!((50_000..=100_000).contains(&slices.count()));
+    assert!(trace["otherData"]["dropped_slices"].as_u64() > Some(0));
+}
+
+/// A recording holds all that came to its processor: it replays alone, to the cycle and the bit.
+#[test]
+fn recordings_replay_alone() {
+    let bench = Bench::new();
+    let line = format!("{STENCIL} --procs 3 --json --emit recorded");
+    let report = bench.cp2(&line).works().json();
+    for (number, processor) in report["processors"].as_array().unwrap().iter().enumerate() {
+        let line = format!("run recorded/processor-{number} --json");
+        let replay = bench.cp2(&line).works().json();
+        assert_eq!(replay["cycles"], processor["cycles"], "{number}");
+        assert_eq!(replay["causes"], processor["causes"], "{number}");
+    }
+    // Another run replaces the whole directory, and nothing else.
+    bench
+        .cp2(&format!("{STENCIL} --procs 2 --emit recorded"))
+        .works();
+    assert!(!bench.path("recorded/processor-2").exists());
+    std::fs::create_dir(bench.path("mine")).unwrap();
+    bench.write("mine/text", "kept");
+    bench
+        .cp2(&format!("{STENCIL} --procs 2 --emit mine"))
+        .fails(2, &["mine"]);
+}
+
+/// Profiles are sums over the processors that run the same program; counts of the report are sums over all.
+#[test]
+fn profiles_and_counts_are_sums() {
+    let bench = Bench::new();
+    let line = format!("{STENCIL} --procs 4 --profile --json");
+    let json = bench.cp2(&line).works().json();
+    let sum = |of: &str| -> u64 {
+        let stages = json["stages"].as_array().unwrap().iter();
+        stages.map(|stage| stage[of].as_u64().unwrap()).sum()
+    };
+    assert_eq!(Some(sum("words")), json["words"].as_u64());
+    assert_eq!(Some(sum("launches")), json["kernels"].as_u64());
+    let processors = json["processors"].as_array().unwrap().iter();
+    let cycles: u64 = processors.map(|one| one["cycles"].as_u64().unwrap()).sum();
+    assert_eq!(sum("cycles"), cycles);
+    let profiled: u64 = json["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|stage| stage["profile"].as_array())
+        .flatten()
+        .map(|line| line["issued"].as_u64().unwrap())
+        .sum();
+    assert_eq!(Some(profiled), json["words"].as_u64());
+    let alone = bench
+        .cp2(&format!("{STENCIL} --check --json"))
+        .works()
+        .json();
+    for field in alone.as_object().unwrap().keys() {
+        assert!(json.get(field).is_some() || field == "place", "{field}");
+    }
+    assert_eq!(json["findings"], serde_json::json!([]));
+    assert_eq!(json["passes"], 4 * 3);
+    let text = bench.cp2(&format!("{STENCIL} --procs 4 --profile"));
+    assert!(
+        text.works().out.contains("the sum of processors"),
+        "{}",
+        text.out
+    );
+}
+
+/// A plan has the price and the messages of the run.
+#[test]
+fn a_plan_says_how_slabs_are_cut() {
+    let bench = Bench::new();
+    let plan = bench
+        .cp2(&format!("{STENCIL} --procs 5 --plan --json"))
+        .works()
+        .json();
+    let run = bench
+        .cp2(&format!("{STENCIL} --procs 5 --json"))
+        .works()
+        .json();
+    for field in [
+        "expected_cycles",
+        "messages",
+        "message_bytes",
+        "split",
+        "recipe",
+    ] {
+        assert_eq!(plan[field], run[field], "{field}");
+    }
+    assert_eq!(plan["expected_cycles"], run["cycles"]);
+    let text = bench.cp2(&format!("{STENCIL} --procs 5 --plan"));
+    for words in ["slabs of 2 or 3 planes", "3 exchanges", "processor 4"] {
+        assert!(text.works().out.contains(words), "{words}: {}", text.out);
+    }
+    let rows = bench.cp2("stencil --shape 40x64 --edge fixed --procs 2 --plan");
+    assert!(
+        rows.works().out.contains("slabs of 20 rows"),
+        "{}",
+        rows.out
+    );
 }
 
 /// Ranks that a launcher has started are no copies of one run.
@@ -161,6 +344,31 @@ mod ranks {
             assert_eq!(own, alone, "{ranks}");
             assert_eq!(bench.read("v.npy"), bits);
         }
+    }
+
+    /// The first rank gets timelines and profiles from the others; recordings stay where they are.
+    #[test]
+    fn ranks_have_the_reports_of_one_process() {
+        let bench = Bench::new();
+        let line = format!("{STENCIL} --procs 3 --json --profile --trace t.json");
+        let mut alone = bench.cp2(&line).works().json();
+        let trace = bench.read("t.json");
+        std::fs::remove_file(bench.path("t.json")).unwrap();
+        let mut own = mpirun(&bench, 2, &line).works().json();
+        for report in [&mut alone, &mut own] {
+            for field in ["ranks", "transport", "host_seconds"] {
+                report[field].take();
+            }
+        }
+        assert_eq!(own, alone);
+        assert!(bench.read("t.json") == trace);
+        let plan = format!("{STENCIL} --procs 3 --json --plan");
+        let alone = bench.cp2(&plan).works().json();
+        assert_eq!(mpirun(&bench, 2, &plan).works().json(), alone);
+        let ended = mpirun(&bench, 2, &format!("{STENCIL} --procs 3 --emit recorded"));
+        assert_eq!(ended.code, 2, "{}", ended.err);
+        assert!(ended.err.contains("--emit: 2 ranks"), "{}", ended.err);
+        assert!(!bench.path("recorded").exists());
     }
 
     /// All end with the code, and a message that one process has as well.

@@ -7,7 +7,8 @@ mod pool;
 use cp2_machine::NetworkParameters;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Links, NetworkError, NetworkReport, Picoseconds, ProcessFailure};
+use crate::{LinkTurn, Links, NetworkError, NetworkReport, NetworkTrace};
+use crate::{Picoseconds, ProcessFailure};
 use crate::{Record, RecordedOperation, Request};
 use matching::{Arrived, MatchedPair, Posted};
 use participant::{Participant, ParticipantStatus};
@@ -48,6 +49,7 @@ pub struct Communication {
     messages: u64,
     message_bytes: u64,
     windows: u64,
+    trace: NetworkTrace,
 }
 
 /// Something that more of the network has to be known for, in the order in which questions are settled.
@@ -126,6 +128,7 @@ impl Communication {
             messages: 0,
             message_bytes: 0,
             windows: 0,
+            trace: NetworkTrace::default(),
         })
     }
 
@@ -149,7 +152,13 @@ impl Communication {
             message_bytes: self.message_bytes,
             ends: self.participants.iter().map(|one| one.last).collect(),
             links: self.links.report(),
+            trace: self.trace.clone(),
         }
+    }
+
+    /// Keeps so many messages and turns on links together for the report; none unless this is called.
+    pub fn keep_trace(&mut self, limit: usize) {
+        self.trace = NetworkTrace::new(limit);
     }
 
     /// Takes what a processor did since it was woken; the last record, and no other, ends its turn.
@@ -361,6 +370,7 @@ impl Communication {
         if eager {
             one.complete(request, at, message);
         }
+        self.trace.send(message, at);
         self.messages += 1;
         self.message_bytes = self.message_bytes.saturating_add(bytes);
         self.inject(at, Flight::first(message, request, eager))
@@ -399,6 +409,15 @@ impl Communication {
         };
         let served = self.links.serve(link, key.time, length);
         let served = served.ok_or(late.clone())?;
+        let occupied = self.links.occupancy(length).unwrap_or_default();
+        self.trace.turn(LinkTurn {
+            link,
+            start: served.left.saturating_sub(occupied),
+            end: served.left,
+            message,
+            is_control: flight.kind == PacketKind::Clear
+                || (flight.kind == PacketKind::Message && !flight.eager),
+        });
         if flight.passed == 0 && flight.kind == PacketKind::Data {
             self.complete(message.source, flight.send, served.left, message)?;
         }
@@ -480,6 +499,7 @@ impl Communication {
     }
 
     fn wake(&mut self, processor: usize, at: Picoseconds, completions: Vec<Completion>) {
+        self.trace.wake(at, &completions);
         if let Some(one) = self.participants.get_mut(processor) {
             one.status = ParticipantStatus::Woken;
         }

@@ -51,6 +51,7 @@ mod process;
 mod record;
 mod time;
 mod topology;
+mod trace;
 mod transport;
 
 pub use communication::{
@@ -64,4 +65,5 @@ pub use process::{Process, ProcessError, ProcessLog, Resume, Yield};
 pub use record::{Record, RecordedOperation, Request};
 pub use time::Picoseconds;
 pub use topology::{Endpoint, Interconnect, LinkEnds};
+pub use trace::{LinkTurn, MessageTransit, NetworkTrace};
 pub use transport::{InProcess, Transport, TransportError, gather};

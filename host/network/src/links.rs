@@ -3,7 +3,7 @@
 use cp2_machine::{NetworkParameters, Ratio};
 use serde::Serialize;
 
-use crate::{Endpoint, Interconnect, NetworkError, Picoseconds};
+use crate::{Endpoint, Interconnect, NetworkError, NetworkTrace, Picoseconds};
 
 /// The links of a network, and what they carried.
 ///
@@ -146,6 +146,8 @@ pub struct NetworkReport {
     pub ends: Vec<Picoseconds>,
     /// Loads of all links.
     pub links: Vec<LinkReport>,
+    /// Messages and turns on links, if [`Communication::keep_trace`](crate::Communication::keep_trace) asked for them.
+    pub trace: NetworkTrace,
 }
 
 #[cfg(test)]

@@ -148,14 +148,14 @@ impl DeviceEngine {
             }
             HostAction::Send { .. } | HostAction::Receive { .. } => {
                 self.log_message(&action)?;
-                (Category::Work, 0)
+                (Category::Message, 0)
             }
             HostAction::Await {
                 until, arrivals, ..
             } => {
                 self.end_wait(from, until, &arrivals)?;
                 let bytes = arrivals.iter().map(|arrival| arrival.bytes.len() as u64);
-                (Category::Work, bytes.sum())
+                (Category::Wait, bytes.sum())
             }
             HostAction::Post { event } => {
                 self.processor

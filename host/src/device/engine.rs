@@ -65,6 +65,11 @@ impl DeviceEngine {
         }
     }
 
+    /// Returns the number of slices that the timeline keeps at most.
+    pub(crate) fn trace_limit(&self) -> usize {
+        self.options.trace.limit
+    }
+
     /// Returns to cycle 0, with the memory as it is now.
     pub(crate) fn restart(&mut self) {
         self.processor.reset();

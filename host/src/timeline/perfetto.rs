@@ -1,6 +1,6 @@
 //! Writes a timeline as a Chrome/Perfetto JSON trace.
 
-use super::{Timeline, Track};
+use super::{JobTimeline, Timeline, Track};
 use cp2_machine::{Ticks, TimeBase};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -15,17 +15,18 @@ impl Timeline {
     /// # Errors
     /// Those of `out`.
     pub fn write_perfetto(&self, out: &mut dyn Write, processor: &str) -> io::Result<()> {
-        writeln!(
-            out,
-            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"dropped_slices\":{}}},\"traceEvents\":[",
-            self.dropped
-        )?;
-        let name = |what: &str, tid: Option<usize>, name: &str| json!({"ph": "M", "pid": 1, "tid": tid.unwrap_or(0), "name": what, "args": {"name": name}});
-        write!(out, "{}", name("process_name", None, processor))?;
+        begin(out, self.dropped)?;
+        self.write_process(out, 1, processor)?;
+        writeln!(out, "\n]}}")
+    }
+
+    /// Writes the tracks of a processor, which is the process `pid`.
+    fn write_process(&self, out: &mut dyn Write, pid: usize, processor: &str) -> io::Result<()> {
+        write_name(out, (pid, 0), "process_name", processor)?;
         for (i, track) in Track::ALL.into_iter().enumerate() {
-            write!(out, ",\n{}", name("thread_name", Some(i + 1), track.name()))?;
-            let order = json!({"ph": "M", "pid": 1, "tid": i + 1, "name": "thread_sort_index", "args": {"sort_index": i}});
-            write!(out, ",\n{order}")?;
+            write!(out, ",\n")?;
+            write_name(out, (pid, i + 1), "thread_name", track.name())?;
+            write_order(out, (pid, i + 1), i)?;
         }
         for slice in &self.slices {
             let mut args = json!({"command": slice.command, "source": slice.name});
@@ -46,7 +47,7 @@ impl Timeline {
             // Numbers are written by hand: a float would round them.
             write!(
                 out,
-                ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{},\"args\":{args}}}",
+                ",\n{{\"ph\":\"X\",\"pid\":{pid},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{},\"args\":{args}}}",
                 slice.track as usize + 1,
                 micros(self.base, slice.start),
                 micros(self.base, Ticks(slice.end.0 - slice.start.0)),
@@ -54,8 +55,102 @@ impl Timeline {
                 Value::from(slice.title()),
             )?;
         }
+        Ok(())
+    }
+}
+
+impl JobTimeline {
+    /// Writes the trace-event JSON that Perfetto and `chrome://tracing` open, see [`Timeline::write_perfetto`].
+    ///
+    /// Each processor is a process, and the network is one with a lane for every link. An arrow leads from a send to
+    /// the end of the wait that it ended.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_perfetto(&self, out: &mut dyn Write, title: &str) -> io::Result<()> {
+        begin(out, self.dropped())?;
+        for (number, timeline) in self.processors.iter().enumerate() {
+            if number > 0 {
+                write!(out, ",\n")?;
+            }
+            let name = format!("processor {number}, {title}");
+            timeline.write_process(out, number + 1, &name)?;
+        }
+        let network = self.processors.len() + 1;
+        if !self.links.is_empty() {
+            write!(out, ",\n")?;
+            write_name(out, (network, 0), "process_name", "network")?;
+        }
+        for (lane, link) in self.links.iter().enumerate() {
+            write!(out, ",\n")?;
+            write_name(out, (network, lane + 1), "thread_name", &link.name)?;
+            write_order(out, (network, lane + 1), lane)?;
+            for slice in &link.slices {
+                write!(
+                    out,
+                    ",\n{{\"ph\":\"X\",\"pid\":{network},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"link\",\"name\":{},\"args\":{{\"bytes\":{}}}}}",
+                    lane + 1,
+                    micros(PICOSECONDS, Ticks(slice.start_ps)),
+                    micros(
+                        PICOSECONDS,
+                        Ticks(slice.end_ps.saturating_sub(slice.start_ps))
+                    ),
+                    Value::from(slice.name.as_str()),
+                    slice.bytes,
+                )?;
+            }
+        }
+        let host = Track::Host as usize + 1;
+        for (id, message) in self.messages.iter().enumerate() {
+            // An arrow begins in the slice that encloses its time: that of a send ends when it is done.
+            let sent = message.sent_ps.saturating_sub(1);
+            for (phase, processor, at) in [
+                ("\"s\"", message.from, sent),
+                ("\"f\",\"bp\":\"e\"", message.to, message.taken_ps),
+            ] {
+                write!(
+                    out,
+                    ",\n{{\"ph\":{phase},\"id\":{id},\"pid\":{},\"tid\":{host},\"ts\":{},\"cat\":\"message\",\"name\":\"message\",\"args\":{{\"tag\":{},\"bytes\":{}}}}}",
+                    processor + 1,
+                    micros(PICOSECONDS, Ticks(at)),
+                    message.tag,
+                    message.bytes,
+                )?;
+            }
+        }
         writeln!(out, "\n]}}")
     }
+}
+
+/// Time base whose ticks are picoseconds.
+const PICOSECONDS: TimeBase = TimeBase {
+    ticks_per_cycle: 1000,
+    ticks_per_granule: 1,
+    clock_hz: 1_000_000_000,
+};
+
+fn begin(out: &mut dyn Write, dropped: u64) -> io::Result<()> {
+    writeln!(
+        out,
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"dropped_slices\":{dropped}}},\"traceEvents\":["
+    )
+}
+
+/// Writes the name of a process, or of a lane of one.
+fn write_name(
+    out: &mut dyn Write,
+    (pid, tid): (usize, usize),
+    kind: &str,
+    name: &str,
+) -> io::Result<()> {
+    let event = json!({"ph": "M", "pid": pid, "tid": tid, "name": kind, "args": {"name": name}});
+    write!(out, "{event}")
+}
+
+/// Writes the place of a lane among those of its process.
+fn write_order(out: &mut dyn Write, (pid, tid): (usize, usize), place: usize) -> io::Result<()> {
+    let event = json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": place}});
+    write!(out, ",\n{event}")
 }
 
 /// Formats a time in microseconds as a decimal number.

@@ -1,5 +1,6 @@
 //! The timeline as a picture: span by span, or shares and the first pages.
 
+mod job;
 mod panel;
 mod span;
 
@@ -62,22 +63,19 @@ impl Timeline {
         let rows = Track::ALL.map(|track| self.spans(track));
         let many = rows.iter().any(|spans| spans.len() > MANY);
         let height = TOP + PANEL + if many { PANEL + 36.0 } else { 0.0 };
-        let mut svg = String::new();
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-             <text x=\"{LEFT}\" y=\"20\" font-size=\"15\" fill=\"#222222\">{}</text>",
-            escape(title)
-        );
+        let mut svg = head(title, height);
         let there = |activity: &Activity| rows.iter().flatten().any(|s| s.activity == *activity);
-        self.legend(&mut svg, Activity::ALL.into_iter().filter(there));
+        legend(
+            &mut svg,
+            Activity::ALL.into_iter().filter(there),
+            self.dropped,
+        );
         let mut panel = Panel {
             timeline: self,
             start,
             end,
             top: TOP,
+            row: ROW,
         };
         panel.draw(&mut svg, many);
         if many {
@@ -104,27 +102,38 @@ impl Timeline {
         };
         (slices.get(FIRST - 1).map(|s| s.end), what)
     }
+}
 
-    fn legend(&self, svg: &mut String, activities: impl Iterator<Item = Activity>) {
-        let mut x = LEFT;
-        for activity in activities {
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{x}\" y=\"32\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{}\" y=\"42\" fill=\"#222222\">{}</text>",
-                activity.colour(),
-                x + 17.0,
-                activity.name()
-            );
-            x += 40.0 + 7.0 * activity.name().len() as f64;
-        }
-        if self.dropped > 0 {
-            let _ = writeln!(
-                svg,
-                "<text x=\"{}\" y=\"42\" fill=\"#222222\">{} slices outside the window or beyond the limit not shown</text>",
-                x + 10.0,
-                self.dropped
-            );
-        }
+/// Returns the beginning of a picture.
+fn head(title: &str, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"{LEFT}\" y=\"20\" font-size=\"15\" fill=\"#222222\">{}</text>\n",
+        escape(title)
+    )
+}
+
+/// Draws the colours of activities with their names, and says how many slices are not shown.
+fn legend(svg: &mut String, activities: impl Iterator<Item = Activity>, dropped: u64) {
+    let mut x = LEFT;
+    for activity in activities {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"32\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{}\" y=\"42\" fill=\"#222222\">{}</text>",
+            activity.colour(),
+            x + 17.0,
+            activity.name()
+        );
+        x += 40.0 + 7.0 * activity.name().len() as f64;
+    }
+    if dropped > 0 {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"42\" fill=\"#222222\">{dropped} slices outside the window or beyond the limit not shown</text>",
+            x + 10.0,
+        );
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run_jobs(
     mut jobs: Vec<Job>,
     fingerprint: &[u8],
 ) -> Result<(NetworkReport, Vec<ProcessorRun>), ExchangeError> {
-    let communication = communication(machine, processors)?;
+    let communication = communication(machine, processors, &jobs)?;
     let mut processes: Vec<JobProcess<'_>> = jobs.iter_mut().map(JobProcess::compute).collect();
     let report = run_processes(transport, communication, &mut processes, fingerprint)?;
     drop(processes);
@@ -76,7 +76,7 @@ pub fn price_jobs(
     jobs: &[Job],
     fingerprint: &[u8],
 ) -> Result<NetworkReport, ExchangeError> {
-    let communication = communication(machine, processors)?;
+    let communication = communication(machine, processors, jobs)?;
     let priced = jobs.iter().map(JobProcess::forecast);
     let priced = priced.collect::<Result<Vec<_>, _>>();
     // No rank begins alone: what one has no price for, none has.
@@ -99,13 +99,21 @@ pub fn price_jobs(
     )?)
 }
 
-/// Begins the communication of so many processors of a machine.
-fn communication(machine: &Machine, processors: usize) -> Result<Communication, NetworkError> {
+/// Begins the communication of so many processors of a machine. The network keeps as much of the timeline as a
+/// processor does.
+fn communication(
+    machine: &Machine,
+    processors: usize,
+    jobs: &[Job],
+) -> Result<Communication, NetworkError> {
     let network = &machine.network;
     // After a wait a processor sends or receives no earlier than one of these takes.
     let least = network.send.min(network.post);
     let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
-    Communication::new(network, processors, least)
+    let mut communication = Communication::new(network, processors, least)?;
+    let limit = jobs.iter().map(|job| job.device.trace_limit()).min();
+    communication.keep_trace(limit.unwrap_or(0));
+    Ok(communication)
 }
 
 /// A job as a process among others.

@@ -183,6 +183,12 @@ impl StencilSlab {
         self.planes.clone()
     }
 
+    /// Returns the number of ghost planes before and behind them.
+    #[must_use]
+    pub fn ghosts(&self) -> [usize; 2] {
+        self.ghosts
+    }
+
     /// Returns the plan of its passes.
     #[must_use]
     pub fn plan(&self) -> &Stencils {

@@ -4,45 +4,26 @@ use super::{Args, StencilInput, decimal, described, merge};
 use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
-use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED, WrongResult};
-use crate::processors::{self, ProcessorReport, Ranks};
+use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
+use crate::processors::{self, JobResults, Ranks};
+use crate::progress;
 use crate::provenance::ReportProvenance;
-use crate::table::seconds;
-use cp2_kernels::stencil::StencilSlabs;
-use cp2_kernels::{Job, ProcessorRun, price_jobs, run_jobs};
-use cp2_machine::Machine;
-use cp2_network::{Transport, gather, share_of};
+use crate::table::{Align, TextTable, seconds};
+use cp2_kernels::stencil::{StencilSlab, StencilSlabs};
+use cp2_kernels::{ProcessorRun, Verdict, price_jobs, run_jobs};
+use cp2_machine::{Cycles, Machine};
+use cp2_network::{NetworkReport, Transport, share_of};
 use cp2_problems::{NamedArrays, Problem as _};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Results of a rank's processors, as the first rank gets them: reports as JSON behind their length, then values.
-struct RankResult {
-    reports: Vec<ProcessorReport>,
-    values: Vec<u8>,
-}
+/// Bytes of host memory of a processor beside its arrays, and of an element of the array beside those of one processor.
+const PROCESSOR: u64 = 12 << 20;
+const SLAB_ELEMENT: u64 = 40;
 
-impl RankResult {
-    fn encode(&self) -> Vec<u8> {
-        let reports = serde_json::to_vec(&self.reports).unwrap_or_default();
-        let mut bytes = (reports.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(reports);
-        bytes.extend(&self.values);
-        bytes
-    }
-
-    /// Reads what [`RankResult::encode`] gave; none if it is something else.
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        let (reports, values) = rest.split_at_checked(length)?;
-        Some(Self {
-            reports: serde_json::from_slice(reports).ok()?,
-            values: values.to_vec(),
-        })
-    }
-}
+/// Most slabs that a plan has a line for.
+const LISTED: usize = 16;
 
 /// Computes the array on several processors, and judges the result on the first rank.
 pub(super) fn run(
@@ -52,8 +33,16 @@ pub(super) fn run(
     json: bool,
     mut ranks: Ranks,
 ) -> Result<CommandOutcome, CommandFailure> {
-    let outcome = compute(args, machine, given, json, ranks.transport())?;
+    let mut outcome = compute(args, machine, given, json, ranks.transport())?;
     ranks.finish();
+    if crate::processors::is_first() {
+        let mut head = ReportProvenance::new("cp2-stencil/1", machine, given.seed);
+        if !args.plan {
+            head = head.engine(args.simulation.engine().resolve_engine(machine));
+        }
+        outcome.json = head.add_figures(outcome.json);
+        outcome.json["input"] = json!(args.input.as_deref().map(display_path));
+    }
     Ok(outcome)
 }
 
@@ -71,19 +60,21 @@ fn compute(
             transport.ranks()
         )));
     }
+    processors::check_options(&args.simulation, count, transport.ranks())?;
     let problem = &given.problem;
+    let quiet = json || transport.rank() > 0;
+    let planning = progress::planning(quiet);
     let slabs = StencilSlabs::new(problem, machine, count).map_err(CommandFailure::input)?;
+    drop(planning);
     let own = share_of(count, transport.ranks(), transport.rank());
     let bytes = PROCESSOR * own.len() as u64 + SLAB_ELEMENT * problem.elements() as u64;
     check_memory(problem.title(), bytes)?;
     let known = slabs.figures();
-    let first = transport.rank() == 0;
-    let (options, progress) = args
-        .simulation
-        .begin(Some(known.reference.get()), json || !first);
+    let expected = Some(known.reference.get());
+    let (options, progress) = processors::begin(&args.simulation, count, expected, quiet);
     let started = Instant::now();
     let (mut jobs, mut results) = (Vec::new(), Vec::new());
-    for (at, slab) in slabs.slabs()[own.clone()].iter().enumerate() {
+    for (at, slab) in slabs.slabs()[own].iter().enumerate() {
         let mut options = options.clone();
         if at > 0 {
             options.progress = None;
@@ -93,138 +84,49 @@ fn compute(
         jobs.push(job);
         results.push((v, slab.own_elements()));
     }
-    let inputs: Vec<&[f32]> = [Some(&given.u[..]), given.c.as_deref()]
-        .into_iter()
-        .flatten()
-        .collect();
-    // Coefficients and offsets too: a title has not all of a problem.
-    let whole = format!(
-        "{} on {count} processors, {:?}",
-        problem.title(),
-        problem.stencil()
-    );
-    let fingerprint = processors::fingerprint(machine, &whole, &inputs);
-    let expected = price(transport, machine, count, &jobs, &fingerprint);
+    let fingerprint = fingerprint(machine, count, given);
+    let priced = price_jobs(transport, machine, count, &jobs, &fingerprint).ok();
+    let expected = priced.as_ref().and_then(|report| ends(report, machine));
+    if args.plan {
+        drop(progress);
+        return Ok(planned(&slabs, machine, priced.as_ref()));
+    }
     let ran = run_jobs(transport, machine, count, jobs, &fingerprint);
     let (network, runs) = ran.map_err(processors::failure)?;
     let host_seconds = started.elapsed().as_secs_f64();
     drop(progress);
-    let mut mine = RankResult {
-        reports: Vec::new(),
-        values: Vec::new(),
-    };
+    let mut values = Vec::new();
     for (ProcessorRun { run, .. }, (v, elements)) in runs.iter().zip(results) {
-        let values = run.read(v).map_err(CommandFailure::input)?;
-        let values = values.get(elements).unwrap_or_default();
-        mine.values
-            .extend(values.iter().flat_map(|x| x.to_le_bytes()));
-        mine.reports.push(ProcessorReport {
-            cycles: run.report.cycles,
-            causes: run.report.causes.clone(),
-            words: run.report.counters.words,
-            flops: run.report.counters.work.flops,
-            findings: run
-                .report
-                .findings
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-        });
+        let own = run.read(v).map_err(CommandFailure::input)?;
+        let own = own.get(elements).unwrap_or_default();
+        values.extend(own.iter().flat_map(|x| x.to_le_bytes()));
     }
-    let name = (transport.name(), transport.ranks());
-    let Some(ranks) = gather(transport, mine.encode()).map_err(CommandFailure::input)? else {
+    let gathered = JobResults::gather(transport, &args.simulation, network, &runs, values)?;
+    let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
-    let (mut reports, mut values) = (Vec::new(), Vec::new());
-    for (rank, bytes) in ranks.iter().enumerate() {
-        let part = RankResult::decode(bytes).ok_or_else(|| {
-            CommandFailure::input(format!("rank {rank} sent something else than its results"))
-        })?;
-        reports.extend(part.reports);
-        let words = part.values.chunks_exact(4);
-        values.extend(words.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
-    }
-    let cycles = reports
-        .iter()
-        .map(|report| report.cycles)
-        .max()
-        .unwrap_or(0);
-    let slowest = reports.iter().max_by_key(|report| report.cycles);
-    let base = machine.time_base();
-    let simulated = base.seconds(base.cycles(cp2_machine::Cycles(cycles)));
-    let efficiency = known.efficiency(cycles);
-    let found = NamedArrays::from_array("v", problem.shape(), values);
+    let words = results.values.chunks_exact(4);
+    let values = words.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let found = NamedArrays::from_array("v", problem.shape(), values.collect());
     let verdict = match given.is_finite() {
         true => Some(interrupt::run_interruptible(|| {
             problem.judge(&given.data(), &found)
         })?),
         false => None,
     };
-    let recipe = slabs
-        .slabs()
-        .first()
-        .map_or_else(String::new, |slab| slab.plan().recipe());
-    let planes: Vec<usize> = slabs
-        .slabs()
-        .iter()
-        .map(|slab| slab.planes().len())
-        .collect();
-    let mut outcome = CommandOutcome {
-        text: format!(
-            "{}\nslabs of {} planes on {count} processors, a {}; {recipe}\ntime  {cycles} cycles  {}\n{}{}, efficiency {efficiency:.3}\n",
-            problem.title(),
-            planes.first().unwrap_or(&0),
-            machine.network.topology.name(),
-            seconds(simulated),
-            processors::table(&network, &reports),
-            known.text(),
-        ),
-        json: merge(
-            merge(described(slabs.slabs()[0].plan()), json!(known)),
-            merge(
-                processors::fields(name, machine, &network, &reports),
-                json!({
-                    "end": "finished",
-                    "cycles": cycles,
-                    "seconds_simulated": simulated,
-                    "causes": slowest.map(|report| report.causes.to_map()),
-                    "words": reports.iter().map(|report| report.words).sum::<u64>(),
-                    "flops": reports.iter().map(|report| report.flops).sum::<u64>(),
-                    "efficiency": efficiency,
-                    "expected_cycles": expected,
-                    "shape": problem.shape(),
-                    "split": { "planes": planes },
-                    "rel_error": verdict.map(|v| v.rms),
-                    "worst_error_over_tolerance": verdict.map(|v| v.worst),
-                    "verified": verdict.map(|v| v.is_within_tolerance()),
-                    "host_seconds": host_seconds,
-                }),
-            ),
-        ),
-        ..CommandOutcome::default()
-    };
-    if let Some(expected) = expected {
-        outcome.text += &format!("expected {expected} cycles, the price of the plan\n");
-    }
-    outcome.text += &match verdict {
-        Some(v) => format!(
-            "error against f64: {:.2e} relative RMS, worst element {} of the tolerance\n",
-            v.rms,
-            decimal(v.worst, 2, 1.0)
-        ),
-        None => "error: not known (numbers that are not finite)\n".to_owned(),
-    };
-    outcome.text += &format!(
-        "simulated in {} by {} rank(s)\n",
-        seconds(host_seconds),
-        name.1
-    );
-    for (number, report) in reports.iter().enumerate() {
-        for finding in &report.findings {
-            outcome.notes += &format!("processor {number}: {finding}\n");
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-        }
-    }
+    let mut outcome = report(&slabs, machine, &results, (expected, verdict, host_seconds));
+    let title = problem.title();
+    processors::write_recordings(&args.simulation, &runs, &mut outcome)?;
+    let source = slabs.slabs().first().map(|slab| slab.plan().source());
+    results.conclude(
+        &args.simulation,
+        &title,
+        |file| {
+            let source = source.filter(|_| file == "stencil.s");
+            source.map(str::to_owned)
+        },
+        &mut outcome,
+    )?;
     let wrong = WrongResult {
         whose: "the result's",
         tolerance: "the tolerance",
@@ -239,44 +141,194 @@ fn compute(
         outcome.text += &format!("output: {}\n", path.display());
         outcome.json["output"] = json!(display_path(path));
     }
-    let head = ReportProvenance::new("cp2-stencil/1", machine, given.seed)
-        .engine(args.simulation.engine().resolve_engine(machine));
-    outcome.json = head.add_figures(outcome.json);
-    outcome.json["input"] = json!(args.input.as_deref().map(display_path));
     Ok(outcome)
 }
 
-/// Returns the cycles that the run should take: those of the processor that ends last.
-fn price(
-    transport: &mut dyn Transport,
-    machine: &Machine,
-    count: usize,
-    jobs: &[Job],
-    fingerprint: &[u8],
-) -> Option<u64> {
-    let report = price_jobs(transport, machine, count, jobs, fingerprint).ok()?;
-    let last = report.ends.iter().max()?;
-    // Times beyond the range of instants are no price.
-    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
+/// Returns bytes that differ between ranks with other problems. Coefficients and offsets too: a title has not all of a
+/// problem.
+fn fingerprint(machine: &Machine, count: usize, given: &StencilInput) -> Vec<u8> {
+    let inputs: Vec<&[f32]> = [Some(&given.u[..]), given.c.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect();
+    let problem = &given.problem;
+    let whole = format!(
+        "{} on {count} processors, {:?}",
+        problem.title(),
+        problem.stencil()
+    );
+    processors::fingerprint(machine, &whole, &inputs)
 }
 
-/// Bytes of host memory of a processor beside its arrays, and of an element of the array beside those of one processor.
-const PROCESSOR: u64 = 12 << 20;
-const SLAB_ELEMENT: u64 = 40;
-
-/// Refuses what one processor alone reports.
-pub(super) fn check(args: &Args) -> Result<(), CommandFailure> {
-    let simulation = &args.simulation;
-    let refused = [
-        ("--trace", simulation.trace.is_some()),
-        ("--profile", simulation.profile),
-        ("--emit", simulation.emit.is_some()),
-        ("--plan", args.plan),
-    ];
-    match refused.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(CommandFailure::input(format!(
-            "{option}: several processors have no report of this kind; expected --procs 1, or a run without {option}"
-        ))),
-        None => Ok(()),
+/// Reports the run of all slabs.
+fn report(
+    slabs: &StencilSlabs,
+    machine: &Machine,
+    results: &JobResults,
+    (expected, verdict, host_seconds): (Option<u64>, Option<Verdict>, f64),
+) -> CommandOutcome {
+    let (problem, known) = (slabs.problem(), slabs.figures());
+    let cycles = results.cycles();
+    let base = machine.time_base();
+    let simulated = base.seconds(base.cycles(Cycles(cycles)));
+    let efficiency = known.efficiency(cycles);
+    let mut text = format!(
+        "{}\n{}\ntime  {cycles} cycles  {}\n{}{}, efficiency {efficiency:.3}\n",
+        problem.title(),
+        split(slabs, machine),
+        seconds(simulated),
+        results.table(),
+        known.text(),
+    );
+    if let Some(expected) = expected {
+        text += &format!("expected {expected} cycles, the price of the plan\n");
     }
+    text += &match verdict {
+        Some(v) => format!(
+            "error against f64: {:.2e} relative RMS, worst element {} of the tolerance\n",
+            v.rms,
+            decimal(v.worst, 2, 1.0)
+        ),
+        None => "error: not known (numbers that are not finite)\n".to_owned(),
+    };
+    text += &format!(
+        "simulated in {} by {} rank(s)\n",
+        seconds(host_seconds),
+        results.ranks
+    );
+    let own = json!({
+        "efficiency": efficiency,
+        "expected_cycles": expected,
+        "rel_error": verdict.map(|v| v.rms),
+        "worst_error_over_tolerance": verdict.map(|v| v.worst),
+        "verified": verdict.map(|v| v.is_within_tolerance()),
+        "host_seconds": host_seconds,
+    });
+    CommandOutcome {
+        text,
+        json: merge(
+            merge(described_slabs(slabs), json!(known)),
+            merge(results.fields(machine), own),
+        ),
+        ..CommandOutcome::default()
+    }
+}
+
+/// Reports how the array would be computed, and the price of it.
+fn planned(
+    slabs: &StencilSlabs,
+    machine: &Machine,
+    priced: Option<&NetworkReport>,
+) -> CommandOutcome {
+    let known = slabs.figures();
+    let hertz = machine.cp2.clock_hz;
+    let expected = priced.and_then(|report| ends(report, machine));
+    let each: Vec<Option<u64>> = (0..slabs.slabs().len())
+        .map(|number| {
+            let end = priced.and_then(|report| report.ends.get(number))?;
+            Some(end.to_cycles(hertz))
+        })
+        .collect();
+    let mut table = TextTable::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
+    let unit = unit(slabs);
+    table.row(["slab", unit, "ghosts", "cycles"]);
+    for (number, (slab, cycles)) in slabs.slabs().iter().zip(&each).enumerate().take(LISTED) {
+        let planes = slab.planes();
+        table.row([
+            format!("processor {number}"),
+            format!("{}-{}", planes.start, planes.end.saturating_sub(1)),
+            slab.ghosts().iter().sum::<usize>().to_string(),
+            cycles.map_or_else(|| "-".to_owned(), |cycles| cycles.to_string()),
+        ]);
+    }
+    let mut text = format!(
+        "{}\n{}\n{}\n",
+        slabs.problem().title(),
+        split(slabs, machine),
+        known.text()
+    );
+    if let Some(cycles) = expected {
+        text += &format!("expected {cycles} cycles\n");
+    }
+    let passes = slabs.slabs().first();
+    let passes = passes.map_or_else(Vec::new, |slab| slab.plan().steps_of_passes());
+    text += &format!(
+        "{} exchanges, one before each pass",
+        passes.iter().filter(|_| slabs.slabs().len() > 1).count()
+    );
+    if let Some(report) = priced {
+        text += &format!(": {} messages, {} B", report.messages, report.message_bytes);
+    }
+    text += &format!("\n\n{table}");
+    if slabs.slabs().len() > LISTED {
+        text += &format!("and {} slabs more\n", slabs.slabs().len() - LISTED);
+    }
+    let passes: Vec<Value> = passes
+        .iter()
+        .map(|steps| json!({ "steps": steps, "exchanged_planes": steps }))
+        .collect();
+    CommandOutcome {
+        text,
+        json: merge(
+            merge(described_slabs(slabs), json!(known)),
+            json!({
+                "procs": slabs.slabs().len(),
+                "topology": machine.network.topology.name(),
+                "expected_cycles": expected,
+                "passes": passes,
+                "messages": priced.map(|report| report.messages),
+                "message_bytes": priced.map(|report| report.message_bytes),
+                "processors": each.iter().map(|cycles| json!({ "expected_cycles": cycles })).collect::<Vec<_>>(),
+            }),
+        ),
+        ..CommandOutcome::default()
+    }
+}
+
+/// Returns the problem and its slabs as JSON.
+fn described_slabs(slabs: &StencilSlabs) -> Value {
+    let planes = slabs.slabs().iter().map(|slab| slab.planes().len());
+    let planes: Vec<usize> = planes.collect();
+    let ghosts = slabs.slabs().iter().map(StencilSlab::ghosts);
+    let ghosts: Vec<[usize; 2]> = ghosts.collect();
+    let plan = slabs.slabs().first().map(|slab| described(slab.plan()));
+    merge(
+        plan.unwrap_or_else(|| json!({})),
+        json!({
+            "shape": slabs.problem().shape(),
+            "split": { "planes": planes, "ghosts": ghosts },
+        }),
+    )
+}
+
+/// Returns the name of a part of the outermost axis.
+fn unit(slabs: &StencilSlabs) -> &'static str {
+    match slabs.problem().shape().len() {
+        3 => "planes",
+        _ => "rows",
+    }
+}
+
+/// Says how the array is cut.
+fn split(slabs: &StencilSlabs, machine: &Machine) -> String {
+    let sizes = slabs.slabs().iter().map(|slab| slab.planes().len());
+    let (least, most) = (sizes.clone().min(), sizes.max());
+    let sizes = match (least.unwrap_or(0), most.unwrap_or(0)) {
+        (least, most) if least == most => format!("{most}"),
+        (least, most) => format!("{least} or {most}"),
+    };
+    let recipe = slabs.slabs().first();
+    format!(
+        "slabs of {sizes} {} on {} processors, a {}; {}",
+        unit(slabs),
+        slabs.slabs().len(),
+        machine.network.topology.name(),
+        recipe.map_or_else(String::new, |slab| slab.plan().recipe())
+    )
+}
+
+/// Returns the cycles of the processor that ends last; none where time ends before it does.
+fn ends(report: &NetworkReport, machine: &Machine) -> Option<u64> {
+    let last = report.ends.iter().max()?;
+    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
 }

@@ -1,5 +1,6 @@
 //! A processor as communication sees it: its requests, and what it waits for.
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -8,7 +9,7 @@ use super::matching::Matching;
 use crate::{NetworkError, Picoseconds, Request};
 
 /// A message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Envelope {
     /// Sender.
     pub source: usize,

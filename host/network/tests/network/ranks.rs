@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cp2_network::{
-    Communication, Interconnect, NetworkError, NetworkReport, Picoseconds, Process, ProcessError,
-    ProcessLog, Request, Resume, Transport, TransportError, Yield, run_processes, share_of,
+    Communication, Interconnect, NetworkError, NetworkReport, NetworkTrace, Picoseconds, Process,
+    ProcessError, ProcessLog, Request, Resume, Transport, TransportError, Yield, run_processes,
+    share_of,
 };
 
 use crate::cases::{Case, draw_case, outcome};
@@ -215,6 +216,7 @@ fn ranks_do_not_change_times_reports_and_errors() {
                         message_bytes: expected.message_bytes,
                         ends: expected.ends.iter().copied().map(Picoseconds).collect(),
                         links: Vec::new(),
+                        trace: NetworkTrace::default(),
                     };
                     let found = Outcome {
                         links: expected.links.clone(),

@@ -25,6 +25,8 @@ pub(super) struct Panel<'a> {
     pub(super) end: Ticks,
     /// Vertical position of the panel in the picture.
     pub(super) top: f64,
+    /// Height of a track.
+    pub(super) row: f64,
 }
 
 impl Panel<'_> {
@@ -33,7 +35,7 @@ impl Panel<'_> {
     }
 
     /// Returns the horizontal position of a time; times outside the panel lie at its edge.
-    fn x(&self, at: Ticks) -> f64 {
+    pub(super) fn x(&self, at: Ticks) -> f64 {
         let at = at.clamp(self.start, self.end.max(self.start));
         let share = (at.0 - self.start.0) as f64 / self.length() as f64;
         LEFT + share * (WIDTH - LEFT - RIGHT)
@@ -46,15 +48,12 @@ impl Panel<'_> {
     /// Draws the rows, as shares of the time if `shares` is set.
     pub(super) fn draw(&self, svg: &mut String, shares: bool) {
         self.kernels(svg);
+        let first = self.top + STRIP + GAP;
+        let row = |i: usize| first + i as f64 * (ROW + GAP);
         for (i, track) in Track::ALL.into_iter().enumerate() {
-            let y = self.top + STRIP + GAP + i as f64 * (ROW + GAP);
-            let mut spans = self.timeline.spans(track);
-            spans.retain(|s| self.is_shown(s.start, s.end));
-            let busy = spans.iter().filter(|s| s.activity != Activity::Wait);
-            let ticks: u64 = busy
-                .map(|s| s.end.min(self.end).0 - s.start.max(self.start).0)
-                .sum();
-            let percent = 100.0 * ticks as f64 / self.length() as f64;
+            let y = row(i);
+            let spans = self.shown_spans(track);
+            let percent = self.percent(&spans);
             let (label, middle) = (LEFT - 8.0, y + ROW / 2.0);
             let _ = writeln!(
                 svg,
@@ -65,12 +64,39 @@ impl Panel<'_> {
                 track.name(),
                 middle + 13.0,
             );
-            match shares {
-                true => self.shares(svg, &spans, y),
-                false => self.spans(svg, &spans, y),
-            }
+            self.activities(svg, &spans, y, shares);
         }
-        self.axis(svg);
+        self.axis(svg, first, row(Track::ALL.len()));
+    }
+
+    /// Returns what a track did in the time shown.
+    pub(super) fn shown_spans(&self, track: Track) -> Vec<TimeSpan<'_>> {
+        let mut spans = self.timeline.spans(track);
+        spans.retain(|s| self.is_shown(s.start, s.end));
+        spans
+    }
+
+    /// Returns the share of the time in which a track works.
+    pub(super) fn percent(&self, spans: &[TimeSpan<'_>]) -> f64 {
+        let busy = spans.iter().filter(|s| !s.activity.is_idle());
+        let ticks: u64 = busy
+            .map(|s| s.end.min(self.end).0 - s.start.max(self.start).0)
+            .sum();
+        100.0 * ticks as f64 / self.length() as f64
+    }
+
+    /// Draws what a track did, as shares of the time if `shares` is set.
+    pub(super) fn activities(
+        &self,
+        svg: &mut String,
+        spans: &[TimeSpan<'_>],
+        y: f64,
+        shares: bool,
+    ) {
+        match shares {
+            true => self.shares(svg, spans, y),
+            false => self.spans(svg, spans, y),
+        }
     }
 
     /// Draws the names of the kernels over the times in which they run.
@@ -126,20 +152,15 @@ impl Panel<'_> {
             let width = (to - from).max(0.3);
             let _ = writeln!(
                 svg,
-                "<rect x=\"{from:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{ROW}\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"{}\"><title>{}</title></rect>",
+                "<rect x=\"{from:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{}\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"{}\"><title>{}</title></rect>",
+                self.row,
                 span.activity.colour(),
                 if width > 3.0 { 0.6 } else { 0.0 },
                 escape(&tip)
             );
             if let (1, Some(slice)) = (count, span.slice) {
-                label(
-                    svg,
-                    &slice.title(),
-                    from,
-                    width,
-                    y + ROW / 2.0 + 4.0,
-                    "#ffffff",
-                );
+                let text = y + self.row / 2.0 + 4.0;
+                label(svg, &slice.title(), from, width, text, "#ffffff");
             }
             i += count;
         }
@@ -196,8 +217,8 @@ impl Panel<'_> {
             let mut path = String::new();
             for (step, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
                 let x = LEFT + step as f64 * width;
-                let bottom = y + ROW * (1.0 - below[step].min(1.0));
-                let top = y + ROW * (1.0 - (below[step] + share).min(1.0));
+                let bottom = y + self.row * (1.0 - below[step].min(1.0));
+                let top = y + self.row * (1.0 - (below[step] + share).min(1.0));
                 let _ = write!(path, "M{x:.2} {bottom:.2}V{top:.2}h{width:.2}V{bottom:.2}Z");
             }
             let _ = writeln!(
@@ -213,10 +234,9 @@ impl Panel<'_> {
         }
     }
 
-    /// Draws ticks at round numbers of a unit, and the cycles below.
-    fn axis(&self, svg: &mut String) {
-        let (base, first) = (self.timeline.base, self.top + STRIP + GAP);
-        let y = first + Track::ALL.len() as f64 * (ROW + GAP);
+    /// Draws ticks at round numbers of a unit from rows at `first` down to `y`, and the cycles below.
+    pub(super) fn axis(&self, svg: &mut String, first: f64, y: f64) {
+        let base = self.timeline.base;
         let per_second = base.ticks_per_cycle as f64 * base.clock_hz as f64;
         let unit = TimeUnit::from_seconds(self.end.0 as f64 / per_second);
         let per_unit = per_second * unit.seconds;

@@ -13,15 +13,22 @@ pub(super) enum Activity {
 
 impl Activity {
     /// All activities, work first.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Slice(Category::Page),
         Self::Slice(Category::Kernel),
         Self::Slice(Category::Load),
         Self::Slice(Category::Store),
         Self::Slice(Category::Descriptor),
         Self::Slice(Category::Work),
+        Self::Slice(Category::Message),
+        Self::Slice(Category::Wait),
         Self::Wait,
     ];
+
+    /// Returns true if nothing is done meanwhile.
+    pub(super) fn is_idle(self) -> bool {
+        matches!(self, Self::Wait | Self::Slice(Category::Wait))
+    }
 
     /// Returns the colour of an activity; colours stay distinct for colour-blind readers (Okabe and Ito).
     pub(super) fn colour(self) -> &'static str {
@@ -32,6 +39,8 @@ impl Activity {
             Self::Slice(Category::Store) => "#e69f00",
             Self::Slice(Category::Descriptor) => "#999999",
             Self::Slice(Category::Work) => "#cc79a7",
+            Self::Slice(Category::Message) => "#000000",
+            Self::Slice(Category::Wait) => "#f0e442",
             Self::Wait => "#d55e00",
         }
     }

@@ -1,0 +1,48 @@
+//! Options of a simulation with several processors.
+
+use crate::io::extension;
+use crate::outcome::CommandFailure;
+use crate::progress::CycleBar;
+use crate::simulation::SimulationArgs;
+use cp2_host::DeviceOptions;
+use cp2_host::timeline::JobTimeline;
+
+/// Refuses options that these processors and ranks have no report for.
+///
+/// # Errors
+/// A picture of many processors; a recording by several ranks.
+pub(crate) fn check_options(
+    args: &SimulationArgs,
+    processors: usize,
+    ranks: usize,
+) -> Result<(), CommandFailure> {
+    if let Some(path) = &args.trace
+        && extension(path) == "svg"
+        && processors > JobTimeline::PICTURED
+    {
+        return Err(CommandFailure::input(format!(
+            "--trace {}: a picture has room for {} processors, and these are {processors}; expected a name that ends in .json",
+            path.display(),
+            JobTimeline::PICTURED
+        )));
+    }
+    if args.emit.is_some() && ranks > 1 {
+        return Err(CommandFailure::input(format!(
+            "--emit: {ranks} ranks were started, and a recording is as large as the memory of its processor, which the first rank would have to get; record the run without mpirun, where it is equal"
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the options of each processor's device, and a progress bar for the duration of the run. Processors and the
+/// network share the slices of the timeline.
+pub(crate) fn begin(
+    args: &SimulationArgs,
+    processors: usize,
+    expected: Option<u64>,
+    quiet: bool,
+) -> (DeviceOptions, CycleBar) {
+    let (mut options, progress) = args.begin(expected, quiet);
+    options.trace.limit /= processors.saturating_add(1);
+    (options, progress)
+}

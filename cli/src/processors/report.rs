@@ -1,0 +1,329 @@
+//! Reports of several processors: gathered by the first rank, summed up.
+
+use super::profile::{ProgramShare, report_programs};
+use super::timeline::join_timelines;
+use crate::io::{FileError, display_path, extension, write_whole};
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use crate::simulation::{FINDINGS, SimulationArgs, figures, findings_of, merge};
+use crate::table::{Align, TextTable, percent};
+use cp2_emu::Causes;
+use cp2_host::timeline::Timeline;
+use cp2_kernels::ProcessorRun;
+use cp2_machine::Machine;
+use cp2_network::{NetworkReport, Transport, gather};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Most processors that the table has a line for.
+const LISTED: usize = 16;
+
+/// Report of a processor's run, as the first rank gets it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ProcessorReport {
+    pub(crate) cycles: u64,
+    pub(crate) causes: Causes,
+    /// Figures of the run as one processor's JSON has them.
+    figures: Value,
+    passes: usize,
+    relayouts: usize,
+    /// Findings of checkers, as people read them and as JSON.
+    findings: Vec<(String, Value)>,
+    pub(super) programs: Vec<ProgramShare>,
+    timeline: Option<Timeline>,
+}
+
+impl ProcessorReport {
+    fn new(processor: &ProcessorRun, args: &SimulationArgs) -> Self {
+        let ProcessorRun { run, passes } = processor;
+        let report = &run.report;
+        Self {
+            cycles: report.cycles,
+            causes: report.causes.clone(),
+            figures: figures(report),
+            passes: passes.len(),
+            relayouts: passes.iter().filter(|pass| pass.is_relayout()).count(),
+            findings: findings_of(run),
+            programs: ProgramShare::of_run(run, args.profile),
+            timeline: args.trace.is_some().then(|| report.timeline.clone()),
+        }
+    }
+}
+
+/// Reports of a rank's processors and the values of their results, between ranks: JSON behind its length, then bytes.
+struct RankResults {
+    reports: Vec<ProcessorReport>,
+    values: Vec<u8>,
+}
+
+impl RankResults {
+    fn encode(&self) -> Vec<u8> {
+        let reports = serde_json::to_vec(&self.reports).unwrap_or_default();
+        let mut bytes = (reports.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(reports);
+        bytes.extend(&self.values);
+        bytes
+    }
+
+    /// Reads what [`RankResults::encode`] gave; none if it is something else.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (reports, values) = rest.split_at_checked(length)?;
+        Some(Self {
+            reports: serde_json::from_slice(reports).ok()?,
+            values: values.to_vec(),
+        })
+    }
+}
+
+/// Results of all processors, on the first rank.
+pub(crate) struct JobResults {
+    network: NetworkReport,
+    pub(crate) processors: Vec<ProcessorReport>,
+    /// Bytes of the results of all processors, in their order.
+    pub(crate) values: Vec<u8>,
+    transport: &'static str,
+    pub(crate) ranks: usize,
+}
+
+impl JobResults {
+    /// Gathers the reports of all processors, and their results, on the first rank; none on others.
+    ///
+    /// # Errors
+    /// The transport fails, or a rank sends something else.
+    pub(crate) fn gather(
+        transport: &mut dyn Transport,
+        args: &SimulationArgs,
+        network: NetworkReport,
+        runs: &[ProcessorRun],
+        values: Vec<u8>,
+    ) -> Result<Option<Self>, CommandFailure> {
+        let reports = runs.iter().map(|run| ProcessorReport::new(run, args));
+        let mine = RankResults {
+            reports: reports.collect(),
+            values,
+        };
+        let (name, ranks) = (transport.name(), transport.ranks());
+        let parts = match ranks {
+            1 => vec![mine],
+            _ => {
+                let gathered = gather(transport, mine.encode()).map_err(CommandFailure::input)?;
+                let Some(gathered) = gathered else {
+                    return Ok(None);
+                };
+                let parts = gathered.iter().enumerate().map(|(rank, bytes)| {
+                    RankResults::decode(bytes).ok_or_else(|| {
+                        CommandFailure::input(format!(
+                            "rank {rank} sent something else than its results"
+                        ))
+                    })
+                });
+                parts.collect::<Result<_, _>>()?
+            }
+        };
+        let (mut processors, mut values) = (Vec::new(), Vec::new());
+        for part in parts {
+            processors.extend(part.reports);
+            values.extend(part.values);
+        }
+        Ok(Some(Self {
+            network,
+            processors,
+            values,
+            transport: name,
+            ranks,
+        }))
+    }
+
+    /// Returns the cycles of the processor that ends last.
+    pub(crate) fn cycles(&self) -> u64 {
+        let cycles = self.processors.iter().map(|report| report.cycles);
+        cycles.max().unwrap_or(0)
+    }
+
+    /// Returns the JSON fields of the run. Cycles and causes are those of the processor that ends last, counts are
+    /// sums over processors.
+    pub(crate) fn fields(&self, machine: &Machine) -> Value {
+        let links = self.network.links.iter().filter(|link| link.bytes > 0);
+        let links = links.map(|link| {
+            json!({
+                "from": link.from.to_string(),
+                "to": link.to.to_string(),
+                "busy_cycles": link.busy.to_cycles(machine.cp2.clock_hz),
+                "bytes": link.bytes,
+            })
+        });
+        let each = self.processors.iter().map(
+            |processor| json!({ "cycles": processor.cycles, "causes": processor.causes.to_map() }),
+        );
+        // The first of those that end last.
+        let cycles = self.cycles();
+        let last = self.processors.iter().find(|one| one.cycles == cycles);
+        let mut fields = last.map_or_else(|| json!({}), |last| last.figures.clone());
+        for field in SUMS {
+            let mut sum = Value::Null;
+            for processor in &self.processors {
+                add_numbers(&mut sum, &processor.figures[field]);
+            }
+            fields[field] = sum;
+        }
+        let passes: usize = self.processors.iter().map(|one| one.passes).sum();
+        let relayouts: usize = self.processors.iter().map(|one| one.relayouts).sum();
+        let mut single: Vec<&Value> = Vec::new();
+        for pass in self.processors.iter().flat_map(|one| {
+            let single = one.figures["single_buffered"].as_array();
+            single.into_iter().flatten()
+        }) {
+            if !single.contains(&pass) {
+                single.push(pass);
+            }
+        }
+        let own = json!({
+            "single_buffered": single,
+            "passes": passes,
+            "relayouts": relayouts,
+            "procs": self.processors.len(),
+            "ranks": self.ranks,
+            "transport": self.transport,
+            "topology": machine.network.topology.name(),
+            "processors": each.collect::<Vec<_>>(),
+            "messages": self.network.messages,
+            "message_bytes": self.network.message_bytes,
+            "links": links.collect::<Vec<_>>(),
+        });
+        merge(fields, own)
+    }
+
+    /// Formats cycles of each processor as a table, and what the network carried.
+    pub(crate) fn table(&self) -> String {
+        let align = [
+            Align::Left,
+            Align::Right,
+            Align::Left,
+            Align::Right,
+            Align::Left,
+        ];
+        let mut table = TextTable::new(&align);
+        for (number, processor) in self.processors.iter().enumerate().take(LISTED) {
+            let waits = processor.causes.get(cp2_emu::Cause::WaitMessage);
+            table.row([
+                &format!("processor {number}"),
+                &processor.cycles.to_string(),
+                "cycles",
+                &waits.to_string(),
+                &format!(
+                    "wait-message, {}",
+                    percent(waits, processor.cycles).trim_start()
+                ),
+            ]);
+        }
+        let mut text = table.to_string();
+        if self.processors.len() > LISTED {
+            text += &format!("and {} processors more\n", self.processors.len() - LISTED);
+        }
+        text += &format!(
+            "{} messages, {} B\n",
+            self.network.messages, self.network.message_bytes
+        );
+        text
+    }
+
+    /// Adds findings of checkers, profiles and the trace to a command's outcome.
+    ///
+    /// # Errors
+    /// The trace cannot be written.
+    pub(crate) fn conclude(
+        &mut self,
+        args: &SimulationArgs,
+        title: &str,
+        source: impl FnMut(&str) -> Option<String>,
+        outcome: &mut CommandOutcome,
+    ) -> Result<(), CommandFailure> {
+        self.findings(outcome);
+        report_programs(args.profile, &self.processors, source, outcome);
+        if let Some(path) = &args.trace {
+            self.write_trace(path, title)?;
+            outcome.text += &format!("timeline: {}\n", path.display());
+            outcome.json["trace"] = json!(display_path(path));
+        }
+        Ok(())
+    }
+
+    fn findings(&self, outcome: &mut CommandOutcome) {
+        let mut all = Vec::new();
+        for (number, processor) in self.processors.iter().enumerate() {
+            for (text, finding) in &processor.findings {
+                if all.len() < FINDINGS {
+                    outcome.notes += &format!("check: processor {number}: {text}\n");
+                }
+                let own = json!({ "processor": number });
+                all.push(merge(finding.clone(), own));
+            }
+        }
+        if all.len() > FINDINGS {
+            outcome.notes += &format!("check: and {} more findings\n", all.len() - FINDINGS);
+        }
+        if !all.is_empty() {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
+        }
+        outcome.json["findings"] = json!(all);
+    }
+
+    /// Writes the timeline of the whole job in the format that its name asks for.
+    fn write_trace(&mut self, path: &Path, title: &str) -> Result<(), CommandFailure> {
+        let timelines = self.processors.iter_mut().map(|one| one.timeline.take());
+        let timelines = timelines.flatten().collect();
+        let job = join_timelines(timelines, &self.network);
+        let mut bytes = Vec::new();
+        if extension(path) == "svg" {
+            bytes = job.to_svg(title).into_bytes();
+        } else {
+            let written = job.write_perfetto(&mut bytes, title);
+            written.map_err(|e| FileError::system(path, "write", e))?;
+        }
+        Ok(write_whole(path, &bytes)?)
+    }
+}
+
+/// Fields of a run's figures that count something, so that several runs have a sum.
+const SUMS: [&str; 8] = [
+    "words",
+    "operations",
+    "flops",
+    "dmem_bytes_read",
+    "dmem_bytes_written",
+    "kernels",
+    "dma",
+    "host",
+];
+
+/// Adds numbers, and all numbers of objects.
+fn add_numbers(sum: &mut Value, more: &Value) {
+    *sum = match (&mut *sum, more) {
+        (Value::Object(sum), Value::Object(more)) => {
+            for (name, number) in more {
+                add_numbers(sum.entry(name.as_str()).or_insert(Value::Null), number);
+            }
+            return;
+        }
+        (Value::Number(a), Value::Number(b)) => match (a.as_u64(), b.as_u64()) {
+            (Some(a), Some(b)) => json!(a.saturating_add(b)),
+            (_, _) => json!(a.as_f64().unwrap_or(0.0) + b.as_f64().unwrap_or(0.0)),
+        },
+        (_, more) => more.clone(),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_summed_at_every_depth() {
+        let mut sum = Value::Null;
+        add_numbers(&mut sum, &json!({ "a": 1, "b": { "c": 0.5 } }));
+        add_numbers(&mut sum, &json!({ "a": 2, "b": { "c": 1, "d": 7 } }));
+        assert_eq!(sum, json!({ "a": 3, "b": { "c": 1.5, "d": 7 } }));
+    }
+}
