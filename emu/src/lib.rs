@@ -32,5 +32,8 @@ pub use memory::copy_on_write::{AddressSpans, CopyOnWrite, StoreLog};
 pub use memory::{OutOfMemory, SystemRam};
 pub use processor::dump::Dump;
 pub use processor::observer::{CoreAccess, Observer, Unobserved};
-pub use processor::{Course, LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
+pub use processor::{
+    Course, LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError, TranslationPool,
+    Translations,
+};
 pub use transfers::TransferRecord;

@@ -16,10 +16,12 @@ pub(crate) mod port;
 pub(crate) mod programs;
 mod state_shift;
 mod timed;
+mod translations;
 mod version;
 
 pub use notice::{LaunchError, NoEvent, Notice, Quiet, SubmitError};
 pub use state_shift::Course;
+pub use translations::{TranslationPool, Translations};
 
 use crate::account::counters::Counters;
 use crate::check::Checker;
@@ -65,15 +67,28 @@ impl Processor {
     pub fn new(machine: Arc<Machine>) -> Self {
         Self::for_transfers(machine)
     }
+
+    /// Creates a processor that only stands for one: it has neither DMEM nor program memory, so that transfers
+    /// and kernels fail.
+    #[must_use]
+    pub fn without_memories(machine: Arc<Machine>) -> Self {
+        let cp2 = Coprocessor::of_core(&machine, Core::without_dmem(&machine));
+        Self::of_coprocessor(machine, cp2)
+    }
 }
 
 impl<T: Transfer> Processor<T> {
     /// Creates a processor in the state after reset, whose DMA takes transfers of type `T`.
     #[must_use]
     pub fn for_transfers(machine: Arc<Machine>) -> Self {
+        let cp2 = Coprocessor::new(&machine);
+        Self::of_coprocessor(machine, cp2)
+    }
+
+    fn of_coprocessor(machine: Arc<Machine>, cp2: Coprocessor) -> Self {
         Self {
             version: Version,
-            cp2: Coprocessor::new(&machine),
+            cp2,
             transfers: TransferQueue::default(),
             memory: SystemRam::new(machine.host.memory.0),
             copier: Copier::default(),

@@ -7,11 +7,13 @@
 //! on two processors and compares their whole states.
 
 mod case;
+mod control_descriptor;
 mod coverage;
 mod difference;
 mod executed_words;
 mod items;
 mod layout;
+mod lending;
 mod lockstep;
 mod machines;
 mod tame;
@@ -21,4 +23,5 @@ mod tests;
 pub use case::{ControlAction, Fill, LockstepCase, ProgramShape, cases};
 pub use coverage::{Coverage, CoverageRow};
 pub use executed_words::ExecutedWords;
+pub use lending::lockstep_lent;
 pub use lockstep::{Mismatch, Summary, lockstep};

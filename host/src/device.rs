@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod forecast;
 mod idle;
+mod lending;
 mod memory;
 mod messages;
 mod options;
@@ -113,10 +114,19 @@ impl Device {
     /// Creates a device with the given options.
     #[must_use]
     pub fn with_options(machine: Arc<Machine>, options: DeviceOptions) -> Self {
+        let recording = options.record.then(Recording::default);
+        Self {
+            recording,
+            ..Self::of_engine(DeviceEngine::new(machine, options))
+        }
+    }
+
+    fn of_engine(engine: DeviceEngine) -> Self {
+        let machine = engine.machine().clone();
         Self {
             memory: Allocator::new(&machine),
-            recording: options.record.then(Recording::default),
-            engine: DeviceEngine::new(machine.clone(), options),
+            recording: None,
+            engine,
             helpers: Vec::new(),
             machine,
             programs: Vec::new(),

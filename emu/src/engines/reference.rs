@@ -79,8 +79,13 @@ pub(crate) struct Coprocessor {
 
 impl Coprocessor {
     pub(crate) fn new(machine: &Machine) -> Self {
+        Self::of_core(machine, Core::new(machine))
+    }
+
+    /// Creates a coprocessor in the state after reset, of a core in that state.
+    pub(crate) fn of_core(machine: &Machine, core: Core) -> Self {
         Self {
-            core: Core::new(machine),
+            core,
             status: Status::Idle,
             port: Port::default(),
             engine: Engine::default(),
@@ -145,6 +150,12 @@ impl Coprocessor {
     pub(crate) fn program_changed(&mut self) {
         self.book();
         self.programs.changed();
+    }
+
+    /// Exchanges the translations for others, whose counts are zero. What has run stays counted here.
+    pub(crate) fn swap_programs(&mut self, other: &mut Programs) {
+        self.book();
+        self.programs.swap(other);
     }
 
     /// Adds the counts of blocks to the counters, and takes the issue state back.

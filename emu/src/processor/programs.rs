@@ -103,6 +103,16 @@ impl Programs {
         self.settled = false;
     }
 
+    /// Exchanges all translations for those of `other`. [`Programs::changed`] says what must be called first,
+    /// on both. The record of what has run stays.
+    pub(crate) fn swap(&mut self, other: &mut Self) {
+        std::mem::swap(self, other);
+        std::mem::swap(&mut self.ran, &mut other.ran);
+        self.ran.take(&mut other.now.fast.ran);
+        // The next processor has another program memory.
+        (self.settled, other.settled) = (false, false);
+    }
+
     /// Finds the translation of the program that program memory holds.
     #[inline]
     pub(crate) fn select_translation(&mut self, core: &Core) {

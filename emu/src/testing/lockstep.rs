@@ -1,14 +1,16 @@
 //! Runs a case on two processors and compares their whole states repeatedly.
 
 use super::case::{ControlAction, LockstepCase};
+use super::control_descriptor::descriptor;
 use super::difference::difference;
 use super::executed_words::ExecutedWords;
-use super::layout::{LOW, TABLE, table};
+use super::layout::{TABLE, table};
 use crate::Counters;
 use crate::Notice;
 use crate::Processor;
 use crate::Quiet;
 use crate::Status;
+use crate::Translations;
 use crate::semantics::action::{Action, action};
 use cp2_asm::isa::Word;
 use cp2_dma::{Descriptor, Target};
@@ -17,10 +19,10 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Layout of system memory: data that transfers move, the program, its variant.
-const DATA: u64 = 0;
-const DATA_BYTES: usize = 0x1_0000;
+pub(super) const DATA: u64 = 0;
+pub(super) const DATA_BYTES: usize = 0x1_0000;
 const PROGRAM: u64 = 0x10_0000;
-const VARIANT: u64 = 0x20_0000;
+pub(super) const VARIANT: u64 = 0x20_0000;
 
 /// Number of words after which a case ends in any event.
 const MOST_WORDS: u64 = 30_000;
@@ -91,39 +93,160 @@ pub fn lockstep(
     left: impl Fn(Arc<Machine>) -> Processor,
     right: impl Fn(Arc<Machine>) -> Processor,
 ) -> Result<Summary, Mismatch> {
-    let words = case.words();
-    let mut run = Lockstep {
+    let mut run = Lockstep::new(
         case,
-        words: &words,
-        left: left(case.machine.clone()),
-        right: right(case.machine.clone()),
-        cut: 0,
-        summary: Summary::default(),
-    };
-    run.prepare()?;
-    run.run()?;
-    run.summary.counters = run.right.counters();
-    run.summary.ran = run.right.ran();
-    let (words, known) = (run.summary.counters.words, run.summary.ran.words());
-    if words == known {
-        Ok(run.summary)
-    } else {
-        Err(run.mismatch(&format!(
-            "{words} words ran, of which {known} are accounted for"
-        )))
-    }
+        left(case.machine.clone()),
+        right(case.machine.clone()),
+    )?;
+    while run.turn(None)? {}
+    run.finish()
 }
 
-struct Lockstep<'a> {
+/// A case that is being run on two processors.
+pub(super) struct Lockstep<'a> {
     case: &'a LockstepCase,
-    words: &'a [Word],
-    left: Processor,
-    right: Processor,
+    words: Vec<Word>,
+    pub(super) left: Processor,
+    pub(super) right: Processor,
     cut: usize,
+    /// Entry points of the launches to come.
+    launches: std::slice::Iter<'a, u16>,
+    /// Actions of the control CPU to come, and the next of them with its instant.
+    deeds: std::slice::Iter<'a, (u16, ControlAction)>,
+    deed: Option<&'a (u16, ControlAction)>,
+    due: Ticks,
+    /// Instant of the next comparison.
+    comparison: Ticks,
+    /// Instant at which the case ends in any event.
+    last: Ticks,
     summary: Summary,
 }
 
-impl Lockstep<'_> {
+impl<'a> Lockstep<'a> {
+    /// Fills the memories, loads the program and launches it.
+    ///
+    /// # Errors
+    /// The processors differ.
+    pub(super) fn new(
+        case: &'a LockstepCase,
+        left: Processor,
+        right: Processor,
+    ) -> Result<Self, Mismatch> {
+        let mut deeds = case.deeds.iter();
+        let mut run = Self {
+            case,
+            words: case.words(),
+            left,
+            right,
+            cut: 0,
+            launches: case.launches.iter(),
+            deed: deeds.next(),
+            deeds,
+            due: Ticks::ZERO,
+            comparison: Ticks::ZERO,
+            last: Ticks::ZERO,
+            summary: Summary::default(),
+        };
+        run.prepare()?;
+        run.last = run.left.now() + run.ticks(MOST_CYCLES);
+        run.next_deed(run.deed);
+        run.comparison = run.left.now();
+        run.launch(0)?;
+        Ok(run)
+    }
+
+    fn ticks(&self, cycles: u64) -> Ticks {
+        self.left.time_base().cycles(Cycles(cycles))
+    }
+
+    /// Takes the action of the control CPU that is next, if any.
+    fn next_deed(&mut self, deed: Option<&'a (u16, ControlAction)>) {
+        self.deed = deed;
+        self.due = self.left.now() + deed.map_or(Ticks::ZERO, |d| self.ticks(d.0.into()));
+    }
+
+    /// Returns the summary of a case that has ended.
+    ///
+    /// # Errors
+    /// Words are not accounted for.
+    pub(super) fn finish(mut self) -> Result<Summary, Mismatch> {
+        self.summary.counters = self.right.counters();
+        self.summary.ran = self.right.ran();
+        let (words, known) = (self.summary.counters.words, self.summary.ran.words());
+        if words == known {
+            Ok(self.summary)
+        } else {
+            Err(self.mismatch(&format!(
+                "{words} words ran, of which {known} are accounted for"
+            )))
+        }
+    }
+
+    /// Goes on to the next notice, action of the control CPU or comparison. The right processor uses `lent`
+    /// meanwhile, if that is given. Returns false where the case ends.
+    ///
+    /// # Errors
+    /// The processors differ.
+    pub(super) fn turn(&mut self, mut lent: Option<&mut Translations>) -> Result<bool, Mismatch> {
+        if self.deed.is_none() {
+            self.due = self.last;
+        }
+        let limit = self.comparison.max(self.left.now());
+        let limit = self.last.min(self.due).min(limit);
+        if let Some(lent) = lent.as_deref_mut() {
+            self.right.swap_translations(lent);
+        }
+        let notice = self.advance(limit)?;
+        if let Some(lent) = lent {
+            self.right.swap_translations(lent);
+        }
+        let late = self.left.now() >= self.last;
+        if late || self.left.now() >= self.comparison {
+            self.compare()?;
+            self.comparison = self.left.now() + self.ticks(self.case.every.into());
+            if late || self.left.counters().words >= MOST_WORDS {
+                return Ok(false);
+            }
+        }
+        match &notice {
+            Notice::KernelStopped | Notice::Fault(_) => {
+                self.launch_next()?;
+            }
+            // The control CPU answers some signals, so that the next `wait` may be served at once.
+            Notice::Signal { event } if event % 2 == 0 => {
+                let event = *event;
+                self.post(event)?;
+            }
+            _ => {}
+        }
+        let running = *self.right.status() == Status::Running;
+        if matches!(notice, Notice::TransferDone(_)) && running {
+            self.summary.completed += 1;
+        }
+        if notice != Notice::Limit {
+            self.summary.notices.push(notice);
+            return Ok(true);
+        }
+        if let Some((_, what)) = self.deed.filter(|_| self.left.now() >= self.due) {
+            self.perform(what)?;
+            let next = self.deeds.next();
+            self.next_deed(next);
+            return Ok(true);
+        }
+        match self.act_on_both("quiet", |p| p.quiet())? {
+            Some(Quiet::Waiting { event, .. }) => {
+                self.summary.waits += 1;
+                self.post(event)?;
+            }
+            Some(Quiet::Idle) if self.deed.is_none() && !self.launch_next()? => {
+                self.compare()?;
+                return Ok(false);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
     /// Performs an action on both processors, whose answers must be equal.
     fn act_on_both<T: PartialEq + fmt::Debug>(
         &mut self,
@@ -161,7 +284,7 @@ impl Lockstep<'_> {
             bytes.resize(bytes.len().next_multiple_of(granule), 0);
             bytes
         };
-        let (program, variant) = (image(self.words), image(&variant(self.words)));
+        let (program, variant) = (image(&self.words), image(&variant(&self.words)));
         let data = case.fill.bytes(DATA_BYTES, u32::MAX);
         let load = Descriptor::load(Target::Program, PROGRAM, 0, program.len() as u64);
         self.act_on_both("writing system memory", |p| {
@@ -182,68 +305,6 @@ impl Lockstep<'_> {
             .map_err(Mismatch::plain)?;
         self.act_on_both("the program's arrival", |p| p.run_until(Ticks(u64::MAX)))?;
         Ok(())
-    }
-
-    fn run(&mut self) -> Result<(), Mismatch> {
-        let base = self.left.time_base();
-        let ticks = |cycles: u64| base.cycles(Cycles(cycles));
-        let last = self.left.now() + ticks(MOST_CYCLES);
-        let mut launches = std::iter::once(0).chain(self.case.launches.iter().copied());
-        let mut deeds = self.case.deeds.iter();
-        let mut deed = deeds.next();
-        let mut due = self.left.now() + deed.map_or(Ticks::ZERO, |d| ticks(d.0.into()));
-        let mut compare = self.left.now();
-        self.launch(&mut launches)?;
-        loop {
-            if deed.is_none() {
-                due = last;
-            }
-            let limit = last.min(due).min(compare.max(self.left.now()));
-            let notice = self.advance(limit)?;
-            let late = self.left.now() >= last;
-            if late || self.left.now() >= compare {
-                self.compare()?;
-                compare = self.left.now() + ticks(self.case.every.into());
-                if late || self.left.counters().words >= MOST_WORDS {
-                    return Ok(());
-                }
-            }
-            match &notice {
-                Notice::KernelStopped | Notice::Fault(_) => {
-                    self.launch(&mut launches)?;
-                }
-                // The control CPU answers some signals, so that the next `wait` may be served at
-                // once.
-                Notice::Signal { event } if event % 2 == 0 => {
-                    let event = *event;
-                    self.post(event)?;
-                }
-                _ => {}
-            }
-            let running = *self.right.status() == Status::Running;
-            if matches!(notice, Notice::TransferDone(_)) && running {
-                self.summary.completed += 1;
-            }
-            if notice != Notice::Limit {
-                self.summary.notices.push(notice);
-                continue;
-            }
-            if let Some((_, what)) = deed.filter(|_| self.left.now() >= due) {
-                self.perform(what)?;
-                deed = deeds.next();
-                due = self.left.now() + deed.map_or(Ticks::ZERO, |d| ticks(d.0.into()));
-                continue;
-            }
-            match self.act_on_both("quiet", |p| p.quiet())? {
-                Some(Quiet::Waiting { event, .. }) => {
-                    self.summary.waits += 1;
-                    self.post(event)?;
-                }
-                Some(Quiet::Idle) if deed.is_none() && !self.launch(&mut launches)? => break,
-                _ => {}
-            }
-        }
-        self.compare()
     }
 
     /// Runs both to the next notice or to `limit`, the right one with stops in between.
@@ -284,14 +345,17 @@ impl Lockstep<'_> {
     }
 
     /// Launches at the next entry point; returns false if there is none.
-    fn launch(&mut self, launches: &mut impl Iterator<Item = u16>) -> Result<bool, Mismatch> {
+    fn launch_next(&mut self) -> Result<bool, Mismatch> {
+        let entry = self.launches.next().copied();
+        entry.map_or(Ok(false), |entry| self.launch(entry).map(|()| true))
+    }
+
+    /// Launches at an entry point.
+    fn launch(&mut self, entry: u16) -> Result<(), Mismatch> {
         let words = self.words.len().max(1) as u32;
-        let Some(entry) = launches.next() else {
-            return Ok(false);
-        };
         let entry = u32::from(entry) % words;
         let _ = self.act_on_both("a launch", |p| p.launch(entry, TABLE))?;
-        Ok(true)
+        Ok(())
     }
 
     /// Posts an event, which the machine may lack.
@@ -314,67 +378,6 @@ impl Lockstep<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns the descriptor of an action that is a transfer.
-fn descriptor(deed: &ControlAction, machine: &Machine, program: usize) -> Descriptor {
-    let granule = machine.dma.granule.0;
-    match *deed {
-        ControlAction::Transfer {
-            load,
-            target,
-            slot,
-            local,
-            run,
-            runs,
-            gap,
-            event,
-        } => {
-            let sections = machine.cp2.sections as u64;
-            let run = (u64::from(run) + 1) * granule;
-            let target = match target % 4 {
-                0 => Target::Section(u32::from(target / 4) % sections as u32),
-                1 => Target::Blocks {
-                    stride: (4 * run) as i64,
-                },
-                2 if load => Target::Broadcast,
-                _ => Target::Deal,
-            };
-            let slots = DATA_BYTES as u64 / granule;
-            let low = u64::from(LOW).next_multiple_of(granule);
-            let room = (machine.cp2.dmem.0 - low) / granule;
-            let at = DATA + u64::from(slot) % slots * granule;
-            let local = low + u64::from(local) % room * granule;
-            let new = if load {
-                Descriptor::load
-            } else {
-                Descriptor::store
-            };
-            let stride = run + u64::from(gap) * granule;
-            let mut d = new(target, at, local as u32, run).level(
-                u32::from(runs) + 1,
-                stride as i64,
-                run as i64,
-            );
-            d.event = event.map(u32::from);
-            d
-        }
-        ControlAction::Replace {
-            word,
-            words,
-            garbage,
-        } => {
-            let per_granule = (granule / 8).max(1);
-            let granules = (program as u64).div_ceil(per_granule).max(1);
-            let first = u64::from(word) % granules;
-            let count = (u64::from(words) / per_granule + 1).min(granules - first);
-            let at = first * granule;
-            let from = if garbage { DATA } else { VARIANT };
-            Descriptor::load(Target::Program, from + at, at as u32, count * granule)
-        }
-        // Descriptor without bytes, which every machine refuses.
-        ControlAction::Post { .. } => Descriptor::load(Target::Program, 0, 0, 0),
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod drawn;
 
-use super::{CoverageRow, ExecutedWords, Summary, cases, lockstep};
+use super::{CoverageRow, ExecutedWords, Summary, cases, lockstep, lockstep_lent};
 use crate::Cause;
 use crate::Causes;
 use crate::Engine;
@@ -206,6 +206,38 @@ impl Total {
 
 /// Times that each row must run in each addressing mode.
 const OFTEN: u64 = 1000;
+/// Processors of equal and of different programs and machines, some of which rewrite their programs, use one
+/// translation after the other.
+#[test]
+fn lent_translations_change_no_state_time_or_count() {
+    let mut blocks = 0;
+    for (engine, count, items) in [
+        (Engine::Fast, 30, 1..60),
+        (Engine::Fast, 6, 200..900),
+        (Engine::Portable, 15, 1..60),
+        (Engine::Reference, 10, 1..60),
+    ] {
+        let config = Config {
+            cases: count,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let rng = TestRng::from_seed(config.rng_algorithm, &[engine as u8 + 41; 32]);
+        let two = (cases(items.clone()), cases(items), 1usize..4);
+        let total = RefCell::new(0);
+        let tried = TestRunner::new_with_rng(config, rng).run(&two, |(one, other, threads)| {
+            let cases = [one.clone(), other.clone(), one, other];
+            let summaries = lockstep_lent(&cases, engine, threads)
+                .map_err(|mismatch| TestCaseError::fail(mismatch.to_string()))?;
+            *total.borrow_mut() += summaries.iter().map(|s| s.ran.blocks()).sum::<u64>();
+            Ok(())
+        });
+        tried.unwrap_or_else(|error| panic!("{engine:?}: {error}"));
+        blocks += total.into_inner();
+    }
+    assert!(blocks >= 200_000, "only {blocks} words in blocks");
+}
+
 /// Times that `stop` must run. It ends a launch; each of the 250 programs has several launches, and
 /// how many of them end depends on all rows that are drawn.
 const STOPS: u64 = 500;

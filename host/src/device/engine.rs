@@ -45,12 +45,22 @@ pub(crate) struct DeviceEngine {
 impl DeviceEngine {
     pub(crate) fn new(machine: Arc<Machine>, options: DeviceOptions) -> Self {
         let processor = Processor::new(machine.clone()).with_engine(options.engine);
+        let processor = match options.check {
+            true => processor.with_checks(),
+            false => processor,
+        };
+        Self::of_processor(machine, processor, options)
+    }
+
+    /// Creates an engine that runs nothing: its processor has no memories.
+    pub(super) fn idle(machine: Arc<Machine>) -> Self {
+        let processor = Processor::without_memories(machine.clone());
+        Self::of_processor(machine, processor, DeviceOptions::default())
+    }
+
+    fn of_processor(machine: Arc<Machine>, processor: Processor, options: DeviceOptions) -> Self {
         Self {
-            processor: if options.check {
-                processor.with_checks()
-            } else {
-                processor
-            },
+            processor,
             timeline: Timeline::new(machine.time_base(), options.trace.clone()),
             machine,
             options,
@@ -68,6 +78,10 @@ impl DeviceEngine {
     /// Returns the number of slices that the timeline keeps at most.
     pub(crate) fn trace_limit(&self) -> usize {
         self.options.trace.limit
+    }
+
+    pub(super) fn machine(&self) -> &Arc<Machine> {
+        &self.machine
     }
 
     /// Returns to cycle 0, with the memory as it is now.

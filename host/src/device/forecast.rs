@@ -10,9 +10,9 @@ use super::Device;
 use super::command::{Command, HostAction};
 use super::control_state::{Arrival, Busy, ControlCpuState, Submitted};
 use super::cpu::cost;
+use super::engine::DeviceEngine;
 use super::error::HostError;
 use super::messages::{MessageRecord, busy_until, describe_operation};
-use super::options::DeviceOptions;
 use super::progress::Kind;
 use cp2_dma::{Descriptor, Direction, Target, transfer_time};
 use cp2_emu::cycles::{KernelInterval, Mark};
@@ -363,7 +363,7 @@ impl Device {
         let forecast = Forecast::new(kernels.into_iter().collect());
         Self {
             forecast: Some(Box::new(forecast)),
-            ..Self::with_options(machine, DeviceOptions::default())
+            ..Self::of_engine(DeviceEngine::idle(machine))
         }
     }
 
