@@ -84,17 +84,22 @@ impl From<EngineArg> for Engine {
 pub(crate) struct HostArgs {
     #[command(flatten)]
     pub(crate) engine: EngineArg,
-    /// Host threads for pages that repeat each other, 1 to 64: the same bits, cycles and reports
+    /// Host threads for pages that repeat each other, or for processors, 1 to 64: the same bits, cycles and reports
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
 }
 
 impl HostArgs {
+    /// Returns the number of host threads.
+    pub(crate) fn threads(self) -> usize {
+        self.threads.into()
+    }
+
     /// Returns the device's options, with the flag that an interrupt sets.
     pub(crate) fn options(self) -> DeviceOptions {
         DeviceOptions {
             engine: self.engine.into(),
-            threads: self.threads.into(),
+            threads: self.threads(),
             interrupt: Some(crate::interrupt::flag()),
             ..DeviceOptions::default()
         }

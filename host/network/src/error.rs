@@ -18,6 +18,9 @@ pub struct ProcessFailure {
 /// Why processors cannot communicate, or not any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
+    /// A processor's program has panicked on a thread of this host.
+    #[error("a processor's program has panicked")]
+    Panicked,
     /// A network of no processors, or of too many.
     #[error("a network of {found} processors: it has at least 1 and at most {most}")]
     Processors {

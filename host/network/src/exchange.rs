@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use crate::record::{RecordReader, put};
+use crate::record::RecordReader;
+use crate::turns::{ProcessThreads, Turn, WokenProcess};
 use crate::{
-    Advance, Communication, Envelope, NetworkError, NetworkReport, Process, ProcessLog, Record,
+    Advance, Communication, Envelope, NetworkError, NetworkReport, Process, Record,
     RecordedOperation, RequestKind, Resume, Transport, Wake,
 };
 
@@ -25,15 +26,18 @@ pub fn share_of(processors: usize, ranks: usize, rank: usize) -> Range<usize> {
 /// processors of all ranks have ended.
 ///
 /// All ranks call this, each with its share, and get the same report, or the same error unless the transport
-/// failed. `fingerprint` is anything that has to be equal on all of them: version, machine, input.
+/// failed. `fingerprint` is anything that has to be equal on all of them: version, machine, input. The
+/// processors that go on in a window share `threads` host threads, of which the caller's is one and alone
+/// talks to other ranks; nothing depends on their number.
 ///
 /// # Errors
 /// Ranks differ, the transport fails, a process fails, processors wait for each other, or [`Communication`]
 /// refuses what they do.
-pub fn run_processes<P: Process>(
+pub fn run_processes<P: Process + Send>(
     transport: &mut dyn Transport,
     communication: Communication,
     processes: &mut [P],
+    threads: usize,
     fingerprint: &[u8],
 ) -> Result<NetworkReport, NetworkError> {
     let mut exchange = Exchange::new(transport, communication);
@@ -45,27 +49,11 @@ pub fn run_processes<P: Process>(
             expected: exchange.own.len(),
         });
     }
-    let mut logs: Vec<ProcessLog> = processes.iter().map(|_| ProcessLog::new()).collect();
-    loop {
-        let woken = match exchange.communication.advance()? {
-            Advance::Run(woken) => woken,
-            Advance::Finished => return Ok(exchange.communication.report()),
-            Advance::Deadlock(blocked) => return Err(NetworkError::Deadlock { blocked }),
-        };
-        let mut window = OwnWindow::default();
-        for wake in woken {
-            let processor = wake.processor;
-            let place = processor.checked_sub(exchange.own.start);
-            if let Some(place) = place
-                && let Some(process) = processes.get_mut(place)
-                && let Some(log) = logs.get_mut(place)
-            {
-                let resume = exchange.resume(wake)?;
-                window.run(processor, process, resume, log);
-            }
-        }
-        exchange.share(window)?;
-    }
+    let processes = ProcessThreads::new(processes);
+    std::thread::scope(|scope| {
+        let _closing = processes.start(scope, threads);
+        exchange.run_windows(&processes)
+    })
 }
 
 /// Records and payloads of this rank's processors in a window.
@@ -77,30 +65,14 @@ struct OwnWindow {
     payloads: VecDeque<Vec<u8>>,
 }
 
-impl OwnWindow {
-    fn run(
-        &mut self,
-        processor: usize,
-        process: &mut impl Process,
-        resume: Resume,
-        log: &mut ProcessLog,
-    ) {
-        let end = match process.run(resume, log) {
-            Ok(end) => Record::from(end),
-            Err(error) => Record {
-                at: error.at,
-                operation: RecordedOperation::Fail {
-                    message: error.message,
-                },
-            },
-        };
-        let (records, payloads) = log.take();
-        put(&mut self.records, processor as u64);
-        for record in records.iter().chain([&end]) {
-            record.encode(&mut self.records);
+impl FromIterator<Turn> for OwnWindow {
+    fn from_iter<I: IntoIterator<Item = Turn>>(turns: I) -> Self {
+        let mut window = Self::default();
+        for turn in turns {
+            window.records.extend(turn.records);
+            window.payloads.extend(turn.payloads);
         }
-        self.payloads
-            .extend(payloads.into_iter().map(|(_, payload)| payload));
+        window
     }
 }
 
@@ -135,6 +107,35 @@ impl<'a> Exchange<'a> {
             most_at_once: MOST_AT_ONCE,
             transport,
             communication,
+        }
+    }
+
+    /// Runs window after window, until all processors of all ranks have ended.
+    fn run_windows<P: Process + Send>(
+        &mut self,
+        processes: &ProcessThreads<'_, P>,
+    ) -> Result<NetworkReport, NetworkError> {
+        loop {
+            let woken = match self.communication.advance()? {
+                Advance::Run(woken) => woken,
+                Advance::Finished => return Ok(self.communication.report()),
+                Advance::Deadlock(blocked) => return Err(NetworkError::Deadlock { blocked }),
+            };
+            let mut own = Vec::new();
+            for wake in woken {
+                let processor = wake.processor;
+                if !self.own.contains(&processor) {
+                    continue;
+                }
+                own.push(WokenProcess {
+                    place: own.len(),
+                    seat: processor - self.own.start,
+                    processor,
+                    resume: self.resume(wake)?,
+                });
+            }
+            let turns = processes.run(own).ok_or(NetworkError::Panicked)?;
+            self.share(turns.into_iter().collect())?;
         }
     }
 

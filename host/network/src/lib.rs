@@ -10,7 +10,7 @@
 //!
 //! A processor never sees the others while it runs. What it did is applied to the communication of every
 //! rank, which then says who goes on, when, and with which messages. So windows, times and reports do not
-//! depend on the number of ranks.
+//! depend on the number of ranks, nor on that of the host threads of a rank.
 //!
 //! ```
 //! use cp2_machine::NetworkParameters;
@@ -37,7 +37,7 @@
 //!
 //! let communication = Communication::new(&NetworkParameters::default(), 2, Picoseconds::ZERO)?;
 //! let mut processes = [Neighbour(0, false), Neighbour(1, false)];
-//! let report = run_processes(&mut InProcess, communication, &mut processes, b"version")?;
+//! let report = run_processes(&mut InProcess, communication, &mut processes, 2, b"version")?;
 //! // Three hops of 100 ns, and 21 bytes of 800 ps.
 //! assert_eq!(report.ends, [Picoseconds(316_800); 2]);
 //! # Ok::<(), cp2_network::NetworkError>(())
@@ -53,6 +53,7 @@ mod time;
 mod topology;
 mod trace;
 mod transport;
+mod turns;
 
 pub use communication::{
     Advance, BlockedProcessor, CONTROL_BYTES, Communication, Completion, Envelope, PendingRequest,

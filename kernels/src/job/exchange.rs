@@ -3,6 +3,7 @@
 use super::items::{CommandIssue, IssueEnd};
 use super::price::Unpriced;
 use super::{Job, JobError, Pass};
+use cp2_emu::TranslationPool;
 use cp2_host::{Device, FinishedRun, MessageArrival, MessageOperation, MessageRegion};
 use cp2_machine::Machine;
 use cp2_network::{
@@ -40,7 +41,8 @@ pub struct ProcessorRun {
 /// numbers, together with those of the other ranks. Returns what happened on the network, which is equal on all ranks,
 /// and the run of each job.
 ///
-/// `fingerprint` is whatever has to be equal on all ranks: versions, machines, inputs.
+/// `fingerprint` is whatever has to be equal on all ranks: versions, machines, inputs. Jobs share `threads` host
+/// threads, each of which keeps one translation of every program; nothing depends on their number.
 ///
 /// # Errors
 /// Ranks differ, a job fails, processors wait for each other, or a message does not fit its receive: the error is equal
@@ -50,11 +52,21 @@ pub fn run_jobs(
     machine: &Machine,
     processors: usize,
     mut jobs: Vec<Job>,
+    threads: usize,
     fingerprint: &[u8],
 ) -> Result<(NetworkReport, Vec<ProcessorRun>), ExchangeError> {
     let communication = communication(machine, processors, &jobs)?;
-    let mut processes: Vec<JobProcess<'_>> = jobs.iter_mut().map(JobProcess::compute).collect();
-    let report = run_processes(transport, communication, &mut processes, fingerprint)?;
+    let translations = TranslationPool::new();
+    let computed = jobs.iter_mut();
+    let computed = computed.map(|job| JobProcess::compute(job, &translations));
+    let mut processes: Vec<JobProcess<'_>> = computed.collect();
+    let report = run_processes(
+        transport,
+        communication,
+        &mut processes,
+        threads,
+        fingerprint,
+    )?;
     drop(processes);
     let runs = jobs.into_iter().map(|job| {
         let run = job.device.finish().map_err(JobError::from)?;
@@ -74,6 +86,7 @@ pub fn price_jobs(
     machine: &Machine,
     processors: usize,
     jobs: &[Job],
+    threads: usize,
     fingerprint: &[u8],
 ) -> Result<NetworkReport, ExchangeError> {
     let communication = communication(machine, processors, jobs)?;
@@ -95,6 +108,7 @@ pub fn price_jobs(
         transport,
         communication,
         &mut processes,
+        threads,
         fingerprint,
     )?)
 }
@@ -121,6 +135,12 @@ struct JobProcess<'a> {
     machine: Arc<Machine>,
     device: ProcessDevice<'a>,
     job: JobItems<'a>,
+    progress: JobProgress,
+}
+
+/// Place of a job up to which it was carried out, and what it waits for.
+#[derive(Default)]
+struct JobProgress {
     issue: CommandIssue,
     /// Requests of the network, by those of the device.
     requests: BTreeMap<u64, Request>,
@@ -130,7 +150,7 @@ struct JobProcess<'a> {
 
 /// A device that computes, or one that counts time alone.
 enum ProcessDevice<'a> {
-    Computes(&'a mut Device),
+    Computes(&'a mut Device, &'a TranslationPool),
     Counts(Box<Device>),
 }
 
@@ -142,7 +162,7 @@ struct JobItems<'a> {
 
 impl<'a> JobProcess<'a> {
     /// A job that is carried out.
-    fn compute(job: &'a mut Job) -> Self {
+    fn compute(job: &'a mut Job, translations: &'a TranslationPool) -> Self {
         for input in &job.inputs {
             job.device.input(input.clone());
         }
@@ -153,7 +173,7 @@ impl<'a> JobProcess<'a> {
         let (passes, items) = (&job.passes[..], &job.items[..]);
         Self::new(
             machine,
-            ProcessDevice::Computes(&mut job.device),
+            ProcessDevice::Computes(&mut job.device, translations),
             JobItems { passes, items },
         )
     }
@@ -174,28 +194,41 @@ impl<'a> JobProcess<'a> {
             machine,
             device,
             job,
-            issue: CommandIssue::default(),
-            requests: BTreeMap::new(),
-            regions: BTreeMap::new(),
+            progress: JobProgress::default(),
         }
     }
 
     /// Gives the device what it has waited for, and lets it go on to the next wait or the end.
     fn go_on(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, JobError> {
+        let (machine, job, progress) = (&self.machine, &self.job, &mut self.progress);
+        match &mut self.device {
+            ProcessDevice::Computes(device, translations) => device
+                .lend_translations(translations, |device| {
+                    progress.go_on(machine, (device, false), job, resume, log)
+                }),
+            ProcessDevice::Counts(device) => {
+                progress.go_on(machine, (device, true), job, resume, log)
+            }
+        }
+    }
+}
+
+impl JobProgress {
+    /// Lets a device go on with a job; one that counts time alone sends and receives no contents.
+    fn go_on(
+        &mut self,
+        machine: &Machine,
+        (device, counts): (&mut Device, bool),
+        job: &JobItems<'_>,
+        resume: Resume,
+        log: &mut ProcessLog,
+    ) -> Result<Yield, JobError> {
         let Self {
-            device,
-            job,
             issue,
-            machine,
             requests,
             regions,
-            ..
         } = self;
         let hertz = machine.cp2.clock_hz;
-        let (device, counts) = match device {
-            ProcessDevice::Computes(device) => (&mut **device, false),
-            ProcessDevice::Counts(device) => (&mut **device, true),
-        };
         let complete = resume.wake.completions.len() as u64;
         if complete > 0 {
             let until = resume.wake.at.to_cycles(hertz);
@@ -259,7 +292,7 @@ impl Process for JobProcess<'_> {
         let began = resume.wake.at;
         self.go_on(resume, log).map_err(|error| {
             let device = match &self.device {
-                ProcessDevice::Computes(device) => &**device,
+                ProcessDevice::Computes(device, _) => &**device,
                 ProcessDevice::Counts(device) => device,
             };
             // A run that has ended says more than that it has.

@@ -33,8 +33,8 @@ fn on_processors(
         .map(|slab| slab.job(u, c, options.clone()).unwrap());
     let (jobs, results): (Vec<Job>, Vec<_>) = jobs.unzip();
     let mut transport = InProcess;
-    let priced = price_jobs(&mut transport, machine, processors, &jobs, b"").unwrap();
-    let (report, runs) = run_jobs(&mut transport, machine, processors, jobs, b"").unwrap();
+    let priced = price_jobs(&mut transport, machine, processors, &jobs, 1, b"").unwrap();
+    let (report, runs) = run_jobs(&mut transport, machine, processors, jobs, 1, b"").unwrap();
     // Prices of passes that put rows into another layout may differ by some cycles.
     let exact = problem.shape().last().is_some_and(|n| n.is_multiple_of(4));
     if exact {
@@ -187,7 +187,7 @@ fn processors_that_wait_for_each_other_are_told() {
         job.wait_messages(&[request]);
         job
     });
-    let error = run_jobs(&mut InProcess, &machine, 2, jobs.collect(), b"").unwrap_err();
+    let error = run_jobs(&mut InProcess, &machine, 2, jobs.collect(), 1, b"").unwrap_err();
     assert!(matches!(error, ExchangeError::Network(_)), "{error}");
     let text = error.to_string();
     assert!(text.contains('0') && text.contains('1'), "{text}");

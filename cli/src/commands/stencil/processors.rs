@@ -85,13 +85,14 @@ fn compute(
         results.push((v, slab.own_elements()));
     }
     let fingerprint = fingerprint(machine, count, given);
-    let priced = price_jobs(transport, machine, count, &jobs, &fingerprint).ok();
+    let threads = args.simulation.host.threads();
+    let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
     let expected = priced.as_ref().and_then(|report| ends(report, machine));
     if args.plan {
         drop(progress);
         return Ok(planned(&slabs, machine, priced.as_ref()));
     }
-    let ran = run_jobs(transport, machine, count, jobs, &fingerprint);
+    let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
     let (network, runs) = ran.map_err(processors::failure)?;
     let host_seconds = started.elapsed().as_secs_f64();
     drop(progress);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cp2_network::{
-    Communication, Interconnect, NetworkError, NetworkReport, NetworkTrace, Picoseconds, Process,
-    ProcessError, ProcessLog, Request, Resume, Transport, TransportError, Yield, run_processes,
-    share_of,
+    Communication, InProcess, Interconnect, NetworkError, NetworkReport, NetworkTrace, Picoseconds,
+    Process, ProcessError, ProcessLog, Request, Resume, Transport, TransportError, Yield,
+    run_processes, share_of,
 };
 
 use crate::cases::{Case, draw_case, outcome};
@@ -151,6 +151,7 @@ fn run(
     ranks: usize,
     fingerprint: impl Fn(usize) -> Vec<u8> + Sync,
     fails: Option<(usize, usize)>,
+    threads: usize,
 ) -> (Vec<Ended>, Vec<Program>) {
     let processors = case.programs.len();
     let one_rank = |mut transport: Threads| {
@@ -166,7 +167,7 @@ fn run(
             })
             .collect();
         let bytes = fingerprint(rank);
-        let ended = run_processes(&mut transport, communication, &mut own, &bytes);
+        let ended = run_processes(&mut transport, communication, &mut own, threads, &bytes);
         let programs: Vec<Program> = own.into_iter().map(|one| one.program).collect();
         (ended, programs)
     };
@@ -190,15 +191,18 @@ fn run(
     })
 }
 
+/// Ranks, and host threads of each.
+const SHARES: [(usize, usize); 6] = [(1, 1), (1, 2), (1, 4), (2, 2), (3, 1), (4, 2)];
+
 #[test]
-fn ranks_do_not_change_times_reports_and_errors() {
+fn ranks_and_threads_do_not_change_times_reports_or_errors() {
     for seed in 0..300 {
         let case = draw_case(seed);
         let network = Interconnect::new(case.parameters.topology, case.programs.len()).unwrap();
         let expected = simulate(&case.parameters, &network, &case.programs);
         let mut first = None;
-        for ranks in 1..=4 {
-            let (ends, programs) = run(&case, ranks, |_| b"one".to_vec(), None);
+        for (ranks, threads) in SHARES {
+            let (ends, programs) = run(&case, ranks, |_| b"one".to_vec(), None, threads);
             assert_eq!(ends.len(), ranks);
             for end in &ends {
                 assert_eq!(end, first.get_or_insert(end.clone()), "seed {seed}");
@@ -236,8 +240,8 @@ fn a_failure_ends_all_ranks_alike() {
         let case = draw_case(seed);
         let who = seed as usize % case.programs.len();
         let mut first = None;
-        for ranks in 1..=4 {
-            let (ends, programs) = run(&case, ranks, |_| Vec::new(), Some((who, 2)));
+        for (ranks, threads) in SHARES {
+            let (ends, programs) = run(&case, ranks, |_| Vec::new(), Some((who, 2)), threads);
             let traces: Vec<_> = programs.into_iter().map(|one| one.trace).collect();
             let (end, trace) = first.get_or_insert((ends[0].clone(), traces.clone()));
             assert!(ends.iter().all(|one| one == end), "seed {seed}");
@@ -253,10 +257,36 @@ fn a_failure_ends_all_ranks_alike() {
     assert!(failed > 30, "only {failed} failed");
 }
 
+/// Sends nothing and ends, but for one that panics.
+struct Panics(bool);
+
+impl Process for Panics {
+    fn run(&mut self, resume: Resume, _: &mut ProcessLog) -> Result<Yield, ProcessError> {
+        assert!(!self.0, "it was told to panic");
+        let at = resume.wake.at;
+        Ok(Yield::End { at })
+    }
+}
+
+#[test]
+fn a_panic_on_any_thread_ends_the_run() {
+    for threads in [1, 2, 4] {
+        for who in 0..6 {
+            let mut processes: Vec<Panics> = (0..6).map(|number| Panics(number == who)).collect();
+            let parameters = cp2_machine::NetworkParameters::default();
+            let communication = Communication::new(&parameters, 6, Picoseconds::ZERO).unwrap();
+            let run = std::panic::AssertUnwindSafe(|| {
+                run_processes(&mut InProcess, communication, &mut processes, threads, b"")
+            });
+            assert!(std::panic::catch_unwind(run).is_err());
+        }
+    }
+}
+
 #[test]
 fn ranks_that_differ_are_named() {
     let case = draw_case(1);
-    let (ends, programs) = run(&case, 4, |rank| vec![u8::from(rank > 1)], None);
+    let (ends, programs) = run(&case, 4, |rank| vec![u8::from(rank > 1)], None, 1);
     for end in ends {
         let error = end.unwrap_err();
         assert_eq!(error, NetworkError::Fingerprints { ranks: vec![2, 3] });
