@@ -29,6 +29,7 @@ mod page_cuts;
 mod page_source;
 mod print;
 mod protection;
+mod shared_nest;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -42,3 +43,4 @@ pub use march::March;
 pub use page_source::NestArguments;
 #[cfg(test)]
 pub(crate) use page_source::NestWork;
+pub use shared_nest::SharedNest;

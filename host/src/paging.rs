@@ -39,7 +39,7 @@ mod ring;
 mod tests;
 
 pub use commands::{CommandSink, Commands, Launch, PageSource, ReductionEnd};
-pub use kernel_cycles::{KernelEntryPoint, data_end, priced};
+pub use kernel_cycles::{CountedKernelPages, KernelEntryPoint, data_end, priced};
 pub use listed::{ListedPage, ListedPass};
 pub use ring::{
     OverlapBound, PassEstimate, QUAD, Ring, RingPages, RingPass, SectionBlocks, aligned,

@@ -88,7 +88,7 @@ impl ArgumentLayout {
 }
 
 /// Argument words that a kernel reads, as far as its program shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reads {
     /// Ranges of bytes from the arguments' address on; none if the kernel may read all.
     ranges: Option<Vec<(i64, i64)>>,

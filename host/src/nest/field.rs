@@ -38,7 +38,7 @@ impl fmt::Display for BoundaryRule {
 }
 
 /// DMEM position of a stream's block that has no buffer of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct UnbufferedBlock {
     /// Index of the input whose buffer holds the block: an input with a buffer of its own, and for an input
     /// an earlier one.
@@ -55,7 +55,7 @@ pub struct UnbufferedBlock {
 /// Load of an input by the first block of a section that has a share of its own
 /// ([`GridPass::shares`](super::GridPass::shares)). Further blocks may be left rows that the block before
 /// them has computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstLoad {
     /// The load of further blocks.
@@ -68,7 +68,7 @@ pub enum FirstLoad {
 }
 
 /// A range of columns of all rows, and its addresses in system memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Strip {
     /// First byte, counted from column 0 of a row: negative before the row.
     pub from: i64,
@@ -83,7 +83,7 @@ pub struct Strip {
 }
 
 /// An array that a nest loads or stores in blocks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GridField {
     /// Name in listings and on the timeline.
     pub name: String,

@@ -7,7 +7,7 @@ use crate::schedule::{BlocksPerSection, Buffering, PlanError, Reserved};
 use serde::{Deserialize, Serialize};
 
 /// A sweep of arrays through a page kernel, block by block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GridPass {
     /// Arrays that pages load.
     pub inputs: Vec<GridField>,
@@ -58,7 +58,7 @@ pub struct GridPass {
 }
 
 /// Cycles of a page kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PageCycles {
     /// Cycles for each block of a section.
     pub block: u64,
@@ -67,7 +67,7 @@ pub struct PageCycles {
 }
 
 /// Data that every page finds at the same DMEM address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ConstantTable {
     /// Name in listings and on the timeline.
     pub name: String,

@@ -6,7 +6,7 @@
 
 mod pages;
 
-pub use pages::priced;
+pub use pages::{CountedKernelPages, priced};
 
 use cp2_asm::Program;
 use cp2_emu::cycles::{Counted, Counter, Uncounted};
@@ -59,6 +59,14 @@ impl KernelEntryPoint {
             entry: entry.unwrap_or(program.entry.into()),
             ..Self::new(program, 0)
         }
+    }
+
+    /// True if both are the same words and data from the same entry point.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.entry, &self.filled) == (other.entry, &other.filled)
+            && (Arc::ptr_eq(&self.program, &other.program)
+                || (&self.program.words, &self.program.dmem)
+                    == (&other.program.words, &other.program.dmem))
     }
 
     /// Counts the kernel's steps on a machine, with the argument words `words` at a byte address of DMEM.

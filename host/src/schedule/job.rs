@@ -184,7 +184,7 @@ impl Stream {
 }
 
 /// DMEM that is taken before the scheduler places anything.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reserved {
     /// Name in listings.
     pub name: String,
@@ -205,7 +205,7 @@ pub struct PageArgs {
 }
 
 /// Blocks of each section in a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlocksPerSection {
     /// Exactly so many, in every page but the last.

@@ -2,9 +2,9 @@
 
 use super::{Job, JobError, PassPaging};
 use cp2_host::emit::EmittedArray;
-use cp2_host::nest::{GridPass, GridPlan, Reads};
+use cp2_host::nest::{GridPass, Reads, SharedNest};
 use cp2_host::paging::KernelEntryPoint;
-use cp2_host::{BlocksPerSection, Buffer, PlacedProgram};
+use cp2_host::{Buffer, PlacedProgram};
 
 impl Job {
     /// Adds an array of the user whose element type is known by its name only.
@@ -54,41 +54,12 @@ impl Job {
     ) -> Result<(), JobError> {
         sweep.reserved.extend(program.reserved());
         sweep.reads = Reads::from_program(&program.program);
-        let nest = self.nest(sweep, &KernelEntryPoint::new(&program.program, entry))?;
+        let kernel = KernelEntryPoint::new(&program.program, entry);
+        let nest = SharedNest::plan(sweep, &kernel, self.machine())?;
         let arguments = self.device.nest_arguments(&nest)?;
-        let work = PassPaging::Nest(Box::new(nest), arguments);
+        let work = PassPaging::Nest(nest, arguments);
         self.add(self.pass_of(program, (entry, &program.name), work));
         Ok(())
-    }
-}
-
-impl Job {
-    /// Plans the pages of a sweep.
-    ///
-    /// They are chosen for a kernel as fast as the DMA first, and then by the cycles that the kernel takes
-    /// for such pages, if these can be counted.
-    fn nest(&self, sweep: GridPass, kernel: &KernelEntryPoint) -> Result<GridPlan, JobError> {
-        let machine = self.machine();
-        let nest = GridPlan::new(sweep.clone(), machine)?;
-        let most = nest.kinds().iter().map(|kind| kind.blocks).max();
-        let half = GridPass {
-            size: BlocksPerSection::Fixed((most.unwrap_or(1) / 2).max(1)),
-            ..sweep.clone()
-        };
-        let Ok(half) = GridPlan::new(half, machine) else {
-            return Ok(nest);
-        };
-        match kernel.nest_cycles([&half, &nest], machine) {
-            Ok(cycles) => Ok(GridPlan::new(
-                GridPass {
-                    cycles: Some(cycles),
-                    ..sweep
-                },
-                machine,
-            )?),
-            // Cycles that depend on data cannot be counted in advance.
-            Err(_) => Ok(nest),
-        }
     }
 }
 

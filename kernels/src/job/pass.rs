@@ -1,7 +1,7 @@
 //! A pass of a job: its program, its pages and their transfers.
 
 use cp2_dma::{Descriptor, Direction};
-use cp2_host::nest::{GridPlan, NestArguments};
+use cp2_host::nest::{GridPlan, NestArguments, SharedNest};
 use cp2_host::paging::{ListedPass, RingPass};
 use cp2_host::{
     Device, Event, HostError, PageArguments, PageKernel, PlacedProgram, StreamPlan, TransferLimits,
@@ -36,7 +36,7 @@ pub(super) enum PassPaging {
     /// By the host's scheduler of streams.
     Paged(Box<StreamPlan>, PageArguments),
     /// Block by block through windows of a grid.
-    Nest(Box<GridPlan>, NestArguments),
+    Nest(Arc<SharedNest>, NestArguments),
     /// Around a ring of buffers; the descriptor loads its argument block.
     Ring(Box<RingPass>, Descriptor),
     /// Page by page as listed.

@@ -93,7 +93,7 @@ impl Job {
         Ok(match &pass.work {
             PassPaging::Ring(ring, _) => Box::new(ring.steps(&kernel, machine)?),
             PassPaging::Paged(plan, _) => Box::new(kernel.paged(plan, machine)?),
-            PassPaging::Nest(nest, _) => Box::new(kernel.nested(nest, machine)?),
+            PassPaging::Nest(nest, _) => Box::new(nest.steps(&kernel)?.steps()),
             PassPaging::Listed(listed) => {
                 let steps = listed.steps.clone();
                 Box::new((0..steps.len()).map(move |i| steps[i]))

@@ -158,10 +158,10 @@ impl KernelEntryPoint {
             let blocks = plan.pages().get(k).map_or(0, |page| page.per_section);
             known.page(blocks, || self.page_steps(blocks, streams, machine))?;
         }
-        Ok(known.steps())
+        Ok(Arc::new(known.pages).steps())
     }
 
-    /// Returns the steps of a kernel whose pages are those of a nest.
+    /// Counts the steps of a kernel whose pages are those of a nest.
     ///
     /// # Errors
     /// The kernel's control flow depends on data.
@@ -169,7 +169,7 @@ impl KernelEntryPoint {
         &self,
         nest: &GridPlan,
         machine: &Machine,
-    ) -> Result<impl Iterator<Item = KernelInterval> + Send + use<>, Uncounted> {
+    ) -> Result<Arc<CountedKernelPages>, Uncounted> {
         let mut known = CountedPages::default();
         for k in 0..nest.len() {
             let words = nest.counted_arguments(k, 0, 0);
@@ -181,8 +181,8 @@ impl KernelEntryPoint {
         // The kernel's steps behind the last page use the arguments of the end.
         let last = nest.len().saturating_sub(1);
         let ending = self.nest_steps(nest, [last, nest.len()], 1, machine)?;
-        known.ending = Some(ending[signalled(&ending)..].to_vec());
-        Ok(known.steps())
+        known.pages.ending = Some(ending[signalled(&ending)..].to_vec());
+        Ok(Arc::new(known.pages))
     }
 
     /// Counts the steps of a run of `pages` pages that find the arguments of the two pages `of` of a nest in
@@ -245,22 +245,52 @@ impl KernelEntryPoint {
     }
 }
 
-/// Pages of a run; those with equal arguments take the same steps.
-struct CountedPages<K> {
-    kinds: HashMap<K, usize>,
-    steps: Vec<PageSteps>,
+/// Steps of a kernel for the pages of a pass, which many jobs may share.
+#[derive(Debug, Default)]
+pub struct CountedKernelPages {
+    /// Steps of the pages of a kind.
+    kinds: Vec<PageSteps>,
+    /// Kind of each page.
     pages: Vec<usize>,
     /// Steps behind the last page, if they differ from those in a run of equal pages.
     ending: Option<Vec<KernelInterval>>,
+}
+
+impl CountedKernelPages {
+    /// Returns the steps of all pages in order.
+    pub fn steps(self: Arc<Self>) -> impl Iterator<Item = KernelInterval> + Send {
+        let count = self.pages.len();
+        (0..count).flat_map(move |k| {
+            let kind = self.pages.get(k).and_then(|kind| self.kinds.get(*kind));
+            let Some(steps) = kind else {
+                return Vec::new();
+            };
+            let mut own = match k {
+                0 if count == 1 => steps.single_page_steps(),
+                0 => steps.first.clone(),
+                k if k + 1 == count => steps.last.clone(),
+                _ => steps.page.clone(),
+            };
+            if let Some(ending) = self.ending.as_ref().filter(|_| k + 1 == count) {
+                own.truncate(signalled(&own));
+                own.extend(ending);
+            }
+            own
+        })
+    }
+}
+
+/// Pages of a run that are being counted; those with equal arguments take the same steps.
+struct CountedPages<K> {
+    kinds: HashMap<K, usize>,
+    pages: CountedKernelPages,
 }
 
 impl<K> Default for CountedPages<K> {
     fn default() -> Self {
         Self {
             kinds: HashMap::new(),
-            steps: Vec::new(),
-            pages: Vec::new(),
-            ending: None,
+            pages: CountedKernelPages::default(),
         }
     }
 }
@@ -272,42 +302,16 @@ impl<K: std::hash::Hash + Eq> CountedPages<K> {
         key: K,
         count: impl FnOnce() -> Result<PageSteps, Uncounted>,
     ) -> Result<(), Uncounted> {
+        let pages = &mut self.pages;
         let kind = match self.kinds.get(&key) {
             Some(&kind) => kind,
             None => {
-                self.steps.push(count()?);
-                self.kinds.insert(key, self.steps.len() - 1);
-                self.steps.len() - 1
+                pages.kinds.push(count()?);
+                self.kinds.insert(key, pages.kinds.len() - 1);
+                pages.kinds.len() - 1
             }
         };
-        self.pages.push(kind);
+        pages.pages.push(kind);
         Ok(())
-    }
-
-    /// Returns the steps of all pages in order.
-    fn steps(self) -> impl Iterator<Item = KernelInterval> + Send {
-        let Self {
-            steps,
-            pages,
-            ending,
-            ..
-        } = self;
-        let (steps, count) = (Arc::new(steps), pages.len());
-        pages.into_iter().enumerate().flat_map(move |(k, kind)| {
-            let Some(steps) = steps.get(kind) else {
-                return Vec::new();
-            };
-            let mut own = match k {
-                0 if count == 1 => steps.single_page_steps(),
-                0 => steps.first.clone(),
-                k if k + 1 == count => steps.last.clone(),
-                _ => steps.page.clone(),
-            };
-            if let Some(ending) = ending.as_ref().filter(|_| k + 1 == count) {
-                own.truncate(signalled(&own));
-                own.extend(ending);
-            }
-            own
-        })
     }
 }
