@@ -49,10 +49,13 @@ impl MpiTransport {
         let (universe, _) =
             started.ok_or_else(|| failure(0, "MPI was initialized before in this process"))?;
         let world = universe.world();
+        let rank = world.rank();
         STARTED.store(true, Ordering::Relaxed);
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             report(panic);
+            // The launcher does not say which rank it was.
+            eprintln!("rank {rank} has panicked: all ranks end");
             abort_ranks(101);
         }));
         Ok(Self {

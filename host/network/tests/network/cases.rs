@@ -1,9 +1,11 @@
 //! Random programs, and the crate's way to run them.
 
 use cp2_machine::{Bytes, NetworkParameters, Ratio, Topology};
-use cp2_network::{Advance, Communication, NetworkError, NetworkReport, Picoseconds, Record};
+use cp2_network::{
+    Advance, Communication, Interconnect, NetworkError, NetworkReport, Picoseconds, Record,
+};
 
-use crate::oracle::{End, Outcome};
+use crate::oracle::{End, Outcome, simulate};
 use crate::program::{Choice, Done, Overheads, Program, Step, record};
 
 pub const TOPOLOGIES: [Topology; 5] = [
@@ -199,6 +201,12 @@ fn draw_choice(draw: &mut Draw) -> Choice {
         1 => Choice::Mask(draw.number()),
         _ => Choice::All,
     }
+}
+
+/// Results of a case by the sequential simulation.
+pub fn expected(case: &Case) -> Outcome {
+    let network = Interconnect::new(case.parameters.topology, case.programs.len()).unwrap();
+    simulate(&case.parameters, &network, &case.programs)
 }
 
 /// Runs a case by the crate, without processes.

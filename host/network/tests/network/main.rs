@@ -18,3 +18,4 @@ mod program;
 mod random;
 mod ranks;
 mod records;
+mod talker;

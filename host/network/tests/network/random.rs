@@ -1,17 +1,10 @@
 //! Random programs: all time stamps are those of the sequential simulation.
 
-use cp2_network::Interconnect;
-
-use crate::cases::{Case, draw_case, run_case};
-use crate::oracle::{End, Outcome, simulate};
+use crate::cases::{Case, draw_case, expected, run_case};
+use crate::oracle::{End, Outcome};
 use crate::program::Step;
 
 const CASES: u64 = 5_000;
-
-fn expected(case: &Case) -> Outcome {
-    let network = Interconnect::new(case.parameters.topology, case.programs.len()).unwrap();
-    simulate(&case.parameters, &network, &case.programs)
-}
 
 /// How often something was drawn that is easily got wrong.
 #[derive(Debug, Default)]

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cp2_network::{
-    Communication, InProcess, Interconnect, NetworkError, NetworkReport, NetworkTrace, Picoseconds,
-    Process, ProcessError, ProcessLog, Request, Resume, Transport, TransportError, Yield,
-    run_processes, share_of,
+    Communication, InProcess, NetworkError, Picoseconds, Process, ProcessError, ProcessLog, Resume,
+    Transport, TransportError, Yield, run_processes, share_of,
 };
 
-use crate::cases::{Case, draw_case, outcome};
-use crate::oracle::{Outcome, simulate};
-use crate::program::{Done, Op, Program};
+use crate::cases::{Case, draw_case, expected};
+use crate::program::Program;
+use crate::talker::{Ended, found, run_share};
 
 struct Threads {
     rank: usize,
@@ -89,62 +88,6 @@ impl Transport for Threads {
     }
 }
 
-/// A program whose payloads say whose they are.
-struct Talker {
-    processor: usize,
-    sent: u64,
-    program: Program,
-    fails_at: Option<usize>,
-}
-
-fn payload(source: usize, number: u64, bytes: u64) -> Vec<u8> {
-    let byte = |place| (source as u64 * 31 + number * 7 + place) as u8;
-    (0..bytes).map(byte).collect()
-}
-
-impl Process for Talker {
-    fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
-        assert_eq!(resume.wake.processor, self.processor);
-        let done: Vec<Done> = resume.wake.completions.iter().map(Done::from).collect();
-        let received: Vec<_> = done.iter().filter(|one| one.receive).collect();
-        assert_eq!(received.len(), resume.payloads.len());
-        for (one, (request, bytes)) in received.into_iter().zip(&resume.payloads) {
-            assert_eq!(one.request, request.0);
-            assert_eq!(*bytes, payload(one.source, one.number, one.bytes));
-        }
-        let ops = self.program.go_on(resume.wake.at.get(), &done);
-        if self.fails_at == Some(self.program.trace.len()) {
-            return Err(ProcessError::new(resume.wake.at, "it was told to fail"));
-        }
-        let names = |list: Vec<u64>| list.into_iter().map(Request).collect();
-        for (at, op) in ops {
-            let at = Picoseconds(at);
-            match op {
-                Op::Send { to, tag, bytes } => {
-                    log.send(at, to, tag, payload(self.processor, self.sent, bytes));
-                    self.sent += 1;
-                }
-                Op::Receive { from, tag, bytes } => {
-                    log.receive(at, from, tag, bytes);
-                }
-                Op::Wait(list) => {
-                    let requests = names(list);
-                    return Ok(Yield::Wait { at, requests });
-                }
-                Op::Test(list) => {
-                    let requests = names(list);
-                    return Ok(Yield::Test { at, requests });
-                }
-                Op::Pause => return Ok(Yield::Pause { at }),
-                Op::End => return Ok(Yield::End { at }),
-            }
-        }
-        panic!("a program stops");
-    }
-}
-
-type Ended = Result<NetworkReport, NetworkError>;
-
 /// Runs the programs on so many ranks; results of each rank, and traces of all processors.
 fn run(
     case: &Case,
@@ -153,23 +96,9 @@ fn run(
     fails: Option<(usize, usize)>,
     threads: usize,
 ) -> (Vec<Ended>, Vec<Program>) {
-    let processors = case.programs.len();
     let one_rank = |mut transport: Threads| {
-        let rank = transport.rank;
-        let least = Picoseconds(case.least_overhead);
-        let communication = Communication::new(&case.parameters, processors, least).unwrap();
-        let mut own: Vec<Talker> = share_of(processors, ranks, rank)
-            .map(|processor| Talker {
-                processor,
-                sent: 0,
-                program: case.programs[processor].clone(),
-                fails_at: fails.and_then(|(who, at)| (who == processor).then_some(at)),
-            })
-            .collect();
-        let bytes = fingerprint(rank);
-        let ended = run_processes(&mut transport, communication, &mut own, threads, &bytes);
-        let programs: Vec<Program> = own.into_iter().map(|one| one.program).collect();
-        (ended, programs)
+        let bytes = fingerprint(transport.rank);
+        run_share(&mut transport, case, &bytes, fails, threads)
     };
     std::thread::scope(|scope| {
         let one_rank = &one_rank;
@@ -198,8 +127,7 @@ const SHARES: [(usize, usize); 6] = [(1, 1), (1, 2), (1, 4), (2, 2), (3, 1), (4,
 fn ranks_and_threads_do_not_change_times_reports_or_errors() {
     for seed in 0..300 {
         let case = draw_case(seed);
-        let network = Interconnect::new(case.parameters.topology, case.programs.len()).unwrap();
-        let expected = simulate(&case.parameters, &network, &case.programs);
+        let expected = expected(&case);
         let mut first = None;
         for (ranks, threads) in SHARES {
             let (ends, programs) = run(&case, ranks, |_| b"one".to_vec(), None, threads);
@@ -208,27 +136,8 @@ fn ranks_and_threads_do_not_change_times_reports_or_errors() {
                 assert_eq!(end, first.get_or_insert(end.clone()), "seed {seed}");
             }
             let traces = programs.into_iter().map(|one| one.trace).collect();
-            match &ends[0] {
-                Ok(report) => {
-                    let found = outcome(&Ok(()), traces, report);
-                    assert!(found == expected, "seed {seed}, {ranks} ranks");
-                }
-                Err(error) => {
-                    // There is no report then.
-                    let none = NetworkReport {
-                        messages: expected.messages,
-                        message_bytes: expected.message_bytes,
-                        ends: expected.ends.iter().copied().map(Picoseconds).collect(),
-                        links: Vec::new(),
-                        trace: NetworkTrace::default(),
-                    };
-                    let found = Outcome {
-                        links: expected.links.clone(),
-                        ..outcome(&Err(error.clone()), traces, &none)
-                    };
-                    assert!(found == expected, "seed {seed}, {ranks} ranks");
-                }
-            }
+            let found = found(&ends[0], traces, &expected);
+            assert!(found == expected, "seed {seed}, {ranks} ranks");
         }
     }
 }
