@@ -196,7 +196,7 @@ mod rank {
         let communication = Communication::new(&parameters, 3, Picoseconds::ZERO).unwrap();
         let turns = 0;
         let mut own = [Endless { turns, rank, lost }];
-        let ended = run_processes(&mut transport, communication, &mut own, b"one");
+        let ended = run_processes(&mut transport, communication, &mut own, 1, b"one");
         panic!("{ended:?}");
     }
 

@@ -4,7 +4,7 @@ mod matching;
 mod participant;
 mod pool;
 
-use cp2_machine::NetworkParameters;
+use cp2_machine::{Machine, NetworkParameters};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{LinkTurn, Links, NetworkError, NetworkReport, NetworkTrace};
@@ -14,6 +14,7 @@ use matching::{Arrived, MatchedPair, Posted};
 use participant::{Participant, ParticipantStatus};
 use pool::{EventKey, Flight, PacketKind};
 
+pub use matching::RESERVED_TAGS;
 pub(crate) use participant::list;
 pub use participant::{BlockedProcessor, Completion, Envelope, PendingRequest, RequestKind, Wake};
 
@@ -130,6 +131,19 @@ impl Communication {
             windows: 0,
             trace: NetworkTrace::default(),
         })
+    }
+
+    /// Begins the communication of processors of a machine, whose `[network]` says what a send and a post
+    /// take.
+    ///
+    /// # Errors
+    /// Those of [`Communication::new`].
+    pub fn of_machine(machine: &Machine, processors: usize) -> Result<Self, NetworkError> {
+        let network = &machine.network;
+        // After a wait a processor sends or receives no earlier than one of these takes.
+        let least = network.send.min(network.post);
+        let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
+        Self::new(network, processors, least)
     }
 
     /// Processors that communicate.

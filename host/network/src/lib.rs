@@ -7,6 +7,7 @@
 //! * [`Process`]: a processor that runs alone until it waits, tests or ends.
 //! * [`Transport`]: how ranks (processes of the host) exchange bytes; [`InProcess`] is one rank.
 //! * [`run_processes`]: the loop that runs processes window by window.
+//! * [`Communicator`]: programs as straight code, `async` functions that [`run_programs`] runs.
 //!
 //! A processor never sees the others while it runs. What it did is applied to the communication of every
 //! rank, which then says who goes on, when, and with which messages. So windows, times and reports do not
@@ -43,11 +44,13 @@
 //! # Ok::<(), cp2_network::NetworkError>(())
 //! ```
 
+mod cartesian;
 mod communication;
 mod error;
 mod exchange;
 mod links;
 mod process;
+mod program;
 mod record;
 mod time;
 mod topology;
@@ -55,14 +58,19 @@ mod trace;
 mod transport;
 mod turns;
 
+pub use cartesian::CartesianGrid;
 pub use communication::{
     Advance, BlockedProcessor, CONTROL_BYTES, Communication, Completion, Envelope, PendingRequest,
-    RequestKind, Wake,
+    RESERVED_TAGS, RequestKind, Wake,
 };
 pub use error::{NetworkError, ProcessFailure};
 pub use exchange::{run_processes, share_of};
 pub use links::{LinkReport, Links, NetworkReport};
 pub use process::{Process, ProcessError, ProcessLog, Resume, Yield};
+pub use program::{
+    Communicator, MessageHandle, MessageValue, ProgramProcess, PutNotification, Window,
+    run_programs,
+};
 pub use record::{Record, RecordedOperation, Request};
 pub use time::Picoseconds;
 pub use topology::{Endpoint, Interconnect, LinkEnds};

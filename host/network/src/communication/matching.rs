@@ -166,7 +166,11 @@ fn offer_of(arrived: &Arrived) -> Offer {
     }
 }
 
+/// First of the tags that a receive names, or does not match: those of collective operations and puts.
+pub const RESERVED_TAGS: u32 = 1 << 31;
+
 /// Compares the tag of a receive, or any, with that of a message.
 fn fits(tag: Option<u32>, arrived: &Arrived) -> bool {
-    tag.is_none_or(|tag| tag == arrived.message.tag)
+    let found = arrived.message.tag;
+    tag.map_or(found < RESERVED_TAGS, |tag| tag == found)
 }

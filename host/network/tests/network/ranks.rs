@@ -1,92 +1,14 @@
-//! Several ranks, each a thread with channels to the others, agree with one.
-
-use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
+//! Several ranks, each a thread, agree with one.
 
 use cp2_network::{
     Communication, InProcess, NetworkError, Picoseconds, Process, ProcessError, ProcessLog, Resume,
-    Transport, TransportError, Yield, run_processes, share_of,
+    Yield, run_processes, share_of,
 };
 
 use crate::cases::{Case, draw_case, expected};
 use crate::program::Program;
 use crate::talker::{Ended, found, run_share};
-
-struct Threads {
-    rank: usize,
-    to: Vec<Sender<Vec<u8>>>,
-    from: Vec<Receiver<Vec<u8>>>,
-}
-
-impl Threads {
-    fn all(ranks: usize) -> Vec<Self> {
-        let mut ends: BTreeMap<(usize, usize), _> = BTreeMap::new();
-        for from in 0..ranks {
-            for to in 0..ranks {
-                ends.insert((from, to), channel());
-            }
-        }
-        let mut made = Vec::new();
-        for rank in 0..ranks {
-            let to = (0..ranks).map(|other| ends[&(rank, other)].0.clone());
-            made.push((rank, to.collect::<Vec<_>>()));
-        }
-        let mut receivers: BTreeMap<_, _> =
-            ends.into_iter().map(|(key, (_, end))| (key, end)).collect();
-        made.into_iter()
-            .map(|(rank, to)| Self {
-                rank,
-                to,
-                from: (0..ranks)
-                    .map(|other| receivers.remove(&(other, rank)).unwrap())
-                    .collect(),
-            })
-            .collect()
-    }
-
-    fn swap(&mut self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, TransportError> {
-        let gone = TransportError {
-            transport: "threads",
-            rank: self.rank,
-            message: "another rank is gone".to_owned(),
-        };
-        for (to, bytes) in self.to.iter().zip(out) {
-            to.send(bytes).map_err(|_| gone.clone())?;
-        }
-        let came = self.from.iter().map(|from| from.recv());
-        came.collect::<Result<_, _>>().map_err(|_| gone)
-    }
-}
-
-impl Transport for Threads {
-    fn name(&self) -> &'static str {
-        "threads"
-    }
-
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn ranks(&self) -> usize {
-        self.to.len()
-    }
-
-    fn all_gather(&mut self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, TransportError> {
-        let out = vec![own; self.to.len()];
-        self.swap(out)
-    }
-
-    fn exchange(
-        &mut self,
-        out: Vec<Vec<u8>>,
-        sizes: &[usize],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
-        assert!(out[self.rank].is_empty());
-        let came = self.swap(out)?;
-        assert!(came.iter().map(Vec::len).eq(sizes.iter().copied()));
-        Ok(came)
-    }
-}
+use crate::threads::on_ranks;
 
 /// Runs the programs on so many ranks; results of each rank, and traces of all processors.
 fn run(
@@ -96,28 +18,12 @@ fn run(
     fails: Option<(usize, usize)>,
     threads: usize,
 ) -> (Vec<Ended>, Vec<Program>) {
-    let one_rank = |mut transport: Threads| {
-        let bytes = fingerprint(transport.rank);
-        run_share(&mut transport, case, &bytes, fails, threads)
-    };
-    std::thread::scope(|scope| {
-        let one_rank = &one_rank;
-        let threads: Vec<_> = Threads::all(ranks)
-            .into_iter()
-            .map(|transport| {
-                std::thread::Builder::new()
-                    .spawn_scoped(scope, move || one_rank(transport))
-                    .unwrap()
-            })
-            .collect();
-        let (mut ends, mut programs) = (Vec::new(), Vec::new());
-        for thread in threads {
-            let (ended, own) = thread.join().unwrap();
-            ends.push(ended);
-            programs.extend(own);
-        }
-        (ends, programs)
-    })
+    let all = on_ranks(ranks, |transport| {
+        let bytes = fingerprint(transport.rank());
+        run_share(transport, case, &bytes, fails, threads)
+    });
+    let (ends, programs): (_, Vec<_>) = all.into_iter().unzip();
+    (ends, programs.into_iter().flatten().collect())
 }
 
 /// Ranks, and host threads of each.
