@@ -238,7 +238,7 @@ impl<R> Process for ProgramProcess<'_, R> {
 /// # Errors
 /// A program fails, and those of [`run_processes`]: processors wait for each other, messages do not fit, ranks
 /// differ.
-pub fn run_programs<'a, R: 'a, E, F>(
+pub fn run_programs<'a, R: Send + 'a, E, F>(
     transport: &mut dyn Transport,
     machine: &Machine,
     processors: usize,

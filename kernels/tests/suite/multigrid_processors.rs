@@ -37,8 +37,8 @@ fn on_processors(
     let (jobs, outputs): (Vec<Job>, Vec<_>) = jobs.unzip();
     let mut transport = InProcess;
     let count = jobs.len();
-    let priced = price_jobs(&mut transport, machine, count, &jobs, b"").unwrap();
-    let (report, runs) = run_jobs(&mut transport, machine, count, jobs, b"").unwrap();
+    let priced = price_jobs(&mut transport, machine, count, &jobs, 1, b"").unwrap();
+    let (report, runs) = run_jobs(&mut transport, machine, count, jobs, 2, b"").unwrap();
     for (priced, ended) in priced.ends.iter().zip(&report.ends) {
         let ratio = priced.get() as f64 / ended.get() as f64;
         assert!(
