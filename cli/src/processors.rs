@@ -8,7 +8,7 @@ mod timeline;
 
 pub(crate) use options::{begin, check_options};
 pub(crate) use recordings::{check_recordings, write_recordings};
-pub(crate) use report::JobResults;
+pub(crate) use report::{JobResults, last_cycle};
 
 use crate::outcome::{BAD_INPUT, CommandFailure, GUEST_FAULT};
 use cp2_kernels::ExchangeError;

@@ -2,7 +2,7 @@
 
 mod cg;
 mod ft;
-mod mg;
+pub(crate) mod mg;
 mod report;
 pub(crate) mod tuned;
 

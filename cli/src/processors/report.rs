@@ -315,6 +315,12 @@ fn add_numbers(sum: &mut Value, more: &Value) {
     };
 }
 
+/// Returns the cycles of the processor that ends last; none where time ends before it does.
+pub(crate) fn last_cycle(report: &NetworkReport, machine: &Machine) -> Option<u64> {
+    let last = report.ends.iter().max()?;
+    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,7 +48,9 @@ fn on_processors(
     }
     let mut u = vec![f32::NAN; v.len()];
     for (processor, (output, run)) in outputs.iter().zip(&runs).enumerate() {
-        output.read_into(&run.run, processor, &mut u).unwrap();
+        let own = output.read_own(&run.run).unwrap();
+        assert_eq!(own.len(), plan.own_elements());
+        plan.place_own(processor, &own, &mut u);
         let report = &run.run.report;
         assert!(report.end.is_finished(), "{}", report.end);
         assert_eq!(report.findings, []);

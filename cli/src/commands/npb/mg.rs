@@ -1,5 +1,7 @@
 //! `cp2 npb mg`: the multigrid benchmark.
 
+mod processors;
+
 use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
 use super::{BenchmarkOptions, tuned};
 use crate::interrupt;
@@ -7,11 +9,15 @@ use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
-use cp2_kernels::npb::mg::MultigridPlan;
-use cp2_problems::npb::mg::{MgClass, charges};
+use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
+use cp2_machine::Machine;
+use cp2_problems::npb::mg::{MgClass, MgProblem, charges};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -21,6 +27,142 @@ pub(super) struct Args {
     /// Take the passes and blocks that `cp2 tune mg` has written to this file [default: by price]
     #[arg(long, value_name = "FILE")]
     tuned: Option<PathBuf>,
+    /// Processors that share planes and rows, a power of two up to 1024. Ranks of `mpirun` share the processors
+    #[arg(long, value_name = "P", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) procs: u16,
+    /// Parts of rows (y) and of planes (z); their product is the number of processors [default: by price]
+    #[arg(long, value_name = "YxZ")]
+    split: Option<SplitParts>,
+    /// Points along a row of the finest level that every processor has whole, a power of two [default: by price]
+    #[arg(long, value_name = "N")]
+    gather: Option<usize>,
+    /// Order in which processors add up the sums of norms: along a tree, or as one processor does, whose bits norms
+    /// then have
+    #[arg(long, value_name = "ORDER", default_value = "tree")]
+    sum: Sum,
+}
+
+/// Order in which processors add up sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Sum {
+    /// Along a binomial tree
+    Tree,
+    /// In the order of one processor
+    Ordered,
+}
+
+impl From<Sum> for NormSum {
+    fn from(sum: Sum) -> Self {
+        match sum {
+            Sum::Tree => Self::Tree,
+            Sum::Ordered => Self::Ordered,
+        }
+    }
+}
+
+/// Parts of rows and of planes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplitParts {
+    rows: usize,
+    planes: usize,
+}
+
+impl FromStr for SplitParts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Vec<_> = text.split('x').collect();
+        match &numbers[..] {
+            [rows, planes] => rows.parse().ok().zip(planes.parse().ok()),
+            _ => None,
+        }
+        .map(|(rows, planes)| Self { rows, planes })
+        .ok_or_else(|| {
+            let cut = match numbers.len() {
+                3 => "; rows (x) are not cut, because they are lifted: the neighbour beyond the end of a row is in the lanes of another quad of it",
+                _ => "",
+            };
+            format!("expected parts of rows (y) x parts of planes (z), as in 2x4{cut}")
+        })
+    }
+}
+
+impl SplitParts {
+    /// Returns the parts of planes, and of rows.
+    pub(crate) fn parts(self) -> [usize; 2] {
+        [self.planes, self.rows]
+    }
+}
+
+impl Args {
+    fn split_request(&self) -> SplitRequest {
+        SplitRequest {
+            parts: self.split.map(SplitParts::parts),
+            gather: self.gather,
+            sum: self.sum.into(),
+        }
+    }
+
+    /// Refuses options of several processors for one.
+    fn check_one(&self) -> Result<(), CommandFailure> {
+        let given = [
+            ("--split", self.split.is_some()),
+            ("--gather", self.gather.is_some()),
+            ("--sum", self.sum != Sum::Tree),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(CommandFailure::input(format!(
+                "{option} is for several processors; expected --procs P as well, with P of at least 2"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Plans the cycles on one processor.
+fn plan(
+    args: &Args,
+    problem: &MgProblem,
+    machine: &Arc<Machine>,
+    quiet: bool,
+) -> Result<MultigridPlan, CommandFailure> {
+    let _planning = progress::planning(quiet);
+    match &args.tuned {
+        Some(path) => tuned::plan(path, args.common.class, machine),
+        None => MultigridPlan::new(problem.clone(), machine).map_err(CommandFailure::input),
+    }
+}
+
+/// Plans the cycles on several processors; returns the prices of all splits too, the lowest first.
+pub(crate) fn split(
+    whole: &MultigridPlan,
+    processors: usize,
+    request: &SplitRequest,
+    quiet: bool,
+) -> Result<(MultigridPlan, Vec<SplitPrice>), CommandFailure> {
+    let (mut steps, mut ended) = (None, Ok(()));
+    let found = whole.split_by_price(processors, request, |trial| {
+        let steps = steps.get_or_insert_with(|| progress::steps(trial.total as u64, quiet));
+        if trial.before > 0 {
+            steps.count_step();
+        }
+        let [planes, rows] = trial.split.parts;
+        steps.begin(&format!(
+            "{rows} x {planes} parts of rows x planes, {} points on all",
+            trial.split.gather
+        ));
+        ended = interrupt::check();
+        match ended {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    });
+    drop(steps);
+    ended?;
+    let found = found.map_err(CommandFailure::input)?;
+    found.ok_or_else(|| {
+        CommandFailure::input("the search was ended before it was done; start it again")
+    })
 }
 
 /// Work of the host before simulated time begins.
@@ -29,26 +171,34 @@ const OUTSIDE: &[&str] = &["the right-hand side is an input: ten charges of each
 /// Runs `cp2 npb mg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
+    let ranks = match args.procs {
+        1 => {
+            args.check_one()?;
+            crate::processors::refuse_ranks()?;
+            None
+        }
+        _ => Some(crate::processors::connect()?),
+    };
     let machine = common.begin(args.tuned.as_deref())?;
+    if let Some(ranks) = ranks {
+        return processors::run(args, &machine, json, ranks);
+    }
     let benchmark = MgClass::from_class(common.class);
     let problem = benchmark.problem();
     // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
     // double precision.
     let bytes = 100 * problem.n().pow(3) as u64;
     memory::check_memory(problem.title(), bytes)?;
-    let plan = {
-        let _planning = progress::planning(json);
-        match &args.tuned {
-            Some(path) => tuned::plan(path, common.class, &machine)?,
-            None => MultigridPlan::new(problem.clone(), &machine).map_err(CommandFailure::input)?,
-        }
-    };
+    let plan = plan(args, &problem, &machine, json)?;
     let operators = plan.operators().into_iter();
     let method = plan.into_method();
     let n = problem.n();
     let input = NamedArrays::from_array("v", &[n; 3], charges(n, 1));
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let compared = compare_results(&benchmark, &input, &run)?;
+    let compared = match (&run.output, norms(&run)) {
+        (Some(output), Some([_, norm])) => compare_results(&benchmark, &input, output, *norm)?,
+        _ => Vec::new(),
+    };
     let first = compared.first();
     let difference = first.map_or(f64::NAN, |number| number.difference);
     let report = BenchmarkReport {
@@ -86,11 +236,9 @@ fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
 fn compare_results(
     benchmark: &MgClass,
     input: &NamedArrays,
-    run: &KernelRun<NamedArrays>,
+    output: &NamedArrays,
+    norm: f64,
 ) -> Result<Vec<ComparedFigure>, CommandFailure> {
-    let (Some(output), Some([_, norm])) = (&run.output, norms(run)) else {
-        return Ok(Vec::new());
-    };
     let relative = |official: f64| (norm / official - 1.0).abs();
     let number = |name: &str, official: f64| ComparedFigure {
         name: name.to_owned(),

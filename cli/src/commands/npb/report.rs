@@ -72,13 +72,7 @@ impl<O> BenchmarkReport<'_, O> {
     /// True if the run finished, kept its input, and every number is within its tolerance.
     fn passed(&self, kept: bool) -> bool {
         let finished = self.run.run.report.end.is_finished();
-        finished
-            && kept
-            && !self.compared.is_empty()
-            && self
-                .compared
-                .iter()
-                .all(ComparedFigure::is_within_tolerance)
+        finished && kept && are_verified(&self.compared)
     }
 
     /// Makes the outcome of the command.
@@ -94,7 +88,7 @@ impl<O> BenchmarkReport<'_, O> {
             .end
             .is_finished()
             .then(|| self.operations / report.seconds_simulated / 1e6);
-        let operators = operators(report, &self.operators);
+        let operators = sum_operators(report, &self.operators);
         let own = json!({
             "benchmark": self.benchmark,
             "class": common.class.name(),
@@ -138,39 +132,9 @@ impl<O> BenchmarkReport<'_, O> {
     }
 
     fn text(&self, passed: bool, rates: Option<(f64, f64)>, operators: &[Summed]) -> String {
-        use Align::{Left, Right};
-        let mut compared = TextTable::new(&[Left, Right, Right, Right, Right, Left]);
-        compared.row(["", "official", "ours", "difference", "tolerance", ""]);
-        for number in &self.compared {
-            compared.row([
-                number.name.clone(),
-                number.official.clone(),
-                number.ours.clone(),
-                scientific(number.difference, 1, number.tolerance),
-                format!("{:.0e}", number.tolerance),
-                if number.is_within_tolerance() {
-                    ""
-                } else {
-                    "wrong"
-                }
-                .to_owned(),
-            ]);
-        }
+        let compared = format_compared(&self.compared);
         let verified = if passed { "verified" } else { "not verified" };
-        let mut parts = TextTable::new(&[Left, Right, Right, Right, Right]);
-        parts.row(["operator", "times", "cycles", "reference", "efficiency"]);
-        for operator in operators {
-            let reference = operator.reference;
-            parts.row([
-                operator.name.clone(),
-                operator.times.to_string(),
-                operator.cycles.to_string(),
-                reference.map_or_else(String::new, |cycles| cycles.to_string()),
-                operator
-                    .efficiency()
-                    .map_or_else(String::new, |efficiency| format!("{efficiency:.3}")),
-            ]);
-        }
+        let parts = format_operators(operators, "operator");
         let rates = match rates {
             Some((efficiency, mops)) => {
                 format!(", efficiency {efficiency:.3}, {mops:.1} Mop/s\n")
@@ -188,8 +152,56 @@ impl<O> BenchmarkReport<'_, O> {
     }
 }
 
+/// Returns true if there are figures, and all are within their tolerances.
+pub(super) fn are_verified(compared: &[ComparedFigure]) -> bool {
+    !compared.is_empty() && compared.iter().all(ComparedFigure::is_within_tolerance)
+}
+
+/// Formats figures beside the official ones.
+pub(super) fn format_compared(compared: &[ComparedFigure]) -> TextTable {
+    use Align::{Left, Right};
+    let mut table = TextTable::new(&[Left, Right, Right, Right, Right, Left]);
+    table.row(["", "official", "ours", "difference", "tolerance", ""]);
+    for number in compared {
+        table.row([
+            number.name.clone(),
+            number.official.clone(),
+            number.ours.clone(),
+            scientific(number.difference, 1, number.tolerance),
+            format!("{:.0e}", number.tolerance),
+            if number.is_within_tolerance() {
+                ""
+            } else {
+                "wrong"
+            }
+            .to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Formats the operators of a run, under a heading.
+pub(super) fn format_operators(operators: &[Summed], heading: &str) -> TextTable {
+    use Align::{Left, Right};
+    let mut table = TextTable::new(&[Left, Right, Right, Right, Right]);
+    table.row([heading, "times", "cycles", "reference", "efficiency"]);
+    for operator in operators {
+        let reference = operator.reference;
+        table.row([
+            operator.name.clone(),
+            operator.times.to_string(),
+            operator.cycles.to_string(),
+            reference.map_or_else(String::new, |cycles| cycles.to_string()),
+            operator
+                .efficiency()
+                .map_or_else(String::new, |efficiency| format!("{efficiency:.3}")),
+        ]);
+    }
+    table
+}
+
 /// Sum over all parts with one name.
-struct Summed {
+pub(super) struct Summed {
     name: String,
     times: u64,
     cycles: u64,
@@ -204,7 +216,7 @@ impl Summed {
         self.reference.map(|reference| reference as f64 / cycles)
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name,
             "times": self.times,
@@ -217,7 +229,7 @@ impl Summed {
 }
 
 /// Sums the parts of a run by name, in the order of their first occurrence.
-fn operators(report: &RunReport, known: &[MarkedOperator]) -> Vec<Summed> {
+pub(super) fn sum_operators(report: &RunReport, known: &[MarkedOperator]) -> Vec<Summed> {
     let mut all: Vec<Summed> = Vec::new();
     for part in &report.parts {
         let at = all.iter().position(|sum| sum.name == part.name);

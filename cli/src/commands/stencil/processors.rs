@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
-use crate::processors::{self, JobResults, Ranks};
+use crate::processors::{self, JobResults, Ranks, last_cycle};
 use crate::progress;
 use crate::provenance::ReportProvenance;
 use crate::table::{Align, TextTable, seconds};
@@ -87,7 +87,9 @@ fn compute(
     let fingerprint = fingerprint(machine, count, given);
     let threads = args.simulation.host.threads();
     let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
-    let expected = priced.as_ref().and_then(|report| ends(report, machine));
+    let expected = priced
+        .as_ref()
+        .and_then(|report| last_cycle(report, machine));
     if args.plan {
         drop(progress);
         return Ok(planned(&slabs, machine, priced.as_ref()));
@@ -223,7 +225,7 @@ fn planned(
 ) -> CommandOutcome {
     let known = slabs.figures();
     let hertz = machine.cp2.clock_hz;
-    let expected = priced.and_then(|report| ends(report, machine));
+    let expected = priced.and_then(|report| last_cycle(report, machine));
     let each: Vec<Option<u64>> = (0..slabs.slabs().len())
         .map(|number| {
             let end = priced.and_then(|report| report.ends.get(number))?;
@@ -326,10 +328,4 @@ fn split(slabs: &StencilSlabs, machine: &Machine) -> String {
         machine.network.topology.name(),
         recipe.map_or_else(String::new, |slab| slab.plan().recipe())
     )
-}
-
-/// Returns the cycles of the processor that ends last; none where time ends before it does.
-fn ends(report: &NetworkReport, machine: &Machine) -> Option<u64> {
-    let last = report.ends.iter().max()?;
-    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
 }

@@ -137,6 +137,30 @@ impl MultigridPlan {
         Ok((making.job, output))
     }
 
+    /// Puts the planes and rows of a processor, as [`MultigridOutput::read_own`] gives them, into the whole array of u.
+    pub fn place_own(&self, processor: usize, own: &[f32], u: &mut [f32]) {
+        let division = self.divided.division;
+        let columns = self.problem().n();
+        let mut rest = own;
+        for (whole, _) in division.copied_rows(processor, columns) {
+            let (Some(to), Some((from, more))) =
+                (u.get_mut(whole.clone()), rest.split_at_checked(whole.len()))
+            else {
+                return;
+            };
+            to.copy_from_slice(from);
+            rest = more;
+        }
+    }
+
+    /// Returns the number of elements of u that each processor has.
+    #[must_use]
+    pub fn own_elements(&self) -> usize {
+        let division = self.divided.division;
+        let own = division.own(division.finest());
+        own.iter().product::<u64>() as usize * self.problem().n()
+    }
+
     /// Returns the planes and rows of a processor with room for ghosts, which are 0; none if it has all.
     fn own_values(&self, processor: usize, v: &[f32]) -> Option<Vec<f32>> {
         let division = self.divided.division;
@@ -156,24 +180,16 @@ impl MultigridPlan {
 }
 
 impl MultigridOutput {
-    /// Puts the processor's planes and rows into the whole array of u.
+    /// Returns the processor's planes and rows of u, without ghosts: x fastest, then rows, then planes.
     ///
     /// # Errors
     /// The run has no such memory.
-    pub fn read_into(
-        &self,
-        run: &FinishedRun,
-        processor: usize,
-        u: &mut [f32],
-    ) -> Result<(), HostError> {
-        let own = run.read(self.u)?;
+    pub fn read_own(&self, run: &FinishedRun) -> Result<Vec<f32>, HostError> {
+        let all = run.read(self.u)?;
         let columns = 1usize << self.division.finest();
-        for (whole, memory) in self.division.copied_rows(processor, columns) {
-            if let (Some(from), Some(to)) = (own.get(memory), u.get_mut(whole)) {
-                to.copy_from_slice(from);
-            }
-        }
-        Ok(())
+        let rows = self.division.copied_rows(0, columns);
+        let own = rows.filter_map(|(_, memory)| all.get(memory));
+        Ok(own.flatten().copied().collect())
     }
 
     /// Returns the norms of v and of v - A u, which the first processor has.

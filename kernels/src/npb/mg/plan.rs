@@ -171,6 +171,16 @@ impl MultigridPlan {
         })
     }
 
+    /// Returns how planes and rows are divided; none on one processor.
+    #[must_use]
+    pub fn division(&self) -> Option<MultigridSplit> {
+        let division = self.divided.division;
+        (division.processors() > 1).then(|| MultigridSplit {
+            parts: division.parts().map(|parts| parts as usize),
+            gather: 1 << division.gathered(),
+        })
+    }
+
     /// Returns the number of processors.
     #[must_use]
     pub fn processors(&self) -> usize {
@@ -187,7 +197,10 @@ impl MultigridPlan {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let problem = &self.divided.problem;
-        cp2_reference::Multigrid::new(problem.n(), problem.cycles()).figures(&self.machine)
+        let whole = cp2_reference::Multigrid::new(problem.n(), problem.cycles());
+        whole
+            .figures(&self.machine)
+            .shared(self.divided.division.processors())
     }
 
     /// Returns for each pass the least it has to issue, see
@@ -213,7 +226,11 @@ impl MultigridPlan {
                 operator, level, ..
             } = planned.shape;
             let least = operator.pass().cycles(points(level), &self.machine);
-            (planned.shape.name(), least)
+            let share = match self.divided.division.is_divided(planned.shape.pass_level()) {
+                true => self.divided.division.processors(),
+                false => 1,
+            };
+            (planned.shape.name(), Cycles(least.0.div_ceil(share)))
         };
         let mut all: Vec<_> = self.passes_in_order().map(of).collect();
         all.sort();

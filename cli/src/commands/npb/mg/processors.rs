@@ -1,0 +1,257 @@
+//! `cp2 npb mg --procs P`: planes and rows on several processors.
+
+use super::{Args, compare_results, plan, split};
+use crate::commands::npb::report::{
+    MarkedOperator, are_verified, format_compared, format_operators, sum_operators,
+};
+use crate::commands::source_text;
+use crate::memory::check_memory;
+use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use crate::processors::{self, JobResults, Ranks, last_cycle};
+use crate::provenance::ReportProvenance;
+use crate::simulation::merge;
+use crate::table::{percent, seconds};
+use cp2_kernels::npb::mg::{MultigridPlan, MultigridSplit, NormSum};
+use cp2_kernels::{ProcessorRun, price_jobs, run_jobs};
+use cp2_machine::{Cycles, Machine};
+use cp2_network::{Transport, share_of};
+use cp2_problems::npb::mg::{MgClass, charges};
+use cp2_problems::{NamedArrays, Problem as _};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes of host memory of a processor beside its arrays, and of a point beside those of one processor.
+const PROCESSOR: u64 = 12 << 20;
+const POINT: u64 = 140;
+
+/// Bytes of the norms behind a processor's values.
+const NORMS: usize = 16;
+
+/// Runs the benchmark on several processors, and verifies it on the first rank.
+pub(super) fn run(
+    args: &Args,
+    machine: &Arc<Machine>,
+    json: bool,
+    mut ranks: Ranks,
+) -> Result<CommandOutcome, CommandFailure> {
+    let outcome = compute(args, machine, json, ranks.transport())?;
+    ranks.finish();
+    Ok(outcome)
+}
+
+fn compute(
+    args: &Args,
+    machine: &Arc<Machine>,
+    json: bool,
+    transport: &mut dyn Transport,
+) -> Result<CommandOutcome, CommandFailure> {
+    let (count, common) = (usize::from(args.procs), &args.common);
+    if transport.ranks() > count {
+        return Err(CommandFailure::input(format!(
+            "--procs {count}: {} ranks were started; expected at most as many as processors",
+            transport.ranks()
+        )));
+    }
+    let simulation = &common.simulation;
+    processors::check_options(simulation, count, transport.ranks())?;
+    let benchmark = MgClass::from_class(common.class);
+    let problem = benchmark.problem();
+    let (n, quiet) = (problem.n(), json || transport.rank() > 0);
+    let own = share_of(count, transport.ranks(), transport.rank());
+    let bytes = PROCESSOR * own.len() as u64 + POINT * n.pow(3) as u64;
+    check_memory(problem.title(), bytes)?;
+    let whole = plan(args, &problem, machine, quiet)?;
+    let plan = split(&whole, count, &args.split_request(), quiet)?.0;
+    let known = plan.figures();
+    let started = Instant::now();
+    let v = charges(n, 1);
+    let (options, progress) =
+        processors::begin(simulation, count, Some(known.reference.get()), quiet);
+    let (mut jobs, mut outputs) = (Vec::new(), Vec::new());
+    for (at, processor) in own.enumerate() {
+        crate::interrupt::check()?;
+        let mut options = options.clone();
+        if at > 0 {
+            options.progress = None;
+        }
+        let job = plan.processor_job(processor, &v, options);
+        let (job, output) = job.map_err(CommandFailure::input)?;
+        jobs.push(job);
+        outputs.push(output);
+    }
+    let what = format!(
+        "NPB MG, class {}, on {count} processors, {:?}, {:?}",
+        common.class,
+        plan.division(),
+        args.sum
+    );
+    let fingerprint = processors::fingerprint(machine, &what, &[&v]);
+    let threads = simulation.host.threads();
+    let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
+    let expected = priced
+        .as_ref()
+        .and_then(|report| last_cycle(report, machine));
+    let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
+    let (network, runs) = ran.map_err(processors::failure)?;
+    let host_seconds = started.elapsed().as_secs_f64();
+    drop(progress);
+    let mut values = Vec::new();
+    for (ProcessorRun { run, .. }, output) in runs.iter().zip(&outputs) {
+        let own = output.read_own(run).map_err(CommandFailure::input)?;
+        values.extend(own.iter().flat_map(|x| x.to_le_bytes()));
+        let norms = output.read_norms(run).map_err(CommandFailure::input)?;
+        values.extend(norms.iter().flat_map(|x| x.to_le_bytes()));
+    }
+    let gathered = JobResults::gather(transport, simulation, network, &runs, values)?;
+    let Some(mut results) = gathered else {
+        return Ok(CommandOutcome::default());
+    };
+    let input = NamedArrays::from_array("v", &[n; 3], v);
+    let output = join_results(&plan, &results.values);
+    let norm = norms(&output)[1];
+    let compared = compare_results(&benchmark, &input, &output, norm)?;
+    let passed = are_verified(&compared);
+    let title = format!("NPB MG, class {}: {}", common.class, problem.title());
+    let cycles = results.cycles();
+    let base = machine.time_base();
+    let simulated = base.seconds(base.cycles(Cycles(cycles)));
+    let efficiency = known.efficiency(cycles);
+    let mops = benchmark.operations() / simulated / 1e6;
+    let operators: Vec<MarkedOperator> = plan
+        .operators()
+        .into_iter()
+        .map(|(name, cycles)| MarkedOperator {
+            name,
+            reference: Some(cycles),
+        })
+        .collect();
+    let first = runs.first().map(|run| &run.run.report);
+    let parts = first.map_or_else(Vec::new, |report| sum_operators(report, &operators));
+    let waits = results
+        .processors
+        .iter()
+        .map(|one| one.causes.get(cp2_emu::Cause::WaitMessage))
+        .sum::<u64>();
+    let all: u64 = results.processors.iter().map(|one| one.cycles).sum();
+    let mut text = format!(
+        "{title}\n{}{}\n{}\n{}time  {cycles} cycles  {}\n{}waits for messages  {} of all cycles\n{}, efficiency {efficiency:.3}, {mops:.1} Mop/s\n",
+        format_compared(&compared),
+        if passed { "verified" } else { "not verified" },
+        describe_split(&plan, machine),
+        format_operators(&parts, "operator of processor 0"),
+        seconds(simulated),
+        results.table(),
+        percent(waits, all).trim_start(),
+        known.text(),
+    );
+    if let Some(expected) = expected {
+        text += &format!("expected {expected} cycles, the price of the plan\n");
+    }
+    text += &format!(
+        "simulated in {} by {} rank(s)\n",
+        seconds(host_seconds),
+        results.ranks
+    );
+    let first = compared.first();
+    let own = json!({
+        "benchmark": "MG",
+        "class": common.class.name(),
+        "value": norm,
+        "official": benchmark.official,
+        "relative_difference": first.map(|number| number.difference),
+        "tolerance": MgClass::TOLERANCE,
+        "passed": passed,
+        "expected_cycles": expected,
+        "efficiency": efficiency,
+        "mops": mops,
+        "split": json_split(&plan),
+        "sum": sum_name(args.sum),
+        "operators": parts.iter().map(|part| part.json()).collect::<Vec<_>>(),
+        "recipe": Value::Null,
+        "host_seconds": host_seconds,
+        "outside_time": super::OUTSIDE,
+    });
+    let fields = merge(results.fields(machine), merge(json!(known), own));
+    let mut outcome = CommandOutcome {
+        text,
+        json: ReportProvenance::new("cp2-npb/1", machine, None)
+            .engine(simulation.engine().resolve_engine(machine))
+            .add_figures(fields),
+        ..CommandOutcome::default()
+    };
+    processors::write_recordings(simulation, &runs, &mut outcome)?;
+    let title = format!("{title} on {count} x {}", machine.name);
+    results.conclude(simulation, &title, source_text, &mut outcome)?;
+    if !passed {
+        outcome.exit = outcome.exit.max(UNVERIFIED);
+        outcome.notes += "error: the benchmark is not verified: see the table\n";
+    }
+    Ok(outcome)
+}
+
+/// Returns u and the norms from the values of all processors.
+fn join_results(plan: &MultigridPlan, values: &[u8]) -> NamedArrays {
+    let n = plan.problem().n();
+    let mut u = vec![f32::NAN; n.pow(3)];
+    let mut norms = vec![f64::NAN; 2];
+    let own = 4 * plan.own_elements();
+    for (processor, bytes) in values.chunks(own + NORMS).enumerate() {
+        let Some((values, sums)) = bytes.split_at_checked(own) else {
+            continue;
+        };
+        let values = values.chunks_exact(4);
+        let values = values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        plan.place_own(processor, &values.collect::<Vec<_>>(), &mut u);
+        if processor == 0 {
+            let sums = sums.as_chunks::<8>().0.iter();
+            norms = sums.map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        }
+    }
+    NamedArrays::from_array("u", &[n; 3], u).add_array("norms", &[2], norms)
+}
+
+/// Returns the norms of a result; numbers that are none where there are none.
+fn norms(output: &NamedArrays) -> [f64; 2] {
+    match output.get::<f64>("norms") {
+        Ok(&[first, last]) => [first, last],
+        _ => [f64::NAN; 2],
+    }
+}
+
+/// Returns the parts of planes and rows, and the gathered level, as JSON.
+pub(crate) fn json_split(plan: &MultigridPlan) -> Value {
+    match plan.division() {
+        None => Value::Null,
+        Some(MultigridSplit {
+            parts: [planes, rows],
+            gather,
+        }) => json!({ "planes": planes, "rows": rows, "gather": gather }),
+    }
+}
+
+/// Says how planes and rows are divided.
+fn describe_split(plan: &MultigridPlan, machine: &Machine) -> String {
+    let n = plan.problem().n();
+    match plan.division() {
+        None => "one processor".to_owned(),
+        Some(MultigridSplit {
+            parts: [planes, rows],
+            gather,
+        }) => format!(
+            "{} processors, a {}: {rows} x {planes} parts of rows x planes, {} rows of {} planes each; levels of {gather} points and fewer on every processor",
+            planes * rows,
+            machine.network.topology.name(),
+            n / rows,
+            n / planes,
+        ),
+    }
+}
+
+/// Returns the name of an order in which sums are added up.
+fn sum_name(sum: super::Sum) -> &'static str {
+    match NormSum::from(sum) {
+        NormSum::Tree => "tree",
+        NormSum::Ordered => "ordered",
+    }
+}
