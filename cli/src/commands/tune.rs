@@ -1,13 +1,15 @@
 //! `cp2 tune`: tries all passes and blocks of a benchmark by their prices.
 
 use super::MachineArg;
+use super::npb::mg::{describe_price, split};
 use super::npb::tuned::TuningFile;
 use crate::interrupt;
 use crate::io::{Outputs, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use crate::table::{Align, TextTable};
-use cp2_kernels::npb::mg::{MultigridPlan, PassPrice, PassShape};
+use cp2_kernels::npb::mg::{MultigridPlan, PassPrice, PassShape, SplitRequest};
+use cp2_machine::Machine;
 use cp2_problems::npb::NpbClass;
 use cp2_problems::npb::mg::MgClass;
 use serde_json::json;
@@ -41,6 +43,10 @@ struct MgArgs {
     /// faster]
     #[arg(long)]
     single: bool,
+    /// Compare the splits of planes and rows among so many processors instead, a power of two up to 1024 [default:
+    /// blocks and passes of one processor]
+    #[arg(long, value_name = "P", conflicts_with_all = ["single", "output"], value_parser = clap::value_parser!(u16).range(2..=1024))]
+    procs: Option<u16>,
     /// File for what is found (TOML), to be used by `cp2 npb mg --tuned FILE` [default: only shown]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -72,6 +78,9 @@ fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
         let _planning = progress::planning(json);
         MultigridPlan::new(problem.clone(), &machine).map_err(CommandFailure::input)?
     };
+    if let Some(procs) = args.procs {
+        return compare_splits(args, &machine, &before, usize::from(procs), json);
+    }
     let (mut steps, mut trials, mut ended) = (None, 0, Ok(()));
     let found = MultigridPlan::tune(problem, &machine, !args.single, |trial| {
         let steps = steps.get_or_insert_with(|| progress::steps(trial.total as u64, json));
@@ -170,6 +179,70 @@ fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
             "passes": passes.iter().map(pass).collect::<Vec<_>>(),
             "cycles": tuned,
             "cycles_by_price": untuned,
+        }),
+        ..CommandOutcome::default()
+    })
+}
+
+/// Compares the splits among several processors by their prices.
+fn compare_splits(
+    args: &MgArgs,
+    machine: &Machine,
+    whole: &MultigridPlan,
+    procs: usize,
+    json: bool,
+) -> Result<CommandOutcome, CommandFailure> {
+    let (_, prices) = split(whole, procs, &SplitRequest::default(), json)?;
+    let passes = whole.passes().map_err(CommandFailure::input)?;
+    let alone: u64 = passes.iter().map(|one| one.times * one.cycles.get()).sum();
+    let mut table = TextTable::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+    ]);
+    table.row([
+        "rows x planes",
+        "gathered",
+        "cycles",
+        "speed-up",
+        "passes",
+        "messages",
+    ]);
+    for price in &prices {
+        let [planes, rows] = price.split.parts;
+        let share = price.passes.get() as f64 / price.cycles.get().max(1) as f64;
+        table.row([
+            format!("{rows}x{planes}"),
+            price.split.gather.to_string(),
+            price.cycles.get().to_string(),
+            format!("{:.2}", alone as f64 / price.cycles.get().max(1) as f64),
+            format!("{:.1} %", 100.0 * share),
+            price.messages[0].to_string(),
+        ]);
+    }
+    let text = format!(
+        "NPB MG, class {}, on {procs} x {}, a {}: {} splits compared; {alone} cycles on one processor, both without norms\n{table}gathered: points along a row of the finest level that every processor computes whole; passes: their part of the cycles, the rest is messages\n",
+        args.class,
+        machine.name,
+        machine.network.topology.name(),
+        prices.len(),
+    );
+    Ok(CommandOutcome {
+        text,
+        json: json!({
+            "schema": "cp2-tune/1",
+            "benchmark": "MG",
+            "class": args.class.name(),
+            "machine": machine.name,
+            "machine_hash": machine.hash,
+            "procs": procs,
+            "tried": prices.len(),
+            "splits": prices.iter().map(describe_price).collect::<Vec<_>>(),
+            "cycles": prices.first().map(|price| price.cycles.get()),
+            "cycles_of_one": alone,
         }),
         ..CommandOutcome::default()
     })

@@ -13,7 +13,7 @@ use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
 use cp2_machine::Machine;
 use cp2_problems::npb::mg::{MgClass, MgProblem, charges};
 use cp2_problems::{NamedArrays, Problem as _};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ pub(super) struct Args {
     tuned: Option<PathBuf>,
     /// Processors that share planes and rows, a power of two up to 1024. Ranks of `mpirun` share the processors
     #[arg(long, value_name = "P", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(super) procs: u16,
+    procs: u16,
     /// Parts of rows (y) and of planes (z); their product is the number of processors [default: by price]
     #[arg(long, value_name = "YxZ")]
     split: Option<SplitParts>,
@@ -62,7 +62,7 @@ impl From<Sum> for NormSum {
 
 /// Parts of rows and of planes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SplitParts {
+struct SplitParts {
     rows: usize,
     planes: usize,
 }
@@ -89,7 +89,7 @@ impl FromStr for SplitParts {
 
 impl SplitParts {
     /// Returns the parts of planes, and of rows.
-    pub(crate) fn parts(self) -> [usize; 2] {
+    fn parts(self) -> [usize; 2] {
         [self.planes, self.rows]
     }
 }
@@ -162,6 +162,18 @@ pub(crate) fn split(
     let found = found.map_err(CommandFailure::input)?;
     found.ok_or_else(|| {
         CommandFailure::input("the search was ended before it was done; start it again")
+    })
+}
+
+/// Returns the price of a split as JSON.
+pub(crate) fn describe_price(price: &SplitPrice) -> Value {
+    let [planes, rows] = price.split.parts;
+    json!({
+        "split": { "planes": planes, "rows": rows, "gather": price.split.gather },
+        "cycles": price.cycles.get(),
+        "cycles_of_passes": price.passes.get(),
+        "messages": price.messages[0],
+        "message_bytes": price.messages[1],
     })
 }
 

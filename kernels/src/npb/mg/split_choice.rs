@@ -102,9 +102,17 @@ impl MultigridPlan {
                 ),
             },
             (_, _, Some(error)) => error,
-            (parts, gather, None) => MultigridError::Split {
+            (Some([planes, rows]), _, None) if planes * rows != processors => {
+                MultigridError::Split {
+                    reason: format!(
+                        "{rows} x {planes} parts of rows x planes for {processors} processors; expected powers of two whose product is {processors}"
+                    ),
+                }
+            }
+            (_, gather, None) => MultigridError::Split {
                 reason: format!(
-                    "no split of {processors} processors has {parts:?} parts of planes and rows and gathers level {gather:?}; expected parts whose product is {processors}, and a level of 2 to {} points",
+                    "the level of {} points is gathered; expected a power of two from 2 to {}",
+                    gather.unwrap_or(n),
                     n / 2
                 ),
             },

@@ -220,7 +220,7 @@ fn norms(output: &NamedArrays) -> [f64; 2] {
 }
 
 /// Returns the parts of planes and rows, and the gathered level, as JSON.
-pub(crate) fn json_split(plan: &MultigridPlan) -> Value {
+fn json_split(plan: &MultigridPlan) -> Value {
     match plan.division() {
         None => Value::Null,
         Some(MultigridSplit {
