@@ -4,7 +4,7 @@ use crate::outcome::{CommandFailure, GUEST_FAULT};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
@@ -60,19 +60,39 @@ fn listen(abort: impl Fn(&CommandFailure) + Send + 'static) -> std::io::Result<(
     Ok(())
 }
 
+/// Message of an interrupt while the host works alone.
+static DOING: Mutex<&'static str> = Mutex::new("");
+
+fn doing() -> &'static str {
+    DOING.lock().map_or("interrupted", |doing| *doing)
+}
+
 /// Returns the message of an interrupt that ends the process: a second one, or one while the host works
 /// alone.
 fn ends(again: bool, alone: bool) -> Option<&'static str> {
     match (again, alone) {
-        (_, true) => Some("interrupted while the result was judged; the run had finished"),
+        (_, true) => Some(doing()),
         (true, false) => Some("aborted by a second interrupt; nothing is known of the run"),
         (false, false) => None,
     }
 }
 
-/// Runs work of the host alone, such as the comparison of a result with double precision, which an interrupt
-/// ends at once.
+/// Runs the comparison of a result with double precision, which an interrupt ends at once.
 pub(crate) fn run_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
+    let message = "interrupted while the result was judged; the run had finished";
+    work_alone(message, work)
+}
+
+/// Makes plans, which an interrupt ends at once.
+pub(crate) fn plan_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
+    work_alone("interrupted while plans were made; nothing has run", work)
+}
+
+/// Runs work of the host alone, which an interrupt ends at once with a message.
+fn work_alone<T>(message: &'static str, work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
+    if let Ok(mut doing) = DOING.lock() {
+        *doing = message;
+    }
     ALONE.store(true, Ordering::SeqCst);
     // An interrupt between the run and this work is not lost.
     let done = check().map(|()| work());
@@ -114,6 +134,8 @@ mod tests {
 
     #[test]
     fn an_interrupt_ends_what_could_not_end_cleanly() {
+        let message = "interrupted while the result was judged";
+        assert_eq!(work_alone(message, || ()).ok(), Some(()));
         assert_eq!(ends(false, false), None);
         assert!(ends(true, false).is_some_and(|said| said.contains("second")));
         for again in [false, true] {

@@ -6,14 +6,13 @@ mod recordings;
 mod report;
 mod timeline;
 
-pub(crate) use options::{begin, check_options};
+pub(crate) use options::{check_options, device_options};
 pub(crate) use recordings::{check_recordings, write_recordings};
-pub(crate) use report::{JobResults, last_cycle};
+pub(crate) use report::{JobResults, JobRuns, last_cycle};
 
-use crate::outcome::{BAD_INPUT, CommandFailure, GUEST_FAULT};
-use cp2_kernels::ExchangeError;
+use crate::outcome::CommandFailure;
 use cp2_machine::Machine;
-use cp2_network::{InProcess, NetworkError, Transport};
+use cp2_network::{InProcess, Transport};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -137,21 +136,4 @@ pub(crate) fn fingerprint(machine: &Machine, title: &str, inputs: &[&[f32]]) -> 
         machine.name, machine.hash
     )
     .into_bytes()
-}
-
-/// Turns an error of an exchange into a failure with its exit code.
-pub(crate) fn failure(error: ExchangeError) -> CommandFailure {
-    let exit = match &error {
-        ExchangeError::Network(
-            NetworkError::Failed { .. }
-            | NetworkError::Deadlock { .. }
-            | NetworkError::Truncated { .. }
-            | NetworkError::NeverReceived { .. },
-        ) => GUEST_FAULT,
-        _ => BAD_INPUT,
-    };
-    CommandFailure {
-        exit,
-        ..CommandFailure::input(error)
-    }
 }

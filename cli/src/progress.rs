@@ -68,18 +68,24 @@ fn bar(total: Option<u64>, template: &str) -> ProgressBar {
 /// Bar that follows a counter of simulated cycles until it is dropped.
 pub(crate) struct CycleBar(#[expect(dead_code)] Drawing);
 
-/// Shows `cycles` as it grows, towards `expected` if that is known.
-pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> CycleBar {
-    let template = match expected {
+/// Shows `cycles` as it grows, towards `expected` if that is known, behind the name of what is done.
+pub(crate) fn watch(
+    doing: &'static str,
+    cycles: Arc<AtomicU64>,
+    expected: Option<u64>,
+    quiet: bool,
+) -> CycleBar {
+    let rest = match expected {
         Some(_) => {
-            "simulating {bar:30} {human_pos} of about {human_len} cycles, {elapsed} so far, {eta} to go"
+            "{bar:30} {human_pos} of about {human_len} cycles, {elapsed} so far, {eta} to go"
         }
-        None => "simulating {spinner} {human_pos} cycles, {elapsed} so far",
+        None => "{spinner} {human_pos} cycles, {elapsed} so far",
     };
+    let template = format!("{doing} {rest}");
     CycleBar(Drawing::start(
         is_bar_visible(quiet),
         Duration::from_millis(100),
-        move || bar(expected, template),
+        move || bar(expected, &template),
         move |bar| bar.set_position(cycles.load(Ordering::Relaxed)),
     ))
 }

@@ -2,7 +2,7 @@
 
 mod ending;
 
-pub(crate) use ending::{conclude, findings_of, heading, name};
+pub(crate) use ending::{conclude, early_end, findings_of, heading, name};
 
 use crate::io::{FileError, Outputs, display_path, extension, write_whole};
 use crate::memory;
@@ -199,7 +199,13 @@ impl SimulationArgs {
     /// Returns the device's options, and a progress bar for the duration of the run.
     pub(crate) fn begin(&self, expected: Option<u64>, quiet: bool) -> (DeviceOptions, CycleBar) {
         let cycles = Arc::new(AtomicU64::new(0));
-        let options = DeviceOptions {
+        let options = self.options(cycles.clone());
+        (options, watch("simulating", cycles, expected, quiet))
+    }
+
+    /// Returns the device's options; `cycles` follows the run.
+    pub(crate) fn options(&self, cycles: Arc<AtomicU64>) -> DeviceOptions {
+        DeviceOptions {
             max_cycles: self.max_cycles,
             check: self.check,
             trace: if self.trace.is_some() {
@@ -207,12 +213,11 @@ impl SimulationArgs {
             } else {
                 Trace::none()
             },
-            progress: Some(cycles.clone()),
+            progress: Some(cycles),
             record: self.emit.is_some(),
             stages: self.profile || self.check,
             ..self.host.options()
-        };
-        (options, watch(cycles, expected, quiet))
+        }
     }
 }
 

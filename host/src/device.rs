@@ -140,10 +140,10 @@ impl Device {
         }
     }
 
-    /// Returns the number of slices that the timeline keeps at most.
+    /// Returns the options that the device was created with.
     #[must_use]
-    pub fn trace_limit(&self) -> usize {
-        self.engine.trace_limit()
+    pub fn options(&self) -> &DeviceOptions {
+        self.engine.options()
     }
 
     /// Records for the report that a pass lacks `bytes_short` bytes of DMEM for two pages.

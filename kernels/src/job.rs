@@ -20,7 +20,7 @@ mod run_time;
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
 pub(crate) use cp2_host::paging::data_end;
 pub use error::JobError;
-pub use exchange::{ExchangeError, ProcessorRun, price_jobs, run_jobs};
+pub use exchange::{EndedJobs, ExchangeError, ProcessorRun, price_jobs, run_jobs};
 use items::JobItem;
 pub use kernel_input::KernelInput;
 pub(crate) use lower_bound::LowerBound;

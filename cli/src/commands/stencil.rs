@@ -252,7 +252,9 @@ impl Args {
 
     /// Reads or generates the arrays.
     fn load(&self, machine: &Machine) -> Result<StencilInput, CommandFailure> {
-        let limit = machine.host.memory.0;
+        // Processors share arrays that fit their memories together.
+        let memory = machine.host.memory.0;
+        let limit = memory.saturating_mul(self.procs.into());
         let input = self.input.as_deref();
         let file = input
             .map(|path| read_npy(path, &[Kind::Float32], limit))
@@ -281,8 +283,12 @@ impl Args {
         let bytes = 8 * problem.elements() as u128;
         if bytes > limit.into() {
             return Err(CommandFailure::input(format!(
-                "{}: {bytes} bytes of arrays; expected at most {limit}, the machine's memory",
-                problem.title()
+                "{}: {bytes} bytes of arrays; expected at most {limit}, the {}",
+                problem.title(),
+                match self.procs {
+                    1 => "machine's memory".to_owned(),
+                    procs => format!("memory of {procs} processors"),
+                }
             )));
         }
         // Memory holds the array and the next one, in single and in double precision, and the coefficients

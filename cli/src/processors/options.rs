@@ -2,10 +2,11 @@
 
 use crate::io::extension;
 use crate::outcome::CommandFailure;
-use crate::progress::CycleBar;
 use crate::simulation::SimulationArgs;
 use cp2_host::DeviceOptions;
 use cp2_host::timeline::JobTimeline;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Refuses options that these processors and ranks have no report for.
 ///
@@ -34,15 +35,14 @@ pub(crate) fn check_options(
     Ok(())
 }
 
-/// Returns the options of each processor's device, and a progress bar for the duration of the run. Processors and the
-/// network share the slices of the timeline.
-pub(crate) fn begin(
+/// Returns the options of each processor's device. Processors and the network share the slices of the timeline.
+/// `cycles` follows the processor of the rank that is given the options first.
+pub(crate) fn device_options(
     args: &SimulationArgs,
     processors: usize,
-    expected: Option<u64>,
-    quiet: bool,
-) -> (DeviceOptions, CycleBar) {
-    let (mut options, progress) = args.begin(expected, quiet);
+    cycles: Arc<AtomicU64>,
+) -> DeviceOptions {
+    let mut options = args.options(cycles);
     options.trace.limit /= processors.saturating_add(1);
-    (options, progress)
+    options
 }

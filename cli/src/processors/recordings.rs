@@ -1,5 +1,6 @@
 //! Recordings of several processors: a directory with one for each.
 
+use super::report::JobRuns;
 use crate::io::display_path;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::simulation::SimulationArgs;
@@ -24,12 +25,20 @@ pub(crate) fn check_recordings(path: &Path) -> Result<(), EmitError> {
 /// A run was not recorded, or the directory could not be written.
 pub(crate) fn write_recordings(
     args: &SimulationArgs,
-    runs: &[ProcessorRun],
+    jobs: &JobRuns,
     outcome: &mut CommandOutcome,
 ) -> Result<(), CommandFailure> {
     let Some(folder) = &args.emit else {
         return Ok(());
     };
+    let runs = &jobs.runs;
+    if !jobs.is_finished() {
+        outcome.notes += &format!(
+            "warning: --emit {}: nothing was written, for the run has not finished\n",
+            folder.display()
+        );
+        return Ok(());
+    }
     let names: Vec<String> = (0..runs.len())
         .map(|number| format!("processor-{number}"))
         .collect();

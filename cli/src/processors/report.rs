@@ -3,14 +3,14 @@
 use super::profile::{ProgramShare, report_programs};
 use super::timeline::join_timelines;
 use crate::io::{FileError, display_path, extension, write_whole};
-use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
-use crate::simulation::{FINDINGS, SimulationArgs, figures, findings_of, merge};
+use crate::outcome::{CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
+use crate::simulation::{FINDINGS, SimulationArgs, early_end, figures, findings_of, merge};
 use crate::table::{Align, TextTable, percent};
 use cp2_emu::Causes;
 use cp2_host::timeline::Timeline;
-use cp2_kernels::ProcessorRun;
+use cp2_kernels::{EndedJobs, ExchangeError, ProcessorRun};
 use cp2_machine::Machine;
-use cp2_network::{NetworkReport, Transport, gather};
+use cp2_network::{NetworkError, NetworkReport, Transport, gather};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -29,6 +29,8 @@ pub(crate) struct ProcessorReport {
     relayouts: usize,
     /// Findings of checkers, as people read them and as JSON.
     findings: Vec<(String, Value)>,
+    /// Message and place of an early end.
+    early: Option<(String, Value)>,
     pub(super) programs: Vec<ProgramShare>,
     timeline: Option<Timeline>,
 }
@@ -44,6 +46,7 @@ impl ProcessorReport {
             passes: passes.len(),
             relayouts: passes.iter().filter(|pass| pass.is_relayout()).count(),
             findings: findings_of(run),
+            early: early_end(args.check, run).map(|early| (early.notes, early.place)),
             programs: ProgramShare::of_run(run, args.profile),
             timeline: args.trace.is_some().then(|| report.timeline.clone()),
         }
@@ -85,6 +88,8 @@ pub(crate) struct JobResults {
     pub(crate) values: Vec<u8>,
     transport: &'static str,
     pub(crate) ranks: usize,
+    /// Reason of an early end.
+    early: Option<NetworkError>,
 }
 
 impl JobResults {
@@ -95,11 +100,10 @@ impl JobResults {
     pub(crate) fn gather(
         transport: &mut dyn Transport,
         args: &SimulationArgs,
-        network: NetworkReport,
-        runs: &[ProcessorRun],
+        jobs: &JobRuns,
         values: Vec<u8>,
     ) -> Result<Option<Self>, CommandFailure> {
-        let reports = runs.iter().map(|run| ProcessorReport::new(run, args));
+        let reports = jobs.runs.iter().map(|run| ProcessorReport::new(run, args));
         let mine = RankResults {
             reports: reports.collect(),
             values,
@@ -128,12 +132,18 @@ impl JobResults {
             values.extend(part.values);
         }
         Ok(Some(Self {
-            network,
+            network: jobs.network.clone(),
             processors,
             values,
             transport: name,
             ranks,
+            early: jobs.early.clone(),
         }))
+    }
+
+    /// Returns whether all processors came to their ends.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.early.is_none()
     }
 
     /// Returns the cycles of the processor that ends last.
@@ -170,6 +180,13 @@ impl JobResults {
         }
         let passes: usize = self.processors.iter().map(|one| one.passes).sum();
         let relayouts: usize = self.processors.iter().map(|one| one.relayouts).sum();
+        if let Some(error) = &self.early {
+            let failed = self.processors.iter().find(|one| one.early.is_some());
+            for field in ["end", "end_details"] {
+                let own = failed.map(|one| one.figures[field].clone());
+                fields[field] = own.unwrap_or_else(|| json!(kind(error)));
+            }
+        }
         let mut single: Vec<&Value> = Vec::new();
         for pass in self.processors.iter().flat_map(|one| {
             let single = one.figures["single_buffered"].as_array();
@@ -229,7 +246,7 @@ impl JobResults {
         text
     }
 
-    /// Adds findings of checkers, profiles and the trace to a command's outcome.
+    /// Adds the reason of an early end, findings of checkers, profiles and the trace to a command's outcome.
     ///
     /// # Errors
     /// The trace cannot be written.
@@ -240,6 +257,19 @@ impl JobResults {
         source: impl FnMut(&str) -> Option<String>,
         outcome: &mut CommandOutcome,
     ) -> Result<(), CommandFailure> {
+        if let Some(error) = &self.early {
+            outcome.exit = GUEST_FAULT;
+            outcome.notes += &format!("error: {error}\n");
+            for (number, processor) in self.processors.iter().enumerate() {
+                if let Some((notes, place)) = &processor.early {
+                    outcome.notes += &format!("processor {number}: {notes}");
+                    if outcome.json["place"].is_null() {
+                        let own = json!({ "processor": number });
+                        outcome.json["place"] = merge(place.clone(), own);
+                    }
+                }
+            }
+        }
         self.findings(outcome);
         report_programs(args.profile, &self.processors, source, outcome);
         if let Some(path) = &args.trace {
@@ -283,6 +313,60 @@ impl JobResults {
             written.map_err(|e| FileError::system(path, "write", e))?;
         }
         Ok(write_whole(path, &bytes)?)
+    }
+}
+
+/// Runs of this rank's processors, and the network.
+pub(crate) struct JobRuns {
+    pub(crate) network: NetworkReport,
+    pub(crate) runs: Vec<ProcessorRun>,
+    /// Reason of an early end.
+    early: Option<NetworkError>,
+}
+
+impl JobRuns {
+    /// Returns whether all processors came to their ends.
+    pub(super) fn is_finished(&self) -> bool {
+        self.early.is_none()
+    }
+
+    /// Takes what [`cp2_kernels::run_jobs`] gave. A run that ended early has figures too.
+    ///
+    /// # Errors
+    /// There are none.
+    pub(crate) fn new(
+        ran: Result<(NetworkReport, Vec<ProcessorRun>), ExchangeError>,
+    ) -> Result<Self, CommandFailure> {
+        match ran {
+            Ok((network, runs)) => Ok(Self {
+                network,
+                runs,
+                early: None,
+            }),
+            Err(ExchangeError::Ended(ended)) => {
+                let EndedJobs {
+                    error,
+                    network,
+                    runs,
+                } = *ended;
+                Ok(Self {
+                    network,
+                    runs,
+                    early: Some(error),
+                })
+            }
+            Err(error) => Err(CommandFailure::input(error)),
+        }
+    }
+}
+
+/// Returns the name of an early end of which no processor has a name.
+fn kind(error: &NetworkError) -> &'static str {
+    match error {
+        NetworkError::Deadlock { .. } => "deadlock",
+        NetworkError::Truncated { .. } => "truncated",
+        NetworkError::NeverReceived { .. } => "never-received",
+        _ => "failed",
     }
 }
 

@@ -18,58 +18,81 @@ pub(crate) fn conclude(
     source: impl FnMut(&str) -> Option<String>,
     outcome: &mut CommandOutcome,
 ) -> Result<(), CommandFailure> {
-    let report = &run.report;
-    if !report.end.is_finished() {
-        // If the data differ from those of the recording, no kernel is at fault.
-        let diverged = matches!(report.end, cp2_host::RunEnd::Diverged { .. });
-        outcome.exit = if diverged { BAD_INPUT } else { GUEST_FAULT };
-        let pc = match &report.end {
-            cp2_host::RunEnd::Fault(fault) => Some(fault.pc),
-            cp2_host::RunEnd::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
-            _ => None,
-        };
-        let place = FaultSite::new(run, report.stage.as_ref(), pc);
-        outcome.notes += &format!("error: {}{place}\n", report.end);
-        outcome.json["place"] = place.json();
-        let overwritten = |f: &Finding| {
-            matches!(
-                f.objection,
-                Objection::Outside {
-                    owner: Owner::Arguments,
-                    ..
-                }
-            )
-        };
-        // The page loop uses only the argument blocks, which also hold the addresses of pages: the fault was
-        // caused elsewhere.
-        let looped = place.file.as_deref() == Some("page.s");
-        if looped || report.overwritten_arguments.is_some() {
-            outcome.notes += match report.findings.iter().any(overwritten) {
-                true => "the page loop had its argument blocks overwritten: see the check below\n",
-                false if args.check => "",
-                false if looped => {
-                    "the page loop works by argument blocks; --check names a store that overwrites one\n"
-                }
-                false => {
-                    "its argument block was overwritten, from which it has the addresses of its pages; --check names the store\n"
-                }
-            };
-        }
-        if let Some(dump) = report.dump.as_ref().filter(|_| !diverged) {
-            outcome.notes += dump;
-        }
-    } else if !report.findings.is_empty() {
+    if let Some(early) = early_end(args.check, run) {
+        outcome.exit = early.exit;
+        outcome.notes += &early.notes;
+        outcome.json["place"] = early.place;
+    } else if !run.report.findings.is_empty() {
         outcome.exit = UNVERIFIED;
     }
     outcome.notes += args.host.engine.note(args.check);
     findings(run, outcome);
     stages(args, run, source, outcome);
     if let Some(path) = &args.trace {
-        write_trace(path, report, title)?;
+        write_trace(path, &run.report, title)?;
         outcome.text += &format!("timeline: {}\n", path.display());
         outcome.json["trace"] = json!(display_path(path));
     }
     Ok(())
+}
+
+/// Reasons and place of the end of a run that has not finished.
+pub(crate) struct EarlyEnd {
+    /// Exit code.
+    pub(crate) exit: u8,
+    /// Message for people, with the state at the end.
+    pub(crate) notes: String,
+    /// Place in a program as JSON.
+    pub(crate) place: Value,
+}
+
+/// Returns why a run ended early; none for one that has finished.
+pub(crate) fn early_end(checked: bool, run: &FinishedRun) -> Option<EarlyEnd> {
+    let report = &run.report;
+    if report.end.is_finished() {
+        return None;
+    }
+    // If the data differ from those of the recording, no kernel is at fault.
+    let diverged = matches!(report.end, cp2_host::RunEnd::Diverged { .. });
+    let pc = match &report.end {
+        cp2_host::RunEnd::Fault(fault) => Some(fault.pc),
+        cp2_host::RunEnd::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
+        _ => None,
+    };
+    let place = FaultSite::new(run, report.stage.as_ref(), pc);
+    let mut notes = format!("error: {}{place}\n", report.end);
+    let overwritten = |f: &Finding| {
+        matches!(
+            f.objection,
+            Objection::Outside {
+                owner: Owner::Arguments,
+                ..
+            }
+        )
+    };
+    // The page loop uses only the argument blocks, which also hold the addresses of pages: the fault was
+    // caused elsewhere.
+    let looped = place.file.as_deref() == Some("page.s");
+    if looped || report.overwritten_arguments.is_some() {
+        notes += match report.findings.iter().any(overwritten) {
+            true => "the page loop had its argument blocks overwritten: see the check below\n",
+            false if checked => "",
+            false if looped => {
+                "the page loop works by argument blocks; --check names a store that overwrites one\n"
+            }
+            false => {
+                "its argument block was overwritten, from which it has the addresses of its pages; --check names the store\n"
+            }
+        };
+    }
+    if let Some(dump) = report.dump.as_ref().filter(|_| !diverged) {
+        notes += dump;
+    }
+    Some(EarlyEnd {
+        exit: if diverged { BAD_INPUT } else { GUEST_FAULT },
+        notes,
+        place: place.json(),
+    })
 }
 
 /// Reports the checkers' findings, each with its place.

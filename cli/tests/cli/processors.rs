@@ -82,6 +82,10 @@ fn what_several_processors_do_not_do_is_refused() {
             &["9 processors", "8 planes"],
         ),
         (
+            "stencil --shape 8x64 --edge fixed --procs 9",
+            &["9 processors", "8 rows"],
+        ),
+        (
             "stencil --shape 20x8x8 --edge fixed --procs 17 --trace t.svg",
             &["--trace t.svg", "16 processors", ".json"],
         ),
@@ -93,6 +97,87 @@ fn what_several_processors_do_not_do_is_refused() {
     ]);
     let limit = "stencil --shape 8x8x8 --edge fixed --procs 2 --max-cycles 1000";
     bench.cp2(limit).fails(3, &["processor 0", "1000 cycles"]);
+}
+
+/// A run that a limit ends has figures, as on one processor, and no result.
+#[test]
+fn a_run_that_ends_early_has_figures() {
+    let bench = Bench::new();
+    let line = format!("{STENCIL} --max-cycles 4000 --json --output v.npy --emit recorded");
+    for procs in [1, 3] {
+        let ended = bench.cp2(&format!("{line} --procs {procs}"));
+        assert_eq!(ended.code, 3, "{}", ended.err);
+        let json = ended.json();
+        assert_eq!(json["end"], "max-cycles");
+        assert!(json["cycles"].as_u64() >= Some(4_000));
+        assert!(json["words"].as_u64() > Some(0));
+        assert_eq!(json["efficiency"], serde_json::Value::Null);
+        assert_eq!(json["verified"], serde_json::Value::Null);
+        assert!(
+            ended.err.contains("the limit of 4000 cycles"),
+            "{}",
+            ended.err
+        );
+        for name in ["v.npy", "recorded"] {
+            assert!(!bench.path(name).exists(), "{name}");
+        }
+    }
+}
+
+/// An array may be larger than the memory of one processor.
+#[test]
+fn processors_share_what_one_has_no_room_for() {
+    let bench = Bench::new();
+    let small = "base = \"vm7\"\n[host]\nmemory = { value = 262144, unit = \"B\" }\n";
+    bench.write("small.toml", small);
+    let line = "stencil --shape 48x32x32 --points 7 --edge fixed --machine small.toml --json";
+    bench.cp2(line).fails(2, &["memory"]);
+    let json = bench.cp2(&format!("{line} --procs 4")).works().json();
+    assert_eq!(json["verified"], true);
+}
+
+/// An interrupt ends a run of many processors soon, and leaves nothing under the name of its output.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_all_processors() {
+    let bench = Bench::new();
+    let line = format!("{LONG} --json");
+    let (code, ended) = interrupted(bench.command(&line));
+    assert_eq!(code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("interrupted"), "{}", ended.err);
+    assert!(!bench.path("v.npy").exists());
+}
+
+/// A command line that takes minutes.
+const LONG: &str =
+    "stencil --shape 32x32x32 --points 7 --edge fixed --steps 6000 --procs 4 --output v.npy";
+
+/// Starts a command, interrupts it after two seconds, and returns how it ended.
+///
+/// # Panics
+/// It goes on for more than ten seconds.
+#[cfg(unix)]
+fn interrupted(mut command: std::process::Command) -> (Option<i32>, crate::bench::Ended) {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(10) {
+            child.kill().unwrap();
+            panic!("it went on for ten seconds");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), crate::bench::Ended::of(output))
 }
 
 /// Processors are processes of the trace, links are lanes of the network, and each message is an arrow between
@@ -306,8 +391,18 @@ mod ranks {
 
     /// Runs a line on so many ranks, at most a minute.
     fn mpirun(bench: &Bench, ranks: usize, line: &str) -> Ended {
+        let output = command(bench, ranks, line).output();
+        // `.ci/test` installs timeout and mpirun.
+        let output = output.unwrap();
+        assert_ne!(output.status.code(), Some(124), "{line} hangs");
+        Ended::of(output)
+    }
+
+    /// Returns the command that runs a line on so many ranks, at most a minute.
+    fn command(bench: &Bench, ranks: usize, line: &str) -> Command {
         let ranks = ranks.to_string();
-        let output = Command::new("timeout")
+        let mut command = Command::new("timeout");
+        command
             .args(["-k", "10", "60", "mpirun", "-n", &ranks])
             .args(["--oversubscribe", "--bind-to", "none"])
             .args(["--mca", "mpi_yield_when_idle", "1"])
@@ -316,12 +411,17 @@ mod ranks {
             .current_dir(bench.path(""))
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
-            .output();
-        // `.ci/test` installs timeout and mpirun.
-        let output = output.unwrap();
-        assert_ne!(output.status.code(), Some(124), "{line} hangs");
-        Ended::of(output)
+            .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+        command
+    }
+
+    /// The launcher ends its ranks.
+    #[test]
+    fn an_interrupt_ends_all_ranks() {
+        let bench = Bench::new();
+        let (code, ended) = super::interrupted(command(&bench, 2, super::LONG));
+        assert_ne!(code, Some(0), "{}", ended.err);
+        assert!(!bench.path("v.npy").exists());
     }
 
     /// The report is that of one process, but for what is the host's; rank 0 alone prints and writes.

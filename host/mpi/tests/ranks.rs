@@ -193,10 +193,10 @@ mod rank {
         let mut transport = MpiTransport::start().unwrap();
         let rank = transport.rank();
         let parameters = cp2_machine::NetworkParameters::default();
-        let communication = Communication::new(&parameters, 3, Picoseconds::ZERO).unwrap();
+        let mut communication = Communication::new(&parameters, 3, Picoseconds::ZERO).unwrap();
         let turns = 0;
         let mut own = [Endless { turns, rank, lost }];
-        let ended = run_processes(&mut transport, communication, &mut own, 1, b"one");
+        let ended = run_processes(&mut transport, &mut communication, &mut own, 1, b"one");
         panic!("{ended:?}");
     }
 

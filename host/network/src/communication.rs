@@ -331,12 +331,13 @@ impl Communication {
                 one.status = ParticipantStatus::Ended;
                 Ok(())
             }
-            RecordedOperation::Fail { message } => {
+            RecordedOperation::Fail { message, of_host } => {
                 one.status = ParticipantStatus::Ended;
                 self.failures.push(ProcessFailure {
                     processor,
                     at,
                     message: message.clone(),
+                    of_host: *of_host,
                 });
                 Ok(())
             }

@@ -13,6 +13,8 @@ pub struct ProcessFailure {
     pub at: Picoseconds,
     /// Reason, as people read it.
     pub message: String,
+    /// True if the computer is at fault, and not what the processor computes.
+    pub of_host: bool,
 }
 
 /// Why processors cannot communicate, or not any more.

@@ -26,16 +26,16 @@ pub fn share_of(processors: usize, ranks: usize, rank: usize) -> Range<usize> {
 /// processors of all ranks have ended.
 ///
 /// All ranks call this, each with its share, and get the same report, or the same error unless the transport
-/// failed. `fingerprint` is anything that has to be equal on all of them: version, machine, input. The
-/// processors that go on in a window share `threads` host threads, of which the caller's is one and alone
-/// talks to other ranks; nothing depends on their number.
+/// failed; [`Communication::report`] then says how far they came. `fingerprint` is anything that has to be equal
+/// on all of them: version, machine, input. The processors that go on in a window share `threads` host threads,
+/// of which the caller's is one and alone talks to other ranks; nothing depends on their number.
 ///
 /// # Errors
 /// Ranks differ, the transport fails, a process fails, processors wait for each other, or [`Communication`]
 /// refuses what they do.
 pub fn run_processes<P: Process + Send>(
     transport: &mut dyn Transport,
-    communication: Communication,
+    communication: &mut Communication,
     processes: &mut [P],
     threads: usize,
     fingerprint: &[u8],
@@ -82,7 +82,7 @@ type Passing = (usize, Envelope);
 /// A rank's side of the exchange.
 struct Exchange<'a> {
     transport: &'a mut dyn Transport,
-    communication: Communication,
+    communication: &'a mut Communication,
     /// Processors of this rank.
     own: Range<usize>,
     /// First processor of each rank.
@@ -95,7 +95,7 @@ struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    fn new(transport: &'a mut dyn Transport, communication: Communication) -> Self {
+    fn new(transport: &'a mut dyn Transport, communication: &'a mut Communication) -> Self {
         let (processors, ranks) = (communication.processors(), transport.ranks());
         Self {
             own: share_of(processors, ranks, transport.rank()),
@@ -398,9 +398,9 @@ mod tests {
     #[test]
     fn bundles_go_in_parts_that_all_ranks_count_alike() {
         let parameters = NetworkParameters::default();
-        let communication = Communication::new(&parameters, 3, Picoseconds::ZERO).unwrap();
+        let mut communication = Communication::new(&parameters, 3, Picoseconds::ZERO).unwrap();
         let mut noting = Noting::default();
-        let mut exchange = Exchange::new(&mut noting, communication);
+        let mut exchange = Exchange::new(&mut noting, &mut communication);
         exchange.most_at_once = 4;
         let passing = [
             (0, message(0, 1, 0, 3)),

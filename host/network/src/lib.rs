@@ -36,9 +36,9 @@
 //!     }
 //! }
 //!
-//! let communication = Communication::new(&NetworkParameters::default(), 2, Picoseconds::ZERO)?;
+//! let mut communication = Communication::new(&NetworkParameters::default(), 2, Picoseconds::ZERO)?;
 //! let mut processes = [Neighbour(0, false), Neighbour(1, false)];
-//! let report = run_processes(&mut InProcess, communication, &mut processes, 2, b"version")?;
+//! let report = run_processes(&mut InProcess, &mut communication, &mut processes, 2, b"version")?;
 //! // Three hops of 100 ns, and 21 bytes of 800 ps.
 //! assert_eq!(report.ends, [Picoseconds(316_800); 2]);
 //! # Ok::<(), cp2_network::NetworkError>(())

@@ -77,13 +77,27 @@ pub struct ProcessError {
     pub at: Picoseconds,
     /// The place in the program, what was found there, what to do.
     pub message: String,
+    /// True if the computer is at fault, and not what the processor computes.
+    pub of_host: bool,
 }
 
 impl ProcessError {
     /// An error at an instant.
     pub fn new(at: Picoseconds, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { at, message }
+        Self {
+            at,
+            message: message.into(),
+            of_host: false,
+        }
+    }
+
+    /// The error as one of the computer: no memory, no room on a disk.
+    #[must_use]
+    pub fn of_host(self) -> Self {
+        Self {
+            of_host: true,
+            ..self
+        }
     }
 }
 
@@ -95,6 +109,7 @@ impl ProcessError {
             processor,
             at: self.at,
             message: self.message,
+            of_host: self.of_host,
         }
     }
 }

@@ -249,12 +249,12 @@ where
     F: Future<Output = Result<R, E>> + Send + 'a,
     E: Display,
 {
-    let communication = Communication::of_machine(machine, processors)?;
+    let mut communication = Communication::of_machine(machine, processors)?;
     let share = share_of(processors, transport.ranks(), transport.rank());
     let mut own: Vec<ProgramProcess<'a, R>> = share
         .map(|rank| ProgramProcess::new(machine, (rank, processors), &program))
         .collect();
-    let report = run_processes(transport, communication, &mut own, 1, fingerprint)?;
+    let report = run_processes(transport, &mut communication, &mut own, 1, fingerprint)?;
     let results = own.into_iter().filter_map(ProgramProcess::into_result);
     Ok((report, results.collect()))
 }

@@ -54,6 +54,8 @@ pub enum RecordedOperation {
     Fail {
         /// Reason, as people read it.
         message: String,
+        /// True if the computer is at fault, and not what the processor computes.
+        of_host: bool,
     },
 }
 
@@ -107,8 +109,9 @@ impl Record {
             }
             RecordedOperation::Pause => begin(out, PAUSE),
             RecordedOperation::End => begin(out, END),
-            RecordedOperation::Fail { message } => {
+            RecordedOperation::Fail { message, of_host } => {
                 begin(out, FAIL);
+                put(out, u64::from(*of_host));
                 put(out, message.len() as u64);
                 out.extend(message.as_bytes());
             }
@@ -275,9 +278,11 @@ impl<'a> RecordReader<'a> {
             },
             PAUSE => RecordedOperation::Pause,
             END => RecordedOperation::End,
-            FAIL => RecordedOperation::Fail {
-                message: self.message()?,
-            },
+            FAIL => {
+                let of_host = self.number("0 or 1")? > 0;
+                let message = self.message()?;
+                RecordedOperation::Fail { message, of_host }
+            }
             _ => return Err(self.expect("the code of an operation, 0 to 6")),
         };
         Ok(Record { at, operation })

@@ -33,6 +33,7 @@ impl<P: Process> Seat<'_, P> {
                 at: error.at,
                 operation: RecordedOperation::Fail {
                     message: error.message,
+                    of_host: error.of_host,
                 },
             },
         };

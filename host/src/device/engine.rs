@@ -75,9 +75,9 @@ impl DeviceEngine {
         }
     }
 
-    /// Returns the number of slices that the timeline keeps at most.
-    pub(crate) fn trace_limit(&self) -> usize {
-        self.options.trace.limit
+    /// Returns the options that the engine was created with.
+    pub(crate) fn options(&self) -> &DeviceOptions {
+        &self.options
     }
 
     pub(super) fn machine(&self) -> &Arc<Machine> {

@@ -4,7 +4,9 @@ use super::items::{CommandIssue, IssueEnd};
 use super::price::Unpriced;
 use super::{Job, JobError, Pass};
 use cp2_emu::TranslationPool;
-use cp2_host::{Device, FinishedRun, MessageArrival, MessageOperation, MessageRegion};
+use cp2_host::{
+    Device, DeviceOptions, FinishedRun, MessageArrival, MessageOperation, MessageRegion,
+};
 use cp2_machine::Machine;
 use cp2_network::{
     Communication, NetworkError, NetworkReport, Picoseconds, Process, ProcessError, ProcessLog,
@@ -12,6 +14,7 @@ use cp2_network::{
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Reason why jobs of several processors cannot be carried out together.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +26,23 @@ pub enum ExchangeError {
     /// A job cannot be carried out.
     #[error(transparent)]
     Job(#[from] JobError),
+    /// The run has ended early: at a limit or a fault, or because processors wait for each other.
+    #[error("{}", .0.error)]
+    Ended(Box<EndedJobs>),
     /// A job has no price, for a reason.
     #[error("the jobs have no price: {0}")]
     Unpriced(String),
+}
+
+/// Jobs that have ended early, as far as they came.
+#[derive(Debug)]
+pub struct EndedJobs {
+    /// Reason, which is equal on all ranks.
+    pub error: NetworkError,
+    /// Network until then.
+    pub network: NetworkReport,
+    /// Runs of this rank's jobs.
+    pub runs: Vec<ProcessorRun>,
 }
 
 /// The run of one processor's job.
@@ -46,7 +63,7 @@ pub struct ProcessorRun {
 ///
 /// # Errors
 /// Ranks differ, a job fails, processors wait for each other, or a message does not fit its receive: the error is equal
-/// on all ranks.
+/// on all ranks. One that simulated time has led to comes with the [runs until then](EndedJobs).
 pub fn run_jobs(
     transport: &mut dyn Transport,
     machine: &Machine,
@@ -55,25 +72,49 @@ pub fn run_jobs(
     threads: usize,
     fingerprint: &[u8],
 ) -> Result<(NetworkReport, Vec<ProcessorRun>), ExchangeError> {
-    let communication = communication(machine, processors, &jobs)?;
+    let mut communication = communication(machine, processors, &jobs)?;
     let translations = TranslationPool::new();
     let computed = jobs.iter_mut();
     let computed = computed.map(|job| JobProcess::compute(job, &translations));
     let mut processes: Vec<JobProcess<'_>> = computed.collect();
-    let report = run_processes(
+    let ran = run_processes(
         transport,
-        communication,
+        &mut communication,
         &mut processes,
         threads,
         fingerprint,
-    )?;
+    );
     drop(processes);
+    if let Err(error) = &ran
+        && !is_of_guest(error)
+    {
+        return Err(error.clone().into());
+    }
     let runs = jobs.into_iter().map(|job| {
         let run = job.device.finish().map_err(JobError::from)?;
         let passes = job.passes;
         Ok(ProcessorRun { run, passes })
     });
-    Ok((report, runs.collect::<Result<_, ExchangeError>>()?))
+    let runs = runs.collect::<Result<Vec<_>, ExchangeError>>()?;
+    match ran {
+        Ok(report) => Ok((report, runs)),
+        Err(error) => Err(ExchangeError::Ended(Box::new(EndedJobs {
+            error,
+            network: communication.report(),
+            runs,
+        }))),
+    }
+}
+
+/// Returns whether simulated time has led to an error, and not this computer or its user.
+fn is_of_guest(error: &NetworkError) -> bool {
+    match error {
+        NetworkError::Failed { failures } => failures.iter().all(|failure| !failure.of_host),
+        NetworkError::Deadlock { .. }
+        | NetworkError::Truncated { .. }
+        | NetworkError::NeverReceived { .. } => true,
+        _ => false,
+    }
 }
 
 /// Returns what happens on the network if the jobs of this rank's processors take what they should: their prices under
@@ -89,7 +130,7 @@ pub fn price_jobs(
     threads: usize,
     fingerprint: &[u8],
 ) -> Result<NetworkReport, ExchangeError> {
-    let communication = communication(machine, processors, jobs)?;
+    let mut communication = communication(machine, processors, jobs)?;
     let priced = jobs.iter().map(JobProcess::forecast);
     let priced = priced.collect::<Result<Vec<_>, _>>();
     // No rank begins alone: what one has no price for, none has.
@@ -106,7 +147,7 @@ pub fn price_jobs(
     };
     Ok(run_processes(
         transport,
-        communication,
+        &mut communication,
         &mut processes,
         threads,
         fingerprint,
@@ -125,7 +166,10 @@ fn communication(
     let least = network.send.min(network.post);
     let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
     let mut communication = Communication::new(network, processors, least)?;
-    let limit = jobs.iter().map(|job| job.device.trace_limit()).min();
+    let limit = jobs
+        .iter()
+        .map(|job| job.device.options().trace.limit)
+        .min();
     communication.keep_trace(limit.unwrap_or(0));
     Ok(communication)
 }
@@ -151,7 +195,7 @@ struct JobProgress {
 /// A device that computes, or one that counts time alone.
 enum ProcessDevice<'a> {
     Computes(&'a mut Device, &'a TranslationPool),
-    Counts(Box<Device>),
+    Counts(Box<Device>, &'a DeviceOptions),
 }
 
 /// Passes and items of a job.
@@ -184,7 +228,7 @@ impl<'a> JobProcess<'a> {
         let (passes, items) = (&job.passes[..], &job.items[..]);
         Ok(Self::new(
             job.machine().clone(),
-            ProcessDevice::Counts(Box::new(device)),
+            ProcessDevice::Counts(Box::new(device), job.device.options()),
             JobItems { passes, items },
         ))
     }
@@ -206,7 +250,7 @@ impl<'a> JobProcess<'a> {
                 .lend_translations(translations, |device| {
                     progress.go_on(machine, (device, false), job, resume, log)
                 }),
-            ProcessDevice::Counts(device) => {
+            ProcessDevice::Counts(device, _) => {
                 progress.go_on(machine, (device, true), job, resume, log)
             }
         }
@@ -290,17 +334,26 @@ impl JobProgress {
 impl Process for JobProcess<'_> {
     fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
         let began = resume.wake.at;
+        if let ProcessDevice::Counts(_, options) = &self.device {
+            let interrupt = options.interrupt.as_ref();
+            if interrupt.is_some_and(|flag| flag.load(Relaxed)) {
+                return Err(ProcessError::new(began, "interrupted"));
+            }
+            if let Some(progress) = &options.progress {
+                progress.store(began.to_cycles(self.machine.cp2.clock_hz), Relaxed);
+            }
+        }
         self.go_on(resume, log).map_err(|error| {
             let device = match &self.device {
                 ProcessDevice::Computes(device, _) => &**device,
-                ProcessDevice::Counts(device) => device,
+                ProcessDevice::Counts(device, _) => device,
             };
             // A run that has ended says more than that it has.
-            let reason = match device.run_end() {
-                Some(end) => end.to_string(),
-                None => error.to_string(),
-            };
-            ProcessError::new(began, format!("{}: {reason}", self.machine.name))
+            let name = &self.machine.name;
+            match device.run_end() {
+                Some(end) => ProcessError::new(began, format!("{name}: {end}")),
+                None => ProcessError::new(began, format!("{name}: {error}")).of_host(),
+            }
         })
     }
 }

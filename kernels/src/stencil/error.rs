@@ -43,13 +43,15 @@ pub enum StencilError {
     },
     /// There are not as many planes as processors.
     #[error(
-        "{processors} processors cannot share {planes} planes; expected 1 to {planes} processors"
+        "{processors} processors cannot share {planes} {unit}; expected 1 to {planes} processors"
     )]
     SlabCount {
         /// Number of processors.
         processors: usize,
         /// Planes of the array, rows where it has two axes.
         planes: usize,
+        /// Name of these.
+        unit: &'static str,
     },
     /// The problem of a slab is none.
     #[error(transparent)]

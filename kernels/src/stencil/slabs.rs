@@ -63,7 +63,15 @@ impl StencilSlabs {
         }
         let planes = problem.shape().first().copied().unwrap_or(1);
         if processors == 0 || processors > planes {
-            return Err(StencilError::SlabCount { processors, planes });
+            let unit = match problem.shape().len() {
+                3 => "planes",
+                _ => "rows",
+            };
+            return Err(StencilError::SlabCount {
+                processors,
+                planes,
+                unit,
+            });
         }
         let single = Self::cut(problem, machine, processors, PassSteps::One)?;
         // A neighbour's planes alone become ghosts, so the thinnest slab has as many.

@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
-use crate::processors::{self, JobResults, Ranks, last_cycle};
+use crate::processors::{self, JobResults, JobRuns, Ranks, last_cycle};
 use crate::progress;
 use crate::provenance::ReportProvenance;
 use crate::table::{Align, TextTable, seconds};
@@ -16,6 +16,7 @@ use cp2_network::{NetworkReport, Transport, share_of};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 /// Bytes of host memory of a processor beside its arrays, and of an element of the array beside those of one processor.
@@ -64,17 +65,21 @@ fn compute(
     let problem = &given.problem;
     let quiet = json || transport.rank() > 0;
     let planning = progress::planning(quiet);
-    let slabs = StencilSlabs::new(problem, machine, count).map_err(CommandFailure::input)?;
+    let slabs = interrupt::plan_interruptible(|| StencilSlabs::new(problem, machine, count))?;
+    let slabs = slabs.map_err(CommandFailure::input)?;
     drop(planning);
     let own = share_of(count, transport.ranks(), transport.rank());
     let bytes = PROCESSOR * own.len() as u64 + SLAB_ELEMENT * problem.elements() as u64;
     check_memory(problem.title(), bytes)?;
     let known = slabs.figures();
-    let expected = Some(known.reference.get());
-    let (options, progress) = processors::begin(&args.simulation, count, expected, quiet);
+    let cycles = Arc::new(AtomicU64::new(0));
+    let options = processors::device_options(&args.simulation, count, cycles.clone());
+    let making = progress::steps(own.len() as u64, quiet);
     let started = Instant::now();
     let (mut jobs, mut results) = (Vec::new(), Vec::new());
     for (at, slab) in slabs.slabs()[own].iter().enumerate() {
+        interrupt::check()?;
+        making.begin("slabs");
         let mut options = options.clone();
         if at > 0 {
             options.progress = None;
@@ -83,35 +88,41 @@ fn compute(
         let (job, v) = job.map_err(CommandFailure::input)?;
         jobs.push(job);
         results.push((v, slab.own_elements()));
+        making.count_step();
     }
+    drop(making);
     let fingerprint = fingerprint(machine, count, given);
     let threads = args.simulation.host.threads();
+    let about = Some(known.reference.get());
+    let progress = progress::watch("pricing", cycles.clone(), about, quiet);
     let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
+    drop(progress);
     let expected = priced
         .as_ref()
         .and_then(|report| last_cycle(report, machine));
     if args.plan {
-        drop(progress);
+        interrupt::check()?;
         return Ok(planned(&slabs, machine, priced.as_ref()));
     }
+    let progress = progress::watch("simulating", cycles, expected.or(about), quiet);
     let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
-    let (network, runs) = ran.map_err(processors::failure)?;
+    let ran = JobRuns::new(ran)?;
     let host_seconds = started.elapsed().as_secs_f64();
     drop(progress);
     let mut values = Vec::new();
-    for (ProcessorRun { run, .. }, (v, elements)) in runs.iter().zip(results) {
+    for (ProcessorRun { run, .. }, (v, elements)) in ran.runs.iter().zip(results) {
         let own = run.read(v).map_err(CommandFailure::input)?;
         let own = own.get(elements).unwrap_or_default();
         values.extend(own.iter().flat_map(|x| x.to_le_bytes()));
     }
-    let gathered = JobResults::gather(transport, &args.simulation, network, &runs, values)?;
+    let gathered = JobResults::gather(transport, &args.simulation, &ran, values)?;
     let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
     let words = results.values.chunks_exact(4);
     let values = words.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let found = NamedArrays::from_array("v", problem.shape(), values.collect());
-    let verdict = match given.is_finite() {
+    let verdict = match results.is_finished() && given.is_finite() {
         true => Some(interrupt::run_interruptible(|| {
             problem.judge(&given.data(), &found)
         })?),
@@ -119,7 +130,7 @@ fn compute(
     };
     let mut outcome = report(&slabs, machine, &results, (expected, verdict, host_seconds));
     let title = problem.title();
-    processors::write_recordings(&args.simulation, &runs, &mut outcome)?;
+    processors::write_recordings(&args.simulation, &ran, &mut outcome)?;
     let source = slabs.slabs().first().map(|slab| slab.plan().source());
     results.conclude(
         &args.simulation,
@@ -136,7 +147,7 @@ fn compute(
         cause: "numbers are so large that f32 overflows",
     };
     outcome.report_verdict(true, verdict, wrong);
-    if let Some(path) = &args.output {
+    if let Some(path) = args.output.as_ref().filter(|_| results.is_finished()) {
         let values = found.get::<f32>("v").map_err(CommandFailure::input)?;
         let mut bytes = header(Kind::Float32, problem.shape());
         bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
@@ -174,14 +185,18 @@ fn report(
     let cycles = results.cycles();
     let base = machine.time_base();
     let simulated = base.seconds(base.cycles(Cycles(cycles)));
-    let efficiency = known.efficiency(cycles);
+    let efficiency = results.is_finished().then(|| known.efficiency(cycles));
     let mut text = format!(
-        "{}\n{}\ntime  {cycles} cycles  {}\n{}{}, efficiency {efficiency:.3}\n",
+        "{}\n{}\ntime  {cycles} cycles  {}\n{}{}, {}\n",
         problem.title(),
         split(slabs, machine),
         seconds(simulated),
         results.table(),
         known.text(),
+        efficiency.map_or_else(
+            || "not finished".to_owned(),
+            |efficiency| format!("efficiency {efficiency:.3}")
+        )
     );
     if let Some(expected) = expected {
         text += &format!("expected {expected} cycles, the price of the plan\n");
@@ -192,7 +207,7 @@ fn report(
             v.rms,
             decimal(v.worst, 2, 1.0)
         ),
-        None => "error: not known (numbers that are not finite)\n".to_owned(),
+        None => "error: not known (no result, or numbers that are not finite)\n".to_owned(),
     };
     text += &format!(
         "simulated in {} by {} rank(s)\n",

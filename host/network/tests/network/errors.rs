@@ -173,6 +173,7 @@ fn failures_of_a_window_are_all_told() {
     let mut all = start(3);
     let fail = |text: &str| Fail {
         message: text.to_owned(),
+        of_host: false,
     };
     all.apply(2, &[record(7, fail("no memory"))]).unwrap();
     all.apply(1, &[record(5, End)]).unwrap();

@@ -49,10 +49,10 @@ impl Process for Side {
 
 #[test]
 fn two_processors_exchange_halos() {
-    let communication =
+    let mut communication =
         Communication::new(&NetworkParameters::default(), 2, Picoseconds(POST)).unwrap();
     let mut sides = [0, 1].map(|own| Side { own, round: 0 });
-    let report = run_processes(&mut InProcess, communication, &mut sides, 1, b"").unwrap();
+    let report = run_processes(&mut InProcess, &mut communication, &mut sides, 1, b"").unwrap();
     // Four packets; three hops.
     let occupancy = 800 * (1000 + 4 * 20);
     let round = POST + SEND + 3 * 100_000 + occupancy + COMPLETION;

@@ -89,9 +89,15 @@ fn a_panic_on_any_thread_ends_the_run() {
         for who in 0..6 {
             let mut processes: Vec<Panics> = (0..6).map(|number| Panics(number == who)).collect();
             let parameters = cp2_machine::NetworkParameters::default();
-            let communication = Communication::new(&parameters, 6, Picoseconds::ZERO).unwrap();
+            let mut communication = Communication::new(&parameters, 6, Picoseconds::ZERO).unwrap();
             let run = std::panic::AssertUnwindSafe(|| {
-                run_processes(&mut InProcess, communication, &mut processes, threads, b"")
+                run_processes(
+                    &mut InProcess,
+                    &mut communication,
+                    &mut processes,
+                    threads,
+                    b"",
+                )
             });
             assert!(std::panic::catch_unwind(run).is_err());
         }

@@ -31,7 +31,8 @@ fn operations() -> impl Strategy<Value = RecordedOperation> {
         requests().prop_map(|requests| RecordedOperation::Test { requests }),
         Just(RecordedOperation::Pause),
         Just(RecordedOperation::End),
-        ".*".prop_map(|message| RecordedOperation::Fail { message }),
+        (".*", any::<bool>())
+            .prop_map(|(message, of_host)| RecordedOperation::Fail { message, of_host }),
     ]
 }
 

@@ -77,7 +77,7 @@ pub fn run_share(
 ) -> (Ended, Vec<Program>) {
     let processors = case.programs.len();
     let least = Picoseconds(case.least_overhead);
-    let communication = Communication::new(&case.parameters, processors, least).unwrap();
+    let mut communication = Communication::new(&case.parameters, processors, least).unwrap();
     let share = share_of(processors, transport.ranks(), transport.rank());
     let talkers = share.map(|processor| Talker {
         processor,
@@ -86,7 +86,13 @@ pub fn run_share(
         fails_at: fails.and_then(|(who, at)| (who == processor).then_some(at)),
     });
     let mut own: Vec<Talker> = talkers.collect();
-    let ended = run_processes(transport, communication, &mut own, threads, fingerprint);
+    let ended = run_processes(
+        transport,
+        &mut communication,
+        &mut own,
+        threads,
+        fingerprint,
+    );
     (ended, own.into_iter().map(|one| one.program).collect())
 }
 

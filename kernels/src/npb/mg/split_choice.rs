@@ -208,8 +208,8 @@ impl MultigridPlan {
         let network = &machine.network;
         let least = Cycles(network.send.0.min(network.post.0));
         let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
-        let communication = Communication::new(network, count as usize, least)?;
-        let report = run_processes(&mut InProcess, communication, &mut processes, 1, b"")?;
+        let mut communication = Communication::new(network, count as usize, least)?;
+        let report = run_processes(&mut InProcess, &mut communication, &mut processes, 1, b"")?;
         let last = report.ends.iter().max().copied().unwrap_or_default();
         Ok(SplitPrice {
             split,
