@@ -94,7 +94,7 @@ impl CliCommand {
             Self::Tune(args) => tune::run(&args, json),
             Self::Model(args) => model::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
-            Self::Bench(args) => bench::run(&args),
+            Self::Bench(args) => bench::run(&args, json),
         }
     }
 }

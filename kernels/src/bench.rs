@@ -3,16 +3,18 @@
 //! A `Workload` is something that the emulator does again and again; where it is a transform, rustfft is
 //! measured on the same transforms. [`measure`] interleaves all workloads and keeps the least time of each,
 //! so that other load of the computer disturbs all alike. Simulated time and host time are never mixed: a
-//! [`BenchFigures`] has simulated cycles and host seconds.
+//! [`BenchFigures`] has simulated cycles and host seconds. [`ScaleLoad`] measures many processors.
 
 mod error;
 mod native;
 mod program;
 mod resident;
+mod scale;
 mod transform;
 
 pub use error::BenchError;
 pub use resident::Resident;
+pub use scale::{ScaleFigures, ScaleLoad};
 
 use cp2_emu::Engine;
 use cp2_host::{DeviceOptions, Trace};

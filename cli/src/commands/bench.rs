@@ -1,5 +1,7 @@
 //! `cp2 bench`: measures the speed of this emulator on this computer.
 
+mod scale;
+
 use super::MachineArg;
 use crate::interrupt;
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -25,6 +27,8 @@ pub(crate) struct Args {
 enum BenchTarget {
     /// How fast this computer emulates: words per second, and transforms beside rustfft's
     Emu(EmuArgs),
+    /// How host time and memory grow with the number of processors, on one host thread and on several
+    Scale(scale::ScaleArgs),
 }
 
 /// Arguments of `bench emu`.
@@ -49,8 +53,15 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs `cp2 bench`.
-pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
-    let BenchTarget::Emu(args) = &args.what;
+pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    match &args.what {
+        BenchTarget::Emu(args) => emulate(args),
+        BenchTarget::Scale(args) => scale::run(args, json),
+    }
+}
+
+/// Runs `cp2 bench emu`.
+fn emulate(args: &EmuArgs) -> Result<CommandOutcome, CommandFailure> {
     let machine = Arc::new(args.machine.load()?);
     let engine = Engine::from(args.engine).resolve_engine(&machine);
     let time = Duration::from_secs_f64(args.seconds);

@@ -45,7 +45,34 @@ fn every_workload_is_reported() {
 }
 
 #[test]
+fn many_processors_are_measured() {
+    let bench = Bench::new();
+    let ended = bench.cp2("bench scale --procs 3,1 --threads 2,1 --json");
+    let report = ended.works().json();
+    assert_eq!(report["schema"], "cp2-bench-scale/1");
+    assert_eq!(report["workload"], "stencil");
+    let runs = report["runs"].as_array().unwrap();
+    let of = |run: &serde_json::Value, key: &str| run[key].as_u64().unwrap();
+    let which: Vec<_> = runs
+        .iter()
+        .map(|run| (of(run, "procs"), of(run, "threads")))
+        .collect();
+    assert_eq!(which, [(1, 1), (1, 2), (3, 1), (3, 2)]);
+    // Two messages between each pair of neighbours before each of eight steps; threads change nothing.
+    let messages: Vec<_> = runs.iter().map(|run| of(run, "messages")).collect();
+    assert_eq!(messages, [0, 0, 2 * 2 * 8, 2 * 2 * 8]);
+    assert_eq!(runs[2]["cycles"], runs[3]["cycles"]);
+    assert!(runs[2]["seconds_per_message"].is_number());
+    assert!(runs[3]["seconds_per_message"].is_null());
+    let text = bench.cp2("bench scale --workload mg --procs 2 --threads 1");
+    assert!(text.works().out.contains("per processor"), "{}", text.out);
+}
+
+#[test]
 fn nonsense_is_refused() {
+    Bench::new()
+        .cp2("bench scale --procs 0")
+        .fails(2, &["1..=1024"]);
     Bench::new()
         .cp2("bench emu --seconds=-1")
         .fails(2, &["--seconds"]);

@@ -52,6 +52,21 @@ fn slabs_have_the_bits_of_one_processor_and_a_report() {
     }
 }
 
+/// Host threads share the processors, and change nothing but the host's time.
+#[test]
+fn threads_change_nothing() {
+    let bench = Bench::new();
+    let run = |threads: usize| {
+        let line = format!("{STENCIL} --procs 7 --threads {threads} --json --output v.npy");
+        let mut json = bench.cp2(&line).works().json();
+        json["host_seconds"].take();
+        (json, bench.read("v.npy"))
+    };
+    let one = run(1);
+    assert_eq!(run(2), one);
+    assert_eq!(run(4), one);
+}
+
 /// A network of its own changes times and no bits.
 #[test]
 fn a_slow_network_costs_time() {

@@ -15,6 +15,7 @@ use cp2_network::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 /// Reason why jobs of several processors cannot be carried out together.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,8 @@ pub struct ProcessorRun {
     pub run: FinishedRun,
     /// Passes with their paging.
     pub passes: Vec<Pass>,
+    /// Host time of the processor's own work, without waits for others.
+    pub host_time: Duration,
 }
 
 /// Carries out the jobs of this rank's processors, a contiguous share of all processors in the order of their
@@ -84,16 +87,23 @@ pub fn run_jobs(
         threads,
         fingerprint,
     );
-    drop(processes);
+    let times = processes.into_iter().map(|process| process.host_time);
+    let times: Vec<Duration> = times.collect();
     if let Err(error) = &ran
         && !is_of_guest(error)
     {
         return Err(error.clone().into());
     }
-    let runs = jobs.into_iter().map(|job| {
+    let runs = jobs.into_iter().zip(times).map(|(job, mut host_time)| {
+        let started = Instant::now();
         let run = job.device.finish().map_err(JobError::from)?;
         let passes = job.passes;
-        Ok(ProcessorRun { run, passes })
+        host_time += started.elapsed();
+        Ok(ProcessorRun {
+            run,
+            passes,
+            host_time,
+        })
     });
     let runs = runs.collect::<Result<Vec<_>, ExchangeError>>()?;
     match ran {
@@ -180,6 +190,8 @@ struct JobProcess<'a> {
     device: ProcessDevice<'a>,
     job: JobItems<'a>,
     progress: JobProgress,
+    /// Host time that it has run for.
+    host_time: Duration,
 }
 
 /// Place of a job up to which it was carried out, and what it waits for.
@@ -239,6 +251,7 @@ impl<'a> JobProcess<'a> {
             device,
             job,
             progress: JobProgress::default(),
+            host_time: Duration::ZERO,
         }
     }
 
@@ -333,7 +346,7 @@ impl JobProgress {
 
 impl Process for JobProcess<'_> {
     fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
-        let began = resume.wake.at;
+        let (began, started) = (resume.wake.at, Instant::now());
         if let ProcessDevice::Counts(_, options) = &self.device {
             let interrupt = options.interrupt.as_ref();
             if interrupt.is_some_and(|flag| flag.load(Relaxed)) {
@@ -343,7 +356,9 @@ impl Process for JobProcess<'_> {
                 progress.store(began.to_cycles(self.machine.cp2.clock_hz), Relaxed);
             }
         }
-        self.go_on(resume, log).map_err(|error| {
+        let end = self.go_on(resume, log);
+        self.host_time += started.elapsed();
+        end.map_err(|error| {
             let device = match &self.device {
                 ProcessDevice::Computes(device, _) => &**device,
                 ProcessDevice::Counts(device, _) => device,
