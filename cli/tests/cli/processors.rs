@@ -449,6 +449,8 @@ mod ranks {
         alone["host_seconds"].take();
         for ranks in [1, 2, 3, 4] {
             std::fs::remove_file(bench.path("v.npy")).unwrap();
+            // Threads of a rank change nothing either.
+            let line = format!("{line} --threads {}", 1 + ranks % 2);
             let mut own = mpirun(&bench, ranks, &line).works().json();
             assert_eq!(own["transport"], "mpi");
             assert_eq!(own["ranks"].as_u64(), Some(ranks as u64));

@@ -1,4 +1,4 @@
-//! What engines have made of programs, lent to the processors of a host thread in turn.
+//! Translations of programs, lent to the processors of a host thread in turn.
 //!
 //! A processor keeps what its engine has made of programs. Many processors that run the same programs would
 //! each translate them, and each keep some MiB. So whoever runs several processors has [`Translations`] for

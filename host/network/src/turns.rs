@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, panicking};
 
-/// What a processor did from its wake to its next wait.
+/// Records and payloads of a processor from its wake to its next wait.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     /// Number of the processor, then its records.

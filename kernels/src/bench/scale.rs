@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What each of many processors does.
+/// Work of each of many processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleLoad {
     /// A slab of four planes of 64 by 64, which exchanges halos before each of eight steps.
@@ -54,7 +54,7 @@ pub struct ScaleFigures {
     pub resident: Option<u64>,
     /// Simulated cycles until the last processor ended.
     pub cycles: u64,
-    /// What happened on the network.
+    /// Messages and loads of links.
     pub network: NetworkReport,
 }
 

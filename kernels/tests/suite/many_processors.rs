@@ -1,4 +1,4 @@
-//! Tests of many processors in one process: threads, lent translations and shared plans change nothing.
+//! Tests of many processors: threads and shared translations change nothing.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_emu::Engine;

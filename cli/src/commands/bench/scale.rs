@@ -22,7 +22,7 @@ const PROCESSOR: u64 = 4 << 20;
 pub(super) struct ScaleArgs {
     #[command(flatten)]
     machine: MachineArg,
-    /// What each processor does: a slab of a stencil with halos, or V-cycles of multigrid by itself
+    /// Share of each processor: a slab of a stencil with halos, or V-cycles of multigrid by itself
     #[arg(long, value_name = "LOAD", value_enum, default_value_t = WorkloadName::Stencil)]
     workload: WorkloadName,
     /// Numbers of processors, 1 to 1024 each

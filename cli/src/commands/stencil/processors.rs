@@ -19,8 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Bytes of host memory of a processor beside its arrays, and of an element of the array beside those of one processor.
-const PROCESSOR: u64 = 12 << 20;
+/// Bytes of host memory of a processor beside its arrays, of the translations of a host thread, and of an element of
+/// the array beside those of one processor.
+const PROCESSOR: u64 = 2 << 20;
+const THREAD: u64 = 24 << 20;
 const SLAB_ELEMENT: u64 = 40;
 
 /// Most slabs that a plan has a line for.
@@ -69,7 +71,10 @@ fn compute(
     let slabs = slabs.map_err(CommandFailure::input)?;
     drop(planning);
     let own = share_of(count, transport.ranks(), transport.rank());
-    let bytes = PROCESSOR * own.len() as u64 + SLAB_ELEMENT * problem.elements() as u64;
+    let threads = args.simulation.host.threads();
+    let bytes = PROCESSOR * own.len() as u64
+        + THREAD * threads as u64
+        + SLAB_ELEMENT * problem.elements() as u64;
     check_memory(problem.title(), bytes)?;
     let known = slabs.figures();
     let cycles = Arc::new(AtomicU64::new(0));
@@ -92,7 +97,6 @@ fn compute(
     }
     drop(making);
     let fingerprint = fingerprint(machine, count, given);
-    let threads = args.simulation.host.threads();
     let about = Some(known.reference.get());
     let progress = progress::watch("pricing", cycles.clone(), about, quiet);
     let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
