@@ -14,6 +14,7 @@ mod job;
 mod machines;
 mod map;
 mod model;
+mod network;
 mod npb;
 mod pipeline;
 mod run;
@@ -67,6 +68,8 @@ pub(crate) enum CliCommand {
     Tune(tune::Args),
     /// Say what a kernel should cost, and compare with the emulator
     Model(model::Args),
+    /// Measure the network between processors, and compare with its formulas
+    Network(network::Args),
     /// List the machines, or show one with the source of every number
     Machines(machines::Args),
     /// Measure this emulator on this computer
@@ -93,6 +96,7 @@ impl CliCommand {
             Self::Npb(args) => npb::run(&args, json),
             Self::Tune(args) => tune::run(&args, json),
             Self::Model(args) => model::run(&args, json),
+            Self::Network(args) => network::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
         }

@@ -108,6 +108,19 @@ pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
     Ok(Ranks(Some(transport)))
 }
 
+/// Refuses more ranks than processors.
+///
+/// # Errors
+/// There are more.
+pub(crate) fn check_ranks(transport: &dyn Transport, procs: usize) -> Result<(), CommandFailure> {
+    match transport.ranks() {
+        ranks if ranks > procs => Err(CommandFailure::input(format!(
+            "--procs {procs}: {ranks} ranks were started; expected at most as many as processors"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses ranks for a command that runs in one process.
 ///
 /// # Errors

@@ -488,6 +488,24 @@ mod ranks {
         assert!(!bench.path("recorded").exists());
     }
 
+    /// Times of the network are the same on ranks.
+    #[test]
+    fn ranks_measure_the_same_network() {
+        let bench = Bench::new();
+        let line = "network --procs 5 --topology torus --bytes 64 --bytes 5000 --json";
+        let mut alone = bench.cp2(line).works().json();
+        for ranks in [2, 3] {
+            let own = mpirun(&bench, ranks, line).works().json();
+            assert_eq!(own["ranks"].as_u64(), Some(ranks as u64));
+            for field in ["ranks", "transport"] {
+                alone[field] = own[field].clone();
+            }
+            assert_eq!(own, alone, "{ranks}");
+        }
+        let ended = mpirun(&bench, 3, "network --procs 2");
+        assert_eq!(ended.code, 2, "{}", ended.err);
+    }
+
     /// All end with the code, and a message that one process has as well.
     #[test]
     fn failures_end_all_ranks() {

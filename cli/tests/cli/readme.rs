@@ -115,6 +115,11 @@ fn the_examples_print_what_the_page_of_stencils_says() {
     check("docs/stencil.md", 1);
 }
 
+#[test]
+fn the_examples_print_what_the_page_of_the_network_says() {
+    check("docs/network.md", 1);
+}
+
 /// Runs the examples of a document, of which there must be at least `least`. With `CP2_BLESS` set, blocks
 /// that differ are replaced by the current output.
 fn check(name: &str, least: usize) {

@@ -31,6 +31,12 @@ pub enum NetworkError {
         /// Device numbers.
         most: usize,
     },
+    /// A benchmark of messages between fewer than two processors.
+    #[error("a benchmark of the network on {found} processor(s): expected at least 2")]
+    NothingToMeasure {
+        /// Processors asked for.
+        found: usize,
+    },
     /// A parameter with which no message can be timed.
     #[error("[network] of the machine file, {name}: expected {expected}")]
     Parameter {

@@ -8,6 +8,7 @@
 //! * [`Transport`]: how ranks (processes of the host) exchange bytes; [`InProcess`] is one rank.
 //! * [`run_processes`]: the loop that runs processes window by window.
 //! * [`Communicator`]: programs as straight code, `async` functions that [`run_programs`] runs.
+//! * [`NetworkBenchmark`]: programs whose times formulas give.
 //!
 //! A processor never sees the others while it runs. What it did is applied to the communication of every
 //! rank, which then says who goes on, when, and with which messages. So windows, times and reports do not
@@ -44,6 +45,7 @@
 //! # Ok::<(), cp2_network::NetworkError>(())
 //! ```
 
+mod benchmark;
 mod cartesian;
 mod communication;
 mod error;
@@ -58,6 +60,7 @@ mod trace;
 mod transport;
 mod turns;
 
+pub use benchmark::{BenchmarkRun, ClosedForm, NetworkBenchmark};
 pub use cartesian::CartesianGrid;
 pub use communication::{
     Advance, BlockedProcessor, CONTROL_BYTES, Communication, Completion, Envelope, PendingRequest,
@@ -68,8 +71,8 @@ pub use exchange::{run_processes, share_of};
 pub use links::{LinkReport, Links, NetworkReport};
 pub use process::{Process, ProcessError, ProcessLog, Resume, Yield};
 pub use program::{
-    Communicator, MessageHandle, MessageValue, ProgramProcess, PutNotification, Window,
-    run_programs,
+    Communicator, CompletedMessage, MessageHandle, MessageTicket, MessageValue, ProgramOperation,
+    ProgramStop, ProgramTurn, PutNotification, SuspendedProgram, Window, run_programs,
 };
 pub use record::{Record, RecordedOperation, Request};
 pub use time::Picoseconds;

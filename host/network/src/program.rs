@@ -27,7 +27,7 @@
 //! }
 //!
 //! let vm7 = Machine::builtin("vm7").unwrap();
-//! let (report, sums) = run_programs(&mut InProcess, &vm7, 5, b"ring", ring)?;
+//! let (report, sums) = run_programs(&mut InProcess, &vm7, 5, 1, b"ring", ring)?;
 //! assert_eq!(sums, [10; 5]);
 //! assert_eq!(report.messages, 4 + 4);
 //! # Ok::<(), NetworkError>(())
@@ -36,11 +36,14 @@
 mod collectives;
 mod communicator;
 mod message;
+mod process;
 mod value;
 mod window;
 
 pub use communicator::Communicator;
 pub use message::MessageHandle;
+pub(crate) use process::MessageCosts;
+pub use process::run_programs;
 pub use value::MessageValue;
 pub use window::{PutNotification, Window};
 
@@ -50,52 +53,76 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use cp2_machine::Machine;
+use crate::{Envelope, Picoseconds};
 
-use crate::{
-    Communication, Completion, NetworkError, NetworkReport, Picoseconds, Process, ProcessError,
-    ProcessLog, Request, Resume, Transport, Yield, run_processes, share_of,
-};
+/// A send or receive of a program: these have numbers from 0 on, in the order in which it asks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageTicket(pub u64);
 
-/// Times that messages take a control CPU.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MessageCosts {
-    pub(crate) send: Picoseconds,
-    pub(crate) post: Picoseconds,
-    pub(crate) completion: Picoseconds,
+/// Operation that a program asks for. Whoever runs it carries operations out in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramOperation {
+    /// Sends values.
+    Send {
+        /// Its number.
+        ticket: MessageTicket,
+        /// Processor that receives them.
+        destination: usize,
+        /// Tag, by which the receiver may choose.
+        tag: u32,
+        /// The values' bytes.
+        payload: Vec<u8>,
+    },
+    /// Posts a receive.
+    Receive {
+        /// Its number.
+        ticket: MessageTicket,
+        /// Sender, or `None` for any.
+        source: Option<usize>,
+        /// Tag, or `None` for any.
+        tag: Option<u32>,
+        /// Most bytes of the message.
+        bytes: u64,
+    },
+    /// Does something that only whoever runs the program knows, by a number that it gave.
+    Step(u64),
 }
 
-impl MessageCosts {
-    pub(crate) fn new(machine: &Machine) -> Self {
-        let hertz = machine.cp2.clock_hz;
-        let network = &machine.network;
-        let time = |cycles: u64| Picoseconds::from_cycles(cycles, hertz);
-        Self {
-            send: time(network.send.0),
-            post: time(network.post.0),
-            completion: time(network.completion.0),
-        }
-    }
+/// Reason why a program stops, behind all its operations so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramStop {
+    /// It waits until all of these are complete.
+    Wait(Vec<MessageTicket>),
+    /// It asks which of these are complete; it pays for one completion at least.
+    Test(Vec<MessageTicket>),
+    /// It goes on at once, when its operations are carried out.
+    Pause,
+    /// It has ended.
+    End,
 }
 
-/// A request that is complete, and the contents of a message that was received.
-#[derive(Debug)]
-struct CompletedRequest {
-    completion: Completion,
-    payload: Option<Vec<u8>>,
+/// A send or receive that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompletedMessage {
+    /// The send or receive.
+    pub ticket: MessageTicket,
+    /// The message.
+    pub message: Envelope,
+    /// Contents of a message that was received as values.
+    pub payload: Option<Vec<u8>>,
 }
 
-/// State that a program shares with the process that polls it.
+/// State that a program shares with whoever runs it.
 #[derive(Debug, Default)]
 struct ProgramState {
+    /// Instant that it has come to, as far as set-up of messages and computing say.
     clock: Picoseconds,
-    log: ProcessLog,
+    tickets: u64,
+    operations: Vec<(Picoseconds, ProgramOperation)>,
     /// Reason why the program stops, once it has one.
-    stop: Option<Yield>,
-    /// Completions that are paid for at least when it goes on.
-    least_completions: u64,
+    stop: Option<ProgramStop>,
     /// Results of the wait or test that it goes on from.
-    resumed: Option<Vec<CompletedRequest>>,
+    resumed: Option<Vec<CompletedMessage>>,
     failure: Option<String>,
     windows: u32,
 }
@@ -106,41 +133,24 @@ impl ProgramState {
         self.failure.get_or_insert(message);
     }
 
-    /// Stops the program; it pays for so many completions at least when it goes on.
-    fn stop(&mut self, end: Yield, least_completions: u64) {
+    fn stop(&mut self, stop: ProgramStop) {
         if self.stop.is_some() || self.resumed.is_some() {
             self.fail(
                 "the program waits in two places at once: wait for several messages with `wait_all`"
                     .to_owned(),
             );
         }
-        self.stop = Some(end);
-        self.least_completions = least_completions;
+        self.stop = Some(stop);
     }
 
-    /// Takes up what is complete, and charges the control CPU for it.
-    fn go_on(&mut self, resume: Resume, costs: &MessageCosts) {
-        self.clock = resume.wake.at;
-        let waited = self.stop.take().is_some();
-        let complete = resume.wake.completions.len() as u64;
-        let paid = complete.max(std::mem::take(&mut self.least_completions));
-        let time = costs.completion.get().saturating_mul(paid);
-        self.clock = self.clock + Picoseconds(time);
-        let mut payloads = resume.payloads.into_iter().peekable();
-        let mut completed = Vec::with_capacity(resume.wake.completions.len());
-        for completion in resume.wake.completions {
-            let own = |(request, _): &(Request, Vec<u8>)| *request == completion.request;
-            let payload = payloads.next_if(own).map(|(_, bytes)| bytes);
-            completed.push(CompletedRequest {
-                completion,
-                payload,
-            });
-        }
-        self.resumed = waited.then_some(completed);
+    fn next_ticket(&mut self) -> MessageTicket {
+        let ticket = MessageTicket(self.tickets);
+        self.tickets += 1;
+        ticket
     }
 }
 
-/// The state, shared by the process and the program's communicator.
+/// The state, shared by a program's communicator and whoever runs it.
 #[derive(Clone, Debug, Default)]
 struct SharedState(Arc<Mutex<ProgramState>>);
 
@@ -153,28 +163,27 @@ impl SharedState {
 /// The future of a program: it may go on on another host thread.
 type ProgramFuture<'a, R> = Pin<Box<dyn Future<Output = Result<R, String>> + Send + 'a>>;
 
-/// A program as a process, on a processor that does nothing else.
-pub struct ProgramProcess<'a, R> {
+/// A program that is suspended: it goes on to its next stop when it is polled.
+pub struct SuspendedProgram<'a, R> {
     state: SharedState,
-    costs: MessageCosts,
     future: ProgramFuture<'a, R>,
     result: Option<R>,
 }
 
-impl<R> std::fmt::Debug for ProgramProcess<'_, R> {
+impl<R> std::fmt::Debug for SuspendedProgram<'_, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProgramProcess")
+        f.debug_struct("SuspendedProgram")
             .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
 
-impl<'a, R: 'a> ProgramProcess<'a, R> {
-    /// Makes a process of a program: that of processor `rank` among `size`, on a machine whose `[network]` says
-    /// what messages cost its control CPU.
-    pub fn new<F, E>(
-        machine: &Machine,
-        (rank, size): (usize, usize),
+/// Operations of a program with the instants at which they are done, and why it stopped.
+pub type ProgramTurn = (Vec<(Picoseconds, ProgramOperation)>, ProgramStop);
+
+impl<'a, R: 'a> SuspendedProgram<'a, R> {
+    fn new<F, E>(
+        communicator: impl FnOnce(SharedState) -> Communicator,
         program: impl FnOnce(Communicator) -> F,
     ) -> Self
     where
@@ -182,79 +191,72 @@ impl<'a, R: 'a> ProgramProcess<'a, R> {
         E: Display,
     {
         let state = SharedState::default();
-        let costs = MessageCosts::new(machine);
-        let hertz = machine.cp2.clock_hz;
-        let future = program(Communicator::new((rank, size), hertz, costs, state.clone()));
+        let future = program(communicator(state.clone()));
         let future = async move { future.await.map_err(|error| error.to_string()) };
         Self {
             state,
-            costs,
             future: Box::pin(future),
             result: None,
         }
+    }
+
+    /// Makes the program of processor `rank` among `size`, for whoever carries its operations out: set-up of
+    /// messages takes no time in its own clock, which shows the instant at which it went on last.
+    pub fn on_processor<F, E>(
+        (rank, size): (usize, usize),
+        program: impl FnOnce(Communicator) -> F,
+    ) -> Self
+    where
+        F: Future<Output = Result<R, E>> + Send + 'a,
+        E: Display,
+    {
+        let make = |state| Communicator::new((rank, size), None, state);
+        Self::new(make, program)
+    }
+
+    /// Lets the program go on at an instant with what is complete, up to its next stop.
+    ///
+    /// # Errors
+    /// The program has failed, waits in two places, or awaits something else than messages.
+    pub fn go_on(
+        &mut self,
+        at: Picoseconds,
+        completed: Vec<CompletedMessage>,
+    ) -> Result<ProgramTurn, String> {
+        {
+            let mut state = self.state.lock();
+            state.clock = at;
+            let waited = state.stop.take().is_some();
+            state.resumed = waited.then_some(completed);
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = self.future.as_mut().poll(&mut context);
+        let mut state = self.state.lock();
+        if let Some(message) = state.failure.take() {
+            return Err(message);
+        }
+        let stop = match polled {
+            Poll::Ready(Ok(result)) => {
+                self.result = Some(result);
+                ProgramStop::End
+            }
+            Poll::Ready(Err(message)) => return Err(message),
+            Poll::Pending => state.stop.clone().ok_or_else(|| {
+                "the program awaits what no message completes: \
+                 await nothing but what its communicator gives"
+                    .to_owned()
+            })?,
+        };
+        Ok((std::mem::take(&mut state.operations), stop))
     }
 
     /// Returns the program's result, once it has ended.
     pub fn into_result(self) -> Option<R> {
         self.result
     }
-}
 
-impl<R> Process for ProgramProcess<'_, R> {
-    fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
-        let began = resume.wake.at;
-        {
-            let mut state = self.state.lock();
-            std::mem::swap(log, &mut state.log);
-            state.go_on(resume, &self.costs);
-        }
-        let mut context = Context::from_waker(Waker::noop());
-        let polled = self.future.as_mut().poll(&mut context);
-        let mut state = self.state.lock();
-        std::mem::swap(log, &mut state.log);
-        if let Some(message) = state.failure.take() {
-            return Err(ProcessError::new(began, message));
-        }
-        match polled {
-            Poll::Ready(Ok(result)) => {
-                self.result = Some(result);
-                Ok(Yield::End { at: state.clock })
-            }
-            Poll::Ready(Err(message)) => Err(ProcessError::new(began, message)),
-            Poll::Pending => state.stop.clone().ok_or_else(|| {
-                let message = "the program awaits what no message completes: \
-                               await nothing but what its communicator gives";
-                ProcessError::new(began, message)
-            }),
-        }
+    /// Returns the instant that the program has come to.
+    fn clock(&self) -> Picoseconds {
+        self.state.lock().clock
     }
-}
-
-/// Runs a program on every processor, those of this rank here, and returns what happened on the network and the
-/// results of this rank's processors, in their order.
-///
-/// All ranks call this. `fingerprint` is anything that has to be equal on all of them: version, machine, input.
-///
-/// # Errors
-/// A program fails, and those of [`run_processes`]: processors wait for each other, messages do not fit, ranks
-/// differ.
-pub fn run_programs<'a, R: Send + 'a, E, F>(
-    transport: &mut dyn Transport,
-    machine: &Machine,
-    processors: usize,
-    fingerprint: &[u8],
-    program: impl Fn(Communicator) -> F,
-) -> Result<(NetworkReport, Vec<R>), NetworkError>
-where
-    F: Future<Output = Result<R, E>> + Send + 'a,
-    E: Display,
-{
-    let mut communication = Communication::of_machine(machine, processors)?;
-    let share = share_of(processors, transport.ranks(), transport.rank());
-    let mut own: Vec<ProgramProcess<'a, R>> = share
-        .map(|rank| ProgramProcess::new(machine, (rank, processors), &program))
-        .collect();
-    let report = run_processes(transport, &mut communication, &mut own, 1, fingerprint)?;
-    let results = own.into_iter().filter_map(ProgramProcess::into_result);
-    Ok((report, results.collect()))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::NetworkError;
+use crate::{CartesianGrid, NetworkError};
 
 /// Processors that a network can have: device numbers are of 16 bits.
 const MOST_PROCESSORS: usize = 1 << 16;
@@ -124,6 +124,24 @@ impl Interconnect {
     #[must_use]
     pub fn processors(&self) -> usize {
         self.processors
+    }
+
+    /// Processors as a grid of rows and columns: that of a mesh, periodic in a torus, a circle in a ring; on
+    /// other topologies the grid of a torus.
+    #[must_use]
+    pub fn grid(&self) -> CartesianGrid {
+        let (rows, columns, circles) = match self.routers {
+            Routers::Grid {
+                rows,
+                columns,
+                circles,
+            } => (rows, columns, circles),
+            Routers::Single | Routers::TwoLevels { .. } => {
+                let rows = rows_of(self.processors);
+                (rows, self.processors / rows, true)
+            }
+        };
+        CartesianGrid::new(&[(rows, circles), (columns, circles)])
     }
 
     /// All links; their places here are their numbers.

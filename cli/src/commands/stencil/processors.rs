@@ -57,12 +57,7 @@ fn compute(
     transport: &mut dyn Transport,
 ) -> Result<CommandOutcome, CommandFailure> {
     let count = usize::from(args.procs);
-    if transport.ranks() > count {
-        return Err(CommandFailure::input(format!(
-            "--procs {count}: {} ranks were started; expected at most as many as processors",
-            transport.ranks()
-        )));
-    }
+    processors::check_ranks(transport, count)?;
     processors::check_options(&args.simulation, count, transport.ranks())?;
     let problem = &given.problem;
     let quiet = json || transport.rank() > 0;

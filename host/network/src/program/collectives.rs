@@ -5,7 +5,7 @@
 
 use super::value::{bytes_of, fill};
 use super::{Communicator, MessageValue};
-use crate::{RESERVED_TAGS, Request};
+use crate::{MessageTicket, RESERVED_TAGS};
 
 /// Tag of all collective operations: their order is the same on all processors.
 const TAG: u32 = RESERVED_TAGS;
@@ -26,8 +26,8 @@ impl Communicator {
         }
         let bits = bits_below(below).rev().filter(|bit| own + bit < size);
         let sent = bits.map(|bit| self.give(values, self.at_place(own + bit, root)));
-        let sent: Vec<Request> = sent.collect();
-        self.wait_requests(sent).await;
+        let sent: Vec<MessageTicket> = sent.collect();
+        self.wait_tickets(sent).await;
     }
 
     /// Combines the values of all processors, element by element, and returns the result on processor `root`.
@@ -52,12 +52,12 @@ impl Communicator {
         }
         if own > 0 {
             let sent = self.give(&all, own - below);
-            self.wait_requests(vec![sent]).await;
+            self.wait_tickets(vec![sent]).await;
         }
         // The first processor has it now.
         if root > 0 && own == 0 {
             let sent = self.give(&all, root);
-            self.wait_requests(vec![sent]).await;
+            self.wait_tickets(vec![sent]).await;
         } else if root > 0 && own == root {
             self.take(&mut all, 0).await;
         }
@@ -90,7 +90,7 @@ impl Communicator {
         }
         if own > 0 {
             let sent = self.give(&all, self.at_place(own - below, root));
-            self.wait_requests(vec![sent]).await;
+            self.wait_tickets(vec![sent]).await;
             return None;
         }
         let first = (root * values.len()).min(all.len());
@@ -124,7 +124,7 @@ impl Communicator {
             sent.push(self.give(&theirs, self.at_place(place + bit, root)));
         }
         own.copy_from_slice(part.get(..each).unwrap_or(&vec![T::default(); each]));
-        self.wait_requests(sent).await;
+        self.wait_tickets(sent).await;
     }
 
     /// Returns this processor's place, counted from the root.
@@ -143,7 +143,7 @@ impl Communicator {
         (place + root) % self.size().max(1)
     }
 
-    fn give<T: MessageValue>(&self, values: &[T], destination: usize) -> Request {
+    fn give<T: MessageValue>(&self, values: &[T], destination: usize) -> MessageTicket {
         self.log_send(destination, TAG, bytes_of(values))
     }
 

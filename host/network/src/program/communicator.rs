@@ -6,8 +6,11 @@ use std::task::Poll;
 
 use super::message::MessageHandle;
 use super::value::bytes_of;
-use super::{CompletedRequest, MessageCosts, MessageValue, ProgramState, SharedState};
-use crate::{Envelope, Picoseconds, RESERVED_TAGS, Request, Yield};
+use super::{
+    CompletedMessage, MessageCosts, MessageTicket, MessageValue, ProgramOperation, ProgramState,
+    ProgramStop, SharedState,
+};
+use crate::{Envelope, Picoseconds, RESERVED_TAGS};
 
 /// Messages of a processor, as its program sends and receives them.
 ///
@@ -22,22 +25,20 @@ use crate::{Envelope, Picoseconds, RESERVED_TAGS, Request, Yield};
 pub struct Communicator {
     rank: usize,
     size: usize,
-    hertz: u64,
-    costs: MessageCosts,
+    /// Times of operations, where the program's own clock counts them.
+    costs: Option<MessageCosts>,
     state: SharedState,
 }
 
 impl Communicator {
     pub(super) fn new(
         (rank, size): (usize, usize),
-        hertz: u64,
-        costs: MessageCosts,
+        costs: Option<MessageCosts>,
         state: SharedState,
     ) -> Self {
         Self {
             rank,
             size,
-            hertz,
             costs,
             state,
         }
@@ -55,15 +56,22 @@ impl Communicator {
         self.size
     }
 
-    /// Returns the instant that the processor has come to.
+    /// Returns the instant that the processor has come to; with a job, that at which it went on last.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
         self.state().clock
     }
 
-    /// Lets the processor compute for so many cycles.
+    /// Lets the processor compute for so many cycles. With a job its passes and steps say what takes time.
     pub fn compute(&self, cycles: u64) {
-        self.advance(Picoseconds::from_cycles(cycles, self.hertz));
+        match &self.costs {
+            Some(costs) => {
+                self.advance(Picoseconds::from_cycles(cycles, costs.hertz));
+            }
+            None => {
+                self.fail("the program counts cycles beside a job: carry out its parts".to_owned())
+            }
+        }
     }
 
     /// Begins to send values. The port gets them as they are now; the handle keeps them borrowed until it is
@@ -137,8 +145,8 @@ impl Communicator {
         handles: impl IntoIterator<Item = MessageHandle<'a, T>>,
     ) -> Vec<Envelope> {
         let handles: Vec<_> = handles.into_iter().collect();
-        let requests: Vec<Request> = handles.iter().map(MessageHandle::request).collect();
-        let done = self.wait_requests(requests).await;
+        let tickets = handles.iter().map(MessageHandle::ticket).collect();
+        let done = self.wait_tickets(tickets).await;
         let ends = handles.into_iter().zip(done);
         ends.map(|(handle, done)| handle.complete(done)).collect()
     }
@@ -146,8 +154,7 @@ impl Communicator {
     /// Lets what was sent be carried off: for a program that sends many MiB and never waits, so that they are not
     /// kept in memory. It takes no time.
     pub async fn pause(&self) {
-        let at = self.now();
-        self.stop(Yield::Pause { at }, 0).await;
+        self.stop(ProgramStop::Pause).await;
     }
 
     /// Ends the run with a message, on all ranks.
@@ -174,9 +181,14 @@ impl Communicator {
     }
 
     /// Notes a send, without a look at its tag.
-    pub(super) fn log_send(&self, destination: usize, tag: u32, payload: Vec<u8>) -> Request {
-        let at = self.advance(self.costs.send);
-        self.state().log.send(at, destination, tag, payload)
+    pub(super) fn log_send(&self, destination: usize, tag: u32, payload: Vec<u8>) -> MessageTicket {
+        let time = self.costs.map_or(Picoseconds::ZERO, |costs| costs.send);
+        self.log(time, |ticket| ProgramOperation::Send {
+            ticket,
+            destination,
+            tag,
+            payload,
+        })
     }
 
     /// Notes a receive, without a look at its tag.
@@ -185,44 +197,71 @@ impl Communicator {
         source: Option<usize>,
         tag: Option<u32>,
         bytes: usize,
-    ) -> Request {
-        let at = self.advance(self.costs.post);
-        self.state().log.receive(at, source, tag, bytes as u64)
+    ) -> MessageTicket {
+        let time = self.costs.map_or(Picoseconds::ZERO, |costs| costs.post);
+        self.log(time, |ticket| ProgramOperation::Receive {
+            ticket,
+            source,
+            tag,
+            bytes: bytes as u64,
+        })
     }
 
-    /// Waits until all of these are complete; as many completions, in their order.
-    pub(super) async fn wait_requests(&self, requests: Vec<Request>) -> Vec<CompletedRequest> {
-        if requests.is_empty() {
-            return Vec::new();
+    fn log(
+        &self,
+        time: Picoseconds,
+        operation: impl FnOnce(MessageTicket) -> ProgramOperation,
+    ) -> MessageTicket {
+        let at = self.advance(time);
+        let mut state = self.state();
+        let ticket = state.next_ticket();
+        state.operations.push((at, operation(ticket)));
+        ticket
+    }
+
+    /// Asks whoever runs the program for a step, by a number that the two have agreed on. It is carried out in
+    /// order with sends and receives.
+    pub fn step(&self, number: u64) {
+        let at = self.now();
+        let step = ProgramOperation::Step(number);
+        self.state().operations.push((at, step));
+    }
+
+    /// Returns a ticket for a send or receive that a step stands for.
+    #[must_use]
+    pub fn take_ticket(&self) -> MessageTicket {
+        self.state().next_ticket()
+    }
+
+    /// Waits until all of these are complete, and returns what each one was, in their order. Each is waited for once.
+    pub async fn wait_tickets(&self, tickets: Vec<MessageTicket>) -> Vec<CompletedMessage> {
+        match tickets.is_empty() {
+            true => Vec::new(),
+            false => self.stop(ProgramStop::Wait(tickets)).await,
         }
-        let at = self.now();
-        self.stop(Yield::Wait { at, requests }, 0).await
     }
 
-    /// Asks whether a request is complete.
-    pub(super) async fn test_request(&self, request: Request) -> Option<CompletedRequest> {
-        let at = self.now();
-        let requests = vec![request];
-        self.stop(Yield::Test { at, requests }, 1).await.pop()
+    /// Asks whether one is complete.
+    pub(super) async fn test_ticket(&self, ticket: MessageTicket) -> Option<CompletedMessage> {
+        self.stop(ProgramStop::Test(vec![ticket])).await.pop()
     }
 
-    /// Waits for the only request, and returns the contents of its message.
-    pub(super) async fn wait_payload(&self, request: Request) -> (Envelope, Vec<u8>) {
+    /// Waits for one, and returns the contents of its message.
+    pub(super) async fn wait_payload(&self, ticket: MessageTicket) -> (Envelope, Vec<u8>) {
         loop {
-            if let Some(done) = self.wait_requests(vec![request]).await.pop() {
-                let payload = done.payload.unwrap_or_default();
-                return (done.completion.message, payload);
+            if let Some(done) = self.wait_tickets(vec![ticket]).await.pop() {
+                return (done.message, done.payload.unwrap_or_default());
             }
         }
     }
 
     /// Stops the program, and returns what is complete when it goes on.
-    async fn stop(&self, end: Yield, least_completions: u64) -> Vec<CompletedRequest> {
-        let mut end = Some(end);
+    async fn stop(&self, stop: ProgramStop) -> Vec<CompletedMessage> {
+        let mut stop = Some(stop);
         poll_fn(|_| {
             let mut state = self.state();
-            match end.take() {
-                Some(end) => state.stop(end, least_completions),
+            match stop.take() {
+                Some(stop) => state.stop(stop),
                 None => {
                     if let Some(done) = state.resumed.take() {
                         return Poll::Ready(done);

@@ -1,8 +1,8 @@
 //! Sends and receives of a program that are not waited for yet.
 
 use super::value::fill;
-use super::{Communicator, CompletedRequest, MessageValue};
-use crate::{Envelope, Request};
+use super::{Communicator, CompletedMessage, MessageTicket, MessageValue};
+use crate::Envelope;
 
 /// A send or receive that was begun. It borrows its values until it is waited for.
 ///
@@ -13,7 +13,7 @@ use crate::{Envelope, Request};
 #[must_use = "a message that nobody waits for is received and thrown away"]
 pub struct MessageHandle<'a, T> {
     communicator: &'a Communicator,
-    request: Request,
+    ticket: MessageTicket,
     buffer: MessageBuffer<'a, T>,
 }
 
@@ -27,34 +27,38 @@ enum MessageBuffer<'a, T> {
 }
 
 impl<'a, T: MessageValue> MessageHandle<'a, T> {
-    pub(super) fn sent(communicator: &'a Communicator, request: Request, values: &'a [T]) -> Self {
+    pub(super) fn sent(
+        communicator: &'a Communicator,
+        ticket: MessageTicket,
+        values: &'a [T],
+    ) -> Self {
         Self {
             communicator,
-            request,
+            ticket,
             buffer: MessageBuffer::Sent(values),
         }
     }
 
     pub(super) fn receiving(
         communicator: &'a Communicator,
-        request: Request,
+        ticket: MessageTicket,
         values: &'a mut [T],
     ) -> Self {
         Self {
             communicator,
-            request,
+            ticket,
             buffer: MessageBuffer::Receives(values),
         }
     }
 
-    pub(super) fn request(&self) -> Request {
-        self.request
+    pub(super) fn ticket(&self) -> MessageTicket {
+        self.ticket
     }
 
     /// Waits until the message has been sent, or has arrived; its values are there then.
     pub async fn wait(self) -> Envelope {
         loop {
-            let done = self.communicator.wait_requests(vec![self.request]).await;
+            let done = self.communicator.wait_tickets(vec![self.ticket]).await;
             if let Some(done) = done.into_iter().next() {
                 return self.complete(done);
             }
@@ -66,15 +70,15 @@ impl<'a, T: MessageValue> MessageHandle<'a, T> {
     /// # Errors
     /// It is not complete: the handle, to wait for or to test again.
     pub async fn test(self) -> Result<Envelope, Self> {
-        match self.communicator.test_request(self.request).await {
+        match self.communicator.test_ticket(self.ticket).await {
             Some(done) => Ok(self.complete(done)),
             None => Err(self),
         }
     }
 
     /// Takes the values of a message.
-    pub(super) fn complete(self, done: CompletedRequest) -> Envelope {
-        let message = done.completion.message;
+    pub(super) fn complete(self, done: CompletedMessage) -> Envelope {
+        let message = done.message;
         if let MessageBuffer::Receives(values) = self.buffer {
             let bytes = done.payload.unwrap_or_default();
             if !fill(values, &bytes) {

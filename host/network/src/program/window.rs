@@ -2,7 +2,7 @@
 
 use super::value::{bytes_of, fill};
 use super::{Communicator, MessageValue};
-use crate::{RESERVED_TAGS, Request};
+use crate::{MessageTicket, RESERVED_TAGS};
 
 /// Tag of the puts into the first window of a communicator.
 const FIRST_TAG: u32 = RESERVED_TAGS + 1;
@@ -19,7 +19,7 @@ pub struct Window<'a, T> {
     communicator: &'a Communicator,
     values: &'a mut [T],
     tag: u32,
-    posted: Request,
+    posted: MessageTicket,
 }
 
 /// A put that has arrived.
@@ -55,7 +55,7 @@ impl Communicator {
 }
 
 /// Posts the receive for the next put.
-fn post<T: MessageValue>(communicator: &Communicator, length: usize, tag: u32) -> Request {
+fn post<T: MessageValue>(communicator: &Communicator, length: usize, tag: u32) -> MessageTicket {
     let most = length.saturating_mul(T::BYTES).saturating_add(HEADER);
     communicator.log_receive(None, Some(tag), most)
 }
@@ -68,7 +68,7 @@ impl<T: MessageValue> Window<'_, T> {
         payload.extend(number.to_le_bytes());
         payload.extend(bytes_of(values));
         let sent = self.communicator.log_send(destination, self.tag, payload);
-        self.communicator.wait_requests(vec![sent]).await;
+        self.communicator.wait_tickets(vec![sent]).await;
     }
 
     /// Waits for the next put into this window; its values are there then. Those of a processor come in its

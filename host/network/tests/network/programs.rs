@@ -30,10 +30,18 @@ where
     R: Clone + std::fmt::Debug + PartialEq + Send,
     F: Future<Output = Result<R, Infallible>> + Send,
 {
-    let alone = run_programs(&mut InProcess, machine, processors, b"test", &program);
+    let alone = run_programs(&mut InProcess, machine, processors, 1, b"test", &program);
     for ranks in 2..=3.min(processors) {
         let all = on_ranks(ranks, |transport| {
-            run_programs(transport, machine, processors, b"test", &program)
+            // Threads of a rank change nothing either.
+            run_programs(
+                transport,
+                machine,
+                processors,
+                1 + ranks % 2,
+                b"test",
+                &program,
+            )
         });
         match &alone {
             Ok((report, results)) => {
@@ -233,7 +241,7 @@ fn dropped_requests_are_freed() {
             drop(communicator.start_send(&values, 1, 0));
         } else {
             drop(communicator.start_receive(&mut values, 0, 0));
-            std::mem::forget(communicator.start_receive(&mut [0u16; 0], 1, 7));
+            drop(communicator.start_receive(&mut [0u16; 0], 1, 7));
             communicator.send::<u16>(&[], 1, 7).await;
             assert_eq!(values, [1, 2]);
             communicator.receive(&mut values, 0, 0).await;
@@ -251,7 +259,7 @@ fn puts_are_notified() {
         let (own, size) = (communicator.rank(), communicator.size());
         let mut values = vec![0u32; if own == 0 { 4000 } else { 0 }];
         let mut empty = [0u8; 0];
-        let second = communicator.expose(&mut empty);
+        let _second = communicator.expose(&mut empty);
         let mut window = communicator.expose(&mut values);
         let mut seen = Vec::new();
         if own == 0 {
@@ -270,7 +278,6 @@ fn puts_are_notified() {
                 .put(0, own * 1100, &[own as u32 * 10 + 1; 1100], 1)
                 .await;
         }
-        drop(second);
         seen.sort_unstable();
         Ok::<_, Infallible>(seen)
     };
@@ -372,6 +379,7 @@ fn misuse_ends_the_run_with_a_message() {
         &mut InProcess,
         &machine(Topology::Ring),
         2,
+        1,
         b"",
         |communicator| async move {
             match communicator.rank() {

@@ -50,12 +50,7 @@ fn compute(
     transport: &mut dyn Transport,
 ) -> Result<CommandOutcome, CommandFailure> {
     let (count, common) = (usize::from(args.procs), &args.common);
-    if transport.ranks() > count {
-        return Err(CommandFailure::input(format!(
-            "--procs {count}: {} ranks were started; expected at most as many as processors",
-            transport.ranks()
-        )));
-    }
+    processors::check_ranks(transport, count)?;
     let simulation = &common.simulation;
     processors::check_options(simulation, count, transport.ranks())?;
     let benchmark = MgClass::from_class(common.class);
