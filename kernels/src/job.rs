@@ -14,6 +14,7 @@ mod messages;
 mod pass;
 mod prepared;
 mod price;
+mod program;
 mod run;
 mod run_time;
 
@@ -31,6 +32,7 @@ pub use pass::Pass;
 use pass::PassPaging;
 pub use prepared::PreparedJob;
 pub(crate) use price::{Unpriced, by_price};
+pub use program::{JobCommunicator, JobPart, JobProgram, RegionHandle, run_job_programs};
 pub use run::KernelRun;
 
 use cp2_asm::Program;
@@ -98,6 +100,8 @@ pub struct Job {
     passes: Vec<Pass>,
     /// Passes, host steps, loops and marks, in the order in which they are carried out.
     items: Vec<JobItem>,
+    /// Items of parts, which a program carries out.
+    parts: Vec<Vec<JobItem>>,
     /// Number of sends and receives among them.
     requests: usize,
     /// Name in the report of the passes that are added from here on.
@@ -119,6 +123,7 @@ impl Job {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
             items: Vec::new(),
+            parts: Vec::new(),
             requests: 0,
             called: None,
             views: Views::default(),

@@ -28,7 +28,8 @@ pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2Backend, Cp2Report, Failure, Method, Task};
 pub use cp2_problems::{PartVerdict, Random, Tally, Verdict, judged};
 pub use job::{
-    EndedJobs, ExchangeError, Job, JobError, KernelRun, MessageRequest, Pass, PreparedJob,
-    ProcessorRun, price_jobs, run_jobs,
+    EndedJobs, ExchangeError, Job, JobCommunicator, JobError, JobPart, JobProgram, KernelRun,
+    MessageRequest, Pass, PreparedJob, ProcessorRun, RegionHandle, price_jobs, run_job_programs,
+    run_jobs,
 };
 pub use pipeline::Unschedulable;

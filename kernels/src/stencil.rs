@@ -31,7 +31,8 @@ use crate::job::{Job, JobError, KernelRun, room};
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
 use blocking::{Chosen, PassSteps};
-use cp2_host::{Buffer, DeviceOptions};
+use cp2_host::nest::GridField;
+use cp2_host::{Buffer, DeviceOptions, PlacedProgram};
 use cp2_machine::{Class, Machine};
 use cp2_problems::stencil::{Edge, StencilPoint, StencilProblem, StencilShape};
 use cp2_reference::{Coefficients, Figures};
@@ -434,17 +435,65 @@ impl Stencils {
                 };
                 halo.exchange(&mut job, from, plane, pages.steps);
             }
-            let input = pages.input(problem, from, from_columns);
-            let input = job.windows(input, from, (march, false))?;
-            let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;
-            let inputs = [Some(input), own.clone()].into_iter().flatten().collect();
-            let sweep = pages.sweep((problem, &self.used), inputs, output, (zeros, handed));
-            job.sweep(placed, placed.program.entry.into(), sweep)?;
-            if let Some(back) = back {
-                back.append(&mut job)?;
-            }
+            let arrays = [(from, from_columns), (to, to_columns)];
+            self.add_pass(
+                &mut job,
+                (chosen, placed),
+                arrays,
+                (own.clone(), zeros, handed),
+            )?;
         }
         Ok((job, v))
+    }
+
+    /// Adds the pass of a plan of one step to a job: from an array of the problem's shape to another.
+    ///
+    /// # Errors
+    /// The plan has another number of passes, or coefficients for every element; or system memory is used up.
+    pub fn add_step(
+        &self,
+        job: &mut Job,
+        from: Buffer<f32>,
+        to: Buffer<f32>,
+    ) -> Result<(), StencilError> {
+        let steps = self.steps_of_passes();
+        let Some(chosen) = self.passes().into_iter().find(|(_, count)| *count > 0) else {
+            return Err(StencilError::NotOneStep { steps });
+        };
+        if steps != [1] || self.problem.is_per_element() {
+            return Err(StencilError::NotOneStep { steps });
+        }
+        let placed = job.program("stencil", &chosen.0.kernel.program)?;
+        let handed = match self.handed_bytes() {
+            0 => 0,
+            bytes => job.temporary::<f32>(bytes / FLOAT)?.address(),
+        };
+        let zeros = job.edge_zeros()?;
+        let columns = self.problem.extents()[2] as u64;
+        let arrays = [from, to].map(|array| (array.address(), columns));
+        self.add_pass(job, (chosen.0, &placed), arrays, (None, zeros, handed))
+    }
+
+    /// Adds a pass from an array to another, each with its address and the elements of a row.
+    fn add_pass(
+        &self,
+        job: &mut Job,
+        (chosen, placed): (&Chosen, &PlacedProgram),
+        [(from, from_columns), (to, to_columns)]: [(u64, u64); 2],
+        (own, zeros, handed): (Option<GridField>, (u64, u64), u64),
+    ) -> Result<(), StencilError> {
+        let (problem, pages) = (&self.problem, &chosen.pages);
+        let march = pages::march(problem);
+        let input = pages.input(problem, from, from_columns);
+        let input = job.windows(input, from, (march, false))?;
+        let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;
+        let inputs = [Some(input), own].into_iter().flatten().collect();
+        let sweep = pages.sweep((problem, &self.used), inputs, output, (zeros, handed));
+        job.sweep(placed, placed.program.entry.into(), sweep)?;
+        if let Some(back) = back {
+            back.append(job)?;
+        }
+        Ok(())
     }
 
     fn sized(&self, name: &'static str, values: &[f32], of: usize) -> Result<(), StencilError> {

@@ -18,6 +18,14 @@ pub enum JobError {
     /// The job exchanges messages, and runs alone.
     #[error("the job exchanges messages with other processors; run it together with theirs")]
     OtherProcessors,
+    /// A part of a job exchanges messages.
+    #[error(
+        "a part of the job sends messages or waits for them: its program does that, between parts"
+    )]
+    MessagesInPart,
+    /// The program of the job has failed.
+    #[error("{0}")]
+    Program(String),
     /// An array is larger than system memory.
     #[error(
         "the array `{array}` of {} elements of {element} B needs {} B; the machine has {memory} B of system memory (`host.memory`): use a smaller problem or a machine with more memory",

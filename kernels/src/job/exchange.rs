@@ -57,6 +57,19 @@ pub struct ProcessorRun {
     pub host_time: Duration,
 }
 
+impl ProcessorRun {
+    /// Takes the run of a job that has come to its end, or was ended.
+    pub(super) fn finish(job: Job, host_time: Duration) -> Result<Self, ExchangeError> {
+        let started = Instant::now();
+        let run = job.device.finish().map_err(JobError::from)?;
+        Ok(Self {
+            run,
+            passes: job.passes,
+            host_time: host_time + started.elapsed(),
+        })
+    }
+}
+
 /// Carries out the jobs of this rank's processors, a contiguous share of all processors in the order of their
 /// numbers, together with those of the other ranks. Returns what happened on the network, which is equal on all ranks,
 /// and the run of each job.
@@ -89,22 +102,9 @@ pub fn run_jobs(
     );
     let times = processes.into_iter().map(|process| process.host_time);
     let times: Vec<Duration> = times.collect();
-    if let Err(error) = &ran
-        && !is_of_guest(error)
-    {
-        return Err(error.clone().into());
-    }
-    let runs = jobs.into_iter().zip(times).map(|(job, mut host_time)| {
-        let started = Instant::now();
-        let run = job.device.finish().map_err(JobError::from)?;
-        let passes = job.passes;
-        host_time += started.elapsed();
-        Ok(ProcessorRun {
-            run,
-            passes,
-            host_time,
-        })
-    });
+    check_end(&ran)?;
+    let runs = jobs.into_iter().zip(times);
+    let runs = runs.map(|(job, host_time)| ProcessorRun::finish(job, host_time));
     let runs = runs.collect::<Result<Vec<_>, ExchangeError>>()?;
     match ran {
         Ok(report) => Ok((report, runs)),
@@ -113,6 +113,14 @@ pub fn run_jobs(
             network: communication.report(),
             runs,
         }))),
+    }
+}
+
+/// Refuses a run without figures: this computer or its user has ended it, and not simulated time.
+pub(super) fn check_end(ran: &Result<NetworkReport, NetworkError>) -> Result<(), ExchangeError> {
+    match ran {
+        Err(error) if !is_of_guest(error) => Err(error.clone().into()),
+        _ => Ok(()),
     }
 }
 
@@ -166,21 +174,14 @@ pub fn price_jobs(
 
 /// Begins the communication of so many processors of a machine. The network keeps as much of the timeline as a
 /// processor does.
-fn communication(
+pub(super) fn communication<'a>(
     machine: &Machine,
     processors: usize,
-    jobs: &[Job],
+    jobs: impl IntoIterator<Item = &'a Job>,
 ) -> Result<Communication, NetworkError> {
-    let network = &machine.network;
-    // After a wait a processor sends or receives no earlier than one of these takes.
-    let least = network.send.min(network.post);
-    let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
-    let mut communication = Communication::new(network, processors, least)?;
-    let limit = jobs
-        .iter()
-        .map(|job| job.device.options().trace.limit)
-        .min();
-    communication.keep_trace(limit.unwrap_or(0));
+    let mut communication = Communication::of_machine(machine, processors)?;
+    let limits = jobs.into_iter().map(|job| job.device.options().trace.limit);
+    communication.keep_trace(limits.min().unwrap_or(0));
     Ok(communication)
 }
 

@@ -185,6 +185,29 @@ impl CommandIssue {
         }
     }
 
+    /// Gives the commands of items that a program carries out as a whole, behind those given before.
+    ///
+    /// # Errors
+    /// The device refuses a command, or the items exchange messages.
+    pub(super) fn submit_part(
+        &mut self,
+        device: &mut Device,
+        passes: &[Pass],
+        items: &[JobItem],
+    ) -> Result<(), JobError> {
+        self.levels.clear();
+        match self.submit(device, passes, items)? {
+            IssueEnd::Done if self.messages == 0 => Ok(()),
+            IssueEnd::Stopped => Ok(()),
+            IssueEnd::Done | IssueEnd::Waits(_) => Err(JobError::MessagesInPart),
+        }
+    }
+
+    /// Returns the events of the commands given last, which complete everything before.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.after
+    }
+
     /// Gives commands until the job waits for messages, or all were given.
     ///
     /// # Errors

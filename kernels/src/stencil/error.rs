@@ -53,6 +53,14 @@ pub enum StencilError {
         /// Name of these.
         unit: &'static str,
     },
+    /// A plan that is to be one pass has others.
+    #[error(
+        "passes of {steps:?} steps, where a single step with the same coefficients for all elements is expected: plan a problem of one step"
+    )]
+    NotOneStep {
+        /// Steps of each pass.
+        steps: Vec<usize>,
+    },
     /// The problem of a slab is none.
     #[error(transparent)]
     Problem(#[from] cp2_problems::ProblemError),

@@ -34,4 +34,5 @@ mod sparse;
 mod sparse_methods;
 mod stencil_slabs;
 mod stops;
+mod straight_code;
 mod threads;

@@ -88,7 +88,19 @@ impl Communicator {
     }
 
     /// Posts a receive for a message of at most as many values, from a source and with a tag, or from any and
-    /// with any. The values appear at the end of the wait for it; until then nobody can touch them:
+    /// with any. The values appear at the end of the wait for it:
+    ///
+    /// ```
+    /// # use cp2_network::Communicator;
+    /// # async fn program(communicator: Communicator) {
+    /// let mut halo = [0.0f32; 8];
+    /// let coming = communicator.start_receive(&mut halo, 1, 0);
+    /// coming.wait().await;
+    /// println!("{}", halo[0]);
+    /// # }
+    /// ```
+    ///
+    /// Until then nobody can touch them, which the compiler checks:
     ///
     /// ```compile_fail,E0502
     /// # use cp2_network::Communicator;

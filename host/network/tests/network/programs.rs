@@ -252,6 +252,31 @@ fn dropped_requests_are_freed() {
     assert_eq!(values, [[5, 2], [5, 2]]);
 }
 
+/// A program that waits takes little more than its own values.
+#[test]
+fn suspended_programs_are_small() {
+    async fn halo(communicator: Communicator) -> Result<f32, Infallible> {
+        let other = communicator.size() - 1 - communicator.rank();
+        let (mut into, mut sum) = ([0.0f32; 4], [1.0]);
+        for tag in 0..3 {
+            let coming = communicator.start_receive(&mut into, other, tag);
+            let sent = communicator.start_send(&[2.0; 4], other, tag);
+            communicator.wait_all([coming, sent]).await;
+            sum[0] += into[0];
+            communicator.allreduce(&mut sum, |a, b| a + b).await;
+        }
+        Ok(sum[0])
+    }
+    let program = |communicator: Communicator| {
+        let future = halo(communicator);
+        let bytes = std::mem::size_of_val(&future);
+        assert!(bytes < 1536, "{bytes}");
+        future
+    };
+    let (_, sums) = run(&machine(Topology::Ring), 2, program).unwrap();
+    assert_eq!(sums, [36.0; 2]);
+}
+
 /// Puts come with their notifications, those of a processor in its order, long ones too.
 #[test]
 fn puts_are_notified() {
