@@ -6,14 +6,14 @@ mod recordings;
 mod report;
 mod timeline;
 
-pub(crate) use options::{check_options, device_options};
-pub(crate) use recordings::{check_recordings, write_recordings};
-pub(crate) use report::{JobResults, JobRuns, last_cycle};
+pub(crate) use options::{check_options, check_outputs, device_options, memory_beside_arrays};
+pub(crate) use recordings::write_recordings;
+pub(crate) use report::{JobResults, JobRuns, expected_cycles};
 
 use crate::outcome::CommandFailure;
 use cp2_machine::Machine;
 use cp2_network::{InProcess, Transport};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Variables in which launchers of MPI jobs tell a process the number of ranks, and its own.
@@ -79,6 +79,31 @@ impl Drop for Ranks {
     }
 }
 
+/// Connects this process with the other ranks of its MPI job for a command of several processors; refuses ranks for one
+/// processor.
+///
+/// # Errors
+/// Those of [`connect`] and [`refuse_ranks`].
+pub(crate) fn connect_for(processors: u16) -> Result<Option<Ranks>, CommandFailure> {
+    match processors {
+        1 => refuse_ranks().map(|()| None),
+        _ => connect().map(Some),
+    }
+}
+
+/// Refuses more ranks than processors, which would have nothing to do.
+///
+/// # Errors
+/// There are more.
+pub(crate) fn check_ranks(ranks: usize, processors: usize) -> Result<(), CommandFailure> {
+    match ranks > processors {
+        true => Err(CommandFailure::input(format!(
+            "--procs {processors}: {ranks} ranks were started; expected at most as many as processors"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Connects this process with the other ranks of its MPI job, or with none.
 ///
 /// # Errors
@@ -108,19 +133,6 @@ pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
     Ok(Ranks(Some(transport)))
 }
 
-/// Refuses more ranks than processors.
-///
-/// # Errors
-/// There are more.
-pub(crate) fn check_ranks(transport: &dyn Transport, procs: usize) -> Result<(), CommandFailure> {
-    match transport.ranks() {
-        ranks if ranks > procs => Err(CommandFailure::input(format!(
-            "--procs {procs}: {ranks} ranks were started; expected at most as many as processors"
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// Refuses ranks for a command that runs in one process.
 ///
 /// # Errors
@@ -136,11 +148,19 @@ pub(crate) fn refuse_ranks() -> Result<(), CommandFailure> {
 
 /// Returns bytes that differ where ranks do not carry out the same: another program, machine or input.
 pub(crate) fn fingerprint(machine: &Machine, title: &str, inputs: &[&[f32]]) -> Vec<u8> {
+    let words = inputs.iter().copied().flatten();
+    fingerprint_of(machine, title, words.map(|value| value.to_bits()))
+}
+
+/// Returns bytes that differ where ranks do not carry out the same, of input that is any values.
+pub(crate) fn fingerprint_of(
+    machine: &Machine,
+    title: &str,
+    inputs: impl Iterator<Item = impl std::hash::Hash>,
+) -> Vec<u8> {
     let mut hasher = DefaultHasher::new();
-    for values in inputs {
-        for value in *values {
-            value.to_bits().hash(&mut hasher);
-        }
+    for value in inputs {
+        value.hash(&mut hasher);
     }
     let version = env!("CARGO_PKG_VERSION");
     let inputs = hasher.finish();

@@ -9,11 +9,13 @@ mod arrays;
 #[cfg(any(test, feature = "testing"))]
 mod check;
 mod layout;
+mod shares;
 
 #[cfg(any(test, feature = "testing"))]
 pub use check::{Inputs, KernelFailure, KernelTest, Neighbourhood, check_kernel};
 
-pub use arrays::{ArrayId, Arrays, PassArray, Streams};
+pub use arrays::{ArrayId, Arrays, MapJob, PassArray, Streams};
+pub use shares::share_blocks;
 
 use crate::job::{JobError, Pass};
 use cp2_asm::Program;
@@ -183,6 +185,14 @@ pub enum MapError {
         /// Number of axes of the array.
         expected: usize,
     },
+    /// Several processors cannot share the blocks.
+    #[error("{processors} processors cannot share the blocks: {reason}")]
+    Shared {
+        /// Number of processors.
+        processors: usize,
+        /// Reason.
+        reason: String,
+    },
     /// Bytes and extents disagree.
     #[error("`{array}` has {bytes} B; its extents and elements make {expected} B")]
     Bytes {
@@ -256,6 +266,27 @@ pub fn map(
     machine: Arc<Machine>,
     job: ArrayJob<'_>,
 ) -> Result<Mapped, MapError> {
+    map_arrays(&program, machine, job)?.run()
+}
+
+/// Puts the job together that [`map`] carries out, for a processor among several.
+///
+/// # Errors
+/// The arrays do not fit each other or the machine.
+pub fn map_job(
+    program: &Arc<Program>,
+    machine: Arc<Machine>,
+    job: ArrayJob<'_>,
+) -> Result<MapJob, MapError> {
+    Ok(map_arrays(program, machine, job)?.into_job())
+}
+
+/// Puts the passes over the arrays of a job together.
+fn map_arrays(
+    program: &Arc<Program>,
+    machine: Arc<Machine>,
+    job: ArrayJob<'_>,
+) -> Result<Arrays, MapError> {
     let mut arrays = Arrays::new(machine, job.options.clone());
     let mut streams = Streams {
         in_place: job.in_place,
@@ -291,8 +322,8 @@ pub fn map(
         ..GridPass::new(Vec::new(), Vec::new())
     };
     let entry = job.entry.unwrap_or(program.entry.into());
-    let kernel = arrays.kernel(&job.name, &program)?;
+    let kernel = arrays.kernel(&job.name, program)?;
     arrays.name_passes(&job.name);
     arrays.pass(&kernel, entry, streams, sweep, job.reduce)?;
-    arrays.run()
+    Ok(arrays)
 }

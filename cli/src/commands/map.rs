@@ -3,6 +3,7 @@
 mod compare;
 mod extents;
 mod margins;
+mod processors;
 mod results;
 mod tolerance;
 mod word;
@@ -93,6 +94,10 @@ pub(crate) struct Args {
     /// Pages in DMEM at a time: auto, single, double, triple
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = buffering)]
     buffering: Buffering,
+    /// Processors that share the blocks along the outermost axis, 1 to 1024; blocks that need no others. Ranks of
+    /// `mpirun` share the processors
+    #[arg(long, value_name = "P", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    procs: u16,
     /// Print the paging plan [default: not printed]
     #[arg(long)]
     plan: bool,
@@ -133,6 +138,7 @@ pub(super) fn march(text: &str) -> Result<March, String> {
 
 /// Runs `cp2 map`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    let ranks = crate::processors::connect_for(args.procs)?;
     let read = [&args.inputs, &args.tables, &args.expected]
         .into_iter()
         .flatten();
@@ -142,12 +148,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         crate::io::check_extension(output, "npy", ".npy")?;
         outputs.check(output)?;
     }
-    args.simulation.check_outputs(&mut outputs)?;
+    crate::processors::check_outputs(&args.simulation, args.procs, &mut outputs)?;
     args.check()?;
     let machine = Arc::new(args.machine.load()?);
     let (program, notes) = args.assembler.kernel(&args.kernel, &machine)?;
     let program = Arc::new(program);
-    let limit = machine.host.memory.0;
+    // Processors share arrays that fit their memories together.
+    let limit = machine.host.memory.0.saturating_mul(args.procs.into());
     let arrays = args.inputs.iter().map(|path| input(path, limit));
     let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     let expected = args
@@ -157,11 +164,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let expected = expected.collect::<Result<Vec<_>, _>>()?;
     let tables = args.tables.iter().map(|path| input(path, limit));
     let tables = tables.collect::<Result<Vec<_>, _>>()?;
-    let (options, progress) = args.simulation.begin(None, json);
-    let options = DeviceOptions {
-        stages: true,
-        ..options
-    };
     let kind = arrays.first().map_or(Kind::Float32, |array| array.kind);
     let job = ArrayJob {
         inputs: args.streams(&arrays)?,
@@ -180,14 +182,39 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             BlocksPerSection::Fixed(page.get())
         }),
         buffering: args.buffering,
-        options,
         ..ArrayJob::new(&stem(&args.kernel))
     };
-    let shapes: Vec<Vec<u64>> = job
+    let mut expected = args.expected.iter().cloned().zip(expected);
+    let results = args
         .outputs
         .iter()
-        .map(|output| output.shape.clone())
-        .collect();
+        .zip(&job.outputs)
+        .map(|(path, output)| ExpectedResult {
+            path: path.clone(),
+            kind,
+            shape: output
+                .shape
+                .iter()
+                .map(|&n| usize::try_from(n).unwrap_or(usize::MAX))
+                .collect(),
+            expected: expected.next(),
+            tolerance: args.tolerance,
+        });
+    let results: Vec<ExpectedResult> = results.collect();
+    if let Some(ranks) = ranks {
+        let mut outcome =
+            processors::run(args, &machine, (&program, job), &results, (json, ranks))?;
+        outcome.notes = notes + &outcome.notes;
+        return Ok(outcome);
+    }
+    let (options, progress) = args.simulation.begin(None, json);
+    let job = ArrayJob {
+        options: DeviceOptions {
+            stages: true,
+            ..options
+        },
+        ..job
+    };
     let mut done = map(program, machine.clone(), job).map_err(|e| args.make_failure(e))?;
     drop(progress);
     let report = &done.run.report;
@@ -218,22 +245,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     if args.plan {
         outcome.json["plan"] = serde_json::to_value(nest).unwrap_or_default();
     }
-    let mut expected = args.expected.iter().cloned().zip(expected);
-    let results: Vec<ExpectedResult> = args
-        .outputs
-        .iter()
-        .zip(&shapes)
-        .map(|(path, shape)| ExpectedResult {
-            path: path.clone(),
-            kind,
-            shape: shape
-                .iter()
-                .map(|&n| usize::try_from(n).unwrap_or(usize::MAX))
-                .collect(),
-            expected: expected.next(),
-            tolerance: args.tolerance,
-        })
-        .collect();
     let outputs = done.outputs.take();
     let finished = outputs.is_some();
     deliver(&results, outputs, &mut outcome)?;
@@ -448,9 +459,10 @@ impl Args {
     /// Makes a failure that names the file the error is about.
     fn make_failure(&self, error: MapError) -> CommandFailure {
         match error {
-            e @ (MapError::Dimensions { .. } | MapError::Rank { .. } | MapError::Bytes { .. }) => {
-                CommandFailure::input(e)
-            }
+            e @ (MapError::Dimensions { .. }
+            | MapError::Rank { .. }
+            | MapError::Shared { .. }
+            | MapError::Bytes { .. }) => CommandFailure::input(e),
             e => CommandFailure::in_file(&self.kernel, e),
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
 fn measure(args: &Args, json: bool, ranks: &mut Ranks) -> Result<CommandOutcome, CommandFailure> {
     let transport = ranks.transport();
     let count = usize::from(args.procs);
-    processors::check_ranks(transport, count)?;
+    processors::check_ranks(transport.ranks(), count)?;
     let machine = match args.topology {
         None => args.machine.load()?,
         Some(topology) => {

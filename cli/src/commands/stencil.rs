@@ -113,13 +113,7 @@ impl StencilInput {
 
 /// Runs `cp2 stencil`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
-    let ranks = match args.procs {
-        1 => {
-            crate::processors::refuse_ranks()?;
-            None
-        }
-        _ => Some(crate::processors::connect()?),
-    };
+    let ranks = crate::processors::connect_for(args.procs)?;
     args.check_outputs()?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let given = args.load(&machine)?;
@@ -211,12 +205,7 @@ impl Args {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;
         }
-        match self.procs {
-            1 => self.simulation.check_outputs(&mut outputs),
-            _ => self
-                .simulation
-                .check_outputs_with(&mut outputs, crate::processors::check_recordings),
-        }
+        crate::processors::check_outputs(&self.simulation, self.procs, &mut outputs)
     }
 
     /// Returns the file with coefficients of every element, if one is named.

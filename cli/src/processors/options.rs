@@ -1,6 +1,7 @@
 //! Options of a simulation with several processors.
 
-use crate::io::extension;
+use super::recordings::check_recordings;
+use crate::io::{Outputs, extension};
 use crate::outcome::CommandFailure;
 use crate::simulation::SimulationArgs;
 use cp2_host::DeviceOptions;
@@ -33,6 +34,31 @@ pub(crate) fn check_options(
         )));
     }
     Ok(())
+}
+
+/// Checks the outputs of a simulation with so many processors before the work starts.
+///
+/// # Errors
+/// An output cannot be written.
+pub(crate) fn check_outputs(
+    args: &SimulationArgs,
+    processors: u16,
+    outputs: &mut Outputs,
+) -> Result<(), CommandFailure> {
+    match processors {
+        1 => args.check_outputs(outputs),
+        _ => args.check_outputs_with(outputs, check_recordings),
+    }
+}
+
+/// Bytes of host memory of a processor beside its arrays, and of the translations of a host thread.
+const PROCESSOR: u64 = 2 << 20;
+const THREAD: u64 = 24 << 20;
+
+/// Returns the bytes of host memory that so many processors take beside their arrays, on so many host threads.
+pub(crate) fn memory_beside_arrays(processors: usize, threads: usize) -> u64 {
+    let processors = PROCESSOR.saturating_mul(processors as u64);
+    processors.saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
 /// Returns the options of each processor's device. Processors and the network share the slices of the timeline.

@@ -8,7 +8,7 @@ use crate::simulation::{FINDINGS, SimulationArgs, early_end, figures, findings_o
 use crate::table::{Align, TextTable, percent};
 use cp2_emu::Causes;
 use cp2_host::timeline::Timeline;
-use cp2_kernels::{EndedJobs, ExchangeError, ProcessorRun};
+use cp2_kernels::{EndedJobs, ExchangeError, Pass, ProcessorRun};
 use cp2_machine::Machine;
 use cp2_network::{NetworkError, NetworkReport, Transport, gather};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub(crate) struct ProcessorReport {
     figures: Value,
     passes: usize,
     relayouts: usize,
+    /// Blocks and pages of the first pass over a grid of blocks.
+    pub(crate) grid: [u64; 2],
     /// Findings of checkers, as people read them and as JSON.
     findings: Vec<(String, Value)>,
     /// Message and place of an early end.
@@ -45,12 +47,22 @@ impl ProcessorReport {
             figures: figures(report),
             passes: passes.len(),
             relayouts: passes.iter().filter(|pass| pass.is_relayout()).count(),
+            grid: passes
+                .iter()
+                .find_map(Pass::nest)
+                .map_or([0; 2], |nest| [nest.blocks(), nest.len()]),
             findings: findings_of(run),
             early: early_end(args.check, run).map(|early| (early.notes, early.place)),
             programs: ProgramShare::of_run(run, args.profile),
             timeline: args.trace.is_some().then(|| report.timeline.clone()),
         }
     }
+}
+
+/// Returns the cycles of the processor that ends last in a priced run; none where time ends before it does.
+pub(crate) fn expected_cycles(priced: &NetworkReport, machine: &Machine) -> Option<u64> {
+    let last = priced.ends.iter().max()?;
+    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
 }
 
 /// Reports of a rank's processors and the values of their results, between ranks: JSON behind its length, then bytes.
@@ -397,12 +409,6 @@ fn add_numbers(sum: &mut Value, more: &Value) {
         },
         (_, more) => more.clone(),
     };
-}
-
-/// Returns the cycles of the processor that ends last; none where time ends before it does.
-pub(crate) fn last_cycle(report: &NetworkReport, machine: &Machine) -> Option<u64> {
-    let last = report.ends.iter().max()?;
-    (last.get() < u64::MAX).then(|| last.to_cycles(machine.cp2.clock_hz))
 }
 
 #[cfg(test)]

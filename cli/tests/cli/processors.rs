@@ -1,6 +1,6 @@
 //! Tests of commands on several processors, in one process and as MPI ranks.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, npy};
 
 /// A command line without the number of processors.
 const STENCIL: &str = "stencil --shape 12x16x20 --points 7 --edge fixed --steps 3";
@@ -179,8 +179,9 @@ fn interrupted(mut command: std::process::Command) -> (Option<i32>, crate::bench
     let mut child = command.spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));
     assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-    let kill = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    // The `kill` of the shell is used, since not every system has the program.
+    let kill = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
         .status();
     assert!(kill.unwrap().success());
     let began = Instant::now();
@@ -386,6 +387,99 @@ fn a_plan_says_how_slabs_are_cut() {
     );
 }
 
+/// Doubles blocks of four floats.
+const DOUBLE: &str = include_str!("../../../tests/kernels/double.s");
+
+/// Writes kernels and arrays for `cp2 map`.
+fn map_bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("double.s", DOUBLE);
+    let place = DOUBLE.replace(
+        "    page_begin\n",
+        "    page_begin\n    ldq q7, [a15 + SECTION_ORIGIN]\n",
+    );
+    assert_ne!(place, DOUBLE);
+    bench.write("place.s", place);
+    let floats = |count: u32| -> Vec<u8> {
+        (0..count)
+            .flat_map(|i| (i as f32 - 7.5).to_le_bytes())
+            .collect()
+    };
+    bench.write("line.npy", npy("<f4", "False", "(103,)", &floats(103)));
+    bench.write("plane.npy", npy("<f4", "False", "(10, 13)", &floats(130)));
+    bench
+}
+
+/// Processors share blocks along the outermost axis; results are one processor's.
+#[test]
+fn maps_on_processors_have_the_bits_of_one() {
+    let bench = map_bench();
+    for (input, block, procs) in [
+        ("line.npy", "4", 2),
+        ("line.npy", "4", 26),
+        ("plane.npy", "4", 5),
+        ("plane.npy", "1x4", 3),
+        ("plane.npy", "1x4", 10),
+    ] {
+        let line = format!("map double.s --input {input} --block {block} --json --check");
+        let one = bench
+            .cp2(&format!("{line} --output one.npy"))
+            .works()
+            .json();
+        let several = format!("{line} --output y.npy --expect one.npy --procs {procs} --plan");
+        let json = bench.cp2(&several).works().json();
+        assert_eq!(bench.read("y.npy"), bench.read("one.npy"), "{several}");
+        assert_eq!(json["procs"].as_u64(), Some(procs));
+        assert_eq!(json["messages"], 0);
+        assert_eq!(json["blocks"], one["blocks"]);
+        for field in one.as_object().unwrap().keys() {
+            assert!(json.get(field).is_some() || field == "place", "{field}");
+        }
+        assert_eq!(json["judged"], true);
+        assert_eq!(json["expected_cycles"], json["cycles"], "{several}");
+        assert_eq!(json["processors"].as_array().unwrap().len() as u64, procs);
+        assert!(json["plan"].is_object());
+    }
+    let line = "map double.s --input line.npy --block 4 --output y.npy --procs 3";
+    bench
+        .cp2(&format!("{line} --trace t.json --emit recorded --profile"))
+        .works();
+    let trace = String::from_utf8(bench.read("t.json")).unwrap();
+    assert!(trace.contains("processor 2, double.s"));
+    bench.cp2("run recorded/processor-2").works();
+}
+
+/// Blocks that need others, or their place, are not shared.
+#[test]
+fn maps_that_cannot_be_cut_are_refused() {
+    let bench = map_bench();
+    let line = "--input plane.npy --output y.npy --procs 2";
+    let cases = [
+        (
+            format!("map double.s {line} --block 1x4 --halo 1x0"),
+            "neighbours",
+        ),
+        (
+            format!("map double.s {line} --block 4 --reduce"),
+            "one block",
+        ),
+        (
+            format!("map place.s {line} --block 1x4"),
+            "where its blocks lie",
+        ),
+        (format!("map double.s {line}0 --block 1x4"), "10 blocks"),
+    ];
+    for (line, words) in cases {
+        bench
+            .cp2(&line)
+            .fails(2, &["processors cannot share", words]);
+    }
+    // A halo along other axes needs no other processor.
+    bench
+        .cp2(&format!("map double.s {line} --block 1x4 --halo 0x1"))
+        .works();
+}
+
 /// Ranks that a launcher has started are no copies of one run.
 #[test]
 fn ranks_of_commands_that_run_alone_are_refused() {
@@ -479,6 +573,19 @@ mod ranks {
         }
         assert_eq!(own, alone);
         assert!(bench.read("t.json") == trace);
+        let bench = super::map_bench();
+        let map = "map double.s --input line.npy --block 4 --output y.npy --procs 5 --json";
+        let mut alone = bench.cp2(map).works().json();
+        let bits = bench.read("y.npy");
+        std::fs::remove_file(bench.path("y.npy")).unwrap();
+        let mut own = mpirun(&bench, 2, map).works().json();
+        for report in [&mut alone, &mut own] {
+            for field in ["ranks", "transport"] {
+                report[field].take();
+            }
+        }
+        assert_eq!(own, alone);
+        assert_eq!(bench.read("y.npy"), bits);
         let plan = format!("{STENCIL} --procs 3 --json --plan");
         let alone = bench.cp2(&plan).works().json();
         assert_eq!(mpirun(&bench, 2, &plan).works().json(), alone);

@@ -141,6 +141,13 @@ impl Reads {
         }
     }
 
+    /// Returns true if the kernel may read where its blocks lie in the array, or the number of its page.
+    #[must_use]
+    pub fn reads_place(&self) -> bool {
+        let place = (SECTION_ORIGIN..SECTION_ORIGIN + 12).chain(INDEX..FLAGS + 4);
+        place.step_by(4).any(|at| self.is_read(at))
+    }
+
     /// Returns true if the word `at` bytes from the arguments' address is read.
     pub(super) fn is_read(&self, at: i64) -> bool {
         match &self.ranges {
@@ -178,5 +185,6 @@ mod tests {
         )
         .unwrap();
         assert!(Reads::from_program(&moved.program).is_read(-120));
+        assert!(Reads::from_program(&moved.program).reads_place());
     }
 }

@@ -7,6 +7,7 @@ use cp2_host::nest::{AXES, BoundaryRule, ConstantTable, GridField, GridPass};
 use cp2_host::paging::aligned;
 use cp2_host::{Buffer, DeviceOptions, PlacedProgram};
 use cp2_machine::Machine;
+use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// An array of a job, by the number that [`Arrays`] gave it.
@@ -61,6 +62,19 @@ pub struct Arrays {
     outputs: Vec<usize>,
     /// Number of passes that make the clamped margins of rows.
     clamps: usize,
+}
+
+/// The job of passes over arrays that has not run.
+#[derive(Debug)]
+pub struct MapJob {
+    /// The job.
+    pub job: Job,
+    /// Its results.
+    pub outputs: Vec<Buffer<u8>>,
+    /// Number of passes that make the clamped margins of rows.
+    pub clamps: usize,
+    /// The proved limit: the user's arrays once over the DMA channel.
+    pub figures: Figures,
 }
 
 /// An array in system memory.
@@ -263,6 +277,18 @@ impl Arrays {
             relayout.append(&mut self.job)?;
         }
         Ok(())
+    }
+
+    /// Returns the job of the passes, to be carried out together with those of other processors.
+    #[must_use]
+    pub fn into_job(self) -> MapJob {
+        let outputs = self.outputs.iter();
+        MapJob {
+            outputs: outputs.map(|&output| self.known[output].buffer).collect(),
+            clamps: self.clamps,
+            figures: self.job.moved(),
+            job: self.job,
+        }
     }
 
     /// Carries the passes out.

@@ -188,7 +188,7 @@ fn processors_that_wait_for_each_other_are_told() {
         job
     });
     let error = run_jobs(&mut InProcess, &machine, 2, jobs.collect(), 1, b"").unwrap_err();
-    assert!(matches!(error, ExchangeError::Network(_)), "{error}");
+    assert!(matches!(error, ExchangeError::Ended(_)), "{error}");
     let text = error.to_string();
     assert!(text.contains('0') && text.contains('1'), "{text}");
 }

@@ -183,14 +183,10 @@ const OUTSIDE: &[&str] = &["the right-hand side is an input: ten charges of each
 /// Runs `cp2 npb mg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
-    let ranks = match args.procs {
-        1 => {
-            args.check_one()?;
-            crate::processors::refuse_ranks()?;
-            None
-        }
-        _ => Some(crate::processors::connect()?),
-    };
+    if args.procs == 1 {
+        args.check_one()?;
+    }
+    let ranks = crate::processors::connect_for(args.procs)?;
     let machine = common.begin(args.tuned.as_deref())?;
     if let Some(ranks) = ranks {
         return processors::run(args, &machine, json, ranks);

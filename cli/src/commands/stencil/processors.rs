@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
-use crate::processors::{self, JobResults, JobRuns, Ranks, last_cycle};
+use crate::processors::{self, JobResults, JobRuns, Ranks, expected_cycles};
 use crate::progress;
 use crate::provenance::ReportProvenance;
 use crate::table::{Align, TextTable, seconds};
@@ -19,10 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Bytes of host memory of a processor beside its arrays, of the translations of a host thread, and of an element of
-/// the array beside those of one processor.
-const PROCESSOR: u64 = 2 << 20;
-const THREAD: u64 = 24 << 20;
+/// Bytes of host memory of an element of the array beside those of one processor.
 const SLAB_ELEMENT: u64 = 40;
 
 /// Most slabs that a plan has a line for.
@@ -57,7 +54,7 @@ fn compute(
     transport: &mut dyn Transport,
 ) -> Result<CommandOutcome, CommandFailure> {
     let count = usize::from(args.procs);
-    processors::check_ranks(transport, count)?;
+    processors::check_ranks(transport.ranks(), count)?;
     processors::check_options(&args.simulation, count, transport.ranks())?;
     let problem = &given.problem;
     let quiet = json || transport.rank() > 0;
@@ -67,8 +64,7 @@ fn compute(
     drop(planning);
     let own = share_of(count, transport.ranks(), transport.rank());
     let threads = args.simulation.host.threads();
-    let bytes = PROCESSOR * own.len() as u64
-        + THREAD * threads as u64
+    let bytes = processors::memory_beside_arrays(own.len(), threads)
         + SLAB_ELEMENT * problem.elements() as u64;
     check_memory(problem.title(), bytes)?;
     let known = slabs.figures();
@@ -98,7 +94,7 @@ fn compute(
     drop(progress);
     let expected = priced
         .as_ref()
-        .and_then(|report| last_cycle(report, machine));
+        .and_then(|report| expected_cycles(report, machine));
     if args.plan {
         interrupt::check()?;
         return Ok(planned(&slabs, machine, priced.as_ref()));
@@ -239,7 +235,7 @@ fn planned(
 ) -> CommandOutcome {
     let known = slabs.figures();
     let hertz = machine.cp2.clock_hz;
-    let expected = priced.and_then(|report| last_cycle(report, machine));
+    let expected = priced.and_then(|report| expected_cycles(report, machine));
     let each: Vec<Option<u64>> = (0..slabs.slabs().len())
         .map(|number| {
             let end = priced.and_then(|report| report.ends.get(number))?;

@@ -150,3 +150,100 @@ fn ticks(base: TimeBase, picoseconds: u64) -> Ticks {
     let ticks = u128::from(picoseconds) * per_second / 1_000_000_000_000;
     Ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Trace;
+    use crate::timeline::{Category, LinkSlice, LinkTimeline, Slice};
+
+    /// Processors that work for 1000 cycles and wait for as long, and so many messages from each to the next.
+    fn job(processors: usize, messages: usize) -> JobTimeline {
+        let base = crate::test_machine().time_base();
+        let ticks = |cycles: u64| Ticks(cycles * base.ticks_per_cycle);
+        let timeline = |_| {
+            let mut timeline = Timeline::new(base, Trace::default());
+            for (track, category, from) in [
+                (Track::Cp2, Category::Kernel, 0),
+                (Track::Host, Category::Wait, 1000),
+            ] {
+                let (start, end) = (ticks(from), ticks(from + 1000));
+                timeline.push(start, end, || Slice {
+                    track,
+                    category,
+                    name: "k<1>".to_owned(),
+                    page: None,
+                    command: 0,
+                    start,
+                    end,
+                    bytes: 0,
+                });
+            }
+            timeline
+        };
+        let picoseconds = 1_000_000_000_000 / base.clock_hz;
+        let message = |i: usize| MessageArrow {
+            from: i % processors,
+            to: (i + 1) % processors,
+            tag: 3,
+            bytes: 64,
+            sent_ps: 1000 * picoseconds,
+            taken_ps: 2000 * picoseconds,
+        };
+        JobTimeline {
+            processors: (0..processors).map(timeline).collect(),
+            links: vec![LinkTimeline {
+                name: "here to <there>".to_owned(),
+                slices: vec![LinkSlice {
+                    name: "message".to_owned(),
+                    start_ps: 1000 * picoseconds,
+                    end_ps: 1500 * picoseconds,
+                    bytes: 64,
+                }],
+            }],
+            messages: (0..messages).map(message).collect(),
+            network_dropped: 2,
+        }
+    }
+
+    #[test]
+    fn processors_links_and_messages_are_drawn() {
+        let svg = job(3, 5).to_svg("a & b");
+        for part in [
+            "0 CP2",
+            "2 CP2",
+            "a &amp; b",
+            "here to &lt;there&gt;",
+            "2 slices",
+        ] {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
+        assert_eq!(svg.matches("marker-end").count(), 5);
+        // Waits are not work: half of the time of CP2, and nothing of the control CPU's.
+        let shares = |percent: &str| svg.matches(&format!(": {percent} % of the time")).count();
+        assert_eq!([shares("50.0"), shares("0.0")], [3, 6]);
+        // The arrow leads from the middle to the end of the picture.
+        assert!(
+            svg.contains("x1=\"624.00\"") && svg.contains("x2=\"1184.00\""),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn pictures_have_room_for_few() {
+        let svg = job(20, 1000).to_svg("t");
+        assert!(svg.contains("15 CP2") && !svg.contains("16 CP2"));
+        assert!(svg.contains("1000 messages, too many for arrows"));
+        assert!(!svg.contains("marker-end"));
+        let none = JobTimeline::default().to_svg("t");
+        assert!(none.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn instants_become_ticks() {
+        let base = crate::test_machine().time_base();
+        let second = base.ticks_per_cycle * base.clock_hz;
+        assert_eq!(ticks(base, 1_000_000_000_000), Ticks(second));
+        assert_eq!(ticks(base, 0), Ticks(0));
+    }
+}

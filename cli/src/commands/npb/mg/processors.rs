@@ -8,7 +8,7 @@ use crate::commands::source_text;
 use crate::interrupt;
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
-use crate::processors::{self, JobResults, JobRuns, Ranks, last_cycle};
+use crate::processors::{self, JobResults, JobRuns, Ranks, expected_cycles};
 use crate::progress;
 use crate::provenance::ReportProvenance;
 use crate::simulation::merge;
@@ -24,8 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Bytes of host memory of a processor beside its arrays, and of a point beside those of one processor.
-const PROCESSOR: u64 = 12 << 20;
+/// Bytes of host memory of a point beside those of one processor.
 const POINT: u64 = 140;
 
 /// Bytes of the norms behind a processor's values.
@@ -50,14 +49,15 @@ fn compute(
     transport: &mut dyn Transport,
 ) -> Result<CommandOutcome, CommandFailure> {
     let (count, common) = (usize::from(args.procs), &args.common);
-    processors::check_ranks(transport, count)?;
+    processors::check_ranks(transport.ranks(), count)?;
     let simulation = &common.simulation;
     processors::check_options(simulation, count, transport.ranks())?;
     let benchmark = MgClass::from_class(common.class);
     let problem = benchmark.problem();
     let (n, quiet) = (problem.n(), json || transport.rank() > 0);
     let own = share_of(count, transport.ranks(), transport.rank());
-    let bytes = PROCESSOR * own.len() as u64 + POINT * n.pow(3) as u64;
+    let threads = simulation.host.threads();
+    let bytes = processors::memory_beside_arrays(own.len(), threads) + POINT * n.pow(3) as u64;
     check_memory(problem.title(), bytes)?;
     let whole = plan(args, &problem, machine, quiet)?;
     let plan = split(&whole, count, &args.split_request(), quiet)?.0;
@@ -89,14 +89,13 @@ fn compute(
         args.sum
     );
     let fingerprint = processors::fingerprint(machine, &what, &[&v]);
-    let threads = simulation.host.threads();
     let about = Some(known.reference.get());
     let progress = progress::watch("pricing", cycles.clone(), about, quiet);
     let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
     drop(progress);
     let expected = priced
         .as_ref()
-        .and_then(|report| last_cycle(report, machine));
+        .and_then(|report| expected_cycles(report, machine));
     let progress = progress::watch("simulating", cycles, expected.or(about), quiet);
     let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
     let ran = JobRuns::new(ran)?;

@@ -1,0 +1,226 @@
+//! `cp2 map --procs P`: blocks dealt to several processors.
+
+use super::{Args, ExpectedResult, deliver};
+use crate::interrupt;
+use crate::io::display_path;
+use crate::memory::check_memory;
+use crate::outcome::{CommandFailure, CommandOutcome};
+use crate::processors::{self, JobResults, JobRuns, Ranks, expected_cycles};
+use crate::progress;
+use crate::provenance::ReportProvenance;
+use crate::simulation::merge;
+use crate::table::seconds;
+use cp2_asm::Program;
+use cp2_host::DeviceOptions;
+use cp2_kernels::map::{ArrayJob, MapJob, map_job, share_blocks};
+use cp2_kernels::{Pass, ProcessorRun, price_jobs, run_jobs};
+use cp2_machine::{Cycles, Machine};
+use cp2_network::{Transport, share_of};
+use cp2_reference::Figures;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Sends the arrays through the kernel on several processors, and writes the results on the first rank.
+pub(super) fn run(
+    args: &Args,
+    machine: &Arc<Machine>,
+    given: (&Arc<Program>, ArrayJob<'_>),
+    results: &[ExpectedResult],
+    (json, mut ranks): (bool, Ranks),
+) -> Result<CommandOutcome, CommandFailure> {
+    let outcome = compute(args, machine, given, results, (json, ranks.transport()))?;
+    ranks.finish();
+    Ok(outcome)
+}
+
+fn compute(
+    args: &Args,
+    machine: &Arc<Machine>,
+    (program, job): (&Arc<Program>, ArrayJob<'_>),
+    expected: &[ExpectedResult],
+    (json, transport): (bool, &mut dyn Transport),
+) -> Result<CommandOutcome, CommandFailure> {
+    let count = usize::from(args.procs);
+    processors::check_ranks(transport.ranks(), count)?;
+    processors::check_options(&args.simulation, count, transport.ranks())?;
+    let quiet = json || transport.rank() > 0;
+    let title = format!("{} on {}", args.kernel.display(), machine.name);
+    let fingerprint = fingerprint(machine, &title, args, program, &job);
+    let shares = share_blocks(&job, program, count).map_err(|e| args.make_failure(e))?;
+    // Bytes of each result on each processor.
+    let lengths: Vec<Vec<u64>> = shares.iter().map(lengths).collect();
+    let own = share_of(count, transport.ranks(), transport.rank());
+    let threads = args.simulation.host.threads();
+    check_memory(&title, processors::memory_beside_arrays(own.len(), threads))?;
+    let cycles = Arc::new(AtomicU64::new(0));
+    let options = processors::device_options(&args.simulation, count, cycles.clone());
+    let making = progress::steps(own.len() as u64, quiet);
+    let (mut jobs, mut results, mut known) = (Vec::new(), Vec::new(), None);
+    let mut clamps = 0;
+    for (at, share) in shares
+        .into_iter()
+        .skip(own.start)
+        .take(own.len())
+        .enumerate()
+    {
+        interrupt::check()?;
+        making.begin("jobs");
+        let mut options = DeviceOptions {
+            stages: true,
+            ..options.clone()
+        };
+        if at > 0 {
+            options.progress = None;
+        }
+        let share = ArrayJob { options, ..share };
+        let made = map_job(program, machine.clone(), share).map_err(|e| args.make_failure(e))?;
+        let MapJob { job, outputs, .. } = made;
+        clamps += made.clamps;
+        // The first processor has most blocks.
+        known.get_or_insert(made.figures);
+        jobs.push(job);
+        results.push(outputs);
+        making.count_step();
+    }
+    drop(making);
+    let pages = jobs
+        .first()
+        .and_then(|job| job.passes().iter().find_map(Pass::nest))
+        .cloned();
+    let progress = progress::watch("pricing", cycles.clone(), None, quiet);
+    let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
+    drop(progress);
+    let price = priced.and_then(|report| expected_cycles(&report, machine));
+    let progress = progress::watch("simulating", cycles, price, quiet);
+    let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
+    let ran = JobRuns::new(ran)?;
+    drop(progress);
+    let mut values = Vec::new();
+    for (ProcessorRun { run, .. }, outputs) in ran.runs.iter().zip(results) {
+        for output in outputs {
+            values.extend(run.read(output).map_err(CommandFailure::input)?);
+        }
+    }
+    let gathered = JobResults::gather(transport, &args.simulation, &ran, values)?;
+    let (Some(mut results), Some(known)) = (gathered, known) else {
+        return Ok(CommandOutcome::default());
+    };
+    let mut outcome = report(args, machine, &results, (&known, price));
+    outcome.json["clamped_edges"] = json!(clamps);
+    if let Some(pages) = pages {
+        outcome.json["buffering"] = json!(pages.degree());
+        if args.plan {
+            outcome.text += &format!("\npages of processor 0: {}\n", pages.to_string().trim_end());
+            outcome.json["plan"] = serde_json::to_value(&pages).unwrap_or_default();
+        }
+    }
+    let outputs = results
+        .is_finished()
+        .then(|| join(&lengths, &results.values));
+    let finished = outputs.is_some();
+    deliver(expected, outputs, &mut outcome)?;
+    if let Some(path) = args.outputs.first().filter(|_| finished) {
+        outcome.json["output"] = json!(display_path(path));
+    }
+    processors::write_recordings(&args.simulation, &ran, &mut outcome)?;
+    let source = super::source_text;
+    results.conclude(&args.simulation, &title, source, &mut outcome)?;
+    Ok(outcome)
+}
+
+/// Returns the bytes of each result of a job.
+fn lengths(job: &ArrayJob<'_>) -> Vec<u64> {
+    let outputs = job.outputs.iter().map(|output| {
+        let shape = output.shape.iter();
+        shape.fold(output.element.bytes, |n, &d| n.saturating_mul(d))
+    });
+    outputs.collect()
+}
+
+/// Puts the parts of each result together, of which processors have left one behind the other.
+fn join(lengths: &[Vec<u64>], values: &[u8]) -> Vec<Vec<u8>> {
+    let mut rest = values;
+    let mut all: Vec<Vec<u8>> = vec![Vec::new(); lengths.first().map_or(0, Vec::len)];
+    for own in lengths {
+        for (whole, &bytes) in all.iter_mut().zip(own) {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(rest.len());
+            let (part, behind) = rest.split_at(bytes);
+            whole.extend(part);
+            rest = behind;
+        }
+    }
+    all
+}
+
+/// Returns bytes that differ between ranks with other kernels, arrays or options.
+fn fingerprint(
+    machine: &Machine,
+    title: &str,
+    args: &Args,
+    program: &Program,
+    job: &ArrayJob<'_>,
+) -> Vec<u8> {
+    let arrays = job.inputs.iter().map(|input| input.bytes);
+    let tables = job.tables.iter().map(|(_, bytes)| *bytes);
+    let object = program.to_elf();
+    let how = format!(
+        "{title} with {} processors, blocks of {}, {:?}, {}, {:?}",
+        args.procs, args.block, job.words, job.scratch, job.outputs
+    );
+    let bytes = arrays.chain(tables).chain([&object[..]]);
+    processors::fingerprint_of(machine, &how, bytes)
+}
+
+/// Reports the run of all processors.
+fn report(
+    args: &Args,
+    machine: &Machine,
+    results: &JobResults,
+    (known, price): (&Figures, Option<u64>),
+) -> CommandOutcome {
+    let cycles = results.cycles();
+    let base = machine.time_base();
+    let simulated = base.seconds(base.cycles(Cycles(cycles)));
+    let efficiency = results.is_finished().then(|| known.efficiency(cycles));
+    let grid = |which: usize| -> u64 {
+        let grids = results.processors.iter().map(|one| one.grid[which]);
+        grids.sum()
+    };
+    let mut text = format!(
+        "{} blocks of {} through {} on {} processors\ntime  {cycles} cycles  {}\n{}{}, {}\n",
+        grid(0),
+        args.block,
+        args.kernel.display(),
+        args.procs,
+        seconds(simulated),
+        results.table(),
+        known.text(),
+        efficiency.map_or_else(
+            || "not finished".to_owned(),
+            |efficiency| format!("efficiency {efficiency:.3}")
+        )
+    );
+    text += &match price {
+        Some(price) => format!("expected {price} cycles, the price of the plan\n"),
+        None => "expected: not known, for data decide how long a kernel takes\n".to_owned(),
+    };
+    let own = json!({
+        "blocks": grid(0),
+        "pages": grid(1),
+        "kernel": display_path(&args.kernel),
+        "input": args.inputs.first().map(|path| display_path(path)),
+        "inputs": args.inputs.iter().map(|path| display_path(path)).collect::<Vec<_>>(),
+        "expected_cycles": price,
+        "efficiency": efficiency,
+        "outside_time": [],
+    });
+    let figures = merge(json!(known), merge(results.fields(machine), own));
+    CommandOutcome {
+        text,
+        json: ReportProvenance::new("cp2-map/1", machine, None)
+            .engine(args.simulation.engine().resolve_engine(machine))
+            .add_figures(figures),
+        ..CommandOutcome::default()
+    }
+}
