@@ -58,7 +58,7 @@ impl EngineArg {
     }
 
     /// Returns the note for a user whose choice of engine is not the one that runs.
-    fn note(self, check: bool) -> &'static str {
+    pub(crate) fn note(self, check: bool) -> &'static str {
         match self.engine {
             Some(name) if check && !matches!(name, EngineName::Reference) => {
                 "note: --check runs on the reference engine, not on the one of --engine\n"

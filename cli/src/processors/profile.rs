@@ -1,12 +1,12 @@
 //! Figures and profiles of programs, summed over the processors that run them.
 
-use super::report::ProcessorReport;
 use crate::outcome::CommandOutcome;
 use crate::simulation::name;
 use cp2_asm::Program;
 use cp2_emu::{Causes, Counters};
 use cp2_host::profile::Profile;
 use cp2_host::{DmaReport, FinishedRun};
+use cp2_kernels::ProcessorRun;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -23,9 +23,12 @@ pub(super) struct ProgramShare {
     dma: DmaReport,
 }
 
+/// Activity of a program in a pass, summed over the processors that run the same words, with their numbers.
+pub(super) type ProgramSum = (ProgramShare, Vec<usize>);
+
 impl ProgramShare {
     /// Returns the activity of all programs of a run, with the programs if profiles are wanted.
-    pub(super) fn of_run(run: &FinishedRun, profiled: bool) -> Vec<Self> {
+    fn of_run(run: &FinishedRun, profiled: bool) -> Vec<Self> {
         let stages = run.report.stages.iter().map(|report| {
             let placed = report
                 .stage
@@ -59,26 +62,35 @@ impl ProgramShare {
     }
 }
 
-/// Reports each program in each pass, summed over the processors that run the same words, with its profile if
-/// requested.
+/// Sums the programs of runs, which are those of processors from `first` on.
+pub(super) fn sum_programs(runs: &[ProcessorRun], first: usize, profiled: bool) -> Vec<ProgramSum> {
+    let mut sums = Vec::new();
+    for (number, ProcessorRun { run, .. }) in (first..).zip(runs) {
+        for share in ProgramShare::of_run(run, profiled) {
+            add_sum(&mut sums, (share, vec![number]));
+        }
+    }
+    sums
+}
+
+/// Adds the sum of more processors to those of the same program.
+pub(super) fn add_sum(sums: &mut Vec<ProgramSum>, (share, numbers): ProgramSum) {
+    match sums.iter_mut().find(|(sum, _)| sum.is_like(&share)) {
+        Some((sum, known)) => {
+            sum.add(&share);
+            known.extend(numbers);
+        }
+        None => sums.push((share, numbers)),
+    }
+}
+
+/// Reports each program in each pass with its profile, if requested.
 pub(super) fn report_programs(
     profiled: bool,
-    processors: &[ProcessorReport],
+    sums: Vec<ProgramSum>,
     mut source: impl FnMut(&str) -> Option<String>,
     outcome: &mut CommandOutcome,
 ) {
-    let mut sums: Vec<(ProgramShare, Vec<usize>)> = Vec::new();
-    for (number, processor) in processors.iter().enumerate() {
-        for share in &processor.programs {
-            match sums.iter_mut().find(|(sum, _)| sum.is_like(share)) {
-                Some((sum, numbers)) => {
-                    sum.add(share);
-                    numbers.push(number);
-                }
-                None => sums.push((share.clone(), vec![number])),
-            }
-        }
-    }
     if sums.is_empty() {
         return;
     }

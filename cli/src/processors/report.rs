@@ -1,6 +1,6 @@
 //! Reports of several processors: gathered by the first rank, summed up.
 
-use super::profile::{ProgramShare, report_programs};
+use super::profile::{ProgramSum, add_sum, report_programs, sum_programs};
 use super::timeline::join_timelines;
 use crate::io::{FileError, display_path, extension, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
@@ -10,7 +10,7 @@ use cp2_emu::Causes;
 use cp2_host::timeline::Timeline;
 use cp2_kernels::{EndedJobs, ExchangeError, Pass, ProcessorRun};
 use cp2_machine::Machine;
-use cp2_network::{NetworkError, NetworkReport, Transport, gather};
+use cp2_network::{NetworkError, NetworkReport, Transport, gather, share_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -33,7 +33,6 @@ pub(crate) struct ProcessorReport {
     findings: Vec<(String, Value)>,
     /// Message and place of an early end.
     early: Option<(String, Value)>,
-    pub(super) programs: Vec<ProgramShare>,
     timeline: Option<Timeline>,
 }
 
@@ -53,7 +52,6 @@ impl ProcessorReport {
                 .map_or([0; 2], |nest| [nest.blocks(), nest.len()]),
             findings: findings_of(run),
             early: early_end(args.check, run).map(|early| (early.notes, early.place)),
-            programs: ProgramShare::of_run(run, args.profile),
             timeline: args.trace.is_some().then(|| report.timeline.clone()),
         }
     }
@@ -68,12 +66,13 @@ pub(crate) fn expected_cycles(priced: &NetworkReport, machine: &Machine) -> Opti
 /// Reports of a rank's processors and the values of their results, between ranks: JSON behind its length, then bytes.
 struct RankResults {
     reports: Vec<ProcessorReport>,
+    programs: Vec<ProgramSum>,
     values: Vec<u8>,
 }
 
 impl RankResults {
     fn encode(&self) -> Vec<u8> {
-        let reports = serde_json::to_vec(&self.reports).unwrap_or_default();
+        let reports = serde_json::to_vec(&(&self.reports, &self.programs)).unwrap_or_default();
         let mut bytes = (reports.len() as u64).to_le_bytes().to_vec();
         bytes.extend(reports);
         bytes.extend(&self.values);
@@ -85,8 +84,10 @@ impl RankResults {
         let (length, rest) = bytes.split_first_chunk()?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
         let (reports, values) = rest.split_at_checked(length)?;
+        let (reports, programs) = serde_json::from_slice(reports).ok()?;
         Some(Self {
-            reports: serde_json::from_slice(reports).ok()?,
+            reports,
+            programs,
             values: values.to_vec(),
         })
     }
@@ -98,6 +99,7 @@ pub(crate) struct JobResults {
     pub(crate) processors: Vec<ProcessorReport>,
     /// Bytes of the results of all processors, in their order.
     pub(crate) values: Vec<u8>,
+    programs: Vec<ProgramSum>,
     transport: &'static str,
     pub(crate) ranks: usize,
     /// Reason of an early end.
@@ -116,8 +118,11 @@ impl JobResults {
         values: Vec<u8>,
     ) -> Result<Option<Self>, CommandFailure> {
         let reports = jobs.runs.iter().map(|run| ProcessorReport::new(run, args));
+        let (rank, count) = (transport.rank(), jobs.network.ends.len());
+        let first = share_of(count, transport.ranks(), rank).start;
         let mine = RankResults {
             reports: reports.collect(),
+            programs: sum_programs(&jobs.runs, first, args.profile),
             values,
         };
         let (name, ranks) = (transport.name(), transport.ranks());
@@ -139,7 +144,11 @@ impl JobResults {
             }
         };
         let (mut processors, mut values) = (Vec::new(), Vec::new());
+        let mut programs = Vec::new();
         for part in parts {
+            for sum in part.programs {
+                add_sum(&mut programs, sum);
+            }
             processors.extend(part.reports);
             values.extend(part.values);
         }
@@ -147,6 +156,7 @@ impl JobResults {
             network: jobs.network.clone(),
             processors,
             values,
+            programs,
             transport: name,
             ranks,
             early: jobs.early.clone(),
@@ -272,18 +282,19 @@ impl JobResults {
         if let Some(error) = &self.early {
             outcome.exit = GUEST_FAULT;
             outcome.notes += &format!("error: {error}\n");
-            for (number, processor) in self.processors.iter().enumerate() {
-                if let Some((notes, place)) = &processor.early {
-                    outcome.notes += &format!("processor {number}: {notes}");
-                    if outcome.json["place"].is_null() {
-                        let own = json!({ "processor": number });
-                        outcome.json["place"] = merge(place.clone(), own);
-                    }
-                }
+            // The state of one processor is enough to read.
+            let mut early = self.processors.iter().enumerate();
+            let early = early.find_map(|(number, one)| Some((number, one.early.as_ref()?)));
+            if let Some((number, (notes, place))) = early {
+                outcome.notes += &format!("processor {number}: {notes}");
+                let own = json!({ "processor": number });
+                outcome.json["place"] = merge(place.clone(), own);
             }
         }
+        outcome.notes += args.host.engine.note(args.check);
         self.findings(outcome);
-        report_programs(args.profile, &self.processors, source, outcome);
+        let programs = std::mem::take(&mut self.programs);
+        report_programs(args.profile, programs, source, outcome);
         if let Some(path) = &args.trace {
             self.write_trace(path, title)?;
             outcome.text += &format!("timeline: {}\n", path.display());

@@ -14,6 +14,7 @@ mod intervals;
 mod iterations;
 mod many_processors;
 mod map;
+mod map_shares;
 mod memory;
 mod mixed;
 mod monotone;

@@ -317,24 +317,22 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
             marching(march, axes, block, case.words, case.inputs - 1)
         }
     };
-    let done = map(
-        assembled(&text),
-        machine,
-        ArrayJob {
-            inputs: inputs.collect(),
-            outputs: outputs.collect(),
-            size: case
-                .size
-                .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
-            buffering: case.buffering,
-            march: case.march,
-            options: DeviceOptions {
-                check: true,
-                ..DeviceOptions::default()
-            },
-            ..ArrayJob::new("corners")
+    let job = ArrayJob {
+        inputs: inputs.collect(),
+        outputs: outputs.collect(),
+        size: case
+            .size
+            .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
+        buffering: case.buffering,
+        march: case.march,
+        options: DeviceOptions {
+            check: true,
+            ..DeviceOptions::default()
         },
-    );
+        ..ArrayJob::new("corners")
+    };
+    let program = assembled(&text);
+    let done = map(program.clone(), machine.clone(), job.clone());
     let done: Mapped = done.map_err(|e| TestCaseError::fail(e.to_string()))?;
     let report = &done.run.report;
     let finding = report.findings.first().map(ToString::to_string);
@@ -351,6 +349,9 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     else {
         return Err(TestCaseError::fail("no output"));
     };
+    if case.halo.first().is_none_or(|&halo| halo == 0) {
+        crate::map_shares::check_shares(&program, &machine, &job, outputs)?;
+    }
     let words = case.words as usize;
     for n in 0..count as usize {
         let (mut rest, mut at) = (n / words, vec![0i64; case.shape.len()]);
