@@ -13,7 +13,6 @@ use crate::simulation::SimulationArgs;
 use cp2_kernels::{KernelRun, Method};
 use cp2_machine::Machine;
 use cp2_problems::NamedArrays;
-use cp2_problems::npb::NpbClass;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,9 +47,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
 /// Options of every benchmark.
 #[derive(Debug, clap::Args)]
 struct BenchmarkOptions {
-    /// Size of the benchmark: S, W, A or B
-    #[arg(long, value_name = "CLASS", required = true)]
-    class: NpbClass,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]

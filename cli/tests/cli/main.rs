@@ -20,6 +20,7 @@ mod measure;
 mod memory;
 #[cfg(target_os = "linux")]
 mod memory_limits;
+mod multigrid_processors;
 mod network;
 mod npb;
 mod npb_tables;

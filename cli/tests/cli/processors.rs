@@ -493,13 +493,13 @@ fn ranks_of_commands_that_run_alone_are_refused() {
 }
 
 #[cfg(feature = "mpi")]
-mod ranks {
+pub(crate) mod ranks {
     use super::STENCIL;
     use crate::bench::{Bench, Ended};
     use std::process::Command;
 
     /// Runs a line on so many ranks, at most a minute.
-    fn mpirun(bench: &Bench, ranks: usize, line: &str) -> Ended {
+    pub(crate) fn mpirun(bench: &Bench, ranks: usize, line: &str) -> Ended {
         let output = command(bench, ranks, line).output();
         // `.ci/test` installs timeout and mpirun.
         let output = output.unwrap();

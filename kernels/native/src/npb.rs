@@ -11,13 +11,13 @@ use num_complex::{Complex32, Complex64};
 /// Prepares MG: multigrid cycles with the operators as they are defined.
 pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<MgProblem>()?.clone();
-    let n = problem.n();
+    let shape = problem.shape();
     Some(NativeProblem::new(
         "plain loops in single precision",
         move |input| {
-            let v = input.get_sized::<f32>("v", n.pow(3))?;
+            let v = input.get_sized::<f32>("v", problem.count())?;
             let solution = problem.solve::<f32>(v);
-            let u = NamedArrays::from_array("u", &[n; 3], solution.u.into_points());
+            let u = NamedArrays::from_array("u", &shape, solution.u.into_points());
             Ok(u.add_array("norms", &[2], solution.norms.to_vec()))
         },
     ))

@@ -95,7 +95,7 @@ pub enum MultigridError {
     Length {
         /// Number of values found.
         found: usize,
-        /// Number of points of the cube.
+        /// Number of points.
         expected: usize,
     },
 }

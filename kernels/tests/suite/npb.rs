@@ -142,8 +142,8 @@ fn mg_gives_the_official_norms() {
         let benchmark = MgClass::from_class(class);
         let problem = benchmark.problem();
         let method = Cp2Backend::new(vm(machine)).method(&problem).unwrap();
-        let n = problem.n();
-        let input = NamedArrays::from_array("v", &[n; 3], charges(n, 1));
+        let shape = problem.shape();
+        let input = NamedArrays::from_array("v", &shape, charges(shape, 1));
         let options = DeviceOptions {
             check,
             ..DeviceOptions::default()
@@ -176,8 +176,8 @@ fn mg_of_larger_classes_is_efficient_by_its_price() {
     for (class, machine, least) in [(NpbClass::W, "vm9", 0.73), (NpbClass::A, "vm9", 0.69)] {
         let problem = MgClass::from_class(class).problem();
         let method = Cp2Backend::new(vm(machine)).method(&problem).unwrap();
-        let n = problem.n();
-        let input = NamedArrays::from_array("v", &[n; 3], vec![0f32; n.pow(3)]);
+        let input = vec![0f32; problem.count()];
+        let input = NamedArrays::from_array("v", &problem.shape(), input);
         let task = method.task(&input, DeviceOptions::default()).unwrap();
         let efficiency = method.figures.efficiency(task.job.expected().unwrap().0);
         assert!(

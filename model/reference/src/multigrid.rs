@@ -13,7 +13,8 @@ use cp2_machine::{Cycles, Machine};
 /// V-cycles on n^3 points, starting from u = 0, with a residual after each cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multigrid {
-    n: usize,
+    /// Planes, rows and columns.
+    shape: [usize; 3],
     cycles: usize,
 }
 
@@ -92,11 +93,11 @@ impl MultigridPass {
         }
     }
 
-    /// Returns the cycles of the pass on a level of n^3 points, the finer one if it works on two levels: the
+    /// Returns the cycles of the pass on a level of so many points, the finer one if it works on two levels: the
     /// longer of its operations and its bytes, without halos.
     #[must_use]
-    pub fn cycles(self, n: u64, machine: &Machine) -> Cycles {
-        let points = (n as f64).powi(3);
+    pub fn cycles(self, points: u64, machine: &Machine) -> Cycles {
+        let points = points as f64;
         let (issues, bytes) = self.work();
         let moved = Traffic::bytes((bytes * points) as u128).cycles(machine);
         Cycles(moved.max(cycles(issues * points, machine) as u64))
@@ -107,25 +108,26 @@ impl MultigridPass {
 const REAL: u128 = 4;
 
 impl Multigrid {
-    /// Returns so many `cycles` on `n` points along each axis.
+    /// Returns so many `cycles` on planes, rows and columns.
     #[must_use]
-    pub fn new(n: usize, cycles: usize) -> Self {
-        Self { n, cycles }
+    pub fn new(shape: [usize; 3], cycles: usize) -> Self {
+        Self { shape, cycles }
     }
 
     /// Returns bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
-        let points = (self.n as u128).saturating_pow(3);
+        let extents = self.shape.iter().map(|&n| n as u128);
+        let points = extents.fold(1, u128::saturating_mul);
         let bound = Traffic::bytes(2 * REAL * points).cycles(machine);
         let (mut arithmetic, mut channel) = (0.0, 0.0);
-        let mut n = self.n;
-        while n >= 2 {
-            let finest = n == self.n;
-            let points = (n as f64).powi(3);
+        let mut shape = self.shape;
+        while shape.iter().all(|&n| n >= 2) {
+            let finest = shape == self.shape;
+            let points: f64 = shape.iter().map(|&n| n as f64).product();
             // The finest level has one residual more, the coarsest one only a smoother.
             let mut issues = SMOOTHER;
-            if n > 2 {
+            if shape.iter().all(|&n| n > 2) {
                 issues += RESIDUAL + PROJECTION + INTERPOLATION;
             }
             if finest {
@@ -143,7 +145,7 @@ impl Multigrid {
                 true => arithmetic += computed,
                 false => channel += moved,
             }
-            n /= 2;
+            shape = shape.map(|n| n / 2);
         }
         // Norms of the right-hand side and of the last residual.
         let times = self.cycles as f64;
@@ -187,7 +189,7 @@ mod tests {
     fn a_cycle_of_class_a() {
         let vm7 = Machine::builtin("vm7").unwrap();
         let points = 256f64.powi(3) / 16.0;
-        let figures = |cycles| Multigrid::new(256, cycles).figures(&vm7).reference.get() as f64;
+        let figures = |cycles| Multigrid::new([256; 3], cycles).figures(&vm7).reference.get() as f64;
         let cycle = (figures(2) - figures(1)) / points;
         assert!((cycle - (31.625 + 22.625 / 7.0)).abs() < 1e-3, "{cycle}");
     }

@@ -12,6 +12,7 @@ use cp2_kernels::KernelRun;
 use cp2_kernels::npb::InverseIterations;
 use cp2_kernels::sparse;
 use cp2_machine::{Cycles, Machine};
+use cp2_problems::npb::NpbClass;
 use cp2_problems::npb::cg::{CgClass, CgProblem};
 use cp2_problems::{Case, NamedArrays, Problem as _};
 use serde_json::json;
@@ -20,6 +21,9 @@ use std::time::Instant;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// Size of the benchmark: S, W, A or B
+    #[arg(long, value_name = "CLASS", required = true)]
+    class: NpbClass,
     #[command(flatten)]
     common: BenchmarkOptions,
 }
@@ -37,13 +41,13 @@ const GENERATED: usize = 8;
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let machine = common.begin(None)?;
-    let benchmark = CgClass::from_class(common.class);
+    let benchmark = CgClass::from_class(args.class);
     // The generator sums outer products of sparse vectors: a row has about the square of a vector's number of
     // entries.
     let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
     // The sums of products take several times the memory of the final entries.
     let bytes = memory::matrix_bytes(GENERATED * nnz, 2 * benchmark.rows, 6);
-    memory::check_memory(format!("NPB CG, class {}", common.class), bytes)?;
+    memory::check_memory(format!("NPB CG, class {}", args.class), bytes)?;
     let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
         let problem = benchmark.problem();
@@ -68,7 +72,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let [value, rnorm] = ["zeta", "rnorm"].map(|name| last(&run, name));
     let report = BenchmarkReport {
         benchmark: "CG",
-        title: format!("NPB CG, class {}: {}", common.class, problem.title()),
+        class: Some(args.class),
+        title: format!("NPB CG, class {}: {}", args.class, problem.title()),
         machine: &machine,
         compared,
         values: [json!(value), json!(benchmark.official)],

@@ -4,6 +4,7 @@ mod processors;
 
 use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
 use super::{BenchmarkOptions, tuned};
+use crate::commands::map::Extents;
 use crate::interrupt;
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -11,7 +12,8 @@ use crate::progress;
 use cp2_kernels::KernelRun;
 use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
 use cp2_machine::Machine;
-use cp2_problems::npb::mg::{MgClass, MgProblem, charges};
+use cp2_problems::npb::NpbClass;
+use cp2_problems::npb::mg::{MgClass, MgProblem, Smoother, charges};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -22,6 +24,16 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// Size of the benchmark: S, W, A or B
+    #[arg(long, value_name = "CLASS", required_unless_present = "grid")]
+    class: Option<NpbClass>,
+    /// Planes, rows and columns of a grid of one's own, powers of two from 16 to 1024, instead of a class: there is no
+    /// official value
+    #[arg(long, value_name = "ZxYxX", conflicts_with_all = ["class", "tuned"])]
+    grid: Option<Extents>,
+    /// V-cycles on such a grid [default: 4]
+    #[arg(long, value_name = "N", requires = "grid")]
+    cycles: Option<usize>,
     #[command(flatten)]
     common: BenchmarkOptions,
     /// Take the passes and blocks that `cp2 tune mg` has written to this file [default: by price]
@@ -94,7 +106,66 @@ impl SplitParts {
     }
 }
 
+/// V-cycles that are run: those of a class, or on a grid of one's own.
+struct Subject {
+    problem: MgProblem,
+    class: Option<MgClass>,
+}
+
+impl Subject {
+    /// Names what is run.
+    fn title(&self) -> String {
+        match self.class {
+            Some(benchmark) => format!(
+                "NPB MG, class {}: {}",
+                benchmark.class,
+                self.problem.title()
+            ),
+            None => self.problem.title(),
+        }
+    }
+
+    /// Returns the class, if there is one.
+    fn class(&self) -> Option<NpbClass> {
+        self.class.map(|benchmark| benchmark.class)
+    }
+
+    /// Returns the official norm, if there is one.
+    fn official(&self) -> Option<f64> {
+        self.class.map(|benchmark| benchmark.official)
+    }
+
+    /// Returns the operations as the benchmark counts them.
+    fn operations(&self) -> f64 {
+        MgClass::count_operations(self.problem.count(), self.problem.cycles())
+    }
+}
+
+/// V-cycles on a grid, without a number of them.
+const CYCLES: usize = 4;
+
 impl Args {
+    /// Returns what is to be run.
+    fn subject(&self) -> Result<Subject, CommandFailure> {
+        let class = self.class.map(MgClass::from_class);
+        let problem = match (&class, &self.grid) {
+            (Some(class), _) => class.problem(),
+            (None, grid) => {
+                let extents = grid.as_ref().map_or(&[][..], |Extents(all)| all);
+                let &[planes, rows, columns] = extents else {
+                    return Err(CommandFailure::input(
+                        "--grid: expected planes x rows x columns, as 64x32x32",
+                    ));
+                };
+                let shape = [planes, rows, columns];
+                let shape = shape.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+                let cycles = self.cycles.unwrap_or(CYCLES);
+                MgProblem::with_shape(shape, cycles, Smoother::A).map_err(CommandFailure::input)?
+            }
+        };
+        Ok(Subject { problem, class })
+    }
+
     fn split_request(&self) -> SplitRequest {
         SplitRequest {
             parts: self.split.map(SplitParts::parts),
@@ -128,7 +199,12 @@ fn plan(
 ) -> Result<MultigridPlan, CommandFailure> {
     let _planning = progress::planning(quiet);
     match &args.tuned {
-        Some(path) => tuned::plan(path, args.common.class, machine),
+        Some(path) => {
+            let class = args.class.ok_or_else(|| {
+                CommandFailure::input("--tuned: a tuning file is for a class; expected --class")
+            })?;
+            tuned::plan(path, class, machine)
+        }
         None => MultigridPlan::new(problem.clone(), machine).map_err(CommandFailure::input),
     }
 }
@@ -191,35 +267,35 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     if let Some(ranks) = ranks {
         return processors::run(args, &machine, json, ranks);
     }
-    let benchmark = MgClass::from_class(common.class);
-    let problem = benchmark.problem();
+    let subject = args.subject()?;
+    let problem = &subject.problem;
     // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
     // double precision.
-    let bytes = 100 * problem.n().pow(3) as u64;
-    memory::check_memory(problem.title(), bytes)?;
-    let plan = plan(args, &problem, &machine, json)?;
+    memory::check_memory(problem.title(), 100 * problem.count() as u64)?;
+    let plan = plan(args, problem, &machine, json)?;
     let operators = plan.operators().into_iter();
     let method = plan.into_method();
-    let n = problem.n();
-    let input = NamedArrays::from_array("v", &[n; 3], charges(n, 1));
+    let shape = problem.shape();
+    let input = NamedArrays::from_array("v", &shape, charges(shape, 1));
     let (run, host_seconds) = common.run(&method, &input, json)?;
     let compared = match (&run.output, norms(&run)) {
-        (Some(output), Some([_, norm])) => compare_results(&benchmark, &input, output, *norm)?,
+        (Some(output), Some([_, norm])) => compare_results(&subject, &input, output, *norm)?,
         _ => Vec::new(),
     };
     let first = compared.first();
     let difference = first.map_or(f64::NAN, |number| number.difference);
     let report = BenchmarkReport {
         benchmark: "MG",
-        title: format!("NPB MG, class {}: {}", common.class, problem.title()),
+        class: subject.class(),
+        title: subject.title(),
         machine: &machine,
         values: [
             json!(norms(&run).and_then(|norms| norms.last().copied())),
-            json!(benchmark.official),
+            json!(subject.official()),
         ],
         difference: [difference, MgClass::TOLERANCE],
         compared,
-        operations: benchmark.operations(),
+        operations: subject.operations(),
         operators: operators
             .map(|(name, cycles)| MarkedOperator {
                 name,
@@ -240,28 +316,33 @@ fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
     run.output.as_ref()?.get::<f64>("norms").ok()
 }
 
-/// Compares the last norm with the official one, and all results with the same cycles in double precision.
+/// Compares the last norm with the official one, if there is one, and all results with the same cycles in double
+/// precision.
 fn compare_results(
-    benchmark: &MgClass,
+    subject: &Subject,
     input: &NamedArrays,
     output: &NamedArrays,
     norm: f64,
 ) -> Result<Vec<ComparedFigure>, CommandFailure> {
-    let relative = |official: f64| (norm / official - 1.0).abs();
     let number = |name: &str, official: f64| ComparedFigure {
         name: name.to_owned(),
         official: format!("{official:.13e}"),
         ours: format!("{norm:.13e}"),
-        difference: relative(official),
+        difference: (norm / official - 1.0).abs(),
         tolerance: MgClass::TOLERANCE,
     };
-    let problem = benchmark.problem();
+    let problem = &subject.problem;
     let v = input.get::<f32>("v").map_err(CommandFailure::input)?;
     let exact = interrupt::run_interruptible(|| problem.solve::<f64>(v))?;
     let reference = problem.make_reference(&exact);
-    Ok(vec![
-        number("norm of the residual", benchmark.official),
-        number("the same in f64", exact.norms[1]),
+    let official = subject.official();
+    let official = official.map(|official| number("norm of the residual", official));
+    let exactly = match official {
+        Some(_) => "the same in f64",
+        None => "norm of the residual in f64",
+    };
+    let own = [
+        number(exactly, exact.norms[1]),
         ComparedFigure {
             name: "u".to_owned(),
             official: "in f64".to_owned(),
@@ -269,5 +350,6 @@ fn compare_results(
             difference: reference.judge(output).worst,
             tolerance: 1.0,
         },
-    ])
+    ];
+    Ok(official.into_iter().chain(own).collect())
 }

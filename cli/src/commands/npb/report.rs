@@ -9,6 +9,7 @@ use crate::table::{Align, TextTable, seconds};
 use cp2_host::RunReport;
 use cp2_kernels::KernelRun;
 use cp2_machine::{Cycles, Machine};
+use cp2_problems::npb::NpbClass;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,8 @@ pub(super) struct MarkedOperator {
 pub(super) struct BenchmarkReport<'a, O> {
     /// Name of the benchmark: FT, MG.
     pub(super) benchmark: &'static str,
+    /// Class, if the size is one of the benchmark's.
+    pub(super) class: Option<NpbClass>,
     /// One line that says what was computed.
     pub(super) title: String,
     pub(super) machine: &'a Machine,
@@ -91,7 +94,7 @@ impl<O> BenchmarkReport<'_, O> {
         let operators = sum_operators(report, &self.operators);
         let own = json!({
             "benchmark": self.benchmark,
-            "class": common.class.name(),
+            "class": self.class.map(NpbClass::name),
             "value": self.values[0],
             "official": self.values[1],
             "relative_difference": self.difference[0],

@@ -54,6 +54,8 @@ pub(super) struct DividedProblem {
 pub(super) struct Division {
     /// The finest level: rows have 2^finest points.
     finest: u32,
+    /// The coarsest level: two planes, rows or columns.
+    coarsest: u32,
     /// Planes and rows of the finest level.
     whole: [u64; 2],
     /// Number of parts of both.
@@ -84,11 +86,13 @@ impl DividedProblem {
 impl Division {
     /// Returns the division among one processor.
     fn whole(problem: &MgProblem) -> Self {
-        let n = problem.n() as u64;
-        let finest = n.trailing_zeros();
+        let [planes, rows, columns] = problem.shape().map(|n| n as u64);
+        let finest = columns.trailing_zeros();
+        let halvings = planes.min(rows).min(columns).trailing_zeros() - 1;
         Self {
             finest,
-            whole: [n; 2],
+            coarsest: finest - halvings,
+            whole: [planes, rows],
             parts: [1; 2],
             gathered: finest,
         }
@@ -112,10 +116,11 @@ impl Division {
             return Ok(self);
         }
         let gathered = split.gather.trailing_zeros();
-        if !split.gather.is_power_of_two() || !(1..self.finest).contains(&gathered) {
+        if !split.gather.is_power_of_two() || !(self.coarsest..self.finest).contains(&gathered) {
             return Err(refuse(format!(
-                "the level of {} points is gathered; expected a power of two from 2 to {}",
+                "the level of {} points is gathered; expected a power of two from {} to {}",
                 split.gather,
+                1u64 << self.coarsest,
                 1u64 << (self.finest - 1)
             )));
         }
@@ -140,6 +145,11 @@ impl Division {
     /// Returns the finest level.
     pub(super) fn finest(&self) -> u32 {
         self.finest
+    }
+
+    /// Returns the coarsest level.
+    pub(super) fn coarsest(&self) -> u32 {
+        self.coarsest
     }
 
     /// Returns the finest level that is not divided.

@@ -181,8 +181,8 @@ impl MultigridJobBuilder<'_> {
             let mut step = HostStep::new();
             for number in 0..2 {
                 let sum = step.load(parts, number)?;
-                let n = self.plan.problem().n();
-                store_norm(&mut step, sum, n, (self.norms, number))?;
+                let points = self.plan.problem().count();
+                store_norm(&mut step, sum, points, (self.norms, number))?;
             }
             self.job.host_step("norm", step);
         }

@@ -59,13 +59,13 @@ pub struct MultigridOutput {
 }
 
 impl MultigridPlan {
-    /// Puts together the job of the cycles for a right-hand side: n^3 numbers, x fastest; nothing runs yet.
+    /// Puts together the job of the cycles for a right-hand side, x fastest; nothing runs yet.
     ///
     /// # Errors
     /// The right-hand side has another length than the problem, or system memory is used up.
     pub fn task(&self, v: &[f32], options: DeviceOptions) -> Result<Task, MultigridError> {
         let (job, output) = self.processor_job(0, v, options)?;
-        let sides = [self.problem().n(); 3];
+        let sides = self.problem().shape();
         Ok(Task::reading(job, move |run| {
             let data = NamedArrays::from_array("u", &sides, run.read(output.u)?);
             Ok(data.add_array("norms", &[2], run.read(output.norms)?))
@@ -82,17 +82,17 @@ impl MultigridPlan {
         v: &[f32],
         options: DeviceOptions,
     ) -> Result<(Job, MultigridOutput), MultigridError> {
-        let n = self.problem().n();
-        if v.len() != n.pow(3) {
+        let count = self.problem().count();
+        if v.len() != count {
             return Err(MultigridError::Length {
                 found: v.len(),
-                expected: n.pow(3),
+                expected: count,
             });
         }
         let division = self.divided.division;
         let finest = division.finest();
         let [planes, rows] = division.memory(finest);
-        let shape = [planes, rows, n as u64];
+        let shape = [planes, rows, 1 << finest];
         let mut job = Job::new(self.used.clone(), options);
         let own = self.own_values(processor, v);
         let given = job.input("v", own.as_deref().unwrap_or(v), &shape)?;
@@ -140,7 +140,7 @@ impl MultigridPlan {
     /// Puts the planes and rows of a processor, as [`MultigridOutput::read_own`] gives them, into the whole array of u.
     pub fn place_own(&self, processor: usize, own: &[f32], u: &mut [f32]) {
         let division = self.divided.division;
-        let columns = self.problem().n();
+        let columns = 1usize << division.finest();
         let mut rest = own;
         for (whole, _) in division.copied_rows(processor, columns) {
             let (Some(to), Some((from, more))) =
@@ -158,7 +158,7 @@ impl MultigridPlan {
     pub fn own_elements(&self) -> usize {
         let division = self.divided.division;
         let own = division.own(division.finest());
-        own.iter().product::<u64>() as usize * self.problem().n()
+        (own.iter().product::<u64>() << division.finest()) as usize
     }
 
     /// Returns the planes and rows of a processor with room for ghosts, which are 0; none if it has all.
@@ -168,7 +168,7 @@ impl MultigridPlan {
             return None;
         }
         let [planes, rows] = division.memory(division.finest());
-        let columns = self.problem().n();
+        let columns = 1usize << division.finest();
         let mut own = vec![0.0; (planes * rows) as usize * columns];
         for (whole, memory) in division.copied_rows(processor, columns) {
             if let (Some(from), Some(to)) = (v.get(whole), own.get_mut(memory)) {
@@ -282,7 +282,7 @@ impl MultigridJobBuilder<'_> {
     }
 
     /// Adds the pass that leaves sums of squares, and the steps of the control CPU that compute
-    /// `norms[number] = sqrt(sum / n^3)`, or the part of the sum that this processor has.
+    /// `norms[number] = sqrt(sum / points)`, or the part of the sum that this processor has.
     fn norm(
         &mut self,
         planned: &PlannedOperator,
@@ -317,16 +317,16 @@ impl MultigridJobBuilder<'_> {
     }
 
     /// Adds the steps of the control CPU that add up the sums of all points in order and compute
-    /// `norms[number] = sqrt(sum / n^3)`.
+    /// `norms[number] = sqrt(sum / points)`.
     pub(super) fn add_up_norm(
         &mut self,
         sums: Buffer<f32>,
         (count, total): (u64, Buffer<f64>),
         number: u64,
     ) -> Result<(), MultigridError> {
-        let (norms, n) = (self.norms, self.plan.problem().n());
+        let (norms, points) = (self.norms, self.plan.problem().count());
         self.add_up(sums, (count, total), |step, sum| {
-            store_norm(step, sum, n, (norms, number))
+            store_norm(step, sum, points, (norms, number))
         })
     }
 
@@ -361,14 +361,14 @@ impl MultigridJobBuilder<'_> {
     }
 }
 
-/// Adds the operations that store the norm of a sum of squares over n^3 points, `sqrt(sum / n^3)`.
+/// Adds the operations that store the norm of a sum of squares over so many points, `sqrt(sum / points)`.
 pub(super) fn store_norm(
     step: &mut HostStep,
     sum: StepScalar,
-    n: usize,
+    points: usize,
     (norms, number): (Buffer<f64>, u64),
 ) -> Result<(), HostError> {
-    let points = step.constant((n as f64).powi(3));
+    let points = step.constant(points as f64);
     let mean = step.divide(sum, points);
     let root = step.square_root(mean);
     step.store(norms, number, root)

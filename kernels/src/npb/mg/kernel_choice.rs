@@ -12,6 +12,7 @@ use cp2_host::nest::{GridPass, GridPlan};
 use cp2_host::{Reserved, paging};
 use cp2_machine::Machine;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The kernels that have been planned so far, by operator and level.
@@ -47,7 +48,7 @@ pub(super) fn fused(
         });
         costs.sum::<Option<u64>>().unwrap_or(u64::MAX)
     };
-    let passes = (LEAST..=finest).map(|level| (level, false));
+    let passes = fusible(&divided.division).map(|level| (level, false));
     let again = (problem.cycles() > 1).then_some((finest, true));
     let ascents = passes.chain(again).filter(|&(level, add)| {
         let one = [MultigridOperator::Expand, MultigridOperator::Ascend { add }];
@@ -76,7 +77,12 @@ pub(super) fn fused(
 }
 
 /// The lowest level whose operators may be fused.
-pub(super) const LEAST: u32 = 3;
+const LEAST: u32 = 3;
+
+/// Returns the levels whose operators may be fused.
+pub(super) fn fusible(division: &Division) -> RangeInclusive<u32> {
+    LEAST.max(division.coarsest() + 1)..=division.finest()
+}
 
 /// Number of blocks that are tried for a pass that keeps planes, those with the fewest rows in all first:
 /// larger ones may leave no room for a second buffer.

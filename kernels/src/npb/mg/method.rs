@@ -22,7 +22,7 @@ impl MultigridPlan {
     #[must_use]
     pub fn into_method(self) -> Method {
         let costs = (self.figures(), self.operations());
-        let count = self.problem().n().pow(3);
+        let count = self.problem().count();
         let (machine, recipe) = (self.used.clone(), self.recipe());
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input.get_sized("v", count)?, options)?)

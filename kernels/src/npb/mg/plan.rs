@@ -197,7 +197,7 @@ impl MultigridPlan {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let problem = &self.divided.problem;
-        let whole = cp2_reference::Multigrid::new(problem.n(), problem.cycles());
+        let whole = cp2_reference::Multigrid::new(problem.shape(), problem.cycles());
         whole
             .figures(&self.machine)
             .shared(self.divided.division.processors())
@@ -225,7 +225,9 @@ impl MultigridPlan {
             let OperatorPages {
                 operator, level, ..
             } = planned.shape;
-            let least = operator.pass().cycles(points(level), &self.machine);
+            let [planes, rows] = self.divided.division.extents(level);
+            let count = planes * rows * points(level);
+            let least = operator.pass().cycles(count, &self.machine);
             let share = match self.divided.division.is_divided(planned.shape.pass_level()) {
                 true => self.divided.division.processors(),
                 false => 1,

@@ -61,12 +61,12 @@ impl MultigridPlan {
         request: &SplitRequest,
     ) -> Result<Vec<MultigridSplit>, MultigridError> {
         let division = self.divided.division;
-        let n = self.problem().n();
+        let [planes, rows] = division.extents(division.finest());
         if !processors.is_power_of_two() {
             let nearest = 1usize << processors.max(1).ilog2();
             return Err(MultigridError::Split {
                 reason: format!(
-                    "{processors} processors do not divide the planes and rows of {n}; expected a power of two: the nearest that fit are {nearest} and {}",
+                    "{processors} processors do not divide {planes} planes of {rows} rows; expected a power of two: the nearest that fit are {nearest} and {}",
                     2 * nearest
                 ),
             });
@@ -74,7 +74,7 @@ impl MultigridPlan {
         let shares = (0..=processors.trailing_zeros())
             .map(|shift| [processors >> shift, 1 << shift])
             .filter(|parts| request.parts.is_none_or(|asked| asked == *parts));
-        let gathers = (1..division.finest())
+        let gathers = (division.coarsest()..division.finest())
             .map(|level| 1usize << level)
             .filter(|gather| request.gather.is_none_or(|asked| asked == *gather));
         let gathers: Vec<usize> = gathers.collect();
@@ -93,12 +93,12 @@ impl MultigridPlan {
         if !possible.is_empty() {
             return Ok(possible);
         }
-        let most = n / 2;
+        let most = (planes / 2 * (rows / 2)) as usize;
+        let levels = [division.coarsest(), division.finest() - 1].map(|level| 1u64 << level);
         Err(match (request.parts, request.gather, refused) {
-            (None, None, _) if processors > most * most => MultigridError::Split {
+            (None, None, _) if processors > most => MultigridError::Split {
                 reason: format!(
-                    "{processors} processors leave fewer than two planes or rows to each; expected at most {}",
-                    most * most
+                    "{processors} processors leave fewer than two planes or rows to each; expected at most {most}"
                 ),
             },
             (_, _, Some(error)) => error,
@@ -111,9 +111,10 @@ impl MultigridPlan {
             }
             (_, gather, None) => MultigridError::Split {
                 reason: format!(
-                    "the level of {} points is gathered; expected a power of two from 2 to {}",
-                    gather.unwrap_or(n),
-                    n / 2
+                    "the level of {} points is gathered; expected a power of two from {} to {}",
+                    gather.unwrap_or_default(),
+                    levels[0],
+                    levels[1]
                 ),
             },
         })

@@ -67,9 +67,6 @@ pub(super) struct FusedOperators {
     pub(super) last: bool,
 }
 
-/// The coarsest level, with two points along an axis.
-const COARSEST: u32 = 1;
-
 /// Ghosts that operators on a level need: one plane and row on each side.
 const ONE: [u64; 2] = [1, 1];
 
@@ -182,7 +179,7 @@ impl StepBuilder<'_> {
         if add || !self.fused.first {
             self.add_projected(finest - 1);
         }
-        for level in (COARSEST + 1..finest).rev() {
+        for level in (self.division.coarsest() + 1..finest).rev() {
             let inputs = [ArrayName::R(level)];
             self.pass(
                 MultigridOperator::Project,
@@ -196,10 +193,11 @@ impl StepBuilder<'_> {
 
     /// Adds the passes up: from the coarsest correction to u; `add` if u is not 0 yet.
     fn add_up_passes(&mut self, add: bool) {
-        let coarsest = [ArrayName::R(COARSEST)];
+        let coarsest = self.division.coarsest();
+        let side = [ArrayName::R(coarsest)];
         let smooth = MultigridOperator::Smooth { add: false };
-        self.pass(smooth, COARSEST, &coarsest, ArrayName::U(COARSEST));
-        for level in COARSEST + 1..=self.finest {
+        self.pass(smooth, coarsest, &side, ArrayName::U(coarsest));
+        for level in coarsest + 1..=self.finest {
             let finest = level == self.finest;
             let add = add && finest;
             let v = if finest {

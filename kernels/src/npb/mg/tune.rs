@@ -1,7 +1,7 @@
 //! Tunes V-cycles by trying all blocks and fusions, and plans by the result.
 
 use super::decomposition::{DividedProblem, NormSum};
-use super::kernel_choice::{LEAST, PlannedKernels, attempt, blocks};
+use super::kernel_choice::{PlannedKernels, attempt, blocks, fusible};
 use super::kernels::OperatorBlock;
 use super::plan::{MultigridPlan, PlannedOperator, points};
 use super::rows::MultigridOperator;
@@ -140,7 +140,7 @@ fn keys(divided: &DividedProblem, fused: &FusedOperators) -> Vec<Key> {
 fn possible(divided: &DividedProblem) -> Vec<Key> {
     let finest = divided.division.finest();
     let mut all = keys(divided, &FusedOperators::default());
-    let levels = (LEAST..=finest).map(|level| (level, false));
+    let levels = fusible(&divided.division).map(|level| (level, false));
     let most = FusedOperators {
         ascents: levels.chain([(finest, true)]).collect(),
         descent: true,

@@ -17,6 +17,7 @@ use cp2_kernels::npb::mg::{MultigridPlan, MultigridSplit, NormSum};
 use cp2_kernels::{ProcessorRun, price_jobs, run_jobs};
 use cp2_machine::{Cycles, Machine};
 use cp2_network::{Transport, share_of};
+use cp2_problems::npb::NpbClass;
 use cp2_problems::npb::mg::{MgClass, charges};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
@@ -52,18 +53,19 @@ fn compute(
     processors::check_ranks(transport.ranks(), count)?;
     let simulation = &common.simulation;
     processors::check_options(simulation, count, transport.ranks())?;
-    let benchmark = MgClass::from_class(common.class);
-    let problem = benchmark.problem();
-    let (n, quiet) = (problem.n(), json || transport.rank() > 0);
+    let subject = args.subject()?;
+    let problem = &subject.problem;
+    let (shape, quiet) = (problem.shape(), json || transport.rank() > 0);
     let own = share_of(count, transport.ranks(), transport.rank());
     let threads = simulation.host.threads();
-    let bytes = processors::memory_beside_arrays(own.len(), threads) + POINT * n.pow(3) as u64;
+    let bytes =
+        processors::memory_beside_arrays(own.len(), threads) + POINT * problem.count() as u64;
     check_memory(problem.title(), bytes)?;
-    let whole = plan(args, &problem, machine, quiet)?;
+    let whole = plan(args, problem, machine, quiet)?;
     let plan = split(&whole, count, &args.split_request(), quiet)?.0;
     let known = plan.figures();
     let started = Instant::now();
-    let v = charges(n, 1);
+    let v = charges(shape, 1);
     let cycles = Arc::new(AtomicU64::new(0));
     let options = processors::device_options(simulation, count, cycles.clone());
     let making = progress::steps(own.len() as u64, quiet);
@@ -83,8 +85,8 @@ fn compute(
     }
     drop(making);
     let what = format!(
-        "NPB MG, class {}, on {count} processors, {:?}, {:?}",
-        common.class,
+        "{} on {count} processors, {:?}, {:?}",
+        subject.title(),
         plan.division(),
         args.sum
     );
@@ -112,21 +114,21 @@ fn compute(
     let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
-    let input = NamedArrays::from_array("v", &[n; 3], v);
+    let input = NamedArrays::from_array("v", &shape, v);
     let output = join_results(&plan, &results.values);
     let finished = results.is_finished();
     let norm = finished.then(|| norms(&output)[1]);
     let compared = match norm {
-        Some(norm) => compare_results(&benchmark, &input, &output, norm)?,
+        Some(norm) => compare_results(&subject, &input, &output, norm)?,
         None => Vec::new(),
     };
     let passed = are_verified(&compared);
-    let title = format!("NPB MG, class {}: {}", common.class, problem.title());
+    let title = subject.title();
     let cycles = results.cycles();
     let base = machine.time_base();
     let simulated = base.seconds(base.cycles(Cycles(cycles)));
     let efficiency = finished.then(|| known.efficiency(cycles));
-    let mops = finished.then(|| benchmark.operations() / simulated / 1e6);
+    let mops = finished.then(|| subject.operations() / simulated / 1e6);
     let operators: Vec<MarkedOperator> = plan
         .operators()
         .into_iter()
@@ -169,9 +171,9 @@ fn compute(
     let first = compared.first();
     let own = json!({
         "benchmark": "MG",
-        "class": common.class.name(),
+        "class": subject.class().map(NpbClass::name),
         "value": norm,
-        "official": benchmark.official,
+        "official": subject.official(),
         "relative_difference": first.map(|number| number.difference),
         "tolerance": MgClass::TOLERANCE,
         "passed": passed,
@@ -205,8 +207,8 @@ fn compute(
 
 /// Returns u and the norms from the values of all processors.
 fn join_results(plan: &MultigridPlan, values: &[u8]) -> NamedArrays {
-    let n = plan.problem().n();
-    let mut u = vec![f32::NAN; n.pow(3)];
+    let problem = plan.problem();
+    let mut u = vec![f32::NAN; problem.count()];
     let mut norms = vec![f64::NAN; 2];
     let own = 4 * plan.own_elements();
     for (processor, bytes) in values.chunks(own + NORMS).enumerate() {
@@ -221,7 +223,7 @@ fn join_results(plan: &MultigridPlan, values: &[u8]) -> NamedArrays {
             norms = sums.map(|bytes| f64::from_le_bytes(*bytes)).collect();
         }
     }
-    NamedArrays::from_array("u", &[n; 3], u).add_array("norms", &[2], norms)
+    NamedArrays::from_array("u", &problem.shape(), u).add_array("norms", &[2], norms)
 }
 
 /// Returns the norms of a result; numbers that are none where there are none.
@@ -245,7 +247,7 @@ fn json_split(plan: &MultigridPlan) -> Value {
 
 /// Says how planes and rows are divided.
 fn describe_split(plan: &MultigridPlan, machine: &Machine) -> String {
-    let n = plan.problem().n();
+    let [all_planes, all_rows, _] = plan.problem().shape();
     match plan.division() {
         None => "one processor".to_owned(),
         Some(MultigridSplit {
@@ -255,8 +257,8 @@ fn describe_split(plan: &MultigridPlan, machine: &Machine) -> String {
             "{} processors, a {}: {rows} x {planes} parts of rows x planes, {} rows of {} planes each; levels of {gather} points and fewer on every processor",
             planes * rows,
             machine.network.topology.name(),
-            n / rows,
-            n / planes,
+            all_rows / rows,
+            all_planes / planes,
         ),
     }
 }

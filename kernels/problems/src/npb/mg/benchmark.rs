@@ -48,23 +48,23 @@ impl MgClass {
         MgProblem::from_benchmark(self)
     }
 
-    /// Returns the operations as the benchmark counts them: 58 for each point and cycle.
+    /// Counts operations as the benchmark does: 58 for each point and cycle.
     #[must_use]
-    pub fn operations(&self) -> f64 {
-        58.0 * self.cycles as f64 * (self.n as f64).powi(3)
+    pub fn count_operations(points: usize, cycles: usize) -> f64 {
+        58.0 * cycles as f64 * points as f64
     }
 }
 
 /// Number of charges of each sign.
 const CHARGES: usize = 10;
 
-/// Returns the right-hand side of the benchmark. Of n^3 draws that fill the grid, the places of the ten
+/// Returns the right-hand side of the benchmark, for planes, rows and columns. Of draws that fill the grid, the places of the ten
 /// smallest are -1, those of the ten largest are +1, and all others are 0. Seed 1 is the benchmark's; other
 /// seeds use later parts of its sequence of draws.
 #[must_use]
-pub fn charges(n: usize, seed: u64) -> Vec<f32> {
+pub fn charges(shape: [usize; 3], seed: u64) -> Vec<f32> {
     let mut draws = Generator::default();
-    let count = n * n * n;
+    let count = shape.iter().product();
     draws.skip(seed.wrapping_sub(1) % (1 << 20) * count as u64);
     // The smallest and the largest draws so far with their places, the most extreme first.
     let mut least: Vec<(u64, usize)> = Vec::with_capacity(CHARGES + 1);

@@ -2,10 +2,11 @@
 
 use crate::real::Real;
 
-/// A grid of n^3 points, x fastest, that continues periodically.
+/// A grid of points, x fastest, that continues periodically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeriodicGrid<T> {
-    n: usize,
+    /// Planes (z), rows (y) and columns (x).
+    shape: [usize; 3],
     points: Vec<T>,
 }
 
@@ -17,14 +18,14 @@ struct NeighbourSums<T> {
 }
 
 impl<T: Real> PeriodicGrid<T> {
-    /// Returns a grid of zeros, `n` along each axis.
-    pub(super) fn zeros(n: usize) -> Self {
-        Self::new(n, vec![T::default(); n * n * n])
+    /// Returns a grid of zeros with so many planes, rows and columns.
+    pub(super) fn zeros(shape: [usize; 3]) -> Self {
+        Self::new(shape, vec![T::default(); shape.iter().product()])
     }
 
-    /// Returns a grid of given points, `n` along each axis, at least two.
-    pub(super) fn new(n: usize, points: Vec<T>) -> Self {
-        Self { n, points }
+    /// Returns a grid of given points with so many planes, rows and columns, at least two of each.
+    pub(super) fn new(shape: [usize; 3], points: Vec<T>) -> Self {
+        Self { shape, points }
     }
 
     /// Returns all points.
@@ -40,14 +41,15 @@ impl<T: Real> PeriodicGrid<T> {
     }
 
     fn row(&self, z: usize, y: usize) -> &[T] {
-        let start = (z % self.n * self.n + y % self.n) * self.n;
-        self.points.get(start..start + self.n).unwrap_or(&[])
+        let [planes, rows, columns] = self.shape;
+        let start = (z % planes * rows + y % rows) * columns;
+        self.points.get(start..start + columns).unwrap_or(&[])
     }
 
     /// Computes the sums around a row. Rows and planes are counted from one period before the grid, so that
     /// no index is negative.
     fn sum_neighbours(&self, z: usize, y: usize, sums: &mut NeighbourSums<T>) {
-        let (z, y) = (z + self.n, y + self.n);
+        let (z, y) = (z + self.shape[0], y + self.shape[1]);
         let add = |rows: [&[T]; 4], sums: &mut [T]| {
             for (x, sum) in sums.iter_mut().enumerate() {
                 *sum = (rows[0][x] + rows[1][x]) + (rows[2][x] + rows[3][x]);
@@ -66,8 +68,8 @@ impl<T: Real> PeriodicGrid<T> {
 
     fn sums(&self) -> NeighbourSums<T> {
         NeighbourSums {
-            beside: vec![T::default(); self.n],
-            corners: vec![T::default(); self.n],
+            beside: vec![T::default(); self.shape[2]],
+            corners: vec![T::default(); self.shape[2]],
         }
     }
 
@@ -75,12 +77,12 @@ impl<T: Real> PeriodicGrid<T> {
     /// centre, faces, edges and corners.
     fn apply_to_points(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
         let [centre, faces, edges, corners] = weights.map(T::from_f64);
-        let (n, mut sums) = (self.n, self.sums());
-        for z in 0..n {
-            for y in 0..n {
+        let ([planes, rows, n], mut sums) = (self.shape, self.sums());
+        for z in 0..planes {
+            for y in 0..rows {
                 self.sum_neighbours(z, y, &mut sums);
                 let (row, a) = (self.row(z, y), &sums);
-                let start = (z * n + y) * n;
+                let start = (z * rows + y) * n;
                 let mut at = |x: usize, w: usize, e: usize| {
                     let inner = centre * row[x] + faces * (row[w] + row[e] + a.beside[x]);
                     let outer = edges * (a.beside[w] + a.beside[e] + a.corners[x])
@@ -111,44 +113,49 @@ impl<T: Real> PeriodicGrid<T> {
     /// Returns the right-hand side of the next coarser level: its point J is point 2 J + 1 of this grid.
     pub(super) fn project(&self) -> Self {
         let [half, quarter] = [0.5, 0.25].map(T::from_f64);
-        let (m, mut sums) = (self.n / 2, self.sums());
-        let mut points = Vec::with_capacity(m * m * m);
-        for z in 0..m {
-            for y in 0..m {
+        let (shape, mut sums) = (self.shape.map(|n| n / 2), self.sums());
+        let [planes, rows, columns] = shape;
+        let mut points = Vec::with_capacity(planes * rows * columns);
+        for z in 0..planes {
+            for y in 0..rows {
                 let (z, y) = (2 * z + 1, 2 * y + 1);
                 self.sum_neighbours(z, y, &mut sums);
                 let row = self.row(z, y);
                 let across = |x: usize| {
-                    let x = x % self.n;
+                    let x = x % self.shape[2];
                     row[x] + half * sums.beside[x] + quarter * sums.corners[x]
                 };
-                points.extend((0..m).map(|x| {
+                points.extend((0..columns).map(|x| {
                     let x = 2 * x + 1;
                     half * across(x) + quarter * (across(x - 1) + across(x + 1))
                 }));
             }
         }
-        Self::new(m, points)
+        Self::new(shape, points)
     }
 
     /// Adds the linear interpolation of the next coarser level.
     pub(super) fn add_interpolated(&mut self, coarse: &Self) {
-        let (n, m, half) = (self.n, coarse.n, T::from_f64(0.5));
+        let ([planes, rows, columns], half) = (self.shape, T::from_f64(0.5));
         // The two coarse points that a fine point lies between, or twice the coarse point that coincides with
         // it.
-        let between = |i: usize| match i % 2 {
+        let between = |axis: usize, i: usize| match i % 2 {
             1 => [i / 2, i / 2],
-            _ => [(i / 2 + m - 1) % m, i / 2],
+            _ => {
+                let all = coarse.shape[axis];
+                [(i / 2 + all - 1) % all, i / 2]
+            }
         };
-        for z in 0..n {
-            for y in 0..n {
-                let [below, above] = between(z).map(|z| between(y).map(|y| coarse.row(z, y)));
+        for z in 0..planes {
+            for y in 0..rows {
+                let coarse_rows = |z: usize| between(1, y).map(|y| coarse.row(z, y));
+                let [below, above] = between(0, z).map(coarse_rows);
                 let [a, b] = below;
                 let [c, d] = above;
                 let across = |x: usize| half * half * ((a[x] + b[x]) + (c[x] + d[x]));
-                let start = (z * n + y) * n;
-                for x in 0..n {
-                    let [west, east] = between(x);
+                let start = (z * rows + y) * columns;
+                for x in 0..columns {
+                    let [west, east] = between(2, x);
                     let e = half * (across(west) + across(east));
                     self.points[start + x] = self.points[start + x] + e;
                 }

@@ -41,14 +41,15 @@ impl fmt::Display for Smoother {
     }
 }
 
-/// V-cycles for A u = v on a periodic cube, starting from u = 0: the algorithm of the benchmark MG.
+/// V-cycles for A u = v on a periodic grid, starting from u = 0: the algorithm of the benchmark MG.
 ///
 /// A is the 27-point operator with the weights -8/3, 0, 1/6, 1/12, the same on every level. The input is `v`,
-/// n^3 numbers, x fastest. The outputs are `u` after the last cycle, of the same shape, and `norms`: the root
+/// planes of rows of numbers, x fastest. The outputs are `u` after the last cycle, of the same shape, and `norms`: the root
 /// mean squares of v and of v - A u.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MgProblem {
-    n: usize,
+    /// Planes, rows and columns.
+    shape: [usize; 3],
     cycles: usize,
     smoother: Smoother,
 }
@@ -77,18 +78,33 @@ impl MgProblem {
     /// # Errors
     /// n is no power of two from 16 to 1024, or there are no cycles or more than 1000.
     pub fn new(n: usize, cycles: usize, smoother: Smoother) -> Result<Self, ProblemError> {
-        if !n.is_power_of_two() || !SIDES.contains(&n) {
-            return Err(ProblemError::odd(
-                "points along an axis",
-                n,
-                "a power of two from 16 to 1024",
-            ));
+        Self::with_shape([n; 3], cycles, smoother)
+    }
+
+    /// Returns a number of cycles on so many planes, rows and columns. The coarsest level has two points along the
+    /// shortest axis.
+    ///
+    /// # Errors
+    /// An extent is no power of two from 16 to 1024, or there are no cycles or more than 1000.
+    pub fn with_shape(
+        shape: [usize; 3],
+        cycles: usize,
+        smoother: Smoother,
+    ) -> Result<Self, ProblemError> {
+        for n in shape {
+            if !n.is_power_of_two() || !SIDES.contains(&n) {
+                return Err(ProblemError::odd(
+                    "points along an axis",
+                    n,
+                    "a power of two from 16 to 1024",
+                ));
+            }
         }
         if !(1..=MOST_CYCLES).contains(&cycles) {
             return Err(ProblemError::odd("V-cycles", cycles, "1 to 1000"));
         }
         Ok(Self {
-            n,
+            shape,
             cycles,
             smoother,
         })
@@ -96,13 +112,14 @@ impl MgProblem {
 
     pub(super) fn from_benchmark(benchmark: &MgClass) -> Self {
         Self {
-            n: benchmark.n,
+            shape: [benchmark.n; 3],
             cycles: benchmark.cycles,
             smoother: benchmark.smoother,
         }
     }
 
-    /// Returns the problem of a size with `n`, `cycles` and, if it is not `a`, `smoother`.
+    /// Returns the problem of a size with `n`, `cycles` and, where they are not `n`, `planes` and `rows`; if it is not
+    /// `a`, `smoother`.
     ///
     /// # Errors
     /// See [`MgProblem::new`]; a size with other parameters.
@@ -116,13 +133,24 @@ impl MgProblem {
                 _ => return Err(size.make_error("smoother", "a or b").into()),
             },
         };
-        Self::new(n, cycles, smoother)
+        let extent = |name| match size.find(name) {
+            None => Ok(n),
+            Some(_) => size.all_positive([name]).map(|[extent]| extent),
+        };
+        let shape = [extent("planes")?, extent("rows")?, n];
+        Self::with_shape(shape, cycles, smoother)
     }
 
-    /// Returns the number of points along an axis.
+    /// Returns the number of planes, rows and columns.
     #[must_use]
-    pub fn n(&self) -> usize {
-        self.n
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Returns the number of points.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.shape.iter().product()
     }
 
     /// Returns the number of V-cycles.
@@ -138,17 +166,17 @@ impl MgProblem {
     }
 
     /// Computes the cycles in any precision; norms are computed in double precision. If `v` has fewer than
-    /// n^3 numbers, the others are 0.
+    /// as many numbers as the grid has points, the others are 0.
     #[must_use]
     pub fn solve<T: Real>(&self, v: &[f32]) -> Solution<T> {
         let a = Self::OPERATOR;
         let mut v: Vec<T> = v.iter().map(|&x| T::from_f64(x.into())).collect();
         v.resize(self.count(), T::default());
-        let v = PeriodicGrid::new(self.n, v);
+        let v = PeriodicGrid::new(self.shape, v);
         let first = v.norm();
-        let (mut u, mut r) = (PeriodicGrid::zeros(self.n), v.clone());
+        let (mut u, mut r) = (PeriodicGrid::zeros(self.shape), v.clone());
         for _ in 0..self.cycles {
-            let coarse = self.correction(&r, self.n);
+            let coarse = self.correction(&r, self.shape);
             u.add_interpolated(&coarse);
             r = u.residual(a, &v);
             u.smooth(self.smoother.weights(), &r);
@@ -160,25 +188,17 @@ impl MgProblem {
         }
     }
 
-    /// Returns the correction that the level below computes for a residual of n^3 points.
-    fn correction<T: Real>(&self, r: &PeriodicGrid<T>, n: usize) -> PeriodicGrid<T> {
-        let (weights, below) = (self.smoother.weights(), n / 2);
+    /// Returns the correction that the level below computes for a residual.
+    fn correction<T: Real>(&self, r: &PeriodicGrid<T>, shape: [usize; 3]) -> PeriodicGrid<T> {
+        let (weights, below) = (self.smoother.weights(), shape.map(|n| n / 2));
         let mut r = r.project();
         let mut u = PeriodicGrid::zeros(below);
-        if below > 2 {
+        if below.iter().all(|&n| n > 2) {
             u.add_interpolated(&self.correction(&r, below));
             r = u.residual(Self::OPERATOR, &r);
         }
         u.smooth(weights, &r);
         u
-    }
-
-    fn shape(&self) -> [usize; 3] {
-        [self.n; 3]
-    }
-
-    fn count(&self) -> usize {
-        self.n.pow(3)
     }
 }
 
@@ -194,16 +214,27 @@ impl Problem for MgProblem {
 
     fn title(&self) -> String {
         let Self {
-            n,
+            shape: [planes, rows, columns],
             cycles,
             smoother,
         } = self;
-        format!("{cycles} V-cycles of multigrid on {n}^3 points, smoother {smoother}")
+        let points = match planes == rows && rows == columns {
+            true => format!("{columns}^3"),
+            false => format!("{planes}x{rows}x{columns}"),
+        };
+        format!("{cycles} V-cycles of multigrid on {points} points, smoother {smoother}")
     }
 
     fn size(&self) -> Size {
-        Size::new(&[("n", self.n), ("cycles", self.cycles)])
-            .add_value("smoother", self.smoother.to_string())
+        let [planes, rows, n] = self.shape;
+        let mut size = Size::new(&[("n", n), ("cycles", self.cycles)])
+            .add_value("smoother", self.smoother.to_string());
+        for (name, extent) in [("planes", planes), ("rows", rows)] {
+            if extent != n {
+                size = size.add_value(name, extent.to_string());
+            }
+        }
+        size
     }
 
     fn inputs(&self) -> Vec<ArrayForm> {
@@ -224,8 +255,8 @@ impl Problem for MgProblem {
 
     fn input(&self, case: Case, seed: u64) -> NamedArrays {
         let v = match case {
-            Case::Random => charges(self.n, seed),
-            case => case.floats(&mut Random::new(seed), self.count(), self.n, 30),
+            Case::Random => charges(self.shape, seed),
+            case => case.floats(&mut Random::new(seed), self.count(), self.shape[2], 30),
         };
         NamedArrays::from_array("v", &self.shape(), v)
     }
@@ -276,7 +307,7 @@ mod tests {
         for class in [NpbClass::S, NpbClass::W] {
             let benchmark = MgClass::from_class(class);
             let problem = benchmark.problem();
-            let v = charges(problem.n(), 1);
+            let v = charges(problem.shape(), 1);
             let norm = problem.solve::<f64>(&v).norms[1];
             let off = (norm / benchmark.official - 1.0).abs();
             assert!(off < 1e-11, "{class}: {norm}, off by {off}");
@@ -285,7 +316,7 @@ mod tests {
 
     #[test]
     fn charges_are_where_the_benchmark_has_them() {
-        let v = charges(32, 1);
+        let v = charges([32; 3], 1);
         let at = |x: usize, y: usize, z: usize| v[(z * 32 + y) * 32 + x];
         for (x, y, z) in [(0, 11, 2), (13, 8, 17), (7, 14, 26)] {
             assert_eq!(at(x, y, z), -1.0);
@@ -299,13 +330,13 @@ mod tests {
     /// Constants are interpolated and projected to constants, and A maps them to 0.
     #[test]
     fn operators_keep_constants() {
-        let ones = PeriodicGrid::new(4, vec![1.0; 64]);
-        let mut fine = PeriodicGrid::<f64>::zeros(8);
+        let ones = PeriodicGrid::new([4; 3], vec![1.0; 64]);
+        let mut fine = PeriodicGrid::<f64>::zeros([8; 3]);
         fine.add_interpolated(&ones);
         assert!(fine.points().iter().all(|&x| x == 1.0));
         // The projection's weights add up to 4: half of 2 along each axis.
         assert!(fine.project().points().iter().all(|&x| x == 4.0));
-        let r = fine.residual(MgProblem::OPERATOR, &PeriodicGrid::zeros(8));
+        let r = fine.residual(MgProblem::OPERATOR, &PeriodicGrid::zeros([8; 3]));
         assert!(r.points().iter().all(|x| x.abs() < 1e-14));
     }
 }
