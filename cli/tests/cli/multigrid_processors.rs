@@ -41,7 +41,7 @@ fn processors_are_verified_and_priced_to_the_cycle() {
     assert_eq!(ordered["value"], one["value"]);
     assert_eq!(ordered["sum"], "ordered");
     assert_eq!(ordered["split"]["planes"], 4);
-    let text = bench.cp2("npb mg --class S --procs 2").works().out;
+    let text = bench.cp2("npb mg --class S --procs 2").works().out.clone();
     for words in [
         "verified",
         "halo 32",
@@ -111,7 +111,7 @@ fn splits_are_compared_by_price() {
     assert_eq!(ran["split"], splits[0]["split"]);
     // Norms are what the table leaves out.
     assert!(number(&ran["cycles"]).abs_diff(prices[0]) < prices[0] / 20);
-    let text = bench.cp2("tune mg --class S --procs 2").works().out;
+    let text = bench.cp2("tune mg --class S --procs 2").works().out.clone();
     assert!(
         text.contains("rows x planes") && text.contains("1x2"),
         "{text}"
