@@ -38,7 +38,7 @@ pub(crate) struct ProcessorReport {
 
 impl ProcessorReport {
     fn new(processor: &ProcessorRun, args: &SimulationArgs) -> Self {
-        let ProcessorRun { run, passes } = processor;
+        let ProcessorRun { run, passes, .. } = processor;
         let report = &run.report;
         Self {
             cycles: report.cycles,

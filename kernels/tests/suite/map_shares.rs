@@ -43,8 +43,8 @@ pub(crate) fn check_shares(
         let made = made.map_err(|e| TestCaseError::fail(e.to_string()))?;
         let (jobs, results): (Vec<_>, Vec<_>) =
             made.into_iter().map(|one| (one.job, one.outputs)).unzip();
-        let priced = price_jobs(&mut InProcess, machine, processors, &jobs, b"").unwrap();
-        let (report, runs) = run_jobs(&mut InProcess, machine, processors, jobs, b"").unwrap();
+        let priced = price_jobs(&mut InProcess, machine, processors, &jobs, 1, b"").unwrap();
+        let (report, runs) = run_jobs(&mut InProcess, machine, processors, jobs, 2, b"").unwrap();
         prop_assert_eq!(report.messages, 0);
         prop_assert_eq!(priced.ends.len(), report.ends.len());
         let mut all = vec![Vec::new(); expected.len()];
