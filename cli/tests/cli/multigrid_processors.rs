@@ -1,4 +1,4 @@
-//! Tests of `cp2 npb mg --procs` and `cp2 tune mg --procs`: results, splits and refusals.
+//! Tests of `cp2 npb mg --procs` and `cp2 tune mg --procs`.
 
 use crate::bench::Bench;
 use serde_json::Value;

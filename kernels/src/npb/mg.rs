@@ -87,7 +87,7 @@ pub enum MultigridError {
     /// Planes and rows cannot be divided among processors in this way.
     #[error("multigrid on several processors: {reason}")]
     Split {
-        /// What is wrong, what was expected, and what to do.
+        /// The fault, the expectation and the remedy.
         reason: String,
     },
     /// The right-hand side has another length than the problem.

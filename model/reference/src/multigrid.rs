@@ -189,7 +189,12 @@ mod tests {
     fn a_cycle_of_class_a() {
         let vm7 = Machine::builtin("vm7").unwrap();
         let points = 256f64.powi(3) / 16.0;
-        let figures = |cycles| Multigrid::new([256; 3], cycles).figures(&vm7).reference.get() as f64;
+        let figures = |cycles| {
+            Multigrid::new([256; 3], cycles)
+                .figures(&vm7)
+                .reference
+                .get() as f64
+        };
         let cycle = (figures(2) - figures(1)) / points;
         assert!((cycle - (31.625 + 22.625 / 7.0)).abs() < 1e-3, "{cycle}");
     }

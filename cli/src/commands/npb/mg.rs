@@ -51,23 +51,23 @@ pub(super) struct Args {
     /// Order in which processors add up the sums of norms: along a tree, or as one processor does, whose bits norms
     /// then have
     #[arg(long, value_name = "ORDER", default_value = "tree")]
-    sum: Sum,
+    sum: SumOrder,
 }
 
 /// Order in which processors add up sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Sum {
+enum SumOrder {
     /// Along a binomial tree
     Tree,
     /// In the order of one processor
     Ordered,
 }
 
-impl From<Sum> for NormSum {
-    fn from(sum: Sum) -> Self {
+impl From<SumOrder> for NormSum {
+    fn from(sum: SumOrder) -> Self {
         match sum {
-            Sum::Tree => Self::Tree,
-            Sum::Ordered => Self::Ordered,
+            SumOrder::Tree => Self::Tree,
+            SumOrder::Ordered => Self::Ordered,
         }
     }
 }
@@ -179,7 +179,7 @@ impl Args {
         let given = [
             ("--split", self.split.is_some()),
             ("--gather", self.gather.is_some()),
-            ("--sum", self.sum != Sum::Tree),
+            ("--sum", self.sum != SumOrder::Tree),
         ];
         match given.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(CommandFailure::input(format!(

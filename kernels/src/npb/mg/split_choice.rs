@@ -39,7 +39,7 @@ pub struct SplitTrial {
     pub total: usize,
 }
 
-/// What a user has fixed of a split: the rest is chosen by price.
+/// Parts of a split that a user has fixed: the rest is chosen by price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SplitRequest {
     /// Number of parts of planes, and of rows.

@@ -264,7 +264,7 @@ fn describe_split(plan: &MultigridPlan, machine: &Machine) -> String {
 }
 
 /// Returns the name of an order in which sums are added up.
-fn sum_name(sum: super::Sum) -> &'static str {
+fn sum_name(sum: super::SumOrder) -> &'static str {
     match NormSum::from(sum) {
         NormSum::Tree => "tree",
         NormSum::Ordered => "ordered",

@@ -58,9 +58,9 @@ impl MgClass {
 /// Number of charges of each sign.
 const CHARGES: usize = 10;
 
-/// Returns the right-hand side of the benchmark, for planes, rows and columns. Of draws that fill the grid, the places of the ten
-/// smallest are -1, those of the ten largest are +1, and all others are 0. Seed 1 is the benchmark's; other
-/// seeds use later parts of its sequence of draws.
+/// Returns the right-hand side of the benchmark, for planes, rows and columns. Of draws that fill the grid, the
+/// places of the ten smallest are -1, those of the ten largest are +1, and all others are 0. Seed 1 is the
+/// benchmark's; other seeds use later parts of its sequence of draws.
 #[must_use]
 pub fn charges(shape: [usize; 3], seed: u64) -> Vec<f32> {
     let mut draws = Generator::default();

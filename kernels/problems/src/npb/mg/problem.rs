@@ -44,8 +44,8 @@ impl fmt::Display for Smoother {
 /// V-cycles for A u = v on a periodic grid, starting from u = 0: the algorithm of the benchmark MG.
 ///
 /// A is the 27-point operator with the weights -8/3, 0, 1/6, 1/12, the same on every level. The input is `v`,
-/// planes of rows of numbers, x fastest. The outputs are `u` after the last cycle, of the same shape, and `norms`: the root
-/// mean squares of v and of v - A u.
+/// planes of rows of numbers, x fastest. The outputs are `u` after the last cycle, of the same shape, and `norms`:
+/// the root mean squares of v and of v - A u.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MgProblem {
     /// Planes, rows and columns.
