@@ -58,11 +58,12 @@ fn mpirun(ranks: usize, test: &str) -> JobEnd {
         .spawn()
         .unwrap();
     let mut errors = job.stderr.take().unwrap();
-    let errors = std::thread::spawn(move || {
+    let read = move || {
         let mut bytes = Vec::new();
         errors.read_to_end(&mut bytes).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()
-    });
+    };
+    let errors = std::thread::Builder::new().spawn(read).unwrap();
     let (mut notes, mut first) = (Vec::new(), None);
     for line in BufReader::new(job.stdout.take().unwrap()).lines() {
         if let Some((_, note)) = line.unwrap().split_once(NOTE) {
@@ -96,7 +97,7 @@ fn random_programs_are_equal_on_all_numbers_of_ranks() {
     for ranks in 1..=4 {
         let ended = mpirun(ranks, "rank::runs_random_programs");
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        assert_eq!(ended.notes, [all.clone()], "{ended:?}");
+        assert_eq!(ended.notes, [all.as_str()], "{ended:?}");
     }
 }
 
