@@ -61,7 +61,8 @@ pub(crate) fn memory_beside_arrays(processors: usize, threads: usize) -> u64 {
     processors.saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
-/// Returns the options of each processor's device. Processors and the network share the slices of the timeline.
+/// Returns the options of each processor's device. The network has half of the slices of the timeline, and processors
+/// share the rest.
 /// `cycles` follows the processor of the rank that is given the options first.
 pub(crate) fn device_options(
     args: &SimulationArgs,
@@ -69,6 +70,6 @@ pub(crate) fn device_options(
     cycles: Arc<AtomicU64>,
 ) -> DeviceOptions {
     let mut options = args.options(cycles);
-    options.trace.limit /= processors.saturating_add(1);
+    options.trace.limit /= processors.saturating_mul(2).max(1);
     options
 }

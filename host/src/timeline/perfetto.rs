@@ -24,7 +24,7 @@ impl Timeline {
     fn write_process(&self, out: &mut dyn Write, pid: usize, processor: &str) -> io::Result<()> {
         write_name(out, (pid, 0), "process_name", processor)?;
         for (i, track) in Track::ALL.into_iter().enumerate() {
-            write!(out, ",\n")?;
+            writeln!(out, ",")?;
             write_name(out, (pid, i + 1), "thread_name", track.name())?;
             write_order(out, (pid, i + 1), i)?;
         }
@@ -71,18 +71,18 @@ impl JobTimeline {
         begin(out, self.dropped())?;
         for (number, timeline) in self.processors.iter().enumerate() {
             if number > 0 {
-                write!(out, ",\n")?;
+                writeln!(out, ",")?;
             }
             let name = format!("processor {number}, {title}");
             timeline.write_process(out, number + 1, &name)?;
         }
         let network = self.processors.len() + 1;
         if !self.links.is_empty() {
-            write!(out, ",\n")?;
+            writeln!(out, ",")?;
             write_name(out, (network, 0), "process_name", "network")?;
         }
         for (lane, link) in self.links.iter().enumerate() {
-            write!(out, ",\n")?;
+            writeln!(out, ",")?;
             write_name(out, (network, lane + 1), "thread_name", &link.name)?;
             write_order(out, (network, lane + 1), lane)?;
             for slice in &link.slices {

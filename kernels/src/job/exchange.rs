@@ -172,8 +172,8 @@ pub fn price_jobs(
     )?)
 }
 
-/// Begins the communication of so many processors of a machine. The network keeps as much of the timeline as a
-/// processor does.
+/// Begins the communication of so many processors of a machine. The network keeps as much of the timeline as all
+/// processors do together.
 pub(super) fn communication<'a>(
     machine: &Machine,
     processors: usize,
@@ -181,7 +181,7 @@ pub(super) fn communication<'a>(
 ) -> Result<Communication, NetworkError> {
     let mut communication = Communication::of_machine(machine, processors)?;
     let limits = jobs.into_iter().map(|job| job.device.options().trace.limit);
-    communication.keep_trace(limits.min().unwrap_or(0));
+    communication.keep_trace(limits.min().unwrap_or(0).saturating_mul(processors));
     Ok(communication)
 }
 

@@ -5,7 +5,7 @@ use cp2_host::DeviceOptions;
 use cp2_kernels::stencil::{StencilSlabs, Stencils};
 use cp2_kernels::{ExchangeError, Job, price_jobs, run_jobs};
 use cp2_machine::Machine;
-use cp2_network::{InProcess, NetworkReport};
+use cp2_network::{InProcess, NetworkError, NetworkReport};
 use cp2_problems::stencil::{Edge, StencilPoint, StencilProblem, StencilShape};
 use cp2_problems::{Case, Problem};
 use proptest::prelude::*;
@@ -191,6 +191,25 @@ fn processors_that_wait_for_each_other_are_told() {
     assert!(matches!(error, ExchangeError::Ended(_)), "{error}");
     let text = error.to_string();
     assert!(text.contains('0') && text.contains('1'), "{text}");
+}
+
+/// A command that the device refuses is no fault of the guest: another exit code tells it from one.
+#[test]
+fn refused_commands_are_told_from_faults() {
+    let machine = machine("vm7");
+    let jobs = (0..2u64).map(|own| {
+        let mut job = Job::new(machine.clone(), DeviceOptions::default());
+        let region = cp2_host::MessageRegion::contiguous(machine.host.memory.0, 16);
+        let request = job.send("x", 1 - own, 0, region);
+        job.wait_messages(&[request]);
+        job
+    });
+    let error = run_jobs(&mut InProcess, &machine, 2, jobs.collect(), 1, b"").unwrap_err();
+    let ExchangeError::Network(NetworkError::Failed { failures }) = &error else {
+        panic!("{error}");
+    };
+    assert!(failures.iter().all(|failure| failure.of_host), "{error}");
+    assert_eq!(failures.len(), 2);
 }
 
 proptest! {
