@@ -144,7 +144,7 @@ fn what_cannot_be_divided_is_refused() {
         ("npb mg --grid 32x32 --procs 2", "planes x rows x columns"),
         ("npb mg --grid 32x24x32", "power of two from 16 to 1024"),
         (
-            "npb mg --class S --procs 4 --split 4x1 --sum ordered",
+            "npb mg --class S --procs 8 --split 8x1 --sum ordered",
             "--sum tree",
         ),
     ] {
