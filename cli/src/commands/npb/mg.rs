@@ -24,11 +24,11 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Size of the benchmark: S, W, A or B
+    /// Size of the benchmark: S, W, A or B [default: the grid of --grid]
     #[arg(long, value_name = "CLASS", required_unless_present = "grid")]
     class: Option<NpbClass>,
-    /// Planes, rows and columns of a grid of one's own, powers of two from 16 to 1024, instead of a class: there is no
-    /// official value
+    /// Planes, rows and columns of a grid of one's own, powers of two from 16 to 1024, which has no official value
+    /// [default: the cube of --class]
     #[arg(long, value_name = "ZxYxX", conflicts_with_all = ["class", "tuned"])]
     grid: Option<Extents>,
     /// V-cycles on such a grid [default: 4]
