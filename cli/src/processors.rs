@@ -13,7 +13,7 @@ pub(crate) use report::{JobResults, JobRuns, expected_cycles};
 use crate::outcome::CommandFailure;
 use cp2_machine::Machine;
 use cp2_network::{InProcess, Transport};
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Variables in which launchers of MPI jobs tell a process the number of ranks, and its own.
@@ -120,6 +120,8 @@ pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
                 )));
             }
             CONNECTED.store(true, Relaxed);
+            let mut transport = transport;
+            compare_lines(&mut transport)?;
             Box::new(transport)
         }
         #[cfg(not(feature = "mpi"))]
@@ -131,6 +133,29 @@ pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
         _ => Box::new(InProcess),
     };
     Ok(Ranks(Some(transport)))
+}
+
+/// Refuses ranks whose command lines differ: they would compute something else, or wait for each other.
+///
+/// # Errors
+/// They differ, or a rank cannot be reached.
+#[cfg(feature = "mpi")]
+fn compare_lines(transport: &mut dyn Transport) -> Result<(), CommandFailure> {
+    let mut hasher = DefaultHasher::new();
+    for argument in std::env::args_os().skip(1) {
+        argument.hash(&mut hasher);
+    }
+    let own = hasher.finish().to_le_bytes().to_vec();
+    let all = transport
+        .all_gather(own.clone())
+        .map_err(CommandFailure::input)?;
+    let differ = all.iter().position(|other| Some(other) != all.first());
+    match differ {
+        Some(rank) => Err(CommandFailure::input(format!(
+            "rank {rank} was started with other options than rank 0; expected the same command on all ranks"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses ranks for a command that runs in one process.

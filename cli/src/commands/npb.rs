@@ -54,10 +54,10 @@ struct BenchmarkOptions {
 }
 
 impl BenchmarkOptions {
-    /// Checks the outputs against the files that are read, then loads the machine.
-    fn begin(&self, read: Option<&Path>) -> Result<Arc<Machine>, CommandFailure> {
+    /// Checks the outputs of so many processors against the files that are read, then loads the machine.
+    fn begin(&self, read: Option<&Path>, procs: u16) -> Result<Arc<Machine>, CommandFailure> {
         let mut outputs = Outputs::from_inputs(self.machine.file().into_iter().chain(read));
-        self.simulation.check_outputs(&mut outputs)?;
+        crate::processors::check_outputs(&self.simulation, procs, &mut outputs)?;
         Ok(Arc::new(self.machine.load()?))
     }
 

@@ -68,6 +68,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
 }
 
 fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    crate::processors::refuse_ranks()?;
     let mut outputs = Outputs::from_inputs(args.machine.file());
     if let Some(path) = &args.output {
         outputs.check(path)?;

@@ -51,14 +51,19 @@ pub(crate) fn check_outputs(
     }
 }
 
-/// Bytes of host memory of a processor beside its arrays, and of the translations of a host thread.
+/// Bytes of host memory of a processor beside its arrays, of the translations of a host thread, and of address space
+/// of each thread but the first: a stack, and an allocator's arena.
 const PROCESSOR: u64 = 2 << 20;
 const THREAD: u64 = 24 << 20;
+const FURTHER_THREAD: u64 = 72 << 20;
 
 /// Returns the bytes of host memory that so many processors take beside their arrays, on so many host threads.
 pub(crate) fn memory_beside_arrays(processors: usize, threads: usize) -> u64 {
     let processors = PROCESSOR.saturating_mul(processors as u64);
-    processors.saturating_add(THREAD.saturating_mul(threads as u64))
+    let further = FURTHER_THREAD.saturating_mul((threads as u64).saturating_sub(1));
+    processors
+        .saturating_add(THREAD.saturating_mul(threads as u64))
+        .saturating_add(further)
 }
 
 /// Returns the options of each processor's device. The network has half of the slices of the timeline, and processors

@@ -40,7 +40,7 @@ const GENERATED: usize = 8;
 /// Runs `cp2 npb cg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
-    let machine = common.begin(None)?;
+    let machine = common.begin(None, 1)?;
     let benchmark = CgClass::from_class(args.class);
     // The generator sums outer products of sparse vectors: a row has about the square of a vector's number of
     // entries.

@@ -35,7 +35,7 @@ const OUTSIDE: &[&str] = &[
 /// Runs `cp2 npb ft`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
-    let machine = common.begin(None)?;
+    let machine = common.begin(None, 1)?;
     let problem = FtProblem::from_class(args.class);
     // Each number is in five arrays of single precision and four of double precision.
     let bytes = 112 * problem.shape().iter().product::<usize>() as u64;

@@ -9,6 +9,7 @@ use crate::interrupt;
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
+use crate::simulation::merge;
 use cp2_kernels::KernelRun;
 use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
 use cp2_machine::Machine;
@@ -72,6 +73,9 @@ impl From<SumOrder> for NormSum {
     }
 }
 
+/// Most parts of rows, and of planes.
+const PARTS: usize = 1024;
+
 /// Parts of rows and of planes.
 #[derive(Clone, Copy, Debug)]
 struct SplitParts {
@@ -88,13 +92,14 @@ impl FromStr for SplitParts {
             [rows, planes] => rows.parse().ok().zip(planes.parse().ok()),
             _ => None,
         }
+        .filter(|parts: &(usize, usize)| parts.0.max(parts.1) <= PARTS)
         .map(|(rows, planes)| Self { rows, planes })
         .ok_or_else(|| {
             let cut = match numbers.len() {
                 3 => "; rows (x) are not cut, because they are lifted: the neighbour beyond the end of a row is in the lanes of another quad of it",
                 _ => "",
             };
-            format!("expected parts of rows (y) x parts of planes (z), as in 2x4{cut}")
+            format!("expected parts of rows (y) x parts of planes (z), each up to {PARTS}, as in 2x4{cut}")
         })
     }
 }
@@ -123,6 +128,15 @@ impl Subject {
             ),
             None => self.problem.title(),
         }
+    }
+
+    /// Returns extents, cycles and smoother as JSON.
+    fn json(&self) -> Value {
+        json!({
+            "shape": self.problem.shape(),
+            "v_cycles": self.problem.cycles(),
+            "smoother": self.problem.smoother().to_string(),
+        })
     }
 
     /// Returns the class, if there is one.
@@ -205,7 +219,8 @@ fn plan(
             })?;
             tuned::plan(path, class, machine)
         }
-        None => MultigridPlan::new(problem.clone(), machine).map_err(CommandFailure::input),
+        None => interrupt::plan_interruptible(|| MultigridPlan::new(problem.clone(), machine))?
+            .map_err(CommandFailure::input),
     }
 }
 
@@ -263,7 +278,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         args.check_one()?;
     }
     let ranks = crate::processors::connect_for(args.procs)?;
-    let machine = common.begin(args.tuned.as_deref())?;
+    let machine = common.begin(args.tuned.as_deref(), args.procs)?;
     if let Some(ranks) = ranks {
         return processors::run(args, &machine, json, ranks);
     }
@@ -305,7 +320,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         run: &run,
         outside: OUTSIDE,
         said: String::new(),
-        more: json!({ "recipe": method.recipe }),
+        more: merge(subject.json(), json!({ "recipe": method.recipe })),
         host_seconds,
     };
     report.conclude(common)

@@ -130,7 +130,8 @@ impl MultigridPlan {
     }
 
     /// Describes the sections that the plan uses, where others are left idle.
-    pub(super) fn recipe(&self) -> Option<String> {
+    #[must_use]
+    pub fn recipe(&self) -> Option<String> {
         describe_idle(&self.machine, &self.used)
     }
 

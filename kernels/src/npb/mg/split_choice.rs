@@ -1,7 +1,7 @@
 //! Chooses how planes and rows are divided among processors, by price.
 
 use super::MultigridError;
-use super::decomposition::{Division, MultigridSplit, NormSum};
+use super::decomposition::{DividedProblem, Division, MultigridSplit, NormSum};
 use super::messages::{BoxMessage, MessageDirection, PLANES, ROWS};
 use super::plan::{MultigridPlan, quads};
 use super::rows::QUAD;
@@ -11,6 +11,7 @@ use cp2_network::{
     Communication, InProcess, Picoseconds, Process, ProcessError, ProcessLog, Request, Resume,
     Yield, run_processes,
 };
+use cp2_problems::npb::mg::MgProblem;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -51,73 +52,17 @@ pub struct SplitRequest {
 }
 
 impl MultigridPlan {
-    /// Returns the splits among so many processors that a request leaves, and are possible.
+    /// Checks that a problem can be split among so many processors as a request says, before anything is planned.
     ///
     /// # Errors
-    /// There are none: the error says why for the one with the most equal parts.
-    fn splits(
-        &self,
+    /// No split is possible.
+    pub fn check_splits(
+        problem: &MgProblem,
         processors: usize,
         request: &SplitRequest,
-    ) -> Result<Vec<MultigridSplit>, MultigridError> {
-        let division = self.divided.division;
-        let [planes, rows] = division.extents(division.finest());
-        if !processors.is_power_of_two() {
-            let nearest = 1usize << processors.max(1).ilog2();
-            return Err(MultigridError::Split {
-                reason: format!(
-                    "{processors} processors do not divide {planes} planes of {rows} rows; expected a power of two: the nearest that fit are {nearest} and {}",
-                    2 * nearest
-                ),
-            });
-        }
-        let shares = (0..=processors.trailing_zeros())
-            .map(|shift| [processors >> shift, 1 << shift])
-            .filter(|parts| request.parts.is_none_or(|asked| asked == *parts));
-        let gathers = (division.coarsest()..division.finest())
-            .map(|level| 1usize << level)
-            .filter(|gather| request.gather.is_none_or(|asked| asked == *gather));
-        let gathers: Vec<usize> = gathers.collect();
-        let all = shares.flat_map(|parts| {
-            gathers
-                .iter()
-                .map(move |&gather| MultigridSplit { parts, gather })
-        });
-        let (mut possible, mut refused) = (Vec::new(), None);
-        for split in all {
-            match division.split(split) {
-                Ok(_) => possible.push(split),
-                Err(error) => refused = refused.or(Some(error)),
-            }
-        }
-        if !possible.is_empty() {
-            return Ok(possible);
-        }
-        let most = (planes / 2 * (rows / 2)) as usize;
-        let levels = [division.coarsest(), division.finest() - 1].map(|level| 1u64 << level);
-        Err(match (request.parts, request.gather, refused) {
-            (None, None, _) if processors > most => MultigridError::Split {
-                reason: format!(
-                    "{processors} processors leave fewer than two planes or rows to each; expected at most {most}"
-                ),
-            },
-            (_, _, Some(error)) => error,
-            (Some([planes, rows]), _, None) if planes * rows != processors => {
-                MultigridError::Split {
-                    reason: format!(
-                        "{rows} x {planes} parts of rows x planes for {processors} processors; expected powers of two whose product is {processors}"
-                    ),
-                }
-            }
-            (_, gather, None) => MultigridError::Split {
-                reason: format!(
-                    "the level of {} points is gathered; expected a power of two from {} to {}",
-                    gather.unwrap_or_default(),
-                    levels[0],
-                    levels[1]
-                ),
-            },
-        })
+    ) -> Result<(), MultigridError> {
+        let division = DividedProblem::whole(problem.clone()).division;
+        find_splits(&division, processors, request).map(|_| ())
     }
 
     /// Plans these cycles for so many processors with the split of the lowest price, and returns the prices of all
@@ -133,7 +78,7 @@ impl MultigridPlan {
         request: &SplitRequest,
         mut each: impl FnMut(SplitTrial) -> ControlFlow<()>,
     ) -> Result<Option<(Self, Vec<SplitPrice>)>, MultigridError> {
-        let splits = self.splits(processors, request)?;
+        let splits = find_splits(&self.divided.division, processors, request)?;
         let total = splits.len();
         let (mut prices, mut best, mut refused) = (Vec::new(), None::<(u64, Self)>, None);
         for (before, split) in splits.into_iter().enumerate() {
@@ -219,6 +164,74 @@ impl MultigridPlan {
             messages: [report.messages, report.message_bytes],
         })
     }
+}
+
+/// Returns the splits among so many processors that a request leaves, and are possible.
+///
+/// # Errors
+/// There are none: the error says why for the one with the most equal parts.
+fn find_splits(
+    division: &Division,
+    processors: usize,
+    request: &SplitRequest,
+) -> Result<Vec<MultigridSplit>, MultigridError> {
+    let [planes, rows] = division.extents(division.finest());
+    if !processors.is_power_of_two() {
+        let most = (planes / 2 * (rows / 2)).max(2);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let nearest = (1usize << processors.max(1).ilog2()).min(most / 2);
+        return Err(MultigridError::Split {
+            reason: format!(
+                "{processors} processors do not divide {planes} planes of {rows} rows; expected a power of two: the nearest that fit are {nearest} and {}",
+                2 * nearest
+            ),
+        });
+    }
+    let shares = (0..=processors.trailing_zeros())
+        .map(|shift| [processors >> shift, 1 << shift])
+        .filter(|parts| request.parts.is_none_or(|asked| asked == *parts));
+    let gathers = (division.coarsest()..division.finest())
+        .map(|level| 1usize << level)
+        .filter(|gather| request.gather.is_none_or(|asked| asked == *gather));
+    let gathers: Vec<usize> = gathers.collect();
+    let all = shares.flat_map(|parts| {
+        gathers
+            .iter()
+            .map(move |&gather| MultigridSplit { parts, gather })
+    });
+    let (mut possible, mut refused) = (Vec::new(), None);
+    for split in all {
+        match division.split(split) {
+            Ok(_) => possible.push(split),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    if !possible.is_empty() {
+        return Ok(possible);
+    }
+    let most = (planes / 2 * (rows / 2)) as usize;
+    let levels = [division.coarsest(), division.finest() - 1].map(|level| 1u64 << level);
+    Err(match (request.parts, request.gather, refused) {
+        (None, None, _) if processors > most => MultigridError::Split {
+            reason: format!(
+                "{processors} processors leave fewer than two planes or rows to each; expected at most {most}"
+            ),
+        },
+        (_, _, Some(error)) => error,
+        (Some([planes, rows]), _, None) if planes * rows != processors => MultigridError::Split {
+            reason: format!(
+                "{rows} x {planes} parts of rows x planes for {processors} processors; expected powers of two whose product is {processors}"
+            ),
+        },
+        (_, gather, None) => MultigridError::Split {
+            reason: format!(
+                "the level of {} points is gathered; expected a power of two from {} to {}",
+                gather.unwrap_or_default(),
+                levels[0],
+                levels[1]
+            ),
+        },
+    })
 }
 
 /// A step of a processor of which the time is estimated.

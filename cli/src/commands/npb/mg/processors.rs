@@ -61,8 +61,10 @@ fn compute(
     let bytes =
         processors::memory_beside_arrays(own.len(), threads) + POINT * problem.count() as u64;
     check_memory(problem.title(), bytes)?;
+    let request = args.split_request();
+    MultigridPlan::check_splits(problem, count, &request).map_err(CommandFailure::input)?;
     let whole = plan(args, problem, machine, quiet)?;
-    let plan = split(&whole, count, &args.split_request(), quiet)?.0;
+    let plan = split(&whole, count, &request, quiet)?.0;
     let known = plan.figures();
     let started = Instant::now();
     let v = charges(shape, 1);
@@ -183,10 +185,11 @@ fn compute(
         "split": json_split(&plan),
         "sum": sum_name(args.sum),
         "operators": parts.iter().map(|part| part.json()).collect::<Vec<_>>(),
-        "recipe": Value::Null,
+        "recipe": plan.recipe(),
         "host_seconds": host_seconds,
         "outside_time": super::OUTSIDE,
     });
+    let own = merge(own, subject.json());
     let fields = merge(results.fields(machine), merge(json!(known), own));
     let mut outcome = CommandOutcome {
         text,
