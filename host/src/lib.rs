@@ -32,7 +32,7 @@ pub use device::{
     RunEnd, RunPart, RunReport, SingleBuffered, SourceError, StageReport, Trace, Turns,
     ValueSource, WINDOW,
 };
-pub use paging::{PAGE_EVENT, PageKernel, Paged};
+pub use paging::{PAGE_EVENT, PageKernel, PageMessage, Paged};
 pub use schedule::{
     BlockPiece, BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, PlanError, Reserved,
     Stream, StreamPlan,

@@ -23,6 +23,7 @@ mod error;
 mod field;
 mod grid_pass;
 mod grid_plan;
+mod last_store;
 mod march;
 mod page_choice;
 mod page_cuts;

@@ -46,11 +46,41 @@ pub use ring::{
     deals_quads, expect_all, overlap_pair, overlap_passes,
 };
 
-use crate::device::Event;
+use crate::device::{Event, HostAction, MessageRegion};
+use std::sync::Arc;
 
 /// The event by which a loaded page is announced to a page kernel, and the signal
 /// by which it gives the page back (`page.s`).
 pub const PAGE_EVENT: u32 = 0;
+
+/// A message that leaves a processor while a pass runs: when a page is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageMessage {
+    /// The page behind whose stores it leaves.
+    pub page: u64,
+    /// Name on the timeline.
+    pub name: Arc<str>,
+    /// Number by which the program waits for it.
+    pub request: u64,
+    /// Processor that it goes to.
+    pub to: u64,
+    /// Tag by which receives tell messages apart.
+    pub tag: u32,
+    /// Memory that holds it, read when the page is stored.
+    pub region: MessageRegion,
+}
+
+impl PageMessage {
+    /// Returns the action of the command that sends it.
+    pub(crate) fn action(&self) -> HostAction {
+        HostAction::Send {
+            request: self.request,
+            to: self.to,
+            tag: self.tag,
+            region: self.region,
+        }
+    }
+}
 
 /// The kernel of a paged run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -279,6 +279,7 @@ impl Job {
             limits: TransferLimits::from_machine(self.device.machine()),
             relayout: false,
             called: self.called.clone(),
+            sends: Vec::new(),
         }
     }
 

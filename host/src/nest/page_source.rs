@@ -5,7 +5,9 @@ use super::field::GridField;
 use super::grid_plan::GridPlan;
 use super::transfers::broadcast;
 use crate::device::{Buffer, Device, Event, HostError, PlacedProgram};
-use crate::paging::{CommandSink, Launch, PAGE_EVENT, PageKernel, PageSource, Paged, ReductionEnd};
+use crate::paging::{
+    CommandSink, Launch, PAGE_EVENT, PageKernel, PageMessage, PageSource, Paged, ReductionEnd,
+};
 use cp2_dma::{Descriptor, Direction, Target};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ pub struct NestArguments {
 pub(crate) struct NestWork<'a> {
     nest: &'a GridPlan,
     images: &'a NestArguments,
+    /// Messages that leave when pages are stored.
+    messages: &'a [PageMessage],
     names: [Vec<Arc<str>>; 2],
     arguments_name: Arc<str>,
     page: Arc<str>,
@@ -65,6 +69,9 @@ impl PageSource for NestWork<'_> {
 
     fn store(&mut self, page: u64, to: &mut CommandSink<'_>) {
         self.moves(Direction::Store, page, to);
+        for message in self.messages.iter().filter(|one| one.page == page) {
+            to.send(message);
+        }
     }
 
     fn signal(&self) -> u32 {
@@ -90,7 +97,11 @@ impl PageSource for NestWork<'_> {
 }
 
 impl<'a> NestWork<'a> {
-    pub(crate) fn new(nest: &'a GridPlan, images: &'a NestArguments) -> Self {
+    pub(crate) fn new(
+        nest: &'a GridPlan,
+        images: &'a NestArguments,
+        messages: &'a [PageMessage],
+    ) -> Self {
         let all = |streams: &[GridField]| {
             streams
                 .iter()
@@ -100,6 +111,7 @@ impl<'a> NestWork<'a> {
         Self {
             nest,
             images,
+            messages,
             names: [all(&nest.sweep.inputs), all(&nest.sweep.outputs)],
             arguments_name: "arguments".into(),
             page: "page".into(),
@@ -157,11 +169,11 @@ impl Device {
             name: placed.name.clone(),
             entry,
         };
-        self.sweeps(nest, &kernel, &arguments, &[loaded])
+        self.sweeps(nest, &kernel, &arguments, &[loaded], &[])
     }
 
     /// Sends the pages of a nest through a kernel that is loaded, with arguments that are written, or will be
-    /// when `after` is complete.
+    /// when `after` is complete. `messages` leave when their pages are stored.
     ///
     /// # Errors
     /// A command can never be carried out.
@@ -171,6 +183,7 @@ impl Device {
         kernel: &PageKernel,
         arguments: &NestArguments,
         after: &[Event],
+        messages: &[PageMessage],
     ) -> Result<Paged, HostError> {
         if let Some(short) = nest.bytes_short() {
             self.single_buffered(&kernel.name, short);
@@ -181,7 +194,7 @@ impl Device {
             let load = broadcast(table.system, at, table.bytes.next_multiple_of(granule));
             after.push(self.dma(&table.name, load, &after.clone())?);
         }
-        self.paged(NestWork::new(nest, arguments), kernel, &after)
+        self.paged(NestWork::new(nest, arguments, messages), kernel, &after)
     }
 
     /// Writes the argument blocks of a nest to system memory before time begins, as part of the memory image,

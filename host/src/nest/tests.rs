@@ -2,6 +2,7 @@
 
 mod drawn;
 mod kept;
+mod last_store;
 mod march;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! The commands of a pass: loads, waits and stores, and their dependencies.
 
-use super::{PageKernel, Paged};
+use super::{PageKernel, PageMessage, Paged};
 use crate::device::{After, Command, Device, Event, HostAction, HostError, Turns};
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
@@ -90,7 +90,22 @@ impl CommandSink<'_> {
         }
     }
 
-    /// Returns the last command so far.
+    /// Adds the send of a message behind the transfers so far, of which it waits for the last.
+    pub fn send(&mut self, message: &PageMessage) {
+        let after = match self.last {
+            Some(last) => [last].into_iter().collect(),
+            None => self.after.clone(),
+        };
+        let last = self.last;
+        self.submit(&message.name, Some(message.page), message.action());
+        if let Some(command) = self.ready.back_mut() {
+            command.after = after;
+        }
+        // Loads into the page's place wait for its store alone.
+        self.last = last;
+    }
+
+    /// Returns the last transfer so far.
     #[must_use]
     pub fn last(&self) -> Option<Event> {
         self.last

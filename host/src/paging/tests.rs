@@ -197,7 +197,7 @@ proptest! {
         let sweep = if in_place { sweep.compute_in_place() } else { sweep };
         let nest = GridPlan::new(sweep, &machine).unwrap();
         let images = device.nest_arguments(&nest).unwrap();
-        let list = commands(crate::nest::NestWork::new(&nest, &images));
+        let list = commands(crate::nest::NestWork::new(&nest, &images, &[]));
         Run::new(list, nest.degree(), in_place).go(|| next.next().unwrap_or(0))?;
     }
 }

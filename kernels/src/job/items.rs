@@ -3,7 +3,7 @@
 use super::messages::{MessageItem, MessagePeer, MessageRequest};
 use super::pass::Pass;
 use super::{Job, JobError};
-use cp2_host::{Buffer, Device, Event, HostStep};
+use cp2_host::{Buffer, Device, Event, HostStep, PageMessage};
 
 /// An item of a job.
 #[derive(Debug)]
@@ -343,20 +343,27 @@ impl CommandIssue {
             });
             self.loaded = Some(image);
         }
-        self.after = pass.submit(device, &self.after, next)?;
+        let mut messages = Vec::with_capacity(pass.sends.len());
+        for (page, message) in &pass.sends {
+            let number = self.number_message(message.request);
+            if let MessagePeer::To(to, tag) = message.peer {
+                messages.push(PageMessage {
+                    page: *page,
+                    name: message.name.as_str().into(),
+                    request: number,
+                    to,
+                    tag,
+                    region: message.region,
+                });
+            }
+        }
+        self.after = pass.submit(device, &self.after, next, &messages)?;
         Ok(())
     }
 
     /// Gives the command of a send or a receive.
     fn message(&mut self, device: &mut Device, message: &MessageItem) -> Result<(), JobError> {
-        let number = self.messages;
-        self.messages += 1;
-        if self.requests.len() <= message.request.0 {
-            self.requests.resize(message.request.0 + 1, None);
-        }
-        if let Some(request) = self.requests.get_mut(message.request.0) {
-            *request = Some(number);
-        }
+        let number = self.number_message(message.request);
         let (name, region) = (&message.name, message.region);
         match message.peer {
             MessagePeer::To(to, tag) => {
@@ -367,6 +374,19 @@ impl CommandIssue {
             }
         };
         Ok(())
+    }
+
+    /// Returns the number of the next send or receive, which is the one of a request from now on.
+    fn number_message(&mut self, request: MessageRequest) -> u64 {
+        let number = self.messages;
+        self.messages += 1;
+        if self.requests.len() <= request.0 {
+            self.requests.resize(request.0 + 1, None);
+        }
+        if let Some(request) = self.requests.get_mut(request.0) {
+            *request = Some(number);
+        }
+        number
     }
 
     /// Returns the number of the last send or receive that was given for a request, which is waited for now.

@@ -35,6 +35,36 @@ impl Job {
         self.message(name, MessagePeer::To(to, tag), region)
     }
 
+    /// Sends rows of system memory to the job of processor `to` while the pass that was added last runs: as soon as its
+    /// page `page` is stored. The pass sweeps a grid; behind any other the message leaves at the end.
+    ///
+    /// [`GridPlan::find_last_store`](cp2_host::nest::GridPlan::find_last_store) says which page completes rows.
+    pub fn send_behind_page(
+        &mut self,
+        name: &str,
+        page: u64,
+        (to, tag): (u64, u32),
+        region: MessageRegion,
+    ) -> MessageRequest {
+        let request = MessageRequest(self.requests);
+        match self.passes.last_mut() {
+            Some(pass) if pass.nest().is_some() => {
+                self.requests += 1;
+                pass.sends.push((
+                    page,
+                    MessageItem {
+                        name: name.to_owned(),
+                        request,
+                        region,
+                        peer: MessagePeer::To(to, tag),
+                    },
+                ));
+                request
+            }
+            _ => self.send(name, to, tag, region),
+        }
+    }
+
     /// Posts a receive for a message of processor `from`, or of any without one, with a tag, or with any. The bytes
     /// appear in `region` at the end of the wait for it, and nothing may use these rows meanwhile.
     pub fn receive(

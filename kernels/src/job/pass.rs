@@ -1,11 +1,12 @@
 //! A pass of a job: its program, its pages and their transfers.
 
+use super::messages::MessageItem;
 use cp2_dma::{Descriptor, Direction};
 use cp2_host::nest::{GridPlan, NestArguments, SharedNest};
 use cp2_host::paging::{ListedPass, RingPass};
 use cp2_host::{
-    Device, Event, HostError, PageArguments, PageKernel, PlacedProgram, StreamPlan, TransferLimits,
-    Views,
+    Device, Event, HostError, PageArguments, PageKernel, PageMessage, PlacedProgram, StreamPlan,
+    TransferLimits, Views,
 };
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub struct Pass {
     pub(super) relayout: bool,
     /// Name in the report.
     pub(super) called: Option<Arc<str>>,
+    /// Sends, and the pages behind whose stores they leave; for passes over a grid.
+    pub(super) sends: Vec<(u64, MessageItem)>,
 }
 
 /// The way in which the pages of a pass are moved.
@@ -186,6 +189,7 @@ impl Pass {
         device: &mut Device,
         after: &[Event],
         next: Option<&Self>,
+        messages: &[PageMessage],
     ) -> Result<Vec<Event>, HostError> {
         let mut filled = after.to_vec();
         for (name, fill) in &self.fills {
@@ -202,7 +206,7 @@ impl Pass {
                 pages.events().to_vec()
             }
             PassPaging::Nest(nest, arguments) => {
-                let pages = device.sweeps(nest, &kernel, arguments, after)?;
+                let pages = device.sweeps(nest, &kernel, arguments, after, messages)?;
                 pages.events().to_vec()
             }
             PassPaging::Ring(ring, arguments) => {

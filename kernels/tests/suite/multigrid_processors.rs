@@ -132,7 +132,8 @@ fn splits_that_do_not_fit_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
-    /// Any split, any gathered level, machines with few sections or little memory.
+    /// Any split, any gathered level, machines with few sections or little memory, and networks so slow that faces
+    /// leave while passes run.
     #[test]
     fn any_split_has_the_bits_of_one_processor(
         small in any::<bool>(),
@@ -143,12 +144,17 @@ proptest! {
         sections in prop::sample::select(vec![1u64, 3, 4]),
         dmem in prop::sample::select(vec![16384u64, 65536]),
         vm9 in any::<bool>(),
+        slow in any::<bool>(),
         seed in 0u64..1000,
     ) {
         let base = if vm9 { "vm9" } else { "vm7" };
         let text = format!(
             "name = \"drawn\"\nbase = \"{base}\"\n[cp2]\nsections = {{ value = {sections}, unit = \"sections\" }}\ndmem = {{ value = {dmem}, unit = \"B\" }}\n"
         );
+        let text = match slow {
+            true => text + "[network]\nlane-rate = { value = 100, unit = \"Mbaud\" }\n",
+            false => text,
+        };
         let machine = Arc::new(Machine::parse("drawn", &text).unwrap());
         let level = if small { 4 } else { 5 };
         let problem = MgProblem::new(1 << level, cycles, Smoother::B).unwrap();

@@ -62,6 +62,8 @@ pub(super) struct Division {
     parts: [u64; 2],
     /// Finest level that is not divided.
     gathered: u32,
+    /// Coarsest level on which faces leave while the pass runs that makes them.
+    early: u32,
 }
 
 /// An array of a level in the memory of a processor.
@@ -95,6 +97,7 @@ impl Division {
             whole: [planes, rows],
             parts: [1; 2],
             gathered: finest,
+            early: finest + 1,
         }
     }
 
@@ -127,6 +130,7 @@ impl Division {
         let division = Self {
             parts,
             gathered,
+            early: self.finest + 1,
             ..self
         };
         let lines = division.own(gathered + 1);
@@ -165,6 +169,19 @@ impl Division {
     /// Returns the number of processors.
     pub(super) fn processors(&self) -> u64 {
         self.parts.iter().product()
+    }
+
+    /// Lets faces of the levels from `level` on leave while the pass runs that makes them.
+    pub(super) fn with_early_faces(self, level: u32) -> Self {
+        Self {
+            early: level,
+            ..self
+        }
+    }
+
+    /// Returns true if faces of a level leave while the pass runs that makes them.
+    pub(super) fn has_early_faces(&self, level: u32) -> bool {
+        self.is_divided(level) && level >= self.early
     }
 
     /// Returns true if each processor has a block of a level.

@@ -4,9 +4,10 @@ use super::MultigridError;
 use super::decomposition::NormSum;
 use super::job::{MultigridJobBuilder, PageSums, store_norm};
 use super::messages::{ArrayBox, BoxMessage, MessageDirection, PLANES, ROWS};
-use super::plan::{plane_bytes, quads};
+use super::plan::{PlannedOperator, plane_bytes, quads};
 use super::rows::QUAD;
 use super::steps::ArrayName;
+use crate::job::{MessageRequest, Pass};
 use cp2_host::{Buffer, HostStep, MessageRegion};
 
 /// Tag of sums of squares.
@@ -93,6 +94,58 @@ impl MultigridJobBuilder<'_> {
         }
         let level = name.level(self.plan.divided.division.finest());
         self.job.mark(&format!("{called} {}", 1u64 << level));
+        Ok(())
+    }
+
+    /// Adds receives of the ghosts that come from the neighbours while a pass runs.
+    pub(super) fn post_faces(
+        &mut self,
+        name: ArrayName,
+        messages: &[BoxMessage],
+    ) -> Result<Vec<MessageRequest>, MultigridError> {
+        let array = self.message_array(name)?;
+        let receives = messages
+            .iter()
+            .filter(|one| one.direction == MessageDirection::Receive);
+        Ok(receives
+            .map(|message| {
+                let (from, tag) = (Some(message.peer), Some(message.tag));
+                self.job
+                    .receive("halo", from, tag, array.region(message.part))
+            })
+            .collect())
+    }
+
+    /// Lets the faces of its result leave while the pass that was added last runs, and waits for those of the
+    /// neighbours.
+    pub(super) fn send_faces(
+        &mut self,
+        name: ArrayName,
+        planned: &PlannedOperator,
+        messages: &[BoxMessage],
+        mut requests: Vec<MessageRequest>,
+    ) -> Result<(), MultigridError> {
+        let array = self.message_array(name)?;
+        let division = self.plan.divided.division;
+        let level = name.level(division.finest());
+        let sends = messages
+            .iter()
+            .filter(|one| one.direction == MessageDirection::Send);
+        for message in sends {
+            let lines = planned
+                .shape
+                .stored_lines(message.part, division.ghosts(level));
+            let pass = self.job.passes().last().and_then(Pass::nest);
+            let page = pass.and_then(|nest| nest.find_last_store(0, lines));
+            let (to, region) = ((message.peer, message.tag), array.region(message.part));
+            requests.push(match page {
+                Some(page) => self.job.send_behind_page("halo", page, to, region),
+                None => self.job.send("halo", to.0, to.1, region),
+            });
+        }
+        self.job.mark(&planned.shape.name());
+        self.job.wait_messages(&requests);
+        self.job.mark(&format!("halo {}", 1u64 << level));
         Ok(())
     }
 

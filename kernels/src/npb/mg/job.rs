@@ -122,6 +122,9 @@ impl MultigridPlan {
                     let output = making.place(*output)?;
                     making.pass(planned, inputs, output)?;
                 }
+                (MultigridStep::SendingPass(_, _, inputs, output, ghosts), Some(planned)) => {
+                    making.sending_pass(planned, inputs, *output, *ghosts)?;
+                }
                 (MultigridStep::Norm(_, of, number), Some(planned)) => {
                     making.norm(planned, of, *number)?;
                 }
@@ -129,7 +132,12 @@ impl MultigridPlan {
                     making.exchange_ghosts(*array, *ghosts)?;
                 }
                 (MultigridStep::Gather(array), _) => making.gather(*array)?,
-                (MultigridStep::Pass(..) | MultigridStep::Norm(..), None) => {}
+                (
+                    MultigridStep::Pass(..)
+                    | MultigridStep::SendingPass(..)
+                    | MultigridStep::Norm(..),
+                    None,
+                ) => {}
             }
         }
         making.reduce_norms()?;
@@ -245,8 +253,38 @@ impl MultigridJobBuilder<'_> {
         Ok(PlacedArray { at, apart })
     }
 
+    /// Adds the pass of an operator whose result goes to the neighbours while it runs, and marks pass and exchange as
+    /// parts of the run.
+    fn sending_pass(
+        &mut self,
+        planned: &PlannedOperator,
+        inputs: &[ArrayName],
+        output: ArrayName,
+        ghosts: [u64; 2],
+    ) -> Result<(), MultigridError> {
+        let division = self.plan.divided.division;
+        let level = output.level(division.finest());
+        let messages = division.face_messages(self.place, level, ghosts);
+        let requests = self.post_faces(output, &messages)?;
+        let placed = self.place(output)?;
+        self.add_pass(planned, inputs, placed)?;
+        self.send_faces(output, planned, &messages, requests)
+    }
+
     /// Adds the pass of an operator and marks it as a part of the run.
     fn pass(
+        &mut self,
+        planned: &PlannedOperator,
+        inputs: &[ArrayName],
+        output: PlacedArray,
+    ) -> Result<(), MultigridError> {
+        self.add_pass(planned, inputs, output)?;
+        self.job.mark(&planned.shape.name());
+        Ok(())
+    }
+
+    /// Adds the pass of an operator.
+    fn add_pass(
         &mut self,
         planned: &PlannedOperator,
         inputs: &[ArrayName],
@@ -277,7 +315,6 @@ impl MultigridJobBuilder<'_> {
         };
         let sweep = planned.shape.sweep(arrays, handed, self.place);
         self.job.sweep(program, entry, sweep)?;
-        self.job.mark(&planned.shape.name());
         Ok(())
     }
 

@@ -172,6 +172,7 @@ pub(super) fn attempt(
         expected: nest.expected() + (openings * kernel.opening.1) as f64,
         pages: nest.len() * sections,
         openings: openings * sections,
+        nest: Arc::new(nest),
         kernel,
         shape,
     })

@@ -12,6 +12,9 @@ const TAGS: [u32; 2] = [0, 1];
 /// Tag of blocks that all processors gather.
 const GATHER_TAG: u32 = 2;
 
+/// First tag of messages to neighbours along both axes at once: one for each direction.
+const FACE_TAGS: u32 = 16;
+
 /// Planes and rows of an array in memory: first and number of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArrayBox {
@@ -100,6 +103,61 @@ impl Division {
             turns.push(messages.to_vec());
         }
         turns
+    }
+
+    /// Returns the messages that bring a processor's ghosts of a level all at once: faces of own planes and rows, and,
+    /// where both are cut, edges from the neighbours along both axes. Receives come first.
+    ///
+    /// None waits for another, so each may leave when its planes and rows are made.
+    pub(super) fn face_messages(
+        &self,
+        place: [u64; 2],
+        level: u32,
+        [before, behind]: [u64; 2],
+    ) -> Vec<BoxMessage> {
+        let (own, ghosts, parts) = (self.own(level), self.ghosts(level), self.parts());
+        let steps = parts.map(|parts| if parts > 1 { -1..=1 } else { 0..=0 });
+        let [planes, rows] = steps;
+        let directions = planes.flat_map(|plane| rows.clone().map(move |row| [plane, row]));
+        let directions: Vec<[i64; 2]> = directions.filter(|step| *step != [0; 2]).collect();
+        let message = |direction: MessageDirection, step: [i64; 2]| {
+            let mut part = ArrayBox {
+                first: ghosts,
+                count: own,
+            };
+            for axis in [PLANES, ROWS] {
+                let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
+                // What leaves behind fills the ghosts before the neighbour's own lines.
+                let lines = match (direction, step[axis]) {
+                    (_, 0) => (first, own[axis]),
+                    (MessageDirection::Send, 1) => (end - before, before),
+                    (MessageDirection::Send, _) => (first, behind),
+                    (MessageDirection::Receive, 1) => (end, behind),
+                    (MessageDirection::Receive, _) => (first - before, before),
+                };
+                (part.first[axis], part.count[axis]) = lines;
+            }
+            // The tag names the direction in which the message moves.
+            let moves = match direction {
+                MessageDirection::Send => step,
+                MessageDirection::Receive => step.map(|step| -step),
+            };
+            let peer = [0, 1].map(|axis| {
+                let steps = parts[axis] as i64;
+                (place[axis] as i64 + step[axis]).rem_euclid(steps) as u64
+            });
+            BoxMessage {
+                direction,
+                peer: self.processor(peer),
+                tag: FACE_TAGS + (3 * (moves[0] + 1) + moves[1] + 1) as u32,
+                part,
+            }
+        };
+        let all = |direction| directions.iter().map(move |step| (direction, *step));
+        all(MessageDirection::Receive)
+            .chain(all(MessageDirection::Send))
+            .map(|(direction, step)| message(direction, step))
+            .collect()
     }
 
     /// Returns the messages by which every processor gets all blocks of the gathered level, turn by turn.

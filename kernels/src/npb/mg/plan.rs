@@ -4,17 +4,20 @@ use super::MultigridError;
 use super::decomposition::{ArrayExtents, DividedProblem, Division, MultigridSplit, NormSum};
 use super::kernel_choice::{PlannedKernels, attempt, fused, kernel};
 use super::kernels::{OperatorBlock, tile};
+use super::messages::ArrayBox;
 use super::page::MultigridPageKernel;
 use super::rows::{MultigridOperator, QUAD};
+use super::split_choice::find_early_faces;
 use super::steps::{ArrayName, FusedOperators, MultigridStep, steps};
 use crate::job::Job;
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
-use cp2_host::nest::{BoundaryRule, FirstLoad, GridField, GridPass, March};
+use cp2_host::nest::{BoundaryRule, FirstLoad, GridField, GridPass, GridPlan, March};
 use cp2_host::{BlocksPerSection, DeviceOptions};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::Figures;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// V-cycles planned for a machine.
@@ -37,6 +40,8 @@ pub struct MultigridPlan {
 pub(super) struct PlannedOperator {
     pub(super) kernel: MultigridPageKernel,
     pub(super) shape: OperatorPages,
+    /// Pages of a pass over arrays at any address.
+    pub(super) nest: Arc<GridPlan>,
     /// Cycles that a pass should take by estimate.
     pub(super) expected: f64,
     /// Number of pages of all sections in a pass; each issues the kernel's `operations`.
@@ -84,6 +89,8 @@ impl MultigridPlan {
     /// The split does not fit the problem, or a machine has too little of something for a block.
     pub fn split(&self, split: MultigridSplit, sum: NormSum) -> Result<Self, MultigridError> {
         let division = self.divided.division.split(split)?;
+        let early = find_early_faces(&division, &self.used);
+        let division = division.with_early_faces(early);
         let divided = DividedProblem {
             problem: self.problem().clone(),
             division,
@@ -524,6 +531,18 @@ impl OperatorPages {
             .place_in_input(1, [0, first])
             .offset([0, -(hands as i64), 0]);
         [given, taken.opening(FirstLoad::Nothing)]
+    }
+
+    /// Returns the planes and rows of the pass's result that are a box of its array, which has ghosts.
+    pub(super) fn stored_lines(&self, part: ArrayBox, ghosts: [u64; 2]) -> [Range<u64>; 2] {
+        // Every second plane that is stored counts.
+        let twice = matches!(self.operator, MultigridOperator::Descend);
+        let times = if twice { [2, 1] } else { [1, 1] };
+        [0, 1].map(|axis| {
+            let first = part.first[axis] - ghosts[axis];
+            let lines = first..first + part.count[axis];
+            lines.start * times[axis]..(lines.end - 1) * times[axis] + 1
+        })
     }
 
     /// Returns the planes, and the blocks of each, of a pass with sums of squares: each leaves one.

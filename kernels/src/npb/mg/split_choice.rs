@@ -1,15 +1,15 @@
 //! Chooses how planes and rows are divided among processors, by price.
 
 use super::MultigridError;
-use super::decomposition::{DividedProblem, Division, MultigridSplit, NormSum};
+use super::decomposition::{DividedProblem, Division, GHOSTS, MultigridSplit, NormSum};
 use super::messages::{BoxMessage, MessageDirection, PLANES, ROWS};
-use super::plan::{MultigridPlan, quads};
+use super::plan::{MultigridPlan, PlannedOperator, quads};
 use super::rows::QUAD;
 use super::steps::MultigridStep;
 use cp2_machine::{Cycles, Machine};
 use cp2_network::{
-    Communication, InProcess, Picoseconds, Process, ProcessError, ProcessLog, Request, Resume,
-    Yield, run_processes,
+    Communication, InProcess, Links, Picoseconds, Process, ProcessError, ProcessLog, Request,
+    Resume, Yield, run_processes,
 };
 use cp2_problems::npb::mg::MgProblem;
 use std::collections::HashMap;
@@ -126,7 +126,12 @@ impl MultigridPlan {
                     steps.push(EstimateStep::Halo(level, *ghosts));
                 }
                 (MultigridStep::Gather(_), _) => steps.push(EstimateStep::Gather),
-                (MultigridStep::Pass(..) | MultigridStep::Norm(..), Some(planned)) => {
+                (
+                    MultigridStep::Pass(..)
+                    | MultigridStep::SendingPass(..)
+                    | MultigridStep::Norm(..),
+                    Some(planned),
+                ) => {
                     let key = (planned.shape.operator, planned.shape.level);
                     let price = match prices.get(&key) {
                         Some(price) => *price,
@@ -134,9 +139,20 @@ impl MultigridPlan {
                     };
                     prices.insert(key, price);
                     passes += price;
-                    steps.push(EstimateStep::Compute(price));
+                    steps.push(match step {
+                        MultigridStep::SendingPass(_, _, _, output, ghosts) => {
+                            let level = output.level(division.finest());
+                            EstimateStep::Send(price, level, *ghosts, planned)
+                        }
+                        _ => EstimateStep::Compute(price),
+                    });
                 }
-                (MultigridStep::Pass(..) | MultigridStep::Norm(..), None) => {}
+                (
+                    MultigridStep::Pass(..)
+                    | MultigridStep::SendingPass(..)
+                    | MultigridStep::Norm(..),
+                    None,
+                ) => {}
             }
         }
         let machine = &self.used;
@@ -234,11 +250,42 @@ fn find_splits(
     })
 }
 
+/// Returns the coarsest level whose faces should leave while the pass runs that makes them.
+///
+/// Where planes or rows alone are cut, all do. Where both are, four messages more are sent, to the neighbours along both
+/// axes: that pays where a face takes longer on a link than they take the control CPU.
+pub(super) fn find_early_faces(division: &Division, machine: &Machine) -> u32 {
+    let first = division.gathered() + 1;
+    if division.parts().contains(&1) {
+        return first;
+    }
+    let network = &machine.network;
+    let setup = EDGES * (network.send.0 + network.post.0 + network.completion.0);
+    let processors = usize::try_from(division.processors()).unwrap_or(usize::MAX);
+    let Ok(links) = Links::new(network, processors) else {
+        return division.finest() + 1;
+    };
+    let pays = |level: &u32| {
+        let [planes, rows] = division.own(*level);
+        let bytes = GHOSTS * planes.max(rows) * quads(*level) * QUAD as u64;
+        let time = links.occupancy(bytes);
+        time.is_some_and(|time| time.to_cycles(machine.cp2.clock_hz) > setup)
+    };
+    (first..=division.finest())
+        .find(pays)
+        .unwrap_or(division.finest() + 1)
+}
+
+/// Messages to neighbours along both axes.
+const EDGES: u64 = 4;
+
 /// A step of a processor of which the time is estimated.
 #[derive(Clone, Copy, Debug)]
-enum EstimateStep {
+enum EstimateStep<'a> {
     /// So many cycles.
     Compute(u64),
+    /// So many cycles of a pass, in which the ghosts of a level leave: before and behind the own planes and rows.
+    Send(u64, u32, [u64; 2], &'a PlannedOperator),
     /// The ghosts of a level: before and behind the own planes and rows.
     Halo(u32, [u64; 2]),
     /// The gathered level.
@@ -250,7 +297,7 @@ struct EstimatedProcessor<'a> {
     machine: &'a Machine,
     division: Division,
     place: [u64; 2],
-    steps: &'a [EstimateStep],
+    steps: &'a [EstimateStep<'a>],
     /// Next step.
     next: usize,
     /// Turns that remain of an exchange, the next one last, and bytes of a row.
@@ -258,6 +305,40 @@ struct EstimatedProcessor<'a> {
 }
 
 impl EstimatedProcessor<'_> {
+    /// Notes the messages of a pass that begins now: sends leave when their pages should be stored. Returns when the
+    /// control CPU and the pass are done.
+    fn exchange_in_pass(
+        &self,
+        mut now: u64,
+        (price, level, ghosts, planned): (u64, u32, [u64; 2], &PlannedOperator),
+        log: &mut ProcessLog,
+    ) -> (u64, Vec<Request>) {
+        let messages = self.division.face_messages(self.place, level, ghosts);
+        let row = quads(level) * QUAD as u64;
+        let (receives, sends): (Vec<_>, Vec<_>) = messages
+            .into_iter()
+            .partition(|one| one.direction == MessageDirection::Receive);
+        let (posted, mut requests) = self.exchange(now, (receives, row), log);
+        let pages = planned.nest.len();
+        let own = self.division.ghosts(level);
+        let mut timed: Vec<(u64, BoxMessage)> = sends
+            .into_iter()
+            .map(|send| {
+                let lines = planned.shape.stored_lines(send.part, own);
+                let page = planned.nest.find_last_store(0, lines);
+                let done = page.map_or(pages, |page| page + 1);
+                (posted + price * done / pages.max(1), send)
+            })
+            .collect();
+        timed.sort_by_key(|(at, _)| *at);
+        for (at, send) in timed {
+            let (done, request) = self.exchange(now.max(at), (vec![send], row), log);
+            now = done;
+            requests.extend(request);
+        }
+        (now.max(posted + price), requests)
+    }
+
     /// Notes the messages of a turn, and returns when the control CPU is done with them.
     fn exchange(
         &self,
@@ -306,8 +387,14 @@ impl Process for EstimatedProcessor<'_> {
                 return Ok(Yield::End { at });
             };
             self.next += 1;
+            if let EstimateStep::Send(price, level, ghosts, planned) = *step {
+                let pass = (price, level, ghosts, planned);
+                let (now, requests) = self.exchange_in_pass(now, pass, log);
+                let at = Picoseconds::from_cycles(now, hertz);
+                return Ok(Yield::Wait { at, requests });
+            }
             let (turns, level) = match *step {
-                EstimateStep::Compute(cycles) => {
+                EstimateStep::Compute(cycles) | EstimateStep::Send(cycles, ..) => {
                     now += cycles;
                     continue;
                 }

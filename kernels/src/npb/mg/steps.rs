@@ -31,6 +31,9 @@ pub(super) enum ArrayName {
 pub(super) enum MultigridStep {
     /// A pass of an operator on a level, the finer one of two: the inputs, and the output.
     Pass(MultigridOperator, u32, Vec<ArrayName>, ArrayName),
+    /// A pass whose result goes to the neighbours while it runs, each part as soon as it is stored: so many planes and
+    /// rows before their own ones, and behind them.
+    SendingPass(MultigridOperator, u32, Vec<ArrayName>, ArrayName, [u64; 2]),
     /// A norm by an operator that sums squares, on arrays of the finest level; the number, 0 or 1, is that of
     /// the norm.
     Norm(MultigridOperator, Vec<ArrayName>, u64),
@@ -47,7 +50,9 @@ impl MultigridStep {
     /// None if the step is no pass.
     pub(super) fn key(&self, finest: u32) -> Option<(MultigridOperator, u32)> {
         match self {
-            Self::Pass(operator, level, ..) => Some((*operator, *level)),
+            Self::Pass(operator, level, ..) | Self::SendingPass(operator, level, ..) => {
+                Some((*operator, *level))
+            }
             Self::Norm(operator, ..) => Some((*operator, finest)),
             Self::Halo(..) | Self::Gather(_) => None,
         }
@@ -144,9 +149,21 @@ impl StepBuilder<'_> {
 
     /// Adds the exchange of an array's ghosts, if its level is divided.
     fn exchange(&mut self, array: ArrayName, ghosts: [u64; 2]) {
-        if self.division.is_divided(array.level(self.finest)) {
-            self.steps.push(MultigridStep::Halo(array, ghosts));
+        let level = array.level(self.finest);
+        if !self.division.is_divided(level) {
+            return;
         }
+        let early = self.division.has_early_faces(level);
+        let made = |step: &mut MultigridStep| {
+            early && matches!(step, MultigridStep::Pass(_, _, _, output) if *output == array)
+        };
+        let step = match self.steps.pop_if(made) {
+            Some(MultigridStep::Pass(operator, level, inputs, output)) => {
+                MultigridStep::SendingPass(operator, level, inputs, output, ghosts)
+            }
+            _ => MultigridStep::Halo(array, ghosts),
+        };
+        self.steps.push(step);
     }
 
     /// Adds the exchange behind the pass that has made the right-hand side of a level.
