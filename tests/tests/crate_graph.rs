@@ -30,7 +30,7 @@ const GRAPH: &[(&str, &[&str])] = &[
     // Messages between processors: the crate knows machines, and nothing that computes.
     ("host/network", &["cp2-tests", "cp2-machine"]),
     // Optional: it is empty without its feature.
-    ("host/mpi", &["cp2-network"]),
+    ("host/mpi", &["cp2-network", "cp2-machine"]),
     ("kernels/rustfft", &[]),
     // Definitions of problems: the crate knows nothing that computes them.
     ("kernels/problems", &["cp2-rustfft"]),
