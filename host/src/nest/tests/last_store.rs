@@ -1,4 +1,4 @@
-//! Tests of the last page that stores a part of an output, by the runs of its transfers.
+//! Tests of the last page that stores a part of an output.
 
 use super::*;
 use cp2_dma::Direction;

@@ -127,7 +127,7 @@ impl Division {
             };
             for axis in [PLANES, ROWS] {
                 let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
-                // What leaves behind fills the ghosts before the neighbour's own lines.
+                // Lines that leave upwards fill the ghosts before the neighbour's own lines.
                 let lines = match (direction, step[axis]) {
                     (_, 0) => (first, own[axis]),
                     (MessageDirection::Send, 1) => (end - before, before),

@@ -252,8 +252,8 @@ fn find_splits(
 
 /// Returns the coarsest level whose faces should leave while the pass runs that makes them.
 ///
-/// Where planes or rows alone are cut, all do. Where both are, four messages more are sent, to the neighbours along both
-/// axes: that pays where a face takes longer on a link than they take the control CPU.
+/// All do where planes or rows alone are cut. If both are, four messages more go to the neighbours along both axes.
+/// That pays where a face takes longer on a link than these take the control CPU.
 pub(super) fn find_early_faces(division: &Division, machine: &Machine) -> u32 {
     let first = division.gathered() + 1;
     if division.parts().contains(&1) {
