@@ -61,7 +61,7 @@ fn a_slow_network_is_waited_for() {
         "slow.toml",
         "name = \"slow\"\nbase = \"vm7\"\n[network]\nlane-rate = { value = 1250, unit = \"Mbaud\" }\n",
     );
-    let line = "npb mg --class S --procs 4 --split 2x2 --gather 8 --json";
+    let line = "npb mg --class S --procs 4 --split 1x4 --gather 8 --json";
     let usual = bench.cp2(line).works().json();
     let slow = bench
         .cp2(&format!("{line} --machine slow.toml"))
