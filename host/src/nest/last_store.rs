@@ -28,7 +28,9 @@ impl GridPlan {
                 let block = field.block[axis];
                 let begin = (first[axis] * block) as i64 + field.offset[axis];
                 let end = begin + (count[axis] * block) as i64;
-                begin.max(lines.start as i64) < end.min(lines.end as i64)
+                // Elements beyond the array are not stored.
+                let last = lines.end.min(field.shape[axis]) as i64;
+                begin.max(lines.start as i64) < end.min(last)
             })
         })
     }
