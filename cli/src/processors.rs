@@ -4,16 +4,17 @@ mod options;
 mod profile;
 mod recordings;
 mod report;
+mod session;
 mod timeline;
 
-pub(crate) use options::{check_options, check_outputs, device_options, memory_beside_arrays};
-pub(crate) use recordings::write_recordings;
-pub(crate) use report::{JobResults, JobRuns, expected_cycles};
+pub(crate) use options::check_outputs;
+pub(crate) use report::{JobResults, expected_cycles};
+pub(crate) use session::{JobSession, decode_floats, encode_floats};
 
 use crate::outcome::CommandFailure;
 use cp2_machine::Machine;
 use cp2_network::{InProcess, Transport};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Variables in which launchers of MPI jobs tell a process the number of ranks, and its own.
@@ -141,6 +142,7 @@ pub(crate) fn connect() -> Result<Ranks, CommandFailure> {
 /// They differ, or a rank cannot be reached.
 #[cfg(feature = "mpi")]
 fn compare_lines(transport: &mut dyn Transport) -> Result<(), CommandFailure> {
+    use std::hash::Hash as _;
     let mut hasher = DefaultHasher::new();
     for argument in std::env::args_os().skip(1) {
         argument.hash(&mut hasher);

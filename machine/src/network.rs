@@ -135,6 +135,7 @@ pub(crate) fn default_origin(key: &str) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Machine;
 
     #[test]
     fn a_byte_takes_800_picoseconds() {
@@ -151,6 +152,20 @@ mod tests {
         };
         // 10^13 / (3 x 7 x 10^9).
         assert_eq!(network.byte_time(), Ratio::new(10_000, 21));
+    }
+
+    /// A machine with another topology has the hash of the file that says so.
+    #[test]
+    fn another_topology_is_another_machine() {
+        let machine = || Machine::builtin("vm7").unwrap();
+        let hash = machine().hash;
+        assert_eq!(machine().with_topology(Topology::default()).hash, hash);
+        let ring = machine().with_topology(Topology::Ring);
+        assert_ne!(ring.hash, hash);
+        assert_eq!(
+            Machine::parse("ring", &ring.to_toml()).unwrap().hash,
+            ring.hash
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::quantity::{Quantity, Value};
 use crate::table::{NETWORK_ROWS, ROWS, Row, all_rows};
 use crate::{
     Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, Machine, NetworkParameters, Ratio,
+    Topology,
 };
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -38,6 +39,15 @@ impl Machine {
                 origin,
             }
         })
+    }
+
+    /// Returns the machine with its processors linked in another way, and the hash that it has then.
+    #[must_use]
+    pub fn with_topology(self, topology: Topology) -> Self {
+        let mut machine = self;
+        machine.network.topology = topology;
+        machine.hash = machine.compute_hash();
+        machine
     }
 
     /// True if the network is not the default one.

@@ -65,15 +65,11 @@ fn measure(args: &Args, json: bool, ranks: &mut Ranks) -> Result<CommandOutcome,
     let transport = ranks.transport();
     let count = usize::from(args.procs);
     processors::check_ranks(transport.ranks(), count)?;
-    let machine = match args.topology {
-        None => args.machine.load()?,
-        Some(topology) => {
-            let mut machine = args.machine.load()?;
-            machine.network.topology = topology;
-            machine
-        }
-    };
-    let machine = Arc::new(machine);
+    let machine = args.machine.load()?;
+    let machine = Arc::new(match args.topology {
+        Some(topology) => machine.with_topology(topology),
+        None => machine,
+    });
     let sizes = match args.bytes.is_empty() {
         true => &DEFAULT[..],
         false => &args.bytes,

@@ -32,6 +32,7 @@ enum BenchmarkCommand {
     /// FT: the diffusion equation by Fourier transforms over three axes
     Ft(ft::Args),
     /// MG: V-cycles of multigrid for the Poisson equation on a periodic cube
+    #[command(after_help = "Example: cp2 npb mg --class A --procs 8")]
     Mg(mg::Args),
 }
 

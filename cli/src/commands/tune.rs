@@ -28,6 +28,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Tuned {
     /// MG: which operators are done in one pass, and the rows of each pass's blocks
+    #[command(after_help = "Example: cp2 tune mg --class W --procs 8")]
     Mg(MgArgs),
 }
 
@@ -75,10 +76,14 @@ fn mg(args: &MgArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
     }
     let machine = Arc::new(args.machine.load()?);
     let problem = MgClass::from_class(args.class).problem();
-    let before = {
-        let _planning = progress::planning(json);
-        MultigridPlan::new(problem.clone(), &machine).map_err(CommandFailure::input)?
-    };
+    if let Some(procs) = args.procs {
+        MultigridPlan::check_splits(&problem, procs.into(), &SplitRequest::default())
+            .map_err(CommandFailure::input)?;
+    }
+    let planning = progress::planning(json);
+    let before = interrupt::plan_interruptible(|| MultigridPlan::new(problem.clone(), &machine))?;
+    let before = before.map_err(CommandFailure::input)?;
+    drop(planning);
     if let Some(procs) = args.procs {
         return compare_splits(args, &machine, &before, usize::from(procs), json);
     }
@@ -193,7 +198,11 @@ fn compare_splits(
     procs: usize,
     json: bool,
 ) -> Result<CommandOutcome, CommandFailure> {
-    let (_, prices) = split(whole, procs, &SplitRequest::default(), json)?;
+    let request = SplitRequest {
+        every_price: true,
+        ..SplitRequest::default()
+    };
+    let (_, prices) = split(whole, procs, &request, json)?;
     let passes = whole.passes().map_err(CommandFailure::input)?;
     let alone: u64 = passes.iter().map(|one| one.times * one.cycles.get()).sum();
     let mut table = TextTable::new(&[
@@ -234,7 +243,7 @@ fn compare_splits(
     Ok(CommandOutcome {
         text,
         json: json!({
-            "schema": "cp2-tune/1",
+            "schema": "cp2-tune-splits/1",
             "benchmark": "MG",
             "class": args.class.name(),
             "machine": machine.name,

@@ -23,38 +23,57 @@ pub(crate) fn check_recordings(path: &Path) -> Result<(), EmitError> {
 ///
 /// # Errors
 /// A run was not recorded, or the directory could not be written.
-pub(crate) fn write_recordings(
+pub(super) fn write_recordings(
     args: &SimulationArgs,
     jobs: &JobRuns,
-    outcome: &mut CommandOutcome,
-) -> Result<(), CommandFailure> {
+) -> Result<WrittenRecordings, CommandFailure> {
+    let mut written = WrittenRecordings::default();
     let Some(folder) = &args.emit else {
-        return Ok(());
+        return Ok(written);
     };
     let runs = &jobs.runs;
     if !jobs.is_finished() {
-        outcome.notes += &format!(
+        written.notes = format!(
             "warning: --emit {}: nothing was written, for the run has not finished\n",
             folder.display()
         );
-        return Ok(());
+        return Ok(written);
     }
     let names: Vec<String> = (0..runs.len())
         .map(|number| format!("processor-{number}"))
         .collect();
-    let written = write_directory(folder, MARKER, |new| {
+    let done = write_directory(folder, MARKER, |new| {
         for (name, ProcessorRun { run, .. }) in names.iter().zip(runs) {
             run.emit(&new.join(name)).map_err(std::io::Error::other)?;
         }
         let list = json!({ "schema": "cp2-processors/1", "processors": names });
         std::fs::write(new.join(MARKER), format!("{list}\n"))
     });
-    written.map_err(CommandFailure::input)?;
-    outcome.text += &format!(
+    done.map_err(CommandFailure::input)?;
+    written.text = format!(
         "emitted: {} recordings in {}, each for cp2 run\n",
         runs.len(),
         folder.display()
     );
-    outcome.json["emit"] = json!(display_path(folder));
-    Ok(())
+    written.folder = Some(display_path(folder));
+    Ok(written)
+}
+
+/// Report on the recordings of a command.
+#[derive(Debug, Default)]
+pub(super) struct WrittenRecordings {
+    text: String,
+    notes: String,
+    folder: Option<String>,
+}
+
+impl WrittenRecordings {
+    /// Adds the report to a command's outcome.
+    pub(super) fn report(&self, outcome: &mut CommandOutcome) {
+        outcome.text += &self.text;
+        outcome.notes += &self.notes;
+        if let Some(folder) = &self.folder {
+            outcome.json["emit"] = json!(folder);
+        }
+    }
 }

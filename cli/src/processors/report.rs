@@ -1,6 +1,7 @@
 //! Reports of several processors: gathered by the first rank, summed up.
 
 use super::profile::{ProgramSum, add_sum, report_programs, sum_programs};
+use super::recordings::{WrittenRecordings, write_recordings};
 use super::timeline::join_timelines;
 use crate::io::{FileError, display_path, extension, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
@@ -104,17 +105,19 @@ pub(crate) struct JobResults {
     pub(crate) ranks: usize,
     /// Reason of an early end.
     early: Option<NetworkError>,
+    recordings: WrittenRecordings,
 }
 
 impl JobResults {
-    /// Gathers the reports of all processors, and their results, on the first rank; none on others.
+    /// Gathers the reports of all processors, and their results, on the first rank; none on others. Records the runs,
+    /// and frees their memory: what judges results needs much itself.
     ///
     /// # Errors
-    /// The transport fails, or a rank sends something else.
+    /// The transport fails, a rank sends something else, or the runs cannot be recorded.
     pub(crate) fn gather(
         transport: &mut dyn Transport,
         args: &SimulationArgs,
-        jobs: &JobRuns,
+        jobs: JobRuns,
         values: Vec<u8>,
     ) -> Result<Option<Self>, CommandFailure> {
         let reports = jobs.runs.iter().map(|run| ProcessorReport::new(run, args));
@@ -125,6 +128,8 @@ impl JobResults {
             programs: sum_programs(&jobs.runs, first, args.profile),
             values,
         };
+        let recordings = write_recordings(args, &jobs)?;
+        let JobRuns { network, early, .. } = jobs;
         let (name, ranks) = (transport.name(), transport.ranks());
         let parts = match ranks {
             1 => vec![mine],
@@ -150,16 +155,20 @@ impl JobResults {
                 add_sum(&mut programs, sum);
             }
             processors.extend(part.reports);
-            values.extend(part.values);
+            match values.is_empty() {
+                true => values = part.values,
+                false => values.extend(part.values),
+            }
         }
         Ok(Some(Self {
-            network: jobs.network.clone(),
+            network,
             processors,
             values,
             programs,
             transport: name,
             ranks,
-            early: jobs.early.clone(),
+            early,
+            recordings,
         }))
     }
 
@@ -268,7 +277,8 @@ impl JobResults {
         text
     }
 
-    /// Adds the reason of an early end, findings of checkers, profiles and the trace to a command's outcome.
+    /// Adds the recordings, the reason of an early end, findings of checkers, profiles and the trace to a command's
+    /// outcome.
     ///
     /// # Errors
     /// The trace cannot be written.
@@ -279,6 +289,7 @@ impl JobResults {
         source: impl FnMut(&str) -> Option<String>,
         outcome: &mut CommandOutcome,
     ) -> Result<(), CommandFailure> {
+        self.recordings.report(outcome);
         if let Some(error) = &self.early {
             outcome.exit = GUEST_FAULT;
             outcome.notes += &format!("error: {error}\n");

@@ -138,7 +138,7 @@ fn what_cannot_be_divided_is_refused() {
         ("npb mg --class S --procs 4 --gather 32", "from 2 to 16"),
         (
             "npb mg --class S --procs 4 --split 1x4 --gather 2",
-            "or gather an earlier level",
+            "or gather a finer level",
         ),
         ("npb mg --class S --gather 4", "--procs P"),
         ("npb mg --grid 32x32 --procs 2", "planes x rows x columns"),

@@ -86,7 +86,7 @@ fn ft_of_class_s_is_verified_on_every_machine() {
     for words in [
         "class S",
         "step 6",
-        "official",
+        "reference",
         "verified",
         "evolve",
         "Mop/s",

@@ -9,7 +9,7 @@ const MAPPED: usize = 1 << 18;
 /// Size in bytes from which memory is mapped in huge pages, if the host has them: its kernel then
 /// has 512 times fewer page faults to serve. Touched memory is rounded up to 2 MiB, which is little
 /// at this size.
-const LARGE: usize = 1 << 24;
+const LARGE: usize = 1 << 25;
 
 /// Bytes that are all zero at first.
 #[derive(Debug)]

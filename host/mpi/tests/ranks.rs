@@ -23,7 +23,6 @@ mod talker;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Programs under each number of ranks.
 const PROGRAMS: u64 = 500;
@@ -36,8 +35,6 @@ struct JobEnd {
     code: Option<i32>,
     notes: Vec<String>,
     errors: String,
-    /// Time from the first note to the end.
-    since_note: Option<Duration>,
 }
 
 /// Runs a test of [`rank`] on so many ranks, at most a minute.
@@ -64,15 +61,13 @@ fn mpirun(ranks: usize, test: &str) -> JobEnd {
         String::from_utf8_lossy(&bytes).into_owned()
     };
     let errors = std::thread::Builder::new().spawn(read).unwrap();
-    let (mut notes, mut first) = (Vec::new(), None);
+    let mut notes = Vec::new();
     for line in BufReader::new(job.stdout.take().unwrap()).lines() {
         if let Some((_, note)) = line.unwrap().split_once(NOTE) {
-            first.get_or_insert_with(Instant::now);
             notes.push(note.to_owned());
         }
     }
     let code = job.wait().unwrap().code();
-    let since_note = first.map(|first| first.elapsed());
     let errors = errors.join().unwrap();
     // A lack of mpirun is 127: `.ci/test` installs it.
     assert!(code != Some(124) && code != Some(127), "{test}: {errors}");
@@ -80,7 +75,6 @@ fn mpirun(ranks: usize, test: &str) -> JobEnd {
         code,
         notes,
         errors,
-        since_note,
     }
 }
 
@@ -101,12 +95,11 @@ fn random_programs_are_equal_on_all_numbers_of_ranks() {
     }
 }
 
-/// Checks that a job has ended soon after rank 1 was lost, with an exit code and a message that names it.
+/// Checks that a job has ended after rank 1 was lost, within the minute of [`mpirun`], with an exit code and a message
+/// that names it.
 fn check_lost(ended: &JobEnd, words: &[&str]) {
     assert_eq!(ended.notes, ["rank 1 is lost now"], "{ended:?}");
     assert!(ended.code.is_none_or(|code| code != 0), "{ended:?}");
-    let soon = Duration::from_secs(10);
-    assert!(ended.since_note < Some(soon), "{ended:?}");
     for word in words {
         assert!(ended.errors.contains(word), "{word}: {ended:?}");
     }

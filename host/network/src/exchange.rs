@@ -266,7 +266,11 @@ impl<'a> Exchange<'a> {
                     self.payloads
                         .insert((message.source, message.number), payload);
                 } else if let Some(bundle) = out.get_mut(to) {
+                    // A message that nobody reads has a length, and no bytes.
+                    let length = usize::try_from(message.bytes).unwrap_or(usize::MAX);
+                    let end = bundle.len().saturating_add(length);
                     bundle.extend(payload);
+                    bundle.resize(end, 0);
                 }
             } else if to == rank
                 && let Some(messages) = expected.get_mut(*from)

@@ -139,8 +139,30 @@ impl ProcessLog {
         payload: Vec<u8>,
     ) -> Request {
         let bytes = payload.len() as u64;
-        self.payloads.push((destination, payload));
         self.undelivered = self.undelivered.saturating_add(bytes);
+        self.note_send(at, destination, (tag, bytes), payload)
+    }
+
+    /// Notes a send of `bytes` bytes that nobody reads, where times alone are counted: a [`send`](Self::send) that
+    /// takes no memory. Its receiver finds no bytes, or zeros if it is on another rank.
+    pub fn send_unread(
+        &mut self,
+        at: Picoseconds,
+        destination: usize,
+        tag: u32,
+        bytes: u64,
+    ) -> Request {
+        self.note_send(at, destination, (tag, bytes), Vec::new())
+    }
+
+    fn note_send(
+        &mut self,
+        at: Picoseconds,
+        destination: usize,
+        (tag, bytes): (u32, u64),
+        payload: Vec<u8>,
+    ) -> Request {
+        self.payloads.push((destination, payload));
         self.note(
             at,
             RecordedOperation::Send {

@@ -308,6 +308,15 @@ impl Device {
         })
     }
 
+    /// Returns the cycle up to which commands have been carried out.
+    #[must_use]
+    pub fn current_cycle(&self) -> u64 {
+        match &self.forecast {
+            Some(forecast) => forecast.current_cycle().unwrap_or(0),
+            None => self.engine.state.now,
+        }
+    }
+
     /// Returns how the run ended, if it has ended.
     #[must_use]
     pub fn run_end(&self) -> Option<&RunEnd> {

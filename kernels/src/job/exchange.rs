@@ -315,11 +315,10 @@ impl JobProgress {
                     contents,
                 } => {
                     let to = usize::try_from(to).unwrap_or(usize::MAX);
-                    let contents = match counts {
-                        true => vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)],
-                        false => contents,
-                    };
-                    log.send(at, to, tag, contents)
+                    match counts {
+                        true => log.send_unread(at, to, tag, bytes),
+                        false => log.send(at, to, tag, contents),
+                    }
                 }
                 MessageOperation::Receive { from, tag, region } => {
                     let from = from.map(|from| usize::try_from(from).unwrap_or(usize::MAX));
@@ -345,6 +344,25 @@ impl JobProgress {
     }
 }
 
+/// Describes why the processor of a device cannot go on from the turn that began at an instant.
+///
+/// A run that has ended says more than that it has: at which cycle, and why. Other errors are of this computer, but for
+/// those of programs.
+pub(super) fn describe_failure(
+    device: &Device,
+    began: Picoseconds,
+    error: &JobError,
+) -> ProcessError {
+    let machine = device.machine();
+    let now = Picoseconds::from_cycles(device.current_cycle(), machine.cp2.clock_hz);
+    let (at, name) = (began.max(now), &machine.name);
+    match (device.run_end(), error) {
+        (Some(end), _) => ProcessError::new(at, format!("{name}: {end}")),
+        (None, JobError::Program(_)) => ProcessError::new(at, format!("{name}: {error}")),
+        (None, _) => ProcessError::new(at, format!("{name}: {error}")).of_host(),
+    }
+}
+
 impl Process for JobProcess<'_> {
     fn run(&mut self, resume: Resume, log: &mut ProcessLog) -> Result<Yield, ProcessError> {
         let (began, started) = (resume.wake.at, Instant::now());
@@ -364,12 +382,7 @@ impl Process for JobProcess<'_> {
                 ProcessDevice::Computes(device, _) => &**device,
                 ProcessDevice::Counts(device, _) => device,
             };
-            // A run that has ended says more than that it has.
-            let name = &self.machine.name;
-            match device.run_end() {
-                Some(end) => ProcessError::new(began, format!("{name}: {end}")),
-                None => ProcessError::new(began, format!("{name}: {error}")).of_host(),
-            }
+            describe_failure(device, began, &error)
         })
     }
 }

@@ -1,6 +1,8 @@
 //! Programs with jobs: straight code beside the parts of a job.
 
-use super::exchange::{EndedJobs, ExchangeError, ProcessorRun, check_end, communication};
+use super::exchange::{
+    EndedJobs, ExchangeError, ProcessorRun, check_end, communication, describe_failure,
+};
 use super::items::CommandIssue;
 use super::{Job, JobError};
 use cp2_emu::TranslationPool;
@@ -403,17 +405,7 @@ impl<'a, R: 'a> Process for JobProgram<'a, R> {
         let (began, started) = (resume.wake.at, Instant::now());
         let end = self.go_on(resume, log);
         self.host_time += started.elapsed();
-        end.map_err(|error| {
-            // A run that has ended says more than that it has.
-            let name = &self.machine.name;
-            match (self.job.device.run_end(), error) {
-                (Some(end), _) => ProcessError::new(began, format!("{name}: {end}")),
-                (None, error @ JobError::Program(_)) => {
-                    ProcessError::new(began, format!("{name}: {error}"))
-                }
-                (None, error) => ProcessError::new(began, format!("{name}: {error}")).of_host(),
-            }
-        })
+        end.map_err(|error| describe_failure(&self.job.device, began, &error))
     }
 }
 

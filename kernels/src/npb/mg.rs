@@ -65,7 +65,7 @@ pub enum MultigridError {
     },
     /// Local memory does not hold the smallest page of an operator.
     #[error(
-        "multigrid on {machine}: the smallest page of {needed} bytes does not fit {dmem} bytes of DMEM; take a machine with more, or a smaller cube"
+        "multigrid on {machine}: the smallest page of {needed} bytes does not fit {dmem} bytes of DMEM; take a machine with more, or a smaller grid"
     )]
     NoRoom {
         /// Name of the machine.

@@ -2,13 +2,14 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::DeviceOptions;
-use cp2_kernels::npb::mg::{MultigridPlan, MultigridSplit, NormSum};
+use cp2_kernels::npb::mg::{MultigridPlan, MultigridSplit, NormSum, SplitRequest};
 use cp2_kernels::{Job, price_jobs, run_jobs};
 use cp2_machine::Machine;
 use cp2_network::{InProcess, NetworkReport};
 use cp2_problems::npb::mg::{MgProblem, Smoother};
 use cp2_problems::{Case, Problem};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn machine(name: &str) -> Arc<Machine> {
@@ -121,7 +122,7 @@ fn splits_that_do_not_fit_are_refused() {
         ([2, 1], 16, "expected a power of two from 2 to 8"),
         ([2, 1], 1, "expected a power of two from 2 to 8"),
         ([1, 16], 8, "leave 1 to a processor"),
-        ([8, 1], 4, "take fewer parts, or gather an earlier level"),
+        ([8, 1], 4, "take fewer parts, or gather a finer level"),
     ] {
         let error = one.split(split(parts, gather), NormSum::Tree).unwrap_err();
         let text = error.to_string();
@@ -168,5 +169,41 @@ proptest! {
         let (found, _, report) = on_processors(&plan, &machine, &v);
         prop_assert!(bits(&found) == bits(&u));
         prop_assert_eq!(report.messages > 0, parts != [1, 1]);
+    }
+}
+
+/// A search plans kernels once for many splits: each price is that of the split by itself.
+#[test]
+fn prices_of_a_search_are_those_of_single_splits() {
+    for name in ["vm7", "vm9"] {
+        let machine = machine(name);
+        let problem = MgProblem::with_shape([32, 16, 16], 2, Smoother::A).unwrap();
+        let one = MultigridPlan::new(problem, &machine).unwrap();
+        for sum in [NormSum::Tree, NormSum::Ordered] {
+            let request = SplitRequest {
+                sum,
+                every_price: true,
+                ..SplitRequest::default()
+            };
+            let search = |request: &SplitRequest| {
+                let found = one.split_by_price(4, request, |_| ControlFlow::Continue(()));
+                found.unwrap().unwrap().1
+            };
+            let all = search(&request);
+            assert!(all.len() > 4);
+            let some = SplitRequest {
+                every_price: false,
+                ..request
+            };
+            assert_eq!(search(&some)[0], all[0]);
+            for price in all {
+                let fixed = SplitRequest {
+                    parts: Some(price.split.parts),
+                    gather: Some(price.split.gather),
+                    ..request
+                };
+                assert_eq!(search(&fixed), [price]);
+            }
+        }
     }
 }

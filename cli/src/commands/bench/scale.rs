@@ -48,6 +48,7 @@ enum WorkloadName {
 
 /// Runs `cp2 bench scale`.
 pub(super) fn run(args: &ScaleArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    crate::processors::refuse_ranks()?;
     let machine = Arc::new(args.machine.load()?);
     let engine = Engine::from(args.engine).resolve_engine(&machine);
     let load = match args.workload {

@@ -1,25 +1,22 @@
 //! `cp2 map --procs P`: blocks dealt to several processors.
 
 use super::{Args, ExpectedResult, deliver};
-use crate::interrupt;
 use crate::io::display_path;
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
-use crate::processors::{self, JobResults, JobRuns, Ranks, expected_cycles};
-use crate::progress;
+use crate::processors::{self, JobResults, JobSession, Ranks};
 use crate::provenance::ReportProvenance;
 use crate::simulation::merge;
 use crate::table::seconds;
 use cp2_asm::Program;
 use cp2_host::DeviceOptions;
 use cp2_kernels::map::{ArrayJob, MapJob, map_job, share_blocks};
-use cp2_kernels::{Pass, ProcessorRun, price_jobs, run_jobs};
+use cp2_kernels::{Pass, ProcessorRun};
 use cp2_machine::{Cycles, Machine};
-use cp2_network::{Transport, share_of};
+use cp2_network::Transport;
 use cp2_reference::Figures;
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// Sends the arrays through the kernel on several processors, and writes the results on the first rank.
 pub(super) fn run(
@@ -41,68 +38,43 @@ fn compute(
     expected: &[ExpectedResult],
     (json, transport): (bool, &mut dyn Transport),
 ) -> Result<CommandOutcome, CommandFailure> {
-    let count = usize::from(args.procs);
-    processors::check_ranks(transport.ranks(), count)?;
-    processors::check_options(&args.simulation, count, transport.ranks())?;
-    let quiet = json || transport.rank() > 0;
+    let mut session = JobSession::new(transport, machine, &args.simulation, args.procs, json)?;
     let title = format!("{} on {}", args.kernel.display(), machine.name);
     let fingerprint = fingerprint(machine, &title, args, program, &job);
-    let shares = share_blocks(&job, program, count).map_err(|e| args.make_failure(e))?;
+    let shares = share_blocks(&job, program, session.processors());
+    let shares = shares.map_err(|e| args.make_failure(e))?;
     // Bytes of each result on each processor.
     let lengths: Vec<Vec<u64>> = shares.iter().map(lengths).collect();
-    let own = share_of(count, transport.ranks(), transport.rank());
-    let threads = args.simulation.host.threads();
-    check_memory(&title, processors::memory_beside_arrays(own.len(), threads))?;
-    let cycles = Arc::new(AtomicU64::new(0));
-    let options = processors::device_options(&args.simulation, count, cycles.clone());
-    let making = progress::steps(own.len() as u64, quiet);
-    let (mut jobs, mut results, mut known) = (Vec::new(), Vec::new(), None);
-    let mut clamps = 0;
-    for (at, share) in shares
-        .into_iter()
-        .skip(own.start)
-        .take(own.len())
-        .enumerate()
-    {
-        interrupt::check()?;
-        making.begin("jobs");
-        let mut options = DeviceOptions {
-            stages: true,
-            ..options.clone()
+    check_memory(&title, session.memory_beside_arrays())?;
+    let (jobs, made) = session.make_jobs(|processor, options| {
+        let share = ArrayJob {
+            options: DeviceOptions {
+                stages: true,
+                ..options
+            },
+            ..shares[processor].clone()
         };
-        if at > 0 {
-            options.progress = None;
-        }
-        let share = ArrayJob { options, ..share };
         let made = map_job(program, machine.clone(), share).map_err(|e| args.make_failure(e))?;
         let MapJob { job, outputs, .. } = made;
-        clamps += made.clamps;
-        // The first processor has most blocks.
-        known.get_or_insert(made.figures);
-        jobs.push(job);
-        results.push(outputs);
-        making.count_step();
-    }
-    drop(making);
+        Ok((job, (outputs, made.figures, made.clamps)))
+    })?;
+    let clamps: usize = made.iter().map(|(_, _, clamps)| clamps).sum();
+    // The first processor has most blocks.
+    let known = made.first().map(|(_, figures, _)| figures.clone());
     let pages = jobs
         .first()
         .and_then(|job| job.passes().iter().find_map(Pass::nest))
         .cloned();
-    let progress = progress::watch("pricing", cycles.clone(), None, quiet);
-    let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
-    drop(progress);
-    let price = priced.and_then(|report| expected_cycles(&report, machine));
-    let progress = progress::watch("simulating", cycles, price, quiet);
-    let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
-    let ran = JobRuns::new(ran)?;
-    drop(progress);
+    let priced = session.price_jobs(&jobs, &fingerprint, None);
+    let price = session.expected_cycles(priced.as_ref());
+    let (ran, _) = session.run_jobs(jobs, &fingerprint, price)?;
     let mut values = Vec::new();
-    for (ProcessorRun { run, .. }, outputs) in ran.runs.iter().zip(results) {
+    for (ProcessorRun { run, .. }, (outputs, ..)) in ran.runs.iter().zip(made) {
         for output in outputs {
             values.extend(run.read(output).map_err(CommandFailure::input)?);
         }
     }
-    let gathered = JobResults::gather(transport, &args.simulation, &ran, values)?;
+    let gathered = JobResults::gather(session.transport, &args.simulation, ran, values)?;
     let (Some(mut results), Some(known)) = (gathered, known) else {
         return Ok(CommandOutcome::default());
     };
@@ -123,7 +95,6 @@ fn compute(
     if let Some(path) = args.outputs.first().filter(|_| finished) {
         outcome.json["output"] = json!(display_path(path));
     }
-    processors::write_recordings(&args.simulation, &ran, &mut outcome)?;
     let source = super::source_text;
     results.conclude(&args.simulation, &title, source, &mut outcome)?;
     Ok(outcome)

@@ -185,6 +185,7 @@ impl Args {
             parts: self.split.map(SplitParts::parts),
             gather: self.gather,
             sum: self.sum.into(),
+            every_price: false,
         }
     }
 
@@ -256,6 +257,16 @@ pub(crate) fn split(
     })
 }
 
+/// Returns the parts of a run as reports name them, with their reference cycles.
+fn mark_operators(plan: &MultigridPlan) -> Vec<MarkedOperator> {
+    let operators = plan.operators().into_iter();
+    let marked = operators.map(|(name, cycles)| MarkedOperator {
+        name,
+        reference: Some(cycles),
+    });
+    marked.collect()
+}
+
 /// Returns the price of a split as JSON.
 pub(crate) fn describe_price(price: &SplitPrice) -> Value {
     let [planes, rows] = price.split.parts;
@@ -288,7 +299,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     // double precision.
     memory::check_memory(problem.title(), 100 * problem.count() as u64)?;
     let plan = plan(args, problem, &machine, json)?;
-    let operators = plan.operators().into_iter();
+    let operators = mark_operators(&plan);
     let method = plan.into_method();
     let shape = problem.shape();
     let input = NamedArrays::from_array("v", &shape, charges(shape, 1));
@@ -311,12 +322,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         difference: [difference, MgClass::TOLERANCE],
         compared,
         operations: subject.operations(),
-        operators: operators
-            .map(|(name, cycles)| MarkedOperator {
-                name,
-                reference: Some(cycles),
-            })
-            .collect(),
+        operators,
         run: &run,
         outside: OUTSIDE,
         said: String::new(),

@@ -164,7 +164,7 @@ pub(super) fn are_verified(compared: &[ComparedFigure]) -> bool {
 pub(super) fn format_compared(compared: &[ComparedFigure]) -> TextTable {
     use Align::{Left, Right};
     let mut table = TextTable::new(&[Left, Right, Right, Right, Right, Left]);
-    table.row(["", "official", "ours", "difference", "tolerance", ""]);
+    table.row(["", "reference", "ours", "difference", "tolerance", ""]);
     for number in compared {
         table.row([
             number.name.clone(),

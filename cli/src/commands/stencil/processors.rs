@@ -5,19 +5,19 @@ use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
-use crate::processors::{self, JobResults, JobRuns, Ranks, expected_cycles};
+use crate::processors::{
+    self, JobResults, JobSession, Ranks, decode_floats, encode_floats, expected_cycles,
+};
 use crate::progress;
 use crate::provenance::ReportProvenance;
 use crate::table::{Align, TextTable, seconds};
 use cp2_kernels::stencil::{StencilSlab, StencilSlabs};
-use cp2_kernels::{ProcessorRun, Verdict, price_jobs, run_jobs};
+use cp2_kernels::{ProcessorRun, Verdict};
 use cp2_machine::{Cycles, Machine};
-use cp2_network::{NetworkReport, Transport, share_of};
+use cp2_network::{NetworkReport, Transport};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Instant;
 
 /// Bytes of host memory of an element of the array beside those of one processor.
 const SLAB_ELEMENT: u64 = 40;
@@ -53,70 +53,42 @@ fn compute(
     json: bool,
     transport: &mut dyn Transport,
 ) -> Result<CommandOutcome, CommandFailure> {
-    let count = usize::from(args.procs);
-    processors::check_ranks(transport.ranks(), count)?;
-    processors::check_options(&args.simulation, count, transport.ranks())?;
+    let mut session = JobSession::new(transport, machine, &args.simulation, args.procs, json)?;
+    let count = session.processors();
     let problem = &given.problem;
-    let quiet = json || transport.rank() > 0;
-    let planning = progress::planning(quiet);
+    let planning = progress::planning(session.is_quiet());
     let slabs = interrupt::plan_interruptible(|| StencilSlabs::new(problem, machine, count))?;
     let slabs = slabs.map_err(CommandFailure::input)?;
     drop(planning);
-    let own = share_of(count, transport.ranks(), transport.rank());
-    let threads = args.simulation.host.threads();
-    let bytes = processors::memory_beside_arrays(own.len(), threads)
-        + SLAB_ELEMENT * problem.elements() as u64;
+    let bytes = session.memory_beside_arrays() + SLAB_ELEMENT * problem.elements() as u64;
     check_memory(problem.title(), bytes)?;
     let known = slabs.figures();
-    let cycles = Arc::new(AtomicU64::new(0));
-    let options = processors::device_options(&args.simulation, count, cycles.clone());
-    let making = progress::steps(own.len() as u64, quiet);
-    let started = Instant::now();
-    let (mut jobs, mut results) = (Vec::new(), Vec::new());
-    for (at, slab) in slabs.slabs()[own].iter().enumerate() {
-        interrupt::check()?;
-        making.begin("slabs");
-        let mut options = options.clone();
-        if at > 0 {
-            options.progress = None;
-        }
+    let (jobs, results) = session.make_jobs(|processor, options| {
+        let slab = &slabs.slabs()[processor];
         let job = slab.job(&given.u, given.c.as_deref(), options);
         let (job, v) = job.map_err(CommandFailure::input)?;
-        jobs.push(job);
-        results.push((v, slab.own_elements()));
-        making.count_step();
-    }
-    drop(making);
+        Ok((job, (v, slab.own_elements())))
+    })?;
     let fingerprint = fingerprint(machine, count, given);
     let about = Some(known.reference.get());
-    let progress = progress::watch("pricing", cycles.clone(), about, quiet);
-    let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
-    drop(progress);
-    let expected = priced
-        .as_ref()
-        .and_then(|report| expected_cycles(report, machine));
+    let priced = session.price_jobs(&jobs, &fingerprint, about);
     if args.plan {
         interrupt::check()?;
         return Ok(planned(&slabs, machine, priced.as_ref()));
     }
-    let progress = progress::watch("simulating", cycles, expected.or(about), quiet);
-    let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
-    let ran = JobRuns::new(ran)?;
-    let host_seconds = started.elapsed().as_secs_f64();
-    drop(progress);
-    let mut values = Vec::new();
+    let expected = session.expected_cycles(priced.as_ref());
+    let (ran, host_seconds) = session.run_jobs(jobs, &fingerprint, expected.or(about))?;
+    let elements = results.iter().map(|(_, own)| own.len());
+    let mut values = Vec::with_capacity(4 * elements.sum::<usize>());
     for (ProcessorRun { run, .. }, (v, elements)) in ran.runs.iter().zip(results) {
         let own = run.read(v).map_err(CommandFailure::input)?;
-        let own = own.get(elements).unwrap_or_default();
-        values.extend(own.iter().flat_map(|x| x.to_le_bytes()));
+        values.extend(encode_floats(own.get(elements).unwrap_or_default()));
     }
-    let gathered = JobResults::gather(transport, &args.simulation, &ran, values)?;
+    let gathered = JobResults::gather(session.transport, &args.simulation, ran, values)?;
     let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
-    let words = results.values.chunks_exact(4);
-    let values = words.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    let found = NamedArrays::from_array("v", problem.shape(), values.collect());
+    let found = NamedArrays::from_array("v", problem.shape(), decode_floats(&results.values));
     let verdict = match results.is_finished() && given.is_finite() {
         true => Some(interrupt::run_interruptible(|| {
             problem.judge(&given.data(), &found)
@@ -125,7 +97,6 @@ fn compute(
     };
     let mut outcome = report(&slabs, machine, &results, (expected, verdict, host_seconds));
     let title = problem.title();
-    processors::write_recordings(&args.simulation, &ran, &mut outcome)?;
     let source = slabs.slabs().first().map(|slab| slab.plan().source());
     results.conclude(
         &args.simulation,

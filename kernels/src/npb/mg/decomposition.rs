@@ -67,7 +67,7 @@ pub(super) struct Division {
 }
 
 /// An array of a level in the memory of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ArrayExtents {
     /// Planes and rows in memory.
     pub(super) memory: [u64; 2],
@@ -137,7 +137,7 @@ impl Division {
         for ((axis, parts), lines) in AXES.into_iter().zip(parts).zip(lines) {
             if parts > 1 && lines < LEAST_LINES {
                 return Err(refuse(format!(
-                    "{parts} parts of {axis} leave {lines} to a processor on the level of {} points; expected at least {LEAST_LINES}: take fewer parts, or gather an earlier level than that of {} points",
+                    "{parts} parts of {axis} leave {lines} to a processor on the level of {} points; expected at least {LEAST_LINES}: take fewer parts, or gather a finer level than that of {} points",
                     2 * split.gather,
                     split.gather
                 )));

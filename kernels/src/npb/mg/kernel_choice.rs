@@ -4,32 +4,79 @@ use super::MultigridError;
 use super::decomposition::{DividedProblem, Division};
 use super::kernels::{OperatorBlock, opening, parts};
 use super::page::MultigridPageKernel;
-use super::plan::{OperatorPages, PlannedOperator};
+use super::plan::{OperatorPages, PassExtents, PlannedOperator};
 use super::rows::MultigridOperator;
 use super::steps::FusedOperators;
-use crate::job::data_end;
+use crate::job::{Job, data_end};
 use cp2_host::nest::{GridPass, GridPlan};
-use cp2_host::{Reserved, paging};
-use cp2_machine::Machine;
+use cp2_host::{DeviceOptions, Reserved, paging};
+use cp2_machine::{Cycles, Machine};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// The kernels that have been planned so far, by operator and level.
-pub(super) type PlannedKernels = HashMap<(MultigridOperator, u32), Arc<PlannedOperator>>;
+/// The kernels that have been planned so far, for one smoother and machine.
+///
+/// What is planned for one division serves others: neither a kernel nor its pages depend on more than the planes and
+/// rows of the pass's arrays.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlannedKernels {
+    /// Assembled kernels by operator, level and block.
+    pages: HashMap<(MultigridOperator, u32, OperatorBlock), Arc<MultigridPageKernel>>,
+    /// Kernels with the pages of a pass.
+    operators: HashMap<(MultigridOperator, u32, PassExtents), Arc<PlannedOperator>>,
+}
+
+impl PlannedKernels {
+    /// Adds the kernel that its operator has on its level from now on, wherever the arrays have the same planes and
+    /// rows.
+    pub(super) fn insert(&mut self, planned: Arc<PlannedOperator>) {
+        let OperatorPages {
+            operator,
+            level,
+            block,
+            ..
+        } = planned.shape;
+        let kernel = planned.kernel.clone();
+        self.pages.insert((operator, level, block), kernel);
+        let extents = planned.shape.pass_extents();
+        self.operators.insert((operator, level, extents), planned);
+    }
+}
 
 /// Returns the kernel of an operator on a level; it is planned if it is not yet known.
 pub(super) fn kernel(
     divided: &DividedProblem,
-    key: (MultigridOperator, u32),
+    (operator, level): (MultigridOperator, u32),
     known: &mut PlannedKernels,
     machine: &Arc<Machine>,
 ) -> Result<Arc<PlannedOperator>, MultigridError> {
-    if let Some(kernel) = known.get(&key) {
-        return Ok(kernel.clone());
+    let division = divided.division;
+    let block = OperatorBlock {
+        rows: 1,
+        handed: false,
+    };
+    let any = OperatorPages {
+        operator,
+        level,
+        block,
+        division,
+    };
+    let key = (operator, level, any.pass_extents());
+    if let Some(kernel) = known.operators.get(&key) {
+        return Ok(match kernel.shape.division == division {
+            true => kernel.clone(),
+            false => Arc::new(PlannedOperator {
+                shape: OperatorPages {
+                    division,
+                    ..kernel.shape
+                },
+                ..PlannedOperator::clone(kernel)
+            }),
+        });
     }
-    let planned = Arc::new(plan_cheapest(divided, key, machine)?);
-    known.insert(key, planned.clone());
+    let planned = Arc::new(plan_cheapest(divided, (operator, level), known, machine)?);
+    known.operators.insert(key, planned.clone());
     Ok(planned)
 }
 
@@ -44,7 +91,7 @@ pub(super) fn fused(
     let mut cost = |operators: &[MultigridOperator], level: u32| {
         let costs = operators.iter().map(|&operator| {
             let planned = kernel(divided, (operator, level), known, machine).ok()?;
-            planned.price(machine).ok()
+            Some(planned.price)
         });
         costs.sum::<Option<u64>>().unwrap_or(u64::MAX)
     };
@@ -137,7 +184,8 @@ pub(super) fn attempt(
     DividedProblem { problem, division }: &DividedProblem,
     (operator, level): (MultigridOperator, u32),
     block: OperatorBlock,
-    machine: &Machine,
+    known: &mut PlannedKernels,
+    machine: &Arc<Machine>,
 ) -> Result<PlannedOperator, MultigridError> {
     let sections = machine.cp2.sections.max(1) as u64;
     let shape = OperatorPages {
@@ -148,9 +196,17 @@ pub(super) fn attempt(
     };
     // Pages that have no room need no schedule.
     GridPlan::new(shape.make_unplaced_pass(), machine)?;
-    let (parts, frame) = parts(problem, (operator, level), block);
-    let opening = opening((operator, level), block);
-    let kernel = MultigridPageKernel::new(&shape.name(), &parts, &opening, frame, machine)?;
+    let kernel = match known.pages.get(&(operator, level, block)) {
+        Some(kernel) => kernel.clone(),
+        None => {
+            let (parts, frame) = parts(problem, (operator, level), block);
+            let opening = opening((operator, level), block);
+            let kernel = MultigridPageKernel::new(&shape.name(), &parts, &opening, frame, machine)?;
+            let kernel = Arc::new(kernel);
+            known.pages.insert((operator, level, block), kernel.clone());
+            kernel
+        }
+    };
     let sweep = GridPass {
         reserved: vec![Reserved {
             name: "constants".to_owned(),
@@ -168,8 +224,9 @@ pub(super) fn attempt(
         true => nest.digits()[0],
         false => 0,
     };
+    let estimate = nest.expected() + (openings * kernel.opening.1) as f64;
     Ok(PlannedOperator {
-        expected: nest.expected() + (openings * kernel.opening.1) as f64,
+        price: price(&kernel, &shape, machine)?.unwrap_or(estimate as u64),
         pages: nest.len() * sections,
         openings: openings * sections,
         nest: Arc::new(nest),
@@ -178,13 +235,28 @@ pub(super) fn attempt(
     })
 }
 
+/// Returns the cycles of a pass of a kernel; none if they depend on what its pages compute.
+fn price(
+    kernel: &MultigridPageKernel,
+    shape: &OperatorPages,
+    machine: &Arc<Machine>,
+) -> Result<Option<u64>, MultigridError> {
+    let mut job = Job::new(machine.clone(), DeviceOptions::default());
+    let program = job.program(shape.operator.name(), &kernel.program)?;
+    let entry = kernel.program.entry.into();
+    job.sweep(&program, entry, shape.make_unplaced_pass())?;
+    Ok(job.expected().map(Cycles::get))
+}
+
 /// Plans the kernel of an operator on a level with the block of the lowest price.
 fn plan_cheapest(
     divided: &DividedProblem,
     (operator, level): (MultigridOperator, u32),
+    known: &mut PlannedKernels,
     machine: &Arc<Machine>,
 ) -> Result<PlannedOperator, MultigridError> {
-    let attempt = |block: OperatorBlock| attempt(divided, (operator, level), block, machine);
+    let mut attempt =
+        |block: OperatorBlock| attempt(divided, (operator, level), block, known, machine);
     let (mut fit, mut refused) = (Vec::new(), None);
     for handed in [false, true] {
         let mut fits = 0;
@@ -204,8 +276,7 @@ fn plan_cheapest(
         }
     }
     // Among equal prices the first candidate wins.
-    let price = |planned: &PlannedOperator| planned.price(machine).unwrap_or(u64::MAX);
-    if let Some(best) = fit.into_iter().min_by_key(price) {
+    if let Some(best) = fit.into_iter().min_by_key(|planned| planned.price) {
         return Ok(best);
     }
     let one = OperatorBlock {

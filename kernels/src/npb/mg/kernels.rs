@@ -12,7 +12,7 @@ use cp2_reference::MultigridPass;
 /// A block of an operator's result.
 ///
 /// Where a pass connects two levels and keeps no planes, the block is of the coarser level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct OperatorBlock {
     /// Number of rows in a plane.
     pub(super) rows: u64,

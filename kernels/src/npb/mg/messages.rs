@@ -6,14 +6,14 @@ use super::decomposition::Division;
 pub(super) const PLANES: usize = 0;
 pub(super) const ROWS: usize = 1;
 
-/// Tags of messages to the neighbour with the lines before, and behind.
-const TAGS: [u32; 2] = [0, 1];
-
 /// Tag of blocks that all processors gather.
 const GATHER_TAG: u32 = 2;
 
-/// First tag of messages to neighbours along both axes at once: one for each direction.
-const FACE_TAGS: u32 = 16;
+/// First tag of messages to neighbours: one for each direction along both axes.
+const NEIGHBOUR_TAGS: u32 = 16;
+
+/// Messages of an exchange of faces to neighbours along both axes, which an exchange axis by axis has not.
+pub(super) const CORNERS: u64 = 4;
 
 /// Planes and rows of an array in memory: first and number of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,58 +49,29 @@ impl Division {
         level: u32,
         [before, behind]: [u64; 2],
     ) -> Vec<Vec<BoxMessage>> {
-        let (own, ghosts, parts) = (self.own(level), self.ghosts(level), self.parts());
-        let all_rows = self.memory(level)[ROWS];
+        let (parts, all_rows) = (self.parts(), self.memory(level)[ROWS]);
         let mut turns = Vec::new();
         for axis in [ROWS, PLANES] {
             if parts[axis] == 1 {
                 continue;
             }
-            // Lines of this axis; of the other one own planes, or all rows.
-            let lines = |first: u64, count: u64| {
-                let mut part = ArrayBox {
-                    first: [ghosts[PLANES], 0],
-                    count: [own[PLANES], all_rows],
-                };
-                (part.first[axis], part.count[axis]) = (first, count);
-                part
+            let message = |(direction, along): (MessageDirection, i64)| {
+                let mut step = [0; 2];
+                step[axis] = along;
+                let mut message =
+                    self.neighbour_message((place, step), level, [before, behind], direction);
+                if axis == PLANES {
+                    (message.part.first[ROWS], message.part.count[ROWS]) = (0, all_rows);
+                }
+                message
             };
-            let neighbour = |steps: u64| {
-                let mut place = place;
-                place[axis] = (place[axis] + steps) % parts[axis];
-                self.processor(place)
-            };
-            let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
-            let [lower, upper] = [neighbour(parts[axis] - 1), neighbour(1)];
-            // A message to the lines behind fills the ghosts before them.
-            let messages = [
-                (
-                    MessageDirection::Receive,
-                    lower,
-                    TAGS[1],
-                    lines(first - before, before),
-                ),
-                (
-                    MessageDirection::Receive,
-                    upper,
-                    TAGS[0],
-                    lines(end, behind),
-                ),
-                (
-                    MessageDirection::Send,
-                    upper,
-                    TAGS[1],
-                    lines(end - before, before),
-                ),
-                (MessageDirection::Send, lower, TAGS[0], lines(first, behind)),
+            let both = [
+                (MessageDirection::Receive, -1),
+                (MessageDirection::Receive, 1),
+                (MessageDirection::Send, 1),
+                (MessageDirection::Send, -1),
             ];
-            let messages = messages.map(|(direction, peer, tag, part)| BoxMessage {
-                direction,
-                peer,
-                tag,
-                part,
-            });
-            turns.push(messages.to_vec());
+            turns.push(both.map(message).to_vec());
         }
         turns
     }
@@ -113,51 +84,64 @@ impl Division {
         &self,
         place: [u64; 2],
         level: u32,
-        [before, behind]: [u64; 2],
+        ghosts: [u64; 2],
     ) -> Vec<BoxMessage> {
-        let (own, ghosts, parts) = (self.own(level), self.ghosts(level), self.parts());
-        let steps = parts.map(|parts| if parts > 1 { -1..=1 } else { 0..=0 });
+        let steps = self
+            .parts()
+            .map(|parts| if parts > 1 { -1..=1 } else { 0..=0 });
         let [planes, rows] = steps;
-        let directions = planes.flat_map(|plane| rows.clone().map(move |row| [plane, row]));
-        let directions: Vec<[i64; 2]> = directions.filter(|step| *step != [0; 2]).collect();
-        let message = |direction: MessageDirection, step: [i64; 2]| {
-            let mut part = ArrayBox {
-                first: ghosts,
-                count: own,
-            };
-            for axis in [PLANES, ROWS] {
-                let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
-                // Lines that leave upwards fill the ghosts before the neighbour's own lines.
-                let lines = match (direction, step[axis]) {
-                    (_, 0) => (first, own[axis]),
-                    (MessageDirection::Send, 1) => (end - before, before),
-                    (MessageDirection::Send, _) => (first, behind),
-                    (MessageDirection::Receive, 1) => (end, behind),
-                    (MessageDirection::Receive, _) => (first - before, before),
-                };
-                (part.first[axis], part.count[axis]) = lines;
-            }
-            // The tag names the direction in which the message moves.
-            let moves = match direction {
-                MessageDirection::Send => step,
-                MessageDirection::Receive => step.map(|step| -step),
-            };
-            let peer = [0, 1].map(|axis| {
-                let steps = parts[axis] as i64;
-                (place[axis] as i64 + step[axis]).rem_euclid(steps) as u64
-            });
-            BoxMessage {
-                direction,
-                peer: self.processor(peer),
-                tag: FACE_TAGS + (3 * (moves[0] + 1) + moves[1] + 1) as u32,
-                part,
-            }
-        };
-        let all = |direction| directions.iter().map(move |step| (direction, *step));
+        let steps = planes.flat_map(|plane| rows.clone().map(move |row| [plane, row]));
+        let steps: Vec<[i64; 2]> = steps.filter(|step| *step != [0; 2]).collect();
+        let all = |direction| steps.iter().map(move |step| (direction, *step));
         all(MessageDirection::Receive)
             .chain(all(MessageDirection::Send))
-            .map(|(direction, step)| message(direction, step))
+            .map(|(direction, step)| {
+                self.neighbour_message((place, step), level, ghosts, direction)
+            })
             .collect()
+    }
+
+    /// Returns the message between a processor at `place` and its neighbour some steps along both axes: own planes and
+    /// rows next to the neighbour, or the ghosts that hold the neighbour's.
+    fn neighbour_message(
+        &self,
+        (place, step): ([u64; 2], [i64; 2]),
+        level: u32,
+        [before, behind]: [u64; 2],
+        direction: MessageDirection,
+    ) -> BoxMessage {
+        let (own, ghosts, parts) = (self.own(level), self.ghosts(level), self.parts());
+        let mut part = ArrayBox {
+            first: ghosts,
+            count: own,
+        };
+        for axis in [PLANES, ROWS] {
+            let (first, end) = (ghosts[axis], ghosts[axis] + own[axis]);
+            // Lines that leave upwards fill the ghosts before the neighbour's own lines.
+            let lines = match (direction, step[axis]) {
+                (_, 0) => (first, own[axis]),
+                (MessageDirection::Send, 1) => (end - before, before),
+                (MessageDirection::Send, _) => (first, behind),
+                (MessageDirection::Receive, 1) => (end, behind),
+                (MessageDirection::Receive, _) => (first - before, before),
+            };
+            (part.first[axis], part.count[axis]) = lines;
+        }
+        // The tag names the direction in which the message moves.
+        let moves = match direction {
+            MessageDirection::Send => step,
+            MessageDirection::Receive => step.map(|step| -step),
+        };
+        let peer = [0, 1].map(|axis| {
+            let steps = parts[axis] as i64;
+            (place[axis] as i64 + step[axis]).rem_euclid(steps) as u64
+        });
+        BoxMessage {
+            direction,
+            peer: self.processor(peer),
+            tag: NEIGHBOUR_TAGS + (3 * (moves[0] + 1) + moves[1] + 1) as u32,
+            part,
+        }
     }
 
     /// Returns the messages by which every processor gets all blocks of the gathered level, turn by turn.

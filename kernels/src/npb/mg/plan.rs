@@ -9,11 +9,10 @@ use super::page::MultigridPageKernel;
 use super::rows::{MultigridOperator, QUAD};
 use super::split_choice::find_early_faces;
 use super::steps::{ArrayName, FusedOperators, MultigridStep, steps};
-use crate::job::Job;
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
+use cp2_host::BlocksPerSection;
 use cp2_host::nest::{BoundaryRule, FirstLoad, GridField, GridPass, GridPlan, March};
-use cp2_host::{BlocksPerSection, DeviceOptions};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::Figures;
@@ -33,17 +32,19 @@ pub struct MultigridPlan {
     pub(super) fused: FusedOperators,
     /// Steps in order; passes and norms with their kernels.
     pub(super) steps: Vec<(MultigridStep, Option<Arc<PlannedOperator>>)>,
+    /// Kernels of these passes, and of those that were compared with them.
+    pub(super) known: PlannedKernels,
 }
 
 /// An operator on a level, planned: its kernel, and the pages of a pass.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedOperator {
-    pub(super) kernel: MultigridPageKernel,
+    pub(super) kernel: Arc<MultigridPageKernel>,
     pub(super) shape: OperatorPages,
     /// Pages of a pass over arrays at any address.
     pub(super) nest: Arc<GridPlan>,
-    /// Cycles that a pass should take by estimate.
-    pub(super) expected: f64,
+    /// Cycles that a pass should take.
+    pub(super) price: u64,
     /// Number of pages of all sections in a pass; each issues the kernel's `operations`.
     pub(super) pages: u64,
     /// Number of these pages to which no rows are handed over; each issues the kernel's `opening` besides.
@@ -57,6 +58,16 @@ pub(super) struct OperatorPages {
     pub(super) level: u32,
     pub(super) block: OperatorBlock,
     pub(super) division: Division,
+}
+
+/// Planes and rows of the arrays of a pass: all that its pages depend on of a division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PassExtents {
+    /// The level of the pass, and the one below it.
+    levels: [ArrayExtents; 2],
+    /// Planes and rows that a pass with ghosts works on.
+    worked_on: [[u64; 2]; 2],
+    divided: bool,
 }
 
 /// Returns the number of points along an axis of a level.
@@ -77,9 +88,9 @@ impl MultigridPlan {
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
         let divided = DividedProblem::whole(problem);
         let plan = |used: &Arc<Machine>| {
-            Self::plan_with_kernels(divided.clone(), &mut PlannedKernels::new(), (machine, used))
+            Self::plan_with_kernels(divided.clone(), PlannedKernels::default(), (machine, used))
         };
-        choose_sections(machine, plan, Self::price)
+        choose_sections(machine, plan, |plan| Some(plan.price()))
     }
 
     /// Plans these cycles for the processors of a split: operators are fused as on one processor, so that results
@@ -88,6 +99,16 @@ impl MultigridPlan {
     /// # Errors
     /// The split does not fit the problem, or a machine has too little of something for a block.
     pub fn split(&self, split: MultigridSplit, sum: NormSum) -> Result<Self, MultigridError> {
+        self.split_with_kernels(split, sum, &self.known)
+    }
+
+    /// Plans these cycles for the processors of a split with known kernels, planning the missing ones.
+    pub(super) fn split_with_kernels(
+        &self,
+        split: MultigridSplit,
+        sum: NormSum,
+        known: &PlannedKernels,
+    ) -> Result<Self, MultigridError> {
         let division = self.divided.division.split(split)?;
         let early = find_early_faces(&division, &self.used);
         let division = division.with_early_faces(early);
@@ -95,38 +116,39 @@ impl MultigridPlan {
             problem: self.problem().clone(),
             division,
         };
-        let mut known = PlannedKernels::new();
+        let mut known = known.clone();
         for planned in self.passes_in_order() {
             let OperatorPages {
-                operator, level, ..
+                operator,
+                level,
+                block,
+                ..
             } = planned.shape;
-            if !division.is_divided(planned.shape.pass_level()) {
-                known.insert((operator, level), planned.clone());
-            } else if operator.sums() && sum == NormSum::Ordered {
-                let block = planned.shape.block;
-                if !division.own(level)[1].is_multiple_of(block.rows) {
-                    return Err(MultigridError::Split {
-                        reason: format!(
-                            "pages of one processor have {} rows, and a processor has {}: their sums are others; expected fewer parts of rows, or `--sum tree`",
-                            block.rows,
-                            division.own(level)[1]
-                        ),
-                    });
-                }
-                let planned = attempt(&divided, (operator, level), block, &self.used)?;
-                known.insert((operator, level), Arc::new(planned));
+            let is_divided = division.is_divided(planned.shape.pass_level());
+            if !(is_divided && operator.sums() && sum == NormSum::Ordered) {
+                continue;
             }
+            if !division.own(level)[1].is_multiple_of(block.rows) {
+                return Err(MultigridError::Split {
+                    reason: format!(
+                        "pages of one processor have {} rows, and a processor has {}: their sums are others; expected fewer parts of rows, or `--sum tree`",
+                        block.rows,
+                        division.own(level)[1]
+                    ),
+                });
+            }
+            let planned = attempt(&divided, (operator, level), block, &mut known, &self.used)?;
+            known.insert(Arc::new(planned));
         }
         let machines = (&self.machine, &self.used);
-        let plan = Self::plan_with_fusions(divided, &self.fused, &mut known, machines)?;
+        let plan = Self::plan_with_fusions(divided, &self.fused, known, machines)?;
         Ok(Self { sum, ..plan })
     }
 
     /// Returns the cycles of all passes, one after the other.
-    fn price(&self) -> Option<u64> {
-        self.passes_in_order()
-            .map(|planned| planned.price(&self.used).ok())
-            .sum()
+    pub(super) fn price(&self) -> u64 {
+        let passes = self.passes_in_order();
+        passes.map(|planned| planned.price).sum()
     }
 
     /// Returns the passes in order, those of norms included.
@@ -146,10 +168,10 @@ impl MultigridPlan {
     /// lower price.
     pub(super) fn plan_with_kernels(
         divided: DividedProblem,
-        known: &mut PlannedKernels,
+        mut known: PlannedKernels,
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
-        let fused = fused(&divided, known, used);
+        let fused = fused(&divided, &mut known, used);
         Self::plan_with_fusions(divided, &fused, known, (machine, used))
     }
 
@@ -157,7 +179,7 @@ impl MultigridPlan {
     pub(super) fn plan_with_fusions(
         divided: DividedProblem,
         fused: &FusedOperators,
-        known: &mut PlannedKernels,
+        mut known: PlannedKernels,
         (machine, used): (&Arc<Machine>, &Arc<Machine>),
     ) -> Result<Self, MultigridError> {
         let finest = divided.division.finest();
@@ -165,14 +187,16 @@ impl MultigridPlan {
             let Some(key) = step.key(finest) else {
                 return Ok((step, None));
             };
-            let kernel = kernel(&divided, key, known, used);
+            let kernel = kernel(&divided, key, &mut known, used);
             let kernel = kernel.map_err(|refused| refused.rephrase_for_cube(machine))?;
             Ok((step, Some(kernel)))
         });
+        let steps = all.collect::<Result<_, MultigridError>>()?;
         Ok(Self {
             fused: fused.clone(),
             sum: NormSum::default(),
-            steps: all.collect::<Result<_, MultigridError>>()?,
+            steps,
+            known,
             divided,
             machine: machine.clone(),
             used: used.clone(),
@@ -256,19 +280,6 @@ pub(super) struct PlacedArray {
     pub(super) apart: u64,
 }
 
-impl PlannedOperator {
-    /// Returns the price of a pass in cycles.
-    pub(super) fn price(&self, machine: &Arc<Machine>) -> Result<u64, MultigridError> {
-        let mut job = Job::new(machine.clone(), DeviceOptions::default());
-        let name = self.shape.operator.name();
-        let program = job.program(name, &self.kernel.program)?;
-        let entry = self.kernel.program.entry.into();
-        job.sweep(&program, entry, self.shape.make_unplaced_pass())?;
-        let estimate = Cycles(self.expected as u64);
-        Ok(job.expected().unwrap_or(estimate).get())
-    }
-}
-
 impl MultigridOperator {
     /// Returns the number of planes before the array, and behind it, that a fused pass loads: the planes of
     /// the periodic continuation.
@@ -300,6 +311,17 @@ impl OperatorPages {
     /// Returns the pages of a pass over arrays whose addresses do not matter.
     pub(super) fn make_unplaced_pass(&self) -> GridPass {
         self.sweep([PlacedArray { at: 0, apart: 1 }; 4], 0, [0; 2])
+    }
+
+    /// Returns all that the pages depend on of the division.
+    pub(super) fn pass_extents(&self) -> PassExtents {
+        let levels = [self.level, self.level.saturating_sub(1)];
+        let (planes, before) = self.worked_on();
+        PassExtents {
+            levels: levels.map(|level| self.extents(level, [0; 2])),
+            worked_on: [planes, before],
+            divided: self.division.is_divided(self.pass_level()),
+        }
     }
 
     /// Returns the planes and rows of an array of a level that the pass works on, on a processor.

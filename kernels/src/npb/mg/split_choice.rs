@@ -2,7 +2,7 @@
 
 use super::MultigridError;
 use super::decomposition::{DividedProblem, Division, GHOSTS, MultigridSplit, NormSum};
-use super::messages::{BoxMessage, MessageDirection, PLANES, ROWS};
+use super::messages::{BoxMessage, CORNERS, MessageDirection, PLANES, ROWS};
 use super::plan::{MultigridPlan, PlannedOperator, quads};
 use super::rows::QUAD;
 use super::steps::MultigridStep;
@@ -12,7 +12,6 @@ use cp2_network::{
     Resume, Yield, run_processes,
 };
 use cp2_problems::npb::mg::MgProblem;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// A split and what cycles should take with it.
@@ -49,6 +48,8 @@ pub struct SplitRequest {
     pub gather: Option<usize>,
     /// Order in which sums are added up.
     pub sum: NormSum,
+    /// Splits are priced too whose passes alone take longer than the cheapest split before them.
+    pub every_price: bool,
 }
 
 impl MultigridPlan {
@@ -65,7 +66,7 @@ impl MultigridPlan {
         find_splits(&division, processors, request).map(|_| ())
     }
 
-    /// Plans these cycles for so many processors with the split of the lowest price, and returns the prices of all
+    /// Plans these cycles for so many processors with the split of the lowest price, and returns the prices of the
     /// splits that were compared, the lowest first.
     ///
     /// `each` is told of every split before it is priced, and may end the search: then the result is none.
@@ -81,6 +82,7 @@ impl MultigridPlan {
         let splits = find_splits(&self.divided.division, processors, request)?;
         let total = splits.len();
         let (mut prices, mut best, mut refused) = (Vec::new(), None::<(u64, Self)>, None);
+        let mut known = self.known.clone();
         for (before, split) in splits.into_iter().enumerate() {
             let trial = SplitTrial {
                 split,
@@ -90,18 +92,21 @@ impl MultigridPlan {
             if each(trial).is_break() {
                 return Ok(None);
             }
-            let plan = match self.split(split, request.sum) {
+            let plan = match self.split_with_kernels(split, request.sum, &known) {
                 Ok(plan) => plan,
                 Err(error) => {
                     refused = refused.or(Some(error));
                     continue;
                 }
             };
+            known.clone_from(&plan.known);
+            let least = best.as_ref().map_or(u64::MAX, |(least, _)| *least);
+            // A processor takes at least the cycles of its passes.
+            if plan.price() > least && !request.every_price {
+                continue;
+            }
             let price = plan.estimate(split)?;
-            if best
-                .as_ref()
-                .is_none_or(|(least, _)| price.cycles.0 < *least)
-            {
+            if price.cycles.0 < least {
                 best = Some((price.cycles.0, plan));
             }
             prices.push(price);
@@ -117,7 +122,6 @@ impl MultigridPlan {
     /// Returns the price of a split: passes take their prices, and messages are exchanged as in the run.
     fn estimate(&self, split: MultigridSplit) -> Result<SplitPrice, MultigridError> {
         let division = self.divided.division;
-        let mut prices = HashMap::new();
         let (mut steps, mut passes) = (Vec::new(), 0);
         for (step, planned) in &self.steps {
             match (step, planned) {
@@ -132,12 +136,7 @@ impl MultigridPlan {
                     | MultigridStep::Norm(..),
                     Some(planned),
                 ) => {
-                    let key = (planned.shape.operator, planned.shape.level);
-                    let price = match prices.get(&key) {
-                        Some(price) => *price,
-                        None => planned.price(&self.used)?,
-                    };
-                    prices.insert(key, price);
+                    let price = planned.price;
                     passes += price;
                     steps.push(match step {
                         MultigridStep::SendingPass(_, _, _, output, ghosts) => {
@@ -167,10 +166,7 @@ impl MultigridPlan {
                 turns: Vec::new(),
             })
             .collect();
-        let network = &machine.network;
-        let least = Cycles(network.send.0.min(network.post.0));
-        let least = Picoseconds::from_cycles(least.0, machine.cp2.clock_hz);
-        let mut communication = Communication::new(network, count as usize, least)?;
+        let mut communication = Communication::of_machine(machine, count as usize)?;
         let report = run_processes(&mut InProcess, &mut communication, &mut processes, 1, b"")?;
         let last = report.ends.iter().max().copied().unwrap_or_default();
         Ok(SplitPrice {
@@ -206,11 +202,15 @@ fn find_splits(
     let shares = (0..=processors.trailing_zeros())
         .map(|shift| [processors >> shift, 1 << shift])
         .filter(|parts| request.parts.is_none_or(|asked| asked == *parts));
+    // The most equal parts are tried first, at the finest gathered level: if none is possible, the error is theirs.
+    let mut shares: Vec<[usize; 2]> = shares.collect();
+    shares.sort_by_key(|[planes, rows]| (planes.max(rows) / planes.min(rows), *rows));
     let gathers = (division.coarsest()..division.finest())
+        .rev()
         .map(|level| 1usize << level)
         .filter(|gather| request.gather.is_none_or(|asked| asked == *gather));
     let gathers: Vec<usize> = gathers.collect();
-    let all = shares.flat_map(|parts| {
+    let all = shares.into_iter().flat_map(|parts| {
         gathers
             .iter()
             .map(move |&gather| MultigridSplit { parts, gather })
@@ -260,7 +260,7 @@ pub(super) fn find_early_faces(division: &Division, machine: &Machine) -> u32 {
         return first;
     }
     let network = &machine.network;
-    let setup = EDGES * (network.send.0 + network.post.0 + network.completion.0);
+    let setup = CORNERS * (network.send.0 + network.post.0 + network.completion.0);
     let processors = usize::try_from(division.processors()).unwrap_or(usize::MAX);
     let Ok(links) = Links::new(network, processors) else {
         return division.finest() + 1;
@@ -275,9 +275,6 @@ pub(super) fn find_early_faces(division: &Division, machine: &Machine) -> u32 {
         .find(pays)
         .unwrap_or(division.finest() + 1)
 }
-
-/// Messages to neighbours along both axes.
-const EDGES: u64 = 4;
 
 /// A step of a processor of which the time is estimated.
 #[derive(Clone, Copy, Debug)]
@@ -360,10 +357,7 @@ impl EstimatedProcessor<'_> {
             let at = Picoseconds::from_cycles(now, self.machine.cp2.clock_hz);
             requests.push(match receives {
                 true => log.receive(at, Some(peer), Some(message.tag), bytes),
-                false => {
-                    let payload = vec![0; usize::try_from(bytes).unwrap_or_default()];
-                    log.send(at, peer, message.tag, payload)
-                }
+                false => log.send_unread(at, peer, message.tag, bytes),
             });
         }
         (now, requests)
@@ -387,16 +381,16 @@ impl Process for EstimatedProcessor<'_> {
                 return Ok(Yield::End { at });
             };
             self.next += 1;
-            if let EstimateStep::Send(price, level, ghosts, planned) = *step {
-                let pass = (price, level, ghosts, planned);
-                let (now, requests) = self.exchange_in_pass(now, pass, log);
-                let at = Picoseconds::from_cycles(now, hertz);
-                return Ok(Yield::Wait { at, requests });
-            }
             let (turns, level) = match *step {
-                EstimateStep::Compute(cycles) | EstimateStep::Send(cycles, ..) => {
+                EstimateStep::Compute(cycles) => {
                     now += cycles;
                     continue;
+                }
+                EstimateStep::Send(price, level, ghosts, planned) => {
+                    let pass = (price, level, ghosts, planned);
+                    let (now, requests) = self.exchange_in_pass(now, pass, log);
+                    let at = Picoseconds::from_cycles(now, hertz);
+                    return Ok(Yield::Wait { at, requests });
                 }
                 EstimateStep::Halo(level, ghosts) => (
                     self.division.ghost_messages(self.place, level, ghosts),

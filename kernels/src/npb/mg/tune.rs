@@ -1,6 +1,6 @@
 //! Tunes V-cycles by trying all blocks and fusions, and plans by the result.
 
-use super::decomposition::{DividedProblem, NormSum};
+use super::decomposition::DividedProblem;
 use super::kernel_choice::{PlannedKernels, attempt, blocks, fusible};
 use super::kernels::OperatorBlock;
 use super::plan::{MultigridPlan, PlannedOperator, points};
@@ -207,7 +207,7 @@ impl MultigridPlan {
             false => keys(&divided, &none),
         };
         let trials: Vec<(Key, OperatorBlock)> = passes.into_iter().flat_map(of).collect();
-        let mut known = PlannedKernels::new();
+        let mut known = PlannedKernels::default();
         let mut least = HashMap::new();
         let total = trials.len();
         for (before, (key, block)) in trials.into_iter().enumerate() {
@@ -220,19 +220,18 @@ impl MultigridPlan {
                 return Ok(None);
             }
             // Blocks that do not fit are no candidates.
-            let Ok(planned) = attempt(&divided, key, block, used) else {
+            let Ok(planned) = attempt(&divided, key, block, &mut known, used) else {
                 continue;
             };
-            let price = planned.price(used)?;
-            if least.get(&key).is_none_or(|&known| price < known) {
-                least.insert(key, price);
-                known.insert(key, Arc::new(planned));
+            if least.get(&key).is_none_or(|&least| planned.price < least) {
+                least.insert(key, planned.price);
+                known.insert(Arc::new(planned));
             }
         }
         if fusions {
-            return Self::plan_with_kernels(divided, &mut known, (machine, used)).map(Some);
+            return Self::plan_with_kernels(divided, known, (machine, used)).map(Some);
         }
-        Self::plan_with_fusions(divided, &none, &mut known, (machine, used)).map(Some)
+        Self::plan_with_fusions(divided, &none, known, (machine, used)).map(Some)
     }
 
     /// Plans the cycles of a problem with passes of these shapes.
@@ -271,24 +270,13 @@ impl MultigridPlan {
             }
         }
         let used = Self::used(&divided.problem, machine)?;
-        let mut known = PlannedKernels::new();
+        let mut known = PlannedKernels::default();
         for key in keys {
-            let planned = plan_kernel(&divided, key, shapes, &used)?;
-            known.insert(key, Arc::new(planned));
+            let planned = plan_kernel(&divided, key, shapes, &mut known, &used)?;
+            known.insert(Arc::new(planned));
         }
-        let finest = divided.division.finest();
-        let all = steps(&divided, &fused).into_iter().map(|step| {
-            let planned = step.key(finest).and_then(|key| known.get(&key).cloned());
-            (step, planned)
-        });
-        Ok(Self {
-            steps: all.collect(),
-            fused,
-            sum: NormSum::default(),
-            divided,
-            machine: machine.clone(),
-            used,
-        })
+        let plan = Self::plan_with_fusions(divided, &fused, known, (machine, &used))?;
+        Ok(plan)
     }
 
     /// Returns the machine with the sections that a plan by prices uses: blocks are tuned for these.
@@ -318,7 +306,7 @@ impl MultigridPlan {
                 None => all.push(PassPrice {
                     shape,
                     times: 1,
-                    cycles: Cycles(planned.price(&self.used)?),
+                    cycles: Cycles(planned.price),
                 }),
             }
         }
@@ -331,6 +319,7 @@ fn plan_kernel(
     divided: &DividedProblem,
     key: Key,
     shapes: &[PassShape],
+    known: &mut PlannedKernels,
     machine: &Arc<Machine>,
 ) -> Result<PlannedOperator, TuningError> {
     let (operator, points) = (key.0.name().to_owned(), points(key.1));
@@ -360,7 +349,7 @@ fn plan_kernel(
             legal,
         });
     }
-    attempt(divided, key, shape.block(), machine).map_err(|source| TuningError::Unfit {
+    attempt(divided, key, shape.block(), known, machine).map_err(|source| TuningError::Unfit {
         operator,
         points,
         rows,

@@ -1,29 +1,25 @@
 //! `cp2 npb mg --procs P`: planes and rows on several processors.
 
-use super::{Args, compare_results, plan, split};
+use super::{Args, compare_results, mark_operators, plan, split};
 use crate::commands::npb::report::{
-    MarkedOperator, are_verified, format_compared, format_operators, sum_operators,
+    are_verified, format_compared, format_operators, sum_operators,
 };
 use crate::commands::source_text;
-use crate::interrupt;
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
-use crate::processors::{self, JobResults, JobRuns, Ranks, expected_cycles};
-use crate::progress;
+use crate::processors::{self, JobResults, JobSession, Ranks, decode_floats, encode_floats};
 use crate::provenance::ReportProvenance;
 use crate::simulation::merge;
 use crate::table::{percent, seconds};
+use cp2_kernels::ProcessorRun;
 use cp2_kernels::npb::mg::{MultigridPlan, MultigridSplit, NormSum};
-use cp2_kernels::{ProcessorRun, price_jobs, run_jobs};
 use cp2_machine::{Cycles, Machine};
-use cp2_network::{Transport, share_of};
+use cp2_network::Transport;
 use cp2_problems::npb::NpbClass;
 use cp2_problems::npb::mg::{MgClass, charges};
 use cp2_problems::{NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Instant;
 
 /// Bytes of host memory of a point beside those of one processor.
 const POINT: u64 = 140;
@@ -49,43 +45,24 @@ fn compute(
     json: bool,
     transport: &mut dyn Transport,
 ) -> Result<CommandOutcome, CommandFailure> {
-    let (count, common) = (usize::from(args.procs), &args.common);
-    processors::check_ranks(transport.ranks(), count)?;
-    let simulation = &common.simulation;
-    processors::check_options(simulation, count, transport.ranks())?;
+    let simulation = &args.common.simulation;
+    let mut session = JobSession::new(transport, machine, simulation, args.procs, json)?;
+    let count = session.processors();
     let subject = args.subject()?;
     let problem = &subject.problem;
-    let (shape, quiet) = (problem.shape(), json || transport.rank() > 0);
-    let own = share_of(count, transport.ranks(), transport.rank());
-    let threads = simulation.host.threads();
-    let bytes =
-        processors::memory_beside_arrays(own.len(), threads) + POINT * problem.count() as u64;
+    let shape = problem.shape();
+    let bytes = session.memory_beside_arrays() + POINT * problem.count() as u64;
     check_memory(problem.title(), bytes)?;
     let request = args.split_request();
     MultigridPlan::check_splits(problem, count, &request).map_err(CommandFailure::input)?;
-    let whole = plan(args, problem, machine, quiet)?;
-    let plan = split(&whole, count, &request, quiet)?.0;
+    let whole = plan(args, problem, machine, session.is_quiet())?;
+    let plan = split(&whole, count, &request, session.is_quiet())?.0;
     let known = plan.figures();
-    let started = Instant::now();
     let v = charges(shape, 1);
-    let cycles = Arc::new(AtomicU64::new(0));
-    let options = processors::device_options(simulation, count, cycles.clone());
-    let making = progress::steps(own.len() as u64, quiet);
-    let (mut jobs, mut outputs) = (Vec::new(), Vec::new());
-    for (at, processor) in own.enumerate() {
-        interrupt::check()?;
-        making.begin("jobs");
-        let mut options = options.clone();
-        if at > 0 {
-            options.progress = None;
-        }
+    let (jobs, outputs) = session.make_jobs(|processor, options| {
         let job = plan.processor_job(processor, &v, options);
-        let (job, output) = job.map_err(CommandFailure::input)?;
-        jobs.push(job);
-        outputs.push(output);
-        making.count_step();
-    }
-    drop(making);
+        job.map_err(CommandFailure::input)
+    })?;
     let what = format!(
         "{} on {count} processors, {:?}, {:?}",
         subject.title(),
@@ -94,25 +71,21 @@ fn compute(
     );
     let fingerprint = processors::fingerprint(machine, &what, &[&v]);
     let about = Some(known.reference.get());
-    let progress = progress::watch("pricing", cycles.clone(), about, quiet);
-    let priced = price_jobs(transport, machine, count, &jobs, threads, &fingerprint).ok();
-    drop(progress);
-    let expected = priced
-        .as_ref()
-        .and_then(|report| expected_cycles(report, machine));
-    let progress = progress::watch("simulating", cycles, expected.or(about), quiet);
-    let ran = run_jobs(transport, machine, count, jobs, threads, &fingerprint);
-    let ran = JobRuns::new(ran)?;
-    let host_seconds = started.elapsed().as_secs_f64();
-    drop(progress);
-    let mut values = Vec::new();
+    let priced = session.price_jobs(&jobs, &fingerprint, about);
+    let expected = session.expected_cycles(priced.as_ref());
+    let (ran, host_seconds) = session.run_jobs(jobs, &fingerprint, expected.or(about))?;
+    let each = 4 * plan.own_elements() + NORMS;
+    let mut values = Vec::with_capacity(each * outputs.len());
     for (ProcessorRun { run, .. }, output) in ran.runs.iter().zip(&outputs) {
         let own = output.read_own(run).map_err(CommandFailure::input)?;
-        values.extend(own.iter().flat_map(|x| x.to_le_bytes()));
+        values.extend(encode_floats(&own));
         let norms = output.read_norms(run).map_err(CommandFailure::input)?;
         values.extend(norms.iter().flat_map(|x| x.to_le_bytes()));
     }
-    let gathered = JobResults::gather(transport, simulation, &ran, values)?;
+    let operators = mark_operators(&plan);
+    let first = ran.runs.first().map(|run| &run.run.report);
+    let parts = first.map_or_else(Vec::new, |report| sum_operators(report, &operators));
+    let gathered = JobResults::gather(session.transport, simulation, ran, values)?;
     let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
@@ -131,16 +104,6 @@ fn compute(
     let simulated = base.seconds(base.cycles(Cycles(cycles)));
     let efficiency = finished.then(|| known.efficiency(cycles));
     let mops = finished.then(|| subject.operations() / simulated / 1e6);
-    let operators: Vec<MarkedOperator> = plan
-        .operators()
-        .into_iter()
-        .map(|(name, cycles)| MarkedOperator {
-            name,
-            reference: Some(cycles),
-        })
-        .collect();
-    let first = ran.runs.first().map(|run| &run.run.report);
-    let parts = first.map_or_else(Vec::new, |report| sum_operators(report, &operators));
     let waits = results
         .processors
         .iter()
@@ -198,7 +161,6 @@ fn compute(
             .add_figures(fields),
         ..CommandOutcome::default()
     };
-    processors::write_recordings(simulation, &ran, &mut outcome)?;
     let title = format!("{title} on {count} x {}", machine.name);
     results.conclude(simulation, &title, source_text, &mut outcome)?;
     if !passed && finished {
@@ -218,9 +180,7 @@ fn join_results(plan: &MultigridPlan, values: &[u8]) -> NamedArrays {
         let Some((values, sums)) = bytes.split_at_checked(own) else {
             continue;
         };
-        let values = values.chunks_exact(4);
-        let values = values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        plan.place_own(processor, &values.collect::<Vec<_>>(), &mut u);
+        plan.place_own(processor, &decode_floats(values), &mut u);
         if processor == 0 {
             let sums = sums.as_chunks::<8>().0.iter();
             norms = sums.map(|bytes| f64::from_le_bytes(*bytes)).collect();

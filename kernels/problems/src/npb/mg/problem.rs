@@ -222,7 +222,8 @@ impl Problem for MgProblem {
             true => format!("{columns}^3"),
             false => format!("{planes}x{rows}x{columns}"),
         };
-        format!("{cycles} V-cycles of multigrid on {points} points, smoother {smoother}")
+        let s = if *cycles == 1 { "" } else { "s" };
+        format!("{cycles} V-cycle{s} of multigrid on {points} points, smoother {smoother}")
     }
 
     fn size(&self) -> Size {
