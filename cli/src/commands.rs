@@ -4,6 +4,7 @@ mod asm;
 mod bench;
 mod channels;
 mod conv;
+mod crosscheck;
 mod demo;
 mod disasm;
 mod dump;
@@ -68,6 +69,8 @@ pub(crate) enum CliCommand {
     Tune(tune::Args),
     /// Say what a kernel should cost, and compare with the emulator
     Model(model::Args),
+    /// Compute problems on several backends, and compare the results with double precision and each other
+    Crosscheck(crosscheck::Args),
     /// Measure the network between processors, and compare with its formulas
     Network(network::Args),
     /// List the machines, or show one with the source of every number
@@ -96,6 +99,7 @@ impl CliCommand {
             Self::Npb(args) => npb::run(&args, json),
             Self::Tune(args) => tune::run(&args, json),
             Self::Model(args) => model::run(&args, json),
+            Self::Crosscheck(args) => crosscheck::run(&args, json),
             Self::Network(args) => network::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),

@@ -66,6 +66,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-network",
             "cp2-mpi",
             "cp2-problems",
+            "cp2-native",
             "cp2-rustfft",
             "cp2-kernels",
         ],

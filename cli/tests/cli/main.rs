@@ -8,6 +8,7 @@
 mod attacks;
 mod bench;
 mod checks;
+mod crosscheck;
 mod emitted;
 mod fft;
 mod fft_refused;

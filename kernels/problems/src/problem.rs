@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
+use crate::multiply_add::MultiplyAdd;
 use crate::reference::Reference;
 use crate::size::Size;
 use crate::verdict::Verdict;
@@ -63,6 +64,21 @@ pub trait Problem: Any + fmt::Debug + Send + Sync {
     /// # Errors
     /// The input does not fit the problem.
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError>;
+
+    /// Returns the error that a result may have, in words, with its derivation or the place of it.
+    fn tolerance_in_words(&self) -> &'static str {
+        ""
+    }
+
+    /// Computes the output in single precision, operation by operation in the order of the definition, with one
+    /// rounding or two of each product that is added to a sum. None if the definition leaves the order open, or
+    /// the input does not fit the problem.
+    ///
+    /// No backend has to be equal to it: it tells how one that is rounds.
+    fn compute_in_order(&self, input: &NamedArrays, rounding: MultiplyAdd) -> Option<NamedArrays> {
+        let _ = (input, rounding);
+        None
+    }
 
     /// Compares an output with the reference. An output of another shape is wrong.
     fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {

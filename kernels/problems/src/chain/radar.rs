@@ -242,6 +242,10 @@ impl Problem for RadarProblem {
         problem::input(self, (case, seed), problem::largest_exponent(gain, length))
     }
 
+    fn tolerance_in_words(&self) -> &'static str {
+        "5e-6 of the norm of the spectra, 84 roundings of filter, sums, window and transform; 1e-4 dB beside that"
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         problem::reference(self, input)
     }

@@ -1,0 +1,189 @@
+//! Tests of `cp2 crosscheck`: backends beside the reference and each other.
+
+use crate::bench::Bench;
+use serde_json::Value;
+
+/// Returns the rows of a report with these values.
+fn rows<'a>(json: &'a Value, values: &[(&str, &str)]) -> Vec<&'a Value> {
+    let rows = json["rows"].as_array().unwrap().iter();
+    let chosen = rows.filter(|row| values.iter().all(|(key, value)| row[key] == *value));
+    chosen.collect()
+}
+
+/// Two kinds on two backends: every case of every size, three pairs each, and each judged one is within its bound.
+#[test]
+fn two_kinds_on_two_backends() {
+    let bench = Bench::new();
+    let line = "crosscheck fft,stencil --backend cp2,native --json";
+    let json = bench.cp2(line).works().json();
+    assert_eq!(json["schema"], "cp2-crosscheck/1");
+    assert_eq!(json["passed"], true);
+    assert_eq!(json["refused"].as_array().unwrap().len(), 0);
+    assert_eq!(json["backends"][0]["clock"], "simulated");
+    assert_eq!(json["backends"][0]["machine"], "vm7");
+    assert_eq!(json["backends"][1]["clock"], "measured");
+    // Six and seven sizes, nine cases.
+    assert_eq!(rows(&json, &[]).len(), (6 + 7) * 9 * 3);
+    for row in rows(&json, &[]) {
+        assert_eq!(row["seed"], 1);
+        match row["case"].as_str().unwrap() {
+            "not-finite" => assert!(row["pass"].is_null(), "{row}"),
+            _ => {
+                assert_eq!(row["pass"], true, "{row}");
+                let [largest, bound] = ["largest", "bound"].map(|key| row[key].as_f64().unwrap());
+                assert!(largest <= bound, "{row}");
+            }
+        }
+    }
+    // Loops in the order of the definition round twice; transforms have no such order.
+    for case in ["random", "zeros", "outlier", "subnormal"] {
+        let native = [("a", "native"), ("case", case)];
+        for row in rows(&json, &native) {
+            let class = match row["kind"].as_str().unwrap() {
+                "stencil" => "rounded-twice",
+                _ => "bounded",
+            };
+            assert_eq!(row["class"], class, "{row}");
+        }
+    }
+    let pairs = rows(&json, &[("a", "cp2"), ("b", "native"), ("case", "random")]);
+    assert_eq!(pairs.len(), 6 + 7);
+    for kind in ["fft", "stencil"] {
+        assert!(json["bounds"][kind].as_str().unwrap().contains("2^-24"));
+    }
+    // Another seed is another input.
+    let other = bench
+        .cp2("crosscheck fft --backend native --seed 2 --json")
+        .works()
+        .json();
+    let first = |json: &Value| {
+        let own = [("kind", "fft"), ("a", "native"), ("case", "random")];
+        rows(json, &own)[0]["largest"].clone()
+    };
+    assert_ne!(first(&other), first(&json));
+}
+
+/// Every kind runs on every backend, none is refused, and all are right.
+#[test]
+fn every_kind_passes() {
+    let json = Bench::new()
+        .cp2("crosscheck all --backend cp2,native --json")
+        .works()
+        .json();
+    assert_eq!(json["refused"], Value::Array(Vec::new()));
+    let kinds = json["bounds"].as_object().unwrap();
+    assert_eq!(kinds.len(), cp2_problems::KINDS.len());
+    for kind in cp2_problems::KINDS {
+        for [a, b] in [
+            ["cp2", "reference"],
+            ["native", "reference"],
+            ["cp2", "native"],
+        ] {
+            let own = rows(&json, &[("kind", kind.name), ("a", a), ("b", b)]);
+            assert_eq!(
+                own.len(),
+                9 * kind.small_sizes().len(),
+                "{} {a} {b}",
+                kind.name
+            );
+            assert!(own.iter().any(|row| row["pass"] == true));
+        }
+    }
+    // CP2 fuses nothing.
+    assert!(rows(&json, &[("a", "cp2"), ("class", "fused")]).is_empty());
+    for kind in [
+        "axpy",
+        "complex-multiply",
+        "power",
+        "scale",
+        "transpose",
+        "max",
+    ] {
+        for row in rows(
+            &json,
+            &[("kind", kind), ("a", "native"), ("case", "random")],
+        ) {
+            assert_eq!(row["class"], "rounded-twice", "{row}");
+        }
+    }
+}
+
+#[test]
+fn the_table_has_a_summary_and_a_picture() {
+    let bench = Bench::new();
+    let line = "crosscheck axpy --backend native,cp2 --machine vm9 --picture errors.svg";
+    let text = bench.cp2(line);
+    for words in [
+        "cp2: kernels of CP2, emulated on vm9, times simulated",
+        "native: this computer",
+        "axpy  1024  impulse",
+        "cp2 - native",
+        "rounded-twice  pass",
+        "not judged",
+        "bound of axpy: half a unit of the product",
+        "native - reference: 16 of 16 pass",
+        "picture: errors.svg",
+    ] {
+        assert!(text.works().out.contains(words), "{words}: {}", text.out);
+    }
+    let picture = String::from_utf8(bench.read("errors.svg")).unwrap();
+    assert!(
+        picture.contains("cp2: ") && picture.contains("native: "),
+        "{picture}"
+    );
+    let help = bench.cp2("crosscheck --help");
+    assert!(help.works().out.contains("Example: cp2 crosscheck"));
+}
+
+/// A size is a row of values or named values, as both reports print it.
+#[test]
+fn sizes_of_ones_own() {
+    let bench = Bench::new();
+    let mut command = bench.command("crosscheck stencil --backend native --json --size");
+    command.arg("1 9 11 5 3 periodic class");
+    command.args(["--size", "rows=12 columns=9 points=9"]);
+    let ended = crate::bench::Ended::of(command.output().unwrap());
+    let json = ended.works().json();
+    let sizes: Vec<_> = rows(&json, &[("case", "random")])
+        .iter()
+        .map(|row| row["size"].clone())
+        .collect();
+    assert_eq!(
+        sizes,
+        [
+            "planes=1 rows=9 columns=11 points=5 steps=3 edge=periodic coefficients=class",
+            "planes=1 rows=12 columns=9 points=9 steps=1 edge=zero coefficients=class"
+        ]
+    );
+}
+
+#[test]
+fn what_nobody_has_is_refused() {
+    let bench = Bench::new();
+    bench.refuses(&[
+        (
+            "crosscheck stencl",
+            &["`stencl`", "did you mean `stencil`?", "fft-nd"],
+        ),
+        ("crosscheck fft --backend cuda", &["cuda", "native"]),
+        (
+            "crosscheck fft --size 7",
+            &["--size", "`batch`", "n batch direction"],
+        ),
+        (
+            "crosscheck fft,dot --size 7",
+            &["--size belongs to one kind"],
+        ),
+        ("crosscheck axpy --size 100000000000", &["memory"]),
+        ("crosscheck axpy --size 0", &["at least 1"]),
+        (
+            "crosscheck axpy --picture errors.png",
+            &["errors.png", ".svg"],
+        ),
+    ]);
+    #[cfg(not(feature = "gpu"))]
+    bench.refuses(&[(
+        "crosscheck fft --backend gpu",
+        &["built without", "--features gpu"],
+    )]);
+}
