@@ -127,7 +127,7 @@ impl ErrorDistribution {
                 r##"<text x="{:.1}" y="{base:.1}" text-anchor="middle">0</text>"##,
                 at(0) + width / 2.0
             );
-            for exponent in (FIRST..=LAST).filter(|exponent| exponent % 4 == 0) {
+            for exponent in (FIRST + 1..=LAST).filter(|exponent| exponent % 4 == 0) {
                 let _ = writeln!(
                     svg,
                     r##"<text x="{:.1}" y="{base:.1}" text-anchor="middle">2^{exponent}</text>"##,

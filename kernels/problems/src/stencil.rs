@@ -254,6 +254,10 @@ impl Problem for StencilProblem {
         data.add_array("c", &shape, c)
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
     fn tolerance_in_words(&self) -> &'static str {
         "(n + 4) 2^-24 sum |c u| for n points, in every step (Higham, 2nd ed., 3.1: a sum in any order), and |c| times \
          the errors of u"

@@ -46,7 +46,11 @@ pub(super) struct ComparedCase {
 /// language of graphics cards leaves subnormal numbers, infinities and NaNs open.
 pub(super) fn is_judged(problem: &dyn Problem, backend: BackendName, case: Case) -> bool {
     let open = matches!(case, Case::Subnormal | Case::NotFinite);
-    problem.cases().contains(&case) && !(open && backend == BackendName::Gpu)
+    let defined = match case {
+        Case::NotFinite => problem.is_defined_beyond_finite(),
+        case => problem.cases().contains(&case),
+    };
+    defined && !(open && backend == BackendName::Gpu)
 }
 
 /// Compares each output with the reference, and each pair of outputs.
@@ -69,7 +73,7 @@ pub(super) fn compare(
             Ok(output) => ComparedPair::new(
                 (one.backend, None),
                 problem.judge(input, output),
-                reference.judge_parts(output),
+                problem.judge_parts(&reference, input, output),
                 ordered.equal_bits(output),
                 judged,
             ),
@@ -86,7 +90,7 @@ pub(super) fn compare(
             pairs.push(ComparedPair::new(
                 (one.backend, Some(other.backend)),
                 problem.agree(input, a, b),
-                reference.agree_parts(a, b),
+                problem.agree_parts(&reference, input, [a, b]),
                 ordered.equal_bits(a).and(ordered.equal_bits(b)),
                 judged,
             ));
@@ -147,7 +151,7 @@ fn find_nearest(parts: &[PartVerdict]) -> Option<PartVerdict> {
     let nearer = |best: PartVerdict, part: &PartVerdict| {
         let (own, before) = (part.ratio(), best.ratio());
         let nearer = match own == 0.0 && before == 0.0 {
-            true => part.allowed < best.allowed,
+            true => part.allowed < best.allowed || best.allowed.is_nan(),
             false => own > before || (own.is_nan() && !before.is_nan()),
         };
         if nearer { *part } else { best }
@@ -253,6 +257,8 @@ mod tests {
         let problem = stencil();
         let judged = |backend, case| is_judged(&problem, backend, case);
         assert!(judged(BackendName::Cp2, Case::Subnormal));
+        assert!(judged(BackendName::Native, Case::NotFinite));
+        assert!(!judged(BackendName::Gpu, Case::NotFinite));
         assert!(!judged(BackendName::Gpu, Case::Subnormal));
         assert!(judged(BackendName::Gpu, Case::Outlier));
     }

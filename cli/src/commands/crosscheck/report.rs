@@ -93,7 +93,7 @@ impl Crosscheck {
                     kind: kind.name,
                     size: size.clone(),
                     case: *case,
-                    class: pair.equal.class(all(pair.a, pair.b)),
+                    class: pair.equal.and(all(pair.a, pair.b)).class(),
                     pair,
                 });
             }

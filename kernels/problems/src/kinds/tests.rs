@@ -111,12 +111,17 @@ fn results_in_order_are_within_the_tolerance() {
             for &case in problem.cases() {
                 let input = problem.input(case, 5);
                 let reference = problem.reference(&input).unwrap();
+                assert!(
+                    problem
+                        .judge_parts(&reference, &input, &NamedArrays::default())
+                        .is_none()
+                );
                 for rounding in MultiplyAdd::ALL {
                     let Some(output) = problem.compute_in_order(&input, rounding) else {
                         continue;
                     };
                     ordered.insert(kind.name);
-                    let parts = reference.judge_parts(&output).unwrap();
+                    let parts = problem.judge_parts(&reference, &input, &output).unwrap();
                     let worst = parts.iter().map(PartVerdict::ratio).fold(0.0, f64::max);
                     let verdict = problem.judge(&input, &output);
                     assert!(verdict.is_within_tolerance(), "{} {case}", problem.title());

@@ -278,6 +278,10 @@ impl Problem for MapProblem {
         })
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
     fn tolerance_in_words(&self) -> &'static str {
         match self.op {
             MapOp::Axpy(_) => "half a unit of the product and half a unit of the sum",

@@ -144,6 +144,10 @@ impl Problem for BeamProblem {
         NamedArrays::from_array("x", &shape, x)
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
     fn tolerance_in_words(&self) -> &'static str {
         super::SUM_IN_WORDS
     }

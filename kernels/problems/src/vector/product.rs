@@ -94,6 +94,10 @@ impl Problem for ProductProblem {
         })
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
     fn tolerance_in_words(&self) -> &'static str {
         super::SUM_IN_WORDS
     }

@@ -212,6 +212,11 @@ impl Problem for ReduceProblem {
         })
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        // The largest of a row with a NaN is not defined.
+        self.op != ReductionOp::Max
+    }
+
     fn tolerance_in_words(&self) -> &'static str {
         match self.op {
             ReductionOp::Norm => {

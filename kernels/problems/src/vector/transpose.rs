@@ -85,6 +85,10 @@ impl Problem for TransposeProblem {
         NamedArrays::from_array("x", &self.shape(), x)
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
     fn tolerance_in_words(&self) -> &'static str {
         "none: equal to the bit"
     }
