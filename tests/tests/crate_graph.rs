@@ -35,6 +35,8 @@ const GRAPH: &[(&str, &[&str])] = &[
     // Definitions of problems: the crate knows nothing that computes them.
     ("kernels/problems", &["cp2-rustfft"]),
     ("kernels/native", &["cp2-problems", "cp2-rustfft"]),
+    // Optional: it holds plain descriptions only without its feature.
+    ("kernels/gpu", &["cp2-problems", "cp2-rustfft"]),
     (
         "kernels",
         &[
@@ -82,6 +84,8 @@ const ONLY_IN: &[(&str, &str)] = &[
     // A crate that names one of its planners compiles all of it again.
     ("rustfft", "kernels/rustfft"),
     ("mpi", "host/mpi"),
+    ("wgpu", "kernels/gpu"),
+    ("naga", "kernels/gpu"),
     ("nom", "asm"),
     ("gimli", "asm"),
     ("object", "asm"),
