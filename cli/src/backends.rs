@@ -2,6 +2,9 @@
 
 #[cfg(feature = "gpu")]
 mod gpu;
+mod measured;
+
+pub(crate) use measured::{BackendArg, MeasuredRun, add_simulated_clock};
 
 use crate::outcome::CommandFailure;
 use cp2_host::DeviceOptions;

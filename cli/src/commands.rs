@@ -120,20 +120,32 @@ const OBJECT: u64 = 8;
 /// The `--machine` option.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MachineArg {
-    /// Machine: a name (see `cp2 machines`) or the path of a machine file
-    #[arg(long, value_name = "NAME|FILE", default_value = "vm7")]
-    machine: String,
+    /// Machine: a name (see `cp2 machines`) or the path of a machine file [default: vm7]
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
 }
+
+/// Machine without `--machine`.
+const DEFAULT_MACHINE: &str = "vm7";
 
 impl MachineArg {
     /// Loads the machine.
     pub(crate) fn load(&self) -> Result<Machine, CommandFailure> {
-        Ok(Machine::load(&self.machine)?)
+        Ok(Machine::load(self.name())?)
     }
 
     /// Returns the machine's file, which no output may replace.
     pub(crate) fn file(&self) -> Option<&Path> {
-        machine_file(&self.machine)
+        machine_file(self.name())
+    }
+
+    /// True if the command line names a machine.
+    pub(crate) fn is_given(&self) -> bool {
+        self.machine.is_some()
+    }
+
+    fn name(&self) -> &str {
+        self.machine.as_deref().unwrap_or(DEFAULT_MACHINE)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{BackendName, OpenBackend};
 use crate::outcome::CommandFailure;
-use cp2_gpu::{AdapterChoice, Gpu};
+use cp2_gpu::{AdapterChoice, AdapterReport, Gpu};
 use cp2_problems::Clock;
 use serde_json::json;
 
@@ -16,8 +16,43 @@ pub(super) fn open() -> Result<OpenBackend, CommandFailure> {
     Ok(OpenBackend {
         name: BackendName::Gpu,
         clock: Clock::Measured,
-        description: adapter.to_string(),
+        description: describe(adapter),
         fields: json!({ "adapter": adapter, "probe": adapter.probe }),
         backend: Box::new(gpu),
     })
+}
+
+/// Describes an adapter and its arithmetic in a line.
+fn describe(adapter: &AdapterReport) -> String {
+    let AdapterReport {
+        name,
+        driver,
+        kind,
+        backend,
+        probe,
+        ..
+    } = adapter;
+    let rounding = |exact: bool| {
+        if exact {
+            "rounded correctly"
+        } else {
+            "approximate"
+        }
+    };
+    format!(
+        "{name} ({kind}, {backend}, {driver}); fma {}, a * b + c {}, subnormal numbers {}, quotients {}, roots {}",
+        if probe.fma_is_fused {
+            "fused"
+        } else {
+            "rounded twice"
+        },
+        probe.contraction,
+        if probe.subnormals_are_flushed {
+            "flushed to 0"
+        } else {
+            "kept"
+        },
+        rounding(probe.division_is_exact),
+        rounding(probe.root_is_exact),
+    )
 }

@@ -206,7 +206,12 @@ fn check_problem(
         let input = problem.input(case, found.seed);
         let mut outputs = Vec::new();
         for (backend, prepared) in &mut prepared {
-            let output = prepared.run(&input).map(|outcome| outcome.output);
+            let outcome = match backend {
+                // A simulation ends by itself.
+                BackendName::Cp2 => prepared.run(&input),
+                _ => interrupt::compute_interruptible(|| prepared.run(&input))?,
+            };
+            let output = outcome.map(|outcome| outcome.output);
             interrupt::check()?;
             outputs.push(BackendOutput {
                 backend: *backend,

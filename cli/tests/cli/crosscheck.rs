@@ -194,3 +194,60 @@ fn what_nobody_has_is_refused() {
         &["built without", "--features gpu"],
     )]);
 }
+
+/// The graphics card is described, probed and compared; one that is missing fails.
+#[test]
+#[cfg(feature = "gpu")]
+fn a_graphics_card_beside_the_others() {
+    let bench = Bench::new();
+    let json = bench.cp2("crosscheck fft,stencil --json").works().json();
+    assert_eq!(json["passed"], true);
+    assert_eq!(json["refused"], Value::Array(Vec::new()));
+    let mut gpu = json["backends"].as_array().unwrap().iter();
+    let gpu = gpu.find(|backend| backend["name"] == "gpu").unwrap();
+    assert_eq!(gpu["clock"], "measured");
+    let name = gpu["adapter"]["name"].as_str().unwrap();
+    assert!(!name.is_empty());
+    // Three backends have six pairs.
+    assert_eq!(rows(&json, &[]).len(), (6 + 7) * 9 * 6);
+    for row in rows(&json, &[]) {
+        let open = row["case"] == "subnormal" || row["case"] == "not-finite";
+        if open && (row["a"] == "gpu" || row["b"] == "gpu") {
+            assert!(row["pass"].is_null(), "{row}");
+        }
+    }
+    // Adapters that always round once, or always twice, are equal to the oracle that does.
+    let probe = gpu["probe"]["contraction"].as_str().unwrap();
+    let own = [
+        ("kind", "stencil"),
+        ("a", "gpu"),
+        ("b", "reference"),
+        ("case", "random"),
+    ];
+    for row in rows(&json, &own).into_iter().filter(|_| probe != "depends") {
+        assert_eq!(row["class"], probe, "{row}");
+    }
+    let text = bench.cp2("crosscheck fft --backend gpu --picture errors.svg");
+    let line = text.works().out.lines().next().unwrap();
+    assert!(
+        line.starts_with(&format!("gpu: {name}")) && line.contains("a * b + c"),
+        "{line}"
+    );
+    let picture = String::from_utf8(bench.read("errors.svg")).unwrap();
+    assert!(picture.contains("gpu: "), "{picture}");
+}
+
+#[test]
+#[cfg(feature = "gpu")]
+fn a_computer_without_an_adapter_is_told_what_to_install() {
+    let bench = Bench::new();
+    for line in ["crosscheck fft", "fft --n 64 --backend gpu"] {
+        let mut command = bench.command(line);
+        for variable in ["VK_ICD_FILENAMES", "VK_DRIVER_FILES"] {
+            command.env(variable, bench.path("none.json"));
+        }
+        let ended = crate::bench::Ended::of(command.output().unwrap());
+        ended.fails(2, &["no graphics adapter", "mesa-vulkan-drivers"]);
+        assert!(ended.out.is_empty(), "{}", ended.out);
+    }
+}

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod attacks;
+mod backends;
 mod bench;
 mod checks;
 mod crosscheck;
