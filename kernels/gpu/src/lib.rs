@@ -48,6 +48,8 @@ mod session;
 mod shader_tests;
 #[cfg(feature = "wgpu")]
 mod stencil;
+#[cfg(feature = "wgpu")]
+mod vector;
 
 #[cfg(feature = "wgpu")]
 pub use backend::{Gpu, GpuReport};

@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{fft, probe, stencil};
+use crate::{fft, probe, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -11,7 +11,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Shaders that are whole without generated text.
-const WHOLE: &[Shader] = &[fft::CHIRP, probe::ARITHMETIC];
+const WHOLE: &[Shader] = &[
+    fft::CHIRP,
+    probe::ARITHMETIC,
+    vector::MAP,
+    vector::REDUCE,
+    vector::MATRIX,
+    vector::SMALL_PRODUCTS,
+    vector::TRANSPOSE,
+];
 
 /// Shaders that text is generated for.
 const GENERATED: &[Shader] = &[fft::LINES, fft::BLUESTEIN, stencil::STEP];
