@@ -4,7 +4,7 @@ use crate::adapter::{AdapterChoice, AdapterReport};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
-use crate::{fft, probe, stencil, vector};
+use crate::{fft, npb, probe, stencil, vector};
 use cp2_problems::{
     Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
 };
@@ -72,12 +72,15 @@ type PrepareGpuFn = fn(&Arc<GpuDevice>, &dyn Problem) -> Option<Result<GpuProble
 /// Functions that prepare the known types of problems.
 const TABLE: &[PrepareGpuFn] = &[
     fft::complex,
+    fft::real,
     stencil::stencil,
     vector::map,
     vector::reduce,
     vector::beams,
     vector::products,
     vector::transpose,
+    npb::ft,
+    npb::mg,
 ];
 
 impl Backend for Gpu {

@@ -38,6 +38,8 @@ mod device;
 #[cfg(feature = "wgpu")]
 mod fft;
 #[cfg(feature = "wgpu")]
+mod npb;
+#[cfg(feature = "wgpu")]
 mod probe;
 #[cfg(feature = "wgpu")]
 mod program;

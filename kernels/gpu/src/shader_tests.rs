@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{fft, probe, stencil, vector};
+use crate::{fft, npb, probe, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -13,6 +13,13 @@ use std::path::Path;
 /// Shaders that are whole without generated text.
 const WHOLE: &[Shader] = &[
     fft::CHIRP,
+    fft::REAL,
+    fft::ODD_REAL,
+    npb::EVOLVE,
+    npb::GATHER,
+    npb::OPERATOR,
+    npb::PROJECT,
+    npb::INTERPOLATE,
     probe::ARITHMETIC,
     vector::MAP,
     vector::REDUCE,

@@ -6,6 +6,7 @@ use crate::buffer::GpuBuffer;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::program::{Dispatch, read, write};
+use crate::session::Session;
 use cp2_problems::vector::{ReduceProblem, ReductionOp};
 use cp2_problems::{NamedArrays, Problem};
 use num_complex::Complex32;
@@ -132,4 +133,63 @@ fn prepare(device: &Arc<GpuDevice>, problem: ReduceProblem) -> Result<GpuProblem
             _ => wrap_output(&problem, real()),
         })
     }))
+}
+
+/// The inner product of two arrays: sums of parts, which are added up in double precision.
+#[derive(Debug)]
+pub(crate) struct PartialSums {
+    step: Dispatch,
+    sums: GpuBuffer<Complex32>,
+}
+
+/// Terms of a part; more parts than are worth a workgroup each would only be more to read back.
+const FEW: usize = 4096;
+
+impl PartialSums {
+    /// Makes the inner product of two arrays of one length, which may be one array.
+    pub(crate) fn new(
+        device: &Arc<GpuDevice>,
+        x: &GpuBuffer<f32>,
+        y: &GpuBuffer<f32>,
+    ) -> Result<Self, GpuError> {
+        let terms = x.len().min(y.len());
+        let parts = terms.div_ceil(FEW).clamp(1, 1024);
+        let sums: GpuBuffer<Complex32> = GpuBuffer::new(device, "the sums of parts", parts)?;
+        let places: GpuBuffer<u32> = GpuBuffer::new(device, "the places of parts", parts)?;
+        let nothing: GpuBuffer<Complex32> = GpuBuffer::new(device, "no parts", 0)?;
+        let no_place: GpuBuffer<u32> = GpuBuffer::new(device, "no places", 0)?;
+        let constants = [
+            ("OPERATION", 1.0),
+            ("TERMS", terms as f64),
+            ("EACH", terms.div_ceil(parts) as f64),
+            ("PARTS", parts as f64),
+        ];
+        let arrays = [
+            read(x),
+            read(y),
+            read(&nothing),
+            read(&no_place),
+            write(&sums),
+            write(&places),
+        ];
+        let step = device.step(&REDUCE, &constants, &arrays, parts)?;
+        Ok(Self { step, sums })
+    }
+
+    /// Returns the step that computes the sums of parts.
+    pub(crate) fn step(&self) -> &Dispatch {
+        &self.step
+    }
+
+    /// Computes the inner product.
+    pub(crate) fn sum(&self, session: &mut Session) -> Result<f64, GpuError> {
+        session.execute([&self.step])?;
+        self.read(session)
+    }
+
+    /// Reads the inner product back, whose step was carried out.
+    pub(crate) fn read(&self, session: &mut Session) -> Result<f64, GpuError> {
+        let sums = session.read(&self.sums)?;
+        Ok(sums.iter().map(|sum| f64::from(sum.re)).sum())
+    }
 }
