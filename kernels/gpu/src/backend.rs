@@ -4,7 +4,7 @@ use crate::adapter::{AdapterChoice, AdapterReport};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
-use crate::{fft, npb, probe, stencil, vector};
+use crate::{chain, conv, fft, npb, probe, stencil, vector};
 use cp2_problems::{
     Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
 };
@@ -73,12 +73,15 @@ type PrepareGpuFn = fn(&Arc<GpuDevice>, &dyn Problem) -> Option<Result<GpuProble
 const TABLE: &[PrepareGpuFn] = &[
     fft::complex,
     fft::real,
+    conv::filter,
     stencil::stencil,
     vector::map,
     vector::reduce,
     vector::beams,
     vector::products,
     vector::transpose,
+    chain::radar,
+    chain::sonar,
     npb::ft,
     npb::mg,
 ];

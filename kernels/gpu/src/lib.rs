@@ -34,6 +34,10 @@ mod backend;
 #[cfg(feature = "wgpu")]
 mod buffer;
 #[cfg(feature = "wgpu")]
+mod chain;
+#[cfg(feature = "wgpu")]
+mod conv;
+#[cfg(feature = "wgpu")]
 mod device;
 #[cfg(feature = "wgpu")]
 mod fft;

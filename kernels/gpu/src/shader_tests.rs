@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{fft, npb, probe, stencil, vector};
+use crate::{chain, conv, fft, npb, probe, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -12,6 +12,9 @@ use std::path::Path;
 
 /// Shaders that are whole without generated text.
 const WHOLE: &[Shader] = &[
+    chain::ENDS,
+    conv::DIRECT,
+    conv::BLOCKS,
     fft::CHIRP,
     fft::REAL,
     fft::ODD_REAL,
@@ -29,7 +32,13 @@ const WHOLE: &[Shader] = &[
 ];
 
 /// Shaders that text is generated for.
-const GENERATED: &[Shader] = &[fft::LINES, fft::BLUESTEIN, stencil::STEP];
+const GENERATED: &[Shader] = &[
+    chain::SPECTRA,
+    conv::FUSED,
+    fft::LINES,
+    fft::BLUESTEIN,
+    stencil::STEP,
+];
 
 /// Parses a text and judges it, also with the defaults of its constants in place.
 fn check(name: &str, text: &str) {
@@ -63,8 +72,10 @@ fn transforms_are_valid() {
             let numbering = [numbering, Numbering::Transforms];
             let text = entry_point(&layout, GroupTask::Transform, numbering, 100);
             check("fft/lines", &(fft::LINES.text() + &text));
+            check("chain/spectra", &(chain::SPECTRA.text() + &text));
             let text = entry_point(&layout, GroupTask::Convolve, numbering, 100);
             check("fft/bluestein", &(fft::BLUESTEIN.text() + &text));
+            check("conv/fused", &(conv::FUSED.text() + &text));
         }
     }
 }
