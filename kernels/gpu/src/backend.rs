@@ -4,7 +4,7 @@ use crate::adapter::{AdapterChoice, AdapterReport};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
-use crate::{chain, conv, fft, npb, probe, stencil, vector};
+use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
 use cp2_problems::{
     Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
 };
@@ -84,6 +84,10 @@ const TABLE: &[PrepareGpuFn] = &[
     chain::sonar,
     npb::ft,
     npb::mg,
+    sparse::product,
+    sparse::solve,
+    sparse::power,
+    sparse::inverse_iterations,
 ];
 
 impl Backend for Gpu {

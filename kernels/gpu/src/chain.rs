@@ -60,7 +60,7 @@ fn prepare_radar(device: &Arc<GpuDevice>, problem: RadarProblem) -> Result<GpuPr
         is_real: false,
         apart: [1, pulses],
     };
-    let filter = FilterPlan::new(device, &shape, [&x.raw, &map.raw])?;
+    let filter = FilterPlan::new(device, &shape, [&x.memory, &map.memory])?;
     let spectra = SpectraPlan::new(device, pulses, &map)?;
     let recipe = format!("{}; {}", filter.recipe, spectra.recipe);
     Ok(GpuProblem::new(device, recipe, move |session, input| {
@@ -97,7 +97,7 @@ fn prepare_sonar(device: &Arc<GpuDevice>, problem: SonarProblem) -> Result<GpuPr
         is_real: false,
         apart: [time, 1],
     };
-    let filter = FilterPlan::new(device, &shape, [&x.raw, &filtered.raw])?;
+    let filter = FilterPlan::new(device, &shape, [&x.memory, &filtered.memory])?;
     let weights = GpuBuffer::from_slice(device, "the weights of beams", &spec.weights())?;
     let sides = [spec.beams, hydrophones, time];
     let steered = matrix_product(device, sides, [time, 1], [&weights, &filtered, &beams])?;

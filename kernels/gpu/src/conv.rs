@@ -66,7 +66,7 @@ fn prepare(device: &Arc<GpuDevice>, problem: ConvProblem) -> Result<GpuProblem, 
     if problem.is_real() {
         let x: GpuBuffer<f32> = GpuBuffer::new(device, "the samples", count)?;
         let y: GpuBuffer<f32> = GpuBuffer::new(device, "the outputs", outputs)?;
-        let plan = FilterPlan::new(device, &shape, [&x.raw, &y.raw])?;
+        let plan = FilterPlan::new(device, &shape, [&x.memory, &y.memory])?;
         return Ok(GpuProblem::new(
             device,
             plan.recipe.clone(),
@@ -79,7 +79,7 @@ fn prepare(device: &Arc<GpuDevice>, problem: ConvProblem) -> Result<GpuProblem, 
     }
     let x: GpuBuffer<Complex32> = GpuBuffer::new(device, "the samples", count)?;
     let y: GpuBuffer<Complex32> = GpuBuffer::new(device, "the outputs", outputs)?;
-    let plan = FilterPlan::new(device, &shape, [&x.raw, &y.raw])?;
+    let plan = FilterPlan::new(device, &shape, [&x.memory, &y.memory])?;
     Ok(GpuProblem::new(
         device,
         plan.recipe.clone(),

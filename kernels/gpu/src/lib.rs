@@ -53,6 +53,8 @@ mod session;
 #[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod shader_tests;
 #[cfg(feature = "wgpu")]
+mod sparse;
+#[cfg(feature = "wgpu")]
 mod stencil;
 #[cfg(feature = "wgpu")]
 mod vector;

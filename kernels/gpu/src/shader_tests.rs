@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{chain, conv, fft, npb, probe, stencil, vector};
+use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -24,6 +24,9 @@ const WHOLE: &[Shader] = &[
     npb::PROJECT,
     npb::INTERPOLATE,
     probe::ARITHMETIC,
+    sparse::ROWS,
+    sparse::SLICED,
+    sparse::UPDATE,
     vector::MAP,
     vector::REDUCE,
     vector::MATRIX,

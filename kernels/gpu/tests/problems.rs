@@ -2,10 +2,15 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_gpu::{AdapterChoice, Gpu};
+use cp2_problems::chain::{RadarProblem, RadarSpec};
+use cp2_problems::conv::{ConvProblem, ConvolutionMode};
 use cp2_problems::fft::{FftProblem, TransformDirection};
+use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::npb::mg::MgProblem;
+use cp2_problems::sparse::{PowerProblem, SolveProblem};
 use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
-use cp2_problems::{Backend, Case, KINDS, Problem, Refusal, run_judged};
+use cp2_problems::vector::{MapOp, MapProblem, ReduceProblem, ReductionOp, TransposeProblem};
+use cp2_problems::{Backend, Case, KINDS, Problem, Random, Refusal, Size, run_judged};
 use std::collections::BTreeSet;
 
 fn gpu() -> Gpu {
@@ -51,7 +56,7 @@ fn the_adapter_is_described() {
 }
 
 /// Kinds that are refused today.
-const REFUSED: &[&str] = &["spmv"];
+const REFUSED: &[&str] = &[];
 
 #[test]
 fn every_kind_is_computed_or_listed() {
@@ -107,6 +112,59 @@ fn transforms_of_every_length() {
         let problem = FftProblem::from_axes(axes, TransformDirection::Inverse, 2);
         check(&gpu, &problem.unwrap());
     }
+}
+
+/// Sizes for the steps that small sizes do not need: rows in parts, blocks in memory, more workgroups than
+/// one axis may have.
+#[test]
+fn larger_sizes() {
+    let gpu = gpu();
+    for op in ReductionOp::all() {
+        check(&gpu, &ReduceProblem::new(op, 20_000, 3).unwrap());
+    }
+    check(&gpu, &TransposeProblem::new(70, 300, 2).unwrap());
+    let taps = Random::new(4).complexes(3000);
+    let long = ConvProblem::new(&taps, 2, 9000, ConvolutionMode::Same).unwrap();
+    check(&gpu, &long);
+    let spec = RadarSpec {
+        pulses: 74,
+        ranges: 40,
+        chirp: 300,
+        pulse_rate: 100.0,
+        ..RadarSpec::default()
+    };
+    check(&gpu, &RadarProblem::new(spec).unwrap());
+    let many = MapProblem::new(MapOp::Scale(1.5), 17_000_000).unwrap();
+    let input = many.input(Case::Alternating, 1);
+    let mut prepared = gpu.prepare(&many).unwrap();
+    run_judged(&mut *prepared, &many, &input).unwrap();
+}
+
+/// A problem that no binding holds is refused with the sizes.
+#[test]
+fn too_much_is_refused() {
+    let gpu = gpu();
+    let bytes = usize::try_from(gpu.adapter().binding_bytes).unwrap();
+    let huge = TransposeProblem::new(bytes / 8 + 1, 1, 1).unwrap();
+    let said = gpu.prepare(&huge).unwrap_err().to_string();
+    assert!(
+        said.contains(&gpu.adapter().binding_bytes.to_string()),
+        "{said}"
+    );
+}
+
+/// Iterative methods that converge, and the smallest class of the benchmark CG.
+#[test]
+fn iterations() {
+    let gpu = gpu();
+    for method in ["cg", "pcg", "bicgstab"] {
+        let row = format!("grid5 12 1 0 real 1 {method} 1e-5 300");
+        let size = Size::from_row(&SolveProblem::PARAMETERS, &row).unwrap();
+        check(&gpu, &SolveProblem::from_size(&size).unwrap());
+    }
+    let size = Size::from_row(&PowerProblem::PARAMETERS, "fem 90 5 0 real 1 20").unwrap();
+    check(&gpu, &PowerProblem::from_size(&size).unwrap());
+    check(&gpu, &CgProblem::new(300, 5, 3, 10).unwrap());
 }
 
 /// The operator of MG as a stencil of 27 points on a periodic grid.

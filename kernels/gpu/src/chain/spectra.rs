@@ -25,8 +25,6 @@ pub(crate) struct SpectraPlan {
     pub(crate) recipe: String,
     spectra: GpuBuffer<Complex32>,
     levels: GpuBuffer<f32>,
-    /// Tables that the steps read.
-    _kept: (LineTransforms, Vec<GpuBuffer<Complex32>>, GpuBuffer<f32>),
 }
 
 impl SpectraPlan {
@@ -61,7 +59,6 @@ impl SpectraPlan {
                 recipe: format!("spectra of {points} in a workgroup"),
                 spectra,
                 levels,
-                _kept: (LineTransforms::default(), vec![roots], window),
             });
         }
         let windowed = GpuBuffer::new(device, "the windowed rows", rows.len())?;
@@ -85,11 +82,10 @@ impl SpectraPlan {
         plan.add_axis(device, lines, false, [&windowed, &spectra])?;
         plan.steps.push(end(true, &spectra, &unused)?);
         Ok(Self {
-            steps: plan.steps.clone(),
             recipe: format!("spectra in memory; {}", plan.recipe()),
+            steps: plan.steps,
             spectra,
             levels,
-            _kept: (plan, vec![windowed, unused], window),
         })
     }
 

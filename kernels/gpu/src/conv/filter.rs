@@ -1,14 +1,14 @@
 //! The steps of a filter, for convolutions and for receivers.
 
 use super::{BLOCKS, DIRECT, FUSED};
-use crate::buffer::GpuBuffer;
+use crate::buffer::{DeviceMemory, GpuBuffer};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::fft::plan::{LineTransforms, Lines};
 use crate::fft::tables::{filter_spectrum, roots};
-use crate::program::{Dispatch, ShaderArray, read};
+use crate::program::{Dispatch, ShaderArray, read, write};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -68,13 +68,11 @@ impl FilterShape {
     }
 }
 
-/// The steps of a filter, with the arrays that they use besides samples and outputs.
-#[derive(Debug, Default)]
+/// The steps of a filter from samples to outputs.
+#[derive(Debug)]
 pub(crate) struct FilterPlan {
     pub(crate) steps: Vec<Dispatch>,
     pub(crate) recipe: String,
-    kept: Vec<GpuBuffer<Complex32>>,
-    transforms: Vec<LineTransforms>,
 }
 
 impl FilterPlan {
@@ -82,7 +80,7 @@ impl FilterPlan {
     pub(crate) fn new(
         device: &Arc<GpuDevice>,
         shape: &FilterShape,
-        arrays: [&wgpu::Buffer; 2],
+        arrays: [&Arc<DeviceMemory>; 2],
     ) -> Result<Self, GpuError> {
         let [samples, outputs] = arrays;
         let arrays = [
@@ -116,8 +114,6 @@ impl FilterPlan {
         Ok(Self {
             steps: vec![step],
             recipe: "sums of products".to_owned(),
-            kept: vec![taps],
-            transforms: Vec::new(),
         })
     }
 
@@ -144,8 +140,6 @@ impl FilterPlan {
         Ok(Self {
             steps: vec![step],
             recipe: format!("blocks of {} in a workgroup", layout.n),
-            kept: vec![roots, spectrum],
-            transforms: Vec::new(),
         })
     }
 
@@ -172,7 +166,7 @@ impl FilterPlan {
                 complex,
                 outputs,
                 read(from),
-                ShaderArray::Write(&to.raw),
+                write(to),
                 read(&spectrum),
             ];
             device.step(
@@ -199,8 +193,6 @@ impl FilterPlan {
         Ok(Self {
             steps,
             recipe: format!("blocks of {block} in memory; {}", forward.recipe()),
-            kept: vec![a, b, spectrum],
-            transforms: vec![forward, back],
         })
     }
 }

@@ -1,4 +1,4 @@
-//! FT: a transform, and for each step factors, the transform back and the points of a checksum.
+//! FT: transforms, factors of each step, and the points of checksums.
 
 use super::{EVOLVE, GATHER};
 use crate::backend::GpuProblem;
@@ -69,8 +69,7 @@ fn prepare(device: &Arc<GpuDevice>, problem: FtProblem) -> Result<GpuProblem, Gp
         ("COLUMNS", shape[2] as f64),
     ];
     let recipe = forward.recipe();
-    let mut sequence: Vec<Dispatch> = forward.steps.clone();
-    let mut kept = Vec::new();
+    let mut sequence: Vec<Dispatch> = forward.steps;
     for step in 0..steps as u32 {
         let number = GpuBuffer::from_slice(device, "the number of a step", &[step])?;
         let arrays = [read(&transformed), write(&x), read(&factors), read(&number)];
@@ -79,11 +78,8 @@ fn prepare(device: &Arc<GpuDevice>, problem: FtProblem) -> Result<GpuProblem, Gp
         let arrays = [read(&w), read(&points), write(&found), read(&number)];
         let count = [("COUNT", each as f64)];
         sequence.push(device.step(&GATHER, &count, &arrays, each.div_ceil(THREADS))?);
-        kept.push(number);
     }
     Ok(GpuProblem::new(device, recipe, move |session, input| {
-        // Tables live as long as the steps that read them.
-        let _ = (&forward, &back, &kept, &factors, &points, &transformed);
         x.write(input.get_sized("x", count)?)?;
         session.execute(&sequence)?;
         let numbers = session.read(&found)?;

@@ -148,7 +148,6 @@ fn prepare(device: &Arc<GpuDevice>, problem: MgProblem) -> Result<GpuProblem, Gp
     let finest = PartialSums::new(device, &levels[0].r, &levels[0].r)?;
     let given = PartialSums::new(device, &v, &v)?;
     let recipe = format!("{} levels in memory", levels.len());
-    let zeros = vec![0.0f32; count];
     Ok(GpuProblem::new(device, recipe, move |session, input| {
         let given_v: &[f32] = input.get_sized("v", count)?;
         v.write(given_v)?;
@@ -157,7 +156,7 @@ fn prepare(device: &Arc<GpuDevice>, problem: MgProblem) -> Result<GpuProblem, Gp
         };
         // The first residual is the right-hand side.
         top.r.write(given_v)?;
-        top.u.write(&zeros)?;
+        session.clear(&top.u)?;
         for _ in 0..problem.cycles() {
             session.execute(&steps)?;
         }

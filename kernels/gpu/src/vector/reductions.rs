@@ -17,13 +17,13 @@ const EACH: usize = 8192;
 
 /// The steps of reductions, and where their results are.
 #[derive(Debug)]
-pub(crate) struct Reduction {
+pub(crate) struct RowReduction {
     pub(crate) steps: Vec<Dispatch>,
     pub(crate) values: GpuBuffer<Complex32>,
     pub(crate) places: GpuBuffer<u32>,
 }
 
-impl Reduction {
+impl RowReduction {
     /// Makes the reductions of rows of `terms` floats, or complex numbers.
     fn new(
         device: &Arc<GpuDevice>,
@@ -110,7 +110,7 @@ fn prepare(device: &Arc<GpuDevice>, problem: ReduceProblem) -> Result<GpuProblem
     } else {
         n
     };
-    let reduction = Reduction::new(device, op, [terms, rows], [&x, &y])?;
+    let reduction = RowReduction::new(device, op, [terms, rows], [&x, &y])?;
     let recipe = format!("{} steps over {terms} terms", reduction.steps.len());
     Ok(GpuProblem::new(device, recipe, move |session, input| {
         x.write(input.get_sized("x", n * rows)?)?;
@@ -181,14 +181,14 @@ impl PartialSums {
         &self.step
     }
 
+    /// Returns the sums of parts, whose real parts are to be added up.
+    pub(crate) fn parts(&self) -> &GpuBuffer<Complex32> {
+        &self.sums
+    }
+
     /// Computes the inner product.
     pub(crate) fn sum(&self, session: &mut Session) -> Result<f64, GpuError> {
         session.execute([&self.step])?;
-        self.read(session)
-    }
-
-    /// Reads the inner product back, whose step was carried out.
-    pub(crate) fn read(&self, session: &mut Session) -> Result<f64, GpuError> {
         let sums = session.read(&self.sums)?;
         Ok(sums.iter().map(|sum| f64::from(sum.re)).sum())
     }
