@@ -4,7 +4,7 @@ use crate::adapter::{AdapterChoice, AdapterReport};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
-use crate::{fft, probe, stencil};
+use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
 use cp2_problems::{
     Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
 };
@@ -70,7 +70,25 @@ fn kind(kind: wgpu::DeviceType) -> &'static str {
 type PrepareGpuFn = fn(&Arc<GpuDevice>, &dyn Problem) -> Option<Result<GpuProblem, GpuError>>;
 
 /// Functions that prepare the known types of problems.
-const TABLE: &[PrepareGpuFn] = &[fft::complex, stencil::stencil];
+const TABLE: &[PrepareGpuFn] = &[
+    fft::complex,
+    fft::real,
+    conv::filter,
+    stencil::stencil,
+    vector::map,
+    vector::reduce,
+    vector::beams,
+    vector::products,
+    vector::transpose,
+    chain::radar,
+    chain::sonar,
+    npb::ft,
+    npb::mg,
+    sparse::product,
+    sparse::solve,
+    sparse::power,
+    sparse::inverse_iterations,
+];
 
 impl Backend for Gpu {
     fn name(&self) -> String {

@@ -7,11 +7,25 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Memory of the device, which lives as long as an array or a step that uses it.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory {
+    pub(crate) raw: wgpu::Buffer,
+    device: Arc<GpuDevice>,
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        self.device
+            .held
+            .fetch_sub(self.raw.size(), Ordering::Relaxed);
+    }
+}
+
 /// An array in the memory of the device.
 #[derive(Debug)]
 pub(crate) struct GpuBuffer<T> {
-    pub(crate) raw: wgpu::Buffer,
-    device: Arc<GpuDevice>,
+    pub(crate) memory: Arc<DeviceMemory>,
     len: usize,
     what: &'static str,
     kind: PhantomData<T>,
@@ -24,7 +38,8 @@ impl<T: Pod> GpuBuffer<T> {
         what: &'static str,
         len: usize,
     ) -> Result<Self, GpuError> {
-        let bytes = (len.max(1) * size_of::<T>()) as u64;
+        // Every type of element finds room for one.
+        let bytes = ((len * size_of::<T>()) as u64).max(16);
         let limits = &device.limits;
         let most = limits
             .max_storage_buffer_binding_size
@@ -38,8 +53,10 @@ impl<T: Pod> GpuBuffer<T> {
         let raw = allocate(device, what, bytes, usage)?;
         device.held.fetch_add(bytes, Ordering::Relaxed);
         Ok(Self {
-            raw,
-            device: device.clone(),
+            memory: Arc::new(DeviceMemory {
+                raw,
+                device: device.clone(),
+            }),
             len,
             what,
             kind: PhantomData,
@@ -69,8 +86,8 @@ impl<T: Pod> GpuBuffer<T> {
             return Ok(());
         }
         let bytes: &[u8] = bytemuck::cast_slice(fitting);
-        let device = &self.device;
-        let written = device.guarded(|| device.queue.write_buffer(&self.raw, 0, bytes));
+        let device = &self.memory.device;
+        let written = device.guarded(|| device.queue.write_buffer(&self.memory.raw, 0, bytes));
         written.map_err(|error| memory_error(device, self.what, bytes.len() as u64, error))
     }
 
@@ -82,14 +99,6 @@ impl<T: Pod> GpuBuffer<T> {
     /// Returns the name of the array.
     pub(crate) fn what(&self) -> &'static str {
         self.what
-    }
-}
-
-impl<T> Drop for GpuBuffer<T> {
-    fn drop(&mut self) {
-        self.device
-            .held
-            .fetch_sub(self.raw.size(), Ordering::Relaxed);
     }
 }
 

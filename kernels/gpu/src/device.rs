@@ -42,12 +42,16 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns an error with all its causes.
+/// Returns an error with those of its causes that it does not say itself.
 pub(crate) fn describe(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    let causes = causes.map(|cause| cause.to_string().trim().to_owned());
-    let all = std::iter::once(error.to_string().trim().to_owned()).chain(causes);
-    all.collect::<Vec<_>>().join(": ")
+    causes.fold(error.to_string().trim().to_owned(), |all, cause| {
+        let cause = cause.to_string();
+        match all.contains(cause.trim()) {
+            true => all,
+            false => format!("{all}: {}", cause.trim()),
+        }
+    })
 }
 
 /// Waits for a future of the library, which on this computer is ready as soon as it exists.

@@ -3,7 +3,10 @@
 pub(crate) mod generator;
 pub(crate) mod layout;
 pub(crate) mod plan;
+mod real;
 pub(crate) mod tables;
+
+pub(crate) use real::real;
 
 use crate::backend::{GpuProblem, wrap_output};
 use crate::buffer::GpuBuffer;
@@ -38,6 +41,18 @@ pub(crate) const BLUESTEIN: Shader = Shader {
 pub(crate) const CHIRP: Shader = Shader {
     name: "fft/chirp",
     parts: &[include_str!("fft/chirp.wgsl")],
+};
+
+/// Half spectra of rows of even length.
+pub(crate) const REAL: Shader = Shader {
+    name: "fft/real",
+    parts: &[include_str!("fft/real.wgsl")],
+};
+
+/// Real numbers of rows of odd length.
+pub(crate) const ODD_REAL: Shader = Shader {
+    name: "fft/odd_real",
+    parts: &[include_str!("fft/odd_real.wgsl")],
 };
 
 /// Prepares complex transforms over all axes, the last axis first.

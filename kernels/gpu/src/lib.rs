@@ -34,9 +34,15 @@ mod backend;
 #[cfg(feature = "wgpu")]
 mod buffer;
 #[cfg(feature = "wgpu")]
+mod chain;
+#[cfg(feature = "wgpu")]
+mod conv;
+#[cfg(feature = "wgpu")]
 mod device;
 #[cfg(feature = "wgpu")]
 mod fft;
+#[cfg(feature = "wgpu")]
+mod npb;
 #[cfg(feature = "wgpu")]
 mod probe;
 #[cfg(feature = "wgpu")]
@@ -47,7 +53,11 @@ mod session;
 #[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod shader_tests;
 #[cfg(feature = "wgpu")]
+mod sparse;
+#[cfg(feature = "wgpu")]
 mod stencil;
+#[cfg(feature = "wgpu")]
+mod vector;
 
 #[cfg(feature = "wgpu")]
 pub use backend::{Gpu, GpuReport};

@@ -1,6 +1,6 @@
 //! Compiled shaders, and steps: shaders with the arrays that they work on.
 
-use crate::buffer::GpuBuffer;
+use crate::buffer::{DeviceMemory, GpuBuffer};
 use crate::device::{GpuDevice, describe};
 use crate::error::GpuError;
 use bytemuck::Pod;
@@ -35,27 +35,36 @@ pub(crate) type Constants<'a> = &'a [(&'static str, f64)];
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ShaderArray<'a> {
     /// An array that is only read.
-    Read(&'a wgpu::Buffer),
+    Read(&'a Arc<DeviceMemory>),
     /// An array that is written, and may be read.
-    Write(&'a wgpu::Buffer),
+    Write(&'a Arc<DeviceMemory>),
 }
 
 /// Returns an array that is only read.
 pub(crate) fn read<T: Pod>(buffer: &GpuBuffer<T>) -> ShaderArray<'_> {
-    ShaderArray::Read(&buffer.raw)
+    ShaderArray::Read(&buffer.memory)
 }
 
 /// Returns an array that is written, and may be read.
 pub(crate) fn write<T: Pod>(buffer: &GpuBuffer<T>) -> ShaderArray<'_> {
-    ShaderArray::Write(&buffer.raw)
+    ShaderArray::Write(&buffer.memory)
 }
 
-/// A shader with the arrays that it works on, and the number of workgroups.
+impl<'a> ShaderArray<'a> {
+    fn memory(self) -> &'a Arc<DeviceMemory> {
+        match self {
+            Self::Read(memory) | Self::Write(memory) => memory,
+        }
+    }
+}
+
+/// A shader with the arrays that it works on, which it keeps, and the number of workgroups.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) arrays: wgpu::BindGroup,
     pub(crate) groups: [u32; 2],
+    _memory: Vec<Arc<DeviceMemory>>,
 }
 
 impl GpuDevice {
@@ -102,13 +111,14 @@ impl GpuDevice {
         let key = (text, bits.collect());
         let compile = |key: &(String, _)| self.compile(name, &key.0, constants, &layout);
         let CompiledShader { pipeline } = self.program(key, compile)?;
-        let entries = arrays.iter().zip(0..).map(|(array, binding)| {
-            let (ShaderArray::Read(buffer) | ShaderArray::Write(buffer)) = array;
-            wgpu::BindGroupEntry {
+        let memory: Vec<_> = arrays.iter().map(|array| array.memory().clone()).collect();
+        let entries = memory
+            .iter()
+            .zip(0..)
+            .map(|(memory, binding)| wgpu::BindGroupEntry {
                 binding,
-                resource: buffer.as_entire_binding(),
-            }
-        });
+                resource: memory.raw.as_entire_binding(),
+            });
         let entries: Vec<_> = entries.collect();
         let bound = self.guarded(|| {
             self.raw.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -125,6 +135,7 @@ impl GpuDevice {
             pipeline,
             arrays,
             groups: self.fold(groups)?,
+            _memory: memory,
         })
     }
 

@@ -99,6 +99,21 @@ impl Session {
         self.device.check()
     }
 
+    /// Sets all elements of an array to 0.
+    pub(crate) fn clear<T: Pod>(&mut self, buffer: &GpuBuffer<T>) -> Result<(), GpuError> {
+        let device = &self.device;
+        let cleared = device.guarded(|| {
+            let mut encoder = device.raw.create_command_encoder(&Default::default());
+            encoder.clear_buffer(&buffer.memory.raw, 0, None);
+            device.queue.submit([encoder.finish()])
+        });
+        let cleared = cleared.map_err(|error| GpuError::Refused {
+            what: buffer.what(),
+            reason: describe(&error),
+        });
+        cleared.map(drop)
+    }
+
     /// Waits for a submission, or for all of them.
     fn wait(&self, index: Option<wgpu::SubmissionIndex>) -> Result<(), GpuError> {
         let device = &self.device;
@@ -120,16 +135,37 @@ impl Session {
 
     /// Reads an array back, when all steps are done.
     pub(crate) fn read<T: Pod>(&mut self, buffer: &GpuBuffer<T>) -> Result<Vec<T>, GpuError> {
-        let bytes = self.read_raw(buffer.what(), &buffer.raw, buffer.bytes())?;
-        Ok(bytemuck::pod_collect_to_vec(&bytes))
+        let all = self.read_all(&[buffer])?;
+        Ok(all.into_iter().next().unwrap_or_default())
+    }
+
+    /// Reads several arrays back at once, when all steps are done.
+    pub(crate) fn read_all<T: Pod>(
+        &mut self,
+        buffers: &[&GpuBuffer<T>],
+    ) -> Result<Vec<Vec<T>>, GpuError> {
+        let what = buffers.first().map_or("", |buffer| buffer.what());
+        let parts: Vec<_> = buffers
+            .iter()
+            .map(|buffer| (&buffer.memory.raw, buffer.bytes()))
+            .collect();
+        let bytes = self.read_raw(what, &parts)?;
+        let mut rest = &bytes[..];
+        let mut all = Vec::with_capacity(parts.len());
+        for (_, count) in parts {
+            let (part, behind) = rest.split_at_checked(count as usize).unwrap_or((rest, &[]));
+            all.push(bytemuck::pod_collect_to_vec(part));
+            rest = behind;
+        }
+        Ok(all)
     }
 
     fn read_raw(
         &mut self,
         what: &'static str,
-        from: &wgpu::Buffer,
-        bytes: u64,
+        parts: &[(&wgpu::Buffer, u64)],
     ) -> Result<Vec<u8>, GpuError> {
+        let bytes = parts.iter().map(|(_, bytes)| bytes).sum();
         if bytes == 0 {
             return Ok(Vec::new());
         }
@@ -139,7 +175,11 @@ impl Session {
         let (send, receive) = channel();
         let submitted = device.guarded(|| {
             let mut encoder = device.raw.create_command_encoder(&Default::default());
-            encoder.copy_buffer_to_buffer(from, 0, &copy, 0, bytes);
+            let mut at = 0;
+            for &(from, count) in parts {
+                encoder.copy_buffer_to_buffer(from, 0, &copy, at, count);
+                at += count;
+            }
             let index = device.queue.submit([encoder.finish()]);
             copy.map_async(wgpu::MapMode::Read, .., move |mapped| {
                 // Nobody receives any more if the time limit was reached.
@@ -185,7 +225,7 @@ impl Session {
             what: "times",
             reason: describe(&error),
         })?;
-        let bytes = self.read_raw("times", &resolved, 16)?;
+        let bytes = self.read_raw("times", &[(&resolved, 16)])?;
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
         if let [begin, end] = ticks[..] {
             time.seconds = end.saturating_sub(begin) as f64 * tick;

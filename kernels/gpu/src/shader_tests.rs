@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{fft, probe, stencil};
+use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -11,10 +11,37 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Shaders that are whole without generated text.
-const WHOLE: &[Shader] = &[fft::CHIRP, probe::ARITHMETIC];
+const WHOLE: &[Shader] = &[
+    chain::ENDS,
+    conv::DIRECT,
+    conv::BLOCKS,
+    fft::CHIRP,
+    fft::REAL,
+    fft::ODD_REAL,
+    npb::EVOLVE,
+    npb::GATHER,
+    npb::OPERATOR,
+    npb::PROJECT,
+    npb::INTERPOLATE,
+    probe::ARITHMETIC,
+    sparse::ROWS,
+    sparse::SLICED,
+    sparse::UPDATE,
+    vector::MAP,
+    vector::REDUCE,
+    vector::MATRIX,
+    vector::SMALL_PRODUCTS,
+    vector::TRANSPOSE,
+];
 
 /// Shaders that text is generated for.
-const GENERATED: &[Shader] = &[fft::LINES, fft::BLUESTEIN, stencil::STEP];
+const GENERATED: &[Shader] = &[
+    chain::SPECTRA,
+    conv::FUSED,
+    fft::LINES,
+    fft::BLUESTEIN,
+    stencil::STEP,
+];
 
 /// Parses a text and judges it, also with the defaults of its constants in place.
 fn check(name: &str, text: &str) {
@@ -48,8 +75,10 @@ fn transforms_are_valid() {
             let numbering = [numbering, Numbering::Transforms];
             let text = entry_point(&layout, GroupTask::Transform, numbering, 100);
             check("fft/lines", &(fft::LINES.text() + &text));
+            check("chain/spectra", &(chain::SPECTRA.text() + &text));
             let text = entry_point(&layout, GroupTask::Convolve, numbering, 100);
             check("fft/bluestein", &(fft::BLUESTEIN.text() + &text));
+            check("conv/fused", &(conv::FUSED.text() + &text));
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::program::{Dispatch, read, write};
 use num_complex::Complex32;
 use std::sync::Arc;
 
+/// Name of tables in errors.
+const TABLE: &str = "a table of factors";
+
 /// Threads of a workgroup that works element by element.
 const ELEMENTWISE: usize = 64;
 
@@ -83,11 +86,10 @@ impl LineMethod {
     }
 }
 
-/// Steps that transform lines, with the arrays that they use besides input and output.
+/// Steps that transform lines.
 #[derive(Debug, Default)]
 pub(crate) struct LineTransforms {
     pub(crate) steps: Vec<Dispatch>,
-    kept: Vec<GpuBuffer<Complex32>>,
     methods: Vec<String>,
 }
 
@@ -95,18 +97,6 @@ impl LineTransforms {
     /// Returns the methods of all axes in words.
     pub(crate) fn recipe(&self) -> String {
         self.methods.join("; ")
-    }
-
-    fn table(&mut self, device: &Arc<GpuDevice>, values: &[Complex32]) -> Result<usize, GpuError> {
-        self.kept
-            .push(GpuBuffer::from_slice(device, "a table of factors", values)?);
-        Ok(self.kept.len() - 1)
-    }
-
-    fn scratch(&mut self, device: &Arc<GpuDevice>, len: usize) -> Result<usize, GpuError> {
-        self.kept
-            .push(GpuBuffer::new(device, "numbers between two passes", len)?);
-        Ok(self.kept.len() - 1)
     }
 
     /// Adds the transforms of lines; the inverse ones are not scaled either.
@@ -127,13 +117,11 @@ impl LineTransforms {
                 self.add_pass(device, &pass, [source, target])
             }
             LineMethod::FourStep(rows, columns) => {
-                let scratch = self.scratch(device, source.len())?;
+                let what = "numbers between two passes";
+                let middle = GpuBuffer::new(device, what, source.len())?;
                 let [first, second] = LinePass::four_step(lines, [rows, columns], sign, limits)?;
-                let middle = self.kept.swap_remove(scratch);
                 self.add_pass(device, &first, [source, &middle])?;
-                self.add_pass(device, &second, [&middle, target])?;
-                self.kept.push(middle);
-                Ok(())
+                self.add_pass(device, &second, [&middle, target])
             }
             LineMethod::Bluestein(layout) => {
                 self.add_bluestein(device, lines, &layout, sign, [source, target])
@@ -150,12 +138,12 @@ impl LineTransforms {
         pass: &LinePass,
         [source, target]: [&GpuBuffer<Complex32>; 2],
     ) -> Result<(), GpuError> {
-        let roots = self.table(device, &roots(pass.layout.n))?;
+        let roots = GpuBuffer::from_slice(device, TABLE, &roots(pass.layout.n))?;
         let (low, table) = match pass.twiddles {
             0 => (1, vec![Complex32::default()]),
             n => powers(n),
         };
-        let powers = self.table(device, &table)?;
+        let powers = GpuBuffer::from_slice(device, TABLE, &table)?;
         let entry = entry_point(
             &pass.layout,
             GroupTask::Transform,
@@ -165,12 +153,7 @@ impl LineTransforms {
         let mut constants = pass.constants.clone();
         constants.push(("LOW", low as f64));
         constants.push(("TWIDDLE", f64::from(u8::from(pass.twiddles > 0))));
-        let arrays = [
-            read(&self.kept[roots]),
-            read(source),
-            write(target),
-            read(&self.kept[powers]),
-        ];
+        let arrays = [read(&roots), read(source), write(target), read(&powers)];
         let (text, groups) = (LINES.text() + &entry, pass.layout.groups(pass.count));
         let step = device.step_of_text(LINES.name, text, &constants, &arrays, groups)?;
         self.steps.push(step);
@@ -186,9 +169,9 @@ impl LineTransforms {
         [source, target]: [&GpuBuffer<Complex32>; 2],
     ) -> Result<(), GpuError> {
         let tables = BluesteinTables::new(lines.n, layout.n);
-        let roots = self.table(device, &roots(layout.n))?;
-        let chirp = self.table(device, &tables.chirp)?;
-        let spectrum = self.table(device, &tables.spectrum)?;
+        let roots = GpuBuffer::from_slice(device, TABLE, &roots(layout.n))?;
+        let chirp = GpuBuffer::from_slice(device, TABLE, &tables.chirp)?;
+        let spectrum = GpuBuffer::from_slice(device, TABLE, &tables.spectrum)?;
         let numbering = match lines.inner {
             1 => [Numbering::Lanes; 2],
             _ => [Numbering::Transforms; 2],
@@ -201,11 +184,11 @@ impl LineTransforms {
             ("STORE_SIGN", sign),
         ];
         let arrays = [
-            read(&self.kept[roots]),
+            read(&roots),
             read(source),
             write(target),
-            read(&self.kept[chirp]),
-            read(&self.kept[spectrum]),
+            read(&chirp),
+            read(&spectrum),
         ];
         let (text, groups) = (BLUESTEIN.text() + &entry, layout.groups(lines.count()));
         let step = device.step_of_text(BLUESTEIN.name, text, &constants, &arrays, groups)?;
@@ -253,7 +236,6 @@ impl LineTransforms {
         stage(self, 1, [&b, &a, &spectrum])?;
         self.add_axis(device, long, true, [&a, &b])?;
         stage(self, 2, [&b, target, &chirp])?;
-        self.kept.extend([chirp, spectrum, a, b]);
         Ok(())
     }
 }

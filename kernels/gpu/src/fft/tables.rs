@@ -54,3 +54,12 @@ impl BluesteinTables {
         }
     }
 }
+
+/// Returns the transform of taps, padded to a length and divided by it.
+pub(crate) fn filter_spectrum(taps: &[Complex32], n: usize) -> Vec<Complex32> {
+    let wide = |h: &Complex32| Complex64::new(h.re.into(), h.im.into()) / n as f64;
+    let mut spectrum: Vec<_> = taps.iter().map(wide).collect();
+    spectrum.resize(n, Complex64::default());
+    cp2_rustfft::double(n, FftDirection::Forward).process(&mut spectrum);
+    spectrum.into_iter().map(narrow).collect()
+}

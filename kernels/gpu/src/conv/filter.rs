@@ -1,0 +1,198 @@
+//! The steps of a filter, for convolutions and for receivers.
+
+use super::{BLOCKS, DIRECT, FUSED};
+use crate::buffer::{DeviceMemory, GpuBuffer};
+use crate::device::GpuDevice;
+use crate::error::GpuError;
+use crate::fft::generator::{GroupTask, Numbering, entry_point};
+use crate::fft::layout::{GroupLayout, GroupLimits};
+use crate::fft::plan::{LineTransforms, Lines};
+use crate::fft::tables::{filter_spectrum, roots};
+use crate::program::{Dispatch, ShaderArray, read, write};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Most taps for which outputs are sums of products, for each output that is wanted of one that is computed.
+const FEW: usize = 32;
+
+/// Fewest points of a block's transform, and most of them in a workgroup.
+const BLOCK: [usize; 2] = [256, 4096];
+
+/// Threads of a workgroup that works element by element.
+const THREADS: usize = 256;
+
+/// A filter: its taps, samples and outputs.
+#[derive(Clone, Debug)]
+pub(crate) struct FilterShape {
+    pub(crate) taps: Vec<Complex32>,
+    pub(crate) channels: usize,
+    pub(crate) samples: usize,
+    /// The first output of the full convolution that is wanted.
+    pub(crate) start: usize,
+    /// Outputs of a channel.
+    pub(crate) outputs: usize,
+    pub(crate) decimate: usize,
+    pub(crate) interpolate: usize,
+    pub(crate) is_real: bool,
+    /// Distances of channels and of outputs in memory.
+    pub(crate) apart: [usize; 2],
+}
+
+impl FilterShape {
+    fn constants(&self, block: usize) -> Vec<(&'static str, f64)> {
+        let overlap = self.taps.len() - 1;
+        vec![
+            ("REAL", f64::from(u8::from(self.is_real))),
+            ("CHANNELS", self.channels as f64),
+            ("SAMPLES", self.samples as f64),
+            ("START", self.start as f64),
+            ("OUTPUTS", self.outputs as f64),
+            ("DECIMATE", self.decimate as f64),
+            ("INTERPOLATE", self.interpolate as f64),
+            ("CHANNEL_APART", self.apart[0] as f64),
+            ("OUTPUT_APART", self.apart[1] as f64),
+            ("HOP", block.saturating_sub(overlap).max(1) as f64),
+            ("OVERLAP", overlap as f64),
+        ]
+    }
+
+    /// Returns the transforms for blocks of so many numbers.
+    fn transforms(&self, block: usize) -> usize {
+        let span = (self.outputs - 1) * self.decimate + 1;
+        let blocks = self.channels * span.div_ceil(block + 1 - self.taps.len());
+        if self.is_real {
+            blocks.div_ceil(2)
+        } else {
+            blocks
+        }
+    }
+}
+
+/// The steps of a filter from samples to outputs.
+#[derive(Debug)]
+pub(crate) struct FilterPlan {
+    pub(crate) steps: Vec<Dispatch>,
+    pub(crate) recipe: String,
+}
+
+impl FilterPlan {
+    /// Makes the steps of a filter from samples to outputs.
+    pub(crate) fn new(
+        device: &Arc<GpuDevice>,
+        shape: &FilterShape,
+        arrays: [&Arc<DeviceMemory>; 2],
+    ) -> Result<Self, GpuError> {
+        let [samples, outputs] = arrays;
+        let arrays = [
+            ShaderArray::Read(samples),
+            ShaderArray::Read(samples),
+            ShaderArray::Write(outputs),
+        ];
+        let taps = shape.taps.len();
+        if taps.div_ceil(shape.interpolate) <= FEW * shape.decimate {
+            return Self::direct(device, shape, arrays);
+        }
+        let block = (4 * taps).next_power_of_two().clamp(BLOCK[0], BLOCK[1]);
+        let limits = GroupLimits::new(&device.limits);
+        match GroupLayout::new(block, false, limits) {
+            Some(layout) if block >= 2 * taps => Self::fused(device, shape, &layout, arrays),
+            _ => Self::in_memory(device, shape, arrays),
+        }
+    }
+
+    fn direct(
+        device: &Arc<GpuDevice>,
+        shape: &FilterShape,
+        [real, complex, outputs]: [ShaderArray<'_>; 3],
+    ) -> Result<Self, GpuError> {
+        let taps = GpuBuffer::from_slice(device, "the taps", &shape.taps)?;
+        let mut constants = shape.constants(shape.taps.len());
+        constants.push(("TAPS", shape.taps.len() as f64));
+        let groups = (shape.channels * shape.outputs).div_ceil(THREADS);
+        let arrays = [real, complex, outputs, read(&taps)];
+        let step = device.step(&DIRECT, &constants, &arrays, groups)?;
+        Ok(Self {
+            steps: vec![step],
+            recipe: "sums of products".to_owned(),
+        })
+    }
+
+    fn fused(
+        device: &Arc<GpuDevice>,
+        shape: &FilterShape,
+        layout: &GroupLayout,
+        [real, complex, outputs]: [ShaderArray<'_>; 3],
+    ) -> Result<Self, GpuError> {
+        let what = "a table of factors";
+        let roots = GpuBuffer::from_slice(device, what, &roots(layout.n))?;
+        let taps = filter_spectrum(&shape.taps, layout.n);
+        let spectrum = GpuBuffer::from_slice(device, "the spectrum of the taps", &taps)?;
+        let count = shape.transforms(layout.n);
+        let entry = entry_point(layout, GroupTask::Convolve, [Numbering::Lanes; 2], count);
+        let arrays = [real, complex, outputs, read(&roots), read(&spectrum)];
+        let step = device.step_of_text(
+            FUSED.name,
+            FUSED.text() + &entry,
+            &shape.constants(layout.n),
+            &arrays,
+            layout.groups(count),
+        )?;
+        Ok(Self {
+            steps: vec![step],
+            recipe: format!("blocks of {} in a workgroup", layout.n),
+        })
+    }
+
+    fn in_memory(
+        device: &Arc<GpuDevice>,
+        shape: &FilterShape,
+        [real, complex, outputs]: [ShaderArray<'_>; 3],
+    ) -> Result<Self, GpuError> {
+        let span = (shape.outputs - 1) * shape.decimate + 1;
+        let whole = span + shape.taps.len() - 1;
+        let block = whole.min(4 * shape.taps.len()).next_power_of_two();
+        let count = shape.transforms(block);
+        let what = "blocks in memory";
+        let a: GpuBuffer<Complex32> = GpuBuffer::new(device, what, block * count)?;
+        let b: GpuBuffer<Complex32> = GpuBuffer::new(device, what, block * count)?;
+        let taps = filter_spectrum(&shape.taps, block);
+        let spectrum = GpuBuffer::from_slice(device, "the spectrum of the taps", &taps)?;
+        let stage = |number: f64, from: &GpuBuffer<Complex32>, to: &GpuBuffer<Complex32>| {
+            let mut constants = shape.constants(block);
+            constants.extend([("M", block as f64), ("TRANSFORMS", count as f64)]);
+            constants.push(("STAGE", number));
+            let arrays = [
+                real,
+                complex,
+                outputs,
+                read(from),
+                write(to),
+                read(&spectrum),
+            ];
+            device.step(
+                &BLOCKS,
+                &constants,
+                &arrays,
+                (block * count).div_ceil(THREADS),
+            )
+        };
+        let lines = Lines {
+            n: block,
+            outer: count,
+            inner: 1,
+        };
+        let mut forward = LineTransforms::default();
+        forward.add_axis(device, lines, false, [&a, &b])?;
+        let mut back = LineTransforms::default();
+        back.add_axis(device, lines, true, [&a, &b])?;
+        let mut steps = vec![stage(0.0, &b, &a)?];
+        steps.extend(forward.steps.iter().cloned());
+        steps.push(stage(1.0, &b, &a)?);
+        steps.extend(back.steps.iter().cloned());
+        steps.push(stage(2.0, &b, &a)?);
+        Ok(Self {
+            steps,
+            recipe: format!("blocks of {block} in memory; {}", forward.recipe()),
+        })
+    }
+}
