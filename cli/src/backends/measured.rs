@@ -49,7 +49,7 @@ impl BackendArg {
 }
 
 /// Keys of reports of simulations that are null where nothing is simulated.
-const SIMULATED_KEYS: [&str; 29] = [
+const SIMULATED_KEYS: [&str; 30] = [
     "machine",
     "machine_hash",
     "engine",
@@ -79,6 +79,7 @@ const SIMULATED_KEYS: [&str; 29] = [
     "pages",
     "passes",
     "buffering",
+    "findings",
 ];
 
 /// A problem that a backend has computed in measured time.

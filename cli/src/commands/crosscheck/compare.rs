@@ -164,8 +164,8 @@ fn find_nearest(parts: &[PartVerdict]) -> Option<PartVerdict> {
 mod tests {
     use super::*;
     use cp2_native::Native;
+    use cp2_problems::Backend as _;
     use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
-    use cp2_problems::{Backend as _, Prepared as _};
 
     fn stencil() -> StencilProblem {
         let points = StencilShape::from_classes(5, None).unwrap();
