@@ -22,6 +22,7 @@ const WHOLE: &[Shader] = &[
     npb::PROJECT,
     npb::INTERPOLATE,
     probe::ARITHMETIC,
+    stencil::CLASSES,
     sparse::ROWS,
     sparse::SLICED,
     sparse::UPDATE,
