@@ -4,6 +4,7 @@ mod asm;
 mod bench;
 mod channels;
 mod conv;
+mod crosscheck;
 mod demo;
 mod disasm;
 mod dump;
@@ -68,6 +69,8 @@ pub(crate) enum CliCommand {
     Tune(tune::Args),
     /// Say what a kernel should cost, and compare with the emulator
     Model(model::Args),
+    /// Compute problems on several backends, and compare the results with double precision and each other
+    Crosscheck(crosscheck::Args),
     /// Measure the network between processors, and compare with its formulas
     Network(network::Args),
     /// List the machines, or show one with the source of every number
@@ -96,6 +99,7 @@ impl CliCommand {
             Self::Npb(args) => npb::run(&args, json),
             Self::Tune(args) => tune::run(&args, json),
             Self::Model(args) => model::run(&args, json),
+            Self::Crosscheck(args) => crosscheck::run(&args, json),
             Self::Network(args) => network::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
@@ -116,20 +120,32 @@ const OBJECT: u64 = 8;
 /// The `--machine` option.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MachineArg {
-    /// Machine: a name (see `cp2 machines`) or the path of a machine file
-    #[arg(long, value_name = "NAME|FILE", default_value = "vm7")]
-    machine: String,
+    /// Machine: a name (see `cp2 machines`) or the path of a machine file [default: vm7]
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
 }
+
+/// Machine without `--machine`.
+const DEFAULT_MACHINE: &str = "vm7";
 
 impl MachineArg {
     /// Loads the machine.
     pub(crate) fn load(&self) -> Result<Machine, CommandFailure> {
-        Ok(Machine::load(&self.machine)?)
+        Ok(Machine::load(self.name())?)
     }
 
     /// Returns the machine's file, which no output may replace.
     pub(crate) fn file(&self) -> Option<&Path> {
-        machine_file(&self.machine)
+        machine_file(self.name())
+    }
+
+    /// True if the command line names a machine.
+    pub(crate) fn is_given(&self) -> bool {
+        self.machine.is_some()
+    }
+
+    fn name(&self) -> &str {
+        self.machine.as_deref().unwrap_or(DEFAULT_MACHINE)
     }
 }
 

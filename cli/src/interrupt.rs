@@ -83,6 +83,14 @@ pub(crate) fn run_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, Comman
     work_alone(message, work)
 }
 
+/// Runs a computation that is not simulated, which an interrupt ends at once.
+pub(crate) fn compute_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
+    work_alone(
+        "interrupted while a backend computed; there is no result",
+        work,
+    )
+}
+
 /// Makes plans, which an interrupt ends at once.
 pub(crate) fn plan_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
     work_alone("interrupted while plans were made; nothing has run", work)

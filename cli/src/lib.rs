@@ -3,6 +3,7 @@
 //! A command is a function from its arguments to an `Outcome`; this file
 //! prints it and turns it into an exit code.
 
+mod backends;
 mod commands;
 mod digits;
 mod interrupt;

@@ -4,6 +4,7 @@
 
 mod axis;
 mod colour;
+pub(crate) mod distribution;
 mod font;
 pub(crate) mod history;
 pub(crate) mod matrix;

@@ -35,6 +35,8 @@ const GRAPH: &[(&str, &[&str])] = &[
     // Definitions of problems: the crate knows nothing that computes them.
     ("kernels/problems", &["cp2-rustfft"]),
     ("kernels/native", &["cp2-problems", "cp2-rustfft"]),
+    // Optional: it holds plain descriptions only without its feature.
+    ("kernels/gpu", &["cp2-problems", "cp2-rustfft"]),
     (
         "kernels",
         &[
@@ -66,6 +68,9 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-network",
             "cp2-mpi",
             "cp2-problems",
+            "cp2-native",
+            // Optional: the feature `gpu`.
+            "cp2-gpu",
             "cp2-rustfft",
             "cp2-kernels",
         ],
@@ -82,6 +87,8 @@ const ONLY_IN: &[(&str, &str)] = &[
     // A crate that names one of its planners compiles all of it again.
     ("rustfft", "kernels/rustfft"),
     ("mpi", "host/mpi"),
+    ("wgpu", "kernels/gpu"),
+    ("naga", "kernels/gpu"),
     ("nom", "asm"),
     ("gimli", "asm"),
     ("object", "asm"),

@@ -1,5 +1,6 @@
 //! `cp2 fft`: transforms an array, a recording or random numbers.
 
+mod elsewhere;
 mod measured;
 mod planned;
 mod show;
@@ -10,6 +11,7 @@ pub(crate) use planned::{FftPlan, NumberArray};
 
 use super::MachineArg;
 use super::signal::{Signal, SignalArgs, SignalOrigin};
+use crate::backends::{BackendArg, add_simulated_clock};
 use crate::io::{Outputs, display_path, write_array};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -50,6 +52,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "hop", "window", "channel", "stride"], conflicts_with_all = crate::simulation::SIMULATED)]
     plan: bool,
     #[command(flatten)]
+    backend: BackendArg,
+    #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
     simulation: SimulationArgs,
@@ -68,6 +72,13 @@ fn shape(text: &str) -> Result<AxisLengths, String> {
 /// Runs `cp2 fft`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     check_outputs(args)?;
+    let simulated = [
+        ("--machine", args.machine.is_given()),
+        ("--plan", args.plan),
+    ];
+    if let Some(backend) = args.backend.measured(&args.simulation, &simulated)? {
+        return elsewhere::run(args, backend);
+    }
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let direction = if args.inverse {
         TransformDirection::Inverse
@@ -148,6 +159,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             .add_figures(figures),
         ..CommandOutcome::default()
     };
+    add_simulated_clock(&mut outcome);
     if let Some(output) = measured.run.output {
         write_results(args, &fft, &signal, (&measured, output), &mut outcome)?;
     }

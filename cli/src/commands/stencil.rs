@@ -1,11 +1,13 @@
 //! `cp2 stencil`: applies steps of a stencil to an array.
 
+mod elsewhere;
 mod passes;
 mod points;
 mod processors;
 
 use super::MachineArg;
 use super::map::Extents;
+use crate::backends::{BackendArg, add_simulated_clock};
 use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{Kind, NpyArray, Outputs, check_extension, display_path, read_npy, write_array};
@@ -68,6 +70,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "output", conflicts_with_all = SIMULATED)]
     plan: bool,
     #[command(flatten)]
+    backend: BackendArg,
+    #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
     simulation: SimulationArgs,
@@ -113,8 +117,17 @@ impl StencilInput {
 
 /// Runs `cp2 stencil`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
+    let simulated = [
+        ("--machine", args.machine.is_given()),
+        ("--plan", args.plan),
+        ("--procs", args.procs != 1),
+    ];
+    let measured = args.backend.measured(&args.simulation, &simulated)?;
     let ranks = crate::processors::connect_for(args.procs)?;
     args.check_outputs()?;
+    if let Some(backend) = measured {
+        return elsewhere::run(args, backend);
+    }
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let given = args.load(&machine)?;
     if let Some(ranks) = ranks {
@@ -135,6 +148,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     outcome.json = head.add_figures(outcome.json);
     outcome.json["input"] = json!(args.input.as_deref().map(display_path));
+    if !args.plan {
+        add_simulated_clock(&mut outcome);
+    }
     Ok(outcome)
 }
 
@@ -173,7 +189,12 @@ fn planned(plan: &Stencils, given: &StencilInput) -> Result<CommandOutcome, Comm
 
 /// Returns the problem and its plan as JSON.
 fn described(plan: &Stencils) -> Value {
-    let problem = plan.problem();
+    let own = json!({ "recipe": plan.recipe(), "outside_time": [] });
+    merge(described_problem(plan.problem()), own)
+}
+
+/// Returns the problem as JSON.
+fn described_problem(problem: &StencilProblem) -> Value {
     let stencil = problem.stencil();
     json!({
         "shape": problem.shape(),
@@ -185,8 +206,6 @@ fn described(plan: &Stencils) -> Value {
             (false, true) => "class",
             (false, false) => "point",
         },
-        "recipe": plan.recipe(),
-        "outside_time": [],
     })
 }
 

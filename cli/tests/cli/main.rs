@@ -6,8 +6,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod attacks;
+mod backends;
 mod bench;
 mod checks;
+mod crosscheck;
 mod emitted;
 mod fft;
 mod fft_refused;

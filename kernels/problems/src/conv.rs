@@ -456,6 +456,10 @@ impl Problem for ConvProblem {
         }
     }
 
+    fn tolerance_in_words(&self) -> &'static str {
+        "2^-24 (4 + 6 log2 K) max |H| |x| for each channel, of three transforms of K points with the taps' spectrum H"
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let count = self.channels * self.samples;
         Ok(match self.real {

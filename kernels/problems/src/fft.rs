@@ -285,6 +285,10 @@ impl Problem for FftProblem {
         NamedArrays::from_array("x", &self.shape(), x)
     }
 
+    fn tolerance_in_words(&self) -> &'static str {
+        "2^-24 (2 + 3 log2 N) of the L2 norm of each exact transform, and 16 N^1.5 halves of 2^-149"
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let n = self.len();
         let x = input.get_sized("x", n * self.batch)?;

@@ -51,21 +51,49 @@ impl Reference {
     #[must_use]
     pub fn judge(&self, output: &NamedArrays) -> Verdict {
         let mut tally = Tally::default();
-        let mut judged = self.arrays.iter().map(|expected| {
-            let found = expected.find_matching(output)?;
-            expected.compare(found, 1.0, &mut tally)
-        });
-        match judged.all(|part| part.is_some()) {
-            true => tally.verdict(),
-            false => Verdict::SHAPELESS,
+        let judged = self.judge_each(output, &mut |part| tally.add(part));
+        judged.map_or(Verdict::SHAPELESS, |()| tally.verdict())
+    }
+
+    /// Returns the parts of an output with their errors; none for an output of another shape.
+    #[must_use]
+    pub fn judge_parts(&self, output: &NamedArrays) -> Option<Vec<PartVerdict>> {
+        let mut parts = Vec::new();
+        self.judge_each(output, &mut |part| parts.push(part))?;
+        Some(parts)
+    }
+
+    fn judge_each(&self, output: &NamedArrays, add: &mut dyn FnMut(PartVerdict)) -> Option<()> {
+        for expected in &self.arrays {
+            expected.compare(expected.find_matching(output)?, 1.0, add)?;
         }
+        Some(())
     }
 
     /// Compares two outputs with each other: their distance may be twice the error that each may have.
     #[must_use]
     pub fn agree(&self, one: &NamedArrays, other: &NamedArrays) -> Verdict {
         let mut tally = Tally::default();
-        let mut compared = self.arrays.iter().map(|expected| {
+        let compared = self.agree_each(one, other, &mut |part| tally.add(part));
+        compared.map_or(Verdict::SHAPELESS, |()| tally.verdict())
+    }
+
+    /// Returns the parts of two outputs with their distances, which may be twice the error that each may have;
+    /// none for outputs of another shape.
+    #[must_use]
+    pub fn agree_parts(&self, one: &NamedArrays, other: &NamedArrays) -> Option<Vec<PartVerdict>> {
+        let mut parts = Vec::new();
+        self.agree_each(one, other, &mut |part| parts.push(part))?;
+        Some(parts)
+    }
+
+    fn agree_each(
+        &self,
+        one: &NamedArrays,
+        other: &NamedArrays,
+        add: &mut dyn FnMut(PartVerdict),
+    ) -> Option<()> {
+        for expected in &self.arrays {
             let one = expected.find_matching(one)?;
             let other = expected.find_matching(other)?;
             let exact = match &one.values {
@@ -82,12 +110,9 @@ impl Reference {
                 exact,
                 ..expected.clone()
             };
-            first.compare(other, 2.0, &mut tally)
-        });
-        match compared.all(|part| part.is_some()) {
-            true => tally.verdict(),
-            false => Verdict::SHAPELESS,
+            first.compare(other, 2.0, add)?;
         }
+        Some(())
     }
 }
 
@@ -102,10 +127,17 @@ impl ExpectedArray {
         (whole && found.shape == self.shape).then_some(found)
     }
 
-    /// Adds the parts of an array to a tally. Returns none if its elements are of another type.
-    fn compare(&self, found: &Array, tolerance: f64, tally: &mut Tally) -> Option<()> {
-        let real = |x: &[f64], y: &mut dyn ExactSizeIterator<Item = f64>, tally: &mut Tally| {
-            self.parts(x, y, tolerance, tally, |x, y| {
+    /// Gives the parts of an array to `add`. Returns none if its elements are of another type.
+    fn compare(
+        &self,
+        found: &Array,
+        tolerance: f64,
+        add: &mut dyn FnMut(PartVerdict),
+    ) -> Option<()> {
+        let real = |x: &[f64],
+                    y: &mut dyn ExactSizeIterator<Item = f64>,
+                    add: &mut dyn FnMut(PartVerdict)| {
+            self.parts(x, y, tolerance, add, |x, y| {
                 // A NaN is right where the exact element is NaN.
                 let same = *x == y || (x.is_nan() && y.is_nan());
                 let error = if same { 0.0 } else { (x - y) * (x - y) };
@@ -113,11 +145,11 @@ impl ExpectedArray {
             })
         };
         match (&self.exact, &found.values) {
-            (Exact::Real(x), Values::F32(y)) => real(x, &mut y.iter().map(|&y| y.into()), tally),
-            (Exact::Real(x), Values::F64(y)) => real(x, &mut y.iter().copied(), tally),
+            (Exact::Real(x), Values::F32(y)) => real(x, &mut y.iter().map(|&y| y.into()), add),
+            (Exact::Real(x), Values::F64(y)) => real(x, &mut y.iter().copied(), add),
             (Exact::Complex(x), Values::Complex64(y)) => {
                 let y = &mut y.iter().map(|&y| widen(y));
-                self.parts(x, y, tolerance, tally, |x, y| {
+                self.parts(x, y, tolerance, add, |x, y| {
                     // Which part of a complex product with an infinity is infinite depends on how products
                     // are computed, so all infinities are equal.
                     match (x.is_finite(), y.is_finite()) {
@@ -129,7 +161,7 @@ impl ExpectedArray {
             }
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
                 let same = x.bytes() == y.bytes();
-                tally.add(PartVerdict {
+                add(PartVerdict {
                     error: if same { 0.0 } else { 1.0 },
                     norm: 1.0,
                     allowed: 0.0,
@@ -140,14 +172,14 @@ impl ExpectedArray {
         }
     }
 
-    /// Adds the parts one by one; `of` returns the squares of an element's error and size. Returns none
+    /// Gives the parts to `add` one by one; `of` returns the squares of an element's error and size. Returns none
     /// unless every part has a reference and an allowed error.
     fn parts<X, Y>(
         &self,
         exact: &[X],
         found: &mut dyn ExactSizeIterator<Item = Y>,
         tolerance: f64,
-        tally: &mut Tally,
+        add: &mut dyn FnMut(PartVerdict),
         of: impl Fn(&X, Y) -> (f64, f64),
     ) -> Option<()> {
         let parts = exact.chunks(self.part.max(1));
@@ -164,7 +196,7 @@ impl ExpectedArray {
                 // their size.
                 norm += n.max(SMALL * SMALL);
             }
-            tally.add(PartVerdict {
+            add(PartVerdict {
                 error,
                 norm,
                 allowed: tolerance * allowed,

@@ -1,6 +1,7 @@
 //! Stencils: steps that replace elements by weighted sums of neighbours.
 
 mod exact;
+mod in_order;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ pub use shape::{Edge, StencilPoint, StencilShape};
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
+use crate::multiply_add::MultiplyAdd;
 use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
 use crate::reference::{Exact, ExpectedArray, Reference};
@@ -175,6 +177,19 @@ impl StencilProblem {
         shape.insert(shape.len() - 1, self.stencil.points().len());
         shape
     }
+
+    /// Returns the array and, where every element has its own, the coefficients of an input.
+    fn arrays<'a>(
+        &self,
+        input: &'a NamedArrays,
+    ) -> Result<(&'a [f32], Option<&'a [f32]>), DataError> {
+        let u = input.get_sized("u", self.elements())?;
+        let c = match self.per_element {
+            true => Some(input.get_sized("c", self.elements() * self.stencil.points().len())?),
+            false => None,
+        };
+        Ok((u, c))
+    }
 }
 
 impl Problem for StencilProblem {
@@ -239,15 +254,23 @@ impl Problem for StencilProblem {
         data.add_array("c", &shape, c)
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        "(n + 4) 2^-24 sum |c u| for n points, in every step (Higham, 2nd ed., 3.1: a sum in any order), and |c| times \
+         the errors of u"
+    }
+
+    fn compute_in_order(&self, input: &NamedArrays, rounding: MultiplyAdd) -> Option<NamedArrays> {
+        let (u, c) = self.arrays(input).ok()?;
+        let v = self.add_in_order(u, c, rounding);
+        Some(NamedArrays::from_array("v", &self.shape, v))
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
-        let u = input.get_sized::<f32>("u", self.elements())?;
-        let c = match self.per_element {
-            true => {
-                let count = self.elements() * self.stencil.points().len();
-                Some(input.get_sized::<f32>("c", count)?)
-            }
-            false => None,
-        };
+        let (u, c) = self.arrays(input)?;
         let (exact, allowed) = self.exact(u, c);
         Ok(Reference::from_array(ExpectedArray {
             name: "v",

@@ -35,6 +35,9 @@ fn stream(seed: u64, index: u64) -> Random {
     Random::new(seed.wrapping_add(index.wrapping_mul(SEEDS)))
 }
 
+/// The error that [`sum_error`] returns, in words.
+const SUM_IN_WORDS: &str = "2^-24 (4 + 2 sqrt k) of the sum of the sizes of k terms: a sum in any order whose roundings do not add up";
+
 /// Returns the error that a sum of `terms` products may have whose sizes add up to `sizes`.
 fn sum_error(terms: usize, sizes: f64) -> f64 {
     let k = terms as f64;

@@ -35,6 +35,19 @@ pub struct PartVerdict {
     pub allowed: f64,
 }
 
+impl PartVerdict {
+    /// Returns the error in units of the allowed one; infinity or NaN where none is allowed.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        match self.allowed {
+            _ if self.error == 0.0 => 0.0,
+            // An allowed error that is negative or NaN admits nothing.
+            allowed if allowed >= 0.0 => self.error.sqrt() / allowed,
+            _ => f64::NAN,
+        }
+    }
+}
+
 /// Accumulates a verdict from parts, each with its allowed error. Without parts nothing is known, and the
 /// result is not right.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,20 +61,10 @@ pub struct Tally {
 impl Tally {
     /// Adds a part; sums are made in the order of the parts.
     pub fn add(&mut self, part: PartVerdict) {
-        let PartVerdict {
-            error,
-            norm,
-            allowed,
-        } = part;
         self.parts += 1;
-        self.error += error;
-        self.norm += norm;
-        let ratio = match allowed {
-            _ if error == 0.0 => 0.0,
-            // An allowed error that is negative or NaN admits nothing.
-            allowed if allowed >= 0.0 => error.sqrt() / allowed,
-            _ => f64::NAN,
-        };
+        self.error += part.error;
+        self.norm += part.norm;
+        let ratio = part.ratio();
         // `max` would drop a NaN, which must stay.
         if ratio > self.worst || ratio.is_nan() {
             self.worst = ratio;

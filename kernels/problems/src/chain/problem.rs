@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::reference::Reference;
 use crate::verdict::{PartVerdict, Tally, Verdict};
 use crate::widen;
-use num_complex::Complex32;
+use num_complex::{Complex32, Complex64};
 
 /// A receiver chain as a problem: blocks of samples in, spectra and their decibels out.
 pub trait ReceiverProblem: Problem {
@@ -92,36 +92,71 @@ pub(super) fn judge(
     }
 }
 
+/// Returns the errors of spectra, all together, and the largest of decibels, given the spectra.
+pub(super) fn judge_parts(
+    receiver: &impl ReceiverProblem,
+    input: &NamedArrays,
+    output: &NamedArrays,
+) -> Option<Vec<PartVerdict>> {
+    let x = block(receiver, input).ok()?;
+    let (spectra, decibels) = arrays(receiver, output)?;
+    let exact = receiver.exact(x);
+    let pairs = exact.numbers().iter().zip(spectra);
+    let spectra_part = PartVerdict {
+        error: pairs.map(|(a, b)| (a - widen(*b)).norm_sqr()).sum(),
+        norm: exact.numbers().iter().map(Complex64::norm_sqr).sum(),
+        allowed: exact.allowed(),
+    };
+    Some(vec![spectra_part, decibels_part(spectra, decibels)])
+}
+
+/// Returns the distance of spectra, which may be twice the allowed error, and the largest errors of the decibels of
+/// both outputs, given their spectra.
+pub(super) fn agree_parts(
+    receiver: &impl ReceiverProblem,
+    input: &NamedArrays,
+    [one, other]: [&NamedArrays; 2],
+) -> Option<Vec<PartVerdict>> {
+    let x = block(receiver, input).ok()?;
+    let (one, other) = arrays(receiver, one).zip(arrays(receiver, other))?;
+    let pairs = one.0.iter().zip(other.0);
+    let distance = PartVerdict {
+        error: pairs.map(|(a, b)| (widen(*a) - widen(*b)).norm_sqr()).sum(),
+        norm: one.0.iter().map(|z| widen(*z).norm_sqr()).sum(),
+        allowed: 2.0 * receiver.exact(x).allowed(),
+    };
+    let decibels = [one, other].map(|(spectra, decibels)| decibels_part(spectra, decibels));
+    Some([vec![distance], decibels.to_vec()].concat())
+}
+
+/// Returns the largest error of decibels, given the spectra. It has no size to be compared with.
+fn decibels_part(spectra: &[Complex32], decibels: &[f32]) -> PartVerdict {
+    let error = decibels_error(spectra, decibels);
+    PartVerdict {
+        error: error * error,
+        norm: 0.0,
+        allowed: Accuracy::DECIBELS,
+    }
+}
+
 /// Compares two outputs: each must have the decibels of its own spectra, and the distance of the spectra may
 /// be twice the allowed error.
 pub(super) fn agree(
     receiver: &impl ReceiverProblem,
     input: &NamedArrays,
-    [one, other]: [&NamedArrays; 2],
+    outputs: [&NamedArrays; 2],
 ) -> Verdict {
-    let both = arrays(receiver, one).zip(arrays(receiver, other));
-    let (Ok(x), Some((one, other))) = (block(receiver, input), both) else {
+    let Some(parts) = agree_parts(receiver, input, outputs) else {
         return Verdict::SHAPELESS;
     };
-    let pairs = one.0.iter().zip(other.0);
-    let mut tally = Tally::default();
-    tally.add(PartVerdict {
-        error: pairs.map(|(a, b)| (widen(*a) - widen(*b)).norm_sqr()).sum(),
-        norm: one.0.iter().map(|z| widen(*z).norm_sqr()).sum(),
-        allowed: 2.0 * receiver.exact(x).allowed(),
-    });
-    let rms = tally.verdict().rms;
-    for (spectra, decibels) in [one, other] {
-        let error = decibels_error(spectra, decibels);
-        tally.add(PartVerdict {
-            error: error * error,
-            norm: 0.0,
-            allowed: Accuracy::DECIBELS,
-        });
-    }
+    let sum = |parts: &[PartVerdict]| {
+        let mut tally = Tally::default();
+        parts.iter().for_each(|part| tally.add(*part));
+        tally.verdict()
+    };
     Verdict {
-        rms,
-        ..tally.verdict()
+        rms: sum(parts.get(..1).unwrap_or_default()).rms,
+        ..sum(&parts)
     }
 }
 

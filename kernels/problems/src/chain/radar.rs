@@ -17,7 +17,7 @@ use crate::error::ProblemError;
 use crate::problem::{ArrayForm, Problem};
 use crate::reference::Reference;
 use crate::size::Size;
-use crate::verdict::Verdict;
+use crate::verdict::{PartVerdict, Verdict};
 use crate::widen;
 use num_complex::{Complex32, Complex64};
 use serde::Serialize;
@@ -242,12 +242,34 @@ impl Problem for RadarProblem {
         problem::input(self, (case, seed), problem::largest_exponent(gain, length))
     }
 
+    fn tolerance_in_words(&self) -> &'static str {
+        "5e-6 of the norm of the spectra, 84 roundings of filter, sums, window and transform; 1e-4 dB beside that"
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         problem::reference(self, input)
     }
 
     fn judge(&self, input: &NamedArrays, output: &NamedArrays) -> Verdict {
         problem::judge(self, input, output)
+    }
+
+    fn judge_parts(
+        &self,
+        _: &Reference,
+        input: &NamedArrays,
+        output: &NamedArrays,
+    ) -> Option<Vec<PartVerdict>> {
+        problem::judge_parts(self, input, output)
+    }
+
+    fn agree_parts(
+        &self,
+        _: &Reference,
+        input: &NamedArrays,
+        outputs: [&NamedArrays; 2],
+    ) -> Option<Vec<PartVerdict>> {
+        problem::agree_parts(self, input, outputs)
     }
 
     fn agree(&self, input: &NamedArrays, one: &NamedArrays, other: &NamedArrays) -> Verdict {

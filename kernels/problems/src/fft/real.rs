@@ -143,6 +143,10 @@ impl Problem for RealFftProblem {
         }
     }
 
+    fn tolerance_in_words(&self) -> &'static str {
+        "2^-24 (2 + 3 log2 N) of the L2 norm of each exact transform, as of the complex one"
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let (n, batch, half) = (self.n, self.batch, self.n / 2 + 1);
         let norm = |row: &[Complex64]| row.iter().map(Complex64::norm_sqr).sum();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::npb::cg::CgProblem;
 use crate::sparse::{PowerProblem, SolveProblem};
-use crate::{Case, NamedArrays, SizeValue};
+use crate::{Case, MultiplyAdd, NamedArrays, PartVerdict, SizeValue};
 use std::collections::BTreeSet;
 
 /// Kinds that no kernel computes yet; their rows move to the table as soon as one does.
@@ -98,6 +98,58 @@ fn problems_keep_their_word() {
             );
         }
     }
+}
+
+/// Results in the order of the definition are right, and every kind says how its tolerance comes about.
+#[test]
+fn results_in_order_are_within_the_tolerance() {
+    let mut ordered = BTreeSet::new();
+    for kind in KINDS {
+        for size in kind.small_sizes() {
+            let problem = kind.make_problem(&size).unwrap();
+            assert!(!problem.tolerance_in_words().is_empty(), "{}", kind.name);
+            for &case in problem.cases() {
+                let input = problem.input(case, 5);
+                let reference = problem.reference(&input).unwrap();
+                assert!(
+                    problem
+                        .judge_parts(&reference, &input, &NamedArrays::default())
+                        .is_none()
+                );
+                for rounding in MultiplyAdd::ALL {
+                    let Some(output) = problem.compute_in_order(&input, rounding) else {
+                        continue;
+                    };
+                    ordered.insert(kind.name);
+                    let parts = problem.judge_parts(&reference, &input, &output).unwrap();
+                    let worst = parts.iter().map(PartVerdict::ratio).fold(0.0, f64::max);
+                    let verdict = problem.judge(&input, &output);
+                    assert!(verdict.is_within_tolerance(), "{} {case}", problem.title());
+                    assert_eq!(verdict.worst, worst);
+                }
+                assert!(
+                    problem
+                        .compute_in_order(&NamedArrays::default(), MultiplyAdd::Fused)
+                        .is_none()
+                );
+            }
+        }
+    }
+    let expected = [
+        "add",
+        "axpy",
+        "complex-multiply",
+        "max",
+        "multiply",
+        "power",
+        "scale",
+        "spmv",
+        "stencil",
+        "subtract",
+        "transpose",
+        "window",
+    ];
+    assert_eq!(ordered, BTreeSet::from(expected));
 }
 
 #[test]

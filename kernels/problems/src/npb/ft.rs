@@ -240,6 +240,10 @@ impl Problem for FtProblem {
         NamedArrays::from_array("x", &self.shape, case.complexes(random, n, n, most))
     }
 
+    fn tolerance_in_words(&self) -> &'static str {
+        "those of its two transforms, 2^-24 (2 + 3 log2 N) of their norms, and eight roundings of the factors"
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let x = input.get_sized::<Complex32>("x", self.len())?;
         let size = |z: &Complex32| widen(*z).norm_sqr();

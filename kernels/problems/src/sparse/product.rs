@@ -5,6 +5,7 @@ use super::{GeneratedMatrix, SparseMatrix};
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
+use crate::multiply_add::MultiplyAdd;
 use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
 use crate::reference::{Exact, ExpectedArray, Reference};
@@ -180,6 +181,30 @@ impl Problem for SpmvProblem {
 
     fn cases(&self) -> &'static [Case] {
         &Case::ALL
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        "(n + 2) 2^-24 sum |a x| for a row of n entries (Higham, 2nd ed., 3.1: a sum in any order)"
+    }
+
+    fn compute_in_order(&self, input: &NamedArrays, rounding: MultiplyAdd) -> Option<NamedArrays> {
+        if self.matrix.is_complex() {
+            return None;
+        }
+        let x = input.get_sized::<f32>("x", self.matrix.cols() * self.vectors);
+        let x = x.ok()?;
+        let mut y = Vec::new();
+        for i in 0..self.matrix.rows() {
+            for vector in 0..self.vectors {
+                let mut sum = 0.0;
+                for (j, a) in self.matrix.real_row(i) {
+                    sum = rounding.compute(a, *x.get(j * self.vectors + vector)?, sum);
+                }
+                y.push(sum);
+            }
+        }
+        let shape = self.shape(self.matrix.rows());
+        Some(NamedArrays::from_array("y", &shape, y))
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {

@@ -67,6 +67,27 @@ fn coefficients_of_elements_are_row_by_row() {
     );
 }
 
+/// One element by hand: 0.4 u and 0.15 of each neighbour, in the order of the points, rounded once or twice.
+#[test]
+fn sums_in_order_are_those_of_the_points() {
+    let problem = problem(&[3, 3], 5, Edge::Periodic, 1);
+    let input = problem.input(Case::Random, 8);
+    let u = input.get::<f32>("u").unwrap();
+    let order = [(0.15, 1), (0.15, 3), (0.4, 4), (0.15, 5), (0.15, 7)];
+    let twice = order.iter().fold(0.0, |sum, (c, at)| sum + c * u[*at]);
+    let once = order
+        .iter()
+        .fold(0.0f32, |sum, (c, at)| f32::mul_add(*c, u[*at], sum));
+    let middle = |rounding| {
+        let output = problem.compute_in_order(&input, rounding).unwrap();
+        output.get::<f32>("v").unwrap()[4]
+    };
+    assert_eq!(middle(MultiplyAdd::RoundedTwice), twice);
+    assert_eq!(middle(MultiplyAdd::Fused), once);
+    let all = |rounding| problem.compute_in_order(&input, rounding).unwrap();
+    assert_ne!(all(MultiplyAdd::Fused), all(MultiplyAdd::RoundedTwice));
+}
+
 #[test]
 fn what_is_off_is_noticed() {
     let problem = problem(&[4, 5, 6], 27, Edge::Periodic, 2);

@@ -4,6 +4,7 @@ use super::{operations, stream, unit};
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::{ProblemError, elements};
+use crate::multiply_add::MultiplyAdd;
 use crate::problem::{ArrayForm, Problem};
 use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
@@ -132,6 +133,35 @@ impl MapOp {
     }
 }
 
+impl MapOp {
+    /// Computes float `i` of the output in single precision, in the order of the definition; none for
+    /// approximations.
+    fn compute_in_order(&self, i: usize, x: &[f32], y: &[f32], by: MultiplyAdd) -> Option<f32> {
+        let [x, y] = [x, y].map(|values| move |i: usize| values.get(i).copied());
+        Some(match self {
+            Self::Scale(a) => a * x(i)?,
+            Self::Axpy(a) => by.compute(*a, x(i)?, y(i)?),
+            Self::Add => x(i)? + y(i)?,
+            Self::Subtract => x(i)? - y(i)?,
+            Self::Multiply => x(i)? * y(i)?,
+            Self::Window(w) => w.get(i % w.len().max(1))? * x(i)?,
+            Self::ComplexMultiply => {
+                let at = i - i % 2;
+                let (re, im) = (x(at)?, x(at + 1)?);
+                match i % 2 {
+                    0 => by.compute(-im, y(at + 1)?, re * y(at)?),
+                    _ => by.compute(im, y(at)?, re * y(at + 1)?),
+                }
+            }
+            Self::Power => {
+                let (re, im) = (x(2 * i)?, x(2 * i + 1)?);
+                by.compute(im, im, re * re)
+            }
+            Self::Magnitude | Self::Phase | Self::Decibels => return None,
+        })
+    }
+}
+
 /// An operation on every element of arrays of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapProblem {
@@ -246,6 +276,40 @@ impl Problem for MapProblem {
             let values = case.floats(&mut stream(seed, index), self.len, row, 55);
             data.add_array(form.name, &form.shape, values)
         })
+    }
+
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        match self.op {
+            MapOp::Axpy(_) => "half a unit of the product and half a unit of the sum",
+            MapOp::ComplexMultiply => "three roundings, 3 2^-24 |x| |y|",
+            MapOp::Power => "1.5 units of the last place",
+            MapOp::Magnitude => "2 units of the last place, the error of an approximate root",
+            MapOp::Phase => "4 units of the last place, the error of an approximate arc tangent",
+            MapOp::Decibels => {
+                "4e-7 of the value, at least 8e-7: the error of an approximate logarithm"
+            }
+            _ => "half a unit of the last place: rounded once",
+        }
+    }
+
+    fn compute_in_order(&self, input: &NamedArrays, rounding: MultiplyAdd) -> Option<NamedArrays> {
+        let x = input.get_sized::<f32>("x", self.len).ok()?;
+        let y = match self.op.inputs() {
+            1 => &[],
+            _ => input.get_sized::<f32>("y", self.len).ok()?,
+        };
+        let ratio = self.op.ratio();
+        let floats = 0..self.len / ratio;
+        let z = floats.map(|i| self.op.compute_in_order(i, x, y, rounding));
+        Some(NamedArrays::from_array(
+            "z",
+            &self.shape(ratio),
+            z.collect::<Option<Vec<f32>>>()?,
+        ))
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {

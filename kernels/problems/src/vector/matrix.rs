@@ -144,6 +144,14 @@ impl Problem for BeamProblem {
         NamedArrays::from_array("x", &shape, x)
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        super::SUM_IN_WORDS
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let x = input.get_sized::<Complex32>("x", self.snapshots * self.elements)?;
         let rows = || self.weights.chunks(self.elements);

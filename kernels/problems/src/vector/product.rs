@@ -94,6 +94,14 @@ impl Problem for ProductProblem {
         })
     }
 
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        super::SUM_IN_WORDS
+    }
+
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
         let ([m, k, n], count) = (self.sides, self.count);
         let a = input.get_sized::<Complex32>("a", count * m * k)?;

@@ -1,10 +1,11 @@
 //! Reductions of rows: sums, inner products, norms, maxima.
 
-use super::{operations, stream, sum_error};
+use super::{SUM_IN_WORDS, operations, stream, sum_error};
 use crate::ROUNDING;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays, Values};
 use crate::error::{ProblemError, elements};
+use crate::multiply_add::MultiplyAdd;
 use crate::problem::{ArrayForm, Problem};
 use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
@@ -209,6 +210,31 @@ impl Problem for ReduceProblem {
             let values = case.floats(&mut stream(seed, index), count, self.n, most);
             data.add_array(form.name, &form.shape, values)
         })
+    }
+
+    fn is_defined_beyond_finite(&self) -> bool {
+        // The largest of a row with a NaN is not defined.
+        self.op != ReductionOp::Max
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        match self.op {
+            ReductionOp::Norm => {
+                "half the relative error of the sum, 2^-24 (4 + 2 sqrt k), and 4 2^-24 of an approximate root"
+            }
+            ReductionOp::Max => "none: equal to the bit",
+            _ => SUM_IN_WORDS,
+        }
+    }
+
+    fn compute_in_order(&self, input: &NamedArrays, _: MultiplyAdd) -> Option<NamedArrays> {
+        if self.op != ReductionOp::Max {
+            return None;
+        }
+        let x = input.get_sized::<f32>("x", self.n * self.rows).ok()?;
+        let (values, places) = x.chunks(self.n).map(largest).unzip();
+        let values = NamedArrays::from_array::<f32>("value", &[self.rows], values);
+        Some(values.add_array::<u32>("place", &[self.rows], places))
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {

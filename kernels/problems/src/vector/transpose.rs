@@ -4,6 +4,7 @@ use super::stream;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays, Values};
 use crate::error::{ProblemError, elements};
+use crate::multiply_add::MultiplyAdd;
 use crate::problem::{ArrayForm, Problem};
 use crate::reference::{Exact, ExpectedArray, Reference};
 use crate::size::Size;
@@ -82,6 +83,27 @@ impl Problem for TransposeProblem {
         let row = self.rows * self.columns;
         let x = case.complexes(&mut stream(seed, 0), self.count * row, row, 120);
         NamedArrays::from_array("x", &self.shape(), x)
+    }
+
+    fn is_defined_beyond_finite(&self) -> bool {
+        true
+    }
+
+    fn tolerance_in_words(&self) -> &'static str {
+        "none: equal to the bit"
+    }
+
+    fn compute_in_order(&self, input: &NamedArrays, _: MultiplyAdd) -> Option<NamedArrays> {
+        let [count, rows, columns] = self.shape();
+        let x = input.get_sized::<Complex32>("x", count * rows * columns);
+        let x = x.ok()?;
+        let from = |i: usize| {
+            let (matrix, column, row) = (i / (rows * columns), i / rows % columns, i % rows);
+            x.get((matrix * rows + row) * columns + column).copied()
+        };
+        let y: Option<Vec<Complex32>> = (0..x.len()).map(from).collect();
+        let shape = [count, columns, rows];
+        Some(NamedArrays::from_array("y", &shape, y?))
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {

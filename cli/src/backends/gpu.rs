@@ -1,0 +1,58 @@
+//! The backend of a graphics card, with its adapter and what its arithmetic does.
+
+use super::{BackendName, OpenBackend};
+use crate::outcome::CommandFailure;
+use cp2_gpu::{AdapterChoice, AdapterReport, Gpu};
+use cp2_problems::Clock;
+use serde_json::json;
+
+/// Opens the graphics card.
+///
+/// # Errors
+/// There is no adapter, or it lacks what the backend needs.
+pub(super) fn open() -> Result<OpenBackend, CommandFailure> {
+    let gpu = Gpu::open(&AdapterChoice::default()).map_err(CommandFailure::input)?;
+    let adapter = gpu.adapter();
+    Ok(OpenBackend {
+        name: BackendName::Gpu,
+        clock: Clock::Measured,
+        description: describe(adapter),
+        fields: json!({ "adapter": adapter, "probe": adapter.probe }),
+        backend: Box::new(gpu),
+    })
+}
+
+/// Describes an adapter and its arithmetic in a line.
+fn describe(adapter: &AdapterReport) -> String {
+    let AdapterReport {
+        name,
+        driver,
+        kind,
+        backend,
+        probe,
+        ..
+    } = adapter;
+    let rounding = |exact: bool| {
+        if exact {
+            "rounded correctly"
+        } else {
+            "approximate"
+        }
+    };
+    format!(
+        "{name} ({kind}, {backend}, {driver}); fma {}, a * b + c {}, subnormal numbers {}, quotients {}, roots {}",
+        if probe.fma_is_fused {
+            "fused"
+        } else {
+            "rounded twice"
+        },
+        probe.contraction,
+        if probe.subnormals_are_flushed {
+            "flushed to 0"
+        } else {
+            "kept"
+        },
+        rounding(probe.division_is_exact),
+        rounding(probe.root_is_exact),
+    )
+}

@@ -1,0 +1,227 @@
+//! The backend: an open adapter, the table of problems, and their runs.
+
+use crate::adapter::{AdapterChoice, AdapterReport};
+use crate::device::GpuDevice;
+use crate::error::GpuError;
+use crate::session::Session;
+use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
+use cp2_problems::{
+    Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
+};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The backend of a graphics card.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    device: Arc<GpuDevice>,
+    adapter: Arc<AdapterReport>,
+}
+
+impl Gpu {
+    /// Opens an adapter and finds out how it computes.
+    ///
+    /// # Errors
+    /// There is no such adapter, or it does not work.
+    pub fn open(choice: &AdapterChoice) -> Result<Self, GpuError> {
+        let device = Arc::new(GpuDevice::open(choice)?);
+        let probe = probe::arithmetic(&device)?;
+        let (info, limits) = (&device.info, &device.limits);
+        let adapter = AdapterReport {
+            name: info.name.clone(),
+            driver: format!("{} {}", info.driver, info.driver_info)
+                .trim()
+                .to_owned(),
+            kind: kind(info.device_type).to_owned(),
+            backend: info.backend.to_string(),
+            binding_bytes: limits.max_storage_buffer_binding_size,
+            buffer_bytes: limits.max_buffer_size,
+            workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            workgroup_invocations: limits.max_compute_invocations_per_workgroup,
+            bindings: limits.max_storage_buffers_per_shader_stage,
+            timestamps: device.tick.is_some(),
+            probe,
+        };
+        Ok(Self {
+            device,
+            adapter: Arc::new(adapter),
+        })
+    }
+
+    /// Returns what the adapter is, and how it computes.
+    #[must_use]
+    pub fn adapter(&self) -> &AdapterReport {
+        &self.adapter
+    }
+}
+
+fn kind(kind: wgpu::DeviceType) -> &'static str {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => "discrete",
+        wgpu::DeviceType::IntegratedGpu => "integrated",
+        wgpu::DeviceType::VirtualGpu => "virtual",
+        wgpu::DeviceType::Cpu => "cpu",
+        wgpu::DeviceType::Other => "other",
+    }
+}
+
+/// Prepares a problem, if it is of the type that the function knows.
+type PrepareGpuFn = fn(&Arc<GpuDevice>, &dyn Problem) -> Option<Result<GpuProblem, GpuError>>;
+
+/// Functions that prepare the known types of problems.
+const TABLE: &[PrepareGpuFn] = &[
+    fft::complex,
+    fft::real,
+    conv::filter,
+    stencil::stencil,
+    vector::map,
+    vector::reduce,
+    vector::beams,
+    vector::products,
+    vector::transpose,
+    chain::radar,
+    chain::sonar,
+    npb::ft,
+    npb::mg,
+    sparse::product,
+    sparse::solve,
+    sparse::power,
+    sparse::inverse_iterations,
+];
+
+impl Backend for Gpu {
+    fn name(&self) -> String {
+        "gpu".to_owned()
+    }
+
+    fn prepare(&self, problem: &dyn Problem) -> Result<Box<dyn Prepared>, Refusal> {
+        match TABLE.iter().find_map(|row| row(&self.device, problem)) {
+            Some(Ok(ready)) => Ok(Box::new(ready)),
+            Some(Err(error)) => Err(Refusal::Unfit {
+                backend: self.name(),
+                problem: problem.title(),
+                source: Box::new(error),
+            }),
+            None => Err(Refusal::Unknown {
+                backend: self.name(),
+                problem: problem.name(),
+            }),
+        }
+    }
+}
+
+/// Reason why a run has no output.
+#[derive(Debug)]
+pub(crate) enum GpuFailure {
+    /// The input does not fit.
+    Data(DataError),
+    /// The device failed.
+    Gpu(GpuError),
+}
+
+impl From<DataError> for GpuFailure {
+    fn from(error: DataError) -> Self {
+        Self::Data(error)
+    }
+}
+
+impl From<GpuError> for GpuFailure {
+    fn from(error: GpuError) -> Self {
+        Self::Gpu(error)
+    }
+}
+
+/// Computes the output of an input.
+type GpuComputeFn = dyn FnMut(&mut Session, &NamedArrays) -> Result<NamedArrays, GpuFailure> + Send;
+
+/// A problem with all preparations done that do not depend on its input.
+pub(crate) struct GpuProblem {
+    device: Arc<GpuDevice>,
+    recipe: String,
+    run: Box<GpuComputeFn>,
+}
+
+impl GpuProblem {
+    pub(crate) fn new(
+        device: &Arc<GpuDevice>,
+        recipe: impl Into<String>,
+        run: impl FnMut(&mut Session, &NamedArrays) -> Result<NamedArrays, GpuFailure> + Send + 'static,
+    ) -> Self {
+        Self {
+            device: device.clone(),
+            recipe: recipe.into(),
+            run: Box::new(run),
+        }
+    }
+}
+
+impl fmt::Debug for GpuProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GpuProblem").field(&self.recipe).finish()
+    }
+}
+
+/// Time that a run took on the device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuReport {
+    /// Seconds from the begin of the first shader to the end of the last one.
+    pub device_seconds: f64,
+    /// True if the device measured them; else they are the host's, and contain the wait for the output.
+    pub is_device_clock: bool,
+    /// Number of shaders that were started.
+    pub dispatches: usize,
+}
+
+impl Report for GpuReport {
+    fn text(&self) -> String {
+        let clock = match self.is_device_clock {
+            true => "by its own clock",
+            false => "by the host's clock, with the wait for the output",
+        };
+        format!(
+            "device: {:.6} s {clock}, {} shaders started",
+            self.device_seconds, self.dispatches
+        )
+    }
+}
+
+impl Prepared for GpuProblem {
+    fn recipe(&self) -> Option<String> {
+        Some(self.recipe.clone())
+    }
+
+    fn run(&mut self, input: &NamedArrays) -> Result<Outcome, RunError> {
+        let failed = |error: GpuError| RunError::Backend(Box::new(error));
+        let started = Instant::now();
+        let mut session = Session::new(&self.device).map_err(failed)?;
+        let output = (self.run)(&mut session, input).map_err(|failure| match failure {
+            GpuFailure::Data(error) => error.into(),
+            GpuFailure::Gpu(error) => failed(error),
+        })?;
+        let seconds = started.elapsed().as_secs_f64();
+        let time = session.time().map_err(failed)?;
+        Ok(Outcome {
+            output,
+            seconds,
+            clock: Clock::Measured,
+            report: Some(Box::new(GpuReport {
+                device_seconds: time.seconds,
+                is_device_clock: time.is_own,
+                dispatches: time.dispatches,
+            })),
+        })
+    }
+}
+
+/// Returns the values as the one output of the problem.
+pub(crate) fn wrap_output<T: cp2_problems::Element>(
+    problem: &dyn Problem,
+    values: Vec<T>,
+) -> NamedArrays {
+    let forms = problem.outputs();
+    let form = forms.first();
+    form.map_or_else(NamedArrays::default, |form| {
+        NamedArrays::from_array(form.name, &form.shape, values)
+    })
+}
