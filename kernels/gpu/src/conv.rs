@@ -22,21 +22,23 @@ pub(crate) const DIRECT: Shader = Shader {
     ],
 };
 
-/// Transforms of blocks in a workgroup; an entry point is generated.
+/// Filters by transforms of blocks in a workgroup; an entry point is generated.
 pub(crate) const FUSED: Shader = Shader {
     name: "conv/fused",
     parts: &[
         include_str!("fft/butterflies.wgsl"),
         include_str!("conv/samples.wgsl"),
-        include_str!("conv/fused.wgsl"),
+        include_str!("fft/convolved.wgsl"),
     ],
 };
 
-pub(crate) const BLOCKS: Shader = Shader {
-    name: "conv/blocks",
+/// The columns of filters by transforms of long blocks; an entry point is generated.
+pub(crate) const FILTER_COLUMNS: Shader = Shader {
+    name: "conv/columns",
     parts: &[
+        include_str!("fft/butterflies.wgsl"),
         include_str!("conv/samples.wgsl"),
-        include_str!("conv/blocks.wgsl"),
+        include_str!("fft/columns.wgsl"),
     ],
 };
 

@@ -1,5 +1,6 @@
 //! Fourier transforms: of any length, over any axes.
 
+pub(crate) mod convolution;
 pub(crate) mod generator;
 pub(crate) mod layout;
 pub(crate) mod plan;
@@ -33,14 +34,28 @@ pub(crate) const BLUESTEIN: Shader = Shader {
     name: "fft/bluestein",
     parts: &[
         include_str!("fft/butterflies.wgsl"),
-        include_str!("fft/bluestein.wgsl"),
+        include_str!("fft/chirp.wgsl"),
+        include_str!("fft/convolved.wgsl"),
     ],
 };
 
-/// Elements of Bluestein's algorithm over several workgroups.
-pub(crate) const CHIRP: Shader = Shader {
-    name: "fft/chirp",
-    parts: &[include_str!("fft/chirp.wgsl")],
+/// The columns of Bluestein's algorithm for long lines; an entry point is generated.
+pub(crate) const BLUESTEIN_COLUMNS: Shader = Shader {
+    name: "fft/bluestein_columns",
+    parts: &[
+        include_str!("fft/butterflies.wgsl"),
+        include_str!("fft/chirp.wgsl"),
+        include_str!("fft/columns.wgsl"),
+    ],
+};
+
+/// The rows of convolutions of long blocks; an entry point is generated.
+pub(crate) const CONVOLVED_ROWS: Shader = Shader {
+    name: "fft/convolved_rows",
+    parts: &[
+        include_str!("fft/butterflies.wgsl"),
+        include_str!("fft/convolved_rows.wgsl"),
+    ],
 };
 
 /// Half spectra of rows of even length.

@@ -1,6 +1,6 @@
 //! The backend of a graphics card: shaders in WGSL, by Vulkan.
 //!
-//! With the feature `wgpu` there is [`Gpu`], a backend like the others: it computes the same problems and is
+//! With the feature `wgpu` there is `Gpu`, a backend like the others: it computes the same problems and is
 //! judged by the same definitions. Without it the crate holds plain descriptions only, and nothing of the
 //! library and of its compiler is built.
 //!

@@ -7,7 +7,7 @@ use crate::program::Dispatch;
 use bytemuck::Pod;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Most steps of one submission; a driver may take longer ones for a hang.
 const STEPS: usize = 512;
@@ -119,9 +119,12 @@ impl Session {
         let device = &self.device;
         let limit = device.time_limit;
         let left = limit.saturating_sub(self.started.elapsed());
+        if left.is_zero() {
+            return Err(device.give_up(GpuError::TimedOut { limit }));
+        }
         let polled = device.raw.poll(wgpu::PollType::Wait {
             submission_index: index,
-            timeout: Some(left.max(Duration::from_millis(1))),
+            timeout: Some(left),
         });
         device.check()?;
         match polled {

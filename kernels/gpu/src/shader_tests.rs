@@ -14,8 +14,6 @@ use std::path::Path;
 const WHOLE: &[Shader] = &[
     chain::ENDS,
     conv::DIRECT,
-    conv::BLOCKS,
-    fft::CHIRP,
     fft::REAL,
     fft::ODD_REAL,
     npb::EVOLVE,
@@ -24,6 +22,7 @@ const WHOLE: &[Shader] = &[
     npb::PROJECT,
     npb::INTERPOLATE,
     probe::ARITHMETIC,
+    stencil::CLASSES,
     sparse::ROWS,
     sparse::SLICED,
     sparse::UPDATE,
@@ -38,6 +37,9 @@ const WHOLE: &[Shader] = &[
 const GENERATED: &[Shader] = &[
     chain::SPECTRA,
     conv::FUSED,
+    conv::FILTER_COLUMNS,
+    fft::BLUESTEIN_COLUMNS,
+    fft::CONVOLVED_ROWS,
     fft::LINES,
     fft::BLUESTEIN,
     stencil::STEP,
@@ -75,9 +77,15 @@ fn transforms_are_valid() {
             let numbering = [numbering, Numbering::Transforms];
             let text = entry_point(&layout, GroupTask::Transform, numbering, 100);
             check("fft/lines", &(fft::LINES.text() + &text));
+            check(
+                "fft/bluestein_columns",
+                &(fft::BLUESTEIN_COLUMNS.text() + &text),
+            );
+            check("conv/columns", &(conv::FILTER_COLUMNS.text() + &text));
             check("chain/spectra", &(chain::SPECTRA.text() + &text));
             let text = entry_point(&layout, GroupTask::Convolve, numbering, 100);
             check("fft/bluestein", &(fft::BLUESTEIN.text() + &text));
+            check("fft/convolved_rows", &(fft::CONVOLVED_ROWS.text() + &text));
             check("conv/fused", &(conv::FUSED.text() + &text));
         }
     }

@@ -13,7 +13,19 @@ use std::sync::Arc;
 /// A step; the sum over the points is generated.
 pub(crate) const STEP: Shader = Shader {
     name: "stencil/step",
-    parts: &[include_str!("stencil/step.wgsl")],
+    parts: &[
+        include_str!("stencil/edges.wgsl"),
+        include_str!("stencil/step.wgsl"),
+    ],
+};
+
+/// A step with a coefficient for each class of points.
+pub(crate) const CLASSES: Shader = Shader {
+    name: "stencil/classes",
+    parts: &[
+        include_str!("stencil/edges.wgsl"),
+        include_str!("stencil/classes.wgsl"),
+    ],
 };
 
 /// Elements of a row and rows that a workgroup computes in each plane.
@@ -44,6 +56,21 @@ fn sum(zs: vec3i, ys: vec3i, xs: vec3i, own: u32) -> f32 {
         );
     }
     text + "    return total;\n}\n"
+}
+
+/// Returns the coefficients of the four classes of points, if these are most points within a distance of 1
+/// along three axes.
+fn class_weights(problem: &StencilProblem) -> Option<[f64; 4]> {
+    let stencil = problem.stencil();
+    let many = stencil.axes() == 3 && stencil.points().len() > 7;
+    if !many || problem.is_per_element() || !stencil.is_of_classes() {
+        return None;
+    }
+    let mut weights = [0.0; 4];
+    for point in stencil.points() {
+        weights[point.class()] = f64::from(point.coefficient);
+    }
+    Some(weights)
 }
 
 fn edge_number(edge: Edge) -> f64 {
@@ -78,24 +105,39 @@ fn prepare(device: &Arc<GpuDevice>, problem: StencilProblem) -> Result<GpuProble
     ];
     let coefficients: GpuBuffer<f32> = GpuBuffer::new(device, "the coefficients", own)?;
     let march = (count / BUSY).clamp(1, MARCH);
-    let constants = [
+    let mut constants = vec![
         ("PLANES", planes as f64),
         ("ROWS", rows as f64),
         ("COLUMNS", columns as f64),
-        ("POINTS", points as f64),
         ("MARCH", march as f64),
         ("EDGE", edge_number(problem.edge())),
         ("FLAT", f64::from(u8::from(problem.shape().len() == 2))),
     ];
     let [width, height] = TILE;
     let groups = columns.div_ceil(width) * rows.div_ceil(height) * planes.div_ceil(march);
-    let text = STEP.text() + &sum_text(&problem);
+    let weights = class_weights(&problem);
+    let (name, text) = match weights {
+        Some(_) => (CLASSES.name, CLASSES.text()),
+        None => (STEP.name, STEP.text() + &sum_text(&problem)),
+    };
+    match weights {
+        Some(weights) => {
+            let names = ["CENTRE", "FACES", "EDGES", "CORNERS"];
+            constants.extend(names.into_iter().zip(weights));
+        }
+        None => constants.push(("POINTS", points as f64)),
+    }
     let step = |[from, to]: [&GpuBuffer<f32>; 2]| {
         let arrays = [read(from), write(to), read(&coefficients)];
-        device.step_of_text(STEP.name, text.clone(), &constants, &arrays, groups)
+        device.step_of_text(name, text.clone(), &constants, &arrays, groups)
     };
     let pair = [step([&both[0], &both[1]])?, step([&both[1], &both[0]])?];
-    let recipe = format!("{points} points, {march} planes a thread");
+    let sums = if weights.is_some() {
+        " as sums of planes"
+    } else {
+        ""
+    };
+    let recipe = format!("{points} points{sums}, {march} planes a thread");
     Ok(GpuProblem::new(device, recipe, move |session, input| {
         both[0].write(input.get_sized("u", count)?)?;
         if own > 0 {

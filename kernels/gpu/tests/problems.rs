@@ -1,7 +1,7 @@
 //! Problems on an adapter, judged by their definitions; without one they fail.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_gpu::{AdapterChoice, Gpu};
+use cp2_gpu::{AdapterChoice, Gpu, GpuError};
 use cp2_problems::chain::{RadarProblem, RadarSpec};
 use cp2_problems::conv::{ConvProblem, ConvolutionMode};
 use cp2_problems::fft::{FftProblem, TransformDirection};
@@ -11,6 +11,7 @@ use cp2_problems::sparse::{PowerProblem, SolveProblem};
 use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
 use cp2_problems::vector::{MapOp, MapProblem, ReduceProblem, ReductionOp, TransposeProblem};
 use cp2_problems::{Backend, Case, KINDS, Problem, ProblemKind, Random, Refusal, Size, run_judged};
+use std::time::Duration;
 
 fn gpu() -> Gpu {
     Gpu::open(&AdapterChoice::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -163,6 +164,17 @@ fn too_much_is_refused() {
         said.contains(&gpu.adapter().binding_bytes.to_string()),
         "{said}"
     );
+}
+
+/// A device that does not answer in time is an error, from the first computation on.
+#[test]
+fn time_is_limited() {
+    let choice = AdapterChoice {
+        time_limit: Duration::ZERO,
+        ..AdapterChoice::default()
+    };
+    let error = Gpu::open(&choice).unwrap_err();
+    assert!(matches!(error, GpuError::TimedOut { .. }), "{error}");
 }
 
 /// Iterative methods that converge, and the smallest class of the benchmark CG.

@@ -1,14 +1,14 @@
 //! The steps of a filter, for convolutions and for receivers.
 
-use super::{BLOCKS, DIRECT, FUSED};
+use super::{DIRECT, FILTER_COLUMNS, FUSED};
 use crate::buffer::{DeviceMemory, GpuBuffer};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
-use crate::fft::generator::{GroupTask, Numbering, entry_point};
-use crate::fft::layout::{GroupLayout, GroupLimits};
-use crate::fft::plan::{LineTransforms, Lines};
-use crate::fft::tables::{filter_spectrum, roots};
-use crate::program::{Dispatch, ShaderArray, read, write};
+use crate::fft::convolution::{BlockEnds, BlockMethod};
+use crate::fft::generator::Numbering;
+use crate::fft::layout::GroupLimits;
+use crate::fft::tables::filter_spectrum;
+use crate::program::{Dispatch, ShaderArray, read};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -92,12 +92,28 @@ impl FilterPlan {
         if taps.div_ceil(shape.interpolate) <= FEW * shape.decimate {
             return Self::direct(device, shape, arrays);
         }
-        let block = (4 * taps).next_power_of_two().clamp(BLOCK[0], BLOCK[1]);
         let limits = GroupLimits::new(&device.limits);
-        match GroupLayout::new(block, false, limits) {
-            Some(layout) if block >= 2 * taps => Self::fused(device, shape, &layout, arrays),
-            _ => Self::in_memory(device, shape, arrays),
-        }
+        let block = (4 * taps).next_power_of_two().clamp(BLOCK[0], BLOCK[1]);
+        // Blocks in memory are no longer than all outputs.
+        let whole = (shape.outputs - 1) * shape.decimate + taps;
+        let long = whole.min(4 * taps).next_power_of_two();
+        let block = if block >= 2 * taps { block } else { long };
+        let method = BlockMethod::new(block, Numbering::Lanes, limits);
+        let method = method.ok_or_else(|| GpuError::Unfit {
+            what: format!("filters of {taps} taps need longer blocks than there are"),
+            instead: "take fewer taps",
+        })?;
+        let spectrum = filter_spectrum(&shape.taps, block);
+        let ends = BlockEnds {
+            shaders: [FUSED, FILTER_COLUMNS],
+            constants: shape.constants(block),
+            arrays,
+            numbering: Numbering::Lanes,
+        };
+        Ok(Self {
+            steps: method.steps(device, &ends, shape.transforms(block), &spectrum)?,
+            recipe: method.name(),
+        })
     }
 
     fn direct(
@@ -114,85 +130,6 @@ impl FilterPlan {
         Ok(Self {
             steps: vec![step],
             recipe: "sums of products".to_owned(),
-        })
-    }
-
-    fn fused(
-        device: &Arc<GpuDevice>,
-        shape: &FilterShape,
-        layout: &GroupLayout,
-        [real, complex, outputs]: [ShaderArray<'_>; 3],
-    ) -> Result<Self, GpuError> {
-        let what = "a table of factors";
-        let roots = GpuBuffer::from_slice(device, what, &roots(layout.n))?;
-        let taps = filter_spectrum(&shape.taps, layout.n);
-        let spectrum = GpuBuffer::from_slice(device, "the spectrum of the taps", &taps)?;
-        let count = shape.transforms(layout.n);
-        let entry = entry_point(layout, GroupTask::Convolve, [Numbering::Lanes; 2], count);
-        let arrays = [real, complex, outputs, read(&roots), read(&spectrum)];
-        let step = device.step_of_text(
-            FUSED.name,
-            FUSED.text() + &entry,
-            &shape.constants(layout.n),
-            &arrays,
-            layout.groups(count),
-        )?;
-        Ok(Self {
-            steps: vec![step],
-            recipe: format!("blocks of {} in a workgroup", layout.n),
-        })
-    }
-
-    fn in_memory(
-        device: &Arc<GpuDevice>,
-        shape: &FilterShape,
-        [real, complex, outputs]: [ShaderArray<'_>; 3],
-    ) -> Result<Self, GpuError> {
-        let span = (shape.outputs - 1) * shape.decimate + 1;
-        let whole = span + shape.taps.len() - 1;
-        let block = whole.min(4 * shape.taps.len()).next_power_of_two();
-        let count = shape.transforms(block);
-        let what = "blocks in memory";
-        let a: GpuBuffer<Complex32> = GpuBuffer::new(device, what, block * count)?;
-        let b: GpuBuffer<Complex32> = GpuBuffer::new(device, what, block * count)?;
-        let taps = filter_spectrum(&shape.taps, block);
-        let spectrum = GpuBuffer::from_slice(device, "the spectrum of the taps", &taps)?;
-        let stage = |number: f64, from: &GpuBuffer<Complex32>, to: &GpuBuffer<Complex32>| {
-            let mut constants = shape.constants(block);
-            constants.extend([("M", block as f64), ("TRANSFORMS", count as f64)]);
-            constants.push(("STAGE", number));
-            let arrays = [
-                real,
-                complex,
-                outputs,
-                read(from),
-                write(to),
-                read(&spectrum),
-            ];
-            device.step(
-                &BLOCKS,
-                &constants,
-                &arrays,
-                (block * count).div_ceil(THREADS),
-            )
-        };
-        let lines = Lines {
-            n: block,
-            outer: count,
-            inner: 1,
-        };
-        let mut forward = LineTransforms::default();
-        forward.add_axis(device, lines, false, [&a, &b])?;
-        let mut back = LineTransforms::default();
-        back.add_axis(device, lines, true, [&a, &b])?;
-        let mut steps = vec![stage(0.0, &b, &a)?];
-        steps.extend(forward.steps.iter().cloned());
-        steps.push(stage(1.0, &b, &a)?);
-        steps.extend(back.steps.iter().cloned());
-        steps.push(stage(2.0, &b, &a)?);
-        Ok(Self {
-            steps,
-            recipe: format!("blocks of {block} in memory; {}", forward.recipe()),
         })
     }
 }

@@ -67,14 +67,14 @@ fn put_of_block(block: u32, i: u32, z: vec2f) {
 }
 
 // Real channels are filtered two blocks at a time, as real and imaginary parts.
-fn load(transform: u32, i: u32) -> vec2f {
+fn load_block(transform: u32, i: u32) -> vec2f {
     if REAL {
         return vec2f(input_of_block(2u * transform, i).x, input_of_block(2u * transform + 1u, i).x);
     }
     return input_of_block(transform, i);
 }
 
-fn store(transform: u32, i: u32, z: vec2f) {
+fn store_block(transform: u32, i: u32, z: vec2f) {
     if REAL {
         put_of_block(2u * transform, i, z);
         put_of_block(2u * transform + 1u, i, vec2f(z.y, 0.0));

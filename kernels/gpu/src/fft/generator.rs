@@ -226,14 +226,14 @@ impl Writer<'_> {
     /// Writes the products with a spectrum; the conjugates of their transforms are the inverse ones.
     fn filter(&mut self) {
         let (pass, radix) = (self.pass, self.layout.radices.last().copied().unwrap_or(1));
-        let apart = self.layout.n / radix;
+        let (apart, i) = (self.layout.n / radix, self.numbered(pass));
         self.each(pass, radix, false, |j| {
             let number = |q| {
                 let (v, at) = (
                     format!("v{pass}_{j}[{q}]"),
                     format!("b{pass}_{j} + {}u", q * apart),
                 );
-                format!("{v} = conjugate(filtered({at}, {v}));")
+                format!("{v} = conjugate(filtered(transform{i}, {at}, {v}));")
             };
             (0..radix).map(number).collect()
         });

@@ -1,9 +1,10 @@
 //! Plans of transforms: which passes over memory compute lines of an array.
 
+use super::convolution::{BlockEnds, BlockMethod, matrix_layouts};
 use super::generator::{GroupTask, Numbering, entry_point};
-use super::layout::{GroupLayout, GroupLimits, radices};
+use super::layout::{GroupLayout, GroupLimits};
 use super::tables::{BluesteinTables, powers, roots};
-use super::{BLUESTEIN, CHIRP, LINES};
+use super::{BLUESTEIN, BLUESTEIN_COLUMNS, LINES};
 use crate::buffer::GpuBuffer;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
@@ -13,9 +14,6 @@ use std::sync::Arc;
 
 /// Name of tables in errors.
 const TABLE: &str = "a table of factors";
-
-/// Threads of a workgroup that works element by element.
-const ELEMENTWISE: usize = 64;
 
 /// Lines of an array: `outer` blocks of `inner` lines of `n` numbers, `inner` numbers apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +28,14 @@ impl Lines {
     fn count(self) -> usize {
         self.outer * self.inner
     }
+
+    /// Returns how threads are numbered that go through neighbouring memory.
+    fn numbering(self) -> Numbering {
+        match self.inner {
+            1 => Numbering::Lanes,
+            _ => Numbering::Transforms,
+        }
+    }
 }
 
 /// How lines of a length are transformed.
@@ -38,11 +44,9 @@ pub(crate) enum LineMethod {
     /// In a workgroup, in one pass over memory.
     Group(GroupLayout),
     /// As a matrix of so many rows and columns, in two passes over memory.
-    FourStep(usize, usize),
-    /// As a convolution of so many numbers in a workgroup, in one pass over memory.
-    Bluestein(GroupLayout),
-    /// As a convolution of so many numbers, in several passes over memory.
-    LargeBluestein(usize),
+    FourStep([GroupLayout; 2]),
+    /// As a convolution of blocks.
+    Bluestein(BlockMethod),
 }
 
 /// Returns the smallest length of at least `least` numbers that has radices, by a criterion.
@@ -56,32 +60,30 @@ fn smooth_length<T>(least: usize, accept: impl Fn(usize) -> Option<T>) -> Option
 }
 
 impl LineMethod {
-    /// Returns the method for lines of `n` numbers.
-    pub(crate) fn new(n: usize, side_by_side: bool, limits: GroupLimits) -> Self {
+    /// Returns the method for lines of `n` numbers; none if they are too long.
+    pub(crate) fn new(n: usize, numbering: Numbering, limits: GroupLimits) -> Option<Self> {
+        let side_by_side = numbering == Numbering::Transforms;
         if let Some(layout) = GroupLayout::new(n, side_by_side, limits) {
-            return Self::Group(layout);
+            return Some(Self::Group(layout));
         }
-        if radices(n).is_some() {
-            let fits = |n| GroupLayout::new(n, true, limits).is_some();
-            let mut divisors = (1..=n.isqrt()).rev().filter(|d| n.is_multiple_of(*d));
-            if let Some(rows) = divisors.find(|&rows| fits(rows) && fits(n / rows)) {
-                return Self::FourStep(rows, n / rows);
-            }
+        if let Some(layouts) = matrix_layouts(n, limits) {
+            return Some(Self::FourStep(layouts));
         }
-        let fitting = |m| GroupLayout::new(m, side_by_side, limits);
-        match smooth_length(2 * n - 1, fitting) {
-            Some(layout) => Self::Bluestein(layout),
-            None => Self::LargeBluestein((2 * n - 1).next_power_of_two()),
-        }
+        // A block in one pass over memory, be it longer, before any in three.
+        let block = |m| BlockMethod::new(m, numbering, limits);
+        let in_group = |m| block(m).filter(|method| matches!(method, BlockMethod::Group(_)));
+        let found = smooth_length(2 * n - 1, in_group);
+        found
+            .or_else(|| smooth_length(2 * n - 1, block))
+            .map(Self::Bluestein)
     }
 
     /// Returns the method in words.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Group(layout) => format!("radices {:?} in a workgroup", layout.radices),
-            Self::FourStep(rows, columns) => format!("four-step {rows} x {columns}"),
-            Self::Bluestein(layout) => format!("Bluestein by {} in a workgroup", layout.n),
-            Self::LargeBluestein(m) => format!("Bluestein by {m} in memory"),
+            Self::FourStep([columns, rows]) => format!("four-step {} x {}", columns.n, rows.n),
+            Self::Bluestein(method) => format!("Bluestein, {}", method.name()),
         }
     }
 }
@@ -108,7 +110,14 @@ impl LineTransforms {
         [source, target]: [&GpuBuffer<Complex32>; 2],
     ) -> Result<(), GpuError> {
         let limits = GroupLimits::new(&device.limits);
-        let method = LineMethod::new(lines.n, lines.inner > 1, limits);
+        let method = LineMethod::new(lines.n, lines.numbering(), limits);
+        let method = method.ok_or_else(|| GpuError::Unfit {
+            what: format!(
+                "lines of {} numbers need more passes than there are",
+                lines.n
+            ),
+            instead: "take shorter ones",
+        })?;
         self.methods.push(format!("{}: {}", lines.n, method.name()));
         let sign = if inverse { -1.0 } else { 1.0 };
         match method {
@@ -116,18 +125,29 @@ impl LineTransforms {
                 let pass = LinePass::axis(lines, layout, sign);
                 self.add_pass(device, &pass, [source, target])
             }
-            LineMethod::FourStep(rows, columns) => {
+            LineMethod::FourStep(layouts) => {
                 let what = "numbers between two passes";
                 let middle = GpuBuffer::new(device, what, source.len())?;
-                let [first, second] = LinePass::four_step(lines, [rows, columns], sign, limits)?;
+                let [first, second] = LinePass::four_step(lines, layouts, sign);
                 self.add_pass(device, &first, [source, &middle])?;
                 self.add_pass(device, &second, [&middle, target])
             }
-            LineMethod::Bluestein(layout) => {
-                self.add_bluestein(device, lines, &layout, sign, [source, target])
-            }
-            LineMethod::LargeBluestein(m) => {
-                self.add_large_bluestein(device, lines, m, sign, [source, target])
+            LineMethod::Bluestein(method) => {
+                let tables = BluesteinTables::new(lines.n, method.len());
+                let chirp = GpuBuffer::from_slice(device, TABLE, &tables.chirp)?;
+                let ends = BlockEnds {
+                    shaders: [BLUESTEIN, BLUESTEIN_COLUMNS],
+                    constants: vec![
+                        ("N", lines.n as f64),
+                        ("INNER", lines.inner as f64),
+                        ("SIGN", sign),
+                    ],
+                    arrays: [read(source), write(target), read(&chirp)],
+                    numbering: lines.numbering(),
+                };
+                let steps = method.steps(device, &ends, lines.count(), &tables.spectrum)?;
+                self.steps.extend(steps);
+                Ok(())
             }
         }
     }
@@ -157,85 +177,6 @@ impl LineTransforms {
         let (text, groups) = (LINES.text() + &entry, pass.layout.groups(pass.count));
         let step = device.step_of_text(LINES.name, text, &constants, &arrays, groups)?;
         self.steps.push(step);
-        Ok(())
-    }
-
-    fn add_bluestein(
-        &mut self,
-        device: &Arc<GpuDevice>,
-        lines: Lines,
-        layout: &GroupLayout,
-        sign: f64,
-        [source, target]: [&GpuBuffer<Complex32>; 2],
-    ) -> Result<(), GpuError> {
-        let tables = BluesteinTables::new(lines.n, layout.n);
-        let roots = GpuBuffer::from_slice(device, TABLE, &roots(layout.n))?;
-        let chirp = GpuBuffer::from_slice(device, TABLE, &tables.chirp)?;
-        let spectrum = GpuBuffer::from_slice(device, TABLE, &tables.spectrum)?;
-        let numbering = match lines.inner {
-            1 => [Numbering::Lanes; 2],
-            _ => [Numbering::Transforms; 2],
-        };
-        let entry = entry_point(layout, GroupTask::Convolve, numbering, lines.count());
-        let constants = [
-            ("N", lines.n as f64),
-            ("INNER", lines.inner as f64),
-            ("LOAD_SIGN", sign),
-            ("STORE_SIGN", sign),
-        ];
-        let arrays = [
-            read(&roots),
-            read(source),
-            write(target),
-            read(&chirp),
-            read(&spectrum),
-        ];
-        let (text, groups) = (BLUESTEIN.text() + &entry, layout.groups(lines.count()));
-        let step = device.step_of_text(BLUESTEIN.name, text, &constants, &arrays, groups)?;
-        self.steps.push(step);
-        Ok(())
-    }
-
-    fn add_large_bluestein(
-        &mut self,
-        device: &Arc<GpuDevice>,
-        lines: Lines,
-        m: usize,
-        sign: f64,
-        [source, target]: [&GpuBuffer<Complex32>; 2],
-    ) -> Result<(), GpuError> {
-        let tables = BluesteinTables::new(lines.n, m);
-        let chirp = GpuBuffer::from_slice(device, "the chirp of transforms", &tables.chirp)?;
-        let spectrum = GpuBuffer::from_slice(device, "the chirp's spectrum", &tables.spectrum)?;
-        let len = lines.count() * m;
-        let a = GpuBuffer::new(device, "numbers between two passes", len)?;
-        let b = GpuBuffer::new(device, "numbers between two passes", len)?;
-        let long = Lines {
-            n: m,
-            outer: lines.count(),
-            inner: 1,
-        };
-        let stage = |plan: &mut Self, stage: u32, arrays: [&GpuBuffer<Complex32>; 3]| {
-            let [from, to, factors] = arrays;
-            let constants = [
-                ("STAGE", f64::from(stage)),
-                ("N", lines.n as f64),
-                ("M", m as f64),
-                ("INNER", lines.inner as f64),
-                ("LINES", lines.count() as f64),
-                ("SIGN", sign),
-            ];
-            let arrays = [read(from), write(to), read(factors)];
-            let groups = len.div_ceil(ELEMENTWISE);
-            plan.steps
-                .push(device.step(&CHIRP, &constants, &arrays, groups)?);
-            Ok::<_, GpuError>(())
-        };
-        stage(self, 0, [source, &a, &chirp])?;
-        self.add_axis(device, long, false, [&a, &b])?;
-        stage(self, 1, [&b, &a, &spectrum])?;
-        self.add_axis(device, long, true, [&a, &b])?;
-        stage(self, 2, [&b, target, &chirp])?;
         Ok(())
     }
 }
@@ -289,10 +230,7 @@ impl LinePass {
         };
         Self {
             layout,
-            numbering: match inner {
-                1 => [Numbering::Lanes; 2],
-                _ => [Numbering::Transforms; 2],
-            },
+            numbering: [lines.numbering(); 2],
             count: lines.count(),
             twiddles: 0,
             constants: Self::constants([1, inner], [&strides; 2], [sign; 2]),
@@ -300,20 +238,10 @@ impl LinePass {
     }
 
     /// Returns the two passes over lines that are matrices: columns with factors, then rows, transposed.
-    fn four_step(
-        lines: Lines,
-        [rows, columns]: [usize; 2],
-        sign: f64,
-        limits: GroupLimits,
-    ) -> Result<[Self; 2], GpuError> {
+    fn four_step(lines: Lines, layouts: [GroupLayout; 2], sign: f64) -> [Self; 2] {
         let Lines { n, inner, .. } = lines;
-        let layout = |n: usize, side_by_side| {
-            GroupLayout::new(n, side_by_side, limits).ok_or(GpuError::Limit {
-                what: "floats of a workgroup's memory",
-                found: n as u64,
-                most: limits.floats as u64,
-            })
-        };
+        let [rows, columns] = layouts.each_ref().map(|layout| layout.n);
+        let [first_layout, second_layout] = layouts;
         let outer = n * inner;
         let first = Strides {
             outer,
@@ -330,30 +258,27 @@ impl LinePass {
             middle: inner,
             step: rows * inner,
         };
-        let loaded = match inner {
-            1 => Numbering::Lanes,
-            _ => Numbering::Transforms,
-        };
-        Ok([
+        [
             Self {
-                layout: layout(rows, true)?,
+                layout: first_layout,
                 numbering: [Numbering::Transforms; 2],
                 count: lines.count() * columns,
                 twiddles: n,
                 constants: Self::constants([columns, inner], [&first; 2], [sign, 1.0]),
             },
             Self {
-                layout: layout(columns, true)?,
-                numbering: [loaded, Numbering::Transforms],
+                layout: second_layout,
+                numbering: [lines.numbering(), Numbering::Transforms],
                 count: lines.count() * rows,
                 twiddles: 0,
                 constants: Self::constants([rows, inner], [&load, &store], [1.0, sign]),
             },
-        ])
+        ]
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -363,16 +288,21 @@ mod tests {
             threads: 256,
             floats: 8192,
         };
-        let method = |n| LineMethod::new(n, false, limits);
+        let method = |n| LineMethod::new(n, Numbering::Lanes, limits).unwrap();
         assert!(matches!(method(1), LineMethod::Group(_)));
         assert!(matches!(method(1000), LineMethod::Group(_)));
-        assert!(matches!(method(1009), LineMethod::Bluestein(_)));
-        assert_eq!(method(1 << 20), LineMethod::FourStep(1024, 1024));
-        assert_eq!(method(10_007), LineMethod::LargeBluestein(32_768));
+        assert!(matches!(
+            method(1009),
+            LineMethod::Bluestein(BlockMethod::Group(_))
+        ));
+        assert_eq!(method(1 << 20).name(), "four-step 1024 x 1024");
+        let long = "Bluestein, blocks of 128 x 160 in memory";
+        assert_eq!(method(10_007).name(), long);
         for n in 1..5000 {
-            if let LineMethod::Bluestein(layout) = method(n) {
-                assert!(layout.n >= 2 * n - 1);
+            if let LineMethod::Bluestein(method) = method(n) {
+                assert!(method.len() >= 2 * n - 1);
             }
         }
+        assert!(LineMethod::new(1 << 40, Numbering::Lanes, limits).is_none());
     }
 }

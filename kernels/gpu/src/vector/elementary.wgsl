@@ -19,6 +19,15 @@ fn decibels(power: f32) -> f32 {
     return e * 3.009765625 + (e * 0.0005343316398119521 + 4.342944819032518 * log);
 }
 
+// The root of a number, refined by one step: that of the language may be wrong by more than a unit.
+fn root(power: f32) -> f32 {
+    let estimate = sqrt(power);
+    if power == 0.0 || power > 3e38 {
+        return estimate;
+    }
+    return estimate + fma(-estimate, estimate, power) / (2.0 * estimate);
+}
+
 // The angle of a complex number, -pi to pi.
 fn phase(z: vec2f) -> f32 {
     let size = abs(z);

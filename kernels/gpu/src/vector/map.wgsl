@@ -43,7 +43,7 @@ fn main(
             let power = a.x * a.x + a.y * a.y;
             switch OPERATION {
                 case 7u: { z[i] = power; }
-                case 8u: { z[i] = sqrt(power); }
+                case 8u: { z[i] = root(power); }
                 case 9u: { z[i] = phase(a); }
                 default: { z[i] = decibels(power); }
             }
