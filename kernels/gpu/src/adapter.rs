@@ -57,7 +57,7 @@ pub struct ArithmeticProbe {
     pub fma_is_fused: bool,
     /// How `a * b + c` is rounded.
     pub contraction: Contraction,
-    /// True if a product, a sum or a copy of subnormal numbers is 0.
+    /// True if products and sums of subnormal numbers are 0.
     pub subnormals_are_flushed: bool,
     /// True if quotients are rounded correctly.
     pub division_is_exact: bool,

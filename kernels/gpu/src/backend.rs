@@ -96,7 +96,12 @@ impl Backend for Gpu {
     }
 
     fn prepare(&self, problem: &dyn Problem) -> Result<Box<dyn Prepared>, Refusal> {
-        match TABLE.iter().find_map(|row| row(&self.device, problem)) {
+        // Nothing is made for a device that is lost.
+        let made = match self.device.check_driver() {
+            Err(error) => Some(Err(error)),
+            Ok(()) => TABLE.iter().find_map(|row| row(&self.device, problem)),
+        };
+        match made {
             Some(Ok(ready)) => Ok(Box::new(ready)),
             Some(Err(error)) => Err(Refusal::Unfit {
                 backend: self.name(),
@@ -192,7 +197,8 @@ impl Prepared for GpuProblem {
     }
 
     fn run(&mut self, input: &NamedArrays) -> Result<Outcome, RunError> {
-        let failed = |error: GpuError| RunError::Backend(Box::new(error));
+        let device = self.device.clone();
+        let failed = |error| RunError::Backend(Box::new(device.cause(error)));
         let started = Instant::now();
         let mut session = Session::new(&self.device).map_err(failed)?;
         let output = (self.run)(&mut session, input).map_err(|failure| match failure {
@@ -224,4 +230,68 @@ pub(crate) fn wrap_output<T: cp2_problems::Element>(
     form.map_or_else(NamedArrays::default, |form| {
         NamedArrays::from_array(form.name, &form.shape, values)
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::buffer::GpuBuffer;
+    use crate::program::write;
+    use cp2_problems::Case;
+    use cp2_problems::vector::{MapOp, MapProblem};
+
+    fn open() -> Gpu {
+        Gpu::open(&AdapterChoice::default()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_lost_device_is_an_error() {
+        let gpu = open();
+        let problem = MapProblem::new(MapOp::Add, 100).unwrap();
+        let mut prepared = gpu.prepare(&problem).unwrap();
+        let input = problem.input(Case::Random, 1);
+        assert!(prepared.run(&input).is_ok());
+        gpu.device.raw.destroy();
+        for _ in 0..2 {
+            let error = prepared.run(&input).unwrap_err();
+            assert!(error.to_string().contains("was lost"), "{error}");
+        }
+        assert!(gpu.prepare(&problem).is_err());
+    }
+
+    #[test]
+    fn a_shader_that_does_not_compile_is_an_error() {
+        let gpu = open();
+        let z: GpuBuffer<f32> = GpuBuffer::new(&gpu.device, "numbers", 10).unwrap();
+        for text in [
+            "fn main( {",
+            "@compute @workgroup_size(64) fn main() { let x = y; }",
+            "@compute @workgroup_size(65536) fn main() {}",
+        ] {
+            let made = gpu
+                .device
+                .step_of_text("wrong", text.to_owned(), &[], &[write(&z)], 1);
+            let error = made.unwrap_err();
+            assert!(matches!(error, GpuError::Shader { .. }), "{error}");
+        }
+        // The device goes on.
+        let problem = MapProblem::new(MapOp::Add, 100).unwrap();
+        let run = gpu
+            .prepare(&problem)
+            .unwrap()
+            .run(&problem.input(Case::Random, 1));
+        assert!(run.is_ok());
+    }
+
+    /// An input that does not fit is an error of the data.
+    #[test]
+    fn inputs_are_looked_at() {
+        let gpu = open();
+        let problem = MapProblem::new(MapOp::Add, 100).unwrap();
+        let other = MapProblem::new(MapOp::Add, 99).unwrap();
+        let mut prepared = gpu.prepare(&problem).unwrap();
+        let error = prepared.run(&other.input(Case::Random, 1)).unwrap_err();
+        assert!(matches!(error, RunError::Data(_)), "{error}");
+    }
 }

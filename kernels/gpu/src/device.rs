@@ -147,6 +147,18 @@ impl GpuDevice {
         locked(&self.failure).clone().map_or(Ok(()), Err)
     }
 
+    /// Returns the error that occurred, also one that the driver has not told yet.
+    pub(crate) fn check_driver(&self) -> Result<(), GpuError> {
+        // Only callbacks matter: a device that cannot be asked has called them.
+        let _ = self.raw.poll(wgpu::PollType::Poll);
+        self.check()
+    }
+
+    /// Returns the cause of an error: the loss of the device, if that is it.
+    pub(crate) fn cause(&self, error: GpuError) -> GpuError {
+        self.check_driver().err().unwrap_or(error)
+    }
+
     /// Marks the device as one that does not answer.
     pub(crate) fn give_up(&self, error: GpuError) -> GpuError {
         locked(&self.failure).get_or_insert(error).clone()

@@ -37,7 +37,7 @@ pub(crate) struct DeviceTime {
 impl Session {
     /// Begins a run.
     pub(crate) fn new(device: &Arc<GpuDevice>) -> Result<Self, GpuError> {
-        device.check()?;
+        device.check_driver()?;
         let clock = device.tick.map(|_| {
             device.raw.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("times"),

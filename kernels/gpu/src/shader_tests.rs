@@ -23,6 +23,7 @@ const WHOLE: &[Shader] = &[
     npb::INTERPOLATE,
     probe::ARITHMETIC,
     stencil::CLASSES,
+    sparse::SCALARS,
     sparse::ROWS,
     sparse::SLICED,
     sparse::UPDATE,

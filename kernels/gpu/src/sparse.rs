@@ -36,6 +36,11 @@ pub(crate) const UPDATE: Shader = Shader {
     parts: &[include_str!("sparse/update.wgsl")],
 };
 
+pub(crate) const SCALARS: Shader = Shader {
+    name: "sparse/scalars",
+    parts: &[include_str!("sparse/scalars.wgsl")],
+};
+
 /// Prepares products of a matrix with vectors.
 pub(crate) fn product(
     device: &Arc<GpuDevice>,

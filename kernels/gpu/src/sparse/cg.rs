@@ -1,12 +1,13 @@
 //! The benchmark CG: inverse iterations by conjugate gradients.
 
+use super::SCALARS;
 use super::krylov::{FactorStep, Updater, VectorUpdate, dots};
 use super::matrix::DeviceMatrix;
 use crate::backend::GpuProblem;
 use crate::buffer::GpuBuffer;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
-use crate::program::Dispatch;
+use crate::program::{Dispatch, read, write};
 use crate::session::Session;
 use crate::vector::reductions::PartialSums;
 use cp2_problems::npb::cg::{CgClass, CgProblem};
@@ -22,23 +23,26 @@ pub(crate) fn inverse_iterations(
     Some(prepare(device, problem))
 }
 
-/// Steps of conjugate gradients for A z = x from z = 0, and of what is computed of z.
+/// Steps of an inverse iteration: conjugate gradients for A z = x from z = 0, then the residual x - A z.
 #[derive(Debug)]
 struct InverseSteps {
-    begin: [Dispatch; 3],
-    times_p: Dispatch,
-    add_z: FactorStep,
-    add_r: FactorStep,
-    direct_p: FactorStep,
-    times_z: Dispatch,
-    copy_left: Dispatch,
+    solve: Vec<Dispatch>,
     add_left: FactorStep,
     scale_x: FactorStep,
-    rr: PartialSums,
-    pq: PartialSums,
     left: PartialSums,
     xz: PartialSums,
     zz: PartialSums,
+}
+
+/// Results of a step that computes scalars from an inner product.
+#[derive(Clone, Copy, Debug)]
+enum ScalarStage {
+    /// The first r . r.
+    Begin,
+    /// The factor of p and q, and its opposite.
+    Alpha,
+    /// The factor of the next direction.
+    Beta,
 }
 
 impl InverseSteps {
@@ -54,24 +58,50 @@ impl InverseSteps {
             vectors.vector("p")?,
             vectors.vector("q")?,
         ];
-        let copy = |from, to| {
-            vectors
-                .update(VectorUpdate::Copy, from, to)
-                .map(|made| made.step)
+        let [rho, alpha, opposite, beta] = [
+            vectors.scalar()?,
+            vectors.scalar()?,
+            vectors.scalar()?,
+            vectors.scalar()?,
+        ];
+        let (rr, pq) = (vectors.dot(&r, &r)?, vectors.dot(&p, &q)?);
+        let scalars = |stage: ScalarStage, sums: &PartialSums, factor: &GpuBuffer<f32>| {
+            let number = match stage {
+                ScalarStage::Begin => 0.0,
+                ScalarStage::Alpha => 1.0,
+                ScalarStage::Beta => 2.0,
+            };
+            let parts = sums.parts();
+            let constants = [("COUNT", parts.len() as f64), ("STAGE", number)];
+            let arrays = [read(parts), write(&rho), write(factor), write(&opposite)];
+            device.step(&SCALARS, &constants, &arrays, 1)
         };
-        let clear_z = vectors.update(VectorUpdate::Clear, x, &z)?.step;
+        let copy = |from, to| vectors.update_by(VectorUpdate::Copy, from, to, &alpha);
+        let step = [
+            matrix.product(&p.memory, &q.memory)?,
+            pq.step().clone(),
+            scalars(ScalarStage::Alpha, &pq, &alpha)?,
+            vectors.update_by(VectorUpdate::Add, &p, &z, &alpha)?,
+            vectors.update_by(VectorUpdate::Add, &q, &r, &opposite)?,
+            rr.step().clone(),
+            scalars(ScalarStage::Beta, &rr, &beta)?,
+            vectors.update_by(VectorUpdate::Direct, &r, &p, &beta)?,
+        ];
+        let mut solve = vec![
+            vectors.update_by(VectorUpdate::Clear, x, &z, &alpha)?,
+            copy(x, &r)?,
+            copy(x, &p)?,
+            rr.step().clone(),
+            scalars(ScalarStage::Begin, &rr, &beta)?,
+        ];
+        let steps = (0..CgClass::STEPS).flat_map(|_| step.iter().cloned());
+        solve.extend(steps);
+        // Now p is free for the residual.
+        solve.extend([matrix.product(&z.memory, &q.memory)?, copy(x, &p)?]);
         Ok(Self {
-            begin: [clear_z, copy(x, &r)?, copy(x, &p)?],
-            times_p: matrix.product(&p.memory, &q.memory)?,
-            add_z: vectors.update(VectorUpdate::Add, &p, &z)?,
-            add_r: vectors.update(VectorUpdate::Add, &q, &r)?,
-            direct_p: vectors.update(VectorUpdate::Direct, &r, &p)?,
-            times_z: matrix.product(&z.memory, &q.memory)?,
-            copy_left: copy(x, &p)?,
+            solve,
             add_left: vectors.update(VectorUpdate::Add, &q, &p)?,
             scale_x: vectors.update(VectorUpdate::Scale, &z, x)?,
-            rr: vectors.dot(&r, &r)?,
-            pq: vectors.dot(&p, &q)?,
             left: vectors.dot(&p, &p)?,
             xz: vectors.dot(x, &z)?,
             zz: vectors.dot(&z, &z)?,
@@ -80,18 +110,8 @@ impl InverseSteps {
 
     /// Runs one inverse iteration, and returns x . z and |x - A z|.
     fn iterate(&self, session: &mut Session) -> Result<[f64; 2], GpuError> {
-        let begin = self.begin.each_ref();
-        let [mut rho] = dots(session, &begin, [&self.rr])?;
-        for _ in 0..CgClass::STEPS {
-            let [pq] = dots(session, &[&self.times_p], [&self.pq])?;
-            let alpha = rho / pq;
-            let updates = [self.add_z.set(alpha)?, self.add_r.set(-alpha)?];
-            let [next] = dots(session, &updates, [&self.rr])?;
-            session.execute([self.direct_p.set(next / rho)?])?;
-            rho = next;
-        }
-        // p is free for the difference.
-        let left = [&self.times_z, &self.copy_left, self.add_left.set(-1.0)?];
+        session.execute(&self.solve)?;
+        let left = [self.add_left.set(-1.0)?];
         let [square, xz, zz] = dots(session, &left, [&self.left, &self.xz, &self.zz])?;
         session.execute([self.scale_x.set(1.0 / zz.sqrt())?])?;
         Ok([xz, square.sqrt()])

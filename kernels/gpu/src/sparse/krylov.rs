@@ -84,7 +84,24 @@ impl Updater {
         x: &GpuBuffer<f32>,
         y: &GpuBuffer<f32>,
     ) -> Result<FactorStep, GpuError> {
-        let factor = GpuBuffer::new(&self.device, "a factor", 1)?;
+        let factor = self.scalar()?;
+        let step = self.update_by(update, x, y, &factor)?;
+        Ok(FactorStep { factor, step })
+    }
+
+    /// Allocates a factor.
+    pub(crate) fn scalar(&self) -> Result<GpuBuffer<f32>, GpuError> {
+        GpuBuffer::new(&self.device, "a factor", 1)
+    }
+
+    /// Makes an update of y by x, with a factor that a step writes.
+    pub(crate) fn update_by(
+        &self,
+        update: VectorUpdate,
+        x: &GpuBuffer<f32>,
+        y: &GpuBuffer<f32>,
+        factor: &GpuBuffer<f32>,
+    ) -> Result<Dispatch, GpuError> {
         let number = match update {
             VectorUpdate::Add => 0.0,
             VectorUpdate::Direct => 1.0,
@@ -92,8 +109,7 @@ impl Updater {
             VectorUpdate::Copy => 4.0,
             VectorUpdate::Clear => 5.0,
         };
-        let step = self.dispatch(number, [x, y], [&factor, &self.nothing])?;
-        Ok(FactorStep { factor, step })
+        self.dispatch(number, [x, y], [factor, &self.nothing])
     }
 
     /// Makes the product with a diagonal, or a copy where there is none.

@@ -15,8 +15,9 @@ const THREADS: usize = 128;
 const SLICE: usize = 32;
 /// Most memory of slices, relative to the entries, for which they are taken.
 const PADDING: f64 = 1.25;
-/// Most threads for a row.
-const MOST_LANES: usize = 64;
+/// Entries of a thread, about, and most threads for a row.
+const EACH: usize = 4;
+const MOST_LANES: usize = 32;
 
 /// A matrix on the device, in the format that suits it.
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl DeviceMatrix {
             false => {
                 let mean = matrix.nnz() / matrix.rows().max(1);
                 let lanes = match vectors {
-                    1 => mean.next_power_of_two().clamp(1, MOST_LANES),
+                    1 => mean.div_ceil(EACH).next_power_of_two().clamp(1, MOST_LANES),
                     _ => 1,
                 };
                 let recipe = format!("compressed rows, {lanes} threads a number");
