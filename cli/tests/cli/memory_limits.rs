@@ -6,7 +6,7 @@ use crate::bench::{Bench, Ended, bytes, npy};
 use std::path::Path;
 
 /// Most kilobytes of address space that the program takes before its work.
-const PROGRAM: u64 = 40 << 10;
+const PROGRAM: u64 = 48 << 10;
 
 /// Number of limits that are tried to find the need by bisection.
 const STEPS: u32 = 5;
@@ -165,7 +165,7 @@ fn every_command_ends_cleanly_where_memory_ends() {
         "npb mg --class S",
         "machines",
     ] {
-        for megabytes in [30, 60, 130, 180] {
+        for megabytes in [48, 60, 130, 180] {
             if fits(&bench, &format!("{line} --json"), megabytes << 10, &before) {
                 remove_outputs(&bench);
             }

@@ -1,6 +1,7 @@
 //! `cp2 stencil --procs P`: slabs on several processors.
 
 use super::{Args, StencilInput, decimal, described, merge};
+use crate::backends::add_simulated_clock;
 use crate::interrupt;
 use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
@@ -42,6 +43,9 @@ pub(super) fn run(
         }
         outcome.json = head.add_figures(outcome.json);
         outcome.json["input"] = json!(args.input.as_deref().map(display_path));
+        if !args.plan {
+            add_simulated_clock(&mut outcome);
+        }
     }
     Ok(outcome)
 }
