@@ -1,5 +1,6 @@
 //! `cp2 bench gpu`: measures the shaders of a graphics card beside a copy on it.
 
+#[cfg(not(feature = "gpu"))]
 use crate::outcome::{CommandFailure, CommandOutcome};
 
 /// Arguments of `bench gpu`.
