@@ -75,7 +75,7 @@ pub(crate) enum CliCommand {
     Network(network::Args),
     /// List the machines, or show one with the source of every number
     Machines(machines::Args),
-    /// Measure this emulator on this computer
+    /// Measure this emulator on this computer, or a graphics card
     Bench(bench::Args),
 }
 

@@ -1,5 +1,6 @@
-//! `cp2 bench`: measures the speed of this emulator on this computer.
+//! `cp2 bench`: measures speed on this computer, of this emulator and of shaders.
 
+mod gpu;
 mod scale;
 
 use super::MachineArg;
@@ -29,6 +30,8 @@ enum BenchTarget {
     Emu(EmuArgs),
     /// How host time and memory grow with the number of processors, on one host thread and on several
     Scale(scale::ScaleArgs),
+    /// How fast the shaders of a graphics card are, beside a copy on it
+    Gpu(gpu::GpuArgs),
 }
 
 /// Arguments of `bench emu`.
@@ -57,6 +60,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     match &args.what {
         BenchTarget::Emu(args) => emulate(args),
         BenchTarget::Scale(args) => scale::run(args, json),
+        BenchTarget::Gpu(args) => gpu::run(args, json),
     }
 }
 

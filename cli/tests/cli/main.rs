@@ -32,6 +32,7 @@ mod processors;
 mod readers;
 mod readme;
 mod solve;
+mod speeds;
 mod spmv;
 mod stencil;
 #[cfg(target_os = "linux")]

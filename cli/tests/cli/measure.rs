@@ -1,4 +1,4 @@
-//! Tests of the report of `cp2 bench emu`, not of its speed.
+//! Tests of the reports of `cp2 bench`, not of speeds.
 
 use crate::bench::Bench;
 #[cfg(target_os = "linux")]
@@ -119,4 +119,48 @@ fn an_emulation_beside_the_model_can_be_interrupted() {
     let (code, err) = interrupted(Bench::new().command(line));
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("interrupted"), "{err}");
+}
+
+/// Small arrays on an adapter, which may be the processor.
+#[cfg(feature = "gpu")]
+#[test]
+fn shaders_are_measured_beside_a_copy() {
+    let bench = Bench::new();
+    let line = "bench gpu --rows fft-1024,stencil-7,conv-1024 --mib 1 --repetitions 2 --seed 3";
+    let json = bench.cp2(&format!("{line} --json")).works().json();
+    assert_eq!(json["schema"], "cp2-bench-gpu/1");
+    assert_eq!(json["command"], format!("cp2 {line} --json"));
+    assert_eq!((&json["seed"], &json["passed"]), (&3.into(), &true.into()));
+    assert_eq!(json["date"].as_str().unwrap().len(), 10);
+    assert!(!json["card"].as_str().unwrap().is_empty() && json["driver"].is_string());
+    let rows = json["rows"].as_array().unwrap();
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["copy", "fft-1024", "stencil-7", "conv-1024"]);
+    let number = |row: &serde_json::Value, key: &str| row[key].as_f64().unwrap();
+    let copy = number(&rows[0], "bytes") / number(&rows[0], "seconds");
+    for row in rows {
+        assert_eq!(row["passed"], true, "{row}");
+        let rate = number(row, "bytes") / number(row, "seconds");
+        assert!(rate > 0.0 && (number(row, "times_copy") / (rate / copy) - 1.0).abs() < 1e-9);
+    }
+    // One MiB: complex numbers, and floats on the largest cube of a power of two.
+    assert_eq!(rows[1]["size"], serde_json::json!([128, 1024]));
+    assert_eq!(rows[2]["size"], serde_json::json!([64, 64, 64]));
+    bench
+        .cp2("bench gpu --rows fft-3")
+        .fails(2, &["no row `fft-3`", "fft-3d"]);
+    bench
+        .cp2("bench gpu --mib 1048576")
+        .fails(2, &["--mib", "at most"]);
+}
+
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn without_graphics_cards_nothing_is_measured() {
+    Bench::new()
+        .cp2("bench gpu")
+        .fails(2, &["built without graphics cards", "--features gpu"]);
 }

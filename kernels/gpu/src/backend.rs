@@ -1,6 +1,7 @@
 //! The backend: an open adapter, the table of problems, and their runs.
 
 use crate::adapter::{AdapterChoice, AdapterReport};
+use crate::bench::RepeatedRuns;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
@@ -54,6 +55,37 @@ impl Gpu {
     pub fn adapter(&self) -> &AdapterReport {
         &self.adapter
     }
+
+    pub(crate) fn device(&self) -> &Arc<GpuDevice> {
+        &self.device
+    }
+
+    fn prepare_problem(&self, problem: &dyn Problem) -> Option<Result<GpuProblem, GpuError>> {
+        // Nothing is made for a device that is lost.
+        match self.device.check_driver() {
+            Err(error) => Some(Err(error)),
+            Ok(()) => TABLE.iter().find_map(|row| row(&self.device, problem)),
+        }
+    }
+
+    /// Runs a problem several times; returns its algorithm, its output and the seconds of each run.
+    pub(crate) fn run_repeated(
+        &self,
+        problem: &dyn Problem,
+        input: &NamedArrays,
+        repetitions: usize,
+    ) -> Result<(String, NamedArrays, Vec<f64>), GpuFailure> {
+        let unknown = || {
+            Err(GpuError::Unfit {
+                what: format!("{} is not computed", problem.name()),
+                instead: "take another problem",
+            })
+        };
+        let mut ready = self.prepare_problem(problem).unwrap_or_else(unknown)?;
+        let mut session = Session::repeated(&self.device, RepeatedRuns::new(repetitions))?;
+        let output = (ready.run)(&mut session, input)?;
+        Ok((ready.recipe, output, session.take_repeated_seconds()))
+    }
 }
 
 fn kind(kind: wgpu::DeviceType) -> &'static str {
@@ -96,12 +128,7 @@ impl Backend for Gpu {
     }
 
     fn prepare(&self, problem: &dyn Problem) -> Result<Box<dyn Prepared>, Refusal> {
-        // Nothing is made for a device that is lost.
-        let made = match self.device.check_driver() {
-            Err(error) => Some(Err(error)),
-            Ok(()) => TABLE.iter().find_map(|row| row(&self.device, problem)),
-        };
-        match made {
+        match self.prepare_problem(problem) {
             Some(Ok(ready)) => Ok(Box::new(ready)),
             Some(Err(error)) => Err(Refusal::Unfit {
                 backend: self.name(),

@@ -32,6 +32,8 @@ pub use error::GpuError;
 #[cfg(feature = "wgpu")]
 mod backend;
 #[cfg(feature = "wgpu")]
+pub mod bench;
+#[cfg(feature = "wgpu")]
 mod buffer;
 #[cfg(feature = "wgpu")]
 mod chain;

@@ -56,15 +56,29 @@ impl<'a> ShaderArray<'a> {
             Self::Read(memory) | Self::Write(memory) => memory,
         }
     }
+
+    fn is_written(self) -> bool {
+        matches!(self, Self::Write(_))
+    }
 }
 
 /// A shader with the arrays that it works on, which it keeps, and the number of workgroups.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
-    pub(crate) pipeline: wgpu::ComputePipeline,
-    pub(crate) arrays: wgpu::BindGroup,
-    pub(crate) groups: [u32; 2],
-    _memory: Vec<Arc<DeviceMemory>>,
+    pipeline: wgpu::ComputePipeline,
+    arrays: wgpu::BindGroup,
+    groups: [u32; 2],
+    /// Arrays, each with whether it is written.
+    pub(crate) memory: Vec<(Arc<DeviceMemory>, bool)>,
+}
+
+impl Dispatch {
+    /// Adds the step to a pass.
+    pub(crate) fn encode(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.arrays, &[]);
+        pass.dispatch_workgroups(self.groups[0], self.groups[1], 1);
+    }
 }
 
 impl GpuDevice {
@@ -111,11 +125,14 @@ impl GpuDevice {
         let key = (text, bits.collect());
         let compile = |key: &(String, _)| self.compile(name, &key.0, constants, &layout);
         let CompiledShader { pipeline } = self.program(key, compile)?;
-        let memory: Vec<_> = arrays.iter().map(|array| array.memory().clone()).collect();
+        let memory = arrays
+            .iter()
+            .map(|array| (array.memory().clone(), array.is_written()));
+        let memory: Vec<_> = memory.collect();
         let entries = memory
             .iter()
             .zip(0..)
-            .map(|(memory, binding)| wgpu::BindGroupEntry {
+            .map(|((memory, _), binding)| wgpu::BindGroupEntry {
                 binding,
                 resource: memory.raw.as_entire_binding(),
             });
@@ -135,7 +152,7 @@ impl GpuDevice {
             pipeline,
             arrays,
             groups: self.fold(groups)?,
-            _memory: memory,
+            memory,
         })
     }
 

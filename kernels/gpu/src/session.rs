@@ -1,5 +1,6 @@
 //! One run: steps carried out, arrays read back, and the time between.
 
+use crate::bench::RepeatedRuns;
 use crate::buffer::{GpuBuffer, allocate};
 use crate::device::{GpuDevice, describe};
 use crate::error::GpuError;
@@ -22,6 +23,8 @@ pub(crate) struct Session {
     first_submission: Option<Instant>,
     last_answer: Option<Instant>,
     dispatches: usize,
+    /// Measurements of steps, which are then repeated.
+    repeats: Option<RepeatedRuns>,
 }
 
 /// Time that the device was busy.
@@ -52,7 +55,35 @@ impl Session {
             first_submission: None,
             last_answer: None,
             dispatches: 0,
+            repeats: None,
         })
+    }
+
+    /// Begins a run that repeats its steps and measures each repetition. Steps are all carried out at once.
+    pub(crate) fn repeated(
+        device: &Arc<GpuDevice>,
+        repeats: RepeatedRuns,
+    ) -> Result<Self, GpuError> {
+        let session = Self::new(device)?;
+        Ok(Self {
+            repeats: Some(repeats),
+            ..session
+        })
+    }
+
+    /// Returns the seconds of all repetitions.
+    pub(crate) fn take_repeated_seconds(&mut self) -> Vec<f64> {
+        let repeats = self.repeats.take();
+        repeats.map(|repeats| repeats.seconds).unwrap_or_default()
+    }
+
+    /// Carries out repeated steps, and waits for them.
+    fn repeat(&mut self, mut repeats: RepeatedRuns, steps: &[&Dispatch]) -> Result<(), GpuError> {
+        let times = repeats.run(&self.device.clone(), steps)?;
+        let bytes = self.read_raw("times", &[(&times.resolved, times.bytes)])?;
+        repeats.seconds = times.seconds(&bytes);
+        self.repeats = Some(repeats);
+        self.device.check()
     }
 
     /// Carries out steps, one after the other: a step sees what those before it have written.
@@ -60,6 +91,9 @@ impl Session {
         &mut self,
         steps: impl IntoIterator<Item = &'a Dispatch>,
     ) -> Result<(), GpuError> {
+        if let Some(repeats) = self.repeats.take() {
+            return self.repeat(repeats, &steps.into_iter().collect::<Vec<_>>());
+        }
         let mut steps = steps.into_iter().peekable();
         while steps.peek().is_some() {
             let device = self.device.clone();
@@ -80,9 +114,7 @@ impl Session {
                     timestamp_writes: times,
                 });
                 for step in steps.by_ref().take(STEPS) {
-                    pass.set_pipeline(&step.pipeline);
-                    pass.set_bind_group(0, &step.arrays, &[]);
-                    pass.dispatch_workgroups(step.groups[0], step.groups[1], 1);
+                    step.encode(&mut pass);
                     self.dispatches += 1;
                 }
                 drop(pass);

@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
+use crate::{bench, chain, conv, fft, npb, probe, sparse, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// Shaders that are whole without generated text.
 const WHOLE: &[Shader] = &[
+    bench::COPY,
+    bench::POISON,
     chain::ENDS,
     conv::DIRECT,
     fft::REAL,

@@ -1,0 +1,203 @@
+//! Speeds of the shaders, measured on the device beside a copy.
+
+mod copy;
+mod repeats;
+mod rows;
+
+pub use rows::{SPEED_ROWS, SpeedRow};
+
+#[cfg(test)]
+pub(crate) use copy::{COPY, POISON};
+pub(crate) use repeats::RepeatedRuns;
+
+use crate::backend::{Gpu, GpuFailure};
+use crate::error::GpuError;
+use cp2_problems::{Case, DataError, Problem, ProblemError};
+
+/// Sizes of the arrays of a measurement, and how often it is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpeedPlan {
+    /// Bytes of an array, about: several times the last cache.
+    pub bytes: u64,
+    /// Timed runs, of which the median counts.
+    pub repetitions: usize,
+    /// Seed of the inputs.
+    pub seed: u64,
+}
+
+/// Figures of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpeedFigures {
+    /// Sides of the arrays, the innermost one last.
+    pub size: Vec<usize>,
+    /// Algorithm in words.
+    pub recipe: String,
+    /// Median of the seconds of all runs, from the begin of the first shader to the end of the last one.
+    pub seconds: f64,
+    /// Shortest and longest of them.
+    pub range: [f64; 2],
+    /// Fewest bytes that have to be read and written.
+    pub bytes: u64,
+    /// The largest error in units of the allowed one.
+    pub worst: f64,
+}
+
+impl SpeedFigures {
+    /// Returns the bytes a second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.bytes as f64 / self.seconds
+    }
+
+    /// True if the output of the last run is right.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.worst <= 1.0
+    }
+}
+
+/// Reason why a row has no figures.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpeedError {
+    /// There is no problem of this size.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The device failed.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// The input does not fit.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
+
+impl From<GpuFailure> for SpeedError {
+    fn from(failure: GpuFailure) -> Self {
+        match failure {
+            GpuFailure::Data(error) => Self::Data(error),
+            GpuFailure::Gpu(error) => Self::Gpu(error),
+        }
+    }
+}
+
+/// Bytes of an array on a processor, and on a card.
+const BYTES: [u64; 2] = [1 << 20, 512 << 20];
+
+/// Parts of the largest binding that an array may have: the largest row has twice the bytes of the others.
+const PARTS: u64 = 2;
+
+impl Gpu {
+    /// Returns the bytes of an array that suit this adapter.
+    #[must_use]
+    pub fn suggest_array_bytes(&self) -> u64 {
+        let adapter = self.adapter();
+        let [small, large] = BYTES;
+        let wanted = if adapter.kind == "cpu" { small } else { large };
+        wanted.min(self.most_array_bytes())
+    }
+
+    /// Returns the most bytes of an array of a measurement.
+    #[must_use]
+    pub fn most_array_bytes(&self) -> u64 {
+        let adapter = self.adapter();
+        adapter.binding_bytes.min(adapter.buffer_bytes) / PARTS
+    }
+
+    /// Measures a copy by a shader, with which the rows are compared.
+    ///
+    /// # Errors
+    /// The device fails, or has no clock.
+    pub fn measure_copy(&self, plan: &SpeedPlan) -> Result<SpeedFigures, SpeedError> {
+        copy::measure(self.device(), plan)
+    }
+
+    /// Measures a row. Before each run its output is overwritten, and the last output is judged.
+    ///
+    /// # Errors
+    /// The device fails, or has no clock.
+    pub fn measure_row(
+        &self,
+        row: &SpeedRow,
+        plan: &SpeedPlan,
+    ) -> Result<SpeedFigures, SpeedError> {
+        let made = row.make(plan.bytes)?;
+        let problem: &dyn Problem = &*made.problem;
+        let input = problem.input(Case::Random, plan.seed);
+        let (recipe, output, seconds) = self.run_repeated(problem, &input, plan.repetitions)?;
+        let worst = problem.judge(&input, &output).worst;
+        Ok(figures(made.size, recipe, seconds, made.bytes, worst))
+    }
+}
+
+/// Returns the figures of runs of these seconds.
+fn figures(
+    size: Vec<usize>,
+    recipe: String,
+    mut seconds: Vec<f64>,
+    bytes: u64,
+    worst: f64,
+) -> SpeedFigures {
+    seconds.sort_by(f64::total_cmp);
+    let at = |i: usize| seconds.get(i).copied().unwrap_or(f64::NAN);
+    SpeedFigures {
+        size,
+        recipe,
+        seconds: at(seconds.len() / 2),
+        range: [at(0), at(seconds.len().saturating_sub(1))],
+        bytes,
+        worst,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::adapter::AdapterChoice;
+
+    fn plan() -> SpeedPlan {
+        SpeedPlan {
+            bytes: 1 << 16,
+            repetitions: 2,
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn all_rows_are_right_and_take_time() {
+        let gpu = Gpu::open(&AdapterChoice::default()).unwrap();
+        let copy = gpu.measure_copy(&plan()).unwrap();
+        assert!(copy.is_right() && copy.seconds > 0.0, "{copy:?}");
+        for row in SPEED_ROWS {
+            let figures = gpu.measure_row(row, &plan()).unwrap();
+            assert!(figures.is_right(), "{}: {figures:?}", row.name);
+            let [least, most] = figures.range;
+            assert!(0.0 < least && least <= figures.seconds && figures.seconds <= most);
+            assert!(figures.bytes > 0 && !figures.recipe.is_empty());
+        }
+    }
+
+    /// A row on a graphics card has the size that its name says.
+    #[test]
+    fn rows_have_their_sizes_on_a_card() {
+        let size = |name: &str| {
+            let row = SPEED_ROWS.iter().find(|row| row.name == name).unwrap();
+            row.size(BYTES[1])
+        };
+        assert_eq!(size("fft-1024"), [65536, 1024]);
+        assert_eq!(size("fft-4096"), [16384, 4096]);
+        assert_eq!(size("fft-1048576"), [64, 1 << 20]);
+        assert_eq!(size("fft-3d"), [512, 512, 512]);
+        assert_eq!(size("stencil-27"), [512, 512, 512]);
+        assert_eq!(size("spmv-27"), [128, 128, 128]);
+        assert_eq!(size("fft-1009"), [(64 << 20) / 1009, 1009]);
+    }
+
+    #[test]
+    fn the_median_counts() {
+        let all = figures(vec![1], String::new(), vec![3.0, 1.0, 2.0], 10, 1.0);
+        assert_eq!((all.seconds, all.range, all.rate()), (2.0, [1.0, 3.0], 5.0));
+        assert!(all.is_right());
+        assert!(!figures(vec![1], String::new(), vec![1.0], 10, f64::NAN).is_right());
+    }
+}
