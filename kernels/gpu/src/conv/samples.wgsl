@@ -4,7 +4,8 @@
 @group(0) @binding(0) var<storage, read> real_samples: array<f32>;
 // The same array, as complex numbers.
 @group(0) @binding(1) var<storage, read> complex_samples: array<vec2f>;
-@group(0) @binding(2) var<storage, read_write> outputs: array<f32>;
+// Complex outputs, or two real ones each: a complex number is stored at once.
+@group(0) @binding(2) var<storage, read_write> outputs: array<vec2f>;
 
 override REAL: bool = false;
 override CHANNELS: u32 = 1u;
@@ -53,10 +54,9 @@ fn put(channel: u32, output: u32, z: vec2f) {
     }
     let at = channel * CHANNEL_APART + output / DECIMATE * OUTPUT_APART;
     if REAL {
-        outputs[at] = z.x;
+        outputs[at / 2u][at % 2u] = z.x;
     } else {
-        outputs[2u * at] = z.x;
-        outputs[2u * at + 1u] = z.y;
+        outputs[at] = z;
     }
 }
 
