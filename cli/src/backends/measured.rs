@@ -82,7 +82,7 @@ const SIMULATED_KEYS: [&str; 30] = [
     "findings",
 ];
 
-/// Seconds below which a run is repeated, and the second one is measured.
+/// Seconds below which a native run is repeated, and the second one is measured.
 const REPEATED: f64 = 5.0;
 
 /// A problem that a backend has computed in measured time.
@@ -120,7 +120,7 @@ impl MeasuredRun {
         };
         // A first run may also be that of the driver's compiler, and touches memory for the first time.
         let mut outcome = run()?;
-        if outcome.seconds < REPEATED {
+        if name == BackendName::Gpu || outcome.seconds < REPEATED {
             outcome = run()?;
         }
         let verdict = match is_finite(input) {

@@ -38,8 +38,8 @@ impl<T: Pod> GpuBuffer<T> {
         what: &'static str,
         len: usize,
     ) -> Result<Self, GpuError> {
-        // Every type of element finds room for one.
-        let bytes = ((len * size_of::<T>()) as u64).max(16);
+        // Every type of element finds room for one, and shaders may take pairs of floats.
+        let bytes = ((len * size_of::<T>()) as u64).next_multiple_of(8).max(16);
         let limits = &device.limits;
         let most = limits
             .max_storage_buffer_binding_size

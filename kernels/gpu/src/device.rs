@@ -160,7 +160,11 @@ impl GpuDevice {
     }
 
     /// Marks the device as one that does not answer.
+    ///
+    /// It stays open until the process ends: the library closes a queue only when the driver has done all that was
+    /// submitted, which may be never.
     pub(crate) fn give_up(&self, error: GpuError) -> GpuError {
+        std::mem::forget((self.raw.clone(), self.queue.clone()));
         locked(&self.failure).get_or_insert(error).clone()
     }
 

@@ -85,7 +85,7 @@ pub enum GpuError {
         reason: String,
     },
     /// The adapter did not answer in time.
-    #[error("the adapter did not finish within {} s; take a smaller problem or a longer limit", limit.as_secs_f64())]
+    #[error("the adapter did not finish within {} s; take a smaller problem", limit.as_secs_f64())]
     TimedOut {
         /// The limit.
         limit: Duration,

@@ -8,10 +8,13 @@ use crate::program::Dispatch;
 use bytemuck::Pod;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Most steps of one submission; a driver may take longer ones for a hang.
-const STEPS: usize = 512;
+/// Steps of the first submission, and most of one; a driver may take longer ones for a hang.
+const STEPS: [usize; 2] = [16, 512];
+
+/// Time of a submission below which the next one has twice as many steps; it has half as many otherwise.
+const SUBMITTED: Duration = Duration::from_millis(250);
 
 /// A run in progress.
 #[derive(Debug)]
@@ -95,7 +98,9 @@ impl Session {
             return self.repeat(repeats, &steps.into_iter().collect::<Vec<_>>());
         }
         let mut steps = steps.into_iter().peekable();
+        let [mut count, most] = STEPS;
         while steps.peek().is_some() {
+            let submission = Instant::now();
             let device = self.device.clone();
             let begins = self.first_submission.is_none();
             self.first_submission.get_or_insert_with(Instant::now);
@@ -113,7 +118,7 @@ impl Session {
                     label: None,
                     timestamp_writes: times,
                 });
-                for step in steps.by_ref().take(STEPS) {
+                for step in steps.by_ref().take(count) {
                     step.encode(&mut pass);
                     self.dispatches += 1;
                 }
@@ -126,6 +131,10 @@ impl Session {
             })?;
             if steps.peek().is_some() {
                 self.wait(Some(index))?;
+                count = match submission.elapsed() < SUBMITTED {
+                    true => most.min(2 * count),
+                    false => (count / 2).max(1),
+                };
             }
         }
         self.device.check()

@@ -10,7 +10,9 @@ use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::sparse::{PowerProblem, SolveProblem};
 use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
 use cp2_problems::vector::{MapOp, MapProblem, ReduceProblem, ReductionOp, TransposeProblem};
-use cp2_problems::{Backend, Case, KINDS, Problem, ProblemKind, Random, Refusal, Size, run_judged};
+use cp2_problems::{
+    Backend, Case, KINDS, NamedArrays, Problem, ProblemKind, Random, Refusal, Size, run_judged,
+};
 use std::time::Duration;
 
 fn gpu() -> Gpu {
@@ -198,4 +200,32 @@ fn an_operator_of_multigrid() {
     let shape = StencilShape::from_classes(27, Some(&weights)).unwrap();
     let problem = StencilProblem::new(&[32; 3], shape, Edge::Periodic, 1).unwrap();
     check(&gpu(), &problem);
+}
+
+/// Channels do not disturb each other: one of them is a million times as large as its neighbours, each of which has an
+/// odd number of blocks.
+#[test]
+fn channels_of_filters_are_apart() {
+    let gpu = gpu();
+    let kind = KINDS.iter().find(|kind| kind.name == "conv-real").unwrap();
+    let mut checked = 0;
+    for row in ["100 100 3 full", "129 401 3 full"] {
+        let size = Size::from_row(kind.parameters, row).unwrap();
+        let problem = kind.make_problem(&size).unwrap();
+        let mut input = problem
+            .input(Case::Random, 5)
+            .get::<f32>("x")
+            .unwrap()
+            .to_vec();
+        let (shape, each) = ([3, input.len() / 3], input.len() / 3);
+        for x in &mut input[each..2 * each] {
+            *x *= 1e6;
+        }
+        let input = NamedArrays::from_array("x", &shape, input);
+        let mut prepared = gpu.prepare(&*problem).unwrap();
+        let judged = run_judged(&mut *prepared, &*problem, &input);
+        judged.unwrap_or_else(|error| panic!("{}: {error}", problem.title()));
+        checked += 1;
+    }
+    assert_eq!(checked, 2);
 }

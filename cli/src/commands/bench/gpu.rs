@@ -91,7 +91,11 @@ mod measured {
         steps.count_step();
         for row in rows {
             steps.begin(row.name);
-            let figures = interrupt::compute_interruptible(|| gpu.measure_row(row, &plan))?;
+            // Arrays of a device that has had others before may lie where they are several times slower.
+            let figures = interrupt::compute_interruptible(|| {
+                let gpu = Gpu::open(&choice)?;
+                gpu.measure_row(row, &plan)
+            })?;
             let figures = figures
                 .map_err(|error| CommandFailure::input(format!("row {}: {error}", row.name)))?;
             found.push((row.name, row.title, figures));

@@ -39,6 +39,8 @@ struct CrosscheckRow {
 pub(super) struct Crosscheck {
     /// Seed of the inputs.
     pub(super) seed: u64,
+    /// Backends that should compute.
+    backends: Vec<BackendName>,
     /// Problems that backends do not compute.
     pub(super) refused: Vec<RefusedProblem>,
     /// Errors of each backend.
@@ -51,12 +53,15 @@ pub(super) struct Crosscheck {
 impl Crosscheck {
     /// Returns a crosscheck of backends that has found nothing yet.
     pub(super) fn new(seed: u64, backends: impl Iterator<Item = BackendName>) -> Self {
+        let backends: Vec<_> = backends.collect();
         Self {
             seed,
             refused: Vec::new(),
             distributions: backends
+                .iter()
                 .map(|backend| ErrorDistribution::new(backend.name()))
                 .collect(),
+            backends,
             rows: Vec::new(),
             bounds: Vec::new(),
         }
@@ -101,10 +106,22 @@ impl Crosscheck {
         self.rows.extend(rows);
     }
 
-    /// True if every result that is judged is right, and there is one.
+    /// True if every result that is judged is right, and there is one of each backend.
     fn has_passed(&self) -> bool {
         let mut judged = self.rows.iter().filter_map(|row| row.pair.pass);
-        self.rows.iter().any(|row| row.pair.pass.is_some()) && judged.all(|pass| pass)
+        self.rows.iter().any(|row| row.pair.pass.is_some())
+            && self.idle().next().is_none()
+            && judged.all(|pass| pass)
+    }
+
+    /// Returns the backends of which no result is judged.
+    fn idle(&self) -> impl Iterator<Item = BackendName> {
+        let has_rows = |backend: &BackendName| {
+            let mut judged = self.rows.iter().filter(|row| row.pair.pass.is_some());
+            judged.any(|row| row.pair.a == *backend)
+        };
+        let backends = self.backends.iter().copied();
+        backends.filter(move |backend| !has_rows(backend))
     }
 
     /// Returns the pairs of backends, in the order of their first rows.
@@ -257,8 +274,14 @@ fn notes(found: &Crosscheck) -> String {
     if failed.len() > TOLD {
         notes += &format!("error: {} more rows fail\n", failed.len() - TOLD);
     }
-    if failed.is_empty() && !found.has_passed() {
+    if found.rows.iter().all(|row| row.pair.pass.is_none()) {
         notes += "error: no backend computes any of these problems, so that nothing is judged\n";
+    } else {
+        for backend in found.idle() {
+            notes += &format!(
+                "error: {backend} computes none of these problems; take sizes that it computes, or leave it out of --backend\n"
+            );
+        }
     }
     notes
 }

@@ -59,12 +59,12 @@ impl FilterShape {
     /// Returns the transforms for blocks of so many numbers.
     fn transforms(&self, block: usize) -> usize {
         let span = (self.outputs - 1) * self.decimate + 1;
-        let blocks = self.channels * span.div_ceil(block + 1 - self.taps.len());
-        if self.is_real {
-            blocks.div_ceil(2)
-        } else {
-            blocks
-        }
+        let blocks = span.div_ceil(block + 1 - self.taps.len());
+        let each = match self.is_real {
+            true => blocks.div_ceil(2),
+            false => blocks,
+        };
+        self.channels * each
     }
 }
 

@@ -4,7 +4,8 @@
 @group(0) @binding(0) var<storage, read> real_samples: array<f32>;
 // The same array, as complex numbers.
 @group(0) @binding(1) var<storage, read> complex_samples: array<vec2f>;
-@group(0) @binding(2) var<storage, read_write> outputs: array<f32>;
+// Complex outputs, or two real ones each: a complex number is stored at once.
+@group(0) @binding(2) var<storage, read_write> outputs: array<vec2f>;
 
 override REAL: bool = false;
 override CHANNELS: u32 = 1u;
@@ -24,6 +25,8 @@ override OVERLAP: u32 = 0u;
 override SPAN: u32 = (OUTPUTS - 1u) * DECIMATE + 1u;
 override BLOCKS: u32 = (SPAN + HOP - 1u) / HOP;
 override ALL_BLOCKS: u32 = CHANNELS * BLOCKS;
+// Pairs of blocks of a real channel.
+override PAIRS: u32 = (BLOCKS + 1u) / 2u;
 
 // Returns a sample of a channel, at a place among samples and the zeros between them.
 fn sample(channel: u32, place: i32) -> vec2f {
@@ -53,10 +56,9 @@ fn put(channel: u32, output: u32, z: vec2f) {
     }
     let at = channel * CHANNEL_APART + output / DECIMATE * OUTPUT_APART;
     if REAL {
-        outputs[at] = z.x;
+        outputs[at / 2u][at % 2u] = z.x;
     } else {
-        outputs[2u * at] = z.x;
-        outputs[2u * at + 1u] = z.y;
+        outputs[at] = z;
     }
 }
 
@@ -66,19 +68,36 @@ fn put_of_block(block: u32, i: u32, z: vec2f) {
     }
 }
 
-// Real channels are filtered two blocks at a time, as real and imaginary parts.
+// Real channels are filtered two blocks of a channel at a time, as real and imaginary parts: rounding errors are
+// relative to the larger one, so that two channels would disturb each other.
+fn first_block(transform: u32) -> u32 {
+    return transform / PAIRS * BLOCKS + 2u * (transform % PAIRS);
+}
+
+fn has_second_block(transform: u32) -> bool {
+    return 2u * (transform % PAIRS) + 1u < BLOCKS;
+}
+
 fn load_block(transform: u32, i: u32) -> vec2f {
-    if REAL {
-        return vec2f(input_of_block(2u * transform, i).x, input_of_block(2u * transform + 1u, i).x);
+    if !REAL {
+        return input_of_block(transform, i);
     }
-    return input_of_block(transform, i);
+    let block = first_block(transform);
+    var both = vec2f(input_of_block(block, i).x, 0.0);
+    if has_second_block(transform) {
+        both.y = input_of_block(block + 1u, i).x;
+    }
+    return both;
 }
 
 fn store_block(transform: u32, i: u32, z: vec2f) {
-    if REAL {
-        put_of_block(2u * transform, i, z);
-        put_of_block(2u * transform + 1u, i, vec2f(z.y, 0.0));
-    } else {
+    if !REAL {
         put_of_block(transform, i, z);
+        return;
+    }
+    let block = first_block(transform);
+    put_of_block(block, i, z);
+    if has_second_block(transform) {
+        put_of_block(block + 1u, i, vec2f(z.y, 0.0));
     }
 }

@@ -49,21 +49,25 @@ fn main(
     let xs = vec3u((x + COLUMNS - 1u) % COLUMNS, x, (x + 1u) % COLUMNS);
     let ys = vec3u((y + ROWS - 1u) % ROWS, y, (y + 1u) % ROWS);
     let apart = ROWS * COLUMNS;
-    var before = sums((first + PLANES - 1u) % PLANES * apart, ys, xs);
-    var here = sums(first * apart, ys, xs);
-    for (var z = first; z < min(first + MARCH, PLANES); z++) {
-        let next = sums((z + 1u) % PLANES * apart, ys, xs);
-        let both = before + next;
-        let inner = CENTRE * here.x + FACES * (here.y + both.x);
-        let outer = EDGES * (here.z + both.y) + CORNERS * both.z;
-        let at = z * apart + y * COLUMNS + x;
-        let all = inner + outer;
-        if BASE == 0u {
-            result[at] = all;
-        } else if BASE == 1u {
-            result[at] = base[at] + all;
-        } else {
-            result[at] += all;
+    // The sums of a plane are called for in one place only: compilers keep them in registers then.
+    var before = vec3f();
+    var here = vec3f();
+    let last = min(first + MARCH, PLANES) + 1u;
+    for (var plane = first; plane <= last; plane++) {
+        let next = sums((plane + PLANES - 1u) % PLANES * apart, ys, xs);
+        if plane >= first + 2u {
+            let both = before + next;
+            let inner = CENTRE * here.x + FACES * (here.y + both.x);
+            let outer = EDGES * (here.z + both.y) + CORNERS * both.z;
+            let at = (plane - 2u) * apart + y * COLUMNS + x;
+            let all = inner + outer;
+            if BASE == 0u {
+                result[at] = all;
+            } else if BASE == 1u {
+                result[at] = base[at] + all;
+            } else {
+                result[at] += all;
+            }
         }
         before = here;
         here = next;

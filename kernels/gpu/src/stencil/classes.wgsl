@@ -30,20 +30,25 @@ fn main(
     let xs = vec3i(near(x, -1, COLUMNS), i32(x), near(x, 1, COLUMNS));
     let ys = vec3i(near(y, -1, ROWS), i32(y), near(y, 1, ROWS));
     let at_edge = outermost(x, COLUMNS) || outermost(y, ROWS);
-    var before = sums(near(first, -1, PLANES), ys, xs);
-    var here = sums(i32(first), ys, xs);
-    for (var z = first; z < min(first + MARCH, PLANES); z++) {
-        let next = sums(near(z, 1, PLANES), ys, xs);
-        let both = before + next;
-        let at = (z * ROWS + y) * COLUMNS + x;
-        if EDGE == 1u && (at_edge || outermost(z, PLANES)) {
-            v[at] = here.x;
-        } else {
-            var total = CENTRE * here.x + FACES * (here.y + both.x) + EDGES * (here.z + both.y);
-            if CORNERS != 0.0 {
-                total += CORNERS * both.z;
+    // The sums of a plane are called for in one place only: compilers keep them in registers then.
+    var before = vec3f();
+    var here = vec3f();
+    let last = min(first + MARCH, PLANES) + 1u;
+    for (var plane = first; plane <= last; plane++) {
+        let next = sums(near(plane, -1, PLANES), ys, xs);
+        if plane >= first + 2u {
+            let z = plane - 2u;
+            let both = before + next;
+            let at = (z * ROWS + y) * COLUMNS + x;
+            if EDGE == 1u && (at_edge || outermost(z, PLANES)) {
+                v[at] = here.x;
+            } else {
+                var total = CENTRE * here.x + FACES * (here.y + both.x) + EDGES * (here.z + both.y);
+                if CORNERS != 0.0 {
+                    total += CORNERS * both.z;
+                }
+                v[at] = total;
             }
-            v[at] = total;
         }
         before = here;
         here = next;
