@@ -78,7 +78,11 @@ impl WordTiming {
         let mut writes = [(RegSet::EMPTY, Class::Control, 0); WRITES];
         let mut next = writes.iter_mut();
         let mut push = |set: RegSet, class: Class| {
-            if let (false, Some(entry)) = (set.is_empty(), next.next()) {
+            // A place is taken only by what is written: a word has more kinds of results than places.
+            if set.is_empty() {
+                return;
+            }
+            if let Some(entry) = next.next() {
                 *entry = (set, class, cp2.latency[class].0.max(1));
             }
         };

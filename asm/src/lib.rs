@@ -2,6 +2,7 @@
 //!
 //! [`isa`] holds the one instruction table; everything else derives from it.
 
+pub mod analysis;
 mod assemble;
 mod diag;
 pub mod disasm;

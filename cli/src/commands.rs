@@ -1,5 +1,6 @@
 //! The commands, one per file: arguments, what they do, what they print.
 
+mod analyze;
 mod asm;
 mod bench;
 mod channels;
@@ -39,6 +40,8 @@ use std::sync::Arc;
 pub(crate) enum CliCommand {
     /// Assemble a source file into an ELF object
     Asm(asm::Args),
+    /// Say how fast the loops of a kernel are, and how fast their operations could be
+    Analyze(analyze::Args),
     /// Turn an ELF object back into assembly text
     Disasm(disasm::Args),
     /// Run an object file, or repeat an emitted run
@@ -84,6 +87,7 @@ impl CliCommand {
     pub(crate) fn run(self, json: bool) -> Result<CommandOutcome, CommandFailure> {
         match self {
             Self::Asm(args) => asm::run(&args),
+            Self::Analyze(args) => analyze::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Run(args) => run::run(&args, json),
             Self::Map(args) => map::run(&args, json),

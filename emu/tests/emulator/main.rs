@@ -9,6 +9,7 @@ mod dma_manual;
 mod elementary;
 mod engines;
 mod list_transfer;
+mod loop_intervals;
 mod machine_files;
 mod one_port;
 mod processor;

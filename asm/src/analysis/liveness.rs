@@ -1,0 +1,74 @@
+//! Registers whose values are still needed.
+
+use crate::flow::{Flow, Way};
+use crate::isa::{Op, RegSet, Word};
+
+/// Registers of the sections.
+const SECTION_REGISTERS: RegSet = RegSet((1 << 64) - 1);
+
+/// Registers that are live before each word of the reachable program.
+pub(super) struct Liveness {
+    /// By program address.
+    before: Vec<RegSet>,
+    after: Vec<RegSet>,
+}
+
+impl Liveness {
+    /// Finds the live registers of a program. Behind `stop` none is live; a function's results are live where any
+    /// of its callers needs them.
+    pub(super) fn new(words: &[Word], flow: &Flow) -> Self {
+        let blocks = flow.blocks();
+        // Functions return behind each of their calls; which function a `ret` belongs to is left open.
+        let mut returns = Vec::new();
+        for function in flow.functions() {
+            returns.extend(function.callers.iter().map(|pc| pc + 1));
+        }
+        let mut found = Self {
+            before: vec![RegSet::EMPTY; words.len()],
+            after: vec![RegSet::EMPTY; words.len()],
+        };
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for block in blocks.iter().rev() {
+                let last = block.words.end - 1;
+                let mut live = RegSet::EMPTY;
+                for &(way, to) in &block.next {
+                    debug_assert!(to < words.len() || way == Way::Next);
+                    live |= found.before.get(to).copied().unwrap_or_default();
+                }
+                if words[last].mem.op == Op::Ret {
+                    for &to in &returns {
+                        live |= found.before.get(to).copied().unwrap_or_default();
+                    }
+                }
+                for pc in block.words.clone().rev() {
+                    let word = &words[pc];
+                    found.after[pc] = live;
+                    let written = word.arith.writes() | word.mem.writes();
+                    live = RegSet(live.0 & !written.0) | word.arith.reads() | word.mem.reads();
+                    if live != found.before[pc] {
+                        found.before[pc] = live;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the most registers of the sections, as pairs, that are live at once in some words.
+    pub(super) fn count_most_pairs(
+        &self,
+        words: &[Word],
+        range: std::ops::RangeInclusive<usize>,
+    ) -> usize {
+        let at = |pc: usize| {
+            let written = words[pc].arith.writes() | words[pc].mem.writes();
+            let behind = self.after[pc] | written;
+            let pairs = |set: RegSet| (set & SECTION_REGISTERS).len();
+            pairs(self.before[pc]).max(pairs(behind))
+        };
+        range.map(at).max().unwrap_or(0)
+    }
+}

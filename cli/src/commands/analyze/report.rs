@@ -1,0 +1,277 @@
+//! The report of `cp2 analyze`, as text and as JSON.
+
+use super::{AnalyzedProgram, diagram};
+use crate::io::display_path;
+use cp2_asm::Program;
+use cp2_asm::analysis::{
+    CycleRatio, LoopAnalysis, LoopBody, LoopCloser, LoopLimit, LostCycles, SteadyLoop,
+};
+use cp2_asm::flow::Trips;
+use cp2_asm::issue::Wait;
+use cp2_emu::timing::Stall;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Section registers, as pairs.
+const PAIRS: usize = 64;
+
+fn location(program: &Program, pc: usize) -> String {
+    program
+        .location(pc)
+        .unwrap_or_else(|| format!("word {pc:#06x}"))
+}
+
+fn cause(lost: &LostCycles) -> String {
+    let wait = Wait {
+        cycles: 1,
+        on: Some(lost.on),
+    };
+    Stall::from(wait).cause.to_string()
+}
+
+/// Writes all reports: a paragraph for each loop and for each set of machines on which it behaves alike.
+pub(super) fn text(programs: &[AnalyzedProgram], only: Option<&str>, draw: bool) -> String {
+    let mut text = String::new();
+    // Loops of several machines belong together by their place and by how many are there before them.
+    let mut shown: Vec<(String, Vec<(&AnalyzedProgram, &LoopAnalysis)>)> = Vec::new();
+    for program in programs {
+        let mut here: Vec<String> = Vec::new();
+        for found in program.select(only) {
+            let place = location(&program.program, found.pc);
+            let nth = here.iter().filter(|other| **other == place).count();
+            here.push(place.clone());
+            let mut same = shown.iter_mut().filter(|(other, _)| *other == place);
+            match same.nth(nth) {
+                Some((_, group))
+                    if group
+                        .last()
+                        .is_some_and(|(last, _)| !std::ptr::eq(*last, program)) =>
+                {
+                    group.push((program, found));
+                }
+                _ => shown.push((place, vec![(program, found)])),
+            }
+        }
+    }
+    if shown.is_empty() {
+        text += "the program has no loops\n";
+    }
+    for (place, mut group) in shown {
+        while let Some((program, found)) = group.first().copied() {
+            let (alike, others): (Vec<_>, Vec<_>) = group
+                .into_iter()
+                .partition(|(_, other)| other.body == found.body);
+            group = others;
+            let machines: Vec<_> = alike.iter().map(|(p, _)| p.machine.name.as_str()).collect();
+            write_loop(
+                &mut text,
+                &place,
+                program,
+                found,
+                &machines.join(", "),
+                draw,
+            );
+        }
+    }
+    if draw {
+        text += diagram::LEGEND;
+    }
+    text
+}
+
+fn write_loop(
+    text: &mut String,
+    place: &str,
+    program: &AnalyzedProgram,
+    found: &LoopAnalysis,
+    machines: &str,
+    draw: bool,
+) {
+    let _ = match &found.body {
+        LoopBody::Branching { reason, around } => writeln!(
+            text,
+            "loop {place}  no interval, since {reason}: {around} words outside inner loops, on {machines}"
+        ),
+        LoopBody::Steady(steady) if steady.is_at_bound() => writeln!(
+            text,
+            "loop {place}  interval {}, bound {} ({}): at the bound on {machines}",
+            steady.interval,
+            steady.bound.cycles,
+            steady.limit()
+        ),
+        LoopBody::Steady(steady) => writeln!(
+            text,
+            "loop {place}  interval {}, bound {} ({}): {:.2} times the bound on {machines}",
+            steady.interval,
+            steady.bound.cycles,
+            steady.limit(),
+            steady.interval.as_f64() / steady.bound.cycles.as_f64()
+        ),
+    };
+    let LoopBody::Steady(steady) = &found.body else {
+        return;
+    };
+    if draw {
+        *text += &diagram::draw(steady, &program.program);
+    }
+    if steady.is_at_bound() {
+        return;
+    }
+    let words = found.words.clone().count();
+    let _ = writeln!(
+        text,
+        "  {words} words with {} arithmetic and {} other operations, {} of {PAIRS} registers live",
+        steady.bound.arithmetic, steady.bound.memory, found.registers
+    );
+    if steady.back > 0 {
+        let _ = writeln!(text, "  {:>6} lost when the body starts again", steady.back);
+    }
+    for lost in &steady.lost {
+        let _ = writeln!(
+            text,
+            "  {:>6} lost at {}: {}, made at {}",
+            lost.cycles,
+            location(&program.program, lost.pc),
+            cause(lost),
+            location(&program.program, lost.producer)
+        );
+    }
+    for advice in advise(found, steady) {
+        let _ = writeln!(text, "  {advice}");
+    }
+}
+
+/// Says what would make a loop faster that is above its bound.
+fn advise(found: &LoopAnalysis, steady: &SteadyLoop) -> Vec<String> {
+    let mut advice = Vec::new();
+    let words = found.words.clone().count() as u64;
+    let lost: f64 = steady.lost.iter().map(|lost| lost.cycles.as_f64()).sum();
+    let least = steady.bound.arithmetic.max(steady.bound.memory).max(1) as u64;
+    if lost > 0.0 {
+        let free = PAIRS.saturating_sub(found.registers);
+        let room = match found.registers {
+            0 => String::new(),
+            used => match free / used {
+                0 => format!("; {free} registers are free"),
+                times => format!("; registers suffice for {} iterations at once", times + 1),
+            },
+        };
+        advice.push(format!(
+            "would help: work of another iteration in the {} cycles of waiting, by unrolling or software \
+             pipelining{room}",
+            trim(lost)
+        ));
+    }
+    if words > least {
+        advice.push(format!(
+            "would help: both slots of a word in use; the operations fit in {least} words instead of {words}"
+        ));
+    }
+    if let LoopLimit::Recurrence { .. } = steady.limit() {
+        advice.push(
+            "would help: several results in turn, such as partial sums, instead of one that each iteration waits for"
+                .to_owned(),
+        );
+    }
+    advice
+}
+
+fn trim(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Makes the report as JSON.
+pub(super) fn json(input: &Path, programs: &[AnalyzedProgram], only: Option<&str>) -> Value {
+    let loops: Vec<Value> = programs
+        .iter()
+        .flat_map(|program| {
+            let found = program.select(only).into_iter();
+            found.map(move |found| loop_json(program, found))
+        })
+        .collect();
+    let machines: Vec<_> = programs
+        .iter()
+        .map(|p| json!({ "machine": p.machine.name, "machine_hash": p.machine.hash }))
+        .collect();
+    json!({
+        "schema": "cp2-analyze/1",
+        "tool_version": env!("CARGO_PKG_VERSION"),
+        "input": display_path(input),
+        "machines": machines,
+        "loops": loops,
+    })
+}
+
+fn number(ratio: CycleRatio) -> Value {
+    match ratio.iterations() {
+        1 => json!(ratio.cycles()),
+        _ => json!(ratio.as_f64()),
+    }
+}
+
+fn loop_json(program: &AnalyzedProgram, found: &LoopAnalysis) -> Value {
+    let source = &program.program;
+    let at = |pc: usize| source.lines.get(pc).copied().unwrap_or_default();
+    let line = |pc: usize| Some(at(pc).line).filter(|line| *line > 0);
+    let file = |pc: usize| source.files.get(at(pc).file as usize);
+    let kind = match found.closer {
+        LoopCloser::Hardware { .. } => "hardware",
+        LoopCloser::Branch => "branch",
+    };
+    let trips = match &found.closer {
+        LoopCloser::Hardware {
+            trips: Trips::Constant(trips),
+        } => Some(*trips),
+        _ => None,
+    };
+    let mut object = json!({
+        "file": file(found.pc),
+        "line": line(found.pc),
+        "pc": found.pc,
+        "machine": program.machine.name,
+        "kind": kind,
+        "trips": trips,
+        "outside": found.outside,
+        "words": found.words.clone().count(),
+        "registers": found.registers,
+        "interval": null,
+        "bound": null,
+        "limit": null,
+        "reason": null,
+        "lost": [],
+    });
+    match &found.body {
+        LoopBody::Branching { reason, around } => {
+            object["reason"] = json!(reason.to_string());
+            object["words_around"] = json!(around);
+        }
+        LoopBody::Steady(steady) => {
+            let lost = steady.lost.iter().map(|lost| {
+                json!({
+                    "file": file(lost.pc),
+                    "line": line(lost.pc),
+                    "pc": lost.pc,
+                    "cycles": number(lost.cycles),
+                    "cause": cause(lost),
+                    "producer": line(lost.producer),
+                    "producer_pc": lost.producer,
+                })
+            });
+            let terms = steady.bound.terms.iter().map(
+                |(limit, cycles)| json!({ "limit": limit.to_string(), "cycles": number(*cycles) }),
+            );
+            object["interval"] = number(steady.interval);
+            object["bound"] = number(steady.bound.cycles);
+            object["limit"] = json!(steady.limit().to_string());
+            object["terms"] = terms.collect();
+            object["arithmetic"] = json!(steady.bound.arithmetic);
+            object["memory"] = json!(steady.bound.memory);
+            object["loop_back"] = json!(steady.back);
+            object["lost"] = lost.collect();
+            object["words_around"] = json!(0);
+        }
+    }
+    object
+}
