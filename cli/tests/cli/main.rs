@@ -5,6 +5,7 @@
 )]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+mod analyze;
 mod attacks;
 mod backends;
 mod bench;

@@ -111,6 +111,11 @@ fn the_examples_print_what_the_cookbook_says() {
 }
 
 #[test]
+fn the_examples_print_what_the_page_of_tuning_says() {
+    check("docs/tuning.md", 4);
+}
+
+#[test]
 fn the_examples_print_what_the_page_of_stencils_says() {
     check("docs/stencil.md", 1);
 }
