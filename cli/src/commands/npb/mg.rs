@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Size of the benchmark: S, W, A or B [default: the grid of --grid]
+    /// Size of the benchmark: S, W, A, B or C [default: the grid of --grid]
     #[arg(long, value_name = "CLASS", required_unless_present = "grid")]
     class: Option<NpbClass>,
     /// Planes, rows and columns of a grid of one's own, powers of two from 16 to 1024, which has no official value
@@ -139,6 +139,21 @@ impl Subject {
         })
     }
 
+    /// Refuses a grid whose arrays do not fit in the machine's memory, before plans are made for it.
+    fn check_machine_memory(&self, machine: &Machine) -> Result<(), CommandFailure> {
+        let needed = ARRAYS * self.problem.count() as u64 + NORMS;
+        let held = machine.host.memory.0;
+        if needed <= held {
+            return Ok(());
+        }
+        Err(CommandFailure::input(format!(
+            "{}, {}: right-hand side, solution and norms need {needed} B of system memory, and the machine has {held} B \
+             (`host.memory`); use a smaller problem, several processors (--procs), or a machine with more memory",
+            machine.name,
+            self.title()
+        )))
+    }
+
     /// Returns the class, if there is one.
     fn class(&self) -> Option<NpbClass> {
         self.class.map(|benchmark| benchmark.class)
@@ -154,6 +169,10 @@ impl Subject {
         MgClass::count_operations(self.problem.count(), self.problem.cycles())
     }
 }
+
+/// Bytes of a point in right-hand side and solution, and of both norms.
+const ARRAYS: u64 = 8;
+const NORMS: u64 = 16;
 
 /// V-cycles on a grid, without a number of them.
 const CYCLES: usize = 4;
@@ -298,6 +317,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
     // double precision.
     memory::check_memory(problem.title(), 100 * problem.count() as u64)?;
+    subject.check_machine_memory(&machine)?;
     let plan = plan(args, problem, &machine, json)?;
     let operators = mark_operators(&plan);
     let method = plan.into_method();
