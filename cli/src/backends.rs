@@ -3,8 +3,10 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 mod measured;
+mod options;
 
-pub(crate) use measured::{BackendArg, MeasuredRun, add_simulated_clock};
+pub(crate) use measured::{MeasuredRun, SIMULATED_KEYS, add_simulated_clock, error_text};
+pub(crate) use options::{AdapterArg, BackendArg, MeasuredBackend, refuse_simulation_options};
 
 use crate::outcome::CommandFailure;
 use cp2_host::DeviceOptions;
@@ -66,11 +68,17 @@ pub(crate) struct OpenBackend {
 }
 
 impl OpenBackend {
-    /// Opens a backend; `machine` is the one to emulate.
+    /// Opens a backend; `machine` is the one to emulate, `adapter` the graphics card.
     ///
     /// # Errors
     /// The program was built without the backend, or this computer has none.
-    pub(crate) fn open(name: BackendName, machine: &Arc<Machine>) -> Result<Self, CommandFailure> {
+    pub(crate) fn open(
+        name: BackendName,
+        machine: &Arc<Machine>,
+        adapter: &AdapterArg,
+    ) -> Result<Self, CommandFailure> {
+        #[cfg(not(feature = "gpu"))]
+        let _ = adapter;
         match name {
             BackendName::Cp2 => Ok(Self {
                 name,
@@ -93,7 +101,7 @@ impl OpenBackend {
                 fields: json!({}),
             }),
             #[cfg(feature = "gpu")]
-            BackendName::Gpu => gpu::open(),
+            BackendName::Gpu => gpu::open(adapter),
             #[cfg(not(feature = "gpu"))]
             BackendName::Gpu => Err(CommandFailure::input(
                 "--backend gpu: this program was built without graphics cards; build it with \

@@ -1,6 +1,7 @@
 //! The backend of a graphics card, with its adapter and what its arithmetic does.
 
-use super::{BackendName, OpenBackend};
+use super::{AdapterArg, BackendName, OpenBackend};
+use crate::interrupt;
 use crate::outcome::CommandFailure;
 use cp2_gpu::{AdapterChoice, AdapterReport, Gpu};
 use cp2_problems::Clock;
@@ -10,14 +11,20 @@ use serde_json::json;
 ///
 /// # Errors
 /// There is no adapter, or it lacks what the backend needs.
-pub(super) fn open() -> Result<OpenBackend, CommandFailure> {
-    let gpu = Gpu::open(&AdapterChoice::default()).map_err(CommandFailure::input)?;
+pub(super) fn open(choice: &AdapterArg) -> Result<OpenBackend, CommandFailure> {
+    let choice = AdapterChoice {
+        name: choice.name().map(str::to_owned),
+        ..AdapterChoice::default()
+    };
+    // An interrupt ends a driver that hangs.
+    let gpu = interrupt::plan_interruptible(|| Gpu::open(&choice))?;
+    let gpu = gpu.map_err(CommandFailure::input)?;
     let adapter = gpu.adapter();
     Ok(OpenBackend {
         name: BackendName::Gpu,
         clock: Clock::Measured,
         description: describe(adapter),
-        fields: json!({ "adapter": adapter, "probe": adapter.probe }),
+        fields: json!({ "adapter": adapter }),
         backend: Box::new(gpu),
     })
 }

@@ -5,7 +5,7 @@ mod compare;
 mod report;
 
 use super::MachineArg;
-use crate::backends::{BackendName, OpenBackend};
+use crate::backends::{AdapterArg, BackendName, OpenBackend};
 use crate::interrupt;
 use crate::io::{Outputs, check_extension, display_path, write_whole};
 use crate::memory::check_memory;
@@ -31,8 +31,10 @@ pub(crate) struct Args {
     #[arg(value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
     /// Backends that compute, with a comma between
-    #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_value = BackendName::BUILT)]
-    backend: Vec<BackendName>,
+    #[arg(long = "backend", value_enum, value_name = "NAME,..", value_delimiter = ',', default_value = BackendName::BUILT)]
+    backends: Vec<BackendName>,
+    #[command(flatten)]
+    adapter: AdapterArg,
     /// Size of one kind: a value for each parameter in order, as in "1024 2 forward"; give it again for each more
     /// [default: the kind's small sizes]
     #[arg(long, value_name = "ROW")]
@@ -61,10 +63,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let kinds = find_kinds(&args.kinds)?;
     let work = list_problems(&kinds, &args.size)?;
     let machine = Arc::new(args.machine.load()?);
-    let mut names = args.backend.clone();
+    let mut names = args.backends.clone();
     names.sort_unstable();
     names.dedup();
-    let backends = names.iter().map(|name| OpenBackend::open(*name, &machine));
+    args.adapter.check(names.contains(&BackendName::Gpu))?;
+    let open = |name: &BackendName| OpenBackend::open(*name, &machine, &args.adapter);
+    let backends = names.iter().map(open);
     let backends: Vec<OpenBackend> = backends.collect::<Result<_, _>>()?;
     let mut found = Crosscheck::new(args.seed, backends.iter().map(|backend| backend.name));
     let steps = progress::steps(work.len() as u64, json);

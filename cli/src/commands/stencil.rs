@@ -117,16 +117,11 @@ impl StencilInput {
 
 /// Runs `cp2 stencil`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
-    let simulated = [
-        ("--machine", args.machine.is_given()),
-        ("--plan", args.plan),
-        ("--procs", args.procs != 1),
-    ];
-    let measured = args.backend.measured(&args.simulation, &simulated)?;
+    let measured = args.backend.measured()?;
     let ranks = crate::processors::connect_for(args.procs)?;
     args.check_outputs()?;
     if let Some(backend) = measured {
-        return elsewhere::run(args, backend);
+        return elsewhere::run(args, &backend);
     }
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let given = args.load(&machine)?;
@@ -148,9 +143,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     outcome.json = head.add_figures(outcome.json);
     outcome.json["input"] = json!(args.input.as_deref().map(display_path));
-    if !args.plan {
-        add_simulated_clock(&mut outcome);
-    }
+    add_simulated_clock(&mut outcome);
     Ok(outcome)
 }
 

@@ -226,7 +226,11 @@ pub static KINDS: &[ProblemKind] = &[
         parameters: &[
             SizeParameter::new("n", 32, "points along each axis: a power of two"),
             SizeParameter::new("cycles", 4, "V-cycles"),
-            SizeParameter::word("smoother", "a", "smoother of classes S, W, A (a) or B, C (b)"),
+            SizeParameter::word(
+                "smoother",
+                "a",
+                "smoother of classes S, W, A (a) or B, C (b)",
+            ),
         ],
         small: &["16 2 a", "32 1 b"],
         make: |_, size| Ok(Arc::new(MgProblem::from_size(size)?)),

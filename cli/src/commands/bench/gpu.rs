@@ -1,5 +1,6 @@
 //! `cp2 bench gpu`: measures the shaders of a graphics card beside a copy on it.
 
+use crate::backends::AdapterArg;
 #[cfg(not(feature = "gpu"))]
 use crate::outcome::{CommandFailure, CommandOutcome};
 
@@ -28,6 +29,8 @@ pub(super) struct GpuArgs {
     /// Seed of the inputs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    adapter: AdapterArg,
 }
 
 /// Says that graphics cards are missing.
@@ -63,8 +66,8 @@ mod measured {
     pub(crate) fn run(args: &GpuArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
         let rows = find_rows(&args.rows)?;
         let choice = AdapterChoice {
+            name: args.adapter.name().map(str::to_owned),
             time_limit: LIMIT,
-            ..AdapterChoice::default()
         };
         let gpu = Gpu::open(&choice).map_err(CommandFailure::input)?;
         let most = gpu.most_array_bytes();

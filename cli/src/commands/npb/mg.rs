@@ -2,15 +2,15 @@
 
 mod processors;
 
-use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
+use super::report::{BenchmarkReport, BenchmarkResult, ComparedFigure, MarkedOperator};
 use super::{BenchmarkOptions, tuned};
+use crate::backends::{MeasuredBackend, MeasuredRun};
 use crate::commands::map::Extents;
 use crate::interrupt;
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use crate::simulation::merge;
-use cp2_kernels::KernelRun;
 use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
 use cp2_machine::Machine;
 use cp2_problems::npb::NpbClass;
@@ -136,6 +136,47 @@ impl Subject {
             "shape": self.problem.shape(),
             "v_cycles": self.problem.cycles(),
             "smoother": self.problem.smoother().to_string(),
+        })
+    }
+
+    /// Checks that this computer has the memory. Each point, with its share of the coarser grids, is in four arrays of
+    /// single precision and four of double precision.
+    fn check_memory(&self) -> Result<(), CommandFailure> {
+        let bytes = 100 * self.problem.count() as u64;
+        Ok(memory::check_memory(self.problem.title(), bytes)?)
+    }
+
+    /// Returns the right-hand side.
+    fn input(&self) -> NamedArrays {
+        let shape = self.problem.shape();
+        NamedArrays::from_array("v", &shape, charges(shape, 1))
+    }
+
+    /// Compares the output of a run, if it has one, with official values and double precision.
+    fn judge(
+        &self,
+        input: &NamedArrays,
+        output: Option<&NamedArrays>,
+    ) -> Result<BenchmarkResult, CommandFailure> {
+        let found = output.and_then(|output| Some((output, norms(output)?)));
+        let compared = match found {
+            Some((output, [_, norm])) => compare_results(self, input, output, *norm)?,
+            _ => Vec::new(),
+        };
+        let first = compared.first();
+        let difference = first.map_or(f64::NAN, |number| number.difference);
+        Ok(BenchmarkResult {
+            benchmark: "MG",
+            class: self.class(),
+            title: self.title(),
+            values: [
+                json!(found.and_then(|(_, norms)| norms.last().copied())),
+                json!(self.official()),
+            ],
+            difference: [difference, MgClass::TOLERANCE],
+            compared,
+            operations: self.operations(),
+            more: self.json(),
         })
     }
 
@@ -307,6 +348,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     if args.procs == 1 {
         args.check_one()?;
     }
+    if let Some(backend) = common.backend.measured()? {
+        return compute_elsewhere(args, &backend);
+    }
     let ranks = crate::processors::connect_for(args.procs)?;
     let machine = common.begin(args.tuned.as_deref(), args.procs)?;
     if let Some(ranks) = ranks {
@@ -314,47 +358,43 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     let subject = args.subject()?;
     let problem = &subject.problem;
-    // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
-    // double precision.
-    memory::check_memory(problem.title(), 100 * problem.count() as u64)?;
+    subject.check_memory()?;
     subject.check_machine_memory(&machine)?;
     let plan = plan(args, problem, &machine, json)?;
     let operators = mark_operators(&plan);
     let method = plan.into_method();
-    let shape = problem.shape();
-    let input = NamedArrays::from_array("v", &shape, charges(shape, 1));
+    let input = subject.input();
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let compared = match (&run.output, norms(&run)) {
-        (Some(output), Some([_, norm])) => compare_results(&subject, &input, output, *norm)?,
-        _ => Vec::new(),
-    };
-    let first = compared.first();
-    let difference = first.map_or(f64::NAN, |number| number.difference);
+    let mut result = subject.judge(&input, run.output.as_ref())?;
+    result.more = merge(result.more, json!({ "recipe": method.recipe }));
     let report = BenchmarkReport {
-        benchmark: "MG",
-        class: subject.class(),
-        title: subject.title(),
+        result,
         machine: &machine,
-        values: [
-            json!(norms(&run).and_then(|norms| norms.last().copied())),
-            json!(subject.official()),
-        ],
-        difference: [difference, MgClass::TOLERANCE],
-        compared,
-        operations: subject.operations(),
         operators,
         run: &run,
         outside: OUTSIDE,
         said: String::new(),
-        more: merge(subject.json(), json!({ "recipe": method.recipe })),
         host_seconds,
     };
     report.conclude(common)
 }
 
-/// Returns the norms of the run, if it finished.
-fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
-    run.output.as_ref()?.get::<f64>("norms").ok()
+/// Carries out the cycles on a backend, and reports measured times.
+fn compute_elsewhere(
+    args: &Args,
+    backend: &MeasuredBackend<'_>,
+) -> Result<CommandOutcome, CommandFailure> {
+    let subject = args.subject()?;
+    subject.check_memory()?;
+    let input = subject.input();
+    let run = MeasuredRun::new(backend, &subject.problem, &input)?;
+    let result = subject.judge(&input, Some(&run.output))?;
+    Ok(result.conclude_measured(&run, &[]))
+}
+
+/// Returns the norms of the output, before and after all cycles.
+fn norms(output: &NamedArrays) -> Option<&[f64]> {
+    output.get::<f64>("norms").ok()
 }
 
 /// Compares the last norm with the official one, if there is one, and all results with the same cycles in double

@@ -85,7 +85,10 @@ mod tests {
                 let apart = (found / (printed * 1e9) - 1.0).abs();
                 assert!(apart < 0.01, "{class}: {found:e} {printed}");
             }
-            assert_eq!(ft::official(class).len(), FtProblem::from_class(class).steps());
+            assert_eq!(
+                ft::official(class).len(),
+                FtProblem::from_class(class).steps()
+            );
         }
         let said = "D".parse::<NpbClass>().unwrap_err().to_string();
         assert_eq!(said, "class `D`: expected S, W, A, B or C");
