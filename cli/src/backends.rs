@@ -13,7 +13,7 @@ use cp2_host::DeviceOptions;
 use cp2_kernels::Cp2Backend;
 use cp2_machine::Machine;
 use cp2_native::Native;
-use cp2_problems::{Backend, Clock};
+use cp2_problems::{Backend, Clock, Refusal};
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
@@ -117,5 +117,14 @@ impl OpenBackend {
             object.extend(fields.clone());
         }
         object
+    }
+}
+
+/// True if a backend refuses a problem because the program or a device is at fault, as by a shader that does not compile.
+pub(crate) fn is_fault(refusal: &Refusal) -> bool {
+    match refusal {
+        #[cfg(feature = "gpu")]
+        Refusal::Unfit { source, .. } => gpu::is_fault(&**source),
+        _ => false,
     }
 }

@@ -72,12 +72,14 @@ pub fn main() -> ExitCode {
         }
         Ok(outcome.exit)
     });
-    ExitCode::from(done.unwrap_or_else(|failure| {
+    let code = done.unwrap_or_else(|failure| {
         processors::wait_for_first();
         print_failure(&failure, json);
         processors::abort_ranks(failure.exit);
         failure.exit
-    }))
+    });
+    interrupt::end_at_once();
+    ExitCode::from(code)
 }
 
 /// Changes all options to take -1 as a number and not as another option; each option itself decides which

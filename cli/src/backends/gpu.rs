@@ -3,7 +3,7 @@
 use super::{AdapterArg, BackendName, OpenBackend};
 use crate::interrupt;
 use crate::outcome::CommandFailure;
-use cp2_gpu::{AdapterChoice, AdapterReport, Gpu};
+use cp2_gpu::{AdapterChoice, AdapterReport, Gpu, GpuError};
 use cp2_problems::Clock;
 use serde_json::json;
 
@@ -19,6 +19,8 @@ pub(super) fn open(choice: &AdapterArg) -> Result<OpenBackend, CommandFailure> {
     // An interrupt ends a driver that hangs.
     let gpu = interrupt::plan_interruptible(|| Gpu::open(&choice))?;
     let gpu = gpu.map_err(CommandFailure::input)?;
+    // The device stays open until the process ends: closing waits for all that was submitted, which may be never.
+    std::mem::forget(gpu.clone());
     let adapter = gpu.adapter();
     Ok(OpenBackend {
         name: BackendName::Gpu,
@@ -27,6 +29,12 @@ pub(super) fn open(choice: &AdapterArg) -> Result<OpenBackend, CommandFailure> {
         fields: json!({ "adapter": adapter }),
         backend: Box::new(gpu),
     })
+}
+
+/// True if the reason of a refusal is a fault of the program or of the device, and not the problem.
+pub(super) fn is_fault(reason: &(dyn std::error::Error + 'static)) -> bool {
+    let error = reason.downcast_ref::<GpuError>();
+    error.is_some_and(GpuError::is_fault)
 }
 
 /// Describes an adapter and its arithmetic in a line.

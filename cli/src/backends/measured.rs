@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Keys of all reports of one simulation, which are null where nothing is simulated.
-pub(crate) const SIMULATED_KEYS: [&str; 25] = [
+pub(crate) const SIMULATED_KEYS: [&str; 26] = [
     "machine",
     "machine_hash",
     "engine",
@@ -38,6 +38,7 @@ pub(crate) const SIMULATED_KEYS: [&str; 25] = [
     "reference_source",
     "reference_term",
     "host_seconds",
+    "findings",
 ];
 
 /// Seconds below which a native run is repeated, and the second one is measured.

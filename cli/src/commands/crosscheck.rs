@@ -5,7 +5,7 @@ mod compare;
 mod report;
 
 use super::MachineArg;
-use crate::backends::{AdapterArg, BackendName, OpenBackend};
+use crate::backends::{AdapterArg, BackendName, OpenBackend, is_fault};
 use crate::interrupt;
 use crate::io::{Outputs, check_extension, display_path, write_whole};
 use crate::memory::check_memory;
@@ -102,6 +102,12 @@ fn find_kinds(names: &[String]) -> Result<Vec<&'static ProblemKind>, CommandFail
             Some(kind) if kinds.iter().any(|other| other.name == kind.name) => {}
             Some(kind) => kinds.push(kind),
             None if name == "all" => return Ok(KINDS.iter().collect()),
+            None if name.is_empty() => {
+                return Err(CommandFailure::input(
+                    "a name of a kind is empty: two commas stand side by side, or one at an end; expected names with \
+                     one comma between",
+                ));
+            }
             None => return Err(CommandFailure::input(explain_unknown(name))),
         }
     }
@@ -158,17 +164,25 @@ fn list_problems(
             true => Size::parse(kind.parameters, text),
             false => Size::from_row(kind.parameters, text),
         };
-        let names: Vec<_> = kind.parameters.iter().map(|p| p.name).collect();
+        let names = kind.parameters.iter().map(|parameter| parameter.name);
         let size = size.map_err(|e| {
-            let names = names.join(" ");
+            let names = names.collect::<Vec<_>>().join(" ");
             CommandFailure::input(format!(
                 "--size: {e}; the values of {} are {names}",
                 kind.name
             ))
         })?;
-        Ok((*kind, size))
+        Ok::<_, CommandFailure>((*kind, size))
     };
-    sizes.iter().map(read).collect()
+    let mut work: Vec<(&ProblemKind, Size)> = Vec::new();
+    for text in sizes {
+        let (kind, size) = read(text)?;
+        // Two ways of writing one size are one size.
+        if work.iter().all(|(_, other)| *other != size) {
+            work.push((kind, size));
+        }
+    }
+    Ok(work)
 }
 
 /// Checks that this computer has the memory for a problem, its reference and the results of all backends.
@@ -191,11 +205,13 @@ fn check_problem(
     (problem, backends): (&dyn Problem, &[OpenBackend]),
     found: &mut Crosscheck,
 ) -> Result<(), CommandFailure> {
-    let mut prepared: Vec<(BackendName, Box<dyn Prepared>)> = Vec::new();
+    // A backend that fails to prepare has a reason instead, which is its result of every case.
+    let mut prepared: Vec<(BackendName, Result<Box<dyn Prepared>, String>)> = Vec::new();
     for open in backends {
-        let ready = interrupt::plan_interruptible(|| open.backend.prepare(problem))?;
+        let ready = interrupt::crosscheck_interruptible(|| open.backend.prepare(problem))?;
         match ready {
-            Ok(ready) => prepared.push((open.name, ready)),
+            Ok(ready) => prepared.push((open.name, Ok(ready))),
+            Err(fault) if is_fault(&fault) => prepared.push((open.name, Err(fault.to_string()))),
             Err(refusal) => found.refused.push(RefusedProblem {
                 kind: kind.name,
                 size: size.clone(),
@@ -210,19 +226,27 @@ fn check_problem(
         let input = problem.input(case, found.seed);
         let mut outputs = Vec::new();
         for (backend, prepared) in &mut prepared {
-            let outcome = match backend {
-                // A simulation ends by itself.
-                BackendName::Cp2 => prepared.run(&input),
-                _ => interrupt::compute_interruptible(|| prepared.run(&input))?,
+            let run = |prepared: &mut Box<dyn Prepared>| {
+                let outcome = match backend {
+                    // A simulation ends by itself.
+                    BackendName::Cp2 => prepared.run(&input),
+                    _ => interrupt::crosscheck_interruptible(|| prepared.run(&input))?,
+                };
+                let output = outcome.map(|outcome| outcome.output);
+                Ok::<_, CommandFailure>(output.map_err(|error| error.to_string()))
             };
-            let output = outcome.map(|outcome| outcome.output);
+            let output = match prepared {
+                Ok(prepared) => run(prepared)?,
+                Err(reason) => Err(reason.clone()),
+            };
             interrupt::check()?;
             outputs.push(BackendOutput {
                 backend: *backend,
-                output: output.map_err(|error| error.to_string()),
+                output,
             });
         }
-        let compared = interrupt::run_interruptible(|| compare(problem, case, &input, &outputs))?;
+        let compared =
+            interrupt::crosscheck_interruptible(|| compare(problem, case, &input, &outputs))?;
         cases.push(compared.map_err(CommandFailure::input)?);
     }
     found.add(kind, size, problem, cases);
@@ -257,6 +281,8 @@ mod tests {
                 said.message
             );
         }
+        let said = names(&["fft", "", "dot"]).unwrap_err();
+        assert!(said.message.contains("is empty"), "{}", said.message);
         let said = names(&["qqqq"]).unwrap_err();
         assert!(!said.message.contains("did you mean"), "{}", said.message);
         assert_eq!(said.exit, crate::outcome::BAD_INPUT);
@@ -271,6 +297,8 @@ mod tests {
         }
         let said = list_problems(&fft, &["60".to_owned()]).unwrap_err().message;
         assert!(said.contains("`batch` should be a value") && said.ends_with("n batch direction"));
+        let twice = ["60 7 inverse", "n=60 batch=7 direction=inverse"].map(str::to_owned);
+        assert_eq!(list_problems(&fft, &twice).unwrap().len(), 1);
         let all = find_kinds(&[]).unwrap();
         assert!(list_problems(&all, &["60 7 inverse".to_owned()]).is_err());
     }

@@ -427,8 +427,12 @@ fn fields<T>(
 ) -> Value {
     let report = &run.run.report;
     let relayouts = run.passes.iter().filter(|pass| pass.is_relayout()).count();
+    let finished = report.end.is_finished();
+    let updates = plan.problem().elements() as f64 * plan.problem().steps() as f64;
+    let rate = updates / report.seconds_simulated / 1e6;
     let own = json!({
-        "efficiency": report.end.is_finished().then(|| run.efficiency()),
+        "efficiency": finished.then(|| run.efficiency()),
+        "million_updates_per_second": finished.then_some(rate),
         "expected_cycles": run.expected.map(|price| price.0),
         "rel_error": verdict.map(|v| v.rms),
         "worst_error_over_tolerance": verdict.map(|v| v.worst),

@@ -178,6 +178,7 @@ fn what_nobody_has_is_refused() {
             &["`stencl`", "did you mean `stencil`?", "fft-nd"],
         ),
         ("crosscheck fft --backend cuda", &["cuda", "native"]),
+        ("crosscheck fft,,dot", &["is empty", "one comma"]),
         (
             "crosscheck fft --size 7",
             &["--size", "`batch`", "n batch direction"],

@@ -19,7 +19,10 @@ use std::borrow::Cow;
 const NUMBER: u64 = 80;
 
 /// Keys of figures of plans.
-const PLANNED: [&str; 3] = [
+const PLANNED: [&str; 6] = [
+    "pages",
+    "stages",
+    "buffering",
     "recipe_floor_cycles",
     "recipe_floor_formula",
     "recipe_floor_efficiency",

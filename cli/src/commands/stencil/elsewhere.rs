@@ -9,7 +9,7 @@ use cp2_problems::Problem as _;
 use serde_json::json;
 
 /// Keys of figures of plans.
-const PLANNED: [&str; 3] = ["relayouts", "stages", "passes"];
+const PLANNED: [&str; 2] = ["relayouts", "passes"];
 
 /// Carries out the steps on a backend, and reports measured times.
 pub(super) fn run(
