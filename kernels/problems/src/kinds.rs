@@ -163,7 +163,7 @@ pub static KINDS: &[ProblemKind] = &[
                 1,
                 "outputs for a sample; one of the two is 1",
             ),
-            SizeParameter::new("real", 1, "1: real taps"),
+            SizeParameter::new("real", 1, "1 for real taps, 0 for complex ones"),
         ],
         small: &[
             "16 2000 1 1 1 1",

@@ -38,6 +38,9 @@ const OUTSIDE: &[&str] = &[
 /// Memory for generating the matrix, as a multiple of the memory of its entries (an estimate).
 const GENERATED: usize = 8;
 
+/// Bytes of an entry of a packed matrix, at least.
+const PACKED: u64 = 4;
+
 /// Runs `cp2 npb cg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
@@ -57,6 +60,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         return Ok(result.conclude_measured(&run, &PLANNED));
     }
     let machine = common.begin(None, 1)?;
+    // Nothing is generated and packed for commands that this computer has no memory for.
+    let products = benchmark.iterations * (CgClass::STEPS + 1);
+    let bytes = memory::commands_bytes(PACKED * nnz as u64, products);
+    memory::check_memory(format!("NPB CG, class {}", args.class), bytes)?;
     let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
         let problem = benchmark.problem();
@@ -65,7 +72,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         let pack_seconds = started.elapsed().as_secs_f64();
         (problem, plan.map_err(CommandFailure::input)?, pack_seconds)
     };
-    let products = problem.iterations() * (CgClass::STEPS + 1);
     let vectors = (2 * benchmark.rows, 6);
     let bytes = memory::iterations_bytes(plan.product(), products, vectors);
     memory::check_memory(problem.title(), bytes)?;
