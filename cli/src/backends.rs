@@ -120,11 +120,15 @@ impl OpenBackend {
     }
 }
 
-/// True if a backend refuses a problem because the program or a device is at fault, as by a shader that does not compile.
+/// True if a backend refuses a problem because the program or a device is at fault, as where a shader does not
+/// compile.
+#[cfg(feature = "gpu")]
 pub(crate) fn is_fault(refusal: &Refusal) -> bool {
-    match refusal {
-        #[cfg(feature = "gpu")]
-        Refusal::Unfit { source, .. } => gpu::is_fault(&**source),
-        _ => false,
-    }
+    matches!(refusal, Refusal::Unfit { source, .. } if gpu::is_fault(&**source))
+}
+
+/// False: only graphics cards have faults of their own.
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn is_fault(_: &Refusal) -> bool {
+    false
 }

@@ -98,7 +98,7 @@ pub(crate) fn crosscheck_interruptible<T>(work: impl FnOnce() -> T) -> Result<T,
     work_alone(message, work)
 }
 
-/// Lets an interrupt end the process at once from here on: all is reported, and a driver that hangs may still be closed.
+/// Lets an interrupt end the process at once from here on: all is reported, and only closing a driver may take time.
 pub(crate) fn end_at_once() {
     if let Ok(mut doing) = DOING.lock() {
         *doing = "interrupted while devices were closed; all is reported";

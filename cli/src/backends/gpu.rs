@@ -71,3 +71,35 @@ fn describe(adapter: &AdapterReport) -> String {
         rounding(probe.root_is_exact),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backends::is_fault;
+    use cp2_problems::Refusal;
+
+    /// A shader that does not compile is a fault; an array that is too large is not.
+    #[test]
+    fn faults_are_no_refusals() {
+        let refused = |error: GpuError| Refusal::Unfit {
+            backend: "gpu".to_owned(),
+            problem: "a transform".to_owned(),
+            source: Box::new(error),
+        };
+        assert!(is_fault(&refused(GpuError::Shader {
+            shader: "fft".to_owned(),
+            reason: "unknown name".to_owned(),
+        })));
+        let large = refused(GpuError::TooLarge {
+            what: "numbers",
+            bytes: 9,
+            most: 8,
+        });
+        assert!(!is_fault(&large));
+        let said = large.to_string();
+        assert!(
+            said.contains("no room for numbers: 9 bytes are needed"),
+            "{said}"
+        );
+    }
+}

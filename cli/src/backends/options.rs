@@ -1,4 +1,4 @@
-//! Options that choose a backend and a graphics card, and those that only simulations have.
+//! Options that choose a backend, and those that only simulations have.
 
 use super::{BackendName, OpenBackend};
 use crate::outcome::CommandFailure;

@@ -198,6 +198,9 @@ fn check_problem_memory(problem: &dyn Problem) -> Result<(), CommandFailure> {
     Ok(check_memory(problem.title(), bytes)?)
 }
 
+/// A prepared problem, or the fault that is the result of every case instead.
+type PreparedOrFault = Result<Box<dyn Prepared>, String>;
+
 /// Computes a problem on all backends, from an input of each case, and adds what is found.
 fn check_problem(
     kind: &'static ProblemKind,
@@ -205,8 +208,7 @@ fn check_problem(
     (problem, backends): (&dyn Problem, &[OpenBackend]),
     found: &mut Crosscheck,
 ) -> Result<(), CommandFailure> {
-    // A backend that fails to prepare has a reason instead, which is its result of every case.
-    let mut prepared: Vec<(BackendName, Result<Box<dyn Prepared>, String>)> = Vec::new();
+    let mut prepared: Vec<(BackendName, PreparedOrFault)> = Vec::new();
     for open in backends {
         let ready = interrupt::crosscheck_interruptible(|| open.backend.prepare(problem))?;
         match ready {

@@ -28,7 +28,7 @@ fn two_kinds_on_two_backends() {
         assert_eq!(row["seed"], 1);
         match (row["kind"].as_str().unwrap(), row["case"].as_str().unwrap()) {
             ("fft", "not-finite") => assert!(row["pass"].is_null(), "{row}"),
-            // Of a reference without a finite part there is no bound, which is said.
+            // A reference without a finite part has no bound, which is said.
             (_, "not-finite") if row["bound"].is_null() => {
                 assert!(row["pass"].is_null() && row["largest"].is_null(), "{row}");
                 assert!(row["not_judged"].as_str().unwrap().contains("no bound"));

@@ -1,4 +1,4 @@
-//! Runs the blocks of a signal through a chain: on every machine, or on another backend.
+//! Runs the blocks of a signal through a chain on each machine or a backend.
 
 use super::ChainOptions;
 use crate::backends::{MeasuredBackend, MeasuredRun};
