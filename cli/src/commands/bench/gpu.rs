@@ -11,10 +11,6 @@ use crate::outcome::{CommandFailure, CommandOutcome};
                   Times are those of the card's own clock. Before each run its output is overwritten, and the last \
                   output is compared with double precision: exit code 1 if one is wrong (docs/gpu.md)."
 )]
-#[cfg_attr(
-    not(feature = "gpu"),
-    expect(dead_code, reason = "what graphics cards measure is not built")
-)]
 pub(super) struct GpuArgs {
     /// Rows to measure, with a comma between: fft-1024, fft-4096, stencil-27, conv-1024, conv-4096, spmv-27,
     /// fft-1009, fft-10007, fft-1048576, fft-3d, fft-1000, stencil-7 [default: all of them]
