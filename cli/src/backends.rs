@@ -77,8 +77,21 @@ impl OpenBackend {
         machine: &Arc<Machine>,
         adapter: &AdapterArg,
     ) -> Result<Self, CommandFailure> {
+        Self::open_adapters(name, machine, adapter, 1)
+    }
+
+    /// Opens a backend; that of graphics cards divides problems among so many adapters.
+    ///
+    /// # Errors
+    /// See [`OpenBackend::open`]; this computer has fewer adapters.
+    pub(crate) fn open_adapters(
+        name: BackendName,
+        machine: &Arc<Machine>,
+        adapter: &AdapterArg,
+        adapters: usize,
+    ) -> Result<Self, CommandFailure> {
         #[cfg(not(feature = "gpu"))]
-        let _ = adapter;
+        let _ = (adapter, adapters);
         match name {
             BackendName::Cp2 => Ok(Self {
                 name,
@@ -101,7 +114,7 @@ impl OpenBackend {
                 fields: json!({}),
             }),
             #[cfg(feature = "gpu")]
-            BackendName::Gpu => gpu::open(adapter),
+            BackendName::Gpu => gpu::open(adapter, adapters),
             #[cfg(not(feature = "gpu"))]
             BackendName::Gpu => Err(CommandFailure::input(
                 "--backend gpu: this program was built without graphics cards; build it with \

@@ -3,32 +3,48 @@
 use super::{AdapterArg, BackendName, OpenBackend};
 use crate::interrupt;
 use crate::outcome::CommandFailure;
-use cp2_gpu::{AdapterChoice, AdapterReport, Gpu, GpuError};
-use cp2_problems::Clock;
+use cp2_gpu::{AdapterChoice, AdapterReport, Gpu, GpuError, GpuGroup};
+use cp2_problems::{Backend, Clock};
 use serde_json::json;
 
-/// Opens the graphics card.
+/// Opens the graphics card, or several that divide a problem.
 ///
 /// # Errors
-/// There is no adapter, or it lacks what the backend needs.
-pub(super) fn open(choice: &AdapterArg) -> Result<OpenBackend, CommandFailure> {
+/// There are fewer adapters, or one lacks what the backend needs.
+pub(super) fn open(choice: &AdapterArg, adapters: usize) -> Result<OpenBackend, CommandFailure> {
     let choice = AdapterChoice {
         name: choice.name().map(str::to_owned),
         ..AdapterChoice::default()
     };
     // An interrupt ends a driver that hangs.
-    let gpu = interrupt::plan_interruptible(|| Gpu::open(&choice))?;
-    let gpu = gpu.map_err(CommandFailure::input)?;
-    // The device stays open until the process ends: closing waits for all that was submitted, which may be never.
-    std::mem::forget(gpu.clone());
-    let adapter = gpu.adapter();
+    let (backend, reports) = interrupt::plan_interruptible(|| open_backend(&choice, adapters))?
+        .map_err(CommandFailure::input)?;
+    let lines: Vec<_> = reports.iter().map(describe).collect();
     Ok(OpenBackend {
         name: BackendName::Gpu,
         clock: Clock::Measured,
-        description: describe(adapter),
-        fields: json!({ "adapter": adapter }),
-        backend: Box::new(gpu),
+        description: lines.join("; "),
+        fields: json!({ "adapter": reports.first(), "adapters": reports.len() }),
+        backend,
     })
+}
+
+/// Opens a card or a group of cards. Devices stay open until the process ends: closing waits for all that was submitted,
+/// which may be never.
+fn open_backend(
+    choice: &AdapterChoice,
+    adapters: usize,
+) -> Result<(Box<dyn Backend>, Vec<AdapterReport>), GpuError> {
+    if adapters > 1 {
+        let group = GpuGroup::open(choice, adapters)?;
+        std::mem::forget(group.clone());
+        let reports = group.adapters().cloned().collect();
+        return Ok((Box::new(group), reports));
+    }
+    let gpu = Gpu::open(choice)?;
+    std::mem::forget(gpu.clone());
+    let report = gpu.adapter().clone();
+    Ok((Box::new(gpu), vec![report]))
 }
 
 /// True if the reason of a refusal is a fault of the program or of the device, and not the problem.

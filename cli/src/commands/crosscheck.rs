@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Seed of the inputs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
+    /// Graphics cards among which a problem is divided; more than one compute himeno
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    adapters: u32,
     /// Write the distribution of the errors of each backend as a picture: .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
@@ -60,6 +63,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         check_extension(path, "svg", ".svg")?;
         outputs.check(path)?;
     }
+    if args.adapters > 1 && !args.backends.contains(&BackendName::Gpu) {
+        return Err(CommandFailure::input(
+            "--adapters divides a problem among graphics cards: it needs --backend gpu",
+        ));
+    }
     let kinds = find_kinds(&args.kinds)?;
     let work = list_problems(&kinds, &args.size)?;
     let machine = Arc::new(args.machine.load()?);
@@ -67,7 +75,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     names.sort_unstable();
     names.dedup();
     args.adapter.check(names.contains(&BackendName::Gpu))?;
-    let open = |name: &BackendName| OpenBackend::open(*name, &machine, &args.adapter);
+    let (adapter, adapters) = (&args.adapter, args.adapters as usize);
+    let open = |name: &BackendName| OpenBackend::open_adapters(*name, &machine, adapter, adapters);
     let backends = names.iter().map(open);
     let backends: Vec<OpenBackend> = backends.collect::<Result<_, _>>()?;
     let mut found = Crosscheck::new(args.seed, backends.iter().map(|backend| backend.name));

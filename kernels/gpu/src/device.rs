@@ -102,7 +102,8 @@ fn find_adapter(choice: &AdapterChoice) -> Result<wgpu::Adapter, GpuError> {
     let fits = |name: &String| name.to_lowercase().contains(&wanted.to_lowercase());
     let found = all
         .into_iter()
-        .find(|adapter| fits(&adapter.get_info().name));
+        .filter(|adapter| fits(&adapter.get_info().name))
+        .nth(choice.number);
     found.ok_or_else(|| GpuError::NoSuchAdapter {
         wanted: wanted.to_owned(),
         found: names,

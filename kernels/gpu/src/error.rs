@@ -30,6 +30,16 @@ pub enum GpuError {
         /// Names of the adapters that there are.
         found: Vec<String>,
     },
+    /// There are not as many adapters of a kind as were asked for.
+    #[error(
+        "{wanted} graphics adapters are wanted, and this computer has {found} of the kind of the first one; take at most {found}"
+    )]
+    TooFewAdapters {
+        /// The number that was asked for.
+        wanted: usize,
+        /// The number that there is.
+        found: usize,
+    },
     /// The driver refuses to open the adapter.
     #[error("the adapter {adapter} cannot be opened: {reason}")]
     NotOpened {

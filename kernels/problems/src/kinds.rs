@@ -6,6 +6,7 @@ use crate::chain::{RadarProblem, SonarProblem};
 use crate::conv::ConvProblem;
 use crate::error::ProblemError;
 use crate::fft::{FftProblem, RealFftProblem};
+use crate::himeno::HimenoProblem;
 use crate::npb::FtProblem;
 use crate::npb::mg::MgProblem;
 use crate::problem::Problem;
@@ -264,6 +265,12 @@ pub static KINDS: &[ProblemKind] = &[
             "6 5 33 19 1 fixed element",
         ],
         make: |_, size| Ok(Arc::new(StencilProblem::from_size(size)?)),
+    },
+    ProblemKind {
+        name: "himeno",
+        parameters: &HimenoProblem::PARAMETERS,
+        small: &["3 3 3 1 random", "5 7 20 2 random", "9 6 67 3 random"],
+        make: |_, size| Ok(Arc::new(HimenoProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "spmv",
