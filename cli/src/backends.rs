@@ -3,15 +3,17 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 mod measured;
+mod options;
 
-pub(crate) use measured::{BackendArg, MeasuredRun, add_simulated_clock};
+pub(crate) use measured::{MeasuredRun, SIMULATED_KEYS, add_simulated_clock, error_text};
+pub(crate) use options::{AdapterArg, BackendArg, MeasuredBackend, refuse_simulation_options};
 
 use crate::outcome::CommandFailure;
 use cp2_host::DeviceOptions;
 use cp2_kernels::Cp2Backend;
 use cp2_machine::Machine;
 use cp2_native::Native;
-use cp2_problems::{Backend, Clock};
+use cp2_problems::{Backend, Clock, Refusal};
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
@@ -66,11 +68,30 @@ pub(crate) struct OpenBackend {
 }
 
 impl OpenBackend {
-    /// Opens a backend; `machine` is the one to emulate.
+    /// Opens a backend; `machine` is the one to emulate, `adapter` the graphics card.
     ///
     /// # Errors
     /// The program was built without the backend, or this computer has none.
-    pub(crate) fn open(name: BackendName, machine: &Arc<Machine>) -> Result<Self, CommandFailure> {
+    pub(crate) fn open(
+        name: BackendName,
+        machine: &Arc<Machine>,
+        adapter: &AdapterArg,
+    ) -> Result<Self, CommandFailure> {
+        Self::open_adapters(name, machine, adapter, 1)
+    }
+
+    /// Opens a backend; that of graphics cards divides problems among so many adapters.
+    ///
+    /// # Errors
+    /// See [`OpenBackend::open`]; this computer has fewer adapters.
+    pub(crate) fn open_adapters(
+        name: BackendName,
+        machine: &Arc<Machine>,
+        adapter: &AdapterArg,
+        adapters: usize,
+    ) -> Result<Self, CommandFailure> {
+        #[cfg(not(feature = "gpu"))]
+        let _ = (adapter, adapters);
         match name {
             BackendName::Cp2 => Ok(Self {
                 name,
@@ -93,7 +114,7 @@ impl OpenBackend {
                 fields: json!({}),
             }),
             #[cfg(feature = "gpu")]
-            BackendName::Gpu => gpu::open(),
+            BackendName::Gpu => gpu::open(adapter, adapters),
             #[cfg(not(feature = "gpu"))]
             BackendName::Gpu => Err(CommandFailure::input(
                 "--backend gpu: this program was built without graphics cards; build it with \
@@ -110,4 +131,17 @@ impl OpenBackend {
         }
         object
     }
+}
+
+/// True if a backend refuses a problem because the program or a device is at fault, as where a shader does not
+/// compile.
+#[cfg(feature = "gpu")]
+pub(crate) fn is_fault(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Unfit { source, .. } if gpu::is_fault(&**source))
+}
+
+/// False: only graphics cards have faults of their own.
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn is_fault(_: &Refusal) -> bool {
+    false
 }

@@ -143,11 +143,6 @@ impl MachineArg {
         machine_file(self.name())
     }
 
-    /// True if the command line names a machine.
-    pub(crate) fn is_given(&self) -> bool {
-        self.machine.is_some()
-    }
-
     fn name(&self) -> &str {
         self.machine.as_deref().unwrap_or(DEFAULT_MACHINE)
     }
@@ -157,7 +152,7 @@ impl MachineArg {
 #[derive(Debug, clap::Args)]
 pub(crate) struct MachinesArg {
     /// Machine, by name or file; give it again for each more [default: every built-in machine]
-    #[arg(long = "machine", value_name = "NAME|FILE")]
+    #[arg(id = "machine", long = "machine", value_name = "NAME|FILE")]
     machines: Vec<String>,
 }
 

@@ -12,6 +12,19 @@ pub(crate) fn decimal(figure: f64, least: usize, limit: f64) -> String {
     format_beside_limit(figure, least, limit, |digits| format!("{figure:.digits$}"))
 }
 
+/// Formats a figure that has no limit with three digits, or all of those before the decimal point.
+pub(crate) fn significant(figure: f64) -> String {
+    let size = figure.abs();
+    let decimals = match () {
+        () if size >= 100.0 || size == 0.0 || !figure.is_finite() => 0,
+        () if size >= 10.0 => 1,
+        () if size >= 1.0 => 2,
+        () if size >= 1e-3 => 2 + libm::ceil(-libm::log10(size)) as usize,
+        () => return format!("{figure:.2e}"),
+    };
+    format!("{figure:.decimals$}")
+}
+
 /// Number of digits that distinguishes all doubles near 1.
 const MOST: usize = 17;
 
@@ -32,6 +45,23 @@ fn format_beside_limit(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_figures_keep_their_digits() {
+        for (figure, text) in [
+            (1234.4, "1234"),
+            (99.96, "100.0"),
+            (12.345, "12.3"),
+            (1.0, "1.00"),
+            (0.123_45, "0.123"),
+            (0.001_234_5, "0.00123"),
+            (0.000_123_45, "1.23e-4"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(significant(figure), text);
+        }
+        assert_eq!(significant(f64::NAN), "NaN");
+    }
 
     /// The printed figure is on the same side of the limit as the exact one.
     #[test]

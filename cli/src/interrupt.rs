@@ -51,7 +51,8 @@ fn listen(abort: impl Fn(&CommandFailure) + Send + 'static) -> std::io::Result<(
             let again = RAISED.swap(true, Ordering::SeqCst);
             if let Some(message) = ends(again, ALONE.load(Ordering::SeqCst)) {
                 abort(&interrupted(message));
-                std::process::exit(i32::from(GUEST_FAULT));
+                // Handlers at the end of a process may wait for a driver that hangs, so that none of them is called.
+                signal_hook::low_level::exit(i32::from(GUEST_FAULT));
             }
         }
     };
@@ -89,6 +90,20 @@ pub(crate) fn compute_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, Co
         "interrupted while a backend computed; there is no result",
         work,
     )
+}
+
+/// Runs a part of a crosscheck, which an interrupt ends at once.
+pub(crate) fn crosscheck_interruptible<T>(work: impl FnOnce() -> T) -> Result<T, CommandFailure> {
+    let message = "interrupted; a crosscheck reports at its end, so that there is no result";
+    work_alone(message, work)
+}
+
+/// Lets an interrupt end the process at once from here on: all is reported, and only closing a driver may take time.
+pub(crate) fn end_at_once() {
+    if let Ok(mut doing) = DOING.lock() {
+        *doing = "interrupted while devices were closed; all is reported";
+    }
+    ALONE.store(true, Ordering::SeqCst);
 }
 
 /// Makes plans, which an interrupt ends at once.

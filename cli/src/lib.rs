@@ -52,28 +52,34 @@ struct Cli {
 pub fn main() -> ExitCode {
     let mut command = numeric(Cli::command());
     let matches = command.try_get_matches_from_mut(std::env::args_os());
-    let cli =
-        match matches.and_then(|m| Cli::from_arg_matches(&m).map_err(|e| e.format(&mut command))) {
-            Ok(cli) => cli,
-            Err(e) => return usage(&e),
-        };
+    let parsed = matches.and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
+        Ok((cli, matches))
+    });
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(e) => return usage(&e),
+    };
     interrupt::outlive_large_files();
     let json = cli.json;
     interrupt::install(move |failure| print_failure(failure, json));
     let room = memory::check_memory("any command", 0).map_err(CommandFailure::from);
-    let run = room.and_then(|()| cli.command.run(json));
+    let fits = room.and_then(|()| backends::refuse_simulation_options(&command, &matches));
+    let run = fits.and_then(|()| cli.command.run(json));
     let done = run.and_then(|outcome| {
         if processors::is_first() {
             finish(&outcome, json)?;
         }
         Ok(outcome.exit)
     });
-    ExitCode::from(done.unwrap_or_else(|failure| {
+    let code = done.unwrap_or_else(|failure| {
         processors::wait_for_first();
         print_failure(&failure, json);
         processors::abort_ranks(failure.exit);
         failure.exit
-    }))
+    });
+    interrupt::end_at_once();
+    ExitCode::from(code)
 }
 
 /// Changes all options to take -1 as a number and not as another option; each option itself decides which

@@ -116,10 +116,14 @@ pub(crate) fn iterations_bytes(
     passes: usize,
     (sides, vectors): (usize, usize),
 ) -> u64 {
-    let commands = product.bytes().div_ceil(COMMANDS);
     products_bytes([product])
-        .saturating_add(commands.saturating_mul(passes as u64))
+        .saturating_add(commands_bytes(product.bytes(), passes))
         .saturating_add(matrix_bytes(0, sides, vectors))
+}
+
+/// Returns the bytes for the commands of `passes` products with a packed matrix of so many bytes.
+pub(crate) fn commands_bytes(packed: u64, passes: usize) -> u64 {
+    packed.div_ceil(COMMANDS).saturating_mul(passes as u64)
 }
 
 /// Bytes of a packed matrix per byte of its pass's commands, a low estimate: commands of 0.1 to 0.16 of the

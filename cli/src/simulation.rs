@@ -141,21 +141,6 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// Returns the first option that is given, for commands that simulate nothing.
-    pub(crate) fn find_given(&self) -> Option<&'static str> {
-        let given = [
-            ("--trace", self.trace.is_some()),
-            ("--profile", self.profile),
-            ("--check", self.check),
-            ("--engine", self.host.engine.engine.is_some()),
-            ("--threads", self.host.threads != 1),
-            ("--max-cycles", self.max_cycles.is_some()),
-            ("--emit", self.emit.is_some()),
-        ];
-        let mut given = given.into_iter().filter(|(_, given)| *given);
-        given.next().map(|(name, _)| name)
-    }
-
     /// Returns the engine that runs.
     pub(crate) fn engine(&self) -> Engine {
         self.host.engine.runs(self.check)

@@ -16,6 +16,12 @@ use std::sync::Arc;
 /// Function that plans a problem, if it is of the type that the function recognises.
 pub(crate) type PlanProblem = fn(&Arc<Machine>, &dyn Problem) -> Option<Result<Method, Failure>>;
 
+/// Kinds of problems in the table of [`KINDS`](cp2_problems::KINDS) that no kernel computes, each with the reason.
+pub const REFUSED_KINDS: &[(&str, &str)] = &[(
+    "himeno",
+    "no kernel pages its fourteen arrays; take --backend native or gpu for it",
+)];
+
 /// A backend of an emulated machine with CP2, which computes every problem by the library's fastest method.
 ///
 /// ```
@@ -61,15 +67,28 @@ impl Cp2Backend {
     pub fn method(&self, problem: &dyn Problem) -> Result<Method, Refusal> {
         let mut planners = CATALOGUE.iter().flat_map(|folder| folder.planners);
         let planned = planners.find_map(|plan| plan(&self.machine, problem));
-        let planned = planned.ok_or_else(|| Refusal::Unknown {
-            backend: self.name(),
-            problem: problem.name(),
-        })?;
+        let planned = planned.ok_or_else(|| self.refuse(problem))?;
         planned.map_err(|source| Refusal::Unfit {
             backend: self.name(),
             problem: problem.title(),
             source,
         })
+    }
+
+    /// Says why no kernel computes a problem.
+    fn refuse(&self, problem: &dyn Problem) -> Refusal {
+        let mut listed = REFUSED_KINDS.iter();
+        match listed.find(|(kind, _)| *kind == problem.name()) {
+            Some(&(_, reason)) => Refusal::Unfit {
+                backend: self.name(),
+                problem: problem.title(),
+                source: reason.into(),
+            },
+            None => Refusal::Unknown {
+                backend: self.name(),
+                problem: problem.name(),
+            },
+        }
     }
 }
 

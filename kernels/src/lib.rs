@@ -25,7 +25,7 @@ pub mod sparse;
 pub mod stencil;
 
 pub use assembly::{Lack, Unfit};
-pub use backend::{Cp2Backend, Cp2Report, Failure, Method, Task};
+pub use backend::{Cp2Backend, Cp2Report, Failure, Method, REFUSED_KINDS, Task};
 pub use cp2_problems::{PartVerdict, Random, Tally, Verdict, judged};
 pub use job::{
     EndedJobs, ExchangeError, Job, JobCommunicator, JobError, JobPart, JobProgram, KernelRun,

@@ -1,55 +1,18 @@
 //! Problems on backends whose times are measured, and their reports.
 
-use super::{BackendName, OpenBackend};
-use crate::digits::decimal;
+use super::{BackendName, MeasuredBackend};
+use crate::digits::{decimal, significant};
 use crate::interrupt;
+use crate::io::{Kind, NpyArray, display_path, write_npy};
 use crate::outcome::{CommandFailure, CommandOutcome};
-use crate::simulation::{SimulationArgs, merge};
+use crate::simulation::merge;
 use crate::table::seconds;
-use cp2_machine::Machine;
-use cp2_problems::{NamedArrays, Problem, Values, Verdict};
+use cp2_problems::{NamedArrays, Prepared, Problem, Values, Verdict};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::path::Path;
 
-/// The `--backend` option of commands that compute a problem.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub(crate) struct BackendArg {
-    /// Backend that computes; the times of gpu and native are measured, and nothing is simulated
-    #[arg(long, value_enum, value_name = "NAME", default_value = "cp2")]
-    backend: BackendName,
-}
-
-impl BackendArg {
-    /// Returns the backend that is not emulated, if one is asked for. `others` are options of the command that
-    /// belong to emulated machines, with whether they are given.
-    ///
-    /// # Errors
-    /// An option of a simulation is given.
-    pub(crate) fn measured(
-        self,
-        simulation: &SimulationArgs,
-        others: &[(&'static str, bool)],
-    ) -> Result<Option<BackendName>, CommandFailure> {
-        if self.backend == BackendName::Cp2 {
-            return Ok(None);
-        }
-        let mut others = others.iter().filter(|(_, given)| *given);
-        let given = simulation
-            .find_given()
-            .or(others.next().map(|(name, _)| *name));
-        match given {
-            None => Ok(Some(self.backend)),
-            Some(option) => Err(CommandFailure::input(format!(
-                "{option}: nothing is simulated with --backend {}, whose times are measured; leave it out, or take \
-                 --backend cp2",
-                self.backend
-            ))),
-        }
-    }
-}
-
-/// Keys of reports of simulations that are null where nothing is simulated.
-const SIMULATED_KEYS: [&str; 30] = [
+/// Keys of all reports of one simulation, which are null where nothing is simulated.
+pub(crate) const SIMULATED_KEYS: [&str; 26] = [
     "machine",
     "machine_hash",
     "engine",
@@ -66,7 +29,6 @@ const SIMULATED_KEYS: [&str; 30] = [
     "kernels",
     "dma",
     "host",
-    "host_seconds",
     "single_buffered",
     "efficiency",
     "expected_cycles",
@@ -75,10 +37,7 @@ const SIMULATED_KEYS: [&str; 30] = [
     "reference_method",
     "reference_source",
     "reference_term",
-    "stages",
-    "pages",
-    "passes",
-    "buffering",
+    "host_seconds",
     "findings",
 ];
 
@@ -86,106 +45,163 @@ const SIMULATED_KEYS: [&str; 30] = [
 const REPEATED: f64 = 5.0;
 
 /// A problem that a backend has computed in measured time.
+#[derive(Debug)]
 pub(crate) struct MeasuredRun {
-    /// The output.
+    /// The output of the last input.
     pub(crate) output: NamedArrays,
-    /// Seconds from the input in memory to the output in memory.
+    /// Seconds from the input in memory to the output in memory, of all inputs together.
     pub(crate) seconds: f64,
-    /// Comparison with the reference; none where the input is not finite.
-    pub(crate) verdict: Option<Verdict>,
-    /// Algorithm of the backend.
-    recipe: Option<String>,
+    name: BackendName,
+    prepared: Box<dyn Prepared>,
     description: String,
     fields: Value,
 }
 
 impl MeasuredRun {
-    /// Computes a problem and judges the result.
+    /// Computes a problem.
     ///
     /// # Errors
     /// The backend does not compute the problem, or fails.
     pub(crate) fn new(
-        name: BackendName,
+        backend: &MeasuredBackend<'_>,
         problem: &dyn Problem,
         input: &NamedArrays,
     ) -> Result<Self, CommandFailure> {
-        // Backends with measured times need no machine, and are told of none.
-        let machine = Arc::new(Machine::load("vm7")?);
-        let open = OpenBackend::open(name, &machine)?;
+        let open = backend.open()?;
         let prepared = interrupt::plan_interruptible(|| open.backend.prepare(problem))?;
-        let mut prepared = prepared.map_err(CommandFailure::input)?;
-        let mut run = || {
-            let outcome = interrupt::compute_interruptible(|| prepared.run(input))?;
-            outcome.map_err(CommandFailure::input)
-        };
-        // A first run may also be that of the driver's compiler, and touches memory for the first time.
-        let mut outcome = run()?;
-        if name == BackendName::Gpu || outcome.seconds < REPEATED {
-            outcome = run()?;
-        }
-        let verdict = match is_finite(input) {
-            true => Some(interrupt::run_interruptible(|| {
-                problem.judge(input, &outcome.output)
-            })?),
-            false => None,
-        };
         let own = json!({
-            "backend": name.name(),
+            "backend": backend.name.name(),
             "clock": open.clock.to_string(),
-            "seconds": outcome.seconds,
             "adapter": null,
-            "recipe": prepared.recipe(),
         });
-        Ok(Self {
-            fields: merge(own, open.fields.clone()),
-            description: format!("{name}: {}", open.description),
-            recipe: prepared.recipe(),
-            output: outcome.output,
-            seconds: outcome.seconds,
-            verdict,
-        })
+        let mut run = Self {
+            output: NamedArrays::default(),
+            seconds: 0.0,
+            name: backend.name,
+            prepared: prepared.map_err(CommandFailure::input)?,
+            description: format!("{}: {}", backend.name, open.description),
+            fields: merge(own, open.fields),
+        };
+        run.add_input(input)?;
+        // A first run may also be that of the driver's compiler, and touches memory for the first time.
+        if backend.name == BackendName::Gpu || run.seconds < REPEATED {
+            run.seconds = 0.0;
+            run.add_input(input)?;
+        }
+        Ok(run)
     }
 
-    /// Returns the report as text, behind a title: backend, time, algorithm. `rate` is a figure beside the time.
-    pub(crate) fn text(&self, title: &str, rate: &str) -> String {
-        let recipe = self.recipe.iter().map(|recipe| format!("{recipe}\n"));
+    /// Returns the name of the backend.
+    pub(crate) fn backend(&self) -> &'static str {
+        self.name.name()
+    }
+
+    /// Computes the problem from another input, whose time is added.
+    ///
+    /// # Errors
+    /// The backend fails.
+    pub(crate) fn add_input(&mut self, input: &NamedArrays) -> Result<(), CommandFailure> {
+        let outcome = interrupt::compute_interruptible(|| self.prepared.run(input))?;
+        let outcome = outcome.map_err(CommandFailure::input)?;
+        self.output = outcome.output;
+        self.seconds += outcome.seconds;
+        Ok(())
+    }
+
+    /// Compares the output with the reference; none where the input is not finite.
+    ///
+    /// # Errors
+    /// An interrupt.
+    pub(crate) fn judge(
+        &self,
+        problem: &dyn Problem,
+        input: &NamedArrays,
+    ) -> Result<Option<Verdict>, CommandFailure> {
+        let judged = is_finite(input)
+            .then(|| interrupt::run_interruptible(|| problem.judge(input, &self.output)));
+        judged.transpose()
+    }
+
+    /// Returns the report as text, behind a title: backend, algorithm, time, and a rate with its unit.
+    pub(crate) fn text(&self, title: &str, rate: Option<(f64, &str)>) -> String {
+        let recipe = self.prepared.recipe();
+        let recipe = recipe.map_or_else(String::new, |recipe| format!("{recipe}\n"));
+        let rate = rate.filter(|(rate, _)| rate.is_finite());
+        let rate = rate.map_or_else(String::new, |(rate, unit)| {
+            format!(", {} {unit}", significant(rate))
+        });
         format!(
-            "{title}\n{}\n{}time  {} measured{rate}\n",
+            "{title}\n{}\n{recipe}time  {} measured{rate}\n",
             self.description,
-            recipe.collect::<String>(),
             seconds(self.seconds),
         )
     }
 
-    /// Returns the line about the error; `reference` is what it is compared with, `part` what has a tolerance.
-    pub(crate) fn error_text(&self, reference: &str, part: &str) -> String {
-        match self.verdict {
-            Some(v) => format!(
-                "error against {reference}: {:.2e} relative RMS, worst {part} {} of the tolerance\n",
-                v.rms,
-                decimal(v.worst, 2, 1.0)
-            ),
-            None => "error: not known (an input that is not finite)\n".to_owned(),
-        }
-    }
-
-    /// Returns the report of a schema as JSON: keys of simulations are null, `figures` are the command's own.
-    pub(crate) fn json(&self, schema: &str, seed: Option<u64>, figures: Value) -> Value {
-        let nulls = SIMULATED_KEYS.map(|key| (key.to_owned(), Value::Null));
+    /// Returns the report of a schema as JSON: `figures` are the command's own, and `nulls` are keys that only reports
+    /// of simulations have a value for.
+    pub(crate) fn json(
+        &self,
+        schema: &str,
+        seed: Option<u64>,
+        nulls: &[&[&str]],
+        figures: Value,
+    ) -> Value {
+        let nulls = nulls.iter().copied().flatten();
+        let nulls: Map<String, Value> = nulls.map(|key| ((*key).to_owned(), Value::Null)).collect();
         let head = json!({
             "schema": schema,
             "tool_version": env!("CARGO_PKG_VERSION"),
             "seed": seed,
+            "seconds": self.seconds,
+            "recipe": self.prepared.recipe(),
             "outside_time": [],
-            "verified": self.verdict.map(|v| v.is_within_tolerance()),
-            "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
         });
-        let nulls = Value::Object(nulls.into_iter().collect::<Map<_, _>>());
-        merge(merge(merge(nulls, head), self.fields.clone()), figures)
+        let head = merge(merge(Value::Object(nulls), head), self.fields.clone());
+        merge(head, figures)
+    }
+
+    /// Writes an array of the output to a file, if there is one, in a shape, and reports it under `key`.
+    ///
+    /// # Errors
+    /// The backend gave no such array, or the file cannot be written.
+    pub(crate) fn write(
+        &self,
+        path: Option<&Path>,
+        (name, shape): (&'static str, &[usize]),
+        outcome: &mut CommandOutcome,
+    ) -> Result<(), CommandFailure> {
+        let Some(path) = path else {
+            return Ok(());
+        };
+        let array = self.output.array(name).map_err(CommandFailure::input)?;
+        let array = NpyArray {
+            kind: match array.values {
+                Values::F32(_) => Kind::Float32,
+                _ => Kind::Complex64,
+            },
+            shape: shape.to_vec(),
+            bytes: array.values.bytes(),
+        };
+        write_npy(path, &array)?;
+        outcome.text += &format!("output: {}\n", path.display());
+        outcome.json["output"] = json!(display_path(path));
+        Ok(())
     }
 }
 
-/// Adds the backend and its clock to a report of a simulation.
+/// Returns the line about the error; `reference` is what the result is compared with, `part` what has a tolerance.
+pub(crate) fn error_text(verdict: Option<Verdict>, reference: &str, part: &str) -> String {
+    match verdict {
+        Some(v) => format!(
+            "error against {reference}: {:.2e} relative RMS, worst {part} {} of the tolerance\n",
+            v.rms,
+            decimal(v.worst, 2, 1.0)
+        ),
+        None => "error: not known (an input that is not finite)\n".to_owned(),
+    }
+}
+
+/// Adds the backend and its clock to a report of a simulation, or of a plan of one.
 pub(crate) fn add_simulated_clock(outcome: &mut CommandOutcome) {
     let own = json!({
         "backend": BackendName::Cp2.name(),

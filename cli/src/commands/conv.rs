@@ -4,6 +4,7 @@ use super::MachineArg;
 use super::channels::ChannelArgs;
 use super::filtering::{FilterTask, run as filter};
 use super::ways::WaysArgs;
+use crate::backends::BackendArg;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::simulation::SimulationArgs;
 use cp2_kernels::conv::{ConvolutionMode, OutputRate, matched};
@@ -21,6 +22,8 @@ pub(crate) struct Args {
     correlate: bool,
     #[command(flatten)]
     ways: WaysArgs,
+    #[command(flatten)]
+    backend: BackendArg,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
@@ -49,6 +52,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let task = FilterTask {
         schema: "cp2-conv/1",
         channels: &args.channels,
+        backend: &args.backend,
         machine: &args.machine,
         simulation: &args.simulation,
         mode: args.mode.into(),

@@ -5,7 +5,7 @@ mod compare;
 mod report;
 
 use super::MachineArg;
-use crate::backends::{BackendName, OpenBackend};
+use crate::backends::{AdapterArg, BackendName, OpenBackend, is_fault};
 use crate::interrupt;
 use crate::io::{Outputs, check_extension, display_path, write_whole};
 use crate::memory::check_memory;
@@ -31,8 +31,10 @@ pub(crate) struct Args {
     #[arg(value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
     /// Backends that compute, with a comma between
-    #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_value = BackendName::BUILT)]
-    backend: Vec<BackendName>,
+    #[arg(long = "backend", value_enum, value_name = "NAME,..", value_delimiter = ',', default_value = BackendName::BUILT)]
+    backends: Vec<BackendName>,
+    #[command(flatten)]
+    adapter: AdapterArg,
     /// Size of one kind: a value for each parameter in order, as in "1024 2 forward"; give it again for each more
     /// [default: the kind's small sizes]
     #[arg(long, value_name = "ROW")]
@@ -40,6 +42,9 @@ pub(crate) struct Args {
     /// Seed of the inputs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
+    /// Graphics cards among which a problem is divided; more than one compute himeno
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    adapters: u32,
     /// Write the distribution of the errors of each backend as a picture: .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
@@ -58,13 +63,21 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         check_extension(path, "svg", ".svg")?;
         outputs.check(path)?;
     }
+    if args.adapters > 1 && !args.backends.contains(&BackendName::Gpu) {
+        return Err(CommandFailure::input(
+            "--adapters divides a problem among graphics cards: it needs --backend gpu",
+        ));
+    }
     let kinds = find_kinds(&args.kinds)?;
     let work = list_problems(&kinds, &args.size)?;
     let machine = Arc::new(args.machine.load()?);
-    let mut names = args.backend.clone();
+    let mut names = args.backends.clone();
     names.sort_unstable();
     names.dedup();
-    let backends = names.iter().map(|name| OpenBackend::open(*name, &machine));
+    args.adapter.check(names.contains(&BackendName::Gpu))?;
+    let (adapter, adapters) = (&args.adapter, args.adapters as usize);
+    let open = |name: &BackendName| OpenBackend::open_adapters(*name, &machine, adapter, adapters);
+    let backends = names.iter().map(open);
     let backends: Vec<OpenBackend> = backends.collect::<Result<_, _>>()?;
     let mut found = Crosscheck::new(args.seed, backends.iter().map(|backend| backend.name));
     let steps = progress::steps(work.len() as u64, json);
@@ -98,6 +111,12 @@ fn find_kinds(names: &[String]) -> Result<Vec<&'static ProblemKind>, CommandFail
             Some(kind) if kinds.iter().any(|other| other.name == kind.name) => {}
             Some(kind) => kinds.push(kind),
             None if name == "all" => return Ok(KINDS.iter().collect()),
+            None if name.is_empty() => {
+                return Err(CommandFailure::input(
+                    "a name of a kind is empty: two commas stand side by side, or one at an end; expected names with \
+                     one comma between",
+                ));
+            }
             None => return Err(CommandFailure::input(explain_unknown(name))),
         }
     }
@@ -154,17 +173,25 @@ fn list_problems(
             true => Size::parse(kind.parameters, text),
             false => Size::from_row(kind.parameters, text),
         };
-        let names: Vec<_> = kind.parameters.iter().map(|p| p.name).collect();
+        let names = kind.parameters.iter().map(|parameter| parameter.name);
         let size = size.map_err(|e| {
-            let names = names.join(" ");
+            let names = names.collect::<Vec<_>>().join(" ");
             CommandFailure::input(format!(
                 "--size: {e}; the values of {} are {names}",
                 kind.name
             ))
         })?;
-        Ok((*kind, size))
+        Ok::<_, CommandFailure>((*kind, size))
     };
-    sizes.iter().map(read).collect()
+    let mut work: Vec<(&ProblemKind, Size)> = Vec::new();
+    for text in sizes {
+        let (kind, size) = read(text)?;
+        // Two ways of writing one size are one size.
+        if work.iter().all(|(_, other)| *other != size) {
+            work.push((kind, size));
+        }
+    }
+    Ok(work)
 }
 
 /// Checks that this computer has the memory for a problem, its reference and the results of all backends.
@@ -180,6 +207,9 @@ fn check_problem_memory(problem: &dyn Problem) -> Result<(), CommandFailure> {
     Ok(check_memory(problem.title(), bytes)?)
 }
 
+/// A prepared problem, or the fault that is the result of every case instead.
+type PreparedOrFault = Result<Box<dyn Prepared>, String>;
+
 /// Computes a problem on all backends, from an input of each case, and adds what is found.
 fn check_problem(
     kind: &'static ProblemKind,
@@ -187,11 +217,12 @@ fn check_problem(
     (problem, backends): (&dyn Problem, &[OpenBackend]),
     found: &mut Crosscheck,
 ) -> Result<(), CommandFailure> {
-    let mut prepared: Vec<(BackendName, Box<dyn Prepared>)> = Vec::new();
+    let mut prepared: Vec<(BackendName, PreparedOrFault)> = Vec::new();
     for open in backends {
-        let ready = interrupt::plan_interruptible(|| open.backend.prepare(problem))?;
+        let ready = interrupt::crosscheck_interruptible(|| open.backend.prepare(problem))?;
         match ready {
-            Ok(ready) => prepared.push((open.name, ready)),
+            Ok(ready) => prepared.push((open.name, Ok(ready))),
+            Err(fault) if is_fault(&fault) => prepared.push((open.name, Err(fault.to_string()))),
             Err(refusal) => found.refused.push(RefusedProblem {
                 kind: kind.name,
                 size: size.clone(),
@@ -206,19 +237,27 @@ fn check_problem(
         let input = problem.input(case, found.seed);
         let mut outputs = Vec::new();
         for (backend, prepared) in &mut prepared {
-            let outcome = match backend {
-                // A simulation ends by itself.
-                BackendName::Cp2 => prepared.run(&input),
-                _ => interrupt::compute_interruptible(|| prepared.run(&input))?,
+            let run = |prepared: &mut Box<dyn Prepared>| {
+                let outcome = match backend {
+                    // A simulation ends by itself.
+                    BackendName::Cp2 => prepared.run(&input),
+                    _ => interrupt::crosscheck_interruptible(|| prepared.run(&input))?,
+                };
+                let output = outcome.map(|outcome| outcome.output);
+                Ok::<_, CommandFailure>(output.map_err(|error| error.to_string()))
             };
-            let output = outcome.map(|outcome| outcome.output);
+            let output = match prepared {
+                Ok(prepared) => run(prepared)?,
+                Err(reason) => Err(reason.clone()),
+            };
             interrupt::check()?;
             outputs.push(BackendOutput {
                 backend: *backend,
-                output: output.map_err(|error| error.to_string()),
+                output,
             });
         }
-        let compared = interrupt::run_interruptible(|| compare(problem, case, &input, &outputs))?;
+        let compared =
+            interrupt::crosscheck_interruptible(|| compare(problem, case, &input, &outputs))?;
         cases.push(compared.map_err(CommandFailure::input)?);
     }
     found.add(kind, size, problem, cases);
@@ -253,6 +292,8 @@ mod tests {
                 said.message
             );
         }
+        let said = names(&["fft", "", "dot"]).unwrap_err();
+        assert!(said.message.contains("is empty"), "{}", said.message);
         let said = names(&["qqqq"]).unwrap_err();
         assert!(!said.message.contains("did you mean"), "{}", said.message);
         assert_eq!(said.exit, crate::outcome::BAD_INPUT);
@@ -267,6 +308,8 @@ mod tests {
         }
         let said = list_problems(&fft, &["60".to_owned()]).unwrap_err().message;
         assert!(said.contains("`batch` should be a value") && said.ends_with("n batch direction"));
+        let twice = ["60 7 inverse", "n=60 batch=7 direction=inverse"].map(str::to_owned);
+        assert_eq!(list_problems(&fft, &twice).unwrap().len(), 1);
         let all = find_kinds(&[]).unwrap();
         assert!(list_problems(&all, &["60 7 inverse".to_owned()]).is_err());
     }

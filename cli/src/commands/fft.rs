@@ -72,12 +72,8 @@ fn shape(text: &str) -> Result<AxisLengths, String> {
 /// Runs `cp2 fft`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     check_outputs(args)?;
-    let simulated = [
-        ("--machine", args.machine.is_given()),
-        ("--plan", args.plan),
-    ];
-    if let Some(backend) = args.backend.measured(&args.simulation, &simulated)? {
-        return elsewhere::run(args, backend);
+    if let Some(backend) = args.backend.measured()? {
+        return elsewhere::run(args, &backend);
     }
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let direction = if args.inverse {
@@ -95,7 +91,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         let batch = args.signal.batch(asked.numbers())?;
         check_batch_memory(&machine, asked.axes.unwrap_or(&[asked.n]), 1)?;
         let _planning = progress::planning(json);
-        return show::show(&machine, &asked, batch);
+        let mut outcome = show::show(&machine, &asked, batch)?;
+        add_simulated_clock(&mut outcome);
+        return Ok(outcome);
     }
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {

@@ -1,8 +1,11 @@
 //! The work of `cp2 conv` and `cp2 fir`: plans, filters, compares, reports.
 
+mod elsewhere;
+
 use super::MachineArg;
 use super::channels::{ChannelArgs, Channels};
 use super::ways::Spoiled;
+use crate::backends::{BackendArg, MeasuredBackend, add_simulated_clock};
 use crate::digits::decimal;
 use crate::interrupt;
 use crate::io::{self, NonFinite, Noted, TimedSource, display_path};
@@ -23,6 +26,13 @@ use num_complex::Complex32;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Phrases about a wrong result.
+const WRONG: WrongResult<'_> = WrongResult {
+    whose: "a channel's",
+    tolerance: "the tolerance",
+    cause: "samples are so large or small that f32 overflows or underflows",
+};
+
 /// Work of a filter command.
 pub(crate) struct FilterTask<'a> {
     /// Name and version of the JSON object's layout.
@@ -31,6 +41,8 @@ pub(crate) struct FilterTask<'a> {
     pub(crate) channels: &'a ChannelArgs,
     /// Option for the machine.
     pub(crate) machine: &'a MachineArg,
+    /// Options for the backend.
+    pub(crate) backend: &'a BackendArg,
     /// Options of the simulation.
     pub(crate) simulation: &'a SimulationArgs,
     /// Outputs that a convolution keeps.
@@ -49,6 +61,12 @@ pub(crate) fn run(
 ) -> Result<CommandOutcome, CommandFailure> {
     let mut outputs = task.channels.check_outputs(task.machine)?;
     task.simulation.check_outputs(&mut outputs)?;
+    if let Some(backend) = task.backend.measured()? {
+        let machine = MeasuredBackend::unlimited_machine()?;
+        let mut channels = task.channels.load(&machine, (task.mode, task.rate))?;
+        channels.taps = change(channels.taps);
+        return elsewhere::run(task, channels, &backend);
+    }
     let machine: Arc<Machine> = Arc::new(task.machine.load()?);
     let mut channels = task.channels.load(&machine, (task.mode, task.rate))?;
     channels.taps = change(channels.taps);
@@ -60,6 +78,7 @@ pub(crate) fn run(
         .engine(task.simulation.engine().resolve_engine(&machine))
         .add_figures(outcome.json);
     outcome.json["input"] = json!(task.channels.input.as_deref().map(display_path));
+    add_simulated_clock(&mut outcome);
     Ok(outcome)
 }
 
@@ -147,12 +166,7 @@ where
         |file| source(file).map(str::to_owned),
         &mut outcome,
     )?;
-    let wrong = WrongResult {
-        whose: "a channel's",
-        tolerance: "the tolerance",
-        cause: "samples are so large or small that f32 overflows or underflows",
-    };
-    outcome.report_verdict(kept, verdict.map(|(v, _)| v), wrong);
+    outcome.report_verdict(kept, verdict.map(|(v, _)| v), WRONG);
     if let Some(output) = run.output {
         let (text, json) = (&mut outcome.text, &mut outcome.json);
         let result = (&run.run, output);
@@ -220,6 +234,18 @@ fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
             }
         })
         .collect();
+    let own = json!({
+        "method": filter.method().to_string(),
+        "exact_nonfinite": filter.is_exact(),
+        "kernel": filter.kernel(),
+        "recipe": filter.kernel(),
+        "candidates": candidates,
+    });
+    merge(describe_problem(problem), own)
+}
+
+/// Returns the problem as JSON.
+fn describe_problem(problem: &ConvProblem) -> Value {
     json!({
         "channels": problem.channels(),
         "samples": problem.samples(),
@@ -228,10 +254,6 @@ fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
         "decimate": problem.rate().decimate(),
         "interpolate": problem.rate().interpolate(),
         "outputs": problem.outputs(),
-        "method": filter.method().to_string(),
-        "exact_nonfinite": filter.is_exact(),
-        "kernel": filter.kernel(),
-        "candidates": candidates,
     })
 }
 
@@ -259,6 +281,25 @@ fn fields<T>(
     merge(figures(report), merge(choice(problem, filter), own))
 }
 
+/// Returns the line about the error of the channels that could be judged.
+fn error_text(problem: &ConvProblem, verdict: Option<(Verdict, usize)>) -> String {
+    let Some((v, channels)) = verdict else {
+        return "error: not known (no result, or samples or taps that are not finite)\n".to_owned();
+    };
+    let all = problem.channels();
+    let judged = match channels < all {
+        true => {
+            format!(" of {channels} of {all} channels, the others have samples that are not finite")
+        }
+        false => String::new(),
+    };
+    format!(
+        "error against f64: {:.2e} relative RMS, worst channel {} of the tolerance{judged}\n",
+        v.rms,
+        decimal(v.worst, 2, 1.0)
+    )
+}
+
 fn text<T>(
     problem: &ConvProblem,
     filter: &Convolver,
@@ -274,24 +315,7 @@ fn text<T>(
     } else {
         ", not finished\n".to_owned()
     };
-    text += &match verdict {
-        Some((v, channels)) => {
-            let judged = if channels < problem.channels() {
-                let all = problem.channels();
-                format!(
-                    " of {channels} of {all} channels, the others have samples that are not finite"
-                )
-            } else {
-                String::new()
-            };
-            format!(
-                "error against f64: {:.2e} relative RMS, worst channel {} of the tolerance{judged}\n",
-                v.rms,
-                decimal(v.worst, 2, 1.0)
-            )
-        }
-        None => "error: not known (no result, or samples or taps that are not finite)\n".to_owned(),
-    };
+    text += &error_text(problem, verdict);
     text += "kernels considered, the one taken first (--plan lists all):\n";
     text += &filter.choice().to_string();
     text + &format!("simulated in {}\n", seconds(host_seconds))

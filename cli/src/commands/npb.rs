@@ -1,4 +1,4 @@
-//! `cp2 npb`: the NAS Parallel Benchmarks on the emulated machine.
+//! `cp2 npb`: the NAS Parallel Benchmarks.
 
 mod cg;
 mod ft;
@@ -7,6 +7,7 @@ mod report;
 pub(crate) mod tuned;
 
 use super::MachineArg;
+use crate::backends::BackendArg;
 use crate::io::Outputs;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::simulation::SimulationArgs;
@@ -48,6 +49,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
 /// Options of every benchmark.
 #[derive(Debug, clap::Args)]
 struct BenchmarkOptions {
+    #[command(flatten)]
+    backend: BackendArg,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `cp2 pipeline`: whole receivers on the emulated machine.
+//! `cp2 pipeline`: whole receivers.
 
 mod radar;
 mod receive;
@@ -6,6 +6,7 @@ mod report;
 mod sonar;
 
 use super::MachinesArg;
+use crate::backends::BackendArg;
 use crate::io::{Outputs, check_extension, read_rows};
 use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use crate::picture::{self, PlotAxis};
@@ -73,6 +74,8 @@ struct ChainOptions {
     /// not written]
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
+    #[command(flatten)]
+    backend: BackendArg,
     // --output and --picture write the result of the first machine, and --emit writes its job.
     #[command(flatten)]
     machines: MachinesArg,

@@ -1,9 +1,11 @@
 //! `cp2 solve`: solves a sparse system of equations by an iterative method.
 
+mod elsewhere;
 mod ends;
 
 use super::MachineArg;
 use super::spmv::name_alternative_formats;
+use crate::backends::{BackendArg, MeasuredBackend, add_simulated_clock};
 use crate::interrupt;
 use crate::io::{
     Kind, NpyArray, Outputs, check_extension, display_path, read_matrix, read_vector, write_whole,
@@ -23,7 +25,7 @@ use cp2_problems::NamedArrays;
 use cp2_problems::Problem as _;
 use cp2_problems::sparse::{MethodEnd, SolveOutcome, SolveProblem, SolverMethod};
 use ends::SolvedRun;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,6 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.svg")]
     picture: Option<PathBuf>,
     #[command(flatten)]
+    backend: BackendArg,
+    #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
     simulation: SimulationArgs,
@@ -86,6 +90,60 @@ const OUTSIDE: &[&str] = &[
     "vectors are filled with zeros",
 ];
 
+/// The problem with its right-hand side, and the shape of that in its file.
+struct SolveInput {
+    problem: SolveProblem,
+    b: Vec<f32>,
+    shape: Vec<usize>,
+}
+
+impl SolveInput {
+    /// Reads the matrix and the right-hand side.
+    fn load(args: &Args, machine: &Machine) -> Result<Self, CommandFailure> {
+        let matrix = read_matrix(&args.matrix, MOST_ROWS)?;
+        let rows = matrix.rows();
+        let problem =
+            SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
+        let problem = problem.map_err(|e| CommandFailure::in_file(&args.matrix, e))?;
+        let nnz = problem.matrix().nnz();
+        memory::check_memory(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 6))?;
+        let (b, shape) = read_vector(&args.rhs, rows, machine.host.memory.0)?;
+        if let Some(warning) = ends::warning(args.tolerance) {
+            crate::say(&warning);
+        }
+        Ok(Self { problem, b, shape })
+    }
+}
+
+/// Returns a line that says what is solved.
+fn title(problem: &SolveProblem) -> String {
+    format!(
+        "{} equations with {} by {}",
+        problem.matrix().rows(),
+        problem.matrix().entries(),
+        problem.method()
+    )
+}
+
+/// Returns the problem and what a method found as JSON.
+fn describe_solution(args: &Args, problem: &SolveProblem, solved: Option<&SolvedRun>) -> Value {
+    json!({
+        "matrix": display_path(&args.matrix),
+        "rows": problem.matrix().rows(),
+        "nnz": problem.matrix().nnz(),
+        "method": problem.method().name(),
+        "tolerance": problem.tolerance(),
+        "outcome": solved.map(|solved| solved.outcome().to_string()),
+        "converged": solved.is_some_and(|solved| solved.outcome() == SolveOutcome::Converged),
+        "method_end": solved.map(|solved| solved.end.to_string()),
+        "iterations": solved.map(SolvedRun::iterations),
+        "residual": solved.and_then(SolvedRun::claimed_residual),
+        "true_residual": solved.map(|solved| solved.found.residual),
+        "attainable": solved.map(|solved| solved.found.attainable),
+        "residuals": solved.map(|solved| &solved.residuals),
+    })
+}
+
 /// Runs `cp2 solve`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let inputs = [args.matrix.as_path(), args.rhs.as_path()];
@@ -100,17 +158,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         }
     }
     args.simulation.check_outputs(&mut outputs)?;
-    let machine = Arc::new(args.machine.load()?);
-    let matrix = read_matrix(&args.matrix, MOST_ROWS)?;
-    let rows = matrix.rows();
-    let problem = SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
-    let problem = problem.map_err(|e| CommandFailure::in_file(&args.matrix, e))?;
-    let nnz = problem.matrix().nnz();
-    memory::check_memory(problem.title(), memory::matrix_bytes(nnz, 2 * rows, 6))?;
-    let (b, shape) = read_vector(&args.rhs, rows, machine.host.memory.0)?;
-    if let Some(warning) = ends::warning(args.tolerance) {
-        crate::say(&warning);
+    if let Some(backend) = args.backend.measured()? {
+        let given = SolveInput::load(args, &MeasuredBackend::unlimited_machine()?)?;
+        return elsewhere::run(args, &given, &backend);
     }
+    let machine = Arc::new(args.machine.load()?);
+    let SolveInput { problem, b, shape } = SolveInput::load(args, &machine)?;
+    let rows = problem.matrix().rows();
     let (solver, pack_seconds) = {
         let _planning = progress::planning(json);
         let started = Instant::now();
@@ -149,34 +203,17 @@ fn report(
     let iterations = solved.as_ref().map_or(0, SolvedRun::iterations);
     let costs = solver.figures(iterations);
     let efficiency = solved.as_ref().map(|_| costs.efficiency(report.cycles));
-    let claimed = solved.as_ref().and_then(SolvedRun::claimed_residual);
     let own = json!({
-        "matrix": display_path(&args.matrix),
-        "rows": problem.matrix().rows(),
-        "nnz": problem.matrix().nnz(),
-        "method": problem.method().name(),
-        "tolerance": problem.tolerance(),
         "format": solver.product().format().name(),
-        "outcome": solved.as_ref().map(|solved| solved.outcome().to_string()),
-        "converged": solved.as_ref().is_some_and(|solved| solved.outcome() == SolveOutcome::Converged),
-        "method_end": solved.as_ref().map(|solved| solved.end.to_string()),
-        "iterations": solved.as_ref().map(SolvedRun::iterations),
-        "residual": claimed,
-        "true_residual": solved.as_ref().map(|solved| solved.found.residual),
-        "attainable": solved.as_ref().map(|solved| solved.found.attainable),
-        "residuals": solved.as_ref().map(|solved| &solved.residuals),
+        "recipe": solver.product().recipe(),
         "efficiency": efficiency,
         "expected_cycles": null,
         "host_seconds": host_seconds,
         "outside_time": OUTSIDE,
     });
+    let own = merge(describe_solution(args, problem, solved.as_ref()), own);
     let own = merge(merge(own, packed.json()), json!(costs));
-    let title = format!(
-        "{} equations with {} by {}",
-        problem.matrix().rows(),
-        problem.matrix().entries(),
-        problem.method()
-    );
+    let title = title(problem);
     let mut text = format!("{title}\n");
     if let Some(solved) = &solved {
         text += &solved.text();
@@ -205,19 +242,27 @@ fn report(
     args.simulation.emit(&run.run, &mut outcome)?;
     let source = super::source_text;
     conclude(&args.simulation, &run.run, &title, source, &mut outcome)?;
+    add_simulated_clock(&mut outcome);
     outcome.inputs(run.keeps_inputs().map_err(CommandFailure::input)?);
-    let outcome_of = solved.as_ref().map(SolvedRun::outcome);
-    if let Some(advice) = solved.and_then(|solved| solved.advice(problem)) {
-        outcome.exit = outcome.exit.max(UNVERIFIED);
-        outcome.notes += &format!("error: not solved: {advice}");
-        // A run that merely needs more iterations has no fault to look for.
-        if outcome_of != Some(SolveOutcome::Unsolved(MethodEnd::Limit)) {
-            let format = name_alternative_formats(solver.product().format());
-            outcome.notes += &format!("; or this is a fault of cp2 ({format})");
-        }
-        outcome.notes.push('\n');
+    if let Some(solved) = &solved {
+        let format = name_alternative_formats(solver.product().format());
+        judge(solved, problem, &format!(" ({format})"), &mut outcome);
     }
     Ok(outcome)
+}
+
+/// Reports a system that is not solved, with advice; `compare` says what tells whether it is a fault of this program.
+fn judge(solved: &SolvedRun, problem: &SolveProblem, compare: &str, outcome: &mut CommandOutcome) {
+    let Some(advice) = solved.advice(problem) else {
+        return;
+    };
+    outcome.exit = outcome.exit.max(UNVERIFIED);
+    outcome.notes += &format!("error: not solved: {advice}");
+    // A run that merely needs more iterations has no fault to look for.
+    if solved.outcome() != SolveOutcome::Unsolved(MethodEnd::Limit) {
+        outcome.notes += &format!("; or this is a fault of cp2{compare}");
+    }
+    outcome.notes.push('\n');
 }
 
 /// Writes the solution in the shape of the right-hand side, and the picture.

@@ -1,9 +1,11 @@
 //! `cp2 spmv`: multiplies a sparse matrix with vectors.
 
+mod elsewhere;
 mod power;
 mod report;
 
 use super::MachineArg;
+use crate::backends::{BackendArg, add_simulated_clock};
 use crate::interrupt;
 use crate::io::{
     Kind, NpyArray, Outputs, check_extension, display_path, read_matrix, read_npy, write_npy,
@@ -63,6 +65,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "output", conflicts_with_all = SIMULATED)]
     plan: bool,
     #[command(flatten)]
+    backend: BackendArg,
+    #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
     simulation: SimulationArgs,
@@ -80,6 +84,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         return power::run(args, iterations, json);
     }
     args.check_outputs()?;
+    if let Some(backend) = args.backend.measured()? {
+        return elsewhere::run(args, &backend);
+    }
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let (problem, x) = args.load(&machine)?;
     let planning = progress::planning(json);
@@ -112,6 +119,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     outcome.json = head.add_figures(outcome.json);
     outcome.json["matrix"] = json!(display_path(&args.matrix));
+    add_simulated_clock(&mut outcome);
     Ok(outcome)
 }
 
@@ -151,11 +159,7 @@ impl Args {
     fn load(&self, machine: &Machine) -> Result<(SpmvProblem, NamedArrays), CommandFailure> {
         let limit = machine.host.memory.0;
         let matrix = self.matrix(machine)?;
-        let kind = if matrix.is_complex() {
-            Kind::Complex64
-        } else {
-            Kind::Float32
-        };
+        let kind = element_kind(&matrix);
         let file = self.x.as_deref();
         let array = file
             .map(|path| read_npy(path, &[kind], limit))
@@ -236,7 +240,14 @@ impl Args {
         };
         outcome.report_verdict(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
-            write_npy(path, &array(problem, x, y)?)?;
+            let shape = find_shape(problem, x)?;
+            let y = y.array("y").map_err(CommandFailure::input)?;
+            let array = NpyArray {
+                kind: element_kind(problem.matrix()),
+                shape,
+                bytes: y.values.bytes(),
+            };
+            write_npy(path, &array)?;
             outcome.text += &format!("output: {}\n", path.display());
             outcome.json["output"] = json!(display_path(path));
         }
@@ -272,26 +283,21 @@ fn vectors(array: &NpyArray, cols: usize, path: &Path) -> Result<usize, CommandF
     }
 }
 
-/// Converts the product to the array for the file; a single column vector stays a column.
-fn array(
-    problem: &SpmvProblem,
-    x: &NamedArrays,
-    y: &NamedArrays,
-) -> Result<NpyArray, CommandFailure> {
+/// Returns the type of the vectors' elements.
+fn element_kind(matrix: &SparseMatrix) -> Kind {
+    match matrix.is_complex() {
+        true => Kind::Complex64,
+        false => Kind::Float32,
+    }
+}
+
+/// Returns the shape of the product in its file; a single column vector stays a column.
+fn find_shape(problem: &SpmvProblem, x: &NamedArrays) -> Result<Vec<usize>, CommandFailure> {
     let forms = problem.outputs();
     let mut shape = forms.first().map_or(Vec::new(), |form| form.shape.clone());
     let given = x.array("x").map_err(CommandFailure::input)?;
     if let ([_, 1], [_]) = (&given.shape[..], &shape[..]) {
         shape.push(1);
     }
-    if problem.matrix().is_complex() {
-        let y = y.get("y").map_err(CommandFailure::input)?;
-        return Ok(NpyArray::from_complex(&shape, y));
-    }
-    let y: &[f32] = y.get("y").map_err(CommandFailure::input)?;
-    Ok(NpyArray {
-        kind: Kind::Float32,
-        shape,
-        bytes: y.iter().flat_map(|y| y.to_le_bytes()).collect(),
-    })
+    Ok(shape)
 }

@@ -117,16 +117,11 @@ impl StencilInput {
 
 /// Runs `cp2 stencil`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
-    let simulated = [
-        ("--machine", args.machine.is_given()),
-        ("--plan", args.plan),
-        ("--procs", args.procs != 1),
-    ];
-    let measured = args.backend.measured(&args.simulation, &simulated)?;
+    let measured = args.backend.measured()?;
     let ranks = crate::processors::connect_for(args.procs)?;
     args.check_outputs()?;
     if let Some(backend) = measured {
-        return elsewhere::run(args, backend);
+        return elsewhere::run(args, &backend);
     }
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let given = args.load(&machine)?;
@@ -148,9 +143,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     outcome.json = head.add_figures(outcome.json);
     outcome.json["input"] = json!(args.input.as_deref().map(display_path));
-    if !args.plan {
-        add_simulated_clock(&mut outcome);
-    }
+    add_simulated_clock(&mut outcome);
     Ok(outcome)
 }
 
@@ -434,8 +427,12 @@ fn fields<T>(
 ) -> Value {
     let report = &run.run.report;
     let relayouts = run.passes.iter().filter(|pass| pass.is_relayout()).count();
+    let finished = report.end.is_finished();
+    let updates = plan.problem().elements() as f64 * plan.problem().steps() as f64;
+    let rate = updates / report.seconds_simulated / 1e6;
     let own = json!({
-        "efficiency": report.end.is_finished().then(|| run.efficiency()),
+        "efficiency": finished.then(|| run.efficiency()),
+        "million_updates_per_second": finished.then_some(rate),
         "expected_cycles": run.expected.map(|price| price.0),
         "rel_error": verdict.map(|v| v.rms),
         "worst_error_over_tolerance": verdict.map(|v| v.worst),

@@ -35,7 +35,7 @@ enum Tuned {
 /// Arguments of `cp2 tune mg`.
 #[derive(Debug, clap::Args)]
 struct MgArgs {
-    /// Size of the benchmark: S, W, A or B
+    /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use cp2_kernels::conv::{AllowedMethods, ConvProblem, ConvolutionMode, Convolver,
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct WaysArgs {
     /// Filters that may be taken; of several the one that should be fastest
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodArg::Auto)]
+    #[arg(id = "filter_method", long = "method", value_enum, value_name = "METHOD", default_value_t = MethodArg::Auto)]
     method: MethodArg,
     /// Take a filter that keeps NaNs and infinities in their places: one in a sample reaches exactly the
     /// outputs whose definition it is in [default: the fastest filter]

@@ -101,11 +101,17 @@ fn what_is_no_benchmark_is_refused() {
     let bench = Bench::new();
     bench.cp2("npb ft").fails(2, &["--class"]);
     bench
-        .cp2("npb ft --class C")
-        .fails(2, &["expected S, W, A or B"]);
+        .cp2("npb ft --class D")
+        .fails(2, &["expected S, W, A, B or C"]);
     bench
         .cp2("npb ft --class S --machine none.toml")
         .fails(2, &["none.toml"]);
+    for benchmark in ["ft", "mg"] {
+        let line = format!("npb {benchmark} --class C");
+        bench
+            .cp2(&line)
+            .fails(2, &["vm7", "system memory", "1073741824 B"]);
+    }
     // A run that was stopped has no value and has not passed.
     let stopped = bench.cp2("npb ft --class S --max-cycles 1000000 --json");
     assert_eq!(stopped.code, 3, "{}", stopped.err);
@@ -181,7 +187,7 @@ fn mg_of_class_s_is_verified() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    bench.cp2("npb mg --class C").fails(2, &["--class"]);
+    bench.cp2("npb mg --class D").fails(2, &["--class"]);
 }
 
 #[test]
@@ -214,7 +220,8 @@ fn cg_of_class_s_is_verified() {
     );
     let cycles = operators.iter().map(|o| o["cycles"].as_u64().unwrap());
     assert_eq!(cycles.sum::<u64>(), number("cycles"));
-    bench.cp2("npb cg --class C").fails(2, &["--class"]);
+    bench.cp2("npb cg --class D").fails(2, &["--class"]);
+    bench.cp2("npb cg --class C").fails(2, &["memory"]);
 }
 
 /// The result of a tuning search is used; a file changed by hand is verified or refused.

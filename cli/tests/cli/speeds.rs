@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Rows of a table, each with the time of another library that it should reach, or the part of a copy's speed.
-const ROWS: [(&str, &str, &str); 13] = [
+const ROWS: [(&str, &str, &str); 15] = [
     ("copy", "copy", ""),
     ("fft-1024", "FFT 1024, batched", "1.10 x cuFFT"),
     ("fft-4096", "FFT 4096, batched", "1.10 x cuFFT"),
@@ -32,6 +32,8 @@ const ROWS: [(&str, &str, &str); 13] = [
     ("fft-3d", "FFT 512^3", "1.20 x cuFFT"),
     ("fft-1000", "FFT 1000, batched", "1.10 x cuFFT"),
     ("stencil-7", "7-point stencil, 512^3", ""),
+    ("himeno-l", "Himeno L with gosa", "0.95 of a copy"),
+    ("himeno-xl", "Himeno XL with gosa", "0.95 of a copy"),
 ];
 
 /// Columns of a table.

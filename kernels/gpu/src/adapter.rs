@@ -10,6 +10,8 @@ pub struct AdapterChoice {
     /// A part of the adapter's name, whatever the case of letters; none for the fastest kind there is:
     /// discrete, then integrated, then virtual, then the processor itself.
     pub name: Option<String>,
+    /// Number of the adapter among those that fit, from 0 on.
+    pub number: usize,
     /// How long one run may take, from the first command to the last result.
     pub time_limit: Duration,
 }
@@ -18,6 +20,7 @@ impl Default for AdapterChoice {
     fn default() -> Self {
         Self {
             name: None,
+            number: 0,
             time_limit: Duration::from_secs(120),
         }
     }

@@ -5,7 +5,7 @@ use crate::bench::RepeatedRuns;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
-use crate::{chain, conv, fft, npb, probe, sparse, stencil, vector};
+use crate::{chain, conv, fft, himeno, npb, probe, sparse, stencil, vector};
 use cp2_problems::{
     Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
 };
@@ -107,6 +107,7 @@ const TABLE: &[PrepareGpuFn] = &[
     fft::real,
     conv::filter,
     stencil::stencil,
+    himeno::himeno,
     vector::map,
     vector::reduce,
     vector::beams,

@@ -1,6 +1,7 @@
 //! Speeds of the shaders, measured on the device beside a copy.
 
 mod copy;
+mod divided;
 mod repeats;
 mod rows;
 
@@ -83,7 +84,7 @@ impl From<GpuFailure> for SpeedError {
 /// Bytes of an array on a processor, and on a card.
 const BYTES: [u64; 2] = [1 << 20, 512 << 20];
 
-/// Parts of the largest binding that an array may have: the largest row has twice the bytes of the others.
+/// Parts of the largest binding that an array may have: the largest rows have twice the bytes of the others.
 const PARTS: u64 = 2;
 
 impl Gpu {
@@ -154,6 +155,7 @@ fn figures(
 mod tests {
     use super::*;
     use crate::adapter::AdapterChoice;
+    use crate::group::GpuGroup;
 
     fn plan() -> SpeedPlan {
         SpeedPlan {
@@ -177,6 +179,19 @@ mod tests {
         }
     }
 
+    /// Rows that are divided have the bits of one adapter; here that is opened twice.
+    #[test]
+    fn divided_rows_are_right() {
+        let open = || Gpu::open(&AdapterChoice::default()).unwrap();
+        let group = GpuGroup::from_adapters(vec![open(), open()]);
+        for row in SPEED_ROWS {
+            match row.is_divisible() {
+                true => assert!(group.measure_row(row, &plan()).unwrap().is_right()),
+                false => assert!(group.measure_row(row, &plan()).is_err()),
+            }
+        }
+    }
+
     /// A row on a graphics card has the size that its name says.
     #[test]
     fn rows_have_their_sizes_on_a_card() {
@@ -190,6 +205,8 @@ mod tests {
         assert_eq!(size("fft-3d"), [512, 512, 512]);
         assert_eq!(size("stencil-27"), [512, 512, 512]);
         assert_eq!(size("spmv-27"), [128, 128, 128]);
+        assert_eq!(size("himeno-l"), [256, 256, 512]);
+        assert_eq!(size("himeno-xl"), [512, 512, 1024]);
         assert_eq!(size("fft-1009"), [(64 << 20) / 1009, 1009]);
     }
 

@@ -73,6 +73,9 @@ fn rank(kind: wgpu::DeviceType) -> usize {
     order.iter().position(|&k| k == kind).unwrap_or(order.len())
 }
 
+/// Address space that a driver takes with its compiler of shaders, with a margin: lavapipe takes half of it.
+const DRIVER_BYTES: u64 = 1 << 30;
+
 /// Returns the adapter of a choice.
 fn find_adapter(choice: &AdapterChoice) -> Result<wgpu::Adapter, GpuError> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
@@ -83,14 +86,24 @@ fn find_adapter(choice: &AdapterChoice) -> Result<wgpu::Adapter, GpuError> {
     let mut all = wait(instance.enumerate_adapters(wgpu::Backends::VULKAN));
     all.sort_by_key(|adapter| rank(adapter.get_info().device_type));
     if all.is_empty() {
-        return Err(GpuError::NoAdapter);
+        let mut room = Vec::<u8>::new();
+        let taken = room.try_reserve_exact(DRIVER_BYTES as usize);
+        // A compiler may remove an allocation that is not used.
+        std::hint::black_box(&mut room);
+        return Err(match taken {
+            Ok(()) => GpuError::NoAdapter,
+            Err(_) => GpuError::NoMemoryForDriver {
+                bytes: DRIVER_BYTES,
+            },
+        });
     }
     let names: Vec<String> = all.iter().map(|adapter| adapter.get_info().name).collect();
     let wanted = choice.name.as_deref().unwrap_or("");
     let fits = |name: &String| name.to_lowercase().contains(&wanted.to_lowercase());
     let found = all
         .into_iter()
-        .find(|adapter| fits(&adapter.get_info().name));
+        .filter(|adapter| fits(&adapter.get_info().name))
+        .nth(choice.number);
     found.ok_or_else(|| GpuError::NoSuchAdapter {
         wanted: wanted.to_owned(),
         found: names,

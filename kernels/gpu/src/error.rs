@@ -12,6 +12,16 @@ pub enum GpuError {
          Mesa's lavapipe (Debian and Ubuntu: `apt-get install mesa-vulkan-drivers`)"
     )]
     NoAdapter,
+    /// No adapter, where this computer's memory may be the reason.
+    #[error(
+        "no driver of a graphics adapter could be loaded, and this computer does not give the program the {} MB of memory \
+         that a driver may take; let the program have more memory (`ulimit -v`, other programs)",
+        bytes / 1_000_000
+    )]
+    NoMemoryForDriver {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
     /// No adapter of the name that was asked for.
     #[error("no graphics adapter has `{wanted}` in its name; there are: {}", found.join(", "))]
     NoSuchAdapter {
@@ -19,6 +29,16 @@ pub enum GpuError {
         wanted: String,
         /// Names of the adapters that there are.
         found: Vec<String>,
+    },
+    /// There are not as many adapters of a kind as were asked for.
+    #[error(
+        "{wanted} graphics adapters are wanted, and this computer has {found} of the kind of the first one; take at most {found}"
+    )]
+    TooFewAdapters {
+        /// The number that was asked for.
+        wanted: usize,
+        /// The number that there is.
+        found: usize,
     },
     /// The driver refuses to open the adapter.
     #[error("the adapter {adapter} cannot be opened: {reason}")]
@@ -30,7 +50,8 @@ pub enum GpuError {
     },
     /// An array is larger than a buffer may be.
     #[error(
-        "{what} takes {bytes} bytes, and the adapter binds at most {most} bytes at a time; take a smaller problem or another adapter"
+        "no room for {what}: {bytes} bytes are needed, and the adapter binds at most {most} bytes at a time; take a smaller \
+         problem or another adapter"
     )]
     TooLarge {
         /// The array.
@@ -98,4 +119,15 @@ pub enum GpuError {
         /// A way out.
         instead: &'static str,
     },
+}
+
+impl GpuError {
+    /// True if the program or the device is at fault, and not the size of a problem: it would fail for others too.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        matches!(
+            self,
+            Self::Shader { .. } | Self::Refused { .. } | Self::Lost { .. } | Self::TimedOut { .. }
+        )
+    }
 }

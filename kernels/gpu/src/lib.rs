@@ -44,6 +44,10 @@ mod device;
 #[cfg(feature = "wgpu")]
 mod fft;
 #[cfg(feature = "wgpu")]
+mod group;
+#[cfg(feature = "wgpu")]
+mod himeno;
+#[cfg(feature = "wgpu")]
 mod npb;
 #[cfg(feature = "wgpu")]
 mod probe;
@@ -63,3 +67,5 @@ mod vector;
 
 #[cfg(feature = "wgpu")]
 pub use backend::{Gpu, GpuReport};
+#[cfg(feature = "wgpu")]
+pub use group::GpuGroup;

@@ -30,6 +30,28 @@ fn triples() -> Vec<[f32; 3]> {
     (0..COUNT).map(triple).collect()
 }
 
+/// Returns triples a, b, 0 of normal numbers of all sizes and signs, whose quotients are normal numbers too.
+fn dividends() -> Vec<[f32; 3]> {
+    let mut random = Random::new(8);
+    let mut normal = |exponent: i32| {
+        let size = f64::from(1.5 + random.uniform() / 2.0);
+        let sign = if random.uniform() < 0.0 { -1.0 } else { 1.0 };
+        (sign * libm::ldexp(size, exponent)) as f32
+    };
+    let mut exponents = Random::new(9);
+    let mut draw = |from: i32, to: i32| {
+        let all = (to - from + 1) as u64;
+        from + (exponents.next_u64() % all) as i32
+    };
+    let triple = |_| {
+        let a = draw(-126, 126);
+        // The exponent of the quotient is a - b or one less.
+        let b = draw((a - 126).max(-126), (a + 125).min(126));
+        [normal(a), normal(b), 0.0]
+    };
+    (0..COUNT).map(triple).collect()
+}
+
 /// Computes the shader's results of triples.
 fn compute(device: &Arc<GpuDevice>, triples: &[[f32; 3]]) -> Result<Vec<[f32; EACH]>, GpuError> {
     let numbers: GpuBuffer<[f32; 3]> =
@@ -63,6 +85,9 @@ pub(crate) fn arithmetic(device: &Arc<GpuDevice>) -> Result<ArithmeticProbe, Gpu
         (false, true) => Contraction::RoundedTwice,
         (false, false) => Contraction::Depends,
     };
+    let divided = dividends();
+    let quotients = compute(device, &divided)?;
+    let quotients = || divided.iter().zip(&quotients);
     let small = f32::from_bits(3 << 20);
     let tiny = compute(device, &[[small, 1.0, 0.0], [small, small, 0.0]])?;
     // A product with 1, a sum of 0 and the number, and a sum of the number with itself.
@@ -71,7 +96,34 @@ pub(crate) fn arithmetic(device: &Arc<GpuDevice>) -> Result<ArithmeticProbe, Gpu
         fma_is_fused: pairs().all(|(&given, found)| found[0] == fused(given)),
         contraction,
         subnormals_are_flushed: !kept,
-        division_is_exact: pairs().all(|(given, found)| found[6] == given[0] / given[1]),
-        root_is_exact: pairs().all(|(given, found)| found[7] == libm::sqrtf(given[0])),
+        division_is_exact: quotients().all(|([a, b, _], found)| found[6] == a / b),
+        root_is_exact: quotients().all(|([a, ..], found)| found[7] == libm::sqrtf(a.abs())),
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// Quotients are those of all sizes, small and large ones among them, and each is a normal number.
+    #[test]
+    fn dividends_have_all_sizes() {
+        let all = dividends();
+        let size = |pick: fn(&[f32; 3]) -> f32| {
+            let sizes = all.iter().map(|numbers| pick(numbers).abs());
+            (
+                sizes.clone().fold(f32::MAX, f32::min),
+                sizes.fold(0.0, f32::max),
+            )
+        };
+        for (least, most) in [
+            size(|[a, ..]| *a),
+            size(|[_, b, _]| *b),
+            size(|[a, b, _]| a / b),
+        ] {
+            assert!(least.is_normal() && most.is_normal());
+            assert!(least < 1e-36 && most > 1e36, "{least:e} {most:e}");
+        }
+    }
 }

@@ -156,7 +156,7 @@ impl Session {
     }
 
     /// Waits for a submission, or for all of them.
-    fn wait(&self, index: Option<wgpu::SubmissionIndex>) -> Result<(), GpuError> {
+    pub(crate) fn wait(&self, index: Option<wgpu::SubmissionIndex>) -> Result<(), GpuError> {
         let device = &self.device;
         let limit = device.time_limit;
         let left = limit.saturating_sub(self.started.elapsed());

@@ -3,7 +3,7 @@
 use crate::fft::generator::{GroupTask, Numbering, entry_point};
 use crate::fft::layout::{GroupLayout, GroupLimits};
 use crate::program::Shader;
-use crate::{bench, chain, conv, fft, npb, probe, sparse, stencil, vector};
+use crate::{bench, chain, conv, fft, himeno, npb, probe, sparse, stencil, vector};
 use cp2_problems::KINDS;
 use cp2_problems::stencil::StencilProblem;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -18,6 +18,7 @@ const WHOLE: &[Shader] = &[
     conv::DIRECT,
     fft::REAL,
     fft::ODD_REAL,
+    himeno::ITERATION,
     npb::EVOLVE,
     npb::GATHER,
     npb::OPERATOR,

@@ -5,6 +5,7 @@ use cp2_gpu::{AdapterChoice, Gpu, GpuError};
 use cp2_problems::chain::{RadarProblem, RadarSpec};
 use cp2_problems::conv::{ConvProblem, ConvolutionMode};
 use cp2_problems::fft::{FftProblem, TransformDirection};
+use cp2_problems::himeno::{HimenoData, HimenoProblem};
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::sparse::{PowerProblem, SolveProblem};
@@ -161,11 +162,13 @@ fn too_much_is_refused() {
     let gpu = gpu();
     let bytes = usize::try_from(gpu.adapter().binding_bytes).unwrap();
     let huge = TransposeProblem::new(bytes / 8 + 1, 1, 1).unwrap();
-    let said = gpu.prepare(&huge).unwrap_err().to_string();
-    assert!(
-        said.contains(&gpu.adapter().binding_bytes.to_string()),
-        "{said}"
-    );
+    let shape = [3, 3, bytes / 36 + 1];
+    let himeno = HimenoProblem::new(shape, 1, HimenoData::Random).unwrap();
+    for problem in [&huge as &dyn Problem, &himeno] {
+        let said = gpu.prepare(problem).unwrap_err().to_string();
+        let most = gpu.adapter().binding_bytes.to_string();
+        assert!(said.contains(&most), "{said}");
+    }
 }
 
 /// A device that does not answer in time is an error, from the first computation on.

@@ -18,6 +18,7 @@
 mod chain;
 mod conv;
 mod fft;
+mod himeno;
 mod npb;
 mod sparse;
 mod stencil;
@@ -47,6 +48,7 @@ const TABLE: &[PrepareFn] = &[
     vector::products,
     vector::transpose,
     stencil::stencil,
+    himeno::himeno,
     chain::radar,
     chain::sonar,
     npb::ft,

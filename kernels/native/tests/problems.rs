@@ -2,7 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_native::Native;
-use cp2_problems::{Backend, KINDS, Problem, Refusal, run_judged};
+use cp2_problems::himeno::{HimenoData, HimenoSize};
+use cp2_problems::{Backend, Case, KINDS, Problem, Refusal, run_judged};
 
 #[test]
 fn every_problem_is_computed() {
@@ -18,6 +19,42 @@ fn every_problem_is_computed() {
                 assert!(problem.agree(&input, output, output).is_within_tolerance());
             }
         }
+    }
+}
+
+/// Gosa of the Himeno benchmark is as near to double precision as single precision comes, which is much nearer than the
+/// bound of the worst case.
+#[test]
+fn gosa_of_the_himeno_benchmark() {
+    for (size, iterations, data, tolerance) in [
+        (
+            HimenoSize::XS,
+            100,
+            HimenoData::Standard,
+            HimenoSize::XS.gosa_tolerance(),
+        ),
+        (
+            HimenoSize::S,
+            3,
+            HimenoData::Standard,
+            HimenoSize::S.gosa_tolerance(),
+        ),
+        (HimenoSize::XS, 10, HimenoData::General, 1e-6),
+    ] {
+        let problem = size.problem(iterations, data).unwrap();
+        let input = problem.input(Case::Random, 1);
+        let output = Native
+            .prepare(&problem)
+            .unwrap()
+            .run(&input)
+            .unwrap()
+            .output;
+        let reference = problem.reference(&input).unwrap();
+        let cp2_problems::Exact::Real(exact) = &reference.arrays[1].exact else {
+            panic!("gosa is a real number");
+        };
+        let off = (output.get::<f64>("gosa").unwrap()[0] / exact[0] - 1.0).abs();
+        assert!(off < tolerance, "{}: off by {off:e}", problem.title());
     }
 }
 

@@ -202,7 +202,11 @@ impl ConvProblem {
             None => real_samples,
             Some(_) => match size.length("real")? {
                 real @ 0..=1 => real == 1,
-                _ => return Err(size.make_error("real", "0 or 1").into()),
+                _ => {
+                    return Err(size
+                        .make_error("real", "1 for real taps, or 0 for complex ones")
+                        .into());
+                }
             },
         };
         let mut random = Random::new(2);

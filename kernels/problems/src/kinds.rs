@@ -6,6 +6,7 @@ use crate::chain::{RadarProblem, SonarProblem};
 use crate::conv::ConvProblem;
 use crate::error::ProblemError;
 use crate::fft::{FftProblem, RealFftProblem};
+use crate::himeno::HimenoProblem;
 use crate::npb::FtProblem;
 use crate::npb::mg::MgProblem;
 use crate::problem::Problem;
@@ -163,7 +164,7 @@ pub static KINDS: &[ProblemKind] = &[
                 1,
                 "outputs for a sample; one of the two is 1",
             ),
-            SizeParameter::new("real", 1, "1: real taps"),
+            SizeParameter::new("real", 1, "1 for real taps, 0 for complex ones"),
         ],
         small: &[
             "16 2000 1 1 1 1",
@@ -226,7 +227,11 @@ pub static KINDS: &[ProblemKind] = &[
         parameters: &[
             SizeParameter::new("n", 32, "points along each axis: a power of two"),
             SizeParameter::new("cycles", 4, "V-cycles"),
-            SizeParameter::word("smoother", "a", "smoother of classes S, W, A (a) or B (b)"),
+            SizeParameter::word(
+                "smoother",
+                "a",
+                "smoother of classes S, W, A (a) or B, C (b)",
+            ),
         ],
         small: &["16 2 a", "32 1 b"],
         make: |_, size| Ok(Arc::new(MgProblem::from_size(size)?)),
@@ -260,6 +265,12 @@ pub static KINDS: &[ProblemKind] = &[
             "6 5 33 19 1 fixed element",
         ],
         make: |_, size| Ok(Arc::new(StencilProblem::from_size(size)?)),
+    },
+    ProblemKind {
+        name: "himeno",
+        parameters: &HimenoProblem::PARAMETERS,
+        small: &["3 3 3 1 random", "5 7 20 2 random", "9 6 67 3 random"],
+        make: |_, size| Ok(Arc::new(HimenoProblem::from_size(size)?)),
     },
     ProblemKind {
         name: "spmv",

@@ -17,6 +17,7 @@
 //! | [`TransposeProblem`](vector::TransposeProblem) | `x`: matrices | `y`: their transposes |
 //! | [`MgProblem`](npb::mg::MgProblem) | `v`: a cube of floats | `u`: the result of V-cycles; `norms` |
 //! | [`StencilProblem`](stencil::StencilProblem) | `u`: an array, some also `c`: coefficients of every element | `v`: the array after some steps |
+//! | [`HimenoProblem`](himeno::HimenoProblem) | `p`, and coefficients `a`, `b`, `c`, `wrk1`, `bnd` of every point | `p` after some iterations; `gosa` |
 //! | [`SpmvProblem`](sparse::SpmvProblem) | `x`: vectors | `y`: a sparse matrix times each |
 //! | [`SolveProblem`](sparse::SolveProblem) | `b`: a right-hand side | `x`, `residuals`, `end`: the result of an iterative method for A x = b |
 //! | [`PowerProblem`](sparse::PowerProblem) | `x`: a vector to start from | `values`, `residuals`, `x`: the results of power iterations |
@@ -54,6 +55,7 @@ pub mod conv;
 mod data;
 mod error;
 pub mod fft;
+pub mod himeno;
 mod judging;
 mod kinds;
 mod multiply_add;

@@ -66,6 +66,10 @@ fn same_values(one: &Values, other: &Values) -> bool {
         (Values::F32(a), Values::F32(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(*a, *b))
         }
+        (Values::F64(a), Values::F64(b)) => {
+            let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(*a, *b))
+        }
         (Values::Complex64(a), Values::Complex64(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(same_complex)
         }
@@ -87,6 +91,9 @@ mod tests {
         assert!(!NamedArrays::default().equal_bits(&of([1.0, 2.0])));
         let other = NamedArrays::from_array("x", &[1, 2], vec![1.0f32, 2.0]);
         assert!(!of([1.0, 2.0]).equal_bits(&other));
+        let wide = |x: f64| NamedArrays::from_array("x", &[1], vec![x]);
+        assert!(wide(f64::NAN).equal_bits(&wide(-f64::NAN)));
+        assert!(!wide(0.0).equal_bits(&wide(-0.0)) && !wide(1.0).equal_bits(&wide(f64::NAN)));
         let z = |im: f32| NamedArrays::from_array("z", &[1], vec![Complex32::new(0.0, im)]);
         assert!(z(1.0).equal_bits(&z(1.0)) && !z(1.0).equal_bits(&z(2.0)));
         let place = |at: u32| NamedArrays::from_array("place", &[1], vec![at]);

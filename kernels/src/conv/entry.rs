@@ -94,7 +94,7 @@ const KERNELS: [Entry; 3] = [
                 1,
                 "outputs for a sample; one of the two factors is 1",
             ),
-            SizeParameter::new("real", 1, "1: real taps"),
+            SizeParameter::new("real", 1, "1 for real taps, 0 for complex ones"),
         ],
         sizes: &[
             "16 131072 1 1 1 1",

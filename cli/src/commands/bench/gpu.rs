@@ -1,5 +1,6 @@
 //! `cp2 bench gpu`: measures the shaders of a graphics card beside a copy on it.
 
+use crate::backends::AdapterArg;
 #[cfg(not(feature = "gpu"))]
 use crate::outcome::{CommandFailure, CommandOutcome};
 
@@ -10,13 +11,9 @@ use crate::outcome::{CommandFailure, CommandOutcome};
                   Times are those of the card's own clock. Before each run its output is overwritten, and the last \
                   output is compared with double precision: exit code 1 if one is wrong (docs/gpu.md)."
 )]
-#[cfg_attr(
-    not(feature = "gpu"),
-    expect(dead_code, reason = "what graphics cards measure is not built")
-)]
 pub(super) struct GpuArgs {
     /// Rows to measure, with a comma between: fft-1024, fft-4096, stencil-27, conv-1024, conv-4096, spmv-27,
-    /// fft-1009, fft-10007, fft-1048576, fft-3d, fft-1000, stencil-7 [default: all of them]
+    /// fft-1009, fft-10007, fft-1048576, fft-3d, fft-1000, stencil-7, himeno-l, himeno-xl [default: all of them]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     rows: Vec<String>,
     /// MiB of an array, at most half of what the adapter binds [default: 512 on a card, 1 on a processor]
@@ -28,6 +25,12 @@ pub(super) struct GpuArgs {
     /// Seed of the inputs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
+    /// Graphics cards: with more than one, rows of Himeno are measured on one and divided among all, the latter by the
+    /// host's clock and compared to the bit with one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    adapters: u32,
+    #[command(flatten)]
+    adapter: AdapterArg,
 }
 
 /// Says that graphics cards are missing.
@@ -50,7 +53,7 @@ mod measured {
     use crate::progress;
     use crate::table::{Align, TextTable, seconds};
     use cp2_gpu::bench::{SPEED_ROWS, SpeedFigures, SpeedPlan, SpeedRow};
-    use cp2_gpu::{AdapterChoice, Gpu};
+    use cp2_gpu::{AdapterChoice, Gpu, GpuGroup};
     use serde_json::{Value, json};
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -61,12 +64,18 @@ mod measured {
 
     /// Runs `cp2 bench gpu`.
     pub(crate) fn run(args: &GpuArgs, json: bool) -> Result<CommandOutcome, CommandFailure> {
-        let rows = find_rows(&args.rows)?;
+        let adapters = args.adapters as usize;
+        let rows = find_divided(find_rows(&args.rows)?, &args.rows, adapters)?;
         let choice = AdapterChoice {
+            name: args.adapter.name().map(str::to_owned),
             time_limit: LIMIT,
             ..AdapterChoice::default()
         };
         let gpu = Gpu::open(&choice).map_err(CommandFailure::input)?;
+        if adapters > 1 {
+            // Too few are refused before anything is measured.
+            GpuGroup::open(&choice, adapters).map_err(CommandFailure::input)?;
+        }
         let most = gpu.most_array_bytes();
         let bytes = match args.mib.map(|mib| mib << 20) {
             Some(bytes) if bytes > most => {
@@ -87,7 +96,7 @@ mod measured {
         steps.begin(COPY);
         let copy = interrupt::compute_interruptible(|| gpu.measure_copy(&plan))?;
         let copy = copy.map_err(CommandFailure::input)?;
-        let mut found = vec![(COPY, COPY, copy)];
+        let mut found = vec![(COPY.to_owned(), COPY.to_owned(), copy)];
         steps.count_step();
         for row in rows {
             steps.begin(row.name);
@@ -98,7 +107,18 @@ mod measured {
             })?;
             let figures = figures
                 .map_err(|error| CommandFailure::input(format!("row {}: {error}", row.name)))?;
-            found.push((row.name, row.title, figures));
+            found.push((row.name.to_owned(), row.title.to_owned(), figures));
+            if adapters > 1 {
+                let figures = interrupt::compute_interruptible(|| {
+                    let group = GpuGroup::open(&choice, adapters)?;
+                    group.measure_row(row, &plan)
+                })?;
+                let figures = figures
+                    .map_err(|error| CommandFailure::input(format!("row {}: {error}", row.name)))?;
+                let name = format!("{}-{adapters}", row.name);
+                let title = format!("{}, {adapters} adapters", row.title);
+                found.push((name, title, figures));
+            }
             steps.count_step();
         }
         drop(steps);
@@ -123,13 +143,29 @@ mod measured {
         }
     }
 
+    /// Returns the rows that several adapters divide: those that were named, or all that can be.
+    fn find_divided(
+        rows: Vec<&'static SpeedRow>,
+        named: &[String],
+        adapters: usize,
+    ) -> Result<Vec<&'static SpeedRow>, CommandFailure> {
+        let undivided = |row: &&SpeedRow| adapters > 1 && !row.is_divisible();
+        match rows.iter().copied().find(undivided) {
+            Some(row) if !named.is_empty() => Err(CommandFailure::input(format!(
+                "--adapters: row {} is not divided among adapters; take rows of Himeno",
+                row.name
+            ))),
+            _ => Ok(rows.into_iter().filter(|row| !undivided(row)).collect()),
+        }
+    }
+
     fn outcome(
         gpu: &Gpu,
         plan: &SpeedPlan,
-        found: &[(&str, &str, SpeedFigures)],
+        found: &[(String, String, SpeedFigures)],
     ) -> CommandOutcome {
         let copy = found.first().map_or(f64::NAN, |(_, _, copy)| copy.rate());
-        let object = |(name, title, row): &(&str, &str, SpeedFigures)| {
+        let object = |(name, title, row): &(String, String, SpeedFigures)| {
             json!({
                 "name": name,
                 "title": title,
@@ -178,7 +214,7 @@ mod measured {
     fn text(
         gpu: &Gpu,
         plan: &SpeedPlan,
-        found: &[(&str, &str, SpeedFigures)],
+        found: &[(String, String, SpeedFigures)],
         copy: f64,
     ) -> String {
         use Align::{Left, Right};
@@ -187,7 +223,7 @@ mod measured {
         for (name, _, row) in found {
             let size: Vec<_> = row.size.iter().map(ToString::to_string).collect();
             table.row([
-                (*name).to_owned(),
+                name.clone(),
                 size.join(" x "),
                 seconds(row.seconds),
                 decimal(row.rate() * 1e-9, 1, 1.0),

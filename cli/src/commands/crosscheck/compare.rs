@@ -29,6 +29,8 @@ pub(super) struct ComparedPair {
     pub(super) equal: EqualBits,
     /// Verdict; none where results are only reported.
     pub(super) pass: Option<bool>,
+    /// Reason why there is no verdict.
+    pub(super) open: Option<&'static str>,
     /// Differences of all parts in units of their bounds.
     pub(super) ratios: Vec<f64>,
     /// Reason why there is nothing to compare.
@@ -42,15 +44,30 @@ pub(super) struct ComparedCase {
     pub(super) pairs: Vec<ComparedPair>,
 }
 
-/// True if a backend's results from a case are judged. A problem says which cases its tolerance is meant for; the
-/// language of graphics cards leaves subnormal numbers, infinities and NaNs open.
-pub(super) fn is_judged(problem: &dyn Problem, backend: BackendName, case: Case) -> bool {
+/// Reason of results from inputs that a tolerance is not meant for.
+const NOT_MEANT: &str = "the tolerance is not meant for this input";
+/// Reason of results from numbers that the language of graphics cards leaves open.
+const LEFT_OPEN: &str = "WGSL leaves such numbers open";
+/// Reason of results without a bound.
+const NO_BOUND: &str = "no part of the reference is finite, so that there is no bound";
+
+/// Returns the reason why a backend's results from a case are not judged, if they are not. A problem says which cases
+/// its tolerance is meant for; the language of graphics cards leaves subnormal numbers, infinities and NaNs open.
+pub(super) fn find_open(
+    problem: &dyn Problem,
+    backend: BackendName,
+    case: Case,
+) -> Option<&'static str> {
     let open = matches!(case, Case::Subnormal | Case::NotFinite);
     let defined = match case {
         Case::NotFinite => problem.is_defined_beyond_finite(),
         case => problem.cases().contains(&case),
     };
-    defined && !(open && backend == BackendName::Gpu)
+    match (defined, open && backend == BackendName::Gpu) {
+        (false, _) => Some(NOT_MEANT),
+        (true, true) => Some(LEFT_OPEN),
+        (true, false) => None,
+    }
 }
 
 /// Compares each output with the reference, and each pair of outputs.
@@ -67,22 +84,22 @@ pub(super) fn compare(
     let ordered = OrderedResults::new(problem, input);
     let mut pairs = Vec::new();
     for one in outputs {
-        let judged = is_judged(problem, one.backend, case);
+        let open = find_open(problem, one.backend, case);
         pairs.push(match &one.output {
-            Err(reason) => ComparedPair::failed(one.backend, None, judged, reason),
+            Err(reason) => ComparedPair::failed(one.backend, open, reason),
             Ok(output) => ComparedPair::new(
                 (one.backend, None),
                 problem.judge(input, output),
                 problem.judge_parts(&reference, input, output),
                 ordered.equal_bits(output),
-                judged,
+                open,
             ),
         });
     }
     for (i, one) in outputs.iter().enumerate() {
         for other in outputs.iter().skip(i + 1) {
-            let judged = [one, other].map(|output| is_judged(problem, output.backend, case));
-            let judged = judged.into_iter().all(|judged| judged);
+            let open = [one, other].map(|output| find_open(problem, output.backend, case));
+            let open = open.into_iter().flatten().next();
             // A backend without a result fails in its comparison with the reference.
             let (Ok(a), Ok(b)) = (&one.output, &other.output) else {
                 continue;
@@ -92,7 +109,7 @@ pub(super) fn compare(
                 problem.agree(input, a, b),
                 problem.agree_parts(&reference, input, [a, b]),
                 ordered.equal_bits(a).and(ordered.equal_bits(b)),
-                judged,
+                open,
             ));
         }
     }
@@ -105,19 +122,30 @@ impl ComparedPair {
         verdict: Verdict,
         parts: Option<Vec<PartVerdict>>,
         equal: EqualBits,
-        judged: bool,
+        open: Option<&'static str>,
     ) -> Self {
         let parts = parts.unwrap_or_default();
+        // Without a bound no difference is small or large.
         let nearest = find_nearest(&parts);
+        let is_unbounded = nearest.is_some_and(|part| part.allowed.is_nan() && part.error == 0.0);
+        let open = open.or(is_unbounded.then_some(NO_BOUND));
         Self {
             a,
             b,
-            largest: nearest.map_or(f64::NAN, |part| part.error.sqrt()),
+            largest: match nearest {
+                Some(part) if !is_unbounded => part.error.sqrt(),
+                _ => f64::NAN,
+            },
             bound: nearest.map_or(f64::NAN, |part| part.allowed),
-            ratio: verdict.worst,
+            ratio: if is_unbounded {
+                f64::NAN
+            } else {
+                verdict.worst
+            },
             rms: verdict.rms,
             equal,
-            pass: judged.then(|| verdict.is_within_tolerance()),
+            pass: open.is_none().then(|| verdict.is_within_tolerance()),
+            open,
             ratios: parts.iter().map(PartVerdict::ratio).collect(),
             failure: nearest
                 .is_none()
@@ -126,10 +154,10 @@ impl ComparedPair {
     }
 
     /// Returns the row of a backend without a result, which fails where it is judged.
-    fn failed(a: BackendName, b: Option<BackendName>, judged: bool, reason: &str) -> Self {
+    fn failed(a: BackendName, open: Option<&'static str>, reason: &str) -> Self {
         Self {
             a,
-            b,
+            b: None,
             largest: f64::NAN,
             bound: f64::NAN,
             ratio: f64::NAN,
@@ -138,7 +166,8 @@ impl ComparedPair {
                 fused: false,
                 rounded_twice: false,
             },
-            pass: judged.then_some(false),
+            pass: open.is_none().then_some(false),
+            open,
             ratios: Vec::new(),
             failure: Some(reason.to_owned()),
         }
@@ -255,11 +284,29 @@ mod tests {
     #[test]
     fn open_numbers_of_graphics_cards_are_only_reported() {
         let problem = stencil();
-        let judged = |backend, case| is_judged(&problem, backend, case);
-        assert!(judged(BackendName::Cp2, Case::Subnormal));
-        assert!(judged(BackendName::Native, Case::NotFinite));
-        assert!(!judged(BackendName::Gpu, Case::NotFinite));
-        assert!(!judged(BackendName::Gpu, Case::Subnormal));
-        assert!(judged(BackendName::Gpu, Case::Outlier));
+        let open = |backend, case| find_open(&problem, backend, case);
+        assert_eq!(open(BackendName::Cp2, Case::Subnormal), None);
+        assert_eq!(open(BackendName::Native, Case::NotFinite), None);
+        assert_eq!(open(BackendName::Gpu, Case::NotFinite), Some(LEFT_OPEN));
+        assert_eq!(open(BackendName::Gpu, Case::Subnormal), Some(LEFT_OPEN));
+        assert_eq!(open(BackendName::Gpu, Case::Outlier), None);
+    }
+
+    /// Parts without a bound, all of which are equal, are no success; a difference there is a failure.
+    #[test]
+    fn results_without_a_bound_are_not_judged() {
+        let equal = EqualBits::BOTH;
+        let verdict = |worst| Verdict { rms: 0.0, worst };
+        let compare = |parts: Vec<PartVerdict>, worst: f64| {
+            let backends = (BackendName::Native, None);
+            ComparedPair::new(backends, verdict(worst), Some(parts), equal, None)
+        };
+        let equal_nans = compare(vec![part(0.0, f64::NAN); 3], 0.0);
+        assert_eq!((equal_nans.pass, equal_nans.open), (None, Some(NO_BOUND)));
+        assert!(equal_nans.largest.is_nan() && equal_nans.ratio.is_nan());
+        let some = compare(vec![part(0.0, f64::NAN), part(0.0, 1.0)], 0.0);
+        assert_eq!((some.pass, some.largest), (Some(true), 0.0));
+        let wrong = compare(vec![part(1.0, f64::NAN)], f64::NAN);
+        assert_eq!(wrong.pass, Some(false));
     }
 }

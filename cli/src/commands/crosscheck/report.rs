@@ -153,13 +153,17 @@ impl CrosscheckRow {
         values.join(" ")
     }
 
-    fn result(&self) -> &'static str {
-        match (&self.pair.failure, self.pair.pass) {
+    fn result(&self) -> String {
+        let result = match (&self.pair.failure, self.pair.pass) {
             (_, Some(true)) => "pass",
             (Some(_), Some(false)) => "FAIL: no result",
             (None, Some(false)) => "FAIL",
             (Some(_), None) => "no result, not judged",
             (None, None) => "not judged",
+        };
+        match self.pair.open {
+            Some(reason) => format!("{result}: {reason}"),
+            None => result.to_owned(),
         }
     }
 
@@ -192,6 +196,7 @@ impl CrosscheckRow {
             "bound": pair.bound,
             "class": self.class,
             "pass": pair.pass,
+            "not_judged": pair.open,
             "failure": pair.failure,
         })
     }
@@ -317,8 +322,8 @@ fn text(backends: &[OpenBackend], found: &Crosscheck) -> String {
     }
     for refused in &found.refused {
         text += &format!(
-            "refused: {} {}: {}\n",
-            refused.kind, refused.size, refused.reason
+            "refused by {}: {} {}: {}\n",
+            refused.backend, refused.kind, refused.size, refused.reason
         );
     }
     for (a, b) in found.pairs() {

@@ -1,17 +1,16 @@
-//! MeasuredTransforms on backends whose times are measured.
+//! Transforms on backends whose times are measured.
 
 use super::{Args, AxisLengths, check_batch_memory};
-use crate::backends::{BackendName, MeasuredRun};
+use crate::backends::{MeasuredBackend, MeasuredRun, SIMULATED_KEYS, error_text};
 use crate::commands::signal::{Signal, SignalOrigin};
-use crate::io::{Kind, NpyArray, display_path, write_npy};
+use crate::io::display_path;
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
 use crate::picture;
 use cp2_host::ValueSource as _;
 use cp2_kernels::fft::{FftProblem, TransformDirection, hermitian};
-use cp2_machine::Machine;
 use cp2_problems::fft::RealFftProblem;
-use cp2_problems::{NamedArrays, Problem, Values};
+use cp2_problems::{NamedArrays, Problem, Values, Verdict};
 use num_complex::Complex32;
 use serde_json::json;
 use std::borrow::Cow;
@@ -19,7 +18,17 @@ use std::borrow::Cow;
 /// Bytes of memory for a number: input, output, and reference.
 const NUMBER: u64 = 80;
 
-/// MeasuredTransforms of one length.
+/// Keys of figures of plans.
+const PLANNED: [&str; 6] = [
+    "pages",
+    "stages",
+    "buffering",
+    "recipe_floor_cycles",
+    "recipe_floor_formula",
+    "recipe_floor_efficiency",
+];
+
+/// Transforms of one length.
 #[derive(Clone, Debug)]
 struct MeasuredTransforms {
     /// Axes of a transform; one axis where it is real.
@@ -75,11 +84,12 @@ impl MeasuredTransforms {
     }
 }
 
-/// MeasuredTransforms the signal on a backend, and reports measured times.
-pub(super) fn run(args: &Args, backend: BackendName) -> Result<CommandOutcome, CommandFailure> {
-    let mut machine = Machine::load("vm7")?;
-    // Only this computer's memory limits what is read.
-    machine.host.memory.0 = u64::MAX;
+/// Transforms the signal on a backend, and reports measured times.
+pub(super) fn run(
+    args: &Args,
+    backend: &MeasuredBackend<'_>,
+) -> Result<CommandOutcome, CommandFailure> {
+    let machine = MeasuredBackend::unlimited_machine()?;
     let direction = match args.inverse {
         true => TransformDirection::Inverse,
         false => TransformDirection::Forward,
@@ -121,11 +131,12 @@ pub(super) fn run(args: &Args, backend: BackendName) -> Result<CommandOutcome, C
     let problem = transforms.problem(batch)?;
     let input = transforms.input(&*problem, x);
     let run = MeasuredRun::new(backend, &*problem, &input)?;
-    let mut outcome = report(&transforms, batch, &*problem, &signal, &run);
-    write_results(args, &transforms, &signal, &run.output, &mut outcome)?;
+    let verdict = run.judge(&*problem, &input)?;
+    let mut outcome = report(&transforms, batch, &*problem, &signal, (&run, verdict));
+    write_results(args, &transforms, &signal, &run, &mut outcome)?;
     outcome.report_verdict(
         true,
-        run.verdict,
+        verdict,
         WrongResult {
             whose: "a transform's",
             tolerance: "the tolerance 2^-24 (2 + 3 log2 N)",
@@ -155,15 +166,12 @@ fn report(
     batch: usize,
     problem: &dyn Problem,
     signal: &Signal,
-    run: &MeasuredRun,
+    (run, verdict): (&MeasuredRun, Option<Verdict>),
 ) -> CommandOutcome {
     let nominal = if transforms.real { 2.5 } else { 5.0 };
     let n = transforms.len() as f64;
     let gflops = nominal * n * libm::log2(n) * batch as f64 / run.seconds / 1e9;
-    let gflops = gflops.is_finite().then_some(gflops);
-    let rate = gflops.map_or_else(String::new, |rate| {
-        format!(", {rate:.2} GFLOPS ({nominal} N log2 N)")
-    });
+    let unit = format!("GFLOPS ({nominal} N log2 N)");
     let outside: &[&str] = match signal.origin {
         SignalOrigin::Sound { .. } => &["the frames of the recording are cut and weighted before"],
         _ => &[],
@@ -173,20 +181,24 @@ fn report(
         "batch": batch,
         "inverse": transforms.direction == TransformDirection::Inverse,
         "real": transforms.real,
-        "gflops": gflops,
-        "rel_error_vs_rustfft": run.verdict.map(|v| v.rms),
-        "recipe_floor_cycles": null,
-        "recipe_floor_formula": null,
-        "recipe_floor_efficiency": null,
+        "gflops": gflops.is_finite().then_some(gflops),
+        "rel_error_vs_rustfft": verdict.map(|v| v.rms),
+        "verified": verdict.map(|v| v.is_within_tolerance()),
+        "worst_error_over_tolerance": verdict.map(|v| v.worst),
         "input": signal.origin.path().map(display_path),
         "stride": signal.stride,
         "outside_time": outside,
     });
     CommandOutcome {
-        text: run.text(&problem.title(), &rate)
-            + &run.error_text("rustfft in f64", "transform")
+        text: run.text(&problem.title(), Some((gflops, &unit)))
+            + &error_text(verdict, "rustfft in f64", "transform")
             + &crate::simulation::outside_time(outside),
-        json: run.json("cp2-fft/1", signal.origin.seed(), figures),
+        json: run.json(
+            "cp2-fft/1",
+            signal.origin.seed(),
+            &[&SIMULATED_KEYS, &PLANNED],
+            figures,
+        ),
         notes: signal.warnings(),
         ..CommandOutcome::default()
     }
@@ -197,31 +209,19 @@ fn write_results(
     args: &Args,
     transforms: &MeasuredTransforms,
     signal: &Signal,
-    output: &NamedArrays,
+    run: &MeasuredRun,
     outcome: &mut CommandOutcome,
 ) -> Result<(), CommandFailure> {
-    let y = output.array("y").map_err(CommandFailure::input)?;
+    let y = run.output.array("y").map_err(CommandFailure::input)?;
     let output_row = match (transforms.real, transforms.direction) {
         (true, TransformDirection::Forward) => transforms.len() / 2 + 1,
         _ => transforms.len(),
     };
-    if let Some(path) = &args.output {
-        let mut shape = signal.shape.clone();
-        if let Some(last) = shape.last_mut().filter(|_| transforms.row != output_row) {
-            *last = *last / transforms.row * output_row;
-        }
-        let array = NpyArray {
-            kind: match y.values {
-                Values::F32(_) => Kind::Float32,
-                _ => Kind::Complex64,
-            },
-            shape,
-            bytes: y.values.bytes(),
-        };
-        write_npy(path, &array)?;
-        outcome.text += &format!("output: {}\n", path.display());
-        outcome.json["output"] = json!(display_path(path));
+    let mut shape = signal.shape.clone();
+    if let Some(last) = shape.last_mut().filter(|_| transforms.row != output_row) {
+        *last = *last / transforms.row * output_row;
     }
+    run.write(args.output.as_deref(), ("y", &shape), outcome)?;
     if let Some(path) = &args.spectrogram {
         let numbers: Cow<'_, [Complex32]> = match &y.values {
             Values::Complex64(y) => y.into(),

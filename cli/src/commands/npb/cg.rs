@@ -1,7 +1,8 @@
 //! `cp2 npb cg`: the conjugate gradient benchmark.
 
 use super::BenchmarkOptions;
-use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
+use super::report::{BenchmarkReport, BenchmarkResult, ComparedFigure, MarkedOperator};
+use crate::backends::MeasuredRun;
 use crate::interrupt;
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -21,7 +22,7 @@ use std::time::Instant;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Size of the benchmark: S, W, A or B
+    /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
     #[command(flatten)]
@@ -37,16 +38,31 @@ const OUTSIDE: &[&str] = &[
 /// Memory for generating the matrix, as a multiple of the memory of its entries (an estimate).
 const GENERATED: usize = 8;
 
+/// Bytes of an entry of a packed matrix, at least.
+const PACKED: u64 = 4;
+
 /// Runs `cp2 npb cg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
-    let machine = common.begin(None, 1)?;
+    let measured = common.backend.measured()?;
     let benchmark = CgClass::from_class(args.class);
     // The generator sums outer products of sparse vectors: a row has about the square of a vector's number of
     // entries.
     let nnz = benchmark.rows * (benchmark.entries + 1).pow(2);
     // The sums of products take several times the memory of the final entries.
     let bytes = memory::matrix_bytes(GENERATED * nnz, 2 * benchmark.rows, 6);
+    memory::check_memory(format!("NPB CG, class {}", args.class), bytes)?;
+    if let Some(backend) = measured {
+        let problem = benchmark.problem();
+        let input = problem.input(Case::Random, 1);
+        let run = MeasuredRun::new(&backend, &problem, &input)?;
+        let result = judge(args.class, &problem, &input, Some(&run.output))?;
+        return Ok(result.conclude_measured(&run, &PLANNED));
+    }
+    let machine = common.begin(None, 1)?;
+    // Nothing is generated and packed for commands that this computer has no memory for.
+    let products = benchmark.iterations * (CgClass::STEPS + 1);
+    let bytes = memory::commands_bytes(PACKED * nnz as u64, products);
     memory::check_memory(format!("NPB CG, class {}", args.class), bytes)?;
     let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
@@ -56,7 +72,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         let pack_seconds = started.elapsed().as_secs_f64();
         (problem, plan.map_err(CommandFailure::input)?, pack_seconds)
     };
-    let products = problem.iterations() * (CgClass::STEPS + 1);
     let vectors = (2 * benchmark.rows, 6);
     let bytes = memory::iterations_bytes(plan.product(), products, vectors);
     memory::check_memory(problem.title(), bytes)?;
@@ -67,18 +82,16 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let method = plan.into_method();
     let input = problem.input(Case::Random, 1);
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let compared = compare_results(&benchmark, &problem, &input, &run)?;
-    let difference = compared.first().map_or(f64::NAN, |first| first.difference);
-    let [value, rnorm] = ["zeta", "rnorm"].map(|name| last(&run, name));
+    let mut result = judge(args.class, &problem, &input, run.output.as_ref())?;
+    let own = json!({
+        "recipe": method.recipe,
+        "format": format.name(),
+        "csr_ratio": csr_ratio(&problem, &run, &machine),
+    });
+    result.more = merge(merge(result.more, packed.json()), own);
     let report = BenchmarkReport {
-        benchmark: "CG",
-        class: Some(args.class),
-        title: format!("NPB CG, class {}: {}", args.class, problem.title()),
+        result,
         machine: &machine,
-        compared,
-        values: [json!(value), json!(benchmark.official)],
-        difference: [difference, CgClass::TOLERANCE],
-        operations: benchmark.operations(),
         operators: sparse::Operator::ALL
             .map(|operator| MarkedOperator {
                 name: operator.name().to_owned(),
@@ -87,25 +100,49 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             .into(),
         outside: OUTSIDE,
         said: format!("packed in {}\n", packed.text()),
-        more: merge(
-            packed.json(),
-            json!({
-                "recipe": method.recipe,
-                "format": format.name(),
-                "rnorm": rnorm,
-                "rnorm_tolerance": CgClass::RESIDUAL,
-                "csr_ratio": csr_ratio(&problem, &run, &machine),
-            }),
-        ),
         run: &run,
         host_seconds,
     };
     report.conclude(common)
 }
 
-/// Returns the last number of a history, if the run finished.
-fn last(run: &KernelRun<NamedArrays>, name: &'static str) -> Option<f64> {
-    let output = run.output.as_ref()?;
+/// Keys of figures of packed matrices.
+const PLANNED: [&str; 5] = [
+    "pack_seconds",
+    "pack_seconds_simulated",
+    "pays_after",
+    "format",
+    "csr_ratio",
+];
+
+/// Compares the output of a run, if it has one, with official values and double precision.
+fn judge(
+    class: NpbClass,
+    problem: &CgProblem,
+    input: &NamedArrays,
+    output: Option<&NamedArrays>,
+) -> Result<BenchmarkResult, CommandFailure> {
+    let benchmark = CgClass::from_class(class);
+    let compared = match output {
+        Some(output) => compare_results(&benchmark, problem, input, output)?,
+        None => Vec::new(),
+    };
+    let difference = compared.first().map_or(f64::NAN, |first| first.difference);
+    let [value, rnorm] = ["zeta", "rnorm"].map(|name| output.and_then(|output| last(output, name)));
+    Ok(BenchmarkResult {
+        benchmark: "CG",
+        class: Some(class),
+        title: format!("NPB CG, class {class}: {}", problem.title()),
+        compared,
+        values: [json!(value), json!(benchmark.official)],
+        difference: [difference, CgClass::TOLERANCE],
+        operations: benchmark.operations(),
+        more: json!({ "rnorm": rnorm, "rnorm_tolerance": CgClass::RESIDUAL }),
+    })
+}
+
+/// Returns the last number of a history.
+fn last(output: &NamedArrays, name: &'static str) -> Option<f64> {
     output.get::<f64>(name).ok()?.last().copied()
 }
 
@@ -128,12 +165,9 @@ fn compare_results(
     benchmark: &CgClass,
     problem: &CgProblem,
     input: &NamedArrays,
-    run: &KernelRun<NamedArrays>,
+    output: &NamedArrays,
 ) -> Result<Vec<ComparedFigure>, CommandFailure> {
-    let Some(output) = &run.output else {
-        return Ok(Vec::new());
-    };
-    let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(run, name).unwrap_or(f64::NAN));
+    let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(output, name).unwrap_or(f64::NAN));
     let x = input.get::<f32>("x").map_err(CommandFailure::input)?;
     let exact = interrupt::run_interruptible(|| problem.solve::<f64>(x))?;
     let number = |name: &str, official: f64| ComparedFigure {

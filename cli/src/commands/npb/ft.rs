@@ -1,25 +1,27 @@
 //! `cp2 npb ft`: the Fourier transform benchmark.
 
 use super::BenchmarkOptions;
-use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
+use super::report::{BenchmarkReport, BenchmarkResult, ComparedFigure, MarkedOperator};
+use crate::backends::MeasuredRun;
 use crate::interrupt;
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
+use crate::simulation::merge;
+use cp2_kernels::Cp2Backend;
 use cp2_kernels::npb::FT_OPERATORS;
-use cp2_kernels::{Cp2Backend, KernelRun};
 use cp2_machine::Machine;
 use cp2_problems::npb::ft::{CHECKSUM_TOLERANCE, FIELD_TOLERANCE, official};
 use cp2_problems::npb::{FtProblem, NpbClass};
 use cp2_problems::{ExpectedArray, NamedArrays, Problem as _};
 use cp2_reference::Diffusion;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Size of the benchmark: S, W, A or B
+    /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
     #[command(flatten)]
@@ -35,11 +37,18 @@ const OUTSIDE: &[&str] = &[
 /// Runs `cp2 npb ft`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
-    let machine = common.begin(None, 1)?;
+    let measured = common.backend.measured()?;
     let problem = FtProblem::from_class(args.class);
     // Each number is in five arrays of single precision and four of double precision.
     let bytes = 112 * problem.shape().iter().product::<usize>() as u64;
     memory::check_memory(problem.title(), bytes)?;
+    if let Some(backend) = measured {
+        let input = problem.initial();
+        let run = MeasuredRun::new(&backend, &problem, &input)?;
+        let result = judge(args.class, &problem, &input, Some(&run.output))?;
+        return Ok(result.conclude_measured(&run, &[]));
+    }
+    let machine = common.begin(None, 1)?;
     let method = {
         let _planning = progress::planning(json);
         Cp2Backend::new(machine.clone()).method(&problem)
@@ -47,8 +56,31 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let method = method.map_err(CommandFailure::input)?;
     let input = problem.initial();
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let (compared, field) = compare_results(&problem, args.class, &input, &run)?;
-    let [sums, published] = [values(&run), json!(official(args.class))];
+    let mut result = judge(args.class, &problem, &input, run.output.as_ref())?;
+    result.more = merge(result.more, json!({ "recipe": method.recipe }));
+    let report = BenchmarkReport {
+        result,
+        machine: &machine,
+        operators: operators(&problem, &machine),
+        run: &run,
+        outside: OUTSIDE,
+        said: String::new(),
+        host_seconds,
+    };
+    report.conclude(common)
+}
+
+/// Compares the output of a run, if it has one, with official values and double precision.
+fn judge(
+    class: NpbClass,
+    problem: &FtProblem,
+    input: &NamedArrays,
+    output: Option<&NamedArrays>,
+) -> Result<BenchmarkResult, CommandFailure> {
+    let (compared, field) = match output {
+        Some(output) => compare_results(problem, class, input, output)?,
+        None => (Vec::new(), None),
+    };
     let worst = compared
         .iter()
         .take(problem.steps())
@@ -61,35 +93,21 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
                 worst
             }
         });
-    let report = BenchmarkReport {
+    Ok(BenchmarkResult {
         benchmark: "FT",
-        class: Some(args.class),
-        title: format!("NPB FT, class {}: {}", args.class, problem.title()),
-        machine: &machine,
+        class: Some(class),
+        title: format!("NPB FT, class {class}: {}", problem.title()),
         compared,
-        values: [sums, published],
+        values: [output.map_or(Value::Null, values), json!(official(class))],
         difference: [worst.unwrap_or(f64::NAN), CHECKSUM_TOLERANCE],
         operations: problem.operations(),
-        operators: operators(&problem, &machine),
-        run: &run,
-        outside: OUTSIDE,
-        said: String::new(),
-        more: json!({
-            "recipe": method.recipe,
-            "field_error": field,
-            "field_tolerance": FIELD_TOLERANCE,
-        }),
-        host_seconds,
-    };
-    report.conclude(common)
+        more: json!({ "field_error": field, "field_tolerance": FIELD_TOLERANCE }),
+    })
 }
 
-/// Returns the checksums of the run, if it finished.
-fn values(run: &KernelRun<NamedArrays>) -> serde_json::Value {
-    let sums = run
-        .output
-        .as_ref()
-        .and_then(|y| y.get::<f64>("checksums").ok());
+/// Returns the checksums of the output.
+fn values(output: &NamedArrays) -> Value {
+    let sums = output.get::<f64>("checksums").ok();
     json!(sums.map(|sums| sums.chunks_exact(2).collect::<Vec<_>>()))
 }
 
@@ -99,11 +117,8 @@ fn compare_results(
     problem: &FtProblem,
     class: NpbClass,
     input: &NamedArrays,
-    run: &KernelRun<NamedArrays>,
+    output: &NamedArrays,
 ) -> Result<(Vec<ComparedFigure>, Option<f64>), CommandFailure> {
-    let Some(output) = &run.output else {
-        return Ok((Vec::new(), None));
-    };
     let sums = output
         .get::<f64>("checksums")
         .map_err(CommandFailure::input)?;

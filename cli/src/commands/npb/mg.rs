@@ -2,15 +2,15 @@
 
 mod processors;
 
-use super::report::{BenchmarkReport, ComparedFigure, MarkedOperator};
+use super::report::{BenchmarkReport, BenchmarkResult, ComparedFigure, MarkedOperator};
 use super::{BenchmarkOptions, tuned};
+use crate::backends::{MeasuredBackend, MeasuredRun};
 use crate::commands::map::Extents;
 use crate::interrupt;
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use crate::simulation::merge;
-use cp2_kernels::KernelRun;
 use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
 use cp2_machine::Machine;
 use cp2_problems::npb::NpbClass;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Size of the benchmark: S, W, A or B [default: the grid of --grid]
+    /// Size of the benchmark: S, W, A, B or C [default: the grid of --grid]
     #[arg(long, value_name = "CLASS", required_unless_present = "grid")]
     class: Option<NpbClass>,
     /// Planes, rows and columns of a grid of one's own, powers of two from 16 to 1024, which has no official value
@@ -139,6 +139,62 @@ impl Subject {
         })
     }
 
+    /// Checks that this computer has the memory. Each point, with its share of the coarser grids, is in four arrays of
+    /// single precision and four of double precision.
+    fn check_memory(&self) -> Result<(), CommandFailure> {
+        let bytes = 100 * self.problem.count() as u64;
+        Ok(memory::check_memory(self.problem.title(), bytes)?)
+    }
+
+    /// Returns the right-hand side.
+    fn input(&self) -> NamedArrays {
+        let shape = self.problem.shape();
+        NamedArrays::from_array("v", &shape, charges(shape, 1))
+    }
+
+    /// Compares the output of a run, if it has one, with official values and double precision.
+    fn judge(
+        &self,
+        input: &NamedArrays,
+        output: Option<&NamedArrays>,
+    ) -> Result<BenchmarkResult, CommandFailure> {
+        let found = output.and_then(|output| Some((output, norms(output)?)));
+        let compared = match found {
+            Some((output, [_, norm])) => compare_results(self, input, output, *norm)?,
+            _ => Vec::new(),
+        };
+        let first = compared.first();
+        let difference = first.map_or(f64::NAN, |number| number.difference);
+        Ok(BenchmarkResult {
+            benchmark: "MG",
+            class: self.class(),
+            title: self.title(),
+            values: [
+                json!(found.and_then(|(_, norms)| norms.last().copied())),
+                json!(self.official()),
+            ],
+            difference: [difference, MgClass::TOLERANCE],
+            compared,
+            operations: self.operations(),
+            more: self.json(),
+        })
+    }
+
+    /// Refuses a grid whose arrays do not fit in the machine's memory, before plans are made for it.
+    fn check_machine_memory(&self, machine: &Machine) -> Result<(), CommandFailure> {
+        let needed = ARRAYS * self.problem.count() as u64 + NORMS;
+        let held = machine.host.memory.0;
+        if needed <= held {
+            return Ok(());
+        }
+        Err(CommandFailure::input(format!(
+            "{}, {}: right-hand side, solution and norms need {needed} B of system memory, and the machine has {held} B \
+             (`host.memory`); use a smaller problem, several processors (--procs), or a machine with more memory",
+            machine.name,
+            self.title()
+        )))
+    }
+
     /// Returns the class, if there is one.
     fn class(&self) -> Option<NpbClass> {
         self.class.map(|benchmark| benchmark.class)
@@ -154,6 +210,10 @@ impl Subject {
         MgClass::count_operations(self.problem.count(), self.problem.cycles())
     }
 }
+
+/// Bytes of a point in right-hand side and solution, and of both norms.
+const ARRAYS: u64 = 8;
+const NORMS: u64 = 16;
 
 /// V-cycles on a grid, without a number of them.
 const CYCLES: usize = 4;
@@ -288,6 +348,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     if args.procs == 1 {
         args.check_one()?;
     }
+    if let Some(backend) = common.backend.measured()? {
+        return compute_elsewhere(args, &backend);
+    }
     let ranks = crate::processors::connect_for(args.procs)?;
     let machine = common.begin(args.tuned.as_deref(), args.procs)?;
     if let Some(ranks) = ranks {
@@ -295,46 +358,43 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     let subject = args.subject()?;
     let problem = &subject.problem;
-    // Each point, with its share of the coarser grids, is in four arrays of single precision and four of
-    // double precision.
-    memory::check_memory(problem.title(), 100 * problem.count() as u64)?;
+    subject.check_memory()?;
+    subject.check_machine_memory(&machine)?;
     let plan = plan(args, problem, &machine, json)?;
     let operators = mark_operators(&plan);
     let method = plan.into_method();
-    let shape = problem.shape();
-    let input = NamedArrays::from_array("v", &shape, charges(shape, 1));
+    let input = subject.input();
     let (run, host_seconds) = common.run(&method, &input, json)?;
-    let compared = match (&run.output, norms(&run)) {
-        (Some(output), Some([_, norm])) => compare_results(&subject, &input, output, *norm)?,
-        _ => Vec::new(),
-    };
-    let first = compared.first();
-    let difference = first.map_or(f64::NAN, |number| number.difference);
+    let mut result = subject.judge(&input, run.output.as_ref())?;
+    result.more = merge(result.more, json!({ "recipe": method.recipe }));
     let report = BenchmarkReport {
-        benchmark: "MG",
-        class: subject.class(),
-        title: subject.title(),
+        result,
         machine: &machine,
-        values: [
-            json!(norms(&run).and_then(|norms| norms.last().copied())),
-            json!(subject.official()),
-        ],
-        difference: [difference, MgClass::TOLERANCE],
-        compared,
-        operations: subject.operations(),
         operators,
         run: &run,
         outside: OUTSIDE,
         said: String::new(),
-        more: merge(subject.json(), json!({ "recipe": method.recipe })),
         host_seconds,
     };
     report.conclude(common)
 }
 
-/// Returns the norms of the run, if it finished.
-fn norms(run: &KernelRun<NamedArrays>) -> Option<&[f64]> {
-    run.output.as_ref()?.get::<f64>("norms").ok()
+/// Carries out the cycles on a backend, and reports measured times.
+fn compute_elsewhere(
+    args: &Args,
+    backend: &MeasuredBackend<'_>,
+) -> Result<CommandOutcome, CommandFailure> {
+    let subject = args.subject()?;
+    subject.check_memory()?;
+    let input = subject.input();
+    let run = MeasuredRun::new(backend, &subject.problem, &input)?;
+    let result = subject.judge(&input, Some(&run.output))?;
+    Ok(result.conclude_measured(&run, &[]))
+}
+
+/// Returns the norms of the output, before and after all cycles.
+fn norms(output: &NamedArrays) -> Option<&[f64]> {
+    output.get::<f64>("norms").ok()
 }
 
 /// Compares the last norm with the official one, if there is one, and all results with the same cycles in double

@@ -1,6 +1,7 @@
 //! The report of a benchmark, as text and as JSON, for all benchmarks.
 
 use super::BenchmarkOptions;
+use crate::backends::{MeasuredRun, SIMULATED_KEYS, add_simulated_clock};
 use crate::digits::scientific;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use crate::provenance::ReportProvenance;
@@ -43,15 +44,14 @@ pub(super) struct MarkedOperator {
     pub(super) reference: Option<Cycles>,
 }
 
-/// Benchmark that has been run.
-pub(super) struct BenchmarkReport<'a, O> {
+/// Results of a benchmark, whatever computed it.
+pub(super) struct BenchmarkResult {
     /// Name of the benchmark: FT, MG.
     pub(super) benchmark: &'static str,
     /// Class, if the size is one of the benchmark's.
     pub(super) class: Option<NpbClass>,
     /// One line that says what was computed.
     pub(super) title: String,
-    pub(super) machine: &'a Machine,
     /// Comparisons that decide whether the benchmark passed.
     pub(super) compared: Vec<ComparedFigure>,
     /// Result of the run, and the official one.
@@ -60,13 +60,72 @@ pub(super) struct BenchmarkReport<'a, O> {
     pub(super) difference: [f64; 2],
     /// Operations as the benchmark counts them.
     pub(super) operations: f64,
+    /// JSON fields that only this benchmark has.
+    pub(super) more: Value,
+}
+
+impl BenchmarkResult {
+    /// Returns the result as JSON, with the operations per second of its time.
+    fn json(&self, passed: bool, seconds: Option<f64>) -> Value {
+        let own = json!({
+            "benchmark": self.benchmark,
+            "class": self.class.map(NpbClass::name),
+            "value": self.values[0],
+            "official": self.values[1],
+            "relative_difference": self.difference[0],
+            "tolerance": self.difference[1],
+            "passed": passed,
+            "mops": seconds.map(|seconds| self.operations / seconds / 1e6),
+        });
+        merge(own, self.more.clone())
+    }
+
+    /// Returns title, comparisons, and whether all of them hold as text.
+    fn text(&self, passed: bool) -> String {
+        let verified = if passed { "verified" } else { "not verified" };
+        format!("{}{verified}\n", format_compared(&self.compared))
+    }
+
+    /// Makes the outcome of a run on a backend whose times are measured; `nulls` are keys of plans of this benchmark.
+    pub(super) fn conclude_measured(self, run: &MeasuredRun, nulls: &[&str]) -> CommandOutcome {
+        let passed = are_verified(&self.compared);
+        let rate = self.operations / run.seconds / 1e6;
+        let mut outcome = CommandOutcome {
+            text: run.text(&self.title, Some((rate, "Mop/s"))) + &self.text(passed),
+            json: run.json(
+                SCHEMA,
+                None,
+                &[&SIMULATED_KEYS, &["operators"], nulls],
+                self.json(passed, Some(run.seconds)),
+            ),
+            ..CommandOutcome::default()
+        };
+        if !passed {
+            report_unverified(&mut outcome);
+        }
+        outcome
+    }
+}
+
+/// Name and version of the JSON object's layout.
+const SCHEMA: &str = "cp2-npb/1";
+
+/// Reports a benchmark that is not verified.
+fn report_unverified(outcome: &mut CommandOutcome) {
+    outcome.exit = outcome.exit.max(UNVERIFIED);
+    outcome.notes += "error: the benchmark is not verified: see the table\n";
+}
+
+/// Benchmark that has been run on a machine.
+pub(super) struct BenchmarkReport<'a, O> {
+    pub(super) result: BenchmarkResult,
+    pub(super) machine: &'a Machine,
     pub(super) operators: Vec<MarkedOperator>,
     pub(super) run: &'a KernelRun<O>,
     /// Work of the host outside of simulated time.
     pub(super) outside: &'a [&'a str],
-    /// Lines that only this benchmark reports, with their JSON fields.
+    /// Lines about the plan that only this benchmark reports.
     pub(super) said: String,
-    pub(super) more: Value,
     /// Seconds of host time for the simulation.
     pub(super) host_seconds: f64,
 }
@@ -75,7 +134,7 @@ impl<O> BenchmarkReport<'_, O> {
     /// True if the run finished, kept its input, and every number is within its tolerance.
     fn passed(&self, kept: bool) -> bool {
         let finished = self.run.run.report.end.is_finished();
-        finished && kept && are_verified(&self.compared)
+        finished && kept && are_verified(&self.result.compared)
     }
 
     /// Makes the outcome of the command.
@@ -86,38 +145,33 @@ impl<O> BenchmarkReport<'_, O> {
         let report = &self.run.run.report;
         let kept = self.run.keeps_inputs().map_err(CommandFailure::input)?;
         let passed = self.passed(kept);
-        let efficiency = report.end.is_finished().then(|| self.run.efficiency());
-        let mops = report
-            .end
-            .is_finished()
-            .then(|| self.operations / report.seconds_simulated / 1e6);
+        let finished = report.end.is_finished();
+        let efficiency = finished.then(|| self.run.efficiency());
+        let simulated = finished.then_some(report.seconds_simulated);
         let operators = sum_operators(report, &self.operators);
         let own = json!({
-            "benchmark": self.benchmark,
-            "class": self.class.map(NpbClass::name),
-            "value": self.values[0],
-            "official": self.values[1],
-            "relative_difference": self.difference[0],
-            "tolerance": self.difference[1],
-            "passed": passed,
             "expected_cycles": self.run.expected.map(|price| price.0),
             "efficiency": efficiency,
-            "mops": mops,
             "operators": operators.iter().map(Summed::json).collect::<Vec<_>>(),
             "host_seconds": self.host_seconds,
             "outside_time": self.outside,
         });
         let own = merge(own, json!(self.run.figures));
-        let own = merge(merge(figures(report), own), self.more.clone());
+        let own = merge(
+            merge(figures(report), own),
+            self.result.json(passed, simulated),
+        );
+        let mops = simulated.map(|seconds| self.result.operations / seconds / 1e6);
         let mut outcome = CommandOutcome {
             text: self.text(passed, efficiency.zip(mops), &operators) + &outside_time(self.outside),
-            json: ReportProvenance::new("cp2-npb/1", self.machine, None)
+            json: ReportProvenance::new(SCHEMA, self.machine, None)
                 .engine(common.simulation.engine().resolve_engine(self.machine))
                 .add_figures(own),
             ..CommandOutcome::default()
         };
+        add_simulated_clock(&mut outcome);
         common.simulation.emit(&self.run.run, &mut outcome)?;
-        let title = format!("{} on {}", self.title, self.machine.name);
+        let title = format!("{} on {}", self.result.title, self.machine.name);
         let source = super::super::source_text;
         conclude(
             &common.simulation,
@@ -127,16 +181,13 @@ impl<O> BenchmarkReport<'_, O> {
             &mut outcome,
         )?;
         outcome.inputs(kept);
-        if !passed && report.end.is_finished() {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += "error: the benchmark is not verified: see the table\n";
+        if !passed && finished {
+            report_unverified(&mut outcome);
         }
         Ok(outcome)
     }
 
     fn text(&self, passed: bool, rates: Option<(f64, f64)>, operators: &[Summed]) -> String {
-        let compared = format_compared(&self.compared);
-        let verified = if passed { "verified" } else { "not verified" };
         let parts = format_operators(operators, "operator");
         let rates = match rates {
             Some((efficiency, mops)) => {
@@ -145,8 +196,9 @@ impl<O> BenchmarkReport<'_, O> {
             None => ", not finished\n".to_owned(),
         };
         format!(
-            "{}\n{compared}{verified}\n{parts}{}{}{rates}{}simulated in {}\n",
-            self.title,
+            "{}\n{}{parts}{}{}{rates}{}simulated in {}\n",
+            self.result.title,
+            self.result.text(passed),
             table(&self.run.run.report),
             self.run.figures.text(),
             self.said,

@@ -78,6 +78,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let problem = problem.map_err(CommandFailure::input)?;
     let results = receive(
         common,
+        &problem,
         |machine| RadarPlan::new(problem.clone(), machine),
         ["--pulses", "--ranges + --chirp - 1"],
         Keep {

@@ -1,15 +1,16 @@
-//! Runs the blocks of a signal through a chain on every machine.
+//! Runs the blocks of a signal through a chain on each machine or a backend.
 
 use super::ChainOptions;
+use crate::backends::{MeasuredBackend, MeasuredRun};
 use crate::interrupt;
 use crate::outcome::CommandFailure;
 use cp2_kernels::chain::{
-    Accuracy, ChainError, Received, Receiver, ReceiverProblem as _, StageCost, add_stages,
+    Accuracy, ChainError, ExactSpectra, Received, Receiver, ReceiverProblem, StageCost, add_stages,
 };
 use cp2_machine::Machine;
+use cp2_problems::NamedArrays;
 use num_complex::Complex32;
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Chain on one machine, with its results.
@@ -30,10 +31,17 @@ pub(super) struct Keep {
     pub(super) decibels: bool,
 }
 
+/// Places where a chain ran, with what is known of them.
+pub(super) enum ChainRuns<R> {
+    /// Machines that are emulated: at least one.
+    Simulated(Vec<OnMachine<R>>),
+    /// A backend whose times are measured, with the accuracy of the worst block.
+    Measured(MeasuredRun, Accuracy),
+}
+
 /// Results of all blocks.
 pub(super) struct ReceivedBlocks<R> {
-    /// Chains by machine: at least one.
-    pub(super) machines: Vec<OnMachine<R>>,
+    pub(super) runs: ChainRuns<R>,
     pub(super) blocks: usize,
     /// True if all samples are finite: otherwise errors are unknown.
     pub(super) finite: bool,
@@ -44,22 +52,68 @@ pub(super) struct ReceivedBlocks<R> {
     pub(super) decibels: Vec<f32>,
 }
 
-impl<R> ReceivedBlocks<R> {
-    /// Returns the chain on the first machine.
-    fn receiver(&self) -> &R {
-        &self.machines[0].receiver
+/// Signal in blocks: those of the file, or the requested number of blocks of the generated scene.
+struct BlockSignal<'a, P> {
+    common: &'a ChainOptions,
+    problem: &'a P,
+    file: Option<Vec<Complex32>>,
+}
+
+impl<'a, P: ReceiverProblem> BlockSignal<'a, P> {
+    /// Reads the file, if there is one. `shape` names the options for its rows and columns.
+    fn load(
+        common: &'a ChainOptions,
+        problem: &'a P,
+        shape: [&str; 2],
+    ) -> Result<Self, CommandFailure> {
+        let file = common.load(problem.block(), shape)?;
+        Ok(Self {
+            common,
+            problem,
+            file,
+        })
+    }
+
+    /// Returns the number of samples of a block.
+    fn samples(&self) -> usize {
+        self.problem.block().iter().product()
+    }
+
+    /// Returns the number of blocks.
+    fn count(&self) -> usize {
+        match &self.file {
+            Some(data) => data.len() / self.samples(),
+            None => self.common.blocks as usize,
+        }
+    }
+
+    /// Returns a block.
+    fn block(&self, k: usize) -> Cow<'_, [Complex32]> {
+        let samples = self.samples();
+        match &self.file {
+            Some(data) => data.chunks_exact(samples).nth(k).unwrap_or_default().into(),
+            None => {
+                let seed = self.common.seed.wrapping_add(k as u64);
+                self.problem.scene(seed).into()
+            }
+        }
     }
 }
 
-/// Plans a chain on every machine and runs all blocks: those of the file, or the requested number of blocks
-/// of the generated scene. The problem's reference judges every machine's results.
+/// Runs all blocks through a chain, planned on every machine, or on the backend that was asked for. The problem's
+/// reference judges all results.
 pub(super) fn receive<R: Receiver>(
     common: &ChainOptions,
+    problem: &R::Problem,
     plan: impl Fn(&Arc<Machine>) -> Result<R, ChainError>,
     shape: [&str; 2],
     keep: Keep,
     json: bool,
 ) -> Result<ReceivedBlocks<R>, CommandFailure> {
+    if let Some(backend) = common.backend.measured()? {
+        let signal = BlockSignal::load(common, problem, shape)?;
+        return compute_elsewhere(&signal, &backend, keep, json);
+    }
     let on = |machine: Arc<Machine>| {
         Ok::<_, CommandFailure>(OnMachine {
             receiver: plan(&machine)?,
@@ -69,74 +123,23 @@ pub(super) fn receive<R: Receiver>(
             same_bits: true,
         })
     };
-    let machines = common
-        .machines
-        .load()?
-        .into_iter()
-        .map(on)
-        .collect::<Result<Vec<_>, _>>()?;
-    let size = match machines.first() {
-        Some(first) => first.receiver.problem().block(),
-        None => {
-            return Err(CommandFailure::input(
-                "--machine: expected at least one machine",
-            ));
-        }
-    };
-    let file = common.load(size, shape)?;
-    let numbers = size[0] * size[1];
-    let blocks = match &file {
-        Some(data) => data.len() / numbers,
-        None => common.blocks as usize,
-    };
-    let mut results = ReceivedBlocks {
-        machines,
-        blocks,
-        finite: true,
-        last: Received::default(),
-        spectra: Vec::new(),
-        decibels: Vec::new(),
-    };
-    let progress = crate::progress::steps(blocks as u64, json);
-    for k in 0..blocks {
+    let machines = common.machines.load()?.into_iter().map(on);
+    let mut machines = machines.collect::<Result<Vec<_>, _>>()?;
+    let signal = BlockSignal::load(common, problem, shape)?;
+    let mut kept = KeptResults::new(keep);
+    let progress = crate::progress::steps(signal.count() as u64, json);
+    for k in 0..signal.count() {
         progress.begin("blocks");
-        let block: Cow<'_, [Complex32]> = match &file {
-            Some(data) => data[k * numbers..][..numbers].into(),
-            None => {
-                let seed = common.seed.wrapping_add(k as u64);
-                results.receiver().problem().scene(seed).into()
-            }
-        };
+        let block = signal.block(k);
+        let exact = kept.begin_block(problem, &block)?;
         // Only the first block is emitted: the commands of the others are equal.
-        results.run_block(&block, common, common.emit.as_deref().filter(|_| k == 0))?;
-        if keep.spectra {
-            results.spectra.extend(&results.last.spectra);
-        }
-        if keep.decibels {
-            results.decibels.extend(&results.last.decibels);
-        }
-        progress.count_step();
-    }
-    Ok(results)
-}
-
-impl<R: Receiver> ReceivedBlocks<R> {
-    /// Runs a block on every machine. The job on the first machine is written to the directory `emit`, if
-    /// there is one.
-    fn run_block(
-        &mut self,
-        block: &[Complex32],
-        common: &ChainOptions,
-        emit: Option<&Path>,
-    ) -> Result<(), CommandFailure> {
-        interrupt::check()?;
-        self.finite &= block.iter().all(|z| z.is_finite());
-        let exact = self.finite.then(|| self.receiver().problem().exact(block));
-        for (i, on) in self.machines.iter_mut().enumerate() {
+        let emit = common.emit.as_deref().filter(|_| k == 0);
+        let mut first: Option<Received> = None;
+        for on in &mut machines {
             interrupt::check()?;
-            let emit = emit.filter(|_| i == 0);
+            let emit = emit.filter(|_| first.is_none());
             let options = common.options(emit.is_some());
-            let (received, run) = on.receiver.job(block, &options)?.run()?;
+            let (received, run) = on.receiver.job(&block, &options)?.run()?;
             if let Some(folder) = emit {
                 run.emit(folder).map_err(CommandFailure::input)?;
             }
@@ -144,13 +147,107 @@ impl<R: Receiver> ReceivedBlocks<R> {
             if let Some(exact) = &exact {
                 on.accuracy = on.accuracy.worst(received.accuracy(exact));
             }
-            if i == 0 {
-                self.last = received;
-            } else {
-                on.same_bits &= bits(&received).eq(bits(&self.last));
+            match &first {
+                None => first = Some(received),
+                Some(first) => on.same_bits &= bits(&received).eq(bits(first)),
             }
         }
-        Ok(())
+        kept.end_block(first.unwrap_or_default());
+        progress.count_step();
+    }
+    Ok(kept.into_blocks(ChainRuns::Simulated(machines), signal.count()))
+}
+
+/// Runs all blocks on a backend whose times are measured.
+fn compute_elsewhere<R: Receiver>(
+    signal: &BlockSignal<'_, R::Problem>,
+    backend: &MeasuredBackend<'_>,
+    keep: Keep,
+    json: bool,
+) -> Result<ReceivedBlocks<R>, CommandFailure> {
+    let problem = signal.problem;
+    let mut kept = KeptResults::new(keep);
+    let mut accuracy = Accuracy::default();
+    let mut run: Option<MeasuredRun> = None;
+    let progress = crate::progress::steps(signal.count() as u64, json);
+    for k in 0..signal.count() {
+        progress.begin("blocks");
+        let block = signal.block(k);
+        let exact = kept.begin_block(problem, &block)?;
+        let input = NamedArrays::from_array("x", &problem.block(), block.into_owned());
+        match &mut run {
+            Some(run) => run.add_input(&input)?,
+            None => run = Some(MeasuredRun::new(backend, problem, &input)?),
+        }
+        let output = run.as_ref().map(|run| &run.output);
+        let spectra = output.and_then(|output| output.get("spectra").ok());
+        let decibels = output.and_then(|output| output.get("decibels").ok());
+        let received = Received {
+            spectra: spectra.unwrap_or_default().to_vec(),
+            decibels: decibels.unwrap_or_default().to_vec(),
+            stages: Vec::new(),
+        };
+        if let Some(exact) = &exact {
+            accuracy = accuracy.worst(received.accuracy(exact));
+        }
+        kept.end_block(received);
+        progress.count_step();
+    }
+    let run = run.ok_or_else(|| CommandFailure::input("the signal has no block; expected one"))?;
+    Ok(kept.into_blocks(ChainRuns::Measured(run, accuracy), signal.count()))
+}
+
+/// Results of the blocks so far.
+struct KeptResults {
+    keep: Keep,
+    finite: bool,
+    last: Received,
+    spectra: Vec<Complex32>,
+    decibels: Vec<f32>,
+}
+
+impl KeptResults {
+    fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            finite: true,
+            last: Received::default(),
+            spectra: Vec::new(),
+            decibels: Vec::new(),
+        }
+    }
+
+    /// Returns the exact spectra of a block; none from the first one on that is not finite.
+    fn begin_block(
+        &mut self,
+        problem: &impl ReceiverProblem,
+        block: &[Complex32],
+    ) -> Result<Option<ExactSpectra>, CommandFailure> {
+        interrupt::check()?;
+        self.finite &= block.iter().all(|z| z.is_finite());
+        Ok(self.finite.then(|| problem.exact(block)))
+    }
+
+    /// Keeps the result of a block.
+    fn end_block(&mut self, received: Received) {
+        self.last = received;
+        if self.keep.spectra {
+            self.spectra.extend(&self.last.spectra);
+        }
+        if self.keep.decibels {
+            self.decibels.extend(&self.last.decibels);
+        }
+    }
+
+    fn into_blocks<R>(self, runs: ChainRuns<R>, blocks: usize) -> ReceivedBlocks<R> {
+        ReceivedBlocks {
+            runs,
+            blocks,
+            finite: self.finite,
+            last: self.last,
+            spectra: self.spectra,
+            decibels: self.decibels,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The report of a chain, as text and as JSON.
 
 use super::ChainOptions;
-use super::receive::{OnMachine, ReceivedBlocks};
+use super::receive::{ChainRuns, OnMachine, ReceivedBlocks};
+use crate::backends::{MeasuredRun, add_simulated_clock};
 use crate::digits::scientific;
 use crate::io::{NpyArray, display_path, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
@@ -28,6 +29,20 @@ pub(super) struct ChainFindings<'a> {
     pub(super) pictures: Vec<(&'static str, &'a Path, HeatMap)>,
 }
 
+/// Keys of reports of simulations.
+const SIMULATED: [&str; 7] = [
+    "machines",
+    "engine",
+    "cycles",
+    "expected_cycles",
+    "bound_cycles",
+    "reference_cycles",
+    "efficiency",
+];
+
+/// Name and version of the JSON object's layout.
+const SCHEMA: &str = "cp2-pipeline/3";
+
 /// Makes the report and writes the files.
 pub(super) fn conclude<R: Receiver>(
     common: &ChainOptions,
@@ -35,64 +50,37 @@ pub(super) fn conclude<R: Receiver>(
     found: ChainFindings<'_>,
 ) -> Result<CommandOutcome, CommandFailure> {
     let mut outcome = CommandOutcome {
-        text: found.text,
+        text: found.text.clone(),
         ..CommandOutcome::default()
     };
     let signal = found.seconds * results.blocks as f64;
-    let mut rows = Vec::new();
-    let mut worst = Accuracy::default();
-    for (i, on) in results.machines.iter().enumerate() {
-        let first = (i > 0).then(|| results.machines[0].machine.name.as_str());
-        let engine = common
-            .host
-            .engine
-            .runs(common.check)
-            .resolve_engine(&on.machine);
-        let (mut row, text) = figures(on, signal, results.finite, first);
-        row["engine"] = json!(engine);
-        outcome.text += &text;
-        rows.push(row);
-        worst = worst.worst(on.accuracy);
-        if results.finite {
-            judge(on, &mut outcome);
-        } else {
-            outcome.notes += &format_spread(on);
+    match &results.runs {
+        ChainRuns::Simulated(machines) => {
+            report_machines(
+                common,
+                (machines, signal),
+                results.finite,
+                &found,
+                &mut outcome,
+            );
+        }
+        ChainRuns::Measured(run, accuracy) => {
+            let known = results.finite.then_some(*accuracy);
+            report_measured(common, (run, signal), known, &found, &mut outcome);
         }
     }
     for missed in &found.missed {
         outcome.exit = UNVERIFIED;
         outcome.notes += &format!("error: {missed}\n");
     }
-    let known = results.finite.then_some(worst);
-    let mut json = json!({
-        "schema": "cp2-pipeline/3",
-        "tool_version": env!("CARGO_PKG_VERSION"),
+    let own = json!({
         "pipeline": found.name,
         "input": common.input.as_deref().map(display_path),
-        "seed": common.input.is_none().then_some(common.seed),
         "blocks": results.blocks,
         "signal_seconds": signal,
-        "rel_error": known.map(|k| k.rel_error),
-        "decibels_error": known.map(|k| k.decibels_error),
-        "verified": known.map(|k| k.is_right() && found.missed.is_empty()),
-        "machines": rows,
         "outside_time": [],
     });
-    // The first machine's figures also stand at the top level, for readers that want one machine only.
-    if let Some(first) = rows.first() {
-        for key in [
-            "engine",
-            "cycles",
-            "expected_cycles",
-            "bound_cycles",
-            "reference_cycles",
-            "efficiency",
-            "real_time_factor",
-        ] {
-            json[key] = first[key].clone();
-        }
-    }
-    json = merge(json, found.json);
+    let mut json = merge(merge(outcome.json, own), found.json);
     if let Some(path) = &common.output {
         let mut shape = found.shape;
         if let Some(first) = shape.first_mut() {
@@ -116,6 +104,96 @@ pub(super) fn conclude<R: Receiver>(
     }
     outcome.json = json;
     Ok(outcome)
+}
+
+/// Returns the errors of the worst result as JSON.
+fn describe_errors(known: Option<Accuracy>, found: &ChainFindings<'_>) -> Value {
+    json!({
+        "rel_error": known.map(|k| k.rel_error),
+        "decibels_error": known.map(|k| k.decibels_error),
+        "verified": known.map(|k| k.is_right() && found.missed.is_empty()),
+    })
+}
+
+/// Reports time and errors of every machine.
+fn report_machines<R: Receiver>(
+    common: &ChainOptions,
+    (machines, signal): (&[OnMachine<R>], f64),
+    finite: bool,
+    found: &ChainFindings<'_>,
+    outcome: &mut CommandOutcome,
+) {
+    let mut rows = Vec::new();
+    let mut worst = Accuracy::default();
+    let first = machines.first().map(|on| on.machine.name.as_str());
+    for (i, on) in machines.iter().enumerate() {
+        let engine = common
+            .host
+            .engine
+            .runs(common.check)
+            .resolve_engine(&on.machine);
+        let (mut row, text) = figures(on, signal, finite, first.filter(|_| i > 0));
+        row["engine"] = json!(engine);
+        outcome.text += &text;
+        rows.push(row);
+        worst = worst.worst(on.accuracy);
+        if finite {
+            judge(on.accuracy, &on.machine.name, outcome);
+        } else {
+            outcome.notes += &format_spread(on);
+        }
+    }
+    let mut json = json!({
+        "schema": SCHEMA,
+        "tool_version": env!("CARGO_PKG_VERSION"),
+        "seed": common.input.is_none().then_some(common.seed),
+        "machines": rows,
+        "recipe": machines.first().map(|on| on.receiver.recipe()),
+    });
+    // The first machine's figures also stand at the top level, for readers that want one machine only.
+    if let Some(first) = rows.first() {
+        let own = ["seconds_simulated", "real_time_factor"];
+        for key in SIMULATED.iter().skip(1).chain(&own) {
+            json[*key] = first[*key].clone();
+        }
+    }
+    outcome.json = merge(json, describe_errors(finite.then_some(worst), found));
+    add_simulated_clock(outcome);
+}
+
+/// Reports time and errors of a backend whose times are measured.
+fn report_measured(
+    common: &ChainOptions,
+    (run, signal): (&MeasuredRun, f64),
+    known: Option<Accuracy>,
+    found: &ChainFindings<'_>,
+    outcome: &mut CommandOutcome,
+) {
+    let factor = signal / run.seconds;
+    let title = format!("{} of signal", seconds(signal));
+    outcome.text += &run.text(&title, Some((factor, "times real time")));
+    outcome.text += &format!("error against double precision: {}\n\n", error_text(known));
+    if let Some(accuracy) = known {
+        judge(accuracy, run.backend(), outcome);
+    }
+    let figures = merge(
+        describe_errors(known, found),
+        json!({ "real_time_factor": factor }),
+    );
+    let seed = common.input.is_none().then_some(common.seed);
+    let nulls: [&[&str]; 2] = [&SIMULATED, &["seconds_simulated"]];
+    outcome.json = run.json(SCHEMA, seed, &nulls, figures);
+}
+
+/// Returns errors in words.
+fn error_text(known: Option<Accuracy>) -> String {
+    match known {
+        Some(a) => format!(
+            "{:.2e} relative RMS, decibels {:.1e} dB",
+            a.rel_error, a.decibels_error
+        ),
+        None => "not known (an input that is not finite)".to_owned(),
+    }
 }
 
 /// Returns the warning about samples that are not finite, which the first filter of the chain spreads.
@@ -176,13 +254,7 @@ fn figures<R>(
         *causes.entry(cause).or_default() += cycles;
     }
     let known = finite.then_some(on.accuracy);
-    let error = match known {
-        Some(a) => format!(
-            "{:.2e} relative RMS, decibels {:.1e} dB",
-            a.rel_error, a.decibels_error
-        ),
-        None => "not known (an input that is not finite)".to_owned(),
-    };
+    let error = error_text(known);
     let bits = match (first, on.same_bits) {
         (None, _) => String::new(),
         (Some(first), true) => format!("; the same bits as on {first}"),
@@ -226,9 +298,8 @@ fn shares(causes: &BTreeMap<&str, u64>, cycles: u64) -> String {
     format!("cycles: {}\n", shares.join(", "))
 }
 
-/// Sets exit code and notes for a machine whose result is wrong.
-fn judge<R>(on: &OnMachine<R>, outcome: &mut CommandOutcome) {
-    let (a, name) = (on.accuracy, &on.machine.name);
+/// Sets exit code and notes for a machine or backend whose result is wrong.
+fn judge(a: Accuracy, name: &str, outcome: &mut CommandOutcome) {
     if a.is_right() {
         return;
     }

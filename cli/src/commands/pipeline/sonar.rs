@@ -57,6 +57,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let problem = SonarProblem::new(spec.clone()).map_err(CommandFailure::input)?;
     let results = receive(
         common,
+        &problem,
         |machine| SonarPlan::new(problem.clone(), machine),
         ["--hydrophones", "--samples"],
         Keep {

@@ -78,7 +78,7 @@ fn formats(planned: &PlannedProduct<'_>) -> (String, Value) {
 }
 
 /// Returns the warning about entries that are not finite; empty if there are none.
-fn not_finite(matrix: &SparseMatrix) -> String {
+pub(super) fn not_finite(matrix: &SparseMatrix) -> String {
     let Some((count, [row, column])) = matrix.not_finite() else {
         return String::new();
     };
@@ -120,12 +120,6 @@ fn describe_product(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value
         outside_time(&[&format!("{PACKING} ({})", packed.text())])
     );
     let json = json!({
-        "rows": matrix.rows(),
-        "cols": matrix.cols(),
-        "nnz": matrix.nnz(),
-        "not_finite": matrix.not_finite().map_or(0, |(count, _)| count),
-        "symmetry": matrix.symmetry().to_string(),
-        "vectors": problem.vectors(),
         "format": product.format().name(),
         "formats": all,
         "recipe": products.recipe(),
@@ -133,7 +127,24 @@ fn describe_product(planned: &PlannedProduct<'_>, cycles: u64) -> (String, Value
         "padding": padding,
         "outside_time": [PACKING],
     });
-    (text, merge(json, packed.json()))
+    (
+        text,
+        merge(describe_problem(problem), merge(json, packed.json())),
+    )
+}
+
+/// Returns the problem as JSON.
+pub(super) fn describe_problem(problem: &SpmvProblem) -> Value {
+    let matrix = problem.matrix();
+    json!({
+        "rows": matrix.rows(),
+        "cols": matrix.cols(),
+        "nnz": matrix.nnz(),
+        "not_finite": matrix.not_finite().map_or(0, |(count, _)| count),
+        "symmetry": matrix.symmetry().to_string(),
+        "vectors": problem.vectors(),
+        "csr_bytes": problem.csr_bytes(),
+    })
 }
 
 /// Reports the plan of a product that is not computed.
@@ -178,18 +189,10 @@ pub(super) fn report_product(
         ),
         None => ", not finished\n".to_owned(),
     };
-    text += &match verdict {
-        Some(v) => format!(
-            "error against f64: {:.2e} relative RMS, worst row {} of the bound of its sum\n",
-            v.rms,
-            decimal(v.worst, 2, 1.0)
-        ),
-        None => "error: not known (no result)\n".to_owned(),
-    };
+    text += &error_text(verdict);
     let more = json!({
         "efficiency": finished.then(|| run.efficiency()),
         "csr_ratio": ratio,
-        "csr_bytes": problem.csr_bytes(),
         "expected_cycles": run.expected.map(|price| price.0),
         "rel_error": verdict.map(|v| v.rms),
         "worst_error_over_tolerance": verdict.map(|v| v.worst),
@@ -200,6 +203,18 @@ pub(super) fn report_product(
         text,
         json: merge(figures(report), merge(own, merge(json!(run.figures), more))),
         ..CommandOutcome::default()
+    }
+}
+
+/// Returns the line about the error.
+pub(super) fn error_text(verdict: Option<Verdict>) -> String {
+    match verdict {
+        Some(v) => format!(
+            "error against f64: {:.2e} relative RMS, worst row {} of the bound of its sum\n",
+            v.rms,
+            decimal(v.worst, 2, 1.0)
+        ),
+        None => "error: not known (no result)\n".to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use cp2_problems::conv::{ConvProblem, ConvolutionMode};
 use cp2_problems::fft::{FftProblem, TransformDirection};
+use cp2_problems::himeno::{HimenoData, HimenoProblem, HimenoSize};
 use cp2_problems::sparse::{GeneratedMatrix, Pattern, SpmvProblem};
 use cp2_problems::stencil::{Edge, StencilProblem, StencilShape};
 use cp2_problems::{Problem, ProblemError};
@@ -36,6 +37,8 @@ enum RowKind {
     Filter(usize),
     /// A matrix of 27 diagonals, from a grid of at most so many points a side.
     Grid(usize),
+    /// An iteration of the Himeno benchmark of at most this size.
+    Himeno(HimenoSize),
 }
 
 /// The rows, in the order of the table.
@@ -72,6 +75,16 @@ pub const SPEED_ROWS: &[SpeedRow] = &[
         "7-point stencil, 512^3",
         RowKind::Stencil(7, 512),
     ),
+    row(
+        "himeno-l",
+        "Himeno L with gosa",
+        RowKind::Himeno(HimenoSize::L),
+    ),
+    row(
+        "himeno-xl",
+        "Himeno XL with gosa",
+        RowKind::Himeno(HimenoSize::XL),
+    ),
 ];
 
 const fn row(name: &'static str, title: &'static str, kind: RowKind) -> SpeedRow {
@@ -102,7 +115,7 @@ impl SpeedRow {
     pub fn size(&self, bytes: u64) -> Vec<usize> {
         match self.kind {
             RowKind::Lines(n) => vec![(bytes / COMPLEX / n as u64).max(1) as usize, n],
-            // The one row with an array of twice as many bytes.
+            // Arrays of transforms over three axes and of the Himeno benchmark may have twice as many bytes.
             RowKind::Cube(most) => vec![side(2 * bytes / COMPLEX, most); 3],
             RowKind::Stencil(_, most) => vec![side(bytes / REAL, most); 3],
             RowKind::Filter(taps) => {
@@ -111,7 +124,21 @@ impl SpeedRow {
                 vec![channels as usize, samples as usize]
             }
             RowKind::Grid(most) => vec![side(bytes / ENTRY / 27, most); 3],
+            RowKind::Himeno(most) => {
+                let mut fitting = HimenoSize::ALL.into_iter().filter(|size| {
+                    let count: usize = size.shape().iter().product();
+                    *size <= most && REAL * count as u64 <= 2 * bytes
+                });
+                let least = HimenoSize::XS;
+                fitting.next_back().unwrap_or(least).shape().to_vec()
+            }
         }
+    }
+
+    /// True if several adapters can divide the row.
+    #[must_use]
+    pub fn is_divisible(&self) -> bool {
+        matches!(self.kind, RowKind::Himeno(_))
     }
 
     /// Makes the problem with so many bytes of an array.
@@ -144,6 +171,11 @@ impl SpeedRow {
                 let made = GeneratedMatrix::new(Pattern::Grid27, inner);
                 let problem = SpmvProblem::from_generated(&made, 1)?;
                 let bytes = problem.csr_bytes();
+                (Box::new(problem), bytes)
+            }
+            RowKind::Himeno(_) => {
+                let problem = HimenoProblem::new([outer, outer, inner], 1, HimenoData::Random)?;
+                let bytes = HimenoProblem::BYTES * problem.inner_count() as u64;
                 (Box::new(problem), bytes)
             }
         };

@@ -139,6 +139,7 @@ fn results_in_order_are_within_the_tolerance() {
         "add",
         "axpy",
         "complex-multiply",
+        "himeno",
         "max",
         "multiply",
         "power",

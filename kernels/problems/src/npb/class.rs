@@ -14,11 +14,13 @@ pub enum NpbClass {
     A,
     /// About four times the size of A.
     B,
+    /// About four times the size of B.
+    C,
 }
 
 impl NpbClass {
     /// All classes, by size.
-    pub const ALL: [Self; 4] = [Self::S, Self::W, Self::A, Self::B];
+    pub const ALL: [Self; 5] = [Self::S, Self::W, Self::A, Self::B, Self::C];
 
     /// Returns the letter of the class.
     #[must_use]
@@ -28,6 +30,7 @@ impl NpbClass {
             Self::W => "W",
             Self::A => "A",
             Self::B => "B",
+            Self::C => "C",
         }
     }
 }
@@ -50,5 +53,44 @@ impl FromStr for NpbClass {
 
 /// A letter that is no class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("class `{0}`: expected S, W, A or B")]
+#[error("class `{0}`: expected S, W, A, B or C")]
 pub struct UnknownClass(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::npb::FtProblem;
+    use crate::npb::cg::CgClass;
+    use crate::npb::ft;
+    use crate::npb::mg::MgClass;
+
+    /// Classes are found by their letters, and each has the operations that the benchmarks print for it, in 10^9.
+    #[test]
+    fn classes_have_the_operations_of_the_benchmarks() {
+        for (name, [cg, ft, mg]) in [
+            ("S", [0.0667, 0.1772, 0.0076]),
+            ("w", [0.421, 0.3727, 0.4865]),
+            ("A", [1.496, 7.136, 3.892]),
+            ("b", [54.7, 92.05, 19.46]),
+            ("C", [143.3, 396.4, 155.7]),
+        ] {
+            let class: NpbClass = name.parse().unwrap();
+            let cube = MgClass::from_class(class);
+            let points = cube.problem().count();
+            for (found, printed) in [
+                (CgClass::from_class(class).operations(), cg),
+                (FtProblem::from_class(class).operations(), ft),
+                (MgClass::count_operations(points, cube.cycles), mg),
+            ] {
+                let apart = (found / (printed * 1e9) - 1.0).abs();
+                assert!(apart < 0.01, "{class}: {found:e} {printed}");
+            }
+            assert_eq!(
+                ft::official(class).len(),
+                FtProblem::from_class(class).steps()
+            );
+        }
+        let said = "D".parse::<NpbClass>().unwrap_err().to_string();
+        assert_eq!(said, "class `D`: expected S, W, A, B or C");
+    }
+}

@@ -1,6 +1,7 @@
 //! `cp2 npb mg --procs P`: planes and rows on several processors.
 
 use super::{Args, compare_results, mark_operators, plan, split};
+use crate::backends::add_simulated_clock;
 use crate::commands::npb::report::{
     are_verified, format_compared, format_operators, sum_operators,
 };
@@ -161,6 +162,7 @@ fn compute(
             .add_figures(fields),
         ..CommandOutcome::default()
     };
+    add_simulated_clock(&mut outcome);
     let title = format!("{title} on {count} x {}", machine.name);
     results.conclude(simulation, &title, source_text, &mut outcome)?;
     if !passed && finished {

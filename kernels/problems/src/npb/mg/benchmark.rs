@@ -32,6 +32,7 @@ impl MgClass {
             NpbClass::W => (128, 4, Smoother::A, 0.646_732_937_533_9e-5),
             NpbClass::A => (256, 4, Smoother::A, 0.243_336_530_906_9e-5),
             NpbClass::B => (256, 20, Smoother::B, 0.180_056_440_135_5e-5),
+            NpbClass::C => (512, 20, Smoother::B, 0.570_673_228_574_0e-6),
         };
         Self {
             class,
