@@ -82,8 +82,8 @@ fn loops_that_are_not_there_are_refused() {
     bench.write("k.s", ".program\nagain: loop 4 {\nnop\n}\nstop\n");
     bench.write("none.s", ".program\nstop\n");
     for only in ["2", "again"] {
-        let out = bench.cp2(&format!("analyze k.s --loop {only}")).works().out;
-        assert!(out.starts_with("loop k.s:2  interval 1, bound 1"), "{out}");
+        let analysis = bench.cp2(&format!("analyze k.s --loop {only}")).works();
+        assert!(analysis.out.starts_with("loop k.s:2  interval 1, bound 1"), "{}", analysis.out);
     }
     let refused = bench.cp2("analyze k.s --loop 7");
     assert_eq!(refused.code, 2);
