@@ -29,8 +29,8 @@ pub(super) fn open(choice: &AdapterArg, adapters: usize) -> Result<OpenBackend, 
     })
 }
 
-/// Opens a card or a group of cards. Devices stay open until the process ends: closing waits for all that was submitted,
-/// which may be never.
+/// Opens a card or a group of cards. Devices stay open until the process ends: closing waits for all that was
+/// submitted, which may be never.
 fn open_backend(
     choice: &AdapterChoice,
     adapters: usize,

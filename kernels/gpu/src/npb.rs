@@ -18,11 +18,6 @@ pub(crate) const GATHER: Shader = Shader {
     parts: &[include_str!("npb/gather.wgsl")],
 };
 
-pub(crate) const OPERATOR: Shader = Shader {
-    name: "npb/operator",
-    parts: &[include_str!("npb/operator.wgsl")],
-};
-
 pub(crate) const PROJECT: Shader = Shader {
     name: "npb/project",
     parts: &[include_str!("npb/project.wgsl")],

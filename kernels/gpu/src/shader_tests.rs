@@ -21,7 +21,6 @@ const WHOLE: &[Shader] = &[
     himeno::ITERATION,
     npb::EVOLVE,
     npb::GATHER,
-    npb::OPERATOR,
     npb::PROJECT,
     npb::INTERPOLATE,
     probe::ARITHMETIC,

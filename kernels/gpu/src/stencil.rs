@@ -4,7 +4,7 @@ use crate::backend::{GpuProblem, wrap_output};
 use crate::buffer::GpuBuffer;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
-use crate::program::{Shader, read, write};
+use crate::program::{Dispatch, Shader, ShaderArray, read, write};
 use cp2_problems::Problem;
 use cp2_problems::stencil::{Edge, StencilProblem};
 use std::fmt::Write as _;
@@ -28,8 +28,14 @@ pub(crate) const CLASSES: Shader = Shader {
     ],
 };
 
-/// Elements of a row and rows that a workgroup computes in each plane.
+/// Threads of a workgroup along a row and along a column.
 const TILE: [usize; 2] = [64, 4];
+
+/// Rows of a thread, where points of a class share a coefficient.
+const EACH: usize = 4;
+
+/// Names of the coefficients of the four classes of points.
+const CLASS_NAMES: [&str; 4] = ["CENTRE", "FACES", "EDGES", "CORNERS"];
 
 /// Threads that keep a device busy, about; with more of them, each computes several planes.
 const BUSY: usize = 1 << 18;
@@ -82,6 +88,38 @@ fn edge_number(edge: Edge) -> f64 {
     }
 }
 
+/// Returns the planes of a thread of a grid and the workgroups, for threads of so many rows.
+fn divide([planes, rows, columns]: [usize; 3], each: usize) -> (usize, usize) {
+    let march = (planes * rows * columns / BUSY).clamp(1, MARCH);
+    let [width, height] = TILE;
+    let groups = columns.div_ceil(width) * rows.div_ceil(height * each) * planes.div_ceil(march);
+    (march, groups)
+}
+
+/// Makes the step that computes the stencil of a periodic grid with a coefficient for each class of points, and adds
+/// it to a base: nothing (0), the array `base` (1), or the result's earlier values (2).
+pub(crate) fn periodic_classes(
+    device: &Arc<GpuDevice>,
+    shape: [usize; 3],
+    weights: [f64; 4],
+    base: u8,
+    arrays: [ShaderArray<'_>; 3],
+) -> Result<Dispatch, GpuError> {
+    let (march, groups) = divide(shape, EACH);
+    let mut constants = vec![
+        ("MARCH", march as f64),
+        ("EDGE", edge_number(Edge::Periodic)),
+        ("BASE", f64::from(base)),
+    ];
+    constants.extend(
+        ["PLANES", "ROWS", "COLUMNS"]
+            .into_iter()
+            .zip(shape.map(|n| n as f64)),
+    );
+    constants.extend(CLASS_NAMES.into_iter().zip(weights));
+    device.step(&CLASSES, &constants, &arrays, groups)
+}
+
 /// Prepares the steps of a stencil.
 pub(crate) fn stencil(
     device: &Arc<GpuDevice>,
@@ -104,7 +142,9 @@ fn prepare(device: &Arc<GpuDevice>, problem: StencilProblem) -> Result<GpuProble
         GpuBuffer::new(device, "the elements of the next step", count)?,
     ];
     let coefficients: GpuBuffer<f32> = GpuBuffer::new(device, "the coefficients", own)?;
-    let march = (count / BUSY).clamp(1, MARCH);
+    let weights = class_weights(&problem);
+    let each = weights.map_or(1, |_| EACH);
+    let (march, groups) = divide([planes, rows, columns], each);
     let mut constants = vec![
         ("PLANES", planes as f64),
         ("ROWS", rows as f64),
@@ -113,18 +153,12 @@ fn prepare(device: &Arc<GpuDevice>, problem: StencilProblem) -> Result<GpuProble
         ("EDGE", edge_number(problem.edge())),
         ("FLAT", f64::from(u8::from(problem.shape().len() == 2))),
     ];
-    let [width, height] = TILE;
-    let groups = columns.div_ceil(width) * rows.div_ceil(height) * planes.div_ceil(march);
-    let weights = class_weights(&problem);
     let (name, text) = match weights {
         Some(_) => (CLASSES.name, CLASSES.text()),
         None => (STEP.name, STEP.text() + &sum_text(&problem)),
     };
     match weights {
-        Some(weights) => {
-            let names = ["CENTRE", "FACES", "EDGES", "CORNERS"];
-            constants.extend(names.into_iter().zip(weights));
-        }
+        Some(weights) => constants.extend(CLASS_NAMES.into_iter().zip(weights)),
         None => constants.push(("POINTS", points as f64)),
     }
     let step = |[from, to]: [&GpuBuffer<f32>; 2]| {

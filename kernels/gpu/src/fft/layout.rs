@@ -9,8 +9,12 @@ const HELD: usize = 8;
 /// Threads of a workgroup, if a transform does not need more.
 const THREADS: usize = 128;
 
-/// Lines side by side that a workgroup transforms, where they lie side by side in memory.
-const SIDE_BY_SIDE: usize = 16;
+/// Fewest and most lines that a workgroup transforms, where they lie side by side in memory: four numbers are the
+/// least that memory transfers.
+const SIDE_BY_SIDE: [usize; 2] = [4, 16];
+
+/// Numbers of such lines, about: with more of them, fewer workgroups run at a time.
+const NUMBERS: usize = 4096;
 
 /// Limits of a workgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +63,16 @@ pub(crate) fn radices(n: usize) -> Option<Vec<usize>> {
     if !rest.is_power_of_two() {
         return None;
     }
-    // One pass of radix 16 at most, since three of them take three times as long on a card; else radices to 8
-    // that differ as little as possible.
+    // One pass of radix 16 at most, since three of them take longer on a card, and one where there are four passes:
+    // half as many threads are enough then. Else radices to 8 that differ as little as possible.
     let mut bits = rest.ilog2() as usize;
     let mut passes = bits.saturating_sub(1).div_ceil(3).max(bits.min(1));
     let mut even = Vec::new();
     while passes > 0 {
-        let each = bits.div_ceil(passes);
+        let each = match passes {
+            4 => 4,
+            _ => bits.div_ceil(passes),
+        };
         even.push(1 << each);
         bits -= each;
         passes -= 1;
@@ -95,16 +102,18 @@ impl GroupLayout {
         if pitch > limits.floats {
             return None;
         }
+        let [fewest, most] = SIDE_BY_SIDE;
         let wanted = match side_by_side {
-            true => SIDE_BY_SIDE.max(THREADS / lanes),
+            true => (NUMBERS / n).clamp(fewest, most).max(THREADS / lanes),
             false => THREADS / lanes,
         };
-        let fitting = (limits.floats / pitch).min(limits.threads / lanes);
+        let fitting = (limits.floats / pitch).min(limits.threads / lanes).max(1);
         Some(Self {
             n,
             radices,
             lanes,
-            together: wanted.clamp(1, fitting.max(1)),
+            // A power of two, so that lines begin where memory's units of transfer do.
+            together: 1 << wanted.clamp(1, fitting).ilog2(),
             pitch,
         })
     }
@@ -145,7 +154,7 @@ mod tests {
             }
         }
         assert_eq!(radices(1024), Some(vec![16, 8, 8]));
-        assert_eq!(radices(4096), Some(vec![8, 8, 8, 8]));
+        assert_eq!(radices(4096), Some(vec![16, 8, 8, 4]));
     }
 
     #[test]

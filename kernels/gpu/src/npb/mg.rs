@@ -1,25 +1,19 @@
 //! MG: V-cycles of multigrid, all levels in the device's memory.
 
-use super::{INTERPOLATE, OPERATOR, PROJECT};
+use super::{INTERPOLATE, PROJECT};
 use crate::backend::GpuProblem;
 use crate::buffer::GpuBuffer;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::program::{Dispatch, read, write};
+use crate::stencil::periodic_classes;
 use crate::vector::reductions::PartialSums;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::{NamedArrays, Problem};
 use std::sync::Arc;
 
-/// Points of a row and rows of a workgroup of the operator.
-const TILE: [usize; 2] = [64, 4];
 /// Threads of a workgroup that works point by point.
 const THREADS: usize = 64;
-/// Threads that keep a device busy, about; with more of them, each computes several planes.
-const BUSY: usize = 1 << 18;
-/// Most planes of a thread.
-const MARCH: usize = 16;
-
 /// Prepares the benchmark MG.
 pub(crate) fn mg(
     device: &Arc<GpuDevice>,
@@ -69,20 +63,13 @@ impl CycleWriter<'_> {
         base: OperatorBase<'_>,
         result: &GpuBuffer<f32>,
     ) -> Result<(), GpuError> {
-        let [planes, rows, columns] = shape;
-        let march = (planes * rows * columns / BUSY).clamp(1, MARCH);
         let (number, array) = match base {
-            OperatorBase::Nothing => (0.0, u),
-            OperatorBase::Array(array) => (1.0, array),
-            OperatorBase::Result => (2.0, u),
+            OperatorBase::Nothing => (0, u),
+            OperatorBase::Array(array) => (1, array),
+            OperatorBase::Result => (2, u),
         };
-        let mut constants = extents(shape).to_vec();
-        constants.extend([("MARCH", march as f64), ("BASE", number)]);
-        let names = ["CENTRE", "FACES", "EDGES", "CORNERS"];
-        constants.extend(names.into_iter().zip(weights));
-        let groups = columns.div_ceil(TILE[0]) * rows.div_ceil(TILE[1]) * planes.div_ceil(march);
-        let arrays = [read(u), read(array), write(result)];
-        let step = self.device.step(&OPERATOR, &constants, &arrays, groups)?;
+        let arrays = [read(u), write(result), read(array)];
+        let step = periodic_classes(self.device, shape, weights, number, arrays)?;
         self.steps.push(step);
         Ok(())
     }

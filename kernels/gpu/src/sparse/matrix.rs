@@ -13,6 +13,8 @@ use std::sync::Arc;
 const THREADS: usize = 128;
 /// Rows of a slice.
 const SLICE: usize = 32;
+/// Entries of a row of a slice that are contiguous.
+const TOGETHER: usize = 4;
 /// Most memory of slices, relative to the entries, for which they are taken.
 const PADDING: f64 = 1.25;
 /// Entries of a thread, about, and most threads for a row.
@@ -54,8 +56,9 @@ fn sliced_size(matrix: &SparseMatrix) -> usize {
         .map(|row| matrix.range(row).len())
         .collect();
     let slices = lengths.chunks(SLICE);
+    let longest = |rows: &[usize]| rows.iter().max().copied().unwrap_or(0);
     slices
-        .map(|rows| SLICE * rows.iter().max().copied().unwrap_or(0))
+        .map(|rows| SLICE * longest(rows).next_multiple_of(TOGETHER))
         .sum()
 }
 
@@ -144,7 +147,8 @@ impl DeviceMatrix {
             slices.push(first as u32);
             let mut longest = 0;
             for row in slice..rows.min(slice + SLICE) {
-                let places = (first + row - slice..).step_by(SLICE);
+                let place = |k: usize| k / TOGETHER * SLICE * TOGETHER + k % TOGETHER;
+                let places = (0..).map(|k| first + (row - slice) * TOGETHER + place(k));
                 for ((column, entry), place) in matrix.real_row(row).zip(places) {
                     columns[place] = column as u32;
                     if let Some(to) = entries.get_mut(place) {
@@ -155,7 +159,7 @@ impl DeviceMatrix {
                 lengths.push(length as u32);
                 longest = longest.max(length);
             }
-            first += SLICE * longest;
+            first += SLICE * longest.next_multiple_of(TOGETHER);
         }
         Ok(MatrixFormat::Sliced {
             slices: GpuBuffer::from_slice(device, "the slices of rows", &slices)?,
