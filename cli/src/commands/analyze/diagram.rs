@@ -8,8 +8,10 @@ use cp2_machine::Class;
 use std::fmt::Write as _;
 
 /// Explanation of the letters.
-pub(super) const LEGEND: &str = "  # issues; waits for a result of i integer, a add, m madd, b butterfly, e elementary, l load, \
-s scalar-load, x scalar; u waits for a busy unit; - the body starts again\n";
+pub(super) const LEGEND: &str = concat!(
+    "  # issues; waits for a result of i integer, a add, m madd, b butterfly, e elementary, l load, s scalar-load,\n",
+    "  x scalar; u waits for a busy unit; - the body starts again\n"
+);
 
 fn letter(on: WaitOn) -> char {
     match on {

@@ -149,19 +149,18 @@ fn advise(found: &LoopAnalysis, steady: &SteadyLoop) -> Vec<String> {
     let lost: f64 = steady.lost.iter().map(|lost| lost.cycles.as_f64()).sum();
     let least = steady.bound.arithmetic.max(steady.bound.memory).max(1) as u64;
     if lost > 0.0 {
-        let free = PAIRS.saturating_sub(found.registers);
-        let room = match found.registers {
-            0 => String::new(),
-            used => match free / used {
-                0 => format!("; {free} registers are free"),
-                times => format!("; registers suffice for {} iterations at once", times + 1),
-            },
-        };
         advice.push(format!(
-            "would help: work of another iteration in the {} cycles of waiting, by unrolling or software \
-             pipelining{room}",
+            "would help: work of other iterations in the {} cycles of waiting, by unrolling or software pipelining",
             trim(lost)
         ));
+        let free = PAIRS.saturating_sub(found.registers);
+        advice.extend(free.checked_div(found.registers).map(|times| match times {
+            0 => format!("            {free} registers are free for them"),
+            _ => format!(
+                "            registers suffice for {} iterations at once",
+                times + 1
+            ),
+        }));
     }
     if words > least {
         advice.push(format!(
