@@ -1,4 +1,4 @@
-//! Dependences between the operations of a loop body, and the cycle of them that lasts longest.
+//! Dependences between operations of a loop body, and their longest cycle.
 
 use super::CycleRatio;
 use crate::isa::{Inst, Op, RegSet, Word};
@@ -160,7 +160,7 @@ fn find_longer_cycle(
         }
         last?;
     }
-    // What still grows after as many rounds as there are operations hangs on a cycle.
+    // A distance that still grows after as many rounds as there are operations hangs on a cycle.
     let mut at = last?;
     for _ in 0..operations {
         at = edges[by[at]?].from;

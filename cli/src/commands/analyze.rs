@@ -1,4 +1,4 @@
-//! `cp2 analyze`: how fast the loops of a kernel are, and how fast their operations could be.
+//! `cp2 analyze`: the interval of each loop of a kernel, and its bound.
 
 mod diagram;
 mod report;
