@@ -72,7 +72,7 @@ impl MeasuredRun {
         let own = json!({
             "backend": backend.name.name(),
             "clock": open.clock.to_string(),
-            "adapter": null,
+            "adapter": open.fields.get("adapter"),
         });
         let mut run = Self {
             output: NamedArrays::default(),
@@ -80,7 +80,7 @@ impl MeasuredRun {
             name: backend.name,
             prepared: prepared.map_err(CommandFailure::input)?,
             description: format!("{}: {}", backend.name, open.description),
-            fields: merge(own, open.fields),
+            fields: own,
         };
         run.add_input(input)?;
         // A first run may also be that of the driver's compiler, and touches memory for the first time.

@@ -22,7 +22,7 @@ fn innermost(bench: &Bench, line: &str) -> Vec<Value> {
 #[test]
 fn loops_of_the_cookbook_are_counted() {
     let bench = Bench::new();
-    bench.write("heat.s", &cookbook("heat.s"));
+    bench.write("heat.s", cookbook("heat.s"));
     let loops = innermost(&bench, "analyze heat.s --machine vm7 --json");
     let [heat] = &loops[..] else {
         panic!("{loops:?}")
@@ -62,7 +62,7 @@ fn loops_of_the_cookbook_are_counted() {
 #[test]
 fn objects_are_analysed_like_their_sources() {
     let bench = Bench::new();
-    bench.write("heat.s", &cookbook("heat.s"));
+    bench.write("heat.s", cookbook("heat.s"));
     bench.cp2("asm heat.s").works();
     let source = innermost(&bench, "analyze heat.s --json");
     assert_eq!(source, innermost(&bench, "analyze heat.elf --json"));

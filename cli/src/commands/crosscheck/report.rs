@@ -114,14 +114,29 @@ impl Crosscheck {
             && judged.all(|pass| pass)
     }
 
-    /// Returns the backends of which no result is judged.
+    /// True for a backend that refuses all that is asked for by its list of kinds without a kernel: nobody expects a
+    /// result of it.
+    fn has_no_kernels(&self, backend: BackendName) -> bool {
+        let is_listed = |kind: &str| {
+            let mut listed = cp2_kernels::REFUSED_KINDS.iter();
+            listed.any(|(name, _)| *name == kind)
+        };
+        let mut own = self
+            .refused
+            .iter()
+            .filter(|r| r.backend == backend)
+            .peekable();
+        backend == BackendName::Cp2 && own.peek().is_some() && own.all(|r| is_listed(r.kind))
+    }
+
+    /// Returns the backends of which no result is judged, though there could be one.
     fn idle(&self) -> impl Iterator<Item = BackendName> {
         let has_rows = |backend: &BackendName| {
             let mut judged = self.rows.iter().filter(|row| row.pair.pass.is_some());
             judged.any(|row| row.pair.a == *backend)
         };
         let backends = self.backends.iter().copied();
-        backends.filter(move |backend| !has_rows(backend))
+        backends.filter(move |backend| !has_rows(backend) && !self.has_no_kernels(*backend))
     }
 
     /// Returns the pairs of backends, in the order of their first rows.

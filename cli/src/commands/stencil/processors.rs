@@ -184,8 +184,11 @@ fn report(
         seconds(host_seconds),
         results.ranks
     );
+    let updates = problem.elements() as f64 * problem.steps() as f64;
+    let rate = updates / simulated / 1e6;
     let own = json!({
         "efficiency": efficiency,
+        "million_updates_per_second": results.is_finished().then_some(rate),
         "expected_cycles": expected,
         "rel_error": verdict.map(|v| v.rms),
         "worst_error_over_tolerance": verdict.map(|v| v.worst),
