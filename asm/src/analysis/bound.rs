@@ -61,12 +61,15 @@ impl LoopBound {
             all.filter(|o| o.inst.row().slot() == slot).count()
         };
         let [arithmetic, memory] = [Slot::Arith, Slot::Mem].map(in_slot);
-        // A word is necessary even if it has no operation.
+        // A word is necessary even if it has no operation: an empty slot limits nothing then.
         let slot = |count: usize| CycleRatio::whole(count.max(1) as u64 + back);
-        let mut terms = vec![
-            (LoopLimit::Arithmetic, slot(arithmetic)),
-            (LoopLimit::Memory, slot(memory)),
-        ];
+        let mut terms = Vec::new();
+        if arithmetic > 0 {
+            terms.push((LoopLimit::Arithmetic, slot(arithmetic)));
+        }
+        if memory > 0 || arithmetic == 0 {
+            terms.push((LoopLimit::Memory, slot(memory)));
+        }
         for class in Class::ALL {
             let interval = cp2.interval[class].0;
             let of_class = operations.iter().filter(|o| o.inst.row().class == class);

@@ -92,6 +92,17 @@ fn recurrences_limit_loops() {
     assert_eq!(steady(two).interval, steady(one).interval);
 }
 
+/// A slot without operations is no limit.
+#[test]
+fn empty_slots_limit_nothing() {
+    let found = &loops(".program\nloop 9 {\nldq q0, [a0 + 16]\n}\nstop\n", "vm7")[0];
+    assert_eq!(steady(found).limit(), &LoopLimit::Memory);
+    let found = &loops(".program\nloop 9 {\nadd q0, q1, q2\n}\nstop\n", "vm7")[0];
+    assert_eq!(steady(found).limit(), &LoopLimit::Arithmetic);
+    let found = &loops(".program\nloop 9 {\nnop\n}\nstop\n", "vm7")[0];
+    assert_eq!(steady(found).bound.cycles, CycleRatio::whole(1));
+}
+
 /// Every loop of a nest is listed, outer ones first, with the reason why it has no interval.
 #[test]
 fn nests_and_events_have_no_interval() {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// Threads of a workgroup that works point by point.
 const THREADS: usize = 64;
+
 /// Prepares the benchmark MG.
 pub(crate) fn mg(
     device: &Arc<GpuDevice>,
