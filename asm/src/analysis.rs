@@ -31,11 +31,16 @@ mod cycle_ratio;
 mod dependence;
 mod liveness;
 mod loops;
+mod registers;
 mod steady;
 
 pub use bound::{LoopBound, LoopLimit};
 pub use cycle_ratio::CycleRatio;
-pub use loops::{BranchingReason, LoopAnalysis, LoopBody, LoopCloser, analyze_loops};
+pub use loops::{
+    BranchingReason, LoopAnalysis, LoopBody, LoopCloser, ProgramLoop, analyze_loops, find_loops,
+};
+pub(crate) use registers::find_flaws;
+pub use registers::{RegisterFinding, RegisterFlaw, check_registers};
 pub use steady::{LostCycles, SteadyLoop, WordIssue};
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod limits;
 mod line;
 mod loops;
 mod machine;
+mod registers;
 mod repeat;
 mod resolve;
 mod select;
@@ -50,6 +51,8 @@ pub struct Options<'a> {
     /// Machine that the program is for. The program is checked against its limits, and warnings report
     /// stalls.
     pub machine: Option<&'a Machine>,
+    /// True if warnings report flaws in the use of registers ([`crate::analysis::check_registers`]).
+    pub check_registers: bool,
     /// Finder of the files that `.include` names, besides those shipped with the assembler ([`shipped`]);
     /// without a finder, only shipped files are found. A file found here takes precedence over a shipped one
     /// of the same name. [`IncludeFiles`] reads the file system; a closure from the name and the asking file

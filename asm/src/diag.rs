@@ -9,7 +9,7 @@ mod sink;
 pub(crate) use near::{REGISTERS, like_register, nearest};
 pub use problem::Problem;
 pub use report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
-pub(crate) use sink::{Chain, Expansion, Sink};
+pub(crate) use sink::{Chain, SharedExpansion, Sink};
 
 use crate::source::Span;
 

@@ -6,6 +6,7 @@ pub mod analysis;
 mod assemble;
 mod diag;
 pub mod disasm;
+mod expansion;
 mod expr;
 pub mod flow;
 pub mod isa;
@@ -26,6 +27,7 @@ pub use assemble::{
     Assembly, Include, IncludeFiles, Options, assemble, assemble_word, parse_define, shipped,
 };
 pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
+pub use expansion::{Expansion, ProgramExpansion};
 pub use expr::{Value, cis};
 pub use program::{ABI_VERSION, Line, LinkError, Program, Segment, Symbol, SymbolKind};
 pub use source::Source;

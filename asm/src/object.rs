@@ -8,6 +8,7 @@
 //! | `.note.cp2` | owner `CP2`: type 1 the kernel ABI version (`u32`), type 2 the required extensions by name, one per line |
 //! | `.symtab` | labels of the program (in `.text`), DMEM labels (in `.dmem`), constants (`SHN_ABS`) |
 //! | `.debug_line`, `.debug_info`, `.debug_abbrev` | DWARF 4 line table: one row wherever the source line changes |
+//! | `.debug_expansions` | macros and counters that words came from, beside the line table |
 //!
 //! Program memory and DMEM are separate address spaces, so `.text` and
 //! `.dmem` may hold the same addresses. The file is a function of the program
@@ -18,6 +19,7 @@
 
 mod check;
 mod error;
+mod expansions;
 mod lines;
 mod note;
 mod read;

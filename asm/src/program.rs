@@ -2,6 +2,7 @@
 //!
 //! The assembler produces a program, an ELF file carries it, and a device loads it.
 
+use crate::expansion::ProgramExpansion;
 use crate::isa::{DecodeError, Kind, Word};
 use cp2_machine::Extensions;
 
@@ -21,6 +22,8 @@ pub struct Program {
     pub files: Vec<String>,
     /// Source position of each word; parallel to [`Program::words`].
     pub lines: Vec<Line>,
+    /// Macro calls, inclusions and iterations that [`Program::lines`] refers to, outer ones before inner ones.
+    pub expansions: Vec<ProgramExpansion>,
     /// Word address where a launch begins by default.
     pub entry: u16,
     /// Extensions the machine must have.
@@ -65,6 +68,27 @@ pub struct Line {
     pub file: u32,
     /// Line, from 1; 0 where unknown.
     pub line: u32,
+    /// Index into [`Program::expansions`] of the innermost expansion that the line was read in.
+    pub expansion: Option<u32>,
+}
+
+impl Line {
+    /// Makes the position of a line outside all expansions.
+    #[must_use]
+    pub const fn new(file: u32, line: u32) -> Self {
+        let expansion = None;
+        Self {
+            file,
+            line,
+            expansion,
+        }
+    }
+
+    /// True if both are the same line of the same file, in whatever expansion.
+    #[must_use]
+    pub fn is_line_of(self, other: Self) -> bool {
+        (self.file, self.line) == (other.file, other.line)
+    }
 }
 
 impl Program {
@@ -80,12 +104,59 @@ impl Program {
     /// Returns `file:line` of the word at `pc`, if known.
     #[must_use]
     pub fn location(&self, pc: usize) -> Option<String> {
-        let line = self.lines.get(pc).filter(|l| l.line > 0)?;
-        Some(format!(
-            "{}:{}",
-            self.files.get(line.file as usize)?,
-            line.line
-        ))
+        self.place(*self.lines.get(pc)?)
+    }
+
+    /// Returns `file:line` of a source position, if known.
+    #[must_use]
+    pub fn place(&self, line: Line) -> Option<String> {
+        let file = self.files.get(line.file as usize)?;
+        (line.line > 0).then(|| format!("{file}:{}", line.line))
+    }
+
+    /// Returns the expansions that the word at `pc` came from, the innermost first.
+    pub fn chain(&self, pc: usize) -> impl Iterator<Item = &ProgramExpansion> {
+        let start = self.lines.get(pc).and_then(|line| line.expansion);
+        let parent = |&index: &u32| {
+            let frame = self.expansions.get(index as usize)?;
+            // Outer expansions come first: a table that says otherwise ends the chain.
+            frame.at.expansion.filter(|&outer| outer < index)
+        };
+        std::iter::successors(start, parent).filter_map(|i| self.expansions.get(i as usize))
+    }
+
+    /// Returns the expansions that the word at `pc` came from as a phrase, the innermost first, such as
+    /// ``macro `step`, called at a.s:7, `.rept` with i = 2 at a.s:6``; empty for a word outside all of them.
+    #[must_use]
+    pub fn describe_chain(&self, pc: usize) -> String {
+        self.describe(self.chain(pc))
+    }
+
+    /// Returns the expansions that the word at `pc` came from and the one at `outer` did not, as
+    /// [`Program::describe_chain`] does.
+    #[must_use]
+    pub fn describe_chain_within(&self, pc: usize, outer: usize) -> String {
+        let is_common =
+            |frame: &ProgramExpansion| self.chain(outer).any(|o| std::ptr::eq(o, frame));
+        self.describe(self.chain(pc).take_while(|frame| !is_common(frame)))
+    }
+
+    /// Returns `file:line` of the word at `pc`, if known, with the expansions that it came from in brackets.
+    #[must_use]
+    pub fn describe_place(&self, pc: usize) -> Option<String> {
+        let location = self.location(pc)?;
+        Some(match self.describe_chain(pc) {
+            chain if chain.is_empty() => location,
+            chain => format!("{location} ({chain})"),
+        })
+    }
+
+    fn describe<'p>(&self, chain: impl Iterator<Item = &'p ProgramExpansion>) -> String {
+        let phrase = |frame: &ProgramExpansion| match self.place(frame.at) {
+            Some(place) => format!("{} at {place}", frame.what),
+            None => frame.what.to_string(),
+        };
+        chain.map(phrase).collect::<Vec<_>>().join(", ")
     }
 
     /// Decodes all words.
@@ -116,16 +187,21 @@ impl Program {
             let moved = moved(bits, origin).map_err(|source| LinkError::Word { pc, source })?;
             all.words.push(moved);
         }
-        let files = self.files.len() as u32;
+        let (files, expansions) = (self.files.len() as u32, self.expansions.len() as u32);
         all.files.extend(other.files.iter().cloned());
-        let lines = (0..other.words.len()).map(|pc| {
-            let line = other.lines.get(pc).copied().unwrap_or_default();
-            Line {
-                file: line.file + files * u32::from(line.line > 0),
-                ..line
-            }
-        });
-        all.lines.extend(lines);
+        let later = |line: Line| Line {
+            file: line.file + files * u32::from(line.line > 0),
+            expansion: line.expansion.map(|index| index + expansions),
+            ..line
+        };
+        let lines =
+            (0..other.words.len()).map(|pc| other.lines.get(pc).copied().unwrap_or_default());
+        all.lines.extend(lines.map(later));
+        let own = other.expansions.iter().cloned();
+        all.expansions.extend(own.map(|frame| ProgramExpansion {
+            at: later(frame.at),
+            ..frame
+        }));
         for symbol in &other.symbols {
             if self.symbol(&symbol.name).is_none() {
                 let mut symbol = symbol.clone();
@@ -219,6 +295,24 @@ mod tests {
         assert_eq!(all.symbol("two"), second.symbol("two").map(|at| at + 4));
         assert_eq!(all.dmem, [first.dmem.clone(), second.dmem.clone()].concat());
         assert_eq!(all.location(origin), second.location(0));
+    }
+
+    /// Words of a linked program keep their macros and counters.
+    #[test]
+    fn chains_are_kept_when_programs_are_linked() {
+        let text =
+            ".macro step k\nadd r1, r0, r\\k\n.endm\n.program\n.rept 2, i\nstep \\i\n.endr\nstop\n";
+        let second = program(text);
+        assert_eq!(
+            second.describe_chain(1),
+            "macro `step`, called at a.s:6, `.rept` with i = 1 at a.s:5"
+        );
+        assert_eq!(second.describe_chain(2), "");
+        let all = program(text).linked(&second, 4).unwrap();
+        for pc in 0..3 {
+            assert_eq!(all.describe_chain(4 + pc), second.describe_chain(pc));
+            assert_eq!(all.describe_chain(pc), second.describe_chain(pc));
+        }
     }
 
     #[test]

@@ -4,7 +4,9 @@
 
 use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, Slot, Word};
 use crate::structure::Structure;
-use crate::{Line, Program, Segment, StructureError, Symbol, SymbolKind};
+use crate::{
+    Expansion, Line, Program, ProgramExpansion, Segment, StructureError, Symbol, SymbolKind,
+};
 use cp2_machine::Extensions;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -185,7 +187,7 @@ fn sound(mut words: Vec<Word>) -> Vec<Word> {
 /// only those inside the program.
 pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
     let files = proptest::collection::btree_set("[a-z/]{1,8}\\.s", 1..4).prop_map(Vec::from_iter);
-    let word = (any_word(), 0u32..4, 0u32..100_000);
+    let word = (any_word(), 0u32..4, 0u32..100_000, 0u32..6);
     let segment = (0u32..64, proptest::collection::vec(any::<[u8; 4]>(), 1..20));
     let symbol = ("[A-Za-z_][A-Za-z0-9_.]{0,12}", 0..3, any::<i64>());
     (
@@ -194,15 +196,30 @@ pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
         proptest::collection::vec(segment, 0..4),
         proptest::collection::vec(symbol, 0..8),
         any::<u16>(),
+        proptest::collection::vec(any_expansion(), 0..5),
     )
-        .prop_map(|(files, rows, segments, symbols, entry)| {
+        .prop_map(|(files, rows, segments, symbols, entry, expansions)| {
             let words = sound(rows.iter().map(|row| row.0).collect());
             let count = words.len();
-            let line = |&(_, file, line): &(Word, u32, u32)| Line {
-                file: file % files.len() as u32,
-                line,
+            // An expansion lies in one of those before it, or in none.
+            let within =
+                |outer: u32, before: usize| outer.checked_sub(1).filter(|&i| (i as usize) < before);
+            let line = |file: u32, line, outer, before| Line {
+                expansion: within(outer, before),
+                ..Line::new(file % files.len() as u32, line)
             };
-            let lines: Vec<Line> = rows.iter().map(line).collect();
+            let expansions: Vec<_> = expansions
+                .into_iter()
+                .enumerate()
+                .map(|(i, (what, file, number, outer))| ProgramExpansion {
+                    what,
+                    at: line(file, number, outer, i),
+                })
+                .collect();
+            let lines: Vec<Line> = rows
+                .iter()
+                .map(|&(_, file, number, outer)| line(file, number, outer, expansions.len()))
+                .collect();
             Program {
                 words: words.iter().map(Word::encode).collect(),
                 dmem: place(segments),
@@ -213,12 +230,24 @@ pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
                 // Without words there is no line table to hold the file names.
                 files: if count == 0 { Vec::new() } else { files },
                 lines,
+                expansions: if count == 0 { Vec::new() } else { expansions },
                 entry: if count == 0 { 0 } else { entry % count as u16 },
                 requires: words
                     .iter()
                     .fold(Extensions::empty(), |all, word| all | word.requires()),
             }
         })
+}
+
+/// Returns a strategy for an expansion with file, line and outer expansion of its call.
+fn any_expansion() -> impl Strategy<Value = (Expansion, u32, u32, u32)> {
+    let name = "[a-z]{0,6}";
+    let what = prop_oneof![
+        name.prop_map(Expansion::Macro),
+        name.prop_map(Expansion::File),
+        (name, any::<i64>()).prop_map(|(name, i)| Expansion::Iteration(name, i)),
+    ];
+    (what, 0u32..4, 0u32..100_000, 0u32..6)
 }
 
 /// Places segments from pairs of a gap and contents.

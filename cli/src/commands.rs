@@ -230,35 +230,53 @@ pub(crate) struct AssemblerArgs {
     include: Vec<std::path::PathBuf>,
 }
 
+/// A kernel with the assembler's warnings; an object has none.
+struct LoadedKernel {
+    program: Program,
+    warnings: Option<cp2_asm::Diagnostics>,
+}
+
 impl AssemblerArgs {
     /// True if the command line has an option of the assembler.
     fn is_given(&self) -> bool {
         !self.define.is_empty() || !self.include.is_empty()
     }
 
-    /// Returns a kernel, assembled from its source or, if the file begins as ELF does, read from an object;
-    /// and the number of warnings of the assembler as text, since only `cp2 asm` prints the warnings
-    /// themselves.
+    /// Returns a kernel, and the number of warnings of the assembler as text, since only `cp2 asm` prints the
+    /// warnings themselves.
     fn kernel(&self, path: &Path, machine: &Machine) -> Result<(Program, String), CommandFailure> {
+        let LoadedKernel { program, warnings } = self.load_kernel(path, machine)?;
+        let (count, path) = (
+            warnings.map_or(0, |warnings| warnings.len()),
+            path.display(),
+        );
+        let note = match count {
+            0 => String::new(),
+            1 => format!("note: 1 warning of the assembler; `cp2 asm {path}` prints it\n"),
+            _ => format!("note: {count} warnings of the assembler; `cp2 asm {path}` prints them\n"),
+        };
+        Ok((program, note))
+    }
+
+    /// Returns a kernel, assembled from its source or, if the file begins as ELF does, read from an object.
+    fn load_kernel(&self, path: &Path, machine: &Machine) -> Result<LoadedKernel, CommandFailure> {
         // The file is read once, since it may be a pipe.
         let bytes = read_small(path, OBJECT_LIMIT)?;
         if !bytes.starts_with(b"\x7fELF") {
             let assembly = self.assemble_text(path, text(path, bytes)?, machine)?;
-            let (count, path) = (assembly.warnings.len(), path.display());
-            let note = match count {
-                0 => String::new(),
-                1 => format!("note: 1 warning of the assembler; `cp2 asm {path}` prints it\n"),
-                _ => format!(
-                    "note: {count} warnings of the assembler; `cp2 asm {path}` prints them\n"
-                ),
-            };
-            return Ok((assembly.program, note));
+            return Ok(LoadedKernel {
+                program: assembly.program,
+                warnings: Some(assembly.warnings),
+            });
         }
         if self.is_given() {
             let message = "is assembled already, -D and -I come too late; give the source instead";
             return Err(CommandFailure::in_file(path, message));
         }
-        Ok((object(path, &bytes)?, String::new()))
+        Ok(LoadedKernel {
+            program: object(path, &bytes)?,
+            warnings: None,
+        })
     }
 
     /// Assembles a file for a machine.
@@ -295,6 +313,7 @@ impl AssemblerArgs {
         let options = cp2_asm::Options {
             defines,
             machine: Some(machine),
+            check_registers: true,
             include: Some(&include),
         };
         Ok(cp2_asm::assemble(&source, &options)?)

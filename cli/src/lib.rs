@@ -6,6 +6,7 @@
 mod backends;
 mod commands;
 mod digits;
+mod expansion;
 mod interrupt;
 mod io;
 mod memory;

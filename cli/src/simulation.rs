@@ -11,6 +11,7 @@ use crate::progress::{CycleBar, watch};
 use crate::table::{Align, TextTable, percent, seconds};
 use cp2_emu::Engine;
 use cp2_host::emit::EmitError;
+use cp2_host::profile::ProfileBy;
 use cp2_host::{DeviceOptions, FinishedRun, RunReport, Trace, emit};
 use cp2_machine::Cycles;
 use cp2_reference::Figures;
@@ -117,16 +118,36 @@ pub(crate) const SIMULATED: [&str; 7] = [
     "emit",
 ];
 
+/// Parts of a program that a profile charges.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum ProfileArg {
+    Line,
+    Call,
+    Loop,
+    Word,
+}
+
+impl From<ProfileArg> for ProfileBy {
+    fn from(by: ProfileArg) -> Self {
+        match by {
+            ProfileArg::Line => Self::Line,
+            ProfileArg::Call => Self::Call,
+            ProfileArg::Loop => Self::Loop,
+            ProfileArg::Word => Self::Word,
+        }
+    }
+}
+
 /// Options of every command that simulates.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SimulationArgs {
     /// Write a timeline of CP2, DMA and host: .json for Perfetto, .svg as a picture [default: none]
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Print the source listing with words, cycles and causes beside each line, of each program and pass
-    /// [default: not printed]
-    #[arg(long)]
-    pub(crate) profile: bool,
+    /// Print words, cycles and causes of each program and pass: by source line, beside the source; by call of
+    /// functions, macros and repetitions; by loop; or by word [default: not printed; without a value: line]
+    #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "line")]
+    pub(crate) profile: Option<ProfileArg>,
     /// Report reads of what was never written and races with the DMA; slower [default: not checked]
     #[arg(long)]
     pub(crate) check: bool,
@@ -215,7 +236,7 @@ impl SimulationArgs {
             },
             progress: Some(cycles),
             record: self.emit.is_some(),
-            stages: self.profile || self.check,
+            stages: self.profile.is_some() || self.check,
             ..self.host.options()
         }
     }

@@ -56,6 +56,16 @@ impl Liveness {
         found
     }
 
+    /// Returns the registers that are live before a word.
+    pub(super) fn before(&self, pc: usize) -> RegSet {
+        self.before.get(pc).copied().unwrap_or_default()
+    }
+
+    /// Returns the registers that are live behind a word.
+    pub(super) fn after(&self, pc: usize) -> RegSet {
+        self.after.get(pc).copied().unwrap_or_default()
+    }
+
     /// Returns the most registers of the sections, as pairs, that are live at once in some words.
     pub(super) fn count_most_pairs(
         &self,

@@ -68,23 +68,50 @@ pub struct LoopAnalysis {
     pub body: LoopBody,
 }
 
-/// A loop as the control flow has it.
-struct FoundLoop {
-    pc: usize,
-    words: RangeInclusive<usize>,
-    closer: LoopCloser,
-    back: u64,
+impl LoopAnalysis {
+    /// Returns the number of iterations of a hardware loop, if it stands in its word.
+    #[must_use]
+    pub fn constant_trips(&self) -> Option<u32> {
+        match &self.closer {
+            LoopCloser::Hardware {
+                trips: Trips::Constant(trips),
+            } => Some(*trips),
+            _ => None,
+        }
+    }
 }
 
-fn find_loops(flow: &Flow, machine: &Machine) -> Vec<FoundLoop> {
-    let cp2 = &machine.cp2;
-    let hardware = flow.loops().iter().map(|l| FoundLoop {
+/// A loop as the control flow has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramLoop {
+    /// Program address of the word that sets a hardware loop up, or of the branch that closes a loop.
+    pub pc: usize,
+    /// Program addresses of the body.
+    pub words: RangeInclusive<usize>,
+    /// How it is repeated.
+    pub closer: LoopCloser,
+}
+
+impl ProgramLoop {
+    /// Returns the cycles that a machine loses when the body starts again.
+    fn back(&self, machine: &Machine) -> u64 {
+        match self.closer {
+            LoopCloser::Hardware { .. } => machine.cp2.loop_back.0,
+            LoopCloser::Branch => machine.cp2.branch_penalty.0,
+        }
+    }
+}
+
+/// Returns the hardware loops and the branches backwards of a control flow, in the order of their words: outer
+/// loops before inner ones.
+#[must_use]
+pub fn find_loops(flow: &Flow) -> Vec<ProgramLoop> {
+    let hardware = flow.loops().iter().map(|l| ProgramLoop {
         pc: l.setup,
         words: l.first..=l.last,
         closer: LoopCloser::Hardware {
             trips: l.trips.clone(),
         },
-        back: cp2.loop_back.0,
     });
     let mut found: Vec<_> = hardware.collect();
     for block in flow.blocks() {
@@ -93,11 +120,10 @@ fn find_loops(flow: &Flow, machine: &Machine) -> Vec<FoundLoop> {
             .next
             .iter()
             .filter(|(way, to)| *way == Way::Taken && *to <= last);
-        found.extend(backwards.map(|&(_, to)| FoundLoop {
+        found.extend(backwards.map(|&(_, to)| ProgramLoop {
             pc: last,
             words: to..=last,
             closer: LoopCloser::Branch,
-            back: cp2.branch_penalty.0,
         }));
     }
     // Outer loops come before inner ones.
@@ -116,13 +142,13 @@ pub fn analyze_loops(program: &Program, machine: &Machine) -> Result<Vec<LoopAna
         .decode()
         .map_err(|(pc, source)| FlowError::Word { pc, source })?;
     let liveness = Liveness::new(&words, &flow);
-    let found = find_loops(&flow, machine);
-    let contains = |outer: &FoundLoop, inner: &FoundLoop| {
+    let found = find_loops(&flow);
+    let contains = |outer: &ProgramLoop, inner: &ProgramLoop| {
         outer.pc != inner.pc
             && outer.words.contains(inner.words.start())
             && outer.words.contains(inner.words.end())
     };
-    let analyse = |l: &FoundLoop| LoopAnalysis {
+    let analyse = |l: &ProgramLoop| LoopAnalysis {
         pc: l.pc,
         words: l.words.clone(),
         closer: l.closer.clone(),
@@ -134,8 +160,8 @@ pub fn analyze_loops(program: &Program, machine: &Machine) -> Result<Vec<LoopAna
 }
 
 fn analyse_body(
-    own: &FoundLoop,
-    all: &[FoundLoop],
+    own: &ProgramLoop,
+    all: &[ProgramLoop],
     flow: &Flow,
     words: &[Word],
     machine: &Machine,
@@ -145,7 +171,7 @@ fn analyse_body(
     let is_whole = block.is_some_and(|block| block.words == (first..last + 1));
     if is_whole {
         let body = &words[first..=last];
-        return match SteadyLoop::new(body, first, own.back, &machine.cp2) {
+        return match SteadyLoop::new(body, first, own.back(machine), &machine.cp2) {
             Some(steady) => LoopBody::Steady(Box::new(steady)),
             None => LoopBody::Branching {
                 reason: BranchingReason::Unsettled,

@@ -5,12 +5,13 @@
 use super::data;
 use super::loops;
 use super::machine;
+use super::registers;
 use super::resolve::{place, resolve};
 use super::stall;
 use super::state::Assembler;
 use crate::diag::{Diagnostics, Fail, Problem};
 use crate::isa::{Slot, Word};
-use crate::program::{Line, Program, Segment};
+use crate::program::{Program, Segment};
 use crate::source::Span;
 use crate::structure::ends_flow;
 
@@ -63,19 +64,18 @@ impl Assembler<'_> {
         if let Some(m) = self.options.machine {
             stall::warn(&mut self, m, &words);
         }
+        if self.options.check_registers {
+            registers::warn(&mut self, entry, &words);
+        }
+        let places = self.words.iter().map(|word| (word.at, word.chain));
+        let (lines, expansions) = self.sink.place_words(places);
         let program = Program {
             words: words.iter().map(Word::encode).collect(),
             dmem,
             symbols: self.names.export(),
             files: self.map.files().iter().map(|f| f.name.clone()).collect(),
-            lines: self
-                .words
-                .iter()
-                .map(|w| Line {
-                    file: w.at.file,
-                    line: w.at.line,
-                })
-                .collect(),
+            lines,
+            expansions,
             entry,
             requires,
         };

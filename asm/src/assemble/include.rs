@@ -2,7 +2,8 @@
 
 use super::limits;
 use super::state::{Assembler, Context};
-use crate::diag::{Expansion, Fail, Problem};
+use crate::diag::{Fail, Problem};
+use crate::expansion::Expansion;
 use crate::source::{Source, Span};
 use crate::syntax::{self, Node};
 use std::io::{self, ErrorKind, Read as _};

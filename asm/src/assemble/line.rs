@@ -9,7 +9,7 @@ use crate::diag::{Fail, Problem};
 use crate::isa::Slot;
 use crate::program::SymbolKind;
 use crate::source::Span;
-use crate::syntax::{Arg, Parser, Slots, Token};
+use crate::syntax::{AllowedWarnings, Arg, Parser, Slots, Token};
 
 impl Assembler<'_> {
     /// Assembles one line and reports its first error.
@@ -47,7 +47,7 @@ impl Assembler<'_> {
             Err(fail) => {
                 if self.section == Section::Program {
                     let opens = rest.last().is_some_and(|t| t.tok.is("{"));
-                    self.push(first.at, opens, false, context);
+                    self.push(first.at, opens, AllowedWarnings::default(), context);
                 }
                 Err(fail)
             }
@@ -60,7 +60,7 @@ impl Assembler<'_> {
         &mut self,
         at: Span,
         opens: bool,
-        allow_stall: bool,
+        allowed: AllowedWarnings,
         context: &Context<'_>,
     ) -> Option<usize> {
         let pc = self.words.len();
@@ -80,7 +80,7 @@ impl Assembler<'_> {
             insts,
             at,
             chain,
-            allow_stall,
+            allowed,
             block_end: None,
         });
         if opens {
@@ -131,7 +131,7 @@ impl Assembler<'_> {
             .insts
             .iter()
             .any(|i| matches!(i.args.last(), Some((Arg::Block, _))));
-        let Some(pc) = self.push(word.at, opens, word.allow_stall, context) else {
+        let Some(pc) = self.push(word.at, opens, word.allowed, context) else {
             return Ok(());
         };
         let mut insts: Vec<Selected> = Vec::with_capacity(word.insts.len());

@@ -2,7 +2,8 @@
 
 use super::limits;
 use super::state::{Assembler, Context, PendingWord};
-use crate::diag::{Expansion, Fail, Problem};
+use crate::diag::{Fail, Problem, SharedExpansion};
+use crate::expansion::Expansion;
 use crate::syntax::{Lexeme, Node, Parser};
 use std::ops::Range;
 use std::rc::Rc;
@@ -78,7 +79,7 @@ impl Assembler<'_> {
     }
 
     /// Appends the words of an iteration once more instead of expanding the body again.
-    fn again(&mut self, iteration: &Iteration, what: Expansion) {
+    fn again(&mut self, iteration: &Iteration, what: SharedExpansion) {
         let by = self.sink.repeat(iteration.frames.clone(), what);
         for place in iteration.words.clone() {
             let word = self.words.get(place).cloned();

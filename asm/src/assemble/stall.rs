@@ -75,7 +75,7 @@ impl Walk<'_> {
     }
 
     fn report(&mut self, asm: &mut Assembler<'_>, pc: usize, cycles: u64, on: WaitOn, again: bool) {
-        let Some(pending) = asm.words.get(pc).filter(|w| !w.allow_stall) else {
+        let Some(pending) = asm.words.get(pc).filter(|w| !w.allowed.stall) else {
             return;
         };
         // The second reading of a body meets the stalls of the first again: each word is reported once.

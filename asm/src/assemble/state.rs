@@ -8,7 +8,7 @@ use super::{Options, include::Loaded};
 use crate::diag::{Chain, Fail, Problem, Sink};
 use crate::expr::Expr;
 use crate::source::{SourceMap, Span};
-use crate::syntax::{Lexeme, Node, Scope};
+use crate::syntax::{AllowedWarnings, Lexeme, Node, Scope};
 use cp2_machine::Extensions;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ pub(super) struct PendingWord {
     pub(super) insts: Vec<Selected>,
     pub(super) at: Span,
     pub(super) chain: Chain,
-    pub(super) allow_stall: bool,
+    pub(super) allowed: AllowedWarnings,
     /// Last word of the loop block that the word opens.
     pub(super) block_end: Option<usize>,
 }

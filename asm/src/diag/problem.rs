@@ -1,6 +1,7 @@
 //! Every problem that the assembler may report about a source.
 
 use super::near::{REGISTERS, like_register};
+use crate::analysis::RegisterFlaw;
 use crate::expr::Value;
 use cp2_machine::Class;
 
@@ -203,6 +204,11 @@ pub enum Problem {
     },
     #[error("stalls {cycles} {}: the {class} unit is busy", if *cycles == 1 { "cycle" } else { "cycles" })]
     UnitBusy { cycles: u64, class: Class },
+    #[error("{register} {flaw}")]
+    RegisterUse {
+        register: String,
+        flaw: RegisterFlaw,
+    },
 }
 
 fn count(fewest: usize, most: usize) -> String {
@@ -279,6 +285,11 @@ impl Problem {
             Self::MoreErrors { .. } => "more-errors",
             Self::MoreWarnings { .. } => "more-warnings",
             Self::Stall { .. } | Self::UnitBusy { .. } => "stall",
+            Self::RegisterUse { flaw, .. } => match flaw {
+                RegisterFlaw::Unwritten => "unwritten",
+                RegisterFlaw::Unread => "unread",
+                RegisterFlaw::ChangedByPage { .. } => "changed-by-page",
+            },
         }
     }
 
@@ -357,6 +368,17 @@ impl Problem {
             Self::Stall { .. } | Self::UnitBusy { .. } => {
                 one("move independent words in between, or end the line with `.allow stall`")
             }
+            Self::RegisterUse { flaw, .. } => one(match flaw {
+                RegisterFlaw::Unwritten => {
+                    "write it first; a register that is undefined at launch, but harmless, ends its line with `.allow register`"
+                }
+                RegisterFlaw::Unread => {
+                    "drop the operation, or read its result; if it is meant, end the line with `.allow register`"
+                }
+                RegisterFlaw::ChangedByPage { .. } => {
+                    "set it inside the page loop, or use another register for one of the two; if the value is meant to go from page to page, end the line with `.allow register`"
+                }
+            }),
             _ => Vec::new(),
         }
     }

@@ -2,11 +2,15 @@
 
 use super::report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
 use super::{Fail, Flaw, Problem, render};
+use crate::expansion::{Expansion, ProgramExpansion};
+use crate::program::Line;
 use crate::source::{SourceMap, Span};
-use std::collections::HashSet;
-use std::fmt;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
+
+/// An expansion while the source is read, when lines share its name.
+pub(crate) type SharedExpansion = Expansion<Rc<str>>;
 
 /// Expansion that a line came from: an index into the table of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,33 +32,9 @@ const FRAMES: usize = 12;
 /// Most characters of a source line that a message repeats.
 const QUOTED: usize = 400;
 
-/// Origin of expanded text. The name is formatted only if a message shows it.
-#[derive(Clone, Debug)]
-pub(crate) enum Expansion {
-    /// A macro's call.
-    Macro(Rc<str>),
-    /// An included file.
-    File(Rc<str>),
-    /// An iteration: name and value of its counter; the name is empty if there is no counter.
-    Iteration(Rc<str>, i64),
-}
-
-impl fmt::Display for Expansion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Macro(name) => write!(f, "macro `{name}`, called"),
-            Self::File(name) => write!(f, "file {name:?}, included"),
-            Self::Iteration(counter, i) if counter.is_empty() => {
-                write!(f, "iteration {i} of `.rept`")
-            }
-            Self::Iteration(counter, i) => write!(f, "`.rept` with {counter} = {i}"),
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
-    frames: Vec<(Expansion, Span, Chain)>,
+    frames: Vec<(SharedExpansion, Span, Chain)>,
     errors: Vec<(Flaw, Chain)>,
     warnings: Vec<(Flaw, Chain)>,
     seen: HashSet<(Span, &'static str, bool)>,
@@ -64,7 +44,7 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// Opens an expansion inside `parent`.
-    pub(crate) fn expand(&mut self, what: Expansion, at: Span, parent: Chain) -> Chain {
+    pub(crate) fn expand(&mut self, what: SharedExpansion, at: Span, parent: Chain) -> Chain {
         self.frames.push((what, at, parent));
         Chain(Some(self.frames.len() as u32 - 1))
     }
@@ -74,9 +54,52 @@ impl Sink {
         self.frames.len()
     }
 
+    /// Returns the source positions of words with the expansions that they came from.
+    pub(crate) fn place_words(
+        &self,
+        words: impl Iterator<Item = (Span, Chain)>,
+    ) -> (Vec<Line>, Vec<ProgramExpansion>) {
+        let mut table = Vec::new();
+        // Index in the table of each expansion that a word came from.
+        let mut indices: HashMap<u32, u32> = HashMap::new();
+        let mut enter = |at: Span, chain: Chain| {
+            let mut inner = Vec::new();
+            let mut next = chain.0;
+            let mut outer = None;
+            while let Some(frame) = next {
+                outer = indices.get(&frame).copied();
+                if outer.is_some() {
+                    break;
+                }
+                inner.push(frame);
+                let frame = self.frames.get(frame as usize);
+                next = frame.and_then(|(_, _, parent)| parent.0);
+            }
+            while let Some(index) = inner.pop() {
+                let Some((what, at, _)) = self.frames.get(index as usize) else {
+                    continue;
+                };
+                let at = Line {
+                    expansion: outer,
+                    ..Line::new(at.file, at.line)
+                };
+                let what = what.with_owned_names();
+                outer = Some(table.len() as u32);
+                indices.insert(index, table.len() as u32);
+                table.push(ProgramExpansion { what, at });
+            }
+            Line {
+                expansion: outer,
+                ..Line::new(at.file, at.line)
+            }
+        };
+        let lines = words.map(|(at, chain)| enter(at, chain)).collect();
+        (lines, table)
+    }
+
     /// Repeats an expansion and all expansions inside it, which lie in `frames`. Returns the distance from
     /// each frame to its copy.
-    pub(crate) fn repeat(&mut self, frames: Range<usize>, what: Expansion) -> u32 {
+    pub(crate) fn repeat(&mut self, frames: Range<usize>, what: SharedExpansion) -> u32 {
         let by = (self.frames.len() - frames.start) as u32;
         let mut what = Some(what);
         for place in frames {
@@ -167,7 +190,7 @@ impl Sink {
 
 fn resolve(
     map: &SourceMap,
-    frames: &[(Expansion, Span, Chain)],
+    frames: &[(SharedExpansion, Span, Chain)],
     flaw: Flaw,
     mut chain: Chain,
     severity: Severity,

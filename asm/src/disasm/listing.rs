@@ -144,7 +144,11 @@ impl<'a> Listing<'a> {
             .and_then(|files| files.get(&line.file));
         let text = lines.and_then(|lines| lines.get((line.line as usize).checked_sub(1)?));
         let text = one_line(text.map_or("", |text| text.trim()));
-        writeln!(f, "    ; {} | {text}", one_line(&location))
+        write!(f, "    ; {} | {text}", one_line(&location))?;
+        match self.program.describe_chain(pc) {
+            chain if chain.is_empty() => writeln!(f),
+            chain => writeln!(f, " ({})", one_line(&chain)),
+        }
     }
 
     fn write_dmem(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -74,12 +74,8 @@ fn sample() -> Program {
             symbol("two\nlines", SymbolKind::Absolute, 2),
         ],
         files: vec!["k.s".into()],
-        lines: (0..6)
-            .map(|i| Line {
-                file: 0,
-                line: i / 2,
-            })
-            .collect(),
+        lines: (0..6).map(|i| Line::new(0, i / 2)).collect(),
+        expansions: Vec::new(),
         entry: 0,
         requires: Extensions::DOUBLE_SINGLE,
     }

@@ -156,6 +156,16 @@ pub enum ObjectError {
         /// The offending value.
         value: u64,
     },
+    /// The table of expansions is not one of this program.
+    #[error(
+        "`.debug_expansions`: {expected}, found {value:#x}: assemble again, or strip the debug sections"
+    )]
+    Expansions {
+        /// Description of a valid entry.
+        expected: &'static str,
+        /// The offending value.
+        value: u64,
+    },
 }
 
 impl ObjectError {

@@ -56,10 +56,10 @@ pub(super) fn write(program: &Program) -> Option<Debug> {
         .collect();
 
     table.begin_sequence(Some(Address::Constant(0)));
-    let mut last = None;
+    let mut last: Option<Line> = None;
     for pc in 0..program.words.len() {
         let line = program.lines.get(pc).copied().unwrap_or_default();
-        if last != Some(line) {
+        if !last.is_some_and(|last| last.is_line_of(line)) {
             // A file index out of range means that the file is unknown.
             let known = files.get(line.file as usize);
             let row = table.row();
@@ -157,7 +157,7 @@ fn position(row: &gimli::LineRow, files: usize) -> Result<Line, ObjectError> {
     // DWARF 4 counts files from 1.
     let file = row.file_index().wrapping_sub(1);
     match u32::try_from(file) {
-        Ok(index) if (index as usize) < files => Ok(Line { file: index, line }),
+        Ok(index) if (index as usize) < files => Ok(Line::new(index, line)),
         _ => Err(ObjectError::Lines {
             expected: "expected the number of a listed file",
             value: row.file_index(),

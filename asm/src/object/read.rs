@@ -2,7 +2,7 @@
 
 use super::ObjectError;
 use super::error::name;
-use super::{DMEM, MACHINE, MAX_WORDS, NOTE, TEXT, WORD_BYTES, lines, note};
+use super::{DMEM, MACHINE, MAX_WORDS, NOTE, TEXT, WORD_BYTES, expansions, lines, note};
 use crate::structure::Structure;
 use crate::{Line, Program, Segment, Symbol, SymbolKind};
 use object::LittleEndian;
@@ -22,6 +22,7 @@ struct Parts<'a> {
     dmem: Vec<(u32, &'a SectionHeader64<LittleEndian>)>,
     note: Vec<&'a [u8]>,
     line: Vec<&'a [u8]>,
+    expansions: Vec<&'a [u8]>,
 }
 
 /// Reads an object.
@@ -51,9 +52,16 @@ pub(super) fn read(data: &[u8]) -> Result<Program, ObjectError> {
     let words = words(text, data)?;
     let dmem = segments(&parts, data)?;
     let symbols = symbols(&table, data, &parts, text_index, words.len())?;
-    let (files, lines) = match parts.line.as_slice() {
+    let (files, mut lines) = match parts.line.as_slice() {
         [] => (Vec::new(), vec![Line::default(); words.len()]),
         sections => lines::read(once(sections, ".debug_line")?, words.len())?,
+    };
+    let expansions = match parts.expansions.as_slice() {
+        [] => Vec::new(),
+        sections => {
+            let section = once(sections, ".debug_expansions")?;
+            expansions::read(section, files.len(), &mut lines)?
+        }
     };
     let entry = entry(header.e_entry(E), words.len())?;
     let program = Program {
@@ -62,6 +70,7 @@ pub(super) fn read(data: &[u8]) -> Result<Program, ObjectError> {
         symbols,
         files,
         lines,
+        expansions,
         entry,
         requires,
     };
@@ -100,6 +109,7 @@ fn parts<'a>(table: &Table<'a>, data: &'a [u8]) -> Result<Parts<'a>, ObjectError
             DMEM => parts.dmem.push(entry),
             NOTE => parts.note.push(contents()?),
             b".debug_line" => parts.line.push(contents()?),
+            expansions::SECTION => parts.expansions.push(contents()?),
             _ => {}
         }
     }

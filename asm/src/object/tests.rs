@@ -3,7 +3,7 @@
 use super::*;
 use crate::isa::{Inst, Op, Word};
 use crate::testing::any_program;
-use crate::{Line, Segment, Symbol, SymbolKind};
+use crate::{Expansion, Line, ProgramExpansion, Segment, Symbol, SymbolKind};
 use cp2_machine::Extensions;
 use proptest::prelude::*;
 
@@ -43,9 +43,25 @@ fn sample() -> Program {
         ],
         files: vec!["kernels/a.s".into(), "inc.s".into()],
         lines: vec![
-            Line { file: 0, line: 7 },
-            Line { file: 1, line: 3 },
-            Line { file: 0, line: 9 },
+            Line::new(0, 7),
+            Line {
+                expansion: Some(1),
+                ..Line::new(1, 3)
+            },
+            Line::new(0, 9),
+        ],
+        expansions: vec![
+            ProgramExpansion {
+                what: Expansion::Iteration("i".into(), -3),
+                at: Line::new(0, 8),
+            },
+            ProgramExpansion {
+                what: Expansion::Macro("step".into()),
+                at: Line {
+                    expansion: Some(0),
+                    ..Line::new(0, 9)
+                },
+            },
         ],
         entry: 1,
         requires: Extensions::DOUBLE | Extensions::WORD_ADDRESSING,
@@ -338,10 +354,7 @@ fn pieces_of_data_and_a_late_line_come_back() {
             },
         ],
         files: vec!["a.s".into()],
-        lines: vec![Line {
-            file: 0,
-            line: 70_398,
-        }],
+        lines: vec![Line::new(0, 70_398)],
         ..Program::default()
     };
     comes_back(program);

@@ -1,6 +1,6 @@
 //! Writes a program as an ELF object.
 
-use super::{DMEM, MACHINE, NOTE, TEXT, WORD_BYTES, lines, note};
+use super::{DMEM, MACHINE, NOTE, TEXT, WORD_BYTES, expansions, lines, note};
 use crate::{Program, SymbolKind};
 use object::write::elf::{FileHeader, SectionHeader, Sym, Writer};
 use object::write::{self, StringId};
@@ -75,6 +75,8 @@ fn sections(program: &Program) -> write::Result<Vec<Section<'_>>> {
         all.push(Section::debug(b".debug_abbrev", debug.abbrev));
         all.push(Section::debug(b".debug_info", debug.info));
         all.push(Section::debug(b".debug_line", debug.line));
+        let expansions = expansions::write(program);
+        all.extend(expansions.map(|data| Section::debug(expansions::SECTION, data)));
     }
     Ok(all)
 }

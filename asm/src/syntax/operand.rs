@@ -91,8 +91,17 @@ pub(crate) struct SourceInst<'t> {
 pub(crate) struct Slots<'t> {
     pub(crate) insts: Vec<SourceInst<'t>>,
     pub(crate) at: Span,
-    /// True if `.allow stall` stands at the end.
-    pub(crate) allow_stall: bool,
+    /// Warnings that `.allow` at the end turns off.
+    pub(crate) allowed: AllowedWarnings,
+}
+
+/// Warnings that are turned off for a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AllowedWarnings {
+    /// Of its wait: `.allow stall`.
+    pub(crate) stall: bool,
+    /// Of its use of registers: `.allow register`.
+    pub(crate) register: bool,
 }
 
 impl<'t> Parser<'t, '_> {
@@ -106,25 +115,24 @@ impl<'t> Parser<'t, '_> {
             insts.push(self.instruction()?);
         }
         let at = start.to(self.last());
-        let mut allow_stall = false;
-        if self.peek().is_some_and(|t| t.tok.name() == Some(".allow")) {
+        let mut allowed = AllowedWarnings::default();
+        while self.peek().is_some_and(|t| t.tok.name() == Some(".allow")) {
             self.next();
-            let what = self.name("`stall`")?;
-            if &*what.text != "stall" {
-                let problem = Problem::Expected {
-                    wanted: "`stall`".into(),
-                    found: format!("`{}`", &*what.text),
-                };
-                return Err(Fail::new(problem, what.at));
+            let what = self.name("`stall` or `register`")?;
+            match &*what.text {
+                "stall" => allowed.stall = true,
+                "register" => allowed.register = true,
+                other => {
+                    let problem = Problem::Expected {
+                        wanted: "`stall` or `register`".into(),
+                        found: format!("`{other}`"),
+                    };
+                    return Err(Fail::new(problem, what.at));
+                }
             }
-            allow_stall = true;
         }
         self.end()?;
-        Ok(Slots {
-            insts,
-            at,
-            allow_stall,
-        })
+        Ok(Slots { insts, at, allowed })
     }
 
     fn instruction(&mut self) -> Result<SourceInst<'t>, Fail> {

@@ -1,9 +1,10 @@
 //! `cp2 analyze`: the interval of each loop of a kernel, and its bound.
 
 mod diagram;
+mod findings;
 mod report;
 
-use super::{AssemblerArgs, MachinesArg};
+use super::{AssemblerArgs, LoadedKernel, MachinesArg};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cp2_asm::analysis::{LoopAnalysis, analyze_loops};
 use cp2_asm::{Program, SymbolKind};
@@ -67,12 +68,18 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
         return Err(CommandFailure::in_file(&args.input, message));
     }
     let mut programs = Vec::new();
-    let mut notes = String::new();
+    let mut flaws = Vec::new();
     for machine in machines {
-        let (program, note) = args.assembler.kernel(&args.input, &machine)?;
+        let LoadedKernel { program, warnings } =
+            args.assembler.load_kernel(&args.input, &machine)?;
         let loops = analyze_loops(&program, &machine)
             .map_err(|error| CommandFailure::in_file(&args.input, error))?;
-        notes = note;
+        // Flaws in the use of registers are those of the program, whatever the machine.
+        flaws = match warnings {
+            Some(warnings) => findings::of_source(&warnings),
+            None => findings::of_object(&program)
+                .map_err(|error| CommandFailure::in_file(&args.input, error))?,
+        };
         programs.push(AnalyzedProgram {
             machine,
             program,
@@ -95,10 +102,12 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
             format!("--loop {name}: no loop is set up there, or closed by a branch; {there}");
         return Err(CommandFailure::in_file(&args.input, message));
     }
+    let mut json = report::json(&args.input, &programs, only);
+    json["findings"] = flaws.iter().map(|flaw| flaw.json.clone()).collect();
     Ok(CommandOutcome {
         text: report::text(&programs, only, args.diagram),
-        json: report::json(&args.input, &programs, only),
-        notes,
+        json,
+        notes: flaws.into_iter().map(|flaw| flaw.text).collect(),
         exit: 0,
     })
 }

@@ -1,20 +1,29 @@
 //! `cp2 asm`: assembles a source file into an object file.
 
+mod listing;
+
 use super::{AssemblerArgs, MachineArg};
 use crate::io::{Outputs, display_path, lends_its_name, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::provenance::ReportProvenance;
+use listing::IssueListing;
 use serde_json::{json, to_value};
 use std::path::{Path, PathBuf};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  cp2 asm heat.s --machine vm7 --listing")]
 pub(crate) struct Args {
     /// Assembly source
     input: PathBuf,
     /// Object file to write [default: the source's name with the ending .elf; of a pipe there is none]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// List every word: both slots, its cycle in its loop, its line, the macros and counters that it came from
+    /// [default: not listed]
+    #[arg(long)]
+    listing: bool,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
@@ -44,7 +53,9 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     Outputs::from_inputs(program.files.iter().map(Path::new)).check(&output)?;
     write_whole(&output, &program.to_elf())?;
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
-    let text = format!(
+    let listing = args.listing.then(|| IssueListing::new(program, &machine));
+    let mut text = listing.as_ref().map_or(String::new(), IssueListing::text);
+    text += &format!(
         "{}: {} words, {data} B of data, entry {}, {} warning{}\n",
         output.display(),
         program.words.len(),
@@ -64,6 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
         "entry": program.entry,
         "requires": program.requires.names().collect::<Vec<_>>(),
         "warnings": to_value(&assembly.warnings).unwrap_or_default(),
+        "listing": listing.as_ref().map(IssueListing::json),
     }));
     Ok(CommandOutcome {
         text,

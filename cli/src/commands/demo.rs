@@ -63,7 +63,7 @@ fn write(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let echoes = radar::echoes(args.seed);
     let simulation = SimulationArgs {
         trace: None,
-        profile: false,
+        profile: None,
         check: true,
         host: args.host,
         max_cycles: None,

@@ -1,7 +1,7 @@
 //! Figures and profiles of programs, summed over the processors that run them.
 
 use crate::outcome::CommandOutcome;
-use crate::simulation::name;
+use crate::simulation::{ProfileArg, name};
 use cp2_asm::Program;
 use cp2_emu::{Causes, Counters};
 use cp2_host::profile::Profile;
@@ -86,7 +86,7 @@ pub(super) fn add_sum(sums: &mut Vec<ProgramSum>, (share, numbers): ProgramSum) 
 
 /// Reports each program in each pass with its profile, if requested.
 pub(super) fn report_programs(
-    profiled: bool,
+    profiled: Option<ProfileArg>,
     sums: Vec<ProgramSum>,
     mut source: impl FnMut(&str) -> Option<String>,
     outcome: &mut CommandOutcome,
@@ -113,9 +113,11 @@ pub(super) fn report_programs(
             },
         });
         // If passes have names, those without one only change the layout of arrays.
-        let shown = profiled && sum.counters.words > 0 && (sum.pass.is_some() || !named);
-        if let Some(program) = shown.then(|| Program::from_elf(&sum.object).ok()).flatten() {
-            let profile = Profile::new(&program, &sum.counters);
+        let shown = sum.counters.words > 0 && (sum.pass.is_some() || !named);
+        let by = profiled.filter(|_| shown);
+        let program = by.and_then(|_| Program::from_elf(&sum.object).ok());
+        if let Some((program, by)) = program.zip(by) {
+            let profile = Profile::new(&program, &sum.counters, by.into());
             let pass = sum
                 .pass
                 .map_or_else(String::new, |pass| format!("{pass}, "));

@@ -125,7 +125,7 @@ impl JobResults {
         let first = share_of(count, transport.ranks(), rank).start;
         let mine = RankResults {
             reports: reports.collect(),
-            programs: sum_programs(&jobs.runs, first, args.profile),
+            programs: sum_programs(&jobs.runs, first, args.profile.is_some()),
             values,
         };
         let recordings = write_recordings(args, &jobs)?;

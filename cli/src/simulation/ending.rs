@@ -1,6 +1,7 @@
 //! Exit code, notes, profiles and trace of a command, from the end of its run.
 
 use super::{FINDINGS, SimulationArgs, write_trace};
+use crate::expansion::expansion_json;
 use crate::io::display_path;
 use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use cp2_asm::Program;
@@ -135,14 +136,17 @@ fn stages(
     // If passes have names, those without one only change the layout of arrays.
     let named = stages.iter().any(|report| report.stage.pass.is_some());
     let profiled = |report: &&StageReport| {
-        args.profile && report.counters.words > 0 && (report.stage.pass.is_some() || !named)
+        args.profile.is_some()
+            && report.counters.words > 0
+            && (report.stage.pass.is_some() || !named)
     };
     let several = stages.iter().filter(profiled).count() > 1;
     let mut all = Vec::new();
     for report in stages {
         let mut object = object(run, report);
-        if let Some(program) = program(run, &report.stage).filter(|_| profiled(&report)) {
-            let profile = Profile::new(program, &report.counters);
+        let program = program(run, &report.stage).filter(|_| profiled(&report));
+        if let Some((program, by)) = program.zip(args.profile) {
+            let profile = Profile::new(program, &report.counters, by.into());
             if several {
                 outcome.text += &format!("\n{}\n", heading(run, "profile", &report.stage));
             }
@@ -200,6 +204,9 @@ fn object(run: &FinishedRun, report: &StageReport) -> Value {
 struct FaultSite {
     file: Option<String>,
     line: Option<u32>,
+    /// Macros and counters that the word came from, as a phrase and as JSON.
+    chain: String,
+    expansion: Value,
     program: Option<String>,
     pass: Option<String>,
 }
@@ -207,20 +214,27 @@ struct FaultSite {
 impl FaultSite {
     fn new(run: &FinishedRun, stage: Option<&ProgramStage>, pc: Option<u32>) -> Self {
         let program = stage.and_then(|stage| program(run, stage));
-        let location = program
-            .zip(pc)
-            .and_then(|(program, pc)| program.location(pc as usize));
+        let word = program.zip(pc).map(|(program, pc)| (program, pc as usize));
+        let location = word.and_then(|(program, pc)| program.location(pc));
         let location = location.as_ref().and_then(|place| place.rsplit_once(':'));
         Self {
             file: location.map(|(file, _)| file.to_owned()),
             line: location.and_then(|(_, line)| line.parse().ok()),
+            chain: word.map_or(String::new(), |(program, pc)| program.describe_chain(pc)),
+            expansion: word.map_or(json!([]), |(program, pc)| expansion_json(program, pc)),
             program: stage.map(|stage| name(run, stage).to_owned()),
             pass: stage.and_then(|stage| stage.pass.as_deref().map(str::to_owned)),
         }
     }
 
     fn json(&self) -> Value {
-        json!({ "pass": self.pass, "program": self.program, "file": self.file, "line": self.line })
+        json!({
+            "pass": self.pass,
+            "program": self.program,
+            "file": self.file,
+            "line": self.line,
+            "expansion": self.expansion,
+        })
     }
 }
 
@@ -228,6 +242,9 @@ impl std::fmt::Display for FaultSite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some((file, line)) = self.file.as_ref().zip(self.line) {
             write!(f, " at {file}:{line}")?;
+        }
+        if !self.chain.is_empty() {
+            write!(f, " ({})", self.chain)?;
         }
         match &self.pass {
             Some(pass) => write!(f, ", {pass}"),

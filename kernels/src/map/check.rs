@@ -293,7 +293,9 @@ fn judge(
         return Err(report.end.to_string());
     }
     if let Some(finding) = report.findings.first() {
-        let place = finding.pc.and_then(|pc| program.location(pc as usize));
+        let place = finding
+            .pc
+            .and_then(|pc| program.describe_place(pc as usize));
         return Err(format!(
             "{}{finding}",
             place.map(|l| format!("{l}: ")).unwrap_or_default()

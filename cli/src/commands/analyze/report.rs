@@ -1,12 +1,12 @@
 //! The report of `cp2 analyze`, as text and as JSON.
 
 use super::{AnalyzedProgram, diagram};
+use crate::expansion::expansion_json;
 use crate::io::display_path;
 use cp2_asm::Program;
 use cp2_asm::analysis::{
     CycleRatio, LoopAnalysis, LoopBody, LoopCloser, LoopLimit, LostCycles, SteadyLoop,
 };
-use cp2_asm::flow::Trips;
 use cp2_asm::issue::Wait;
 use cp2_emu::timing::Stall;
 use serde_json::{Value, json};
@@ -17,9 +17,23 @@ use std::path::Path;
 const PAIRS: usize = 64;
 
 fn location(program: &Program, pc: usize) -> String {
-    program
-        .location(pc)
-        .unwrap_or_else(|| format!("word {pc:#06x}"))
+    let known = program.location(pc);
+    known.unwrap_or_else(|| format!("word {pc:#06x}"))
+}
+
+/// Returns the place of a loop, with the macros and counters that it came from.
+fn loop_place(program: &Program, pc: usize) -> String {
+    let known = program.describe_place(pc);
+    known.unwrap_or_else(|| format!("word {pc:#06x}"))
+}
+
+/// Returns the place of a word of a loop, with the macros and counters that the loop itself is not in.
+fn place_within(program: &Program, pc: usize, outer: usize) -> String {
+    let location = location(program, pc);
+    match program.describe_chain_within(pc, outer) {
+        chain if chain.is_empty() => location,
+        chain => format!("{location} ({chain})"),
+    }
 }
 
 fn cause(lost: &LostCycles) -> String {
@@ -38,7 +52,7 @@ pub(super) fn text(programs: &[AnalyzedProgram], only: Option<&str>, draw: bool)
     for program in programs {
         let mut here: Vec<String> = Vec::new();
         for found in program.select(only) {
-            let place = location(&program.program, found.pc);
+            let place = loop_place(&program.program, found.pc);
             let nth = here.iter().filter(|other| **other == place).count();
             here.push(place.clone());
             let mut same = shown.iter_mut().filter(|(other, _)| *other == place);
@@ -132,9 +146,9 @@ fn write_loop(
             text,
             "  {:>6} lost at {}: {}, made at {}",
             lost.cycles,
-            location(&program.program, lost.pc),
+            place_within(&program.program, lost.pc, found.pc),
             cause(lost),
-            location(&program.program, lost.producer)
+            place_within(&program.program, lost.producer, found.pc)
         );
     }
     for advice in advise(found, steady) {
@@ -219,19 +233,14 @@ fn loop_json(program: &AnalyzedProgram, found: &LoopAnalysis) -> Value {
         LoopCloser::Hardware { .. } => "hardware",
         LoopCloser::Branch => "branch",
     };
-    let trips = match &found.closer {
-        LoopCloser::Hardware {
-            trips: Trips::Constant(trips),
-        } => Some(*trips),
-        _ => None,
-    };
     let mut object = json!({
         "file": file(found.pc),
         "line": line(found.pc),
         "pc": found.pc,
+        "expansion": expansion_json(source, found.pc),
         "machine": program.machine.name,
         "kind": kind,
-        "trips": trips,
+        "trips": found.constant_trips(),
         "outside": found.outside,
         "words": found.words.clone().count(),
         "registers": found.registers,
@@ -252,6 +261,7 @@ fn loop_json(program: &AnalyzedProgram, found: &LoopAnalysis) -> Value {
                     "file": file(lost.pc),
                     "line": line(lost.pc),
                     "pc": lost.pc,
+                    "expansion": expansion_json(source, lost.pc),
                     "cycles": number(lost.cycles),
                     "cause": cause(lost),
                     "producer": line(lost.producer),
