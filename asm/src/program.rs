@@ -297,24 +297,6 @@ mod tests {
         assert_eq!(all.location(origin), second.location(0));
     }
 
-    /// Words of a linked program keep their macros and counters.
-    #[test]
-    fn chains_are_kept_when_programs_are_linked() {
-        let text =
-            ".macro step k\nadd r1, r0, r\\k\n.endm\n.program\n.rept 2, i\nstep \\i\n.endr\nstop\n";
-        let second = program(text);
-        assert_eq!(
-            second.describe_chain(1),
-            "macro `step`, called at a.s:6, `.rept` with i = 1 at a.s:5"
-        );
-        assert_eq!(second.describe_chain(2), "");
-        let all = program(text).linked(&second, 4).unwrap();
-        for pc in 0..3 {
-            assert_eq!(all.describe_chain(4 + pc), second.describe_chain(pc));
-            assert_eq!(all.describe_chain(pc), second.describe_chain(pc));
-        }
-    }
-
     #[test]
     fn data_in_one_place_is_refused() {
         let data = |at: u32| program(&format!(".program\nstop\n.dmem {at}\n.int 1, 2\n"));

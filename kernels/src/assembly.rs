@@ -240,6 +240,7 @@ mod tests {
             let options = Options {
                 defines: vec![("N".to_owned(), Value::Int(count))],
                 machine: Some(machine),
+                check_registers: false,
                 include: Some(&include),
             };
             let text =

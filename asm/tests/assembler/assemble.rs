@@ -380,3 +380,21 @@ fn a_label_before_a_block_hides_no_error() {
     let chosen = program(".equ N, 1\n.rept N ? 2 : 3\n nop\n.endr\n stop\n");
     assert_eq!(chosen.words.len(), 3);
 }
+
+/// Words of a linked program keep their macros and counters.
+#[test]
+fn chains_are_kept_when_programs_are_linked() {
+    let text =
+        ".macro step k\nadd r1, r0, r\\k\n.endm\n.program\n.rept 2, i\nstep i\n.endr\nstop\n";
+    let second = program(text);
+    assert_eq!(
+        second.describe_chain(1),
+        "macro `step`, called at t.s:6, `.rept` with i = 1 at t.s:5"
+    );
+    assert_eq!(second.describe_chain(2), "");
+    let all = program(text).linked(&second, 4).unwrap();
+    for pc in 0..3 {
+        assert_eq!(all.describe_chain(4 + pc), second.describe_chain(pc));
+        assert_eq!(all.describe_chain(pc), second.describe_chain(pc));
+    }
+}

@@ -58,6 +58,7 @@ pub(super) fn program(
             .iter()
             .map(|&(name, value)| (name.to_owned(), Value::Int(value)))
             .collect(),
+        check_registers: false,
         machine: Some(machine),
         include: Some(&include),
     };

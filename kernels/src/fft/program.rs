@@ -423,6 +423,7 @@ fn assemble_kernel(
 ) -> Result<Assembly, FftError> {
     let options = Options {
         defines,
+        check_registers: false,
         machine: Some(machine),
         include: Some(include),
     };
