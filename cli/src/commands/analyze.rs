@@ -2,14 +2,17 @@
 
 mod diagram;
 mod report;
+mod usage;
 
 use super::{AssemblerArgs, MachinesArg};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cp2_asm::analysis::{LoopAnalysis, analyze_loops};
+use cp2_asm::flow::FlowError;
 use cp2_asm::{Program, SymbolKind};
 use cp2_machine::Machine;
 use std::path::PathBuf;
 use std::sync::Arc;
+pub(super) use usage::report_loops;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -33,11 +36,21 @@ pub(crate) struct Args {
 /// A program on a machine, with its loops.
 struct AnalyzedProgram {
     machine: Arc<Machine>,
-    program: Program,
+    program: Arc<Program>,
     loops: Vec<LoopAnalysis>,
 }
 
 impl AnalyzedProgram {
+    /// Analyses the loops of a program on a machine.
+    fn new(program: Arc<Program>, machine: Arc<Machine>) -> Result<Self, FlowError> {
+        let loops = analyze_loops(&program, &machine)?;
+        Ok(Self {
+            machine,
+            program,
+            loops,
+        })
+    }
+
     /// Returns the loops that `--loop` asks for.
     fn select(&self, only: Option<&str>) -> Vec<&LoopAnalysis> {
         let all = self.loops.iter();
@@ -70,14 +83,9 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let mut notes = String::new();
     for machine in machines {
         let (program, note) = args.assembler.kernel(&args.input, &machine)?;
-        let loops = analyze_loops(&program, &machine)
-            .map_err(|error| CommandFailure::in_file(&args.input, error))?;
+        let analyzed = AnalyzedProgram::new(Arc::new(program), machine);
+        programs.push(analyzed.map_err(|error| CommandFailure::in_file(&args.input, error))?);
         notes = note;
-        programs.push(AnalyzedProgram {
-            machine,
-            program,
-            loops,
-        });
     }
     let only = args.only.as_deref();
     if let Some(name) = only.filter(|_| programs.iter().all(|p| p.select(only).is_empty())) {
