@@ -1,8 +1,10 @@
 //! Simulation options, and reports of runs, shared by all commands that simulate.
 
 mod ending;
+mod operations;
 
 pub(crate) use ending::{conclude, early_end, findings_of, heading, name};
+pub(crate) use operations::{operations_json, operations_text};
 
 use crate::io::{FileError, Outputs, display_path, extension, write_whole};
 use crate::memory;
@@ -12,7 +14,7 @@ use crate::table::{Align, TextTable, percent, seconds};
 use cp2_emu::Engine;
 use cp2_host::emit::EmitError;
 use cp2_host::profile::ProfileBy;
-use cp2_host::{DeviceOptions, FinishedRun, RunReport, Trace, emit};
+use cp2_host::{DeviceOptions, FinishedRun, OperationsBound, RunReport, Trace, emit};
 use cp2_machine::Cycles;
 use cp2_reference::Figures;
 use serde_json::{Value, json};
@@ -285,8 +287,9 @@ pub(crate) struct RunLimits {
     pub(crate) json: Value,
 }
 
-/// Reports bound, reference and price of a run, and its efficiency if it finished.
-pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunReport) -> RunLimits {
+/// Reports bound, reference and price of a run, its efficiency if it finished, and the bound of its operations.
+pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, run: &FinishedRun) -> RunLimits {
+    let (report, operations) = (&run.report, OperationsBound::new(run));
     let efficiency = report
         .end
         .is_finished()
@@ -300,12 +303,14 @@ pub(crate) fn limits(figures: &Figures, expected: Option<Cycles>, report: &RunRe
         Some(expected) => format!("expected {} cycles, the price of the plan\n", expected.0),
         None => "expected: not known, for data decide how long a kernel takes\n".to_owned(),
     };
+    text += &operations_text(operations.as_ref(), report.cycles);
     // All work of the run is a pass, a transfer or a step of the job.
     let own = json!({
         "expected_cycles": expected.map(|price| price.0),
         "efficiency": efficiency,
         "outside_time": [],
     });
+    let own = merge(own, operations_json(operations.as_ref(), report.cycles));
     RunLimits {
         text,
         json: merge(json!(figures), own),

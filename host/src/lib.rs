@@ -5,6 +5,7 @@
 //! * [`schedule`]: blocks in a row, dealt to pages; a [`StreamPlan`] is a value.
 //! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
 //! * [`step`]: computations of the control CPU between passes.
+//! * [`OperationsBound`]: the cycles that no run of the same operations goes below.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
 //! * [`timeline`]: times of all activities, for Perfetto and as a picture.
 //! * [`emit`]: a run as a directory, and its replay.
@@ -16,6 +17,7 @@ mod device;
 pub mod emit;
 pub mod files;
 pub mod nest;
+mod operations_bound;
 pub mod paging;
 pub mod profile;
 pub mod schedule;
@@ -32,6 +34,7 @@ pub use device::{
     RunEnd, RunPart, RunReport, SingleBuffered, SourceError, StageReport, Trace, Turns,
     ValueSource, WINDOW,
 };
+pub use operations_bound::{OperationsBound, OperationsLimit};
 pub use paging::{PAGE_EVENT, PageKernel, PageMessage, Paged};
 pub use schedule::{
     BlockPiece, BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, PlanError, Reserved,

@@ -18,6 +18,7 @@
 
 mod argument_blocks;
 mod argument_words;
+mod block_place;
 mod dmem_layout;
 mod error;
 mod field;
@@ -36,6 +37,7 @@ mod tests;
 mod transfers;
 
 pub use argument_words::{ArgumentLayout, Reads};
+pub use block_place::BlockPlace;
 pub use error::NestError;
 pub use field::{AXES, BoundaryRule, FirstLoad, GridField, Strip, UnbufferedBlock};
 pub use grid_pass::{ConstantTable, GridPass, PageCycles};

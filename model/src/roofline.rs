@@ -60,6 +60,18 @@ impl Roofline {
     /// The procedure asks for something the system does not have.
     pub fn new(procedure: &Procedure, system: &System) -> Result<Self, ModelError> {
         let Estimate { seconds, .. } = estimate(procedure, system)?;
+        let mut roofline = Self::without_points(&procedure.name, system);
+        let flops = flops(procedure, system);
+        for channel in &system.channels {
+            let bytes = bytes(procedure, &channel.name);
+            roofline.add_point(&channel.name, flops, bytes, seconds);
+        }
+        Ok(roofline)
+    }
+
+    /// Computes ceilings and slopes of a system, without a point of the procedure that `procedure` names.
+    #[must_use]
+    pub fn without_points(procedure: &str, system: &System) -> Self {
         let mut ceilings: Vec<Ceiling> = Vec::new();
         for unit in &system.units {
             for (class, flops) in &unit.flops_per_operation {
@@ -74,21 +86,9 @@ impl Roofline {
             }
         }
         ceilings.sort_by(|a, b| b.flops_per_second.total_cmp(&a.flops_per_second));
-        let flops = flops(procedure, system);
-        let points = system
-            .channels
-            .iter()
-            .map(|channel| (channel, bytes(procedure, &channel.name)))
-            .filter(|(_, bytes)| *bytes > 0.0 && flops > 0.0 && seconds > 0.0)
-            .map(|(channel, bytes)| RooflinePoint {
-                channel: channel.name.clone(),
-                intensity: flops / bytes,
-                flops_per_second: flops / seconds,
-            })
-            .collect();
-        Ok(Self {
+        Self {
             system: system.name.clone(),
-            procedure: procedure.name.clone(),
+            procedure: procedure.to_owned(),
             ceilings,
             slopes: system
                 .channels
@@ -98,8 +98,20 @@ impl Roofline {
                     bytes_per_second: c.bytes_per_second,
                 })
                 .collect(),
-            points,
-        })
+            points: Vec::new(),
+        }
+    }
+
+    /// Adds the point of so many flops and bytes over a channel in so many seconds. There is none where one of them
+    /// is 0.
+    pub fn add_point(&mut self, channel: &str, flops: f64, bytes: f64, seconds: f64) {
+        if bytes > 0.0 && flops > 0.0 && seconds > 0.0 {
+            self.points.push(RooflinePoint {
+                channel: channel.to_owned(),
+                intensity: flops / bytes,
+                flops_per_second: flops / seconds,
+            });
+        }
     }
 }
 

@@ -3,14 +3,17 @@
 mod diagram;
 mod findings;
 mod report;
+mod usage;
 
 use super::{AssemblerArgs, LoadedKernel, MachinesArg};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cp2_asm::analysis::{LoopAnalysis, analyze_loops};
+use cp2_asm::flow::FlowError;
 use cp2_asm::{Program, SymbolKind};
 use cp2_machine::Machine;
 use std::path::PathBuf;
 use std::sync::Arc;
+pub(super) use usage::report_loops;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -34,11 +37,21 @@ pub(crate) struct Args {
 /// A program on a machine, with its loops.
 struct AnalyzedProgram {
     machine: Arc<Machine>,
-    program: Program,
+    program: Arc<Program>,
     loops: Vec<LoopAnalysis>,
 }
 
 impl AnalyzedProgram {
+    /// Analyses the loops of a program on a machine.
+    fn new(program: Arc<Program>, machine: Arc<Machine>) -> Result<Self, FlowError> {
+        let loops = analyze_loops(&program, &machine)?;
+        Ok(Self {
+            machine,
+            program,
+            loops,
+        })
+    }
+
     /// Returns the loops that `--loop` asks for.
     fn select(&self, only: Option<&str>) -> Vec<&LoopAnalysis> {
         let all = self.loops.iter();
@@ -72,19 +85,13 @@ pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     for machine in machines {
         let LoadedKernel { program, warnings } =
             args.assembler.load_kernel(&args.input, &machine)?;
-        let loops = analyze_loops(&program, &machine)
-            .map_err(|error| CommandFailure::in_file(&args.input, error))?;
         // Flaws in the use of registers are those of the program, whatever the machine.
+        let in_file = |error| CommandFailure::in_file(&args.input, error);
         flaws = match warnings {
             Some(warnings) => findings::of_source(&warnings),
-            None => findings::of_object(&program)
-                .map_err(|error| CommandFailure::in_file(&args.input, error))?,
+            None => findings::of_object(&program).map_err(in_file)?,
         };
-        programs.push(AnalyzedProgram {
-            machine,
-            program,
-            loops,
-        });
+        programs.push(AnalyzedProgram::new(Arc::new(program), machine).map_err(in_file)?);
     }
     let only = args.only.as_deref();
     if let Some(name) = only.filter(|_| programs.iter().all(|p| p.select(only).is_empty())) {

@@ -7,7 +7,8 @@ mod read;
 mod report;
 mod text;
 
-use super::map::deliver;
+use super::analyze::report_loops;
+use super::map::{RooflineArg, deliver};
 use super::{AssemblerArgs, MachineArg, read_text, source_text};
 use crate::io::Outputs;
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -43,6 +44,12 @@ struct RunArgs {
     /// Print how each pass is paged [default: not printed]
     #[arg(long)]
     plan: bool,
+    /// Print the loops that ran, as `cp2 analyze` reports them, with the cycles that each took and would gain
+    /// [default: not printed]
+    #[arg(long)]
+    analyze: bool,
+    #[command(flatten)]
+    roofline: RooflineArg,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
@@ -99,7 +106,8 @@ impl RunArgs {
             notes,
             exit: 0,
         };
-        deliver(&results, done.outputs.take(), &mut outcome)?;
+        let outputs = done.outputs.take();
+        deliver(&results, outputs, &done.passes, &mut outcome)?;
         self.simulation.emit(&done.run, &mut outcome)?;
         let title = format!("{} on {}", self.job.display(), machine.name);
         conclude(
@@ -109,6 +117,11 @@ impl RunArgs {
             source_text,
             &mut outcome,
         )?;
+        let stem = self.job.file_stem().unwrap_or_default().to_string_lossy();
+        self.roofline.write(&done, &stem, &mut outcome)?;
+        if self.analyze {
+            report_loops(&done.run, &mut outcome);
+        }
         Ok(outcome)
     }
 }
@@ -141,6 +154,7 @@ impl LoadedJob<'_> {
                 .and_then(|()| outputs.check(&path))
                 .map_err(|e| self.fail(output, &e.to_string(), ""))?;
         }
+        args.roofline.check(&mut outputs)?;
         args.simulation.check_outputs(&mut outputs)
     }
 

@@ -3,11 +3,15 @@
 mod compare;
 mod extents;
 mod margins;
+mod pattern;
+mod places;
 mod processors;
 mod results;
+mod roofline;
 mod tolerance;
 mod word;
 
+use super::analyze::report_loops;
 use super::{AssemblerArgs, MachineArg, source_text};
 use crate::io::{FileError, Kind, NpyArray, Outputs, display_path, read_npy};
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -19,6 +23,7 @@ use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, m
 pub(super) use extents::Extents;
 pub(super) use margins::margins;
 pub(super) use results::{ExpectedResult, deliver};
+pub(super) use roofline::RooflineArg;
 use serde_json::json;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -101,6 +106,12 @@ pub(crate) struct Args {
     /// Print the paging plan [default: not printed]
     #[arg(long)]
     plan: bool,
+    /// Print the loops that ran, as `cp2 analyze` reports them, with the cycles that each took and would gain
+    /// [default: not printed]
+    #[arg(long)]
+    analyze: bool,
+    #[command(flatten)]
+    roofline: RooflineArg,
     #[command(flatten)]
     machine: MachineArg,
     #[command(flatten)]
@@ -148,6 +159,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         crate::io::check_extension(output, "npy", ".npy")?;
         outputs.check(output)?;
     }
+    args.roofline.check(&mut outputs)?;
     crate::processors::check_outputs(&args.simulation, args.procs, &mut outputs)?;
     args.check()?;
     let machine = Arc::new(args.machine.load()?);
@@ -190,6 +202,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         .iter()
         .zip(&job.outputs)
         .map(|(path, output)| ExpectedResult {
+            name: output.name.clone(),
             path: path.clone(),
             kind,
             shape: output
@@ -238,7 +251,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             "clamped_edges": done.clamps,
         }),
     );
-    let figures = merge(figures, limits(&done.figures, done.expected, report).json);
+    let figures = merge(
+        figures,
+        limits(&done.figures, done.expected, &done.run).json,
+    );
     outcome.json = ReportProvenance::new("cp2-map/1", &machine, None)
         .engine(args.simulation.engine().resolve_engine(&machine))
         .add_figures(figures);
@@ -247,7 +263,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     let outputs = done.outputs.take();
     let finished = outputs.is_some();
-    deliver(&results, outputs, &mut outcome)?;
+    deliver(&results, outputs, &done.passes, &mut outcome)?;
     if let Some(path) = args.outputs.first().filter(|_| finished) {
         outcome.json["output"] = json!(display_path(path));
     }
@@ -260,6 +276,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         source_text,
         &mut outcome,
     )?;
+    args.roofline
+        .write(&done, &stem(&args.kernel), &mut outcome)?;
+    if args.analyze {
+        report_loops(&done.run, &mut outcome);
+    }
     Ok(outcome)
 }
 
@@ -326,6 +347,15 @@ impl Args {
                 "--halo is given {} times for {} inputs: expected once for all of them, or once for each",
                 self.halos.len(),
                 self.inputs.len()
+            )));
+        }
+        let one = [
+            ("--analyze", self.analyze),
+            ("--roofline", self.roofline.roofline.is_some()),
+        ];
+        if let Some((option, _)) = one.iter().find(|(_, given)| *given && self.procs > 1) {
+            return Err(CommandFailure::input(format!(
+                "{option} reports a run on one processor; leave --procs out"
             )));
         }
         if self.expected.len() > self.outputs.len() {
@@ -449,7 +479,7 @@ impl Args {
         }
         text += &margins(done);
         text += &table(&done.run.report);
-        text += &limits(&done.figures, done.expected, &done.run.report).text;
+        text += &limits(&done.figures, done.expected, &done.run).text;
         if let (true, Some(nest)) = (self.plan, done.nest()) {
             text += &format!("\n{}\n", nest.to_string().trim_end());
         }

@@ -5,7 +5,7 @@ mod show;
 use super::MachinesArg;
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
-use crate::picture::roofline;
+use crate::picture::roofline::{self, RooflineRates};
 use crate::simulation::HostArgs;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind};
 use cp2_host::DeviceOptions;
@@ -362,7 +362,11 @@ fn write_roofline(
         outcome.text +=
             "roofline: no point, since there are no floating-point operations or no transfers\n";
     }
-    write_whole(path, roofline::svg(&shape, measured).as_bytes())?;
+    let rates = RooflineRates {
+        expected: Some(1.0),
+        measured,
+    };
+    write_whole(path, roofline::svg(&shape, rates).as_bytes())?;
     outcome.text += &format!("roofline: {}\n", path.display());
     outcome.json["roofline"] = serde_json::json!(crate::io::display_path(path));
     Ok(())

@@ -13,6 +13,26 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
+
+/// Rates that a picture shows of each point, in units of the point's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RooflineRates {
+    pub(crate) expected: Option<f64>,
+    pub(crate) measured: Option<f64>,
+}
+
+impl RooflineRates {
+    /// Returns the rates that are known: name, colour of the legend, rate.
+    fn list(self) -> impl Iterator<Item = (&'static str, &'static str, f64)> {
+        let all = [
+            ("expected", "#ffffff", self.expected),
+            ("measured", "#222222", self.measured),
+        ];
+        all.into_iter()
+            .filter_map(|(name, fill, rate)| Some((name, fill, rate?)))
+    }
+}
+
 /// Range of powers of ten around values.
 struct Decades {
     low: i32,
@@ -43,8 +63,32 @@ impl Decades {
     }
 }
 
-/// Returns the picture as SVG; `measured` is the rate of a measured run in units of the expected one.
-pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
+/// Describes a picture in words, for readers who do not see it.
+fn describe(roofline: &Roofline, rates: RooflineRates) -> String {
+    let mut text =
+        "Rate in GFLOPS over intensity in flops per byte, both on logarithmic axes.".to_owned();
+    let ceilings = roofline.ceilings.iter();
+    let ceilings = ceilings.map(|c| format!("{} {:.2} GFLOPS", c.name, c.flops_per_second / 1e9));
+    text += &format!(" Ceilings: {}.", ceilings.collect::<Vec<_>>().join(", "));
+    let slopes = roofline.slopes.iter();
+    let slopes = slopes.map(|s| format!("{} {:.2} GB/s", s.name, s.bytes_per_second / 1e9));
+    text += &format!(" Slopes: {}.", slopes.collect::<Vec<_>>().join(", "));
+    for point in &roofline.points {
+        let known = rates.list();
+        let known = known
+            .map(|(name, _, f)| format!("{name} {:.2} GFLOPS", f * point.flops_per_second / 1e9));
+        text += &format!(
+            " At {:.3} flops per byte of {}: {}.",
+            point.intensity,
+            point.channel,
+            known.collect::<Vec<_>>().join(", ")
+        );
+    }
+    text
+}
+
+/// Returns the picture as SVG.
+pub(crate) fn svg(roofline: &Roofline, rates: RooflineRates) -> String {
     let peak = roofline
         .ceilings
         .first()
@@ -55,17 +99,17 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
             .flat_map(|r| [r / 30.0, r * 10.0])
             .chain(roofline.points.iter().map(|p| p.intensity)),
     );
-    let up =
-        Decades::enclose_values(
-            roofline
-                .ceilings
-                .iter()
-                .map(|c| c.flops_per_second)
-                .chain(roofline.points.iter().flat_map(|p| {
-                    [1.0, 0.1, measured.unwrap_or(1.0)].map(|f| f * p.flops_per_second)
-                }))
-                .chain([peak / 30.0]),
-        );
+    let up = Decades::enclose_values(
+        roofline
+            .ceilings
+            .iter()
+            .map(|c| c.flops_per_second)
+            .chain(roofline.points.iter().flat_map(|p| {
+                let known = rates.list().map(|(.., rate)| rate);
+                known.chain([1.0, 0.1]).map(|f| f * p.flops_per_second)
+            }))
+            .chain([peak / 30.0]),
+    );
     let (w, h) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     let x = |v: f64| LEFT + across.place(v) * w;
     let y = |v: f64| TOP + (1.0 - up.place(v)) * h;
@@ -73,11 +117,14 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12" role="img">
+<title>{0}</title>
+<desc>{1}</desc>
 <rect width="100%" height="100%" fill="#ffffff"/>
-<text x="{LEFT}" y="24" font-size="15">{}</text>
+<text x="{LEFT}" y="24" font-size="15">{0}</text>
 <defs><clipPath id="plot"><rect x="{LEFT}" y="{TOP}" width="{w}" height="{h}"/></clipPath></defs>"##,
-        escape(&format!("{} on {}", roofline.procedure, roofline.system))
+        escape(&format!("{} on {}", roofline.procedure, roofline.system)),
+        escape(&describe(roofline, rates))
     );
     for decade in across.low..=across.high {
         let at = x(libm::exp10(decade.into()));
@@ -170,19 +217,19 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
                 ))
             );
         };
-        draw("expected", point.flops_per_second, "#ffffff");
-        if let Some(ratio) = measured {
-            draw("measured", ratio * point.flops_per_second, &colour);
+        for (name, _, ratio) in rates.list() {
+            let fill = if name == "measured" {
+                &colour
+            } else {
+                "#ffffff"
+            };
+            draw(name, ratio * point.flops_per_second, fill);
         }
     }
     let rate = roofline.points.first().map(|p| p.flops_per_second / 1e9);
-    let rates = [
-        ("expected", "#ffffff", Some(1.0)),
-        ("measured", "#222222", measured),
-    ];
     let known = rates
-        .into_iter()
-        .filter_map(|(name, fill, f)| Some((name, fill, rate? * f?)));
+        .list()
+        .filter_map(|(name, fill, f)| Some((name, fill, rate? * f)));
     for (i, (name, fill, rate)) in known.enumerate() {
         // The legend stands below the ceilings, in the corner without slopes.
         let at = TOP + h - 14.0 - 18.0 * i as f64;
@@ -269,7 +316,11 @@ mod tests {
                 flops_per_second: 6e9,
             }],
         };
-        let alone = svg(&roofline, None);
+        let rates = |measured| RooflineRates {
+            expected: Some(1.0),
+            measured,
+        };
+        let alone = svg(&roofline, rates(None));
         let labels: Vec<f64> = ["a 8.00", "b 7.90", "c 7.80", "d 1.00"]
             .iter()
             .flat_map(|name| {
@@ -291,7 +342,11 @@ mod tests {
         );
         assert!(starts.windows(2).all(|w| w[0] > w[1]));
         assert!(!alone.contains("measured"));
-        let both = svg(&roofline, Some(0.5));
+        let both = svg(&roofline, rates(Some(0.5)));
+        // Readers who do not see the picture have the same numbers in words.
+        assert!(both.contains(
+            "At 3.000 flops per byte of dma: expected 6.00 GFLOPS, measured 3.00 GFLOPS."
+        ));
         assert!(both.contains("measured: 3.00 GFLOPS") && both.contains("expected: 6.00 GFLOPS"));
     }
 }

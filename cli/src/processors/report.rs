@@ -8,6 +8,7 @@ use crate::outcome::{CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use crate::simulation::{FINDINGS, SimulationArgs, early_end, figures, findings_of, merge};
 use crate::table::{Align, TextTable, percent};
 use cp2_emu::Causes;
+use cp2_host::OperationsBound;
 use cp2_host::timeline::Timeline;
 use cp2_kernels::{EndedJobs, ExchangeError, Pass, ProcessorRun};
 use cp2_machine::Machine;
@@ -30,6 +31,7 @@ pub(crate) struct ProcessorReport {
     relayouts: usize,
     /// Blocks and pages of the first pass over a grid of blocks.
     pub(crate) grid: [u64; 2],
+    operations: Option<OperationsBound>,
     /// Findings of checkers, as people read them and as JSON.
     findings: Vec<(String, Value)>,
     /// Message and place of an early end.
@@ -51,6 +53,7 @@ impl ProcessorReport {
                 .iter()
                 .find_map(Pass::nest)
                 .map_or([0; 2], |nest| [nest.blocks(), nest.len()]),
+            operations: OperationsBound::new(run),
             findings: findings_of(run),
             early: early_end(args.check, run).map(|early| (early.notes, early.place)),
             timeline: args.trace.is_some().then(|| report.timeline.clone()),
@@ -181,6 +184,15 @@ impl JobResults {
     pub(crate) fn cycles(&self) -> u64 {
         let cycles = self.processors.iter().map(|report| report.cycles);
         cycles.max().unwrap_or(0)
+    }
+
+    /// Returns the bound of the operations of the processor whose bound is the largest: the job takes no less. There
+    /// is none where a processor did not finish.
+    pub(crate) fn operations_bound(&self) -> Option<&OperationsBound> {
+        let bounds = self.processors.iter().map(|one| one.operations.as_ref());
+        let bounds: Option<Vec<_>> = bounds.collect();
+        let bounds = bounds.filter(|_| self.is_finished())?;
+        bounds.into_iter().max_by_key(|bound| bound.cycles())
     }
 
     /// Returns the JSON fields of the run. Cycles and causes are those of the processor that ends last, counts are

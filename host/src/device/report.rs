@@ -122,6 +122,8 @@ pub struct DmaReport {
     pub stored: u64,
     /// Time in which a transfer was set up or under way.
     pub busy: Ticks,
+    /// Part of `busy` without set-ups: granules crossed, or a contiguous run began.
+    pub moving: Ticks,
 }
 
 impl DmaReport {
@@ -131,11 +133,14 @@ impl DmaReport {
         self.loaded += other.loaded;
         self.stored += other.stored;
         self.busy += other.busy;
+        self.moving += other.moving;
     }
 
-    pub(crate) fn count(&mut self, category: Category, bytes: u64, time: Ticks) {
+    /// Counts a transfer of so many bytes, with its time in all and behind its set-up.
+    pub(crate) fn count(&mut self, category: Category, bytes: u64, time: Ticks, moving: Ticks) {
         self.transfers += 1;
         self.busy += time;
+        self.moving += moving;
         match category {
             Category::Store => self.stored += bytes,
             _ => self.loaded += bytes,

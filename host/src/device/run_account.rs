@@ -18,10 +18,11 @@ impl DeviceEngine {
             Direction::Store => (Kind::Store, Category::Store),
         };
         let (command, start, end) = (transfer.tag, transfer.started, transfer.completes);
-        self.dma.count(category, bytes, end - start);
+        let moving = end - transfer.data;
+        self.dma.count(category, bytes, end - start, moving);
         let stage = self.stages.find_stage(command);
         if let Some(dma) = self.stages.moved(stage) {
-            dma.count(category, bytes, end - start);
+            dma.count(category, bytes, end - start, moving);
         }
         let submitted = self.state.transfers.iter().find(|t| t.command == command);
         let page = submitted.and_then(|t| t.page);

@@ -3,7 +3,7 @@
 //! The operations that the model counts are issued; no run beats a reference, and no reference a bound.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_host::DeviceOptions;
+use cp2_host::{DeviceOptions, OperationsBound};
 use cp2_kernels::registry::{self, Kernel, PreparedRow, Size};
 use cp2_machine::{Class, Machine};
 use cp2_model::{Demand, System, cp2};
@@ -117,6 +117,12 @@ fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec
     let (bound, reference) = (run.figures.bound.0 as f64, run.figures.reference.0 as f64);
     check("reference", reference, report.cycles as f64);
     check("bound", bound, reference);
+    let operations = OperationsBound::new(&run.run).unwrap();
+    check(
+        "bound of the operations",
+        operations.cycles() as f64,
+        report.cycles as f64,
+    );
     // Words that the DMA takes at a shared port are priced as an average.
     let share = if machine.cp2.dmem_ports == 1 {
         0.15

@@ -16,7 +16,8 @@ use std::path::Path;
 /// Section registers, as pairs.
 const PAIRS: usize = 64;
 
-fn location(program: &Program, pc: usize) -> String {
+/// Returns file and line of a word, or its address.
+pub(super) fn location(program: &Program, pc: usize) -> String {
     let known = program.location(pc);
     known.unwrap_or_else(|| format!("word {pc:#06x}"))
 }
@@ -78,14 +79,13 @@ pub(super) fn text(programs: &[AnalyzedProgram], only: Option<&str>, draw: bool)
                 .partition(|(_, other)| other.body == found.body);
             group = others;
             let machines: Vec<_> = alike.iter().map(|(p, _)| p.machine.name.as_str()).collect();
-            write_loop(
-                &mut text,
-                &place,
-                program,
-                found,
-                &machines.join(", "),
+            let shown = ShownLoop {
+                place: &place,
+                machines: &machines.join(", "),
+                usage: None,
                 draw,
-            );
+            };
+            write_loop(&mut text, program, found, &shown);
         }
     }
     if draw {
@@ -94,14 +94,26 @@ pub(super) fn text(programs: &[AnalyzedProgram], only: Option<&str>, draw: bool)
     text
 }
 
-fn write_loop(
+/// Headings of a loop's paragraph.
+pub(super) struct ShownLoop<'a> {
+    /// Place in the source.
+    pub(super) place: &'a str,
+    /// Machines on which the loop behaves alike.
+    pub(super) machines: &'a str,
+    /// Line about the cycles that it took in a run.
+    pub(super) usage: Option<String>,
+    /// True if two iterations are drawn.
+    pub(super) draw: bool,
+}
+
+/// Writes the paragraph of a loop.
+pub(super) fn write_loop(
     text: &mut String,
-    place: &str,
     program: &AnalyzedProgram,
     found: &LoopAnalysis,
-    machines: &str,
-    draw: bool,
+    shown: &ShownLoop<'_>,
 ) {
+    let (place, machines) = (shown.place, shown.machines);
     let _ = match &found.body {
         LoopBody::Branching { reason, around } => writeln!(
             text,
@@ -123,10 +135,13 @@ fn write_loop(
             steady.interval.as_f64() / steady.bound.cycles.as_f64()
         ),
     };
+    if let Some(usage) = &shown.usage {
+        let _ = writeln!(text, "  {usage}");
+    }
     let LoopBody::Steady(steady) = &found.body else {
         return;
     };
-    if draw {
+    if shown.draw {
         *text += &diagram::draw(steady, &program.program);
     }
     if steady.is_at_bound() {
@@ -224,7 +239,8 @@ fn number(ratio: CycleRatio) -> Value {
     }
 }
 
-fn loop_json(program: &AnalyzedProgram, found: &LoopAnalysis) -> Value {
+/// Returns a loop as JSON.
+pub(super) fn loop_json(program: &AnalyzedProgram, found: &LoopAnalysis) -> Value {
     let source = &program.program;
     let at = |pc: usize| source.lines.get(pc).copied().unwrap_or_default();
     let line = |pc: usize| Some(at(pc).line).filter(|line| *line > 0);

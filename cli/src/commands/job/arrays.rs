@@ -77,6 +77,7 @@ impl LoadedJob<'_> {
                                 None => None,
                             };
                             results.push(ExpectedResult {
+                                name: name.clone(),
                                 path: self.resolve_path(output.get_ref()),
                                 kind,
                                 shape: shape

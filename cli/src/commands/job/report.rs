@@ -23,7 +23,7 @@ pub(super) fn text(args: &RunArgs, done: &Mapped) -> String {
     text += &margins(done);
     text += &table(report);
     text += &format_stages(&done.run);
-    text += &limits(&done.figures, done.expected, report).text;
+    text += &limits(&done.figures, done.expected, &done.run).text;
     if args.plan {
         for (stage, pass) in first_passes(done) {
             let plan = pass.nest().map(ToString::to_string).unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) fn fields(args: &RunArgs, done: &Mapped) -> Value {
             "clamped_edges": done.clamps,
         }),
     );
-    fields = merge(fields, limits(&done.figures, done.expected, report).json);
+    fields = merge(fields, limits(&done.figures, done.expected, &done.run).json);
     if args.plan {
         let plan = |(stage, pass): (ProgramStage, &Pass)| json!({ "pass": stage.pass, "program": name(&done.run, &stage), "plan": pass.nest() });
         fields["plans"] = first_passes(done).into_iter().map(plan).collect();

@@ -1,5 +1,7 @@
 //! Compares a result with the array that the user expects.
 
+use super::pattern::Pattern;
+use super::places::{StoredPages, features};
 use super::tolerance::{Bound, MapTolerance};
 use crate::digits::scientific;
 use crate::io::{Kind, NpyArray};
@@ -59,11 +61,22 @@ struct WrongElements {
     elements: usize,
     /// Smallest box that contains all of them: a range along each axis.
     within: Vec<Range<usize>>,
+    /// True for each of them, up to the last one.
+    which: Vec<bool>,
+    /// Description by what they have in common, if it has been looked for.
+    pattern: Pattern,
 }
 
+/// Most elements of an array in which wrong ones are described by what they have in common.
+const DESCRIBED: usize = 1 << 24;
+
 impl WrongElements {
-    fn add(&mut self, at: &[usize]) {
+    fn add(&mut self, index: usize, at: &[usize]) {
         self.elements += 1;
+        if index < DESCRIBED {
+            self.which.resize(index, false);
+            self.which.push(true);
+        }
         if self.elements == 1 {
             self.within = at.iter().map(|&i| i..i + 1).collect();
         }
@@ -158,7 +171,7 @@ impl Comparison {
                 }
             }
             if far {
-                wrong.add(&place(index, &got.shape));
+                wrong.add(index, &place(index, &got.shape));
             }
         }
         if let Some(worst) = &mut worst {
@@ -170,6 +183,15 @@ impl Comparison {
             wrong,
             worst,
         })
+    }
+
+    /// Finds what the wrong elements of an array of this shape have in common, in pages and blocks where these are
+    /// known. Large arrays are left out.
+    pub(crate) fn describe_places(&mut self, shape: &[usize], pages: Option<StoredPages<'_>>) {
+        if self.wrong.elements > 0 && self.elements <= DESCRIBED {
+            self.wrong.which.resize(self.elements, false);
+            self.wrong.pattern = Pattern::new(&features(shape, pages), &self.wrong.which);
+        }
     }
 
     /// True if the result keeps to every tolerance.
@@ -188,6 +210,7 @@ impl Comparison {
             "measures": self.measured.iter().map(measure).collect::<Vec<_>>(),
             "wrong": self.wrong.elements,
             "wrong_within": within.collect::<Vec<_>>(),
+            "wrong_places": Some(&self.wrong.pattern).filter(|p| !p.is_empty()).map(ToString::to_string),
             "elements": self.elements,
             "worst": worst,
         })
@@ -311,6 +334,9 @@ impl fmt::Display for Comparison {
                 self.elements,
                 within.collect::<Vec<_>>().join(", ")
             )?;
+            if !self.wrong.pattern.is_empty() {
+                write!(f, ": {}", self.wrong.pattern)?;
+            }
         }
         let Worst {
             at, got, expected, ..

@@ -6,7 +6,7 @@ use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::processors::{self, JobResults, JobSession, Ranks};
 use crate::provenance::ReportProvenance;
-use crate::simulation::merge;
+use crate::simulation::{merge, operations_json, operations_text};
 use crate::table::seconds;
 use cp2_asm::Program;
 use cp2_host::DeviceOptions;
@@ -91,7 +91,8 @@ fn compute(
         .is_finished()
         .then(|| join(&lengths, &results.values));
     let finished = outputs.is_some();
-    deliver(expected, outputs, &mut outcome)?;
+    // Pages of one processor do not have all blocks.
+    deliver(expected, outputs, &[], &mut outcome)?;
     if let Some(path) = args.outputs.first().filter(|_| finished) {
         outcome.json["output"] = json!(display_path(path));
     }
@@ -176,6 +177,8 @@ fn report(
         Some(price) => format!("expected {price} cycles, the price of the plan\n"),
         None => "expected: not known, for data decide how long a kernel takes\n".to_owned(),
     };
+    let operations = results.operations_bound();
+    text += &operations_text(operations, cycles);
     let own = json!({
         "blocks": grid(0),
         "pages": grid(1),
@@ -186,6 +189,7 @@ fn report(
         "efficiency": efficiency,
         "outside_time": [],
     });
+    let own = merge(own, operations_json(operations, cycles));
     let figures = merge(json!(known), merge(results.fields(machine), own));
     CommandOutcome {
         text,

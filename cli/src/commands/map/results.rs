@@ -1,14 +1,18 @@
 //! Writes results of kernels over arrays and compares them.
 
 use super::compare::Comparison;
+use super::places::StoredPages;
 use super::tolerance::MapTolerance;
 use crate::io::{Kind, NpyArray, display_path, write_npy};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
+use cp2_kernels::Pass;
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Result of a run: file, contents, and expected array.
 pub(crate) struct ExpectedResult {
+    /// Name of the array.
+    pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) shape: Vec<usize>,
@@ -18,11 +22,12 @@ pub(crate) struct ExpectedResult {
     pub(crate) tolerance: MapTolerance,
 }
 
-/// Writes the results and reports how far each is from the expected array. The bytes are available if the run
-/// finished.
+/// Writes the results and reports how far each is from the expected array, and where it is wrong in the pages of
+/// `passes`. The bytes are available if the run finished.
 pub(crate) fn deliver(
     results: &[ExpectedResult],
     made: Option<Vec<Vec<u8>>>,
+    passes: &[Pass],
     outcome: &mut CommandOutcome,
 ) -> Result<(), CommandFailure> {
     // Without any result, the run counts as not judged.
@@ -42,7 +47,8 @@ pub(crate) fn deliver(
         let verdict = match &result.expected {
             Some((file, expected)) => {
                 let compared = Comparison::new(&array, expected, result.tolerance);
-                let compared = compared.map_err(|e| CommandFailure::in_file(file, e))?;
+                let mut compared = compared.map_err(|e| CommandFailure::in_file(file, e))?;
+                compared.describe_places(&array.shape, StoredPages::find(passes, &result.name));
                 if !compared.is_close() {
                     outcome.exit = UNVERIFIED;
                 }
