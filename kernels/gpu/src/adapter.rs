@@ -14,6 +14,8 @@ pub struct AdapterChoice {
     pub number: usize,
     /// How long one run may take, from the first command to the last result.
     pub time_limit: Duration,
+    /// Most bytes of an array, where these are to be fewer than the adapter allows.
+    pub most_binding_bytes: Option<u64>,
 }
 
 impl Default for AdapterChoice {
@@ -22,6 +24,7 @@ impl Default for AdapterChoice {
             name: None,
             number: 0,
             time_limit: Duration::from_secs(120),
+            most_binding_bytes: None,
         }
     }
 }

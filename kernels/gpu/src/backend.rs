@@ -5,7 +5,7 @@ use crate::bench::RepeatedRuns;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::session::Session;
-use crate::{chain, conv, fft, himeno, npb, probe, sparse, stencil, vector};
+use crate::{chain, conv, fft, himeno, npb, parts, probe, sparse, stencil, vector};
 use cp2_problems::{
     Backend, Clock, DataError, NamedArrays, Outcome, Prepared, Problem, Refusal, Report, RunError,
 };
@@ -129,7 +129,14 @@ impl Backend for Gpu {
     }
 
     fn prepare(&self, problem: &dyn Problem) -> Result<Box<dyn Prepared>, Refusal> {
-        match self.prepare_problem(problem) {
+        let ready = match self.prepare_problem(problem) {
+            Some(Err(no_room @ GpuError::TooLarge { .. })) => {
+                let prepare = |part: &dyn Problem| self.prepare_problem(part);
+                Some(parts::prepare(&self.device, problem, no_room, prepare))
+            }
+            ready => ready,
+        };
+        match ready {
             Some(Ok(ready)) => Ok(Box::new(ready)),
             Some(Err(error)) => Err(Refusal::Unfit {
                 backend: self.name(),
@@ -171,8 +178,8 @@ type GpuComputeFn = dyn FnMut(&mut Session, &NamedArrays) -> Result<NamedArrays,
 /// A problem with all preparations done that do not depend on its input.
 pub(crate) struct GpuProblem {
     device: Arc<GpuDevice>,
-    recipe: String,
-    run: Box<GpuComputeFn>,
+    pub(crate) recipe: String,
+    pub(crate) run: Box<GpuComputeFn>,
 }
 
 impl GpuProblem {

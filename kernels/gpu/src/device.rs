@@ -111,10 +111,14 @@ fn find_adapter(choice: &AdapterChoice) -> Result<wgpu::Adapter, GpuError> {
 }
 
 impl GpuDevice {
-    /// Opens the adapter of a choice, with all limits that it has.
+    /// Opens the adapter of a choice, with all limits that it has but for those of the choice.
     pub(crate) fn open(choice: &AdapterChoice) -> Result<Self, GpuError> {
         let adapter = find_adapter(choice)?;
-        let (info, limits) = (adapter.get_info(), adapter.limits());
+        let (info, mut limits) = (adapter.get_info(), adapter.limits());
+        if let Some(most) = choice.most_binding_bytes {
+            limits.max_storage_buffer_binding_size =
+                limits.max_storage_buffer_binding_size.min(most);
+        }
         let features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
         let opened = wait(adapter.request_device(&wgpu::DeviceDescriptor {
             label: None,

@@ -50,6 +50,8 @@ mod himeno;
 #[cfg(feature = "wgpu")]
 mod npb;
 #[cfg(feature = "wgpu")]
+mod parts;
+#[cfg(feature = "wgpu")]
 mod probe;
 #[cfg(feature = "wgpu")]
 mod program;
