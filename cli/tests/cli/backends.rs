@@ -397,3 +397,25 @@ fn options_of_simulations_are_refused_elsewhere() {
     ]);
     assert!(bench.files().is_empty(), "{:?}", bench.files());
 }
+
+/// An interrupt ends a command on a graphics card, before it opens the driver and while the driver works, and leaves
+/// nothing under the name of its output.
+#[cfg(all(target_os = "linux", feature = "gpu"))]
+#[test]
+fn an_interrupt_ends_a_graphics_card() {
+    use crate::bench::{interrupted_often, interrupted_when};
+    let bench = Bench::new();
+    // So many steps take minutes on a processor, and many seconds on a card.
+    let line = "stencil --shape 1000x1000 --points 9 --steps 1000000 --backend gpu --output v.npy";
+    let with_driver = |pid: u32| {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        maps.unwrap().contains("libvulkan")
+    };
+    for ended in [
+        interrupted_often(bench.command(line), 1),
+        interrupted_when(bench.command(line), 1, with_driver),
+    ] {
+        ended.fails(3, &["error: interrupted"]);
+        assert!(!bench.path("v.npy").exists());
+    }
+}

@@ -173,34 +173,51 @@ pub(crate) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
     out
 }
 
-/// Waits until a set of signals of a process contains SIGINT, or no longer does (`has`), or until the process
-/// ends; without a time limit.
+/// Returns the value of a line of a process's status.
 #[cfg(target_os = "linux")]
-fn wait_for(pid: u32, signals: &str, has: bool) {
-    loop {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = |name: &str| {
-            let line = status.lines().find_map(|l| l.strip_prefix(name));
-            line.unwrap_or_default().trim_start_matches(':').trim()
-        };
-        let set = u64::from_str_radix(line(signals), 16).unwrap_or(0);
-        if line("State").starts_with('Z') || (set & 2 != 0) == has {
-            return;
-        }
+fn status_line(pid: u32, name: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let value = line.unwrap_or_default().trim_start_matches(':').trim();
+    value.to_owned()
+}
+
+/// True if a set of signals of a process contains SIGINT.
+#[cfg(target_os = "linux")]
+fn has_interrupt(pid: u32, signals: &str) -> bool {
+    let set = u64::from_str_radix(&status_line(pid, signals), 16);
+    set.unwrap_or(0) & 2 != 0
+}
+
+/// Waits until a process fulfils a condition, or ends; without a time limit.
+#[cfg(target_os = "linux")]
+fn wait_for(pid: u32, condition: impl Fn(u32) -> bool) {
+    while !status_line(pid, "State").starts_with('Z') && !condition(pid) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
 /// Sends SIGINT `times` times, each as soon as the command listens for it; returns how the command ended.
 #[cfg(target_os = "linux")]
-pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
+pub(crate) fn interrupted_often(command: Command, times: usize) -> Ended {
+    interrupted_when(command, times, |pid| has_interrupt(pid, "SigCgt"))
+}
+
+/// Sends SIGINT `times` times, each as soon as the process of the command fulfils a condition; returns how the command
+/// ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn interrupted_when(
+    mut command: Command,
+    times: usize,
+    condition: impl Fn(u32) -> bool,
+) -> Ended {
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     for _ in 0..times {
-        wait_for(child.id(), "SigCgt", true);
+        wait_for(child.id(), &condition);
         // The `kill` of the shell is used, since not every system has the program.
         let kill = Command::new("sh")
             .args(["-c", &format!("kill -INT {}", child.id())])
@@ -208,7 +225,7 @@ pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
             .unwrap();
         assert!(kill.success());
         // Two signals that are pending at the same time would count as one.
-        wait_for(child.id(), "ShdPnd", false);
+        wait_for(child.id(), |pid| !has_interrupt(pid, "ShdPnd"));
     }
     Ended::of(child.wait_with_output().unwrap())
 }

@@ -275,6 +275,7 @@ mod tests {
     use crate::program::write;
     use cp2_problems::Case;
     use cp2_problems::vector::{MapOp, MapProblem};
+    use std::time::Duration;
 
     fn open() -> Gpu {
         Gpu::open(&AdapterChoice::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -293,6 +294,28 @@ mod tests {
             assert!(error.to_string().contains("was lost"), "{error}");
         }
         assert!(gpu.prepare(&problem).is_err());
+    }
+
+    /// A run beyond its time has no output, be it whole or in parts, and the device computes nothing after it.
+    #[test]
+    fn a_run_beyond_its_time_has_no_output() {
+        for most_binding_bytes in [None, Some(1 << 16)] {
+            let mut gpu = Gpu::open(&AdapterChoice {
+                most_binding_bytes,
+                ..AdapterChoice::default()
+            })
+            .unwrap();
+            Arc::get_mut(&mut gpu.device).unwrap().time_limit = Duration::ZERO;
+            let problem = MapProblem::new(MapOp::Add, 20_000).unwrap();
+            let mut prepared = gpu.prepare(&problem).unwrap();
+            for _ in 0..2 {
+                let error = prepared.run(&problem.input(Case::Random, 1)).unwrap_err();
+                let said = "the adapter did not finish within 0 s; take a smaller problem";
+                assert_eq!(error.to_string(), said);
+            }
+            let error = gpu.prepare(&problem).unwrap_err().to_string();
+            assert!(error.contains("did not finish within 0 s"), "{error}");
+        }
     }
 
     #[test]

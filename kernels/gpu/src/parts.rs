@@ -204,3 +204,58 @@ fn join_array<T: Element>(
     }
     Ok(all.add_array(form.name, &form.shape, joined))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::adapter::AdapterChoice;
+    use crate::session::Session;
+    use cp2_problems::{Case, MultiplyAdd};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Adds 10 numbers on a device that has room for 3 at a time and is lost in the run of a number. Returns the runs,
+    /// and true if the output is right; none if there is no output.
+    fn add(device: &Arc<GpuDevice>, lost_in: usize) -> (usize, Option<bool>) {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let no_room = |len: usize| GpuError::TooLarge {
+            what: "numbers",
+            bytes: 4 * len as u64,
+            most: 12,
+        };
+        let prepare = |part: &dyn Problem| {
+            let part = part.downcast_ref::<MapProblem>()?.clone();
+            if part.len() > 3 {
+                return Some(Err(no_room(part.len())));
+            }
+            let runs = runs.clone();
+            Some(Ok(GpuProblem::new(device, "a sum", move |_, input| {
+                if runs.fetch_add(1, Ordering::Relaxed) + 1 == lost_in {
+                    let reason = "unplugged".to_owned();
+                    return Err(GpuError::Lost { reason }.into());
+                }
+                Ok(part.compute_in_order(input, MultiplyAdd::Fused).unwrap())
+            })))
+        };
+        let problem = MapProblem::new(MapOp::Add, 10).unwrap();
+        let mut ready = super::prepare(device, &problem, no_room(10), prepare).unwrap();
+        assert_eq!(ready.recipe, "a sum; in 4 parts");
+        let input = problem.input(Case::Random, 1);
+        let output = (ready.run)(&mut Session::new(device).unwrap(), &input).ok();
+        let right = problem.compute_in_order(&input, MultiplyAdd::Fused);
+        (
+            runs.load(Ordering::Relaxed),
+            output.map(|output| Some(output) == right),
+        )
+    }
+
+    /// A part that fails leaves no output, whatever those before it have computed, and none is computed behind it.
+    #[test]
+    fn outputs_are_whole_or_none() {
+        let device = Arc::new(GpuDevice::open(&AdapterChoice::default()).unwrap());
+        assert_eq!(add(&device, 0), (4, Some(true)));
+        for part in 1..=4 {
+            assert_eq!(add(&device, part), (part, None));
+        }
+    }
+}

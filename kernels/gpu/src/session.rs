@@ -278,3 +278,44 @@ impl Session {
         Ok(time)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::adapter::AdapterChoice;
+    use crate::program::write;
+
+    /// A step that takes much longer than the limit of the test below, on a processor and on a card, but ends.
+    const LONG: &str = "
+@group(0) @binding(0) var<storage, read_write> z: array<u32>;
+@compute @workgroup_size(1) fn main() {
+    var x = z[0] + 1u;
+    for (var i = 0u; i < 0x4000000u; i++) {
+        x ^= x << 13u;
+        x ^= x >> 17u;
+        x ^= x << 5u;
+    }
+    z[0] = x;
+}";
+
+    /// A device that does not answer in time gives no result, and nothing is asked of it any more.
+    #[test]
+    fn a_device_that_does_not_answer_is_given_up() {
+        let limit = Duration::from_millis(10);
+        let choice = AdapterChoice {
+            time_limit: limit,
+            ..AdapterChoice::default()
+        };
+        let device = Arc::new(GpuDevice::open(&choice).unwrap());
+        let z: GpuBuffer<u32> = GpuBuffer::new(&device, "numbers", 1).unwrap();
+        let step = device.step_of_text("long", LONG.to_owned(), &[], &[write(&z)], 1);
+        let step = step.unwrap();
+        let mut session = Session::new(&device).unwrap();
+        session.execute([&step]).unwrap();
+        let is_late =
+            |error: &GpuError| matches!(error, GpuError::TimedOut { limit: l } if *l == limit);
+        assert!(session.read(&z).is_err_and(|error| is_late(&error)));
+        assert!(Session::new(&device).is_err_and(|error| is_late(&error)));
+    }
+}
