@@ -38,6 +38,7 @@ enum JobCommand {
 
 /// Arguments of `cp2 job run`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: cp2 job run sweeps.toml --analyze --roofline sweeps.svg")]
 struct RunArgs {
     /// Job file (TOML): arrays, and passes of kernels over them; paths in it are relative to its folder
     job: PathBuf,

@@ -33,6 +33,10 @@ pub(super) use word::MapWord;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: cp2 map jacobi.s --input u.npy --output v.npy --block 8x64 --halo 1 \
+    --expect ref.npy --tolerance 1e-6 --analyze --roofline jacobi.svg"
+)]
 pub(crate) struct Args {
     /// Page kernel: assembly source, or an object file of `cp2 asm`
     kernel: PathBuf,

@@ -24,17 +24,17 @@ fn wrong_elements_are_told_by_section_page_and_block() {
         (&|i| i / 256 != 0, "all elements with page other than 0"),
         (
             &|i| i % 4 < 2,
-            "all elements with element in its block 0 to 1",
+            "all elements with index in its block 0 to 1",
         ),
         (
             &|i| i / 64 % 4 == 2 && i / 256 == 3 && i % 4 == 1,
-            "all elements with section 2, page 3, element in its block 1",
+            "all elements with section 2, page 3, index in its block 1",
         ),
         (
             &|i| i / 4 % 16 == 15,
             "all elements with block of its section 15",
         ),
-        (&|i| i == 77, "all elements with element 77"),
+        (&|i| i == 77, "all elements with index 77"),
     ];
     for (wrong, words) in cases {
         let bench = bench("(4096,)", wrong);

@@ -1,6 +1,6 @@
 //! Compares a result with the array that the user expects.
 
-use super::pattern::Pattern;
+use super::pattern::ElementPattern;
 use super::places::{StoredPages, features};
 use super::tolerance::{Bound, MapTolerance};
 use crate::digits::scientific;
@@ -64,7 +64,7 @@ struct WrongElements {
     /// True for each of them, up to the last one.
     which: Vec<bool>,
     /// Description by what they have in common, if it has been looked for.
-    pattern: Pattern,
+    pattern: ElementPattern,
 }
 
 /// Most elements of an array in which wrong ones are described by what they have in common.
@@ -190,7 +190,7 @@ impl Comparison {
     pub(crate) fn describe_places(&mut self, shape: &[usize], pages: Option<StoredPages<'_>>) {
         if self.wrong.elements > 0 && self.elements <= DESCRIBED {
             self.wrong.which.resize(self.elements, false);
-            self.wrong.pattern = Pattern::new(&features(shape, pages), &self.wrong.which);
+            self.wrong.pattern = ElementPattern::new(&features(shape, pages), &self.wrong.which);
         }
     }
 

@@ -22,7 +22,7 @@ struct ValueSet {
 
 /// Description of a set: the values of some features that its elements have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub(crate) struct ElementPattern {
     sets: Vec<ValueSet>,
     /// Elements of the set.
     elements: usize,
@@ -31,25 +31,30 @@ pub(crate) struct Pattern {
 }
 
 /// Most features that are looked at; all of their combinations are tried.
-const FEATURES: usize = 12;
+const FEATURES: usize = 13;
+/// Most ranges of a feature's values that still say something.
+const RANGES: usize = 8;
 
-impl Pattern {
+impl ElementPattern {
     /// Finds the shortest description of the elements of an array for which `wanted` is true.
     ///
     /// All features together describe a set of elements that have only values which some wanted element has. Features
-    /// that can be left out without making this set larger are: of all choices the one with the fewest ranges of
-    /// values remains, of several the one with features that come first.
+    /// that can be left out without making this set larger are: of all choices the one with the fewest numbers in its
+    /// words remains, of several the one with features that come first. A feature whose wanted values are many ranges
+    /// is not among them.
     pub(crate) fn new(features: &[Feature<'_>], wanted: &[bool]) -> Self {
-        let features = &features[..features.len().min(FEATURES)];
-        let known: Vec<KnownValues> = features
-            .iter()
-            .map(|f| KnownValues::new(f, wanted))
-            .collect();
+        let known = features.iter().map(|feature| {
+            let known = KnownValues::new(feature, wanted);
+            let set = known.set(&feature.name);
+            (feature, known, set)
+        });
+        let telling = known.filter(|(.., set)| set.ranges.len() <= RANGES);
+        let known: Vec<_> = telling.take(FEATURES).collect();
         // Elements by the features, as bits, whose value no wanted element has.
-        let mut unlike = vec![0usize; 1 << features.len()];
+        let mut unlike = vec![0usize; 1 << known.len()];
         for index in 0..wanted.len() {
-            let bits = features.iter().zip(&known).enumerate();
-            let bits = bits.filter(|(_, (feature, known))| !known.wanted[(feature.of)(index)]);
+            let bits = known.iter().enumerate();
+            let bits = bits.filter(|(_, (feature, known, _))| !known.wanted[(feature.of)(index)]);
             unlike[bits.fold(0, |all, (bit, _)| all | 1 << bit)] += 1;
         }
         let alike = |chosen: usize| -> usize {
@@ -58,20 +63,16 @@ impl Pattern {
                 .map(|(_, n)| n)
                 .sum()
         };
-        let sets: Vec<ValueSet> = features
-            .iter()
-            .zip(&known)
-            .map(|(f, k)| k.set(&f.name))
-            .collect();
+        let sets: Vec<ValueSet> = known.into_iter().map(|(.., set)| set).collect();
         let cost = |chosen: usize| -> usize {
             let chosen = sets
                 .iter()
                 .enumerate()
                 .filter(|(bit, _)| chosen >> bit & 1 == 1);
-            chosen.map(|(_, set)| set.ranges.len().max(1)).sum()
+            chosen.map(|(_, set)| set.count_numbers().max(1)).sum()
         };
-        let least = alike((1 << features.len()) - 1);
-        let choices = (0..1usize << features.len()).filter(|&chosen| alike(chosen) == least);
+        let least = alike((1 << sets.len()) - 1);
+        let choices = (0..1usize << sets.len()).filter(|&chosen| alike(chosen) == least);
         let chosen = choices
             .min_by_key(|&chosen| (cost(chosen), chosen))
             .unwrap_or(0);
@@ -116,7 +117,7 @@ impl KnownValues {
         known
     }
 
-    /// Returns the wanted values, or the other ones where these are fewer ranges. Values that do not occur join
+    /// Returns the wanted values, or the other ones where these are fewer numbers. Values that do not occur join
     /// ranges, for no element has them.
     fn set(&self, name: &str) -> ValueSet {
         let ranges = |of_set: bool| {
@@ -139,12 +140,23 @@ impl KnownValues {
             ranges
         };
         let (own, others) = (ranges(true), ranges(false));
-        let fewer = others.len() < own.len();
-        ValueSet {
+        let set = |ranges, others| ValueSet {
             name: name.to_owned(),
-            ranges: if fewer { others } else { own },
-            others: fewer,
+            ranges,
+            others,
+        };
+        let (own, others) = (set(own, false), set(others, true));
+        match others.count_numbers() < own.count_numbers() {
+            true => others,
+            false => own,
         }
+    }
+}
+
+impl ValueSet {
+    /// Returns how many numbers its words have.
+    fn count_numbers(&self) -> usize {
+        self.ranges.iter().map(|range| range.len().min(2)).sum()
     }
 }
 
@@ -160,7 +172,7 @@ impl fmt::Display for ValueSet {
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for ElementPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sets: Vec<_> = self.sets.iter().map(ToString::to_string).collect();
         match self.elements == self.alike {
@@ -196,7 +208,7 @@ mod tests {
     }
 
     /// Returns the elements that a description matches, by its own words.
-    fn matching(pattern: &Pattern, features: &[Feature<'_>], elements: usize) -> Vec<bool> {
+    fn matching(pattern: &ElementPattern, features: &[Feature<'_>], elements: usize) -> Vec<bool> {
         let matches = |index: usize| {
             pattern.sets.iter().all(|set| {
                 let feature = features.iter().find(|f| f.name == set.name).unwrap();
@@ -212,7 +224,7 @@ mod tests {
         let features = digits([4, 5, 6, 1]);
         let text = |wanted: &dyn Fn(usize, usize, usize) -> bool| {
             let wanted: Vec<bool> = (0..120).map(|i| wanted(i / 30, i / 6 % 5, i % 6)).collect();
-            Pattern::new(&features, &wanted).to_string()
+            ElementPattern::new(&features, &wanted).to_string()
         };
         assert_eq!(
             text(&|p, _, c| c < 2 && p != 1),
@@ -228,13 +240,13 @@ mod tests {
         );
         assert_eq!(
             text(&|p, r, _| p == r),
-            "24 of the 96 elements with row 0 to 3"
+            "24 of the 96 elements with row other than 4"
         );
-        let all = Pattern::new(&features, &[true; 120]);
+        let all = ElementPattern::new(&features, &[true; 120]);
         assert!(all.is_empty());
     }
 
-    /// Of two features that say the same, the one with fewer ranges is taken, and then the first.
+    /// A feature with fewer numbers goes before another that says as much, and then the first of them.
     #[test]
     fn the_shortest_of_several_descriptions_is_taken() {
         let feature = |name: &str, of: fn(usize) -> usize| Feature {
@@ -249,10 +261,10 @@ mod tests {
         ];
         let text = |wanted: &dyn Fn(usize) -> bool| {
             let wanted: Vec<bool> = (0..64).map(wanted).collect();
-            Pattern::new(&features, &wanted).to_string()
+            ElementPattern::new(&features, &wanted).to_string()
         };
         assert_eq!(text(&|i| i / 4 % 4 == 2), "all elements with section 2");
-        assert_eq!(text(&|i| i < 16), "all elements with block 0 to 3");
+        assert_eq!(text(&|i| i < 16), "all elements with page 0");
         assert_eq!(text(&|i| i == 37), "all elements with element 37");
         assert_eq!(
             text(&|i| i >= 16 && i / 4 % 4 == 1),
@@ -277,12 +289,12 @@ mod tests {
             };
             let product: Vec<bool> = (0..elements).map(in_product).collect();
             prop_assume!(product.contains(&true));
-            let exact = Pattern::new(&features, &product);
+            let exact = ElementPattern::new(&features, &product);
             prop_assert_eq!(&matching(&exact, &features, elements), &product);
             let wanted = product.iter().enumerate();
             let wanted: Vec<bool> = wanted.map(|(i, wanted)| *wanted && !holes.contains(&i)).collect();
             prop_assume!(wanted.contains(&true));
-            let pattern = Pattern::new(&features, &wanted);
+            let pattern = ElementPattern::new(&features, &wanted);
             let found = matching(&pattern, &features, elements);
             prop_assert!(wanted.iter().zip(&found).all(|(wanted, found)| *found || !wanted));
             let count = |found: &[bool]| found.iter().filter(|found| **found).count();
