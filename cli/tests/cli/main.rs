@@ -33,6 +33,7 @@ mod processors;
 mod readers;
 mod readme;
 mod solve;
+#[cfg(feature = "gpu")]
 mod speeds;
 mod spmv;
 mod stencil;
