@@ -35,6 +35,7 @@ mod processors;
 mod readers;
 mod readme;
 mod solve;
+#[cfg(feature = "gpu")]
 mod speeds;
 mod spmv;
 mod stencil;

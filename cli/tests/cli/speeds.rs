@@ -1,43 +1,21 @@
 //! The tables of `docs/gpu.md`: speeds of cards, from the reports in `docs/gpu`.
 
 use crate::npb_tables::number;
+use cp2_gpu::bench::SPEED_ROWS;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Rows of a table, each with the time of another library that it should reach, or the part of a copy's speed.
-const ROWS: [(&str, &str, &str); 15] = [
-    ("copy", "copy", ""),
-    ("fft-1024", "FFT 1024, batched", "1.10 x cuFFT"),
-    ("fft-4096", "FFT 4096, batched", "1.10 x cuFFT"),
-    (
-        "stencil-27",
-        "27-point operator of MG, 512^3",
-        "0.83 of a copy",
-    ),
-    (
-        "conv-1024",
-        "filter of 129 taps, blocks of 1024",
-        "0.65 of a copy",
-    ),
-    (
-        "conv-4096",
-        "filter of 513 taps, blocks of 4096",
-        "0.40 of a copy",
-    ),
-    ("spmv-27", "SpMV, 27-point grid of 128^3", "0.95 x cuSPARSE"),
-    ("fft-1009", "FFT 1009, batched", "1.00 x cuFFT"),
-    ("fft-10007", "FFT 10007, batched", "1.00 x cuFFT"),
-    ("fft-1048576", "FFT 2^20, batched", "1.25 x cuFFT"),
-    ("fft-3d", "FFT 512^3", "1.20 x cuFFT"),
-    ("fft-1000", "FFT 1000, batched", "1.10 x cuFFT"),
-    ("stencil-7", "7-point stencil, 512^3", ""),
-    ("himeno-l", "Himeno L with gosa", "0.95 of a copy"),
-    ("himeno-xl", "Himeno XL with gosa", "0.95 of a copy"),
-];
+/// Columns of the table of speeds.
+const SPEEDS: &str = "| row | size | ms, card's clock | GB/s | GFLOPS | x copy | library, ms, card's clock | time / library's | goal |\n\
+                      |---|---|--:|--:|--:|--:|--:|--:|---|\n";
 
-/// Columns of a table.
-const HEAD: &str = "| row | size | ms | GB/s | x copy | library, ms | time / library's | goal |\n|---|---|--:|--:|--:|--:|--:|---|\n";
+/// Columns of the table of expected times, in front of those of machines.
+const EXPECTED: &str = "| row | measured, ms, card's clock | expected by data sheet, ms | expected / measured | \
+                        expected by copy, ms | expected / measured |";
+
+/// Machines of reports that name none.
+const MACHINES: [&str; 2] = ["vm7", "vm9"];
 
 /// Marks in front of the tables and behind them.
 const MARKS: [&str; 2] = ["<!-- tables of speeds -->\n", "<!-- end of tables -->"];
@@ -54,10 +32,37 @@ fn find<'a>(report: &'a Value, name: &str) -> Option<&'a Value> {
         .find(|row| row["name"] == name)
 }
 
+/// Returns name, title and goal of all rows: the copy, those of the program, and matrices of the report.
+fn rows(report: &Value) -> Vec<[String; 3]> {
+    let known = SPEED_ROWS.iter().map(|row| [row.name, row.title, row.goal]);
+    let mut rows: Vec<_> = std::iter::once(["copy", "copy", ""])
+        .chain(known)
+        .map(|row| row.map(str::to_owned))
+        .collect();
+    for row in report["gpu"]["rows"].as_array().into_iter().flatten() {
+        if row["matrix"].is_object() {
+            rows.push(["name", "title", "goal"].map(|key| row[key].as_str().unwrap().to_owned()));
+        }
+    }
+    rows
+}
+
+/// Returns the figures of a row, if they are right.
+fn find_right<'a>(report: &'a Value, name: &str) -> Option<&'a Value> {
+    find(report, name).filter(|row| row["passed"] == true)
+}
+
+/// Formats a number that older reports do not have.
+fn optional(value: &Value, format: impl Fn(f64) -> String) -> String {
+    value
+        .as_f64()
+        .map_or_else(|| "unmeasured".to_owned(), format)
+}
+
 /// Returns the line of a row; without measurements it says so.
-fn line(report: &Value, (name, title, goal): (&str, &str, &str)) -> String {
-    let Some(own) = find(&report["gpu"], name).filter(|row| row["passed"] == true) else {
-        return format!("| {title} | | unmeasured | | | | | {goal} |\n");
+fn speed_line(report: &Value, [name, title, goal]: &[String; 3]) -> String {
+    let Some(own) = find_right(&report["gpu"], name) else {
+        return format!("| {title} | | unmeasured | | | | | | {goal} |\n");
     };
     let size: Vec<_> = own["size"]
         .as_array()
@@ -66,8 +71,7 @@ fn line(report: &Value, (name, title, goal): (&str, &str, &str)) -> String {
         .map(Value::to_string)
         .collect();
     let seconds = number(own, "seconds");
-    let vendor = find(&report["vendor"], name).filter(|row| row["passed"] == true);
-    let vendor = vendor.map_or_else(
+    let vendor = find_right(&report["vendor"], name).map_or_else(
         || " |".to_owned(),
         |row| {
             let other = number(row, "seconds");
@@ -75,8 +79,12 @@ fn line(report: &Value, (name, title, goal): (&str, &str, &str)) -> String {
             format!("{library} {:.3} | {:.2}", other * 1e3, seconds / other)
         },
     );
+    let flops = match own["operations"].as_f64() {
+        Some(0.0) => String::new(),
+        _ => optional(&own["gigaflops"], |rate| format!("{rate:.0}")),
+    };
     format!(
-        "| {title} | {} | {:.3} | {:.0} | {:.2} | {vendor} | {goal} |\n",
+        "| {title} | {} | {:.3} | {:.0} | {flops} | {:.2} | {vendor} | {goal} |\n",
         size.join(" x "),
         seconds * 1e3,
         number(own, "gigabytes_per_second"),
@@ -84,21 +92,123 @@ fn line(report: &Value, (name, title, goal): (&str, &str, &str)) -> String {
     )
 }
 
-/// Returns the table of a card, with what it was measured by.
+/// Returns the names of the machines of a report.
+fn machines(report: &Value) -> Vec<String> {
+    match report["gpu"]["machines"].as_array() {
+        Some(names) => names
+            .iter()
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect(),
+        None => MACHINES.map(str::to_owned).to_vec(),
+    }
+}
+
+/// Returns what a row says of a machine.
+fn simulated<'a>(row: &'a Value, machine: &str) -> Option<&'a Value> {
+    let mut all = row["simulated"].as_array()?.iter();
+    all.find(|time| time["machine"] == machine)
+}
+
+/// Returns the line of a row in the table of expected times.
+fn expected_line(report: &Value, [name, title, _]: &[String; 3]) -> String {
+    let machines = machines(report);
+    let Some(own) = find_right(&report["gpu"], name) else {
+        return format!(
+            "| {title} | unmeasured | | | | |{}\n",
+            " |".repeat(machines.len())
+        );
+    };
+    let mut line = format!("| {title} | {:.3} |", number(own, "seconds") * 1e3);
+    for key in ["expected_by_data_sheet", "expected_by_copy"] {
+        let time = &own[key];
+        line += &match own.get(key) {
+            // The card is in no list.
+            Some(Value::Null) => " - | - |".to_owned(),
+            None => " unmeasured | |".to_owned(),
+            Some(_) => format!(
+                " {:.3} | {:.2} |",
+                number(time, "seconds") * 1e3,
+                number(time, "over_measured")
+            ),
+        };
+    }
+    for machine in machines {
+        line += &match simulated(own, &machine) {
+            None => " unmeasured |".to_owned(),
+            Some(time) => match time["model_seconds"].as_f64() {
+                None => " - |".to_owned(),
+                Some(seconds) => format!(" {:.1} |", seconds * 1e3),
+            },
+        };
+    }
+    line + "\n"
+}
+
+/// Says of every machine why rows have no time of it.
+fn footnotes(report: &Value) -> String {
+    let mut text = String::new();
+    for machine in machines(report) {
+        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+        for [name, title, _] in rows(report) {
+            let own = find_right(&report["gpu"], &name);
+            let reason = own.and_then(|row| simulated(row, &machine)?["reason"].as_str());
+            let Some(reason) = reason else { continue };
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, titles)) => titles.push(title),
+                None => reasons.push((reason.to_owned(), vec![title])),
+            }
+        }
+        for (reason, titles) in reasons {
+            let _ = writeln!(
+                text,
+                "* No time of {machine} ({reason}): {}.",
+                titles.join("; ")
+            );
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("\n{text}"),
+    }
+}
+
+/// Returns the tables of a card, with what they were measured by.
 fn table(report: &Value) -> String {
     let gpu = &report["gpu"];
     let said = |key: &str| gpu[key].as_str().unwrap_or("unknown").to_owned();
     let mut text = format!(
-        "\n{}, driver {}, {}, `{}`:\n\n{HEAD}",
+        "\n{}, driver {}, {}, `{}`:\n\n{SPEEDS}",
         said("card"),
         said("driver"),
         said("date"),
         said("command")
     );
-    for row in ROWS {
-        text += &line(report, row);
+    let rows = rows(report);
+    for row in &rows {
+        text += &speed_line(report, row);
     }
-    text
+    let sheet = &gpu["data_sheet"];
+    let sheet = match sheet["source"].as_str() {
+        Some(source) => format!(
+            "{} TB/s and {} TFLOPS ({source})",
+            number(sheet, "memory_terabytes_per_second"),
+            number(sheet, "fp32_teraflops")
+        ),
+        None => "not in the report".to_owned(),
+    };
+    let _ = write!(
+        text,
+        "\nExpected and measured times, and those of the model for machines with CP2. Data sheet: {sheet}.\n\n{EXPECTED}"
+    );
+    let machines = machines(report);
+    for machine in &machines {
+        let _ = write!(text, " {machine}, ms, simulated clock |");
+    }
+    let _ = writeln!(text, "\n|---|{}", "--:|".repeat(5 + machines.len()));
+    for row in &rows {
+        text += &expected_line(report, row);
+    }
+    text + &footnotes(report)
 }
 
 /// Returns the tables of all cards.
@@ -131,10 +241,11 @@ fn the_document_has_the_tables_of_the_reports() {
     }
     assert!(
         document == expected,
-        "docs/gpu.md says otherwise than docs/gpu; refresh it: CP2_BLESS=1 cargo test -p cp2 --test cli speeds"
+        "docs/gpu.md says otherwise than docs/gpu; refresh it: CP2_BLESS=1 cargo test -p cp2 --features gpu --test cli speeds"
     );
 }
 
+/// Reports of older programs have fewer keys.
 #[test]
 fn rows_without_measurements_say_so() {
     let report = serde_json::json!({
@@ -146,12 +257,62 @@ fn rows_without_measurements_say_so() {
     });
     let lines = table(&report);
     assert!(
-        lines.contains("| FFT 1024, batched | 2 x 1024 | 2.000 | 1 | 0.50 | cuFFT 1.000 | 2.00 | 1.10 x cuFFT |"),
+        lines.contains("| FFT 1024, batched | 2 x 1024 | 2.000 | 1 | unmeasured | 0.50 | cuFFT 1.000 | 2.00 | 1.10 x cuFFT |"),
+        "{lines}"
+    );
+    assert!(
+        lines.contains(
+            "| FFT 1024, batched | 2.000 | unmeasured | | unmeasured | | unmeasured | unmeasured |"
+        ),
         "{lines}"
     );
     assert!(
         lines.contains("| FFT 4096, batched | | unmeasured |"),
         "{lines}"
     );
-    assert_eq!(lines.matches("unmeasured").count(), ROWS.len() - 1);
+    // The copy and all rows but one, in both tables, and five cells of that one.
+    let unmeasured = 2 * SPEED_ROWS.len() + 5;
+    assert_eq!(lines.matches("unmeasured").count(), unmeasured, "{lines}");
+}
+
+#[test]
+fn rows_have_expected_and_simulated_times() {
+    let report = serde_json::json!({
+        "gpu": {
+            "machines": ["vm9", "own"],
+            "data_sheet": { "memory_terabytes_per_second": 3.35, "fp32_teraflops": 67.0, "source": "a sheet" },
+            "rows": [
+                {
+                    "name": "matrix-a", "title": "SpMV, a x 3", "goal": "1.00 x cuSPARSE", "matrix": { "copies": 3 },
+                    "size": [6, 6], "seconds": 2e-3, "operations": 4e6, "gigaflops": 2.0, "gigabytes_per_second": 1.4,
+                    "times_copy": 0.5, "passed": true,
+                    "expected_by_data_sheet": { "seconds": 1e-3, "over_measured": 0.5 },
+                    "expected_by_copy": { "seconds": 1.5e-3, "over_measured": 0.75 },
+                    "simulated": [
+                        { "machine": "vm9", "model_seconds": 0.25, "reason": null },
+                        { "machine": "own", "model_seconds": null, "reason": "too large" },
+                    ],
+                },
+                {
+                    "name": "copy", "title": "copy", "goal": "", "matrix": null, "size": [6], "seconds": 1e-3,
+                    "operations": 0.0, "gigaflops": 0.0, "gigabytes_per_second": 3.0, "times_copy": 1.0, "passed": true,
+                    "expected_by_data_sheet": null, "expected_by_copy": { "seconds": 1e-3, "over_measured": 1.0 },
+                    "simulated": [{ "machine": "own", "model_seconds": null, "reason": "too large" }],
+                },
+            ],
+        },
+        "vendor": { "rows": [{ "name": "matrix-a", "library": "cuSPARSE", "seconds": 1e-3, "passed": true }] },
+    });
+    let lines = table(&report);
+    for line in [
+        "| SpMV, a x 3 | 6 x 6 | 2.000 | 1 | 2 | 0.50 | cuSPARSE 1.000 | 2.00 | 1.00 x cuSPARSE |\n",
+        "| copy | 6 | 1.000 | 3 |  | 1.00 |  | |  |\n",
+        "Data sheet: 3.35 TB/s and 67 TFLOPS (a sheet).\n",
+        "| expected / measured | vm9, ms, simulated clock | own, ms, simulated clock |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| SpMV, a x 3 | 2.000 | 1.000 | 0.50 | 1.500 | 0.75 | 250.0 | - |\n",
+        "| copy | 1.000 | - | - | 1.000 | 1.00 | unmeasured | - |\n",
+        "\n\n* No time of own (too large): copy; SpMV, a x 3.\n",
+    ] {
+        assert!(lines.contains(line), "{line}{lines}");
+    }
 }

@@ -1,9 +1,9 @@
 """Times cuFFT and cuSPARSE through CuPy on the sizes of a report of `cp2 bench gpu`, on the same card.
 
-    cp2 bench gpu --json > gpu.json
+    cp2 bench gpu --matrix A.mtx --json > gpu.json
     python3 vendor.py gpu.json > vendor.json
 
-Times are those of events on the card: medians of bursts of calls. Results are compared with NumPy in samples.
+Files of matrices are read from where the report names them, so it runs in the same folder. Times are those of events on the card: medians of bursts of calls. Results are compared with NumPy in samples.
 """
 
 import json
@@ -100,13 +100,68 @@ def product(row):
     starts = numpy.concatenate([[0], numpy.cumsum(present.sum(axis=1))]).astype(numpy.int32)
     places = columns[present].astype(numpy.int32)
     values = cupy.random.random(len(places), dtype=cupy.float32) - 0.5
-    matrix = cupyx.scipy.sparse.csr_matrix((values, cupy.asarray(places), cupy.asarray(starts)), shape=(len(own),) * 2)
-    vector = cupy.random.random(len(own), dtype=cupy.float32) - 0.5
-    result = cupy.full_like(vector, numpy.nan)
+    return multiply(values, places, starts, (len(own),) * 2)
+
+
+def multiply(values, places, starts, shape):
+    """Times the product with a matrix of compressed rows, and compares some rows with NumPy."""
+    matrix = cupyx.scipy.sparse.csr_matrix((values, cupy.asarray(places), cupy.asarray(starts)), shape=shape)
+    vector = draw(shape[1])
+    if values.dtype == cupy.float32:
+        vector = vector.real.copy()
+    result = cupy.full(shape[0], numpy.nan, dtype=values.dtype)
     seconds = measure(lambda: cupyx.cusparse.spmv(matrix, vector, result, 1.0, 0.0))
-    begin, end = int(starts[-2]), int(starts[-1])
-    expected = (values[begin:end].astype(cupy.float64) * vector[cupy.asarray(places[begin:end])]).sum()
-    return seconds, bool(abs(float(result[-1]) - float(expected)) < 1e-4)
+    # Rows from the begin, the middle and the end.
+    rows = sorted({row for part in (0, shape[0] // 2, shape[0] - 64) for row in range(max(part, 0), min(part + 64, shape[0]))})
+    wide = numpy.complex128 if values.dtype == cupy.complex64 else numpy.float64
+    passed = bool(cupy.isfinite(result).all())
+    for row in rows:
+        begin, end = int(starts[row]), int(starts[row + 1])
+        terms = cupy.asnumpy(values[begin:end]).astype(wide) * cupy.asnumpy(vector[cupy.asarray(places[begin:end])])
+        passed = passed and abs(complex(result[row]) - terms.sum()) <= 1e-5 * abs(terms).sum()
+    return seconds, bool(passed)
+
+
+def read_market(path):
+    """Reads a Matrix Market file: rows, columns, shape and values in double precision, those of a symmetry too."""
+    with open(path) as file:
+        head = file.readline().lower().split()
+        if head[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
+            sys.exit(f"{path}: expected a header `%%MatrixMarket matrix coordinate ...`")
+        field, symmetry = head[3:5]
+        lines = (line.split() for line in file if line.strip() and not line.startswith("%"))
+        height, width, _ = map(int, next(lines))
+        numbers = numpy.array(list(lines), dtype=numpy.float64)
+    numbers = numbers.reshape(len(numbers), -1)
+    rows, columns = (numbers[:, k].astype(numpy.int64) - 1 for k in (0, 1))
+    if field == "pattern":
+        values = numpy.ones(len(rows))
+    else:
+        values = numbers[:, 2] + 1j * numbers[:, 3] if field == "complex" else numbers[:, 2]
+    if symmetry != "general":
+        mirrored = rows != columns
+        image = {"symmetric": lambda z: z, "skew-symmetric": lambda z: -z, "hermitian": numpy.conj}[symmetry](values)
+        values = numpy.concatenate([values, image[mirrored]])
+        rows, columns = (numpy.concatenate(pair) for pair in ((rows, columns[mirrored]), (columns, rows[mirrored])))
+    # Entries of one place are added up.
+    places, which = numpy.unique(rows * width + columns, return_inverse=True)
+    sums = numpy.zeros(len(places), dtype=values.dtype)
+    numpy.add.at(sums, which.ravel(), values)
+    return places // width, places % width, (height, width), sums
+
+
+def tiles(row):
+    """Times the product with a matrix that is repeated along the diagonal as often as the report says."""
+    rows, columns, (height, width), values = read_market(row["matrix"]["file"])
+    copies = row["matrix"]["copies"]
+    if [copies * height, copies * width] != row["size"] or copies * len(values) != row["matrix"]["entries"]:
+        sys.exit(f"{row['matrix']['file']}: it is not the matrix of the report: {row['matrix']}, size {row['size']}")
+    single = values.astype(numpy.complex64 if numpy.iscomplexobj(values) else numpy.float32)
+    lengths = numpy.tile(numpy.bincount(rows, minlength=height), copies)
+    starts = numpy.concatenate([[0], numpy.cumsum(lengths)]).astype(numpy.int32)
+    shift = numpy.arange(copies, dtype=numpy.int32)[:, None] * numpy.int32(width)
+    places = (columns.astype(numpy.int32)[None, :] + shift).ravel()
+    return multiply(cupy.tile(cupy.asarray(single), copies), places, starts, (copies * height, copies * width))
 
 
 def main():
@@ -115,7 +170,12 @@ def main():
     rows = []
     for row in report["rows"]:
         kind = row["name"].split("-")[0]
-        known = {"copy": ("CUDA", copy), "fft": ("cuFFT", transform), "spmv": ("cuSPARSE", product)}
+        known = {
+            "copy": ("CUDA", copy),
+            "fft": ("cuFFT", transform),
+            "spmv": ("cuSPARSE", product),
+            "matrix": ("cuSPARSE", tiles),
+        }
         if kind not in known:
             continue
         library, call = known[kind]

@@ -4,8 +4,10 @@ mod copy;
 mod divided;
 mod repeats;
 mod rows;
+mod subject;
 
 pub use rows::{SPEED_ROWS, SpeedRow};
+pub use subject::{MatrixTileError, SpeedSubject};
 
 #[cfg(test)]
 pub(crate) use copy::{COPY, POISON};
@@ -13,7 +15,7 @@ pub(crate) use repeats::RepeatedRuns;
 
 use crate::backend::{Gpu, GpuFailure};
 use crate::error::GpuError;
-use cp2_problems::{Case, DataError, Problem, ProblemError};
+use cp2_problems::{DataError, ProblemError};
 
 /// Sizes of the arrays of a measurement, and how often it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +39,42 @@ pub struct SpeedFigures {
     pub seconds: f64,
     /// Shortest and longest of them.
     pub range: [f64; 2],
-    /// Fewest bytes that have to be read and written.
+    /// Fewest bytes that known algorithms read and write.
     pub bytes: u64,
+    /// Floating-point operations of known algorithms, as they are usually counted; 0 of a copy.
+    pub operations: f64,
     /// The largest error in units of the allowed one.
     pub worst: f64,
 }
 
 impl SpeedFigures {
+    /// Returns the figures of runs of a computation.
+    fn of(subject: &SpeedSubject, recipe: String, seconds: Vec<f64>, worst: f64) -> Self {
+        let least = (subject.bytes, subject.operations);
+        Self::new(subject.size.clone(), recipe, seconds, least, worst)
+    }
+
+    /// Returns the figures of runs, with the least bytes and operations.
+    fn new(
+        size: Vec<usize>,
+        recipe: String,
+        mut seconds: Vec<f64>,
+        (bytes, operations): (u64, f64),
+        worst: f64,
+    ) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let at = |i: usize| seconds.get(i).copied().unwrap_or(f64::NAN);
+        Self {
+            size,
+            recipe,
+            seconds: at(seconds.len() / 2),
+            range: [at(0), at(seconds.len().saturating_sub(1))],
+            bytes,
+            operations,
+            worst,
+        }
+    }
+
     /// Returns the bytes a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
@@ -91,10 +122,15 @@ impl Gpu {
     /// Returns the bytes of an array that suit this adapter.
     #[must_use]
     pub fn suggest_array_bytes(&self) -> u64 {
-        let adapter = self.adapter();
         let [small, large] = BYTES;
-        let wanted = if adapter.kind == "cpu" { small } else { large };
+        let wanted = if self.is_processor() { small } else { large };
         wanted.min(self.most_array_bytes())
+    }
+
+    /// True if the adapter computes on a processor, for which large arrays take too long.
+    #[must_use]
+    pub fn is_processor(&self) -> bool {
+        self.adapter().kind == "cpu"
     }
 
     /// Returns the most bytes of an array of a measurement.
@@ -112,41 +148,20 @@ impl Gpu {
         copy::measure(self.device(), plan)
     }
 
-    /// Measures a row. Before each run its output is overwritten, and the last output is judged.
+    /// Measures a computation. Before each run its output is overwritten, and the last output is judged.
     ///
     /// # Errors
     /// The device fails, or has no clock.
-    pub fn measure_row(
+    pub fn measure(
         &self,
-        row: &SpeedRow,
+        subject: &SpeedSubject,
         plan: &SpeedPlan,
     ) -> Result<SpeedFigures, SpeedError> {
-        let made = row.make(plan.bytes)?;
-        let problem: &dyn Problem = &*made.problem;
-        let input = problem.input(Case::Random, plan.seed);
+        let input = subject.input(plan.seed);
+        let problem = &*subject.problem;
         let (recipe, output, seconds) = self.run_repeated(problem, &input, plan.repetitions)?;
-        let worst = problem.judge(&input, &output).worst;
-        Ok(figures(made.size, recipe, seconds, made.bytes, worst))
-    }
-}
-
-/// Returns the figures of runs of these seconds.
-fn figures(
-    size: Vec<usize>,
-    recipe: String,
-    mut seconds: Vec<f64>,
-    bytes: u64,
-    worst: f64,
-) -> SpeedFigures {
-    seconds.sort_by(f64::total_cmp);
-    let at = |i: usize| seconds.get(i).copied().unwrap_or(f64::NAN);
-    SpeedFigures {
-        size,
-        recipe,
-        seconds: at(seconds.len() / 2),
-        range: [at(0), at(seconds.len().saturating_sub(1))],
-        bytes,
-        worst,
+        let worst = subject.judge(&input, &output);
+        Ok(SpeedFigures::of(subject, recipe, seconds, worst))
     }
 }
 
@@ -171,11 +186,12 @@ mod tests {
         let copy = gpu.measure_copy(&plan()).unwrap();
         assert!(copy.is_right() && copy.seconds > 0.0, "{copy:?}");
         for row in SPEED_ROWS {
-            let figures = gpu.measure_row(row, &plan()).unwrap();
+            let subject = row.make(plan().bytes).unwrap();
+            let figures = gpu.measure(&subject, &plan()).unwrap();
             assert!(figures.is_right(), "{}: {figures:?}", row.name);
             let [least, most] = figures.range;
             assert!(0.0 < least && least <= figures.seconds && figures.seconds <= most);
-            assert!(figures.bytes > 0 && !figures.recipe.is_empty());
+            assert!(figures.bytes > 0 && figures.operations > 0.0 && !figures.recipe.is_empty());
         }
     }
 
@@ -207,14 +223,17 @@ mod tests {
         assert_eq!(size("spmv-27"), [128, 128, 128]);
         assert_eq!(size("himeno-l"), [256, 256, 512]);
         assert_eq!(size("himeno-xl"), [512, 512, 1024]);
+        assert_eq!(size("mg-c"), [512, 512, 512]);
         assert_eq!(size("fft-1009"), [(64 << 20) / 1009, 1009]);
     }
 
     #[test]
     fn the_median_counts() {
-        let all = figures(vec![1], String::new(), vec![3.0, 1.0, 2.0], 10, 1.0);
+        let of =
+            |seconds, worst| SpeedFigures::new(vec![1], String::new(), seconds, (10, 4.0), worst);
+        let all = of(vec![3.0, 1.0, 2.0], 1.0);
         assert_eq!((all.seconds, all.range, all.rate()), (2.0, [1.0, 3.0], 5.0));
         assert!(all.is_right());
-        assert!(!figures(vec![1], String::new(), vec![1.0], 10, f64::NAN).is_right());
+        assert!(!of(vec![1.0], f64::NAN).is_right());
     }
 }

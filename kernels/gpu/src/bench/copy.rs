@@ -1,6 +1,6 @@
 //! The copy that rows are compared with, and what overwrites outputs.
 
-use super::{RepeatedRuns, SpeedError, SpeedFigures, SpeedPlan, figures};
+use super::{RepeatedRuns, SpeedError, SpeedFigures, SpeedPlan};
 use crate::buffer::{DeviceMemory, GpuBuffer};
 use crate::device::GpuDevice;
 use crate::error::GpuError;
@@ -44,7 +44,14 @@ pub(super) fn measure(
     let bytes = 2 * from.bytes();
     let recipe = "16 bytes a thread".to_owned();
     let seconds = session.take_repeated_seconds();
-    Ok(figures(vec![2 * count], recipe, seconds, bytes, worst))
+    let size = vec![2 * count];
+    Ok(SpeedFigures::new(
+        size,
+        recipe,
+        seconds,
+        (bytes, 0.0),
+        worst,
+    ))
 }
 
 /// Makes a step that overwrites an array.

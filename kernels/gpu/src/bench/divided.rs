@@ -1,6 +1,6 @@
 //! Rows that are divided among adapters.
 
-use super::{SpeedError, SpeedFigures, SpeedPlan, SpeedRow, figures};
+use super::{SpeedError, SpeedFigures, SpeedPlan, SpeedRow};
 use crate::error::GpuError;
 use crate::group::GpuGroup;
 use crate::himeno::DividedHimeno;
@@ -46,6 +46,6 @@ impl GpuGroup {
         } else {
             f64::INFINITY
         };
-        Ok(figures(made.size, recipe, seconds, made.bytes, worst))
+        Ok(SpeedFigures::of(&made, recipe, seconds, worst))
     }
 }

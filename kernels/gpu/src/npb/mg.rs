@@ -10,6 +10,7 @@ use crate::stencil::periodic_classes;
 use crate::vector::reductions::PartialSums;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::{NamedArrays, Problem};
+use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Threads of a workgroup that works point by point.
@@ -86,9 +87,9 @@ impl CycleWriter<'_> {
         self.operator(level.shape, weights, &level.u, OperatorBase::Array(v), r)
     }
 
-    fn project(&mut self, fine: &GridLevel, coarse: &GridLevel) -> Result<(), GpuError> {
+    fn project(&mut self, fine: &GpuBuffer<f32>, coarse: &GridLevel) -> Result<(), GpuError> {
         let groups = coarse.r.len().div_ceil(THREADS);
-        let arrays = [read(&fine.r), write(&coarse.r)];
+        let arrays = [read(fine), write(&coarse.r)];
         let step = self
             .device
             .step(&PROJECT, &extents(coarse.shape), &arrays, groups)?;
@@ -132,47 +133,55 @@ fn prepare(device: &Arc<GpuDevice>, problem: MgProblem) -> Result<GpuProblem, Gp
         }
         shape = shape.map(|n| n / 2);
     }
-    let steps = cycle(device, &problem, &levels, &v)?;
-    let finest = PartialSums::new(device, &levels[0].r, &levels[0].r)?;
+    let first = cycle(device, &problem, &levels, &v, true)?;
+    let next = cycle(device, &problem, &levels, &v, false)?;
     let given = PartialSums::new(device, &v, &v)?;
+    let last = PartialSums::new(device, &levels[0].r, &levels[0].r)?;
     let recipe = format!("{} levels in memory", levels.len());
     Ok(GpuProblem::new(device, recipe, move |session, input| {
-        let given_v: &[f32] = input.get_sized("v", count)?;
-        v.write(given_v)?;
+        v.write(input.get_sized("v", count)?)?;
         let Some(top) = levels.first() else {
             return Ok(NamedArrays::default());
         };
-        // The first residual is the right-hand side.
-        top.r.write(given_v)?;
-        session.clear(&top.u)?;
-        for _ in 0..problem.cycles() {
-            session.execute(&steps)?;
-        }
-        let mean = |sum: f64| (sum / count as f64).sqrt();
-        let norms = vec![mean(given.sum(session)?), mean(finest.sum(session)?)];
+        let later = std::iter::repeat_n(&next, problem.cycles() - 1).flatten();
+        let cycles = first.iter().chain(later);
+        // One list, so that repeated runs repeat all of it.
+        let steps = std::iter::once(given.step()).chain(cycles);
+        session.execute(steps.chain([last.step()]))?;
+        let sums = session.read_all(&[given.parts(), last.parts()])?;
+        let norm = |parts: &Vec<Complex32>| {
+            let sum: f64 = parts.iter().map(|part| f64::from(part.re)).sum();
+            (sum / count as f64).sqrt()
+        };
+        let norms: Vec<f64> = sums.iter().map(norm).collect();
         let u = NamedArrays::from_array("u", &problem.shape(), session.read(&top.u)?);
         Ok(u.add_array("norms", &[2], norms))
     }))
 }
 
 /// Makes the steps of a V-cycle, from the residual of the finest level to the next one.
+///
+/// The first one begins with u = 0: its residual is v, and what it interpolates is u, so that nothing has to be there.
 fn cycle(
     device: &Arc<GpuDevice>,
     problem: &MgProblem,
     levels: &[GridLevel],
     v: &GpuBuffer<f32>,
+    is_first: bool,
 ) -> Result<Vec<Dispatch>, GpuError> {
     let mut writer = CycleWriter {
         device,
         steps: Vec::new(),
     };
     let weights = problem.smoother().weights();
-    for pair in levels.windows(2) {
-        writer.project(&pair[0], &pair[1])?;
-    }
     let Some((finest, below)) = levels.split_first() else {
         return Ok(writer.steps);
     };
+    let mut residual = if is_first { v } else { &finest.r };
+    for level in below {
+        writer.project(residual, level)?;
+        residual = &level.r;
+    }
     // The residual of a level replaces its right-hand side point by point.
     let mut coarser: Option<&GridLevel> = None;
     for level in below.iter().rev() {
@@ -192,7 +201,7 @@ fn cycle(
         coarser = Some(level);
     }
     if let Some(coarse) = coarser {
-        writer.interpolate(coarse, finest, true)?;
+        writer.interpolate(coarse, finest, !is_first)?;
     }
     writer.residual(finest, v, &finest.r)?;
     writer.operator(

@@ -6,7 +6,6 @@ use crate::buffer::GpuBuffer;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::program::{Dispatch, read, write};
-use crate::session::Session;
 use cp2_problems::vector::{ReduceProblem, ReductionOp};
 use cp2_problems::{NamedArrays, Problem};
 use num_complex::Complex32;
@@ -184,12 +183,5 @@ impl PartialSums {
     /// Returns the sums of parts, whose real parts are to be added up.
     pub(crate) fn parts(&self) -> &GpuBuffer<Complex32> {
         &self.sums
-    }
-
-    /// Computes the inner product.
-    pub(crate) fn sum(&self, session: &mut Session) -> Result<f64, GpuError> {
-        session.execute([&self.step])?;
-        let sums = session.read(&self.sums)?;
-        Ok(sums.iter().map(|sum| f64::from(sum.re)).sum())
     }
 }

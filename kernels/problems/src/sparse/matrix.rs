@@ -107,9 +107,28 @@ pub enum MatrixError {
     },
 }
 
+/// Most rows or columns: column indices have 32 bits.
+pub(super) const MOST_SIDE: usize = 1 << 31;
+
 /// True if a number is 0 in single precision and not in double precision.
 pub(super) fn is_rounded_to_zero(value: f64) -> bool {
     value != 0.0 && value as f32 == 0.0
+}
+
+/// Returns an empty list with room for `count` elements; none if there is no memory for them.
+pub(super) fn room<T>(count: usize) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(count).ok()?;
+    Some(all)
+}
+
+/// Returns so many copies of values, one after the other; none if there is no memory for them.
+fn repeated<T: Copy>(values: &[T], copies: usize) -> Option<Vec<T>> {
+    let mut all = room(values.len().checked_mul(copies)?)?;
+    for _ in 0..copies {
+        all.extend_from_slice(values);
+    }
+    Some(all)
 }
 
 impl SparseMatrix {
@@ -319,6 +338,57 @@ impl SparseMatrix {
             symmetry: self.symmetry,
             rounded_to_zero: self.rounded_to_zero,
         }
+    }
+
+    /// Repeats the matrix along the diagonal of a larger one, which is 0 elsewhere.
+    ///
+    /// # Errors
+    /// No copies; the larger matrix has too many rows or columns, or does not fit this computer's memory.
+    pub fn repeat_along_diagonal(&self, copies: usize) -> Result<Self, MatrixError> {
+        let [rows, cols, entries] =
+            [self.rows, self.cols, self.nnz()].map(|n| n.saturating_mul(copies));
+        if copies == 0 {
+            return Err(MatrixError::Zero { rows, cols });
+        }
+        if rows.max(cols) > MOST_SIDE {
+            return Err(MatrixError::TooLarge {
+                rows,
+                cols,
+                entries,
+            });
+        }
+        let full = MatrixError::OutOfMemory {
+            rows,
+            cols,
+            entries,
+        };
+        self.tiled([rows, cols, entries], copies).ok_or(full)
+    }
+
+    /// Returns the copies along the diagonal; none if there is no memory for them.
+    fn tiled(&self, [rows, cols, entries]: [usize; 3], copies: usize) -> Option<Self> {
+        let mut starts = room(rows + 1)?;
+        let mut columns = room(entries)?;
+        starts.push(0);
+        for copy in 0..copies {
+            let (entry, column) = (copy * self.nnz(), (copy * self.cols) as u32);
+            starts.extend(self.starts.iter().skip(1).map(|start| entry + start));
+            columns.extend(self.columns.iter().map(|own| column + own));
+        }
+        let coefficients = match &self.coefficients {
+            MatrixEntries::Pattern => MatrixEntries::Pattern,
+            MatrixEntries::Real(values) => MatrixEntries::Real(repeated(values, copies)?),
+            MatrixEntries::Complex(values) => MatrixEntries::Complex(repeated(values, copies)?),
+        };
+        Some(Self {
+            rows,
+            cols,
+            starts,
+            columns,
+            coefficients,
+            symmetry: self.symmetry,
+            rounded_to_zero: self.rounded_to_zero.saturating_mul(copies),
+        })
     }
 
     /// Returns the number of entries of the longest row.

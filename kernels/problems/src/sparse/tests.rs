@@ -44,6 +44,27 @@ fn exact(problem: &SpmvProblem, x: Vec<f32>) -> (Vec<f64>, Vec<f64>) {
     }
 }
 
+/// Copies along the diagonal are those that another library makes of shifted entries.
+#[test]
+fn matrices_are_repeated_along_the_diagonal() {
+    let entries = [(0, 1, 2.0), (0, 2, -1.0), (1, 0, 0.5)];
+    let tiled = matrix(2, 3, &entries).repeat_along_diagonal(3).unwrap();
+    let shifted = (0..3).flat_map(|k| entries.map(|(i, j, a)| (i + 2 * k, j + 3 * k, a)));
+    let expected = theirs(6, 9, &shifted.collect::<Vec<_>>());
+    assert_eq!((tiled.rows(), tiled.cols(), tiled.nnz()), (6, 9, 9));
+    for (i, row) in expected.outer_iterator().enumerate() {
+        let expected: Vec<(usize, f32)> = row.iter().map(|(j, &a)| (j, a as f32)).collect();
+        assert_eq!(tiled.real_row(i).collect::<Vec<_>>(), expected);
+    }
+    let one = matrix(1, 1, &[(0, 0, 1.0)]);
+    assert!(matches!(
+        one.repeat_along_diagonal(0),
+        Err(MatrixError::Zero { .. })
+    ));
+    let refused = one.repeat_along_diagonal((1 << 31) + 1);
+    assert!(matches!(refused, Err(MatrixError::TooLarge { .. })));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

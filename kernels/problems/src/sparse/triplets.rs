@@ -1,11 +1,8 @@
 //! Builds matrices from entries in any order.
 
-use super::matrix::is_rounded_to_zero;
+use super::matrix::{MOST_SIDE, is_rounded_to_zero, room};
 use super::{MatrixEntries, MatrixError, SparseMatrix, Symmetry};
 use num_complex::{Complex32, Complex64};
-
-/// Most rows or columns: column indices have 32 bits.
-const MOST_SIDE: usize = 1 << 31;
 
 /// Entries in any order, each with its row and column from 0. Entries of equal position are added up.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,13 +57,6 @@ struct Sorted<S> {
     starts: Vec<usize>,
     columns: Vec<u32>,
     sums: Vec<S>,
-}
-
-/// Returns an empty list with room for `count` elements; none if there is no memory for them.
-fn room<T>(count: usize) -> Option<Vec<T>> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(count).ok()?;
-    Some(all)
 }
 
 /// Returns zeros; none if there is no memory for them.
