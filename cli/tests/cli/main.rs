@@ -19,6 +19,7 @@ mod figures;
 mod filters;
 mod jobs;
 mod kernels;
+mod listings;
 mod measure;
 #[cfg(target_os = "linux")]
 mod memory;

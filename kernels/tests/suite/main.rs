@@ -12,6 +12,7 @@ mod fft;
 mod fft_large;
 mod intervals;
 mod iterations;
+mod loop_intervals;
 mod many_processors;
 mod map;
 mod map_shares;

@@ -1,0 +1,217 @@
+//! Tests of listings, profiles of all kinds, chains of macros, and warnings about registers.
+
+use crate::bench::Bench;
+use serde_json::Value;
+
+/// A kernel of pages: macros and repetitions in a loop.
+const KERNEL: &str = ".include \"page.s\"
+.macro double q
+        add \\q, \\q, \\q
+.endm
+.macro both first
+        double q{\\first}
+        double q{\\first + 1}
+.endm
+.program
+        page_begin
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+        nop
+        nop
+        loop c0 {
+            ldq q0, [a0]+16
+            mov q1, q0
+            .rept 2, i
+            both 0
+            .endr
+            add q0, q0, q1
+            stq q0, [a1]+16
+        }
+        page_end
+        stop
+";
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().unwrap()
+}
+
+/// Returns the expansions of a word as JSON, as one text.
+fn chain(word: &Value) -> String {
+    let frames = list(&word["expansion"]).iter();
+    let frames = frames.map(|f| {
+        format!(
+            "{} {}:{}",
+            f["what"].as_str().unwrap(),
+            f["file"],
+            f["line"]
+        )
+    });
+    frames.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_listing_shows_slots_cycles_and_chains() {
+    let bench = Bench::new();
+    bench.write("k.s", KERNEL);
+    let json = bench
+        .cp2("asm k.s --machine vm7 --listing --json")
+        .works()
+        .json();
+    let words = list(&json["listing"]);
+    assert_eq!(words.len() as u64, json["words"].as_u64().unwrap());
+    let line = |line: u64| {
+        words
+            .iter()
+            .filter(move |w| w["file"] == "k.s" && w["line"] == line)
+    };
+    // The load opens an iteration, and the doubled values wait for it and for each other.
+    let load = line(16).next().unwrap();
+    assert_eq!(
+        (load["cycle"].as_u64(), load["arithmetic"].as_str()),
+        (Some(0), Some(""))
+    );
+    assert!(load["memory"].as_str().unwrap().starts_with("ldq q0"));
+    let doubled: Vec<_> = line(3).collect();
+    assert_eq!(doubled.len(), 4);
+    let cycles: Vec<_> = doubled
+        .iter()
+        .map(|w| w["cycle"].as_u64().unwrap())
+        .collect();
+    assert!(cycles.is_sorted(), "{cycles:?}");
+    assert_eq!(
+        chain(doubled[2]),
+        "macro `double`, called \"k.s\":6; macro `both`, called \"k.s\":19; `.rept` with i = 1 \"k.s\":18"
+    );
+    // Words outside the loop have no cycle.
+    assert!(line(25).all(|w| w["cycle"].is_null()));
+    let text = bench
+        .cp2("asm k.s --machine vm7 --listing")
+        .works()
+        .out
+        .clone();
+    assert!(text.contains("; loop of 8 words"), "{text}");
+    assert!(
+        text.contains("macro `double`, called at k.s:7, macro `both`"),
+        "{text}"
+    );
+    // An object keeps the chains.
+    let object = bench.cp2("disasm k.elf --sources").works().out.clone();
+    assert!(object.contains("`.rept` with i = 1 at k.s:18"), "{object}");
+}
+
+#[test]
+fn profiles_of_all_kinds_charge_the_cycles_of_the_run() {
+    let bench = Bench::new();
+    bench.write("k.s", KERNEL);
+    let data: Vec<u8> = (0..4096u32)
+        .flat_map(|i| (i as f32).to_le_bytes())
+        .collect();
+    bench.write("x.f32", data);
+    let line = "map k.s --input x.f32 --output y.f32 --machine vm7 --json";
+    let of =
+        |by: &str| bench.cp2(&format!("{line} --profile{by}")).works().json()["profile"].clone();
+    let sum = |rows: &Value, key: &str| -> u64 {
+        list(rows)
+            .iter()
+            .map(|row| row[key].as_u64().unwrap())
+            .sum()
+    };
+    let lines = of("");
+    assert_eq!(lines, of("=line"));
+    let total = sum(&lines, "cycles");
+    assert_eq!(sum(&of("=word"), "cycles"), total);
+    assert_eq!(sum(&of("=call"), "own_cycles"), total);
+    let loops = of("=loop");
+    assert_eq!(sum(&loops, "own_cycles"), total);
+    // The inner loop lies in the page loop, and a quad of each section is an iteration.
+    let [_, pages, quads] = &list(&loops)[..] else {
+        panic!("{loops}")
+    };
+    assert_eq!(
+        (pages["depth"].as_u64(), quads["depth"].as_u64()),
+        (Some(0), Some(1))
+    );
+    assert_eq!(quads["iterations"].as_u64(), Some(4096 / 4 / 4));
+    let text = bench
+        .cp2("map k.s --input x.f32 --output y.f32 --machine vm7 --profile=call")
+        .works()
+        .out
+        .clone();
+    let row = text
+        .lines()
+        .find(|l| l.contains("macro `both`, called at k.s:19"));
+    assert!(row.unwrap().contains("operand-add"), "{text}");
+    bench
+        .cp2("map k.s --input x.f32 --output y.f32 --profile=page")
+        .fails(2, &["page", "line, call, loop, word"]);
+}
+
+/// A fault in a macro names the calls that lead to it, from a source and from an object.
+#[test]
+fn faults_name_macros_and_counters() {
+    let bench = Bench::new();
+    let text = ".macro beyond k
+        movi a0, 0x1fffc
+        ldx c\\k, [a0 + \\k]
+.endm
+.program
+.rept 2, i
+        beyond 4 * i
+.endr
+        stop
+";
+    bench.write("k.s", text);
+    bench.cp2("asm k.s").works();
+    for file in ["k.s", "k.elf"] {
+        let ended = bench.cp2(&format!("run {file} --machine vm7"));
+        ended.fails(
+            3,
+            &["k.s:3 (macro `beyond`, called at k.s:7, `.rept` with i = "],
+        );
+        let json = bench
+            .cp2(&format!("run {file} --machine vm7 --json"))
+            .json();
+        assert!(
+            chain(&json["place"]).starts_with("macro `beyond`, called \"k.s\":7"),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn warnings_about_registers_are_those_of_asm_and_analyze() {
+    let bench = Bench::new();
+    let kernel = |end: &str| {
+        format!(
+            ".include \"page.s\"\n.program\nmovi a1, 0x400\npage_begin\nldx a0, [a15]\nnop\nnop\n\
+             ldq q0, [a1]+16{end}\nadd q1, q0, q2{end}\nstq q0, [a0]{end}\npage_end\nstop\n"
+        )
+    };
+    bench.write("k.s", kernel(""));
+    let ended = bench.cp2("asm k.s --json");
+    let json = ended.works().json();
+    let codes: Vec<_> = list(&json["warnings"])
+        .iter()
+        .map(|w| w["code"].as_str().unwrap())
+        .collect();
+    for code in ["changed-by-page", "unwritten", "unread"] {
+        assert_eq!(codes.iter().filter(|c| **c == code).count(), 1, "{codes:?}");
+    }
+    // The same three of a source and of its object.
+    for file in ["k.s", "k.elf"] {
+        let ended = bench.cp2(&format!("analyze {file}"));
+        ended.works();
+        for words in [
+            "a1 is set before the page loop",
+            "r2 is written here",
+            "r4 is read here",
+        ] {
+            assert!(ended.err.contains(words), "{file}: {}", ended.err);
+        }
+        let found = bench.cp2(&format!("analyze {file} --json")).works().json();
+        assert_eq!(list(&found["findings"]).len(), 3, "{found}");
+    }
+    bench.write("k.s", kernel(" .allow register"));
+    let json = bench.cp2("analyze k.s --json").works().json();
+    assert_eq!(list(&json["findings"]).len(), 0, "{json}");
+}
