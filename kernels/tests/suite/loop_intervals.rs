@@ -212,3 +212,41 @@ fn loops_of_one_operation_a_line_take_their_intervals() {
         check(bodies, &machine);
     }
 }
+
+/// Kernels to start from say beside each innermost loop how far it is from its bound on vm7.
+#[test]
+fn loops_of_the_cookbook_say_their_intervals() {
+    let [vm7, _] = machines();
+    let mut said = 0;
+    for document in ["docs/arrays.md", "docs/cookbook.md"] {
+        for (name, text) in kernels_of(document) {
+            let lines: Vec<_> = text.lines().collect();
+            let options = Options {
+                machine: Some(&vm7),
+                ..Options::default()
+            };
+            let source = Source::new(&name, text.as_str());
+            let program = assemble(&source, &options).unwrap().program;
+            for found in analyze_loops(&program, &vm7).unwrap() {
+                let line = program.lines[found.pc];
+                let LoopBody::Steady(steady) = &found.body else {
+                    continue;
+                };
+                if program.files[line.file as usize] != name {
+                    continue;
+                }
+                let expected = format!(
+                    "; interval {}, bound {}",
+                    steady.interval, steady.bound.cycles
+                );
+                let line = lines[line.line as usize - 1];
+                assert!(
+                    line.contains(&expected),
+                    "{document}, {name}: {line}: {expected}"
+                );
+                said += 1;
+            }
+        }
+    }
+    assert!(said >= 15, "{said}");
+}
