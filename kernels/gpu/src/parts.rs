@@ -14,46 +14,44 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Makes the same problem of another number of items.
-type MakeProblem<'a> = dyn Fn(usize) -> Result<Box<dyn Problem>, ProblemError> + 'a;
+type MakePartFn<'a> = dyn Fn(usize) -> Result<Box<dyn Problem>, ProblemError> + 'a;
 
-/// A problem as items that do not influence each other. Every array of it has an equal number of elements for each item,
-/// in the order of the items.
-struct Items<'a> {
+/// A problem as items that do not influence each other. Every array of it has an equal number of elements for each
+/// item, in the order of the items.
+struct IndependentItems<'a> {
     count: usize,
-    make: Box<MakeProblem<'a>>,
+    make: Box<MakePartFn<'a>>,
 }
 
-impl<'a> Items<'a> {
-    fn new<P: Problem>(
-        count: usize,
-        make: impl Fn(usize) -> Result<P, ProblemError> + 'a,
-    ) -> Option<Self> {
+impl<'a> IndependentItems<'a> {
+    fn new<P: Problem>(count: usize, make: impl Fn(usize) -> Result<P, ProblemError> + 'a) -> Self {
         let make = move |count| Ok(Box::new(make(count)?) as Box<dyn Problem>);
-        Some(Self {
+        Self {
             count,
             make: Box::new(make),
-        })
+        }
     }
 
     /// Divides a problem into items; none if it does not consist of them.
     fn of(problem: &'a dyn Problem) -> Option<Self> {
         if let Some(p) = problem.downcast_ref::<FftProblem>() {
             let make = |batch| FftProblem::from_axes(p.axes(), p.direction(), batch);
-            return Self::new(p.batch(), make);
+            return Some(Self::new(p.batch(), make));
         }
         if let Some(p) = problem.downcast_ref::<RealFftProblem>() {
             let make = |batch| RealFftProblem::new(p.len(), p.direction(), batch);
-            return Self::new(p.batch(), make);
+            return Some(Self::new(p.batch(), make));
         }
         if let Some(p) = problem.downcast_ref::<ConvProblem>() {
-            return Self::new(p.channels(), |channels| {
+            let make = |channels| {
                 let outputs = (p.mode(), p.rate());
                 let made = ConvProblem::new_at_rate(p.taps(), channels, p.samples(), outputs)?;
                 match p.is_real() {
                     true => made.into_real(),
                     false => Ok(made),
                 }
-            });
+            };
+            return Some(Self::new(p.channels(), make));
         }
         if let Some(p) = problem.downcast_ref::<MapProblem>() {
             let floats = match p.op() {
@@ -62,28 +60,29 @@ impl<'a> Items<'a> {
                 op => op.ratio(),
             };
             let make = move |count| MapProblem::new(p.op().clone(), floats * count);
-            return Self::new(p.len() / floats, make);
+            return Some(Self::new(p.len() / floats, make));
         }
         if let Some(p) = problem.downcast_ref::<ReduceProblem>() {
-            return Self::new(p.rows(), |rows| ReduceProblem::new(p.op(), p.row(), rows));
+            let make = |rows| ReduceProblem::new(p.op(), p.row(), rows);
+            return Some(Self::new(p.rows(), make));
         }
         if let Some(p) = problem.downcast_ref::<BeamProblem>() {
             let make = |snapshots| BeamProblem::new(p.weights(), p.vector(), snapshots);
-            return Self::new(p.snapshots(), make);
+            return Some(Self::new(p.snapshots(), make));
         }
         if let Some(p) = problem.downcast_ref::<ProductProblem>() {
-            return Self::new(p.count(), |count| ProductProblem::new(p.sides(), count));
+            let make = |count| ProductProblem::new(p.sides(), count);
+            return Some(Self::new(p.count(), make));
         }
         let p = problem.downcast_ref::<TransposeProblem>()?;
         let [count, rows, columns] = p.shape();
-        Self::new(count, move |count| {
-            TransposeProblem::new(rows, columns, count)
-        })
+        let make = move |count| TransposeProblem::new(rows, columns, count);
+        Some(Self::new(count, make))
     }
 }
 
-/// Prepares a problem whose arrays are too large for the adapter, in parts of equally many items: one preparation serves
-/// them all, as the last part computes some items of the one before it again.
+/// Prepares a problem whose arrays are too large for the adapter, in parts of equally many items: one preparation
+/// serves them all, as the last part computes some items of the one before it again.
 ///
 /// # Errors
 /// The problem does not consist of items, or one item is too large: then the error is the one of an array that has no
@@ -94,7 +93,7 @@ pub(crate) fn prepare(
     mut no_room: GpuError,
     prepare: impl Fn(&dyn Problem) -> Option<Result<GpuProblem, GpuError>>,
 ) -> Result<GpuProblem, GpuError> {
-    let Some(items) = Items::of(problem) else {
+    let Some(items) = IndependentItems::of(problem) else {
         return Err(no_room);
     };
     let mut each = items.count;
@@ -168,10 +167,10 @@ fn check_lengths(forms: &[ArrayForm], arrays: &NamedArrays) -> Result<(), DataEr
 }
 
 /// Arrays, and the items of them that are meant.
-type Piece<'a> = (&'a NamedArrays, Range<usize>);
+type ItemRange<'a> = (&'a NamedArrays, Range<usize>);
 
 /// Joins items of several arrays to arrays of these forms.
-fn join(forms: &[ArrayForm], pieces: &[Piece<'_>]) -> Result<NamedArrays, DataError> {
+fn join(forms: &[ArrayForm], pieces: &[ItemRange<'_>]) -> Result<NamedArrays, DataError> {
     let join = |all, form: &ArrayForm| match form.kind {
         Kind::F32 => join_array::<f32>(all, form, pieces),
         Kind::F64 => join_array::<f64>(all, form, pieces),
@@ -187,7 +186,7 @@ fn join(forms: &[ArrayForm], pieces: &[Piece<'_>]) -> Result<NamedArrays, DataEr
 fn join_array<T: Element>(
     all: NamedArrays,
     form: &ArrayForm,
-    pieces: &[Piece<'_>],
+    pieces: &[ItemRange<'_>],
 ) -> Result<NamedArrays, DataError> {
     let len: usize = form.shape.iter().product();
     let items: usize = pieces.iter().map(|(_, range)| range.len()).sum();
