@@ -1,4 +1,4 @@
-//! Flaws in the use of registers: results without a reader, readers without a result.
+//! Flaws in the use of registers: values that nothing reads, or nothing writes.
 
 use super::liveness::Liveness;
 use crate::flow::{Flow, FlowError, Loop, Trips};
@@ -12,7 +12,7 @@ const AT_LAUNCH: RegSet = RegSet::one(Scalar::address(15).reg());
 /// Event that the page loop waits for.
 const PAGE_EVENT: i32 = 0;
 
-/// What is wrong with the use of a register.
+/// Kinds of flaws in the use of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterFlaw {
     /// A word reads the register, and on no way to it has the register been written.
@@ -34,7 +34,7 @@ pub struct RegisterFinding {
     pub pc: usize,
     /// The register; of several that a result has, the first.
     pub register: Reg,
-    /// What is wrong.
+    /// Kind of the flaw.
     pub flaw: RegisterFlaw,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn find_flaws(words: &[Word], flow: &Flow) -> Vec<RegisterFinding> {
             found.push(RegisterFinding { pc, register, flaw });
         };
         let unwritten = without(reads(word), written.before[pc]);
-        // Of the registers of an operand the first stands for all of them.
+        // The first register of an operand stands for all of them.
         if let Some(register) = unwritten.iter().next() {
             report(register, RegisterFlaw::Unwritten);
         }

@@ -1,4 +1,4 @@
-//! Writes and reads the table of expansions: the macros and counters that words came from.
+//! Writes and reads the macros and counters that words came from.
 //!
 //! All numbers are little-endian. The number of expansions (`u32`) comes first, then each expansion: its kind
 //! (`u32`: 1 a macro, 2 a file, 3 an iteration), the length of its name in bytes (`u32`), its counter (`i64`),
@@ -64,7 +64,7 @@ pub(super) fn read(
     files: usize,
     lines: &mut [Line],
 ) -> Result<Vec<ProgramExpansion>, ObjectError> {
-    let mut rest = Reader(section);
+    let mut rest = ExpansionReader(section);
     let mut table: Vec<ProgramExpansion> = Vec::new();
     for _ in 0..rest.number()? {
         let (kind, length, value) = (rest.number()?, rest.number()?, rest.counter()?);
@@ -120,9 +120,9 @@ fn refuse(expected: &'static str, value: u32) -> ObjectError {
 }
 
 /// The bytes of the section that are not read yet.
-struct Reader<'a>(&'a [u8]);
+struct ExpansionReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ExpansionReader<'a> {
     fn bytes(&mut self, count: usize) -> Result<&'a [u8], ObjectError> {
         let split = self.0.split_at_checked(count);
         let (bytes, rest) = split.ok_or(ObjectError::Expansions {

@@ -98,9 +98,9 @@ pub(crate) struct Slots<'t> {
 /// Warnings that are turned off for a word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AllowedWarnings {
-    /// Of its wait: `.allow stall`.
+    /// True if a wait is allowed: `.allow stall`.
     pub(crate) stall: bool,
-    /// Of its use of registers: `.allow register`.
+    /// True if any use of registers is allowed: `.allow register`.
     pub(crate) register: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of listings, profiles of all kinds, chains of macros, and warnings about registers.
+//! Tests of listings, profiles, chains of macros, and warnings about registers.
 
 use crate::bench::Bench;
 use serde_json::Value;
@@ -197,7 +197,7 @@ fn warnings_about_registers_are_those_of_asm_and_analyze() {
     for code in ["changed-by-page", "unwritten", "unread"] {
         assert_eq!(codes.iter().filter(|c| **c == code).count(), 1, "{codes:?}");
     }
-    // The same three of a source and of its object.
+    // A source and its object have all three.
     for file in ["k.s", "k.elf"] {
         let ended = bench.cp2(&format!("analyze {file}"));
         ended.works();

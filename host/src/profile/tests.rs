@@ -1,4 +1,4 @@
-//! Tests of profiles: every cycle is charged once, and stands beside what it was charged to.
+//! Tests of profiles: every cycle is charged once, beside its line.
 
 use super::*;
 use crate::Device;

@@ -1,5 +1,7 @@
-//! Tests that the intervals of written loops are the emulator's cycles: those of the library, of the documents, and
-//! of `kernels/tests/loops`, whose operations stand one on a line.
+//! Tests that the intervals of written loops are the emulator's cycles.
+//!
+//! These are the loops of the library, those of the documents, and those of `kernels/tests/loops`, whose operations
+//! stand one on a line.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_asm::analysis::{LoopAnalysis, LoopBody, LoopCloser, analyze_loops};

@@ -1,4 +1,4 @@
-//! The listing of `cp2 asm --listing`: each word with its slots, its cycle in its loop and its source.
+//! Listings of `cp2 asm`: each word with its slots, cycle, line and macros.
 
 use crate::expansion::expansion_json;
 use cp2_asm::Program;
