@@ -1,4 +1,4 @@
-//! Computations that are measured, with the least that each of them moves and computes.
+//! Computations that are measured, and the least that each of them takes.
 
 use cp2_problems::npb::mg::MgClass;
 use cp2_problems::sparse::{MatrixError, SparseMatrix, SpmvProblem};
@@ -56,7 +56,11 @@ impl SpeedSubject {
         let each = if matrix.is_complex() { 8.0 } else { 2.0 };
         let entries = matrix.nnz() as u64;
         // The values of a pattern are all 1 and need not be read.
-        let unread = if matrix.is_pattern() { REAL * entries } else { 0 };
+        let unread = if matrix.is_pattern() {
+            REAL * entries
+        } else {
+            0
+        };
         Self {
             bytes: problem.csr_bytes() - unread,
             operations: each * entries as f64,
