@@ -146,6 +146,7 @@ fn shaders_are_measured_beside_a_copy() {
         let rate = number(row, "bytes") / number(row, "seconds");
         assert!(rate > 0.0 && (number(row, "times_copy") / (rate / copy) - 1.0).abs() < 1e-9);
     }
+    assert!(rows.iter().all(|row| row["clock"] == "device"));
     // One MiB: complex numbers, and floats on the largest cube of a power of two.
     assert_eq!(rows[1]["size"], serde_json::json!([128, 1024]));
     assert_eq!(rows[2]["size"], serde_json::json!([64, 64, 64]));
@@ -155,6 +156,166 @@ fn shaders_are_measured_beside_a_copy() {
     bench
         .cp2("bench gpu --mib 1048576")
         .fails(2, &["--mib", "at most"]);
+}
+
+/// The benchmark MG, of class S in arrays of a MiB, with the times that are expected and those of machines.
+#[cfg(feature = "gpu")]
+#[test]
+fn measured_times_stand_beside_expected_and_simulated_ones() {
+    let bench = Bench::new();
+    let line = "bench gpu --rows mg-c,fft-1024,himeno-l --mib 1 --repetitions 2";
+    let json = bench.cp2(&format!("{line} --json")).works().json();
+    assert_eq!(json["machines"], serde_json::json!(["vm7", "vm9"]));
+    let rows = json["rows"].as_array().unwrap();
+    let find = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let multigrid = find("mg-c");
+    assert_eq!(multigrid["passed"], true, "{multigrid}");
+    assert_eq!(multigrid["size"], serde_json::json!([32, 32, 32]));
+    // 58 operations a point and cycle; three numbers a point, four of the levels below.
+    assert_eq!(number(&multigrid["operations"]), 58.0 * 4.0 * 32768.0);
+    let coarse = 4096 + 512 + 64 + 8;
+    assert_eq!(multigrid["bytes"], 4 * 4 * (3 * 32768 + 4 * coarse));
+    let copy = number(&find("copy")["gigabytes_per_second"]) * 1e9;
+    for row in rows {
+        let (seconds, expected) = (number(&row["seconds"]), &row["expected_by_copy"]);
+        let rate = number(&row["bytes"]) / number(&expected["seconds"]);
+        assert!((rate / copy - 1.0).abs() < 1e-9, "{row}");
+        let ratio = number(&expected["seconds"]) / seconds;
+        assert!(
+            (number(&expected["over_measured"]) / ratio - 1.0).abs() < 1e-9,
+            "{row}"
+        );
+        let flops = number(&row["operations"]) / seconds * 1e-9;
+        assert!(
+            (number(&row["gigaflops"]) - flops).abs() <= 1e-9 * flops,
+            "{row}"
+        );
+        let adapter = json["card"].as_str().unwrap();
+        if adapter.starts_with("llvmpipe") {
+            assert!(json["data_sheet"].is_null() && row["expected_by_data_sheet"].is_null());
+        }
+    }
+    // The model's own command says the same of the same problem.
+    let model = "model fft --n 1024 --batch 128 --machine vm9 --json";
+    let model = bench.cp2(model).works().json();
+    let simulated = &find("fft-1024")["simulated"][1];
+    assert_eq!(simulated["machine"], "vm9");
+    assert_eq!(
+        simulated["model_seconds"], model["expected_seconds"],
+        "{model}"
+    );
+    let refused = &find("himeno-l")["simulated"][0];
+    assert!(refused["model_seconds"].is_null(), "{refused}");
+    assert!(
+        refused["reason"].as_str().unwrap().contains("no kernel"),
+        "{refused}"
+    );
+    let ended = bench.cp2(&format!("{line} --machine vm9"));
+    let text = &ended.works().out;
+    for part in [
+        "measured by the card's clock",
+        "expected by data sheet",
+        "vm9, simulated",
+        "GFLOPS",
+        "- of vm9: himeno-l: no kernel",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("vm7"), "{text}");
+}
+
+/// Matrices from files, as often along the diagonal as there have to be entries.
+#[cfg(feature = "gpu")]
+#[test]
+fn products_with_matrices_from_files_are_measured() {
+    let bench = Bench::new();
+    let head = "%%MatrixMarket matrix coordinate";
+    bench.write(
+        "own.mtx",
+        &format!("{head} real symmetric\n3 3 3\n1 1 2\n2 1 -1\n3 3 4\n"),
+    );
+    bench.write(
+        "wide.mtx",
+        &format!("{head} pattern general\n1 2 2\n1 1\n1 2\n"),
+    );
+    bench.write(
+        "complex.mtx",
+        &format!("{head} complex general\n1 1 1\n1 1 1 2\n"),
+    );
+    let matrices = ["own.mtx", "wide.mtx", "complex.mtx"].map(|name| format!("--matrix {name} "));
+    let line = format!(
+        "bench gpu --rows copy {}--entries 1001 --planned-entries 1002 --repetitions 1 --json",
+        matrices.concat()
+    );
+    let json = bench.cp2(&line).works().json();
+    let rows = json["rows"].as_array().unwrap();
+    let names = rows.iter().map(|row| row["name"].as_str().unwrap());
+    let expected = ["copy", "matrix-own", "matrix-wide", "matrix-complex"];
+    assert_eq!(names.collect::<Vec<_>>(), expected);
+    // Four entries with the mirrored one: 251 copies have 1004. Bytes of values, columns and both vectors.
+    for (row, copies, entries, size, bytes) in [
+        (&rows[1], 251, 1004, [753, 753], 1004 * 8 + 2 * 753 * 4),
+        (
+            &rows[2],
+            501,
+            1002,
+            [501, 1002],
+            1002 * 4 + (501 + 1002) * 4,
+        ),
+        (&rows[3], 1001, 1001, [1001, 1001], 1001 * 12 + 2 * 1001 * 8),
+    ] {
+        assert_eq!(row["passed"], true, "{row}");
+        assert_eq!(row["matrix"]["copies"], copies, "{row}");
+        assert_eq!(row["matrix"]["entries"], entries, "{row}");
+        assert_eq!(row["size"], serde_json::json!(size), "{row}");
+        assert_eq!(row["bytes"], bytes, "{row}");
+        assert_eq!(row["goal"], "1.00 x cuSPARSE");
+        let times = row["simulated"].as_array().unwrap();
+        for time in times {
+            let planned = time["model_seconds"]
+                .as_f64()
+                .is_some_and(|seconds| seconds > 0.0);
+            assert_eq!(planned, entries <= 1002, "{row}");
+            assert_eq!(time["reason"].is_string(), !planned, "{row}");
+        }
+    }
+    bench.write("empty.mtx", &format!("{head} real general\n3 3 0\n"));
+    bench.write("torn.mtx", &format!("{head} real general\n3 3 2\n1 1 1\n"));
+    bench.write("own.txt", "");
+    for (line, parts) in [
+        ("--matrix empty.mtx", ["empty.mtx", "no entries"]),
+        ("--matrix torn.mtx", ["torn.mtx", "line"]),
+        ("--matrix none.mtx", ["none.mtx", "No such file"]),
+        ("--matrix own.txt", ["own.txt", ".mtx"]),
+        ("--matrix own.mtx --matrix ./own.mtx", ["two files", "own"]),
+        ("--matrix own.mtx --adapters 2", ["--adapters", "--matrix"]),
+    ] {
+        bench
+            .cp2(&format!("bench gpu --rows copy {line}"))
+            .fails(2, &parts);
+    }
+}
+
+/// The list of rows in the help is that of the table.
+#[cfg(feature = "gpu")]
+#[test]
+fn the_help_lists_all_rows() {
+    let help = Bench::new().cp2("bench gpu --help");
+    let words = help
+        .works()
+        .out
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let names: Vec<_> = cp2_gpu::bench::SPEED_ROWS
+        .iter()
+        .map(|row| row.name)
+        .collect();
+    assert!(
+        words.contains(&format!("between: {};", names.join(", "))),
+        "{words}"
+    );
 }
 
 #[cfg(not(feature = "gpu"))]

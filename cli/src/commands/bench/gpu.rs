@@ -32,8 +32,8 @@ pub(super) struct GpuArgs {
     /// of them [default: all of them]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Measure the product with a matrix too, which is repeated along the diagonal until it has --entries: a file of the
-    /// Matrix Market; give it again for each more [default: no matrix]
+    /// Measure the product with a matrix too, which is repeated along the diagonal until it has --entries: a file of
+    /// the Matrix Market; give it again for each more [default: no matrix]
     #[arg(long = "matrix", value_name = "A.mtx")]
     matrices: Vec<PathBuf>,
     /// Entries that a repeated matrix has at least [default: 60000000 on a card, 100000 on a processor]

@@ -1,4 +1,4 @@
-//! Computations that are measured, with the least that each of them moves and computes.
+//! Computations that are measured, and the least that each of them takes.
 
 use cp2_problems::npb::mg::MgClass;
 use cp2_problems::sparse::{MatrixError, SparseMatrix, SpmvProblem};

@@ -1,4 +1,4 @@
-//! Figures of graphics cards from their data sheets, and the times that they let expect.
+//! Data sheets of graphics cards, and the times that they let expect.
 
 use cp2_gpu::bench::SpeedFigures;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub(super) fn find_card(name: &str) -> Option<CardSheet> {
     all_cards().into_iter().find(|card| card.name == name)
 }
 
-/// What limits an expected time.
+/// Limit of an expected time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ExpectedLimit {

@@ -1,5 +1,6 @@
-//! Times that the performance model expects of machines with CP2 for the problems of the rows.
+//! Simulated times of machines with CP2 for the problems of the rows.
 
+use crate::interrupt::compute_interruptible;
 use crate::outcome::CommandFailure;
 use cp2_gpu::bench::SpeedSubject;
 use cp2_host::DeviceOptions;
@@ -29,10 +30,10 @@ pub(super) fn expect_machines(
     most_entries: usize,
 ) -> Result<Vec<SimulatedTime>, CommandFailure> {
     let expected = machines.iter().map(|machine| {
-        crate::interrupt::check()?;
+        let work = || expect_seconds(subject, seed, machine, most_entries);
         Ok(SimulatedTime {
             machine: machine.name.clone(),
-            seconds: expect_seconds(subject, seed, machine, most_entries),
+            seconds: compute_interruptible(work)?,
         })
     });
     expected.collect()

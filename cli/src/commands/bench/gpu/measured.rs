@@ -51,7 +51,7 @@ pub(super) struct TiledMatrix {
 pub(super) struct MeasuredRow {
     pub(super) name: String,
     pub(super) title: String,
-    /// What it should reach, in words; empty without a goal.
+    /// Goal in words; empty without one.
     pub(super) goal: &'static str,
     pub(super) figures: SpeedFigures,
     pub(super) clock: SpeedClock,
@@ -76,7 +76,7 @@ impl WantedRow<'_> {
     }
 }
 
-/// What all rows have in common.
+/// Choices that hold for all rows.
 struct Measuring<'a> {
     choice: AdapterChoice,
     plan: SpeedPlan,
