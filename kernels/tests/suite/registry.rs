@@ -4,6 +4,7 @@
 #[path = "../../examples/performance/page.rs"]
 mod page;
 
+use cp2_asm::analysis::check_registers;
 use cp2_host::DeviceOptions;
 use cp2_kernels::dsp::{MapOp, ReductionOp};
 use cp2_kernels::fft::FftPlanner;
@@ -166,6 +167,33 @@ fn kernels_keep_to_what_is_theirs() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Kernels read no register that nothing has written, and compute nothing that nothing reads.
+#[test]
+fn kernels_use_registers_without_flaws() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    let mut wrong = BTreeSet::new();
+    for kernel in registry::all() {
+        let sizes = kernel.sizes();
+        let numbers = |size: &&Size| {
+            let each = kernel.parameters().iter();
+            each.map(|p| size.length(p.name).unwrap_or(1) as u128)
+                .product::<u128>()
+        };
+        let size = sizes.iter().min_by_key(numbers).unwrap();
+        let prepared = kernel.prepare(size, &vm7, DeviceOptions::default());
+        let run = prepared.unwrap().run().unwrap().run;
+        for placed in run.programs() {
+            for found in check_registers(&placed.program).unwrap() {
+                let place = placed.program.describe_place(found.pc);
+                let place = place.unwrap_or_else(|| format!("word {:#06x}", found.pc));
+                let (register, flaw) = (found.register, found.flaw);
+                wrong.insert(format!("{}: {place}: {register} {flaw}", placed.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }
 
 /// Generated kernels count their operations by class: where a unit does not take one every cycle, less than
