@@ -231,7 +231,7 @@ mod tests {
             "all elements with plane other than 1, column 0 to 1"
         );
         assert_eq!(
-            text(&|_, r, _| r % 2 == 0),
+            text(&|_, r, _| r.is_multiple_of(2)),
             "all elements with row other than 1 and 3"
         );
         assert_eq!(
