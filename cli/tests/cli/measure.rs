@@ -233,15 +233,15 @@ fn products_with_matrices_from_files_are_measured() {
     let head = "%%MatrixMarket matrix coordinate";
     bench.write(
         "own.mtx",
-        &format!("{head} real symmetric\n3 3 3\n1 1 2\n2 1 -1\n3 3 4\n"),
+        format!("{head} real symmetric\n3 3 3\n1 1 2\n2 1 -1\n3 3 4\n"),
     );
     bench.write(
         "wide.mtx",
-        &format!("{head} pattern general\n1 2 2\n1 1\n1 2\n"),
+        format!("{head} pattern general\n1 2 2\n1 1\n1 2\n"),
     );
     bench.write(
         "complex.mtx",
-        &format!("{head} complex general\n1 1 1\n1 1 1 2\n"),
+        format!("{head} complex general\n1 1 1\n1 1 1 2\n"),
     );
     let matrices = ["own.mtx", "wide.mtx", "complex.mtx"].map(|name| format!("--matrix {name} "));
     let line = format!(
@@ -280,8 +280,8 @@ fn products_with_matrices_from_files_are_measured() {
             assert_eq!(time["reason"].is_string(), !planned, "{row}");
         }
     }
-    bench.write("empty.mtx", &format!("{head} real general\n3 3 0\n"));
-    bench.write("torn.mtx", &format!("{head} real general\n3 3 2\n1 1 1\n"));
+    bench.write("empty.mtx", format!("{head} real general\n3 3 0\n"));
+    bench.write("torn.mtx", format!("{head} real general\n3 3 2\n1 1 1\n"));
     bench.write("own.txt", "");
     for (line, parts) in [
         ("--matrix empty.mtx", ["empty.mtx", "no entries"]),

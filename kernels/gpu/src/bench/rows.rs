@@ -160,9 +160,9 @@ fn side(elements: u64, most: usize) -> usize {
 /// Returns the largest class of the benchmark MG whose arrays have at most so many bytes, or the smallest one.
 fn multigrid_class(bytes: u64) -> MgClass {
     let classes = NpbClass::ALL.into_iter().map(MgClass::from_class);
-    let fitting = classes.filter(|class| REAL * (class.n as u64).pow(3) <= bytes);
+    let mut fitting = classes.filter(|class| REAL * (class.n as u64).pow(3) <= bytes);
     let least = MgClass::from_class(NpbClass::S);
-    fitting.last().unwrap_or(least)
+    fitting.next_back().unwrap_or(least)
 }
 
 impl SpeedRow {
