@@ -7,6 +7,7 @@
 //! word and the innermost expansion of all words up to the next run (`u32` each).
 
 use super::error::{ObjectError, name};
+use super::lines::file_indices;
 use super::write::c_name;
 use crate::expansion::{Expansion, ProgramExpansion};
 use crate::{Line, Program};
@@ -27,6 +28,7 @@ pub(super) fn write(program: &Program) -> Option<Vec<u8>> {
     if program.expansions.is_empty() || program.words.is_empty() {
         return None;
     }
+    let files = file_indices(program);
     let number = |expansion: Option<u32>| expansion.map_or(0, |index| index.saturating_add(1));
     let mut out = Vec::new();
     let put = |value: u32, out: &mut Vec<u8>| out.extend(value.to_le_bytes());
@@ -41,8 +43,10 @@ pub(super) fn write(program: &Program) -> Option<Vec<u8>> {
         put(kind, &mut out);
         put(name.len() as u32, &mut out);
         out.extend(value.to_le_bytes());
-        put(at.file, &mut out);
-        put(at.line, &mut out);
+        // A file index out of range means that the file is unknown, as in the line table.
+        let file = files.get(at.file as usize).copied();
+        put(file.unwrap_or(0), &mut out);
+        put(file.map_or(0, |_| at.line), &mut out);
         put(number(at.expansion), &mut out);
         out.extend(name);
     }

@@ -11,6 +11,7 @@ use gimli::{
     AttributeValue as ReadValue, DebugLine, DebugLineOffset, Encoding, Format, LineEncoding,
     LittleEndian,
 };
+use std::collections::HashMap;
 
 /// Encoding of line tables: DWARF 4, 32-bit, which every tool reads and which holds names inline.
 const ENCODING: Encoding = Encoding {
@@ -27,6 +28,30 @@ pub(super) struct Debug {
     pub(super) line: Vec<u8>,
 }
 
+/// Returns the name of a file in the table; an empty one has no place there.
+fn file_name(name: &str) -> &[u8] {
+    match c_name(name) {
+        [] => b"?",
+        bytes => bytes,
+    }
+}
+
+/// Returns the index in the table of each of a program's files: files of one name, which linked programs may have,
+/// are one there.
+pub(super) fn file_indices(program: &Program) -> Vec<u32> {
+    let mut known: HashMap<&[u8], u32> = HashMap::new();
+    let index = |name| {
+        let next = known.len() as u32;
+        *known.entry(file_name(name)).or_insert(next)
+    };
+    program
+        .files
+        .iter()
+        .map(String::as_str)
+        .map(index)
+        .collect()
+}
+
 /// Writes the line table of a program that has source files and words.
 pub(super) fn write(program: &Program) -> Option<Debug> {
     if program.files.is_empty() || program.words.is_empty() {
@@ -36,10 +61,7 @@ pub(super) fn write(program: &Program) -> Option<Debug> {
         minimum_instruction_length: WORD_BYTES as u8,
         ..LineEncoding::default()
     };
-    let text = |s: &str| match c_name(s) {
-        [] => LineString::String(b"?".to_vec()),
-        bytes => LineString::String(bytes.to_vec()),
-    };
+    let text = |s: &str| LineString::String(file_name(s).to_vec());
     let mut table = LineProgram::new(
         ENCODING,
         encoding,

@@ -335,6 +335,28 @@ fn comes_back(program: Program) {
     assert_eq!(Program::from_elf(&elf), Ok(program));
 }
 
+/// Linked programs may have a file twice: it is one in the line table, and calls keep their places.
+#[test]
+fn a_file_of_two_linked_programs_is_one() {
+    let mut other = sample();
+    other.dmem.clear();
+    other.files.reverse();
+    other
+        .lines
+        .iter_mut()
+        .for_each(|line| line.file = 1 - line.file);
+    let frames = other.expansions.iter_mut();
+    frames.for_each(|frame| frame.at.file = 1 - frame.at.file);
+    let all = sample().linked(&other, 1).unwrap();
+    assert_eq!(all.files.len(), 4);
+    let back = Program::from_elf(&all.to_elf()).unwrap();
+    assert_eq!(back.files, ["kernels/a.s", "inc.s"]);
+    for pc in 0..6 {
+        assert_eq!(back.describe_place(pc), all.describe_place(pc), "word {pc}");
+    }
+    assert!(back.describe_place(4).unwrap().contains("kernels/a.s:9"));
+}
+
 /// Data in several segments and a line beyond 2^16 survive without a symbol.
 #[test]
 fn pieces_of_data_and_a_late_line_come_back() {

@@ -1,6 +1,6 @@
 //! Tests of listings, profiles, chains of macros, and warnings about registers.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, npy};
 use serde_json::Value;
 
 /// A kernel of pages: macros and repetitions in a loop.
@@ -15,7 +15,7 @@ const KERNEL: &str = ".include \"page.s\"
 .program
         page_begin
         ldx2 a0, [a15]
-        ldx c0, [a15 + 8]
+        ldx c0, [a15 + PAGE_COLUMNS]
         nop
         nop
         loop c0 {
@@ -106,8 +106,8 @@ fn profiles_of_all_kinds_charge_the_cycles_of_the_run() {
     let data: Vec<u8> = (0..4096u32)
         .flat_map(|i| (i as f32).to_le_bytes())
         .collect();
-    bench.write("x.f32", data);
-    let line = "map k.s --input x.f32 --output y.f32 --machine vm7 --json";
+    bench.write("x.npy", data);
+    let line = "map k.s --input x.npy --output y.npy --block 256 --machine vm7 --json";
     let of =
         |by: &str| bench.cp2(&format!("{line} --profile{by}")).works().json()["profile"].clone();
     let sum = |rows: &Value, key: &str| -> u64 {
@@ -133,7 +133,7 @@ fn profiles_of_all_kinds_charge_the_cycles_of_the_run() {
     );
     assert_eq!(quads["iterations"].as_u64(), Some(4096 / 4 / 4));
     let text = bench
-        .cp2("map k.s --input x.f32 --output y.f32 --machine vm7 --profile=call")
+        .cp2("map k.s --input x.npy --output y.npy --block 256 --machine vm7 --profile=call")
         .works()
         .out
         .clone();
@@ -142,7 +142,7 @@ fn profiles_of_all_kinds_charge_the_cycles_of_the_run() {
         .find(|l| l.contains("macro `both`, called at k.s:19"));
     assert!(row.unwrap().contains("operand-add"), "{text}");
     bench
-        .cp2("map k.s --input x.f32 --output y.f32 --profile=page")
+        .cp2("map k.s --input x.npy --output y.npy --block 256 --profile=page")
         .fails(2, &["page", "line, call, loop, word"]);
 }
 
@@ -152,11 +152,11 @@ fn faults_name_macros_and_counters() {
     let bench = Bench::new();
     let text = ".macro beyond k
         movi a0, 0x1fffc
-        ldx c\\k, [a0 + \\k]
+        ldx c{\\k}, [a0]
 .endm
 .program
 .rept 2, i
-        beyond 4 * i
+        beyond i
 .endr
         stop
 ";
