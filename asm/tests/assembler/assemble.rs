@@ -385,7 +385,7 @@ fn a_label_before_a_block_hides_no_error() {
 #[test]
 fn chains_are_kept_when_programs_are_linked() {
     let text =
-        ".macro step k\nadd r1, r0, r\\k\n.endm\n.program\n.rept 2, i\nstep i\n.endr\nstop\n";
+        ".macro step k\nadd r1, r0, r{\\k}\n.endm\n.program\n.rept 2, i\nstep i\n.endr\nstop\n";
     let second = program(text);
     assert_eq!(
         second.describe_chain(1),

@@ -103,10 +103,10 @@ fn a_listing_shows_slots_cycles_and_chains() {
 fn profiles_of_all_kinds_charge_the_cycles_of_the_run() {
     let bench = Bench::new();
     bench.write("k.s", KERNEL);
-    let data: Vec<u8> = (0..4096u32)
-        .flat_map(|i| (i as f32).to_le_bytes())
+    let data: Vec<u8> = (0..4096u16)
+        .flat_map(|i| f32::from(i).to_le_bytes())
         .collect();
-    bench.write("x.npy", data);
+    bench.write("x.npy", npy("<f4", "False", "(4096,)", &data));
     let line = "map k.s --input x.npy --output y.npy --block 256 --machine vm7 --json";
     let of =
         |by: &str| bench.cp2(&format!("{line} --profile{by}")).works().json()["profile"].clone();

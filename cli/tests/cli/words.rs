@@ -130,7 +130,7 @@ fn a_kernel_is_expected_on_several_machines() {
 #[test]
 fn one_warning_is_one() {
     let bench = Bench::new();
-    let text = ".program\n        add r0, r1, r2\n        add r3, r0, r0\n        stop\n";
+    let text = ".program\n        ldp r0, [a15]\n        stp r0, [a15]\n        stop\n";
     bench.write("k.s", text);
     let ended = bench.cp2("asm k.s");
     assert!(ended.works().out.ends_with("1 warning\n"), "{}", ended.out);

@@ -82,7 +82,7 @@ impl Session {
 
     /// Carries out repeated steps, and waits for them.
     fn repeat(&mut self, mut repeats: RepeatedRuns, steps: &[&Dispatch]) -> Result<(), GpuError> {
-        let times = repeats.run(&self.device.clone(), steps)?;
+        let times = repeats.run(self, &self.device.clone(), steps)?;
         let bytes = self.read_raw("times", &[(&times.resolved, times.bytes)])?;
         repeats.seconds = times.seconds(&bytes);
         self.repeats = Some(repeats);
