@@ -159,11 +159,8 @@ fn footnotes(report: &Value) -> String {
             }
         }
         for (reason, titles) in reasons {
-            let _ = writeln!(
-                text,
-                "* No time of {machine} ({reason}): {}.",
-                titles.join("; ")
-            );
+            let note = format!("* No time of {machine} ({reason}): {}.", titles.join("; "));
+            text += &wrap(&note, "  ");
         }
     }
     match text.is_empty() {
@@ -172,17 +169,35 @@ fn footnotes(report: &Value) -> String {
     }
 }
 
+/// Breaks a text into lines of at most 118 columns; those behind the first begin with `indent`.
+fn wrap(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if line.len() + 1 + word.len() > 118 {
+            lines += &format!("{line}\n");
+            line = format!("{indent}{word}");
+        } else if line.is_empty() {
+            line = word.to_owned();
+        } else {
+            line = format!("{line} {word}");
+        }
+    }
+    format!("{lines}{line}\n")
+}
+
 /// Returns the tables of a card, with what they were measured by.
 fn table(report: &Value) -> String {
     let gpu = &report["gpu"];
     let said = |key: &str| gpu[key].as_str().unwrap_or("unknown").to_owned();
-    let mut text = format!(
-        "\n{}, driver {}, {}, `{}`:\n\n{SPEEDS}",
+    let head = format!(
+        "{}, driver {}, {}, `{}`:",
         said("card"),
         said("driver"),
         said("date"),
         said("command")
     );
+    let mut text = format!("\n{}\n{SPEEDS}", wrap(&head, ""));
     let rows = rows(report);
     for row in &rows {
         text += &speed_line(report, row);
@@ -198,7 +213,7 @@ fn table(report: &Value) -> String {
     };
     let _ = write!(
         text,
-        "\nExpected and measured times, and those of the model for machines with CP2. Data sheet: {sheet}.\n\n{EXPECTED}"
+        "\nExpected and measured times, and those of the model for machines with CP2.\nData sheet: {sheet}.\n\n{EXPECTED}"
     );
     let machines = machines(report);
     for machine in &machines {

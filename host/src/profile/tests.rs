@@ -65,6 +65,7 @@ const CALLS: &str = ".macro twice r\nadd \\r, \\r, \\r\nadd \\r, \\r, \\r\n.endm
     mul r{2 + i}, r0, r1
     .endr
     }
+    nop
     }
     call more
     stop
@@ -114,7 +115,7 @@ fn calls_add_up_what_lies_inside() {
         // Four words of the repetition, 15 times each.
         (1, "`.rept`", "k.s:11", 4, 60),
         (0, "function `more`", "", 3, 3),
-        (1, "macro `twice`", "k.s:18", 2, 2),
+        (1, "macro `twice`", "k.s:19", 2, 2),
     ];
     assert_eq!(shown[1..], expected[1..]);
     assert_eq!(shown[0].3, program.words.len() as u64 - 3);
