@@ -23,6 +23,9 @@ const FILE: u32 = 2;
 /// Kind of an iteration.
 const ITERATION: u32 = 3;
 
+/// Most expansions around a word: four times as many as the assembler nests.
+const MAX_NESTING: u32 = 256;
+
 /// Writes the table; none for a program whose words came from no expansion.
 pub(super) fn write(program: &Program) -> Option<Vec<u8>> {
     if program.expansions.is_empty() || program.words.is_empty() {
@@ -70,6 +73,8 @@ pub(super) fn read(
 ) -> Result<Vec<ProgramExpansion>, ObjectError> {
     let mut rest = ExpansionReader(section);
     let mut table: Vec<ProgramExpansion> = Vec::new();
+    // Number of expansions around each, itself included.
+    let mut depths: Vec<u32> = Vec::new();
     for _ in 0..rest.number()? {
         let (kind, length, value) = (rest.number()?, rest.number()?, rest.counter()?);
         let (file, line, outer) = (rest.number()?, rest.number()?, rest.number()?);
@@ -92,6 +97,15 @@ pub(super) fn read(
             return Err(refuse("expected an expansion that comes before", outer));
         }
         let expansion = outer.checked_sub(1);
+        let around = expansion.and_then(|outer| depths.get(outer as usize));
+        let depth = around.map_or(1, |depth| depth + 1);
+        if depth > MAX_NESTING {
+            return Err(refuse(
+                "expected at most 256 expansions inside each other",
+                depth,
+            ));
+        }
+        depths.push(depth);
         let at = Line {
             expansion,
             ..Line::new(file, line)

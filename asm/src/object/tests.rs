@@ -357,6 +357,30 @@ fn a_file_of_two_linked_programs_is_one() {
     assert!(back.describe_place(4).unwrap().contains("kernels/a.s:9"));
 }
 
+/// Readers follow the expansions of a word by recursion: an object cannot have more than any source.
+#[test]
+fn expansions_are_not_nested_without_end() {
+    let nested = |depth: u32| {
+        let mut program = sample();
+        let frame = |outer: u32| ProgramExpansion {
+            what: Expansion::Macro("again".into()),
+            at: Line {
+                expansion: outer.checked_sub(1),
+                ..Line::new(0, 1)
+            },
+        };
+        program.expansions = (0..depth).map(frame).collect();
+        program
+            .lines
+            .iter_mut()
+            .for_each(|line| line.expansion = Some(depth - 1));
+        Program::from_elf(&program.to_elf())
+    };
+    assert_eq!(nested(256).unwrap().chain(0).count(), 256);
+    let error = nested(257).unwrap_err().to_string();
+    assert!(error.contains("at most 256 expansions"), "{error}");
+}
+
 /// Data in several segments and a line beyond 2^16 survive without a symbol.
 #[test]
 fn pieces_of_data_and_a_late_line_come_back() {
