@@ -33,12 +33,13 @@ impl fmt::Display for LoopLimit {
     }
 }
 
-/// Lower bound of the cycles of an iteration.
+/// Lower bound of the cycles of an iteration, on average over many iterations.
 ///
 /// The bound holds for every order of the loop's operations, with any registers and over any number of
-/// iterations at once: a slot has one operation in a cycle, and none in the cycles that a loop loses when its body
-/// starts again; a unit is busy for its interval with each operation; and a result is there after its latency.
-/// Loads are not taken to depend on stores.
+/// iterations at once. A loop of few iterations may take less, as its last results are still under way when it ends,
+/// and it does not come back after the last one. A slot has one operation in a cycle, and none in the cycles that a
+/// loop loses when its body starts again; a unit is busy for its interval with each operation; and a result is there
+/// after its latency. Loads are not taken to depend on stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopBound {
     /// Cycles of an iteration, at least: the largest of the terms.

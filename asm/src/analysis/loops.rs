@@ -93,6 +93,12 @@ pub struct ProgramLoop {
 }
 
 impl ProgramLoop {
+    /// Returns the address of the last word, which issues once in an iteration: no loop inside ends with it.
+    #[must_use]
+    pub fn last(&self) -> usize {
+        *self.words.end()
+    }
+
     /// Returns the cycles that a machine loses when the body starts again.
     fn back(&self, machine: &Machine) -> u64 {
         match self.closer {

@@ -66,16 +66,29 @@ pub fn check_registers(program: &Program) -> Result<Vec<RegisterFinding>, FlowEr
 pub(crate) fn find_flaws(words: &[Word], flow: &Flow) -> Vec<RegisterFinding> {
     let liveness = Liveness::new(words, flow);
     let written = WrittenRegisters::new(words, flow);
+    let predecessors = flow.predecessors(words);
     let mut found = Vec::new();
     for pc in flow.blocks().iter().flat_map(|block| block.words.clone()) {
         let word = &words[pc];
         let mut report = |register: Reg, flaw| {
             found.push(RegisterFinding { pc, register, flaw });
         };
-        let unwritten = without(reads(word), written.before[pc]);
-        // The first register of an operand stands for all of them.
-        if let Some(register) = unwritten.iter().next() {
-            report(register, RegisterFlaw::Unwritten);
+        let mut unwritten = without(reads(word), written.before[pc]);
+        // A sum that nothing sets is written by its own word alone, in the iteration before.
+        let sums = reads(word) & writes(word) & written.before[pc];
+        for register in without(sums, AT_LAUNCH).iter() {
+            let writers = flow.find_writers(words, &predecessors, pc, register);
+            if writers.iter().all(|&by| by.is_none_or(|by| by == pc)) {
+                unwritten |= RegSet::one(register);
+            }
+        }
+        for register in unwritten.iter() {
+            // The first pair of a quad stands for both.
+            let is_second = register.0 < 64 && register.0 % 2 == 1;
+            let first = Reg(register.0 - u8::from(is_second));
+            if !is_second || !unwritten.contains(first) {
+                report(register, RegisterFlaw::Unwritten);
+            }
         }
         for inst in [&word.arith, &word.mem] {
             let results = inst.writes();
@@ -124,6 +137,9 @@ fn find_changed(
     let body = page.first..page.last + 1;
     // The argument block and the next page's are the loop's own.
     let own = AT_LAUNCH | RegSet::one(Scalar::control(15).reg());
+    let changed = body
+        .clone()
+        .fold(RegSet::EMPTY, |all, pc| all | writes(&words[pc]));
     let kept = without(
         liveness.before(page.first) & written.before[page.setup],
         own,
@@ -132,9 +148,12 @@ fn find_changed(
         let mut writers = body
             .clone()
             .filter(|&pc| writes(&words[pc]).contains(register));
-        let Some(by) = writers.clone().next() else {
+        let Some(by) = writers.clone().next_back() else {
             continue;
         };
+        if is_restored(words, page.setup, by, register, changed) {
+            continue;
+        }
         let is_meant = match writers
             .clone()
             .all(|pc| steps(&words[pc], register).is_some())
@@ -142,8 +161,8 @@ fn find_changed(
             // A pointer that comes back to its begin takes steps of both signs.
             true => {
                 let sign = |pc: usize| steps(&words[pc], register).map(i32::signum);
-                let first = sign(by);
-                writers.any(|pc| sign(pc) != first)
+                let last = sign(by);
+                writers.any(|pc| sign(pc) != last)
             }
             false => {
                 writers.any(|pc| is_made_from_itself(&words[body.clone()], &words[pc], register))
@@ -156,6 +175,27 @@ fn find_changed(
             let flaw = RegisterFlaw::ChangedByPage { by };
             found.push(RegisterFinding { pc, register, flaw });
         }
+    }
+}
+
+/// True if the word at `by` gives a register the value that it had before the page loop: by an operation that
+/// stands there too, or by a copy of a register that no page changes.
+fn is_restored(words: &[Word], setup: usize, by: usize, register: Reg, changed: RegSet) -> bool {
+    let makes = |inst: &&Inst| inst.writes().contains(register);
+    let insts = |word: &Word| [word.arith, word.mem];
+    let Some(last) = insts(&words[by]).iter().find(makes).copied() else {
+        return false;
+    };
+    let sources = last.reads();
+    let is_constant = sources.is_empty() && !last.has_address();
+    let stands_before = || {
+        words[..setup]
+            .iter()
+            .any(|word| insts(word).contains(&last))
+    };
+    match is_constant {
+        true => stands_before(),
+        false => !last.has_address() && (sources & changed).is_empty(),
     }
 }
 
@@ -274,6 +314,35 @@ mod tests {
         assert_eq!(find(text), []);
     }
 
+    /// A sum that nothing sets is read in the first iteration, whatever later ones add to it.
+    #[test]
+    fn a_sum_that_nothing_sets_is_found() {
+        let sum = |begin: &str| {
+            let body = "loop 8 {\nldq q1, [a15]\nmadd q0, q1, q1, q0\n}\nstq q0, [a15]\nstop\n";
+            find(&format!("{begin}\n{body}"))
+        };
+        assert_eq!(sum("nop"), [(4, "r0".into(), RegisterFlaw::Unwritten)]);
+        assert_eq!(
+            sum("lif r0, 0.0"),
+            [(4, "r1".into(), RegisterFlaw::Unwritten)]
+        );
+        assert_eq!(
+            sum("mul q0, q1, q1 .allow register"),
+            [(1, "r2".into(), RegisterFlaw::Unwritten)]
+        );
+    }
+
+    /// Each operand that nothing has written has its own warning.
+    #[test]
+    fn all_operands_are_named() {
+        let found = find("sub r0, r2, r4\nstp r0, [a15]\nstop\n");
+        let names: Vec<_> = found
+            .iter()
+            .map(|(_, register, _)| register.as_str())
+            .collect();
+        assert_eq!(names, ["r2", "r4"]);
+    }
+
     /// A function's readers are those of all its callers.
     #[test]
     fn functions_write_for_their_callers() {
@@ -315,6 +384,11 @@ mod tests {
         let constant = "lif r0, 2.0";
         let reuse = "ldx a0, [a15]\nldp r1, [a0]\nmul r1, r1, r0\nldp r0, [a0 + 8]\nadd r1, r1, r0\nstp r1, [a0]";
         assert!(is_changed(&pages(constant, reuse)));
+        // The constant comes back, by the operation that made it, or from a register of its own.
+        let again = format!("{reuse}\nlif r0, 2.0");
+        assert_eq!(pages(constant, &again), []);
+        let copied = format!("{reuse}\nmov r0, r9");
+        assert_eq!(pages("lif r9, 2.0\nmov r0, r9", &copied), []);
         // A sum over all pages.
         let sum = "ldx a0, [a15]\nldp r1, [a0]\nadd r0, r0, r1\nstp r0, [a0]";
         assert_eq!(pages(constant, sum), []);

@@ -143,7 +143,7 @@ impl Assembler<'_> {
                 ));
             }
             ".allow" => {
-                let why = "`.allow stall` stands at the end of an instruction's line";
+                let why = "`.allow stall` and `.allow register` stand at the end of an instruction's line";
                 return Err(Fail::new(
                     Problem::Misplaced {
                         what: "`.allow`".into(),

@@ -37,7 +37,8 @@ pub(crate) struct Sink {
     frames: Vec<(SharedExpansion, Span, Chain)>,
     errors: Vec<(Flaw, Chain)>,
     warnings: Vec<(Flaw, Chain)>,
-    seen: HashSet<(Span, &'static str, bool)>,
+    /// Place, kind and register of what is kept, and true for errors.
+    seen: HashSet<(Span, &'static str, String, bool)>,
     /// Number of warnings beyond [`MOST`].
     unlisted: usize,
 }
@@ -116,20 +117,19 @@ impl Sink {
 
     /// True if an error would be kept: there is room, and none of its kind at its place.
     pub(crate) fn is_news(&self, fail: &Fail) -> bool {
-        let key = (fail.0.at, fail.0.problem.code(), true);
-        self.errors.len() < MOST && !self.seen.contains(&key)
+        self.errors.len() < MOST && !self.seen.contains(&key(fail, true))
     }
 
     /// Keeps an error; another of the same kind at the same place is dropped.
     pub(crate) fn error(&mut self, fail: Fail, chain: Chain) {
-        if self.errors.len() < MOST && self.seen.insert((fail.0.at, fail.0.problem.code(), true)) {
+        if self.errors.len() < MOST && self.seen.insert(key(&fail, true)) {
             self.errors.push((*fail.0, chain));
         }
     }
 
     /// Keeps a warning; another of the same kind at the same place is dropped.
     pub(crate) fn warn(&mut self, fail: Fail, chain: Chain) {
-        if !self.seen.insert((fail.0.at, fail.0.problem.code(), false)) {
+        if !self.seen.insert(key(&fail, false)) {
             return;
         }
         if self.warnings.len() < MOST {
@@ -186,6 +186,16 @@ impl Sink {
             list(self.warnings, Severity::Warning, more_warnings),
         )
     }
+}
+
+/// Returns what distinguishes a problem from another one: only one of them is kept.
+fn key(fail: &Fail, is_error: bool) -> (Span, &'static str, String, bool) {
+    let problem = &fail.0.problem;
+    let register = match problem {
+        Problem::RegisterUse { register, .. } => register.clone(),
+        _ => String::new(),
+    };
+    (fail.0.at, problem.code(), register, is_error)
 }
 
 fn resolve(

@@ -2,17 +2,23 @@
 
 use super::{Flow, Trips, Way};
 use crate::isa::{Op, Reg, Scalar, Word};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Words that may be executed right before the first word of each block, by its address.
+pub(crate) struct Predecessors(BTreeMap<usize, Vec<usize>>);
 
 impl Flow {
     /// Fills in the words that may have written the count of each loop whose count is a register.
     pub(super) fn trips(&mut self, words: &[Word]) {
+        let before = self.predecessors(words);
         let found: Vec<_> = self
             .loops
             .iter()
             .map(|l| match &l.trips {
                 Trips::Constant(_) => Vec::new(),
-                Trips::Register { register, .. } => self.writers(words, l.setup, *register),
+                Trips::Register { register, .. } => {
+                    self.find_writers(words, &before, l.setup, register.reg())
+                }
             })
             .collect();
         for (l, found) in self.loops.iter_mut().zip(found) {
@@ -27,7 +33,18 @@ impl Flow {
     /// call and the word after the call.
     #[must_use]
     pub fn writers(&self, words: &[Word], pc: usize, register: Scalar) -> Vec<Option<usize>> {
-        let reg = register.reg();
+        self.find_writers(words, &self.predecessors(words), pc, register.reg())
+    }
+
+    /// Returns the words that may have been the last to write `reg` before the word at `pc`, as
+    /// [`Flow::writers`] does.
+    pub(crate) fn find_writers(
+        &self,
+        words: &[Word],
+        before: &Predecessors,
+        pc: usize,
+        reg: Reg,
+    ) -> Vec<Option<usize>> {
         let mut found = BTreeSet::new();
         let mut seen = BTreeSet::new();
         let mut open = vec![pc];
@@ -35,7 +52,12 @@ impl Flow {
             if self.entries.contains(&pc) {
                 found.insert(None);
             }
-            for before in self.before(words, pc) {
+            let previous = pc.checked_sub(1).filter(|_| self.is_inside_block(pc));
+            let ways: &[usize] = match previous {
+                Some(_) => &[],
+                None => before.0.get(&pc).map_or(&[], Vec::as_slice),
+            };
+            for before in ways.iter().copied().chain(previous) {
                 if !seen.insert(before) {
                     continue;
                 }
@@ -50,32 +72,33 @@ impl Flow {
         found.into_iter().collect()
     }
 
-    /// Returns the words that may be executed right before the word at `pc`.
-    fn before(&self, words: &[Word], pc: usize) -> Vec<usize> {
-        let Some(block) = self.block_of(pc).and_then(|at| self.blocks.get(at)) else {
-            return Vec::new();
-        };
-        if block.words.start < pc {
-            return vec![pc - 1];
-        }
-        let mut before = Vec::new();
-        for other in &self.blocks {
-            let last = other.words.end - 1;
-            for &(way, to) in &other.next {
-                if to != pc {
-                    continue;
-                }
+    /// True if the word before the one at `pc` lies in its block.
+    fn is_inside_block(&self, pc: usize) -> bool {
+        let block = self.block_of(pc).and_then(|at| self.blocks.get(at));
+        block.is_some_and(|block| block.words.start < pc)
+    }
+
+    /// Returns the words that may be executed right before the first word of each block.
+    pub(crate) fn predecessors(&self, words: &[Word]) -> Predecessors {
+        let mut before: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for block in &self.blocks {
+            let last = block.words.end - 1;
+            for &(way, to) in &block.next {
                 // The word after a call follows the `ret` of the function.
                 let called = words.get(last).filter(|word| word.mem.op == Op::Call);
+                let before = before.entry(to).or_default();
                 match called {
                     Some(word) if way == Way::Next => {
-                        before.extend(self.returns(words, word.mem.target.into()));
+                        let entry = usize::from(word.mem.target);
+                        let known = returns.entry(entry);
+                        before.extend(known.or_insert_with(|| self.returns(words, entry)).iter());
                     }
                     _ => before.push(last),
                 }
             }
         }
-        before
+        Predecessors(before)
     }
 
     /// Returns the `ret` words of a function.

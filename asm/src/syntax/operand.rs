@@ -147,7 +147,10 @@ impl<'t> Parser<'t, '_> {
                     break;
                 }
             }
-            if self.is("{") && self.peek_second().is_none() {
+            let ends = |next: Option<&Token<'_>>| {
+                next.is_none_or(|next| next.tok.name() == Some(".allow"))
+            };
+            if self.is("{") && ends(self.peek_second()) {
                 self.next();
                 args.push((Arg::Block, self.last()));
             }

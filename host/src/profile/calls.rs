@@ -137,7 +137,8 @@ pub(super) fn listing(calls: &[CallProfile], total: u64) -> String {
         };
         let place = match call.place.as_str() {
             "" => String::new(),
-            place => format!(", called at {place}"),
+            place if what.starts_with("macro") => format!(", called at {place}"),
+            place => format!(" at {place}"),
         };
         let text = format!("{:width$}{what}{place}", "", width = 2 * call.depth);
         write_row(&mut out, &columns, &text, &call.cost.lost_text());

@@ -2,7 +2,7 @@
 
 use super::{CodeCost, head, write_row};
 use cp2_asm::Program;
-use cp2_asm::analysis::{LoopCloser, ProgramLoop, find_loops};
+use cp2_asm::analysis::{ProgramLoop, find_loops};
 use cp2_asm::flow::Flow;
 use cp2_emu::Counters;
 use serde::Serialize;
@@ -63,12 +63,7 @@ pub(super) fn profile(program: &Program, counters: &Counters) -> Vec<LoopProfile
     let mut all = vec![outside];
     for (index, found) in loops.iter().enumerate() {
         let (cost, own_cycles) = charge(Some(index));
-        // No hardware loop inside holds the first word of a hardware loop, nor the branch that closes another.
-        let counted = match found.closer {
-            LoopCloser::Hardware { .. } => *found.words.start(),
-            LoopCloser::Branch => found.pc,
-        };
-        let counted = counters.per_word.get(counted);
+        let counted = counters.per_word.get(found.last());
         let place = program.describe_place(found.pc);
         let around = |outer: &&ProgramLoop| {
             outer.pc != found.pc

@@ -143,3 +143,20 @@ fn loops_count_their_iterations() {
     );
     assert_eq!(outer.place, "k.s:7");
 }
+
+/// A branch backwards to the first word of a hardware loop is no iteration of that loop.
+#[test]
+fn loops_with_one_first_word_count_apart() {
+    let text = "    movi c0, 3\n    loop 4 {\nagain:\n    addi c0, c0, -1\n    bpos c0, again\n    movi c0, 2\n    nop\n    }\n    stop\n";
+    let (program, counters) = profiled(text, false);
+    let Profile::Loops(loops) = Profile::new(&program, &counters, ProfileBy::Loop) else {
+        panic!("no loops")
+    };
+    let counts: Vec<_> = loops
+        .iter()
+        .map(|l| (l.place.as_str(), l.iterations))
+        .collect();
+    let branches = counters.per_word[3].words;
+    assert_eq!(counts, [("", 0), ("k.s:2", 4), ("k.s:5", branches)]);
+    assert!(branches > 4);
+}

@@ -45,6 +45,15 @@ fn a_result_used_at_once() {
     );
 }
 
+/// The line that opens a loop may end with `.allow` too.
+#[test]
+fn the_wait_of_a_loop_is_allowed_on_its_line() {
+    let text = |allow: &str| format!("ldx c0, [a15]\nloop c0 {{ {allow}\nnop\n}}\nstop");
+    assert_eq!(warnings(&text("")).len(), 1);
+    assert_eq!(warnings(&text(".allow stall")), []);
+    assert_eq!(warnings(&text(".allow register .allow stall")), []);
+}
+
 #[test]
 fn nothing_to_wait_for() {
     assert_eq!(

@@ -23,7 +23,7 @@ pub(super) fn location(program: &Program, pc: usize) -> String {
 }
 
 /// Returns the place of a loop, with the macros and counters that it came from.
-fn loop_place(program: &Program, pc: usize) -> String {
+pub(super) fn loop_place(program: &Program, pc: usize) -> String {
     let known = program.describe_place(pc);
     known.unwrap_or_else(|| format!("word {pc:#06x}"))
 }

@@ -1,6 +1,6 @@
 //! The loops of a run's programs, weighted by the cycles that they took.
 
-use super::report::{ShownLoop, location, loop_json, write_loop};
+use super::report::{ShownLoop, loop_json, loop_place, write_loop};
 use super::{AnalyzedProgram, LoopAnalysis};
 use crate::outcome::CommandOutcome;
 use crate::simulation::{merge, name};
@@ -43,7 +43,8 @@ impl LoopUsage {
             .filter_map(of_word)
             .map(|word| word.causes.total())
             .sum();
-        let iterations = issued(*found.words.start());
+        // No loop inside ends with the last word of another.
+        let iterations = issued(*found.words.end());
         let gain = match &found.body {
             LoopBody::Steady(steady) => {
                 let bound = steady.bound.cycles;
@@ -140,7 +141,7 @@ pub(crate) fn report_loops(run: &FinishedRun, outcome: &mut CommandOutcome) {
     for (stage, program, found, usage) in loops {
         let pass = stage.stage.pass.as_deref();
         let shown = ShownLoop {
-            place: &location(&program.program, found.pc),
+            place: &loop_place(&program.program, found.pc),
             machines: &machine.name,
             usage: Some(usage.text(pass, run.report.cycles)),
             draw: false,
