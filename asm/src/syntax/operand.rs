@@ -1,6 +1,7 @@
 //! Reads instruction words: slots, mnemonics, operands.
 
 use super::parser::{Names, Parser, Text};
+use super::token::Token;
 use crate::diag::{Fail, Problem};
 use crate::expr::Expr;
 use crate::isa::{Address, Kind, Scalar, index};
