@@ -9,6 +9,7 @@
 use cp2_host::DeviceOptions;
 use cp2_host::testing::on_both_engines;
 use cp2_kernels::dsp::Extreme;
+use cp2_kernels::registry::{Kernel, Size};
 use cp2_kernels::{KernelRun, Random};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -17,6 +18,16 @@ use std::sync::Arc;
 
 pub(crate) fn machine(name: &str) -> Arc<Machine> {
     Arc::new(Machine::builtin(name).unwrap())
+}
+
+/// Returns the registered size of a kernel with the smallest product of its numbers.
+pub(crate) fn smallest_size(kernel: &dyn Kernel) -> Size {
+    let numbers = |size: &Size| {
+        let each = kernel.parameters().iter();
+        each.map(|p| size.length(p.name).unwrap_or(1) as u128)
+            .product::<u128>()
+    };
+    kernel.sizes().into_iter().min_by_key(numbers).unwrap()
 }
 
 pub(crate) fn floats(seed: u64, count: usize) -> Vec<f32> {

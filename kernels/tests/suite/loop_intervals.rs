@@ -4,11 +4,12 @@
 //! stand one on a line.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+use crate::common::smallest_size;
 use cp2_asm::analysis::{LoopAnalysis, LoopBody, LoopCloser, analyze_loops};
 use cp2_asm::isa::{Address, Inst, Kind, Mode, Op, Word};
 use cp2_asm::{Options, Program, Source, assemble};
 use cp2_host::{Device, DeviceOptions};
-use cp2_kernels::registry::{self, Size};
+use cp2_kernels::registry;
 use cp2_machine::Machine;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -124,13 +125,7 @@ fn loops_of_the_library_take_their_intervals() {
     for machine in machines() {
         let mut bodies = Bodies::new();
         for kernel in registry::all() {
-            let numbers = |size: &&Size| {
-                let each = kernel.parameters().iter();
-                each.map(|p| size.length(p.name).unwrap_or(1) as u128)
-                    .product::<u128>()
-            };
-            let sizes = kernel.sizes();
-            let size = sizes.iter().min_by_key(numbers).unwrap();
+            let size = &smallest_size(kernel);
             let Ok(prepared) = kernel.prepare(size, &machine, DeviceOptions::default()) else {
                 continue;
             };

@@ -4,6 +4,7 @@
 #[path = "../../examples/performance/page.rs"]
 mod page;
 
+use crate::common::smallest_size;
 use cp2_asm::analysis::{RegisterFlaw, check_registers};
 use cp2_host::DeviceOptions;
 use cp2_kernels::dsp::{MapOp, ReductionOp};
@@ -138,13 +139,7 @@ fn kernels_keep_to_what_is_theirs() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
     let mut wrong = Vec::new();
     for kernel in registry::all() {
-        let sizes = kernel.sizes();
-        let numbers = |size: &&Size| {
-            let each = kernel.parameters().iter();
-            each.map(|p| size.length(p.name).unwrap_or(1) as u128)
-                .product::<u128>()
-        };
-        let size = sizes.iter().min_by_key(numbers).unwrap();
+        let size = &smallest_size(kernel);
         let options = DeviceOptions {
             check: true,
             ..DeviceOptions::default()
@@ -176,13 +171,7 @@ fn kernels_read_what_they_have_written() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
     let mut wrong = BTreeSet::new();
     for kernel in registry::all() {
-        let sizes = kernel.sizes();
-        let numbers = |size: &&Size| {
-            let each = kernel.parameters().iter();
-            each.map(|p| size.length(p.name).unwrap_or(1) as u128)
-                .product::<u128>()
-        };
-        let size = sizes.iter().min_by_key(numbers).unwrap();
+        let size = &smallest_size(kernel);
         let prepared = kernel.prepare(size, &vm7, DeviceOptions::default());
         let run = prepared.unwrap().run().unwrap().run;
         for placed in run.programs() {

@@ -17,7 +17,7 @@ use std::path::Path;
 const PAIRS: usize = 64;
 
 /// Returns file and line of a word, or its address.
-pub(super) fn location(program: &Program, pc: usize) -> String {
+fn location(program: &Program, pc: usize) -> String {
     let known = program.location(pc);
     known.unwrap_or_else(|| format!("word {pc:#06x}"))
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 struct LoopUsage {
     /// Cycles of its words that lie in no loop inside it.
     cycles: u64,
-    /// Times that its first word issued.
+    /// Iterations of all times that it ran.
     iterations: u64,
     /// Times that it was set up; none for a loop that a branch closes.
     entries: Option<u64>,
