@@ -29,6 +29,18 @@ pub(crate) fn check(machine: &Machine, layer: &Layer) -> Vec<Located> {
             }];
         }
     }
+    for setting in &layer.settings {
+        let missing = setting.row.requires - machine.cp2.extensions;
+        if !missing.is_empty() {
+            problems.push(Located {
+                problem: Problem::WithoutExtension {
+                    key: setting.row.key,
+                    extensions: missing.names().collect::<Vec<_>>().join(", "),
+                },
+                place: Some(setting.place.clone()),
+            });
+        }
+    }
     for (keys, problem) in broken_rules(machine) {
         // The problem is reported at a setting of this file, whichever of the rule's parameters that is.
         let place = layer.settings.iter().find(|s| keys.contains(&s.row.key));

@@ -21,6 +21,8 @@ pub enum Class {
     Elementary,
     /// DMEM to section register.
     Load,
+    /// DMEM to section register, at an address that each section forms itself.
+    Gather,
     /// DMEM of section 0 to shared scalar register.
     ScalarLoad,
     /// Shared scalar arithmetic and address update.
@@ -31,13 +33,14 @@ pub enum Class {
 
 impl Class {
     /// All classes, in declaration order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Integer,
         Self::Add,
         Self::Madd,
         Self::Butterfly,
         Self::Elementary,
         Self::Load,
+        Self::Gather,
         Self::ScalarLoad,
         Self::Scalar,
         Self::Control,
@@ -53,6 +56,7 @@ impl Class {
             Self::Butterfly => "butterfly",
             Self::Elementary => "elementary",
             Self::Load => "load",
+            Self::Gather => "gather",
             Self::ScalarLoad => "scalar-load",
             Self::Scalar => "scalar",
             Self::Control => "control",
@@ -69,7 +73,12 @@ impl Class {
             Self::Madd => 8,
             Self::Add => 4,
             Self::Elementary => 2,
-            Self::Integer | Self::Load | Self::ScalarLoad | Self::Scalar | Self::Control => 0,
+            Self::Integer
+            | Self::Load
+            | Self::Gather
+            | Self::ScalarLoad
+            | Self::Scalar
+            | Self::Control => 0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Machines with one parameter eased: they permit no less, and are no slower.
 
 use crate::quantity::Value;
-use crate::{Machine, ROWS, Ratio};
+use crate::{Extensions, Machine, Row};
 
 /// Effect of a larger value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,58 +34,73 @@ impl More {
 }
 
 impl Machine {
-    /// Returns this machine with one parameter eased at a time, each with the parameter's key. The value is
-    /// doubled if a larger one eases, and halved if a larger one hinders.
+    /// Returns this machine with one parameter eased at a time, each with the parameter's key: the value is
+    /// doubled if a larger one eases, and halved if a larger one hinders. Then follow machines with one
+    /// extension more, each with the extension's name.
     ///
     /// Left out are parameters at the end of their range, and machines that would break a rule.
     #[must_use]
-    pub fn eased(&self) -> Vec<(&'static str, Self)> {
-        let each = ROWS.iter().filter_map(|row| {
-            let up = match More::of(row.key) {
-                More::Eases => true,
-                More::Hinders => false,
+    pub fn eased(&self) -> Vec<(String, Self)> {
+        let each = self.parameters().filter_map(|p| {
+            let change = match More::of(p.row.key) {
+                More::Eases => "x2",
+                More::Hinders => "x1/2",
                 More::Changes => return None,
             };
-            let value = match ((row.get)(self), up) {
-                (Value::Integer(v), true) => Value::Integer(v.checked_mul(2)?),
-                (Value::Integer(v), false) => Value::Integer(v / 2),
-                (Value::Ratio(r), true) => Value::Ratio(Ratio::new(r.num.checked_mul(2)?, r.den)?),
-                (Value::Ratio(r), false) => Value::Ratio(Ratio::new(r.num, r.den.checked_mul(2)?)?),
-                (Value::Names(_), _) => return None,
+            let whole_half = match (p.value, change) {
+                // Half an odd number of cycles is rounded down.
+                (Value::Integer(v), "x1/2") => format!("{}{}", v / 2, base_unit(p.row)),
+                _ => change.to_owned(),
             };
-            if !row.range.contains(value) || value == (row.get)(self) {
-                return None;
-            }
-            let mut eased = self.clone();
-            (row.set)(&mut eased, value);
-            eased.name = format!("{}-{}", self.name, row.key.replace('.', "-"));
-            // Reading the text again gives the machine a hash and checks all rules.
-            let text = eased.to_toml();
-            let eased = Self::parse("eased.toml", &text).ok()?;
-            Some((row.key, eased))
+            let eased = self
+                .with_changes(&format!("{}={whole_half}", p.row.key))
+                .ok()?;
+            (eased.hash != self.hash).then(|| (p.row.key.to_owned(), eased))
         });
-        each.collect()
+        let missing = (Extensions::all() - self.cp2.extensions).names();
+        let more = missing.filter_map(|name| {
+            let eased = self.with_changes(&name).ok()?;
+            Some((name, eased))
+        });
+        each.chain(more).collect()
     }
+}
+
+/// Returns the unit that values of a parameter are kept in.
+fn base_unit(row: &Row) -> &'static str {
+    row.quantity.units().first().map_or("", |unit| unit.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ROWS;
 
     #[test]
     fn every_parameter_that_eases_or_hinders_is_changed_alone() {
         let vm7 = Machine::builtin("vm7").unwrap();
         let eased = vm7.eased();
+        let (flags, eased): (Vec<_>, Vec<_>) = eased
+            .into_iter()
+            .partition(|(key, _)| Extensions::by_name(key).is_some());
+        assert_eq!(flags.len(), Extensions::all().names().count());
+        for (name, machine) in &flags {
+            assert_eq!(Some(machine.cp2.extensions), Extensions::by_name(name));
+            assert_ne!(machine.hash, vm7.hash);
+        }
         for (key, machine) in &eased {
             let differ = ROWS
                 .iter()
                 .filter(|row| (row.get)(machine) != (row.get)(&vm7));
-            assert_eq!(differ.map(|row| row.key).collect::<Vec<_>>(), [*key]);
+            assert_eq!(
+                differ.map(|row| row.key).collect::<Vec<_>>(),
+                [key.as_str()]
+            );
             assert_ne!(machine.hash, vm7.hash);
         }
         // Every other parameter that eases or hinders is at the end of its range, or has no number of its
         // own.
-        let keys: Vec<_> = eased.iter().map(|(key, _)| *key).collect();
+        let keys: Vec<_> = eased.iter().map(|(key, _)| key.as_str()).collect();
         let left = ROWS.iter().filter(|row| More::of(row.key) != More::Changes);
         let left: Vec<_> = left
             .map(|row| row.key)

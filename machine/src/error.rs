@@ -111,6 +111,25 @@ pub enum Problem {
         /// The values allowed.
         rule: String,
     },
+    /// A parameter of an extension that the machine does not have.
+    #[error("`{key}` belongs to the extension {extensions}, which this machine does not have")]
+    WithoutExtension {
+        /// The parameter.
+        key: &'static str,
+        /// The extensions that are missing, comma-separated.
+        extensions: String,
+    },
+    /// A change of a machine that names a parameter without giving it a value.
+    #[error("`{key}` is named without a value")]
+    ChangeWithoutValue {
+        /// The parameter.
+        key: &'static str,
+        /// The units it may have.
+        units: Vec<&'static str>,
+    },
+    /// A change without text.
+    #[error("a change is empty")]
+    EmptyChange,
     /// Parameters that neither the file nor its bases set.
     #[error("missing parameter{} {}", if keys.len() == 1 { "" } else { "s" }, list(keys))]
     Missing {
@@ -190,6 +209,18 @@ impl Problem {
             }
             Self::WrongSource { .. } => "expected \"fact\", \"assumed\" or \"measured\"".into(),
             Self::Impossible { rule, .. } => format!("expected {rule}"),
+            Self::WithoutExtension { extensions, .. } => {
+                format!("add {extensions} to `cp2.extensions`, or leave the parameter out")
+            }
+            Self::ChangeWithoutValue { key, units } => match units.first() {
+                Some(unit) => format!(
+                    "write {key}=NUMBER and a unit ({unit}), or {key}=x2 for twice the base's"
+                ),
+                None => format!("write {key}=NAME"),
+            },
+            Self::EmptyChange => {
+                "write NAME+EXTENSION or NAME+KEY=VALUE, as in vm7+dma.granule=4B".into()
+            }
             Self::Missing { .. } => {
                 "set them, or start from another machine with base = \"vm7\"".into()
             }

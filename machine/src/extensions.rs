@@ -12,8 +12,8 @@ bitflags::bitflags! {
         const SECTION_ADDRESSING = 1 << 0;
         /// DMEM addresses single 32-bit words.
         const WORD_ADDRESSING = 1 << 1;
-        /// Sections share a common memory.
-        const SHARED_MEMORY = 1 << 2;
+        /// Registers and loads cross from one section to another.
+        const EXCHANGE = 1 << 2;
         /// Richer conditional execution.
         const CONDITIONAL = 1 << 3;
         /// Double precision in hardware.
@@ -28,6 +28,12 @@ impl Extensions {
     pub fn names(self) -> impl Iterator<Item = String> {
         self.iter_names()
             .map(|(name, _)| name.to_lowercase().replace('_', "-"))
+    }
+
+    /// Returns the present name of a flag that once had another.
+    #[must_use]
+    pub fn successor(name: &str) -> Option<&'static str> {
+        (name == "shared-memory").then_some("exchange")
     }
 
     /// Returns the flag of a name.

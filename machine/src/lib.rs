@@ -21,6 +21,7 @@
 //!
 //! This crate stands at the bottom of the crate graph and depends on no other.
 
+mod changes;
 mod check;
 mod class;
 mod ease;
@@ -49,6 +50,6 @@ pub use params::{Cp2, Dma, Host, LANE_BYTES, Machine};
 pub use provenance::{Origin, Provenance, Source};
 pub use quantity::{Quantity, Value};
 pub use show::Parameter;
-pub use table::{NETWORK_ROWS, ROWS, Range, Row};
+pub use table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS, Range, Row};
 pub use text::{TextError, decode_text};
 pub use units::{Bytes, Cycles, Ratio, Ticks, TimeBase};

@@ -38,7 +38,14 @@ impl Machine {
         load_builtin(name, &mut Vec::new())?.ok()
     }
 
-    /// Loads the built-in machine of a name, or the machine file at a path.
+    /// Loads the built-in machine of a name, or the machine file at a path; either may be followed by
+    /// changes, each an extension or a parameter with its value.
+    ///
+    /// ```
+    /// let machine = cp2_machine::Machine::load("vm7+section-addressing+dma.granule=4B+cp2.dmem=x2")?;
+    /// assert_eq!((machine.dma.granule.0, machine.cp2.dmem.0), (4, 128 << 10));
+    /// # Ok::<(), cp2_machine::MachineError>(())
+    /// ```
     ///
     /// # Errors
     /// The problems of the file, at most the first twenty, or that there is no such machine.
@@ -81,6 +88,10 @@ fn resolve(
         return machine;
     }
     let path = folder.join(name);
+    if let Some(at) = changes_begin(name, folder) {
+        let base = resolve(&name[..at], folder, place, chain)?;
+        return base.change(name, at);
+    }
     if !looks_like_path(name) && !path.is_file() {
         let suggestion = suggest(name, Machine::names());
         return Err(fail(Problem::UnknownMachine {
@@ -160,6 +171,20 @@ fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
         (setting.row.set)(&mut machine, setting.value);
         machine.provenance.0[setting.index] = setting.origin.clone();
     }
+    machine.settle_extensions();
     machine.hash = machine.compute_hash();
     machine
+}
+
+/// Returns the place of the `+` at which the changes of a name begin; none if the whole name is a file, or has
+/// none.
+fn changes_begin(name: &str, folder: &Path) -> Option<usize> {
+    if folder.join(name).is_file() {
+        return None;
+    }
+    // A path may have a `+` of its own: the longest file or built-in machine is the base.
+    let plus = || name.match_indices('+').map(|(at, _)| at);
+    let known =
+        |&at: &usize| Machine::names().contains(&&name[..at]) || folder.join(&name[..at]).is_file();
+    plus().filter(known).last().or_else(|| plus().next())
 }

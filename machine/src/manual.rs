@@ -1,6 +1,6 @@
 //! Generates `docs/machine.md` from the parameter table.
 
-use crate::table::all_rows;
+use crate::table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS};
 use crate::{Extensions, Machine};
 use std::fmt::Write;
 
@@ -14,6 +14,33 @@ pub fn manual() -> String {
     include_str!("manual.md")
         .replace("{parameters}", parameter_tables().trim_end())
         .replace("{extensions}", &extensions.join(", "))
+        .replace("{of-extensions}", extension_table().trim_end())
+}
+
+/// Returns the table of the parameters that extensions bring, with their values on the built-in machines.
+fn extension_table() -> String {
+    let mut out = String::new();
+    let names = Machine::names();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "| key | extension | {} | range | meaning |",
+        names.join(" | ")
+    );
+    let _ = writeln!(out, "|---|---|{}---|---|", "---|".repeat(names.len()));
+    for row in EXTENSION_ROWS {
+        let flags = row.requires.names().collect::<Vec<_>>().join("+");
+        let _ = write!(out, "| `{}` | `{flags}` ", row.key);
+        for name in &names {
+            let machine = Machine::load(&format!("{name}+{flags}"));
+            let value = machine.map(|machine| row.quantity.format((row.get)(&machine)));
+            let (text, unit) = value.unwrap_or_default();
+            let _ = write!(out, "| {} ", format!("{text} {unit}").trim_end());
+        }
+        let range = row.range.describe(row.quantity);
+        let _ = writeln!(out, "| {range} | {} |", row.doc);
+    }
+    out
 }
 
 fn parameter_tables() -> String {
@@ -24,7 +51,7 @@ fn parameter_tables() -> String {
     let mut out = String::new();
     let mut section = "";
     // Writing to a String cannot fail.
-    let mut rows = all_rows().enumerate().peekable();
+    let mut rows = ROWS.iter().chain(NETWORK_ROWS).enumerate().peekable();
     while let Some((index, row)) = rows.next() {
         let (top, _) = row.key.split_once('.').unwrap_or((row.key, ""));
         if top != section {

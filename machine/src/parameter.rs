@@ -241,7 +241,9 @@ impl Reader {
                 set |= flag;
             } else {
                 let known: Vec<String> = Extensions::all().names().collect();
-                let suggestion = suggest(&name, known.iter().map(String::as_str));
+                let suggestion = Extensions::successor(&name)
+                    .map(str::to_owned)
+                    .or_else(|| suggest(&name, known.iter().map(String::as_str)));
                 let key = format!("{}.{name}", row.key);
                 self.fail(
                     item.span(),

@@ -1,7 +1,7 @@
 //! Sources of parameter values: fact, assumption or measurement.
 
 use crate::network::default_origin;
-use crate::table::{NETWORK_ROWS, ROWS};
+use crate::table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,7 +56,18 @@ impl Default for Provenance {
     fn default() -> Self {
         let rows = ROWS.iter().map(|_| Origin::default());
         let network = NETWORK_ROWS.iter().map(|row| default_origin(row.key));
-        Self(rows.chain(network).collect())
+        let extensions = EXTENSION_ROWS.iter().map(|_| Origin::of_default());
+        Self(rows.chain(network).chain(extensions).collect())
+    }
+}
+
+impl Origin {
+    /// Returns the origin of a parameter of an extension that no machine file gives.
+    pub(crate) fn of_default() -> Self {
+        Self {
+            source: Source::Assumed,
+            reference: "default of the extension".to_owned(),
+        }
     }
 }
 

@@ -206,7 +206,7 @@ impl Reader {
         };
         match key {
             "name" if !is_name(&text) => {
-                let rule = "1 to 64 letters, digits, `-`, `_` or `.`".into();
+                let rule = format!("1 to {MAX_NAME} letters, digits, `-`, `_`, `.`, `+` or `=`");
                 let value_text = format!("`{}`", text.escape_debug());
                 let problem = Problem::Impossible {
                     key: key.into(),
@@ -240,8 +240,8 @@ pub(crate) fn join(prefix: &str, key: &str) -> String {
     }
 }
 
-fn in_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_.".contains(c)
+pub(crate) fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.+=".contains(c)
 }
 
 fn is_name(text: &str) -> bool {
@@ -249,7 +249,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Most characters in the name of a machine.
-const MAX_NAME: usize = 64;
+pub(crate) const MAX_NAME: usize = 200;
 
 /// Returns a legal machine name as close as possible to a file's name, for files that give none.
 pub(crate) fn name_of_stem(stem: &str) -> String {

@@ -2,7 +2,7 @@
 
 use crate::provenance::{Origin, Provenance};
 use crate::quantity::{Quantity, Value};
-use crate::table::{NETWORK_ROWS, ROWS, Row, all_rows};
+use crate::table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS, Row, all_rows};
 use crate::{
     Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, Machine, NetworkParameters, Ratio,
     Topology,
@@ -26,9 +26,11 @@ pub struct Parameter<'m> {
 }
 
 impl Machine {
-    /// Iterates over every parameter with value, unit and origin, in table order.
+    /// Iterates over every parameter that the machine has, with value, unit and origin, in table order.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        all_rows().zip(&self.provenance.0).map(|(row, origin)| {
+        let all = all_rows().zip(&self.provenance.0);
+        let own = all.filter(|(row, _)| self.cp2.extensions.contains(row.requires));
+        own.map(|(row, origin)| {
             let value = (row.get)(self);
             let (text, unit) = row.quantity.format(value);
             Parameter {
@@ -67,12 +69,16 @@ impl Machine {
             let _ = writeln!(out, "note = {}", quote(&self.note));
         }
         let mut section = "";
-        let written = if self.has_own_network() {
-            usize::MAX
-        } else {
-            ROWS.len()
+        // TOML has each table once, so parameters of extensions join those of their table.
+        let tables = ["cp2", "dma", "host", "network"];
+        let own_network = self.has_own_network();
+        let in_table = |p: &Parameter<'_>, table: &str| {
+            p.row.key.split('.').next() == Some(table) && (table != "network" || own_network)
         };
-        for p in self.parameters().take(written) {
+        let written = tables
+            .into_iter()
+            .flat_map(|table| self.parameters().filter(move |p| in_table(p, table)));
+        for p in written {
             let (table, key) = p.row.key.rsplit_once('.').unwrap_or(("", p.row.key));
             // The scalar keys of a table come before its sub-tables, as TOML
             // demands, because dotted keys stay with their first component.
@@ -139,7 +145,9 @@ impl Machine {
         let mut hasher = Sha256::new();
         // Equal networks leave the hashes of machines as they were before there were any.
         let network = NETWORK_ROWS.iter().filter(|_| self.has_own_network());
-        for row in ROWS.iter().chain(network) {
+        let own = |row: &&Row| self.cp2.extensions.contains(row.requires);
+        let extensions = EXTENSION_ROWS.iter().filter(own);
+        for row in ROWS.iter().chain(network).chain(extensions) {
             let value = match (row.get)(self) {
                 Value::Integer(v) => v.to_string(),
                 Value::Ratio(r) => format!("{}/{}", r.num, r.den),

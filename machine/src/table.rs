@@ -31,6 +31,11 @@ pub struct Row {
     pub range: Range,
     /// One line of documentation.
     pub doc: &'static str,
+    /// Extensions that the parameter belongs to: a machine without them does not have it. Empty for those of
+    /// every machine.
+    pub requires: Extensions,
+    /// Value on a machine with the extensions that says nothing of it.
+    pub(crate) default: Option<fn(&Machine) -> Value>,
     pub(crate) get: fn(&Machine) -> Value,
     pub(crate) set: fn(&mut Machine, Value),
 }
@@ -90,13 +95,17 @@ impl Field for Extensions {
 }
 
 macro_rules! rows {
-    ($(#[$about:meta])* $table:ident: $($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal;)*) => {
+    (@default) => { None };
+    (@default $default:expr) => { Some($default) };
+    ($(#[$about:meta])* $table:ident: $($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal $(, $extension:ident: $default:expr)?;)*) => {
         $(#[$about])*
         pub static $table: &[Row] = &[$(Row {
             key: $key,
             quantity: $quantity,
             range: $range,
             doc: $doc,
+            requires: Extensions::empty()$(.union(Extensions::$extension))?,
+            default: rows!(@default $($default)?),
             get: |m| Field::get(&m.$($field).+$([Class::$class])?),
             set: |m, v| Field::set(&mut m.$($field).+$([Class::$class])?, v),
         }),*];
@@ -183,9 +192,16 @@ rows! {
     "network.topology" => network.topology, Q::Choice(&Topology::NAMES), Within(0, 4), "How processors are linked.";
 }
 
-/// Returns every parameter, those of the network last: the order of [`crate::Provenance`].
+rows! {
+    /// Every parameter that belongs to an extension: machines with it have the parameter.
+    EXTENSION_ROWS:
+    "cp2.latency.gather" => cp2.latency[Gather], Q::Cycles, Within(1, PIPELINE), "DMEM at a section's own address to its register: issue to first use.", SECTION_ADDRESSING: |m| Value::Integer((m.cp2.latency[Class::Load].0 + 1).min(PIPELINE));
+    "cp2.interval.gather" => cp2.interval[Gather], Q::Cycles, Within(1, PIPELINE), "Loads at own addresses: cycles between two issues.", SECTION_ADDRESSING: |_| Value::Integer(1);
+}
+
+/// Returns every parameter, those of the network and of extensions last: the order of [`crate::Provenance`].
 pub(crate) fn all_rows() -> impl Iterator<Item = &'static Row> + Clone {
-    ROWS.iter().chain(NETWORK_ROWS)
+    ROWS.iter().chain(NETWORK_ROWS).chain(EXTENSION_ROWS)
 }
 
 /// Keys of former parameters, each with the parameters that it now follows from.

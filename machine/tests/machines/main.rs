@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod builtin;
+mod changes;
 mod errors;
 mod manual;
 mod properties;

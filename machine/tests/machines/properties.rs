@@ -26,9 +26,9 @@ fn changes() -> impl Strategy<Value = String> {
                     1 => format!("{}.{:02}", seed % hi.min(50), den % 99 + 1),
                     _ => format!("\"{}/{den}\"", seed % hi + 1),
                 },
-                Range::AnySet => {
-                    ["[]", "[\"double\"]", "[\"double\", \"word-addressing\"]"][source].to_owned()
-                }
+                Range::AnySet => ["[]", "[\"double\"]", "[\"double\", \"section-addressing\"]"]
+                    [source]
+                    .to_owned(),
             };
             let source = ["fact", "assumed", "measured"][source];
             let unit = if unit.is_empty() {
