@@ -10,6 +10,7 @@
 //!
 //! arithmetic:  major[34:30] f0[29:24] f1[23:18] f2[17:12] f3[11:6] f4[5:0]
 //! memory:      major[28:24] f0[23:18]  a[17:14] mode[13:12] imm[11:0]
+//! own address: major[28:24] f0[23:18]  a[17:14] r[13:8] h[7:6] minor[5:0]
 //! control:     major[28:24] f0[23:18] f1[17:12] f2[11:6] minor[5:0], or wider immediates
 //! ```
 //!
@@ -24,7 +25,7 @@ mod table;
 mod tests;
 
 pub use code::{DecodeError, Word};
-pub use form::{Address, Field, Form, Kind, Mode, Operand, Role, Slot};
+pub use form::{Address, Field, Form, Kind, Mode, Operand, OwnAddress, Place, Role, Slot};
 pub(crate) use reg::index;
 pub use reg::{Reg, RegSet, SCALARS, Scalar};
 pub use table::{Op, Row};
@@ -42,7 +43,7 @@ pub struct Inst {
     /// Word address of a branch target, or number of words of a loop body.
     pub target: u16,
     /// The DMEM address operand.
-    pub addr: Address,
+    pub place: Place,
 }
 
 impl Inst {
@@ -54,7 +55,10 @@ impl Inst {
             r: [0; 5],
             imm: 0,
             target: 0,
-            addr: Address::ZERO,
+            place: match op {
+                Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup => Place::Own(OwnAddress::ZERO),
+                _ => Place::Shared(Address::ZERO),
+            },
         }
     }
 
@@ -90,8 +94,8 @@ impl Inst {
     /// Returns the address register that a post-update writes (class `scalar`).
     #[must_use]
     pub fn address_write(&self) -> RegSet {
-        if self.has_address() && self.addr.mode.updates() {
-            RegSet::one(Scalar::address(self.addr.base).reg())
+        if self.has_address() && self.place.updates() {
+            RegSet::one(Scalar::address(self.place.base()).reg())
         } else {
             RegSet::EMPTY
         }
@@ -104,7 +108,7 @@ impl Inst {
             .form
             .operands()
             .iter()
-            .any(|o| matches!(o.kind, Kind::Mem { .. }))
+            .any(|o| matches!(o.kind, Kind::Mem { .. } | Kind::OwnMem { .. }))
     }
 
     fn regs(&self, pick: impl Fn(Role) -> bool) -> RegSet {
@@ -116,8 +120,8 @@ impl Inst {
                     set |= operand.kind.regs(self.r[next]);
                 }
                 next += 1;
-            } else if let Kind::Mem { .. } = operand.kind {
-                set |= self.addr.reads();
+            } else if let Kind::Mem { .. } | Kind::OwnMem { .. } = operand.kind {
+                set |= self.place.reads();
             }
         }
         set

@@ -10,7 +10,7 @@ mod token;
 
 pub(crate) use block::{Arm, Line, Node, blocks};
 pub(crate) use lexer::lines;
-pub(crate) use operand::{AllowedWarnings, Arg, ModeArg, Register, Slots, SourceInst};
+pub(crate) use operand::{AllowedWarnings, Arg, MemArg, ModeArg, Register, Slots, SourceInst};
 pub(crate) use parser::{Names, Parser, Text};
 pub(crate) use piece::{Number, Numbers, Piece};
 pub(crate) use token::{Known, Lexeme, Scope, Tok, Token};

@@ -2,7 +2,7 @@
 //!
 //! They are derived from the table, and other crates use them too (feature `testing`).
 
-use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, Slot, Word};
+use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, OwnAddress, Place, Slot, Word};
 use crate::structure::Structure;
 use crate::{
     Expansion, Line, Program, ProgramExpansion, Segment, StructureError, Symbol, SymbolKind,
@@ -78,7 +78,7 @@ enum Value {
     Register(u8),
     Imm(i32),
     Target(u16),
-    Address(Address),
+    Place(Place),
 }
 
 impl Value {
@@ -87,7 +87,7 @@ impl Value {
             Self::Register(r) => inst.r[register] = r,
             Self::Imm(imm) => inst.imm = imm,
             Self::Target(target) => inst.target = target,
-            Self::Address(addr) => inst.addr = addr,
+            Self::Place(place) => inst.place = place,
         }
         inst
     }
@@ -118,7 +118,18 @@ fn any_operand(operand: &Operand) -> BoxedStrategy<Value> {
         Kind::LoopEnd => corners(1, unsigned_max(field))
             .prop_map(|t| Value::Target(t as u16))
             .boxed(),
-        Kind::Mem { bytes } => any_address(bytes).prop_map(Value::Address).boxed(),
+        Kind::Mem { bytes } => any_address(bytes)
+            .prop_map(|address| Value::Place(Place::Shared(address)))
+            .boxed(),
+        Kind::OwnMem { .. } => (0u8..16, 0..Kind::Pair.registers(), 0u8..4)
+            .prop_map(|(base, register, half)| {
+                Value::Place(Place::Own(OwnAddress {
+                    base,
+                    register,
+                    half,
+                }))
+            })
+            .boxed(),
     }
 }
 

@@ -16,8 +16,8 @@ use crate::core::layout::{
 use crate::memory::interleave;
 use crate::memory::loaded_words::LoadedWords;
 use crate::semantics::action::MemoryOp;
-use crate::semantics::address::{Generated, generate};
-use cp2_asm::isa::{SCALARS, Scalar};
+use crate::semantics::address::{Generated, generate, own_address};
+use cp2_asm::isa::{Place, SCALARS, Scalar};
 use cp2_dma::Sweep;
 use cp2_machine::{LANE_BYTES, Machine};
 use serde::{Deserialize, Serialize};
@@ -55,24 +55,21 @@ pub enum Poster {
 }
 
 /// The addresses of one memory operation, one per section.
-///
-/// The base machine has a single address generator; an extension that gives
-/// each section its own adds a variant here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addresses {
     /// Every section uses the same address.
     Uniform(u32),
+    /// `[section]`: each section uses its own address.
+    Own(Box<[u32]>),
 }
 
 impl Addresses {
     /// Returns the address that section `section` uses.
     #[must_use]
-    pub const fn section_address(self, section: usize) -> u32 {
+    pub fn section_address(&self, section: usize) -> u32 {
         match self {
-            Self::Uniform(address) => {
-                let _ = section;
-                address
-            }
+            Self::Uniform(address) => *address,
+            Self::Own(addresses) => addresses.get(section).copied().unwrap_or_default(),
         }
     }
 }
@@ -338,9 +335,24 @@ impl Core {
     /// Returns the addresses that a memory operation uses, and the next value of its address
     /// register.
     pub(crate) fn addresses(&self, op: MemoryOp) -> (Addresses, Option<u32>) {
-        let Generated { address, next } =
-            generate(op.address, op.bytes, |scalar| self.scalar(scalar));
-        (Addresses::Uniform(address), next)
+        match op.place {
+            Place::Shared(address) => {
+                let Generated { address, next } =
+                    generate(address, op.bytes, |scalar| self.scalar(scalar));
+                (Addresses::Uniform(address), next)
+            }
+            Place::Own(own) => {
+                let a = self.scalar(Scalar::address(own.base));
+                let address = |section| {
+                    let lane = |lane| self.lane(section, usize::from(own.register), lane);
+                    own_address(own, a, [lane(0), lane(1)], op.bytes)
+                };
+                (
+                    Addresses::Own((0..self.sections).map(address).collect()),
+                    None,
+                )
+            }
+        }
     }
 
     pub(crate) fn set_scalar(&mut self, scalar: Scalar, value: u32) {

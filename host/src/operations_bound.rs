@@ -129,11 +129,9 @@ fn lost_by_control(causes: &Causes) -> u64 {
 
 /// Returns the slot that the operations of a class are of.
 fn slot_of(class: Class) -> Slot {
-    match class {
-        Class::Integer | Class::Add | Class::Madd | Class::Butterfly | Class::Elementary => {
-            Slot::Arith
-        }
-        Class::Load | Class::ScalarLoad | Class::Scalar | Class::Control => Slot::Mem,
+    match class.is_memory() {
+        true => Slot::Mem,
+        false => Slot::Arith,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Classes of operations: an instruction's unit, latency and interval.
 
+use crate::Extensions;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -60,6 +61,32 @@ impl Class {
             Self::ScalarLoad => "scalar-load",
             Self::Scalar => "scalar",
             Self::Control => "control",
+        }
+    }
+
+    /// Returns the extensions without which no operation of a machine has the class.
+    #[must_use]
+    pub const fn requires(self) -> Extensions {
+        match self {
+            Self::Gather => Extensions::SECTION_ADDRESSING,
+            Self::Integer
+            | Self::Add
+            | Self::Madd
+            | Self::Butterfly
+            | Self::Elementary
+            | Self::Load
+            | Self::ScalarLoad
+            | Self::Scalar
+            | Self::Control => Extensions::empty(),
+        }
+    }
+
+    /// True if the memory and control slot of a word issues the class, false if the arithmetic slot does.
+    #[must_use]
+    pub const fn is_memory(self) -> bool {
+        match self {
+            Self::Load | Self::Gather | Self::ScalarLoad | Self::Scalar | Self::Control => true,
+            Self::Integer | Self::Add | Self::Madd | Self::Butterfly | Self::Elementary => false,
         }
     }
 

@@ -37,19 +37,11 @@ impl System {
         };
         // Flops of the fullest operation of a class ([A] M12).
         let flops = |class: Class| (class.name().to_owned(), class.flops() as f64);
-        let arithmetic = [
-            Class::Integer,
-            Class::Add,
-            Class::Madd,
-            Class::Butterfly,
-            Class::Elementary,
-        ];
-        let memory = [
-            Class::Load,
-            Class::ScalarLoad,
-            Class::Scalar,
-            Class::Control,
-        ];
+        let own = |class: &Class| machine.cp2.extensions.contains(class.requires());
+        let (memory, arithmetic): (Vec<Class>, Vec<Class>) = Class::ALL
+            .into_iter()
+            .filter(own)
+            .partition(|class| class.is_memory());
         let seconds = |cycles: u64| cycles as f64 / clock;
         // A slot takes one operation a cycle; cycles in which one unit's interval blocks it, other units may
         // use.

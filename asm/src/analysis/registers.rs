@@ -2,7 +2,7 @@
 
 use super::liveness::Liveness;
 use crate::flow::{Flow, FlowError, Loop, Trips};
-use crate::isa::{Inst, Mode, Op, Reg, RegSet, Scalar, Word};
+use crate::isa::{Inst, Mode, Op, Place, Reg, RegSet, Scalar, Word};
 use crate::program::Program;
 use std::fmt::{self, Display};
 
@@ -205,7 +205,10 @@ fn steps(word: &Word, register: Reg) -> Option<i32> {
     if !word.mem.address_write().contains(register) {
         return None;
     }
-    match word.mem.addr.mode {
+    let Place::Shared(address) = word.mem.place else {
+        return None;
+    };
+    match address.mode {
         Mode::Post(step) => Some(step),
         Mode::Step(_) => Some(1),
         // These come back to their begin.

@@ -5,7 +5,7 @@ use super::select::{Selected, immediate_range};
 use super::symbols::Table;
 use crate::diag::{Fail, Problem};
 use crate::expr::{Expr, Value};
-use crate::isa::{Address, Inst, Kind, Mode, Operand};
+use crate::isa::{Address, Inst, Kind, Mode, Operand, Place};
 use crate::program::SymbolKind;
 use crate::source::Span;
 
@@ -20,10 +20,12 @@ pub(super) fn resolve(
     let mut inst = selected.inst;
     for operand in inst.row().form.operands() {
         match operand.kind {
-            Kind::Pair | Kind::Quad | Kind::Scalar | Kind::ScalarCouple => {}
+            Kind::Pair | Kind::Quad | Kind::Scalar | Kind::ScalarCouple | Kind::OwnMem { .. } => {}
             Kind::Mem { bytes } => {
-                if let Some((expr, at)) = &selected.offset {
-                    inst.addr.mode = offset(inst.addr.mode, expr, *at, bytes, names)?;
+                if let (Some((expr, at)), Place::Shared(address)) =
+                    (&selected.offset, &mut inst.place)
+                {
+                    address.mode = offset(address.mode, expr, *at, bytes, names)?;
                 }
             }
             Kind::Imm { .. } => {

@@ -2,9 +2,9 @@
 
 use crate::diag::{Fail, Problem, nearest};
 use crate::expr::Expr;
-use crate::isa::{Address, Inst, Kind, Mode, Op, Operand, Row};
+use crate::isa::{Address, Inst, Kind, Mode, Op, Operand, OwnAddress, Place, Row};
 use crate::source::Span;
-use crate::syntax::{Arg, ModeArg, Register, SourceInst};
+use crate::syntax::{Arg, MemArg, ModeArg, Register, SourceInst};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -72,6 +72,14 @@ fn fits(row: &Row, source: &SourceInst<'_>) -> bool {
 }
 
 fn accepts(kind: Kind, arg: &Arg) -> bool {
+    if let Arg::Mem(mem) = arg {
+        let own = matches!(mem.mode, ModeArg::Own { .. });
+        return match kind {
+            Kind::Mem { .. } => !own,
+            Kind::OwnMem { .. } => own,
+            _ => false,
+        };
+    }
     matches!(
         (kind, arg),
         (Kind::Pair, Arg::Register(Register::Pair(_)))
@@ -85,7 +93,6 @@ fn accepts(kind: Kind, arg: &Arg) -> bool {
                 Arg::Expr(_)
             )
             | (Kind::LoopEnd, Arg::Block)
-            | (Kind::Mem { .. }, Arg::Mem(_))
     )
 }
 
@@ -133,6 +140,10 @@ fn describe(arg: &Arg) -> String {
             Some((key, _)) => format!("`{key}`"),
             None => "a value".to_owned(),
         },
+        Arg::Mem(MemArg {
+            mode: ModeArg::Own { .. },
+            ..
+        }) => "an address of each section's own".to_owned(),
         Arg::Mem(_) => "an address".to_owned(),
         Arg::Block => "`{`".to_owned(),
     }
@@ -154,13 +165,17 @@ pub(super) fn form(row: &Row) -> String {
             Kind::Target => "label".to_owned(),
             Kind::LoopEnd => "label or {".to_owned(),
             Kind::Mem { .. } => "[address]".to_owned(),
+            Kind::OwnMem { .. } => "[address + half-word]".to_owned(),
         };
         format!("{}:{kind}", o.name)
     };
     let operands: Vec<_> = row.form.operands().iter().map(operand).collect();
-    format!("{} {}", row.mnemonic, operands.join(", "))
-        .trim_end()
-        .to_owned()
+    let text = format!("{} {}", row.mnemonic, operands.join(", "));
+    let requires: Vec<_> = row.requires.names().collect();
+    match requires.as_slice() {
+        [] => text.trim_end().to_owned(),
+        names => format!("{text} (extension {})", names.join(", ")),
+    }
 }
 
 /// Returns the least and the largest value of an immediate operand.
@@ -228,11 +243,19 @@ fn fill(row: &Row, source: SourceInst<'_>) -> Result<Selected, Fail> {
                     ModeArg::Step(s) => Mode::Step(s),
                     ModeArg::Modulo(s) => Mode::Modulo(s),
                     ModeArg::Reverse(s) => Mode::Reverse(s),
+                    ModeArg::Own { register, half } => {
+                        selected.inst.place = Place::Own(OwnAddress {
+                            base: mem.base,
+                            register,
+                            half,
+                        });
+                        continue;
+                    }
                 };
-                selected.inst.addr = Address {
+                selected.inst.place = Place::Shared(Address {
                     base: mem.base,
                     mode,
-                };
+                });
             }
         }
     }

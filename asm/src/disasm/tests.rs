@@ -1,7 +1,7 @@
 //! Tests of listings: labels, constants, data, addresses and source lines.
 
 use super::disassemble;
-use crate::isa::{Address, Inst, Mode, Op, Word};
+use crate::isa::{Address, Inst, Mode, Op, Place, Word};
 use crate::{Line, Program, Segment, Symbol, SymbolKind};
 use cp2_machine::Extensions;
 
@@ -23,10 +23,10 @@ fn sample() -> Program {
         .encode()
     };
     let load = Inst {
-        addr: Address {
+        place: Place::Shared(Address {
             base: 2,
             mode: Mode::Post(16),
-        },
+        }),
         ..Inst::new(Op::LdQ)
     };
     let loop_head = Inst {

@@ -1,6 +1,6 @@
 //! Canonical text of an instruction and of a word.
 
-use crate::isa::{Address, Inst, Kind, Mode, Op, Scalar, Word};
+use crate::isa::{Address, Inst, Kind, Mode, Op, OwnAddress, Place, Scalar, Word};
 use std::fmt::{self, Display, Write};
 
 /// Spelling of targets and loop ends: by a listing's labels or as numbers.
@@ -88,10 +88,21 @@ fn write_inst(f: &mut dyn Write, inst: &Inst, targets: &dyn Targets) -> fmt::Res
             Kind::Float24 => write_float(f, f32::from_bits(inst.imm as u32))?,
             Kind::Target => targets.target(f, inst.target)?,
             Kind::LoopEnd => targets.loop_end(f, inst.target)?,
-            Kind::Mem { .. } => write_address(f, inst.addr)?,
+            Kind::Mem { .. } | Kind::OwnMem { .. } => write_place(f, inst.place)?,
         }
     }
     Ok(())
+}
+
+fn write_place(f: &mut dyn Write, place: Place) -> fmt::Result {
+    match place {
+        Place::Shared(address) => write_address(f, address),
+        Place::Own(OwnAddress {
+            base,
+            register,
+            half,
+        }) => write!(f, "[{} + r{register}.h{half}]", Scalar::address(base)),
+    }
 }
 
 fn write_address(f: &mut dyn Write, address: Address) -> fmt::Result {
@@ -179,7 +190,8 @@ mod tests {
 
     #[test]
     fn addresses_of_every_mode() {
-        let address = |base, mode| text(Op::LdQ, |i| i.addr = Address { base, mode });
+        let address =
+            |base, mode| text(Op::LdQ, |i| i.place = Place::Shared(Address { base, mode }));
         assert_eq!(address(0, Mode::Offset(0)), "ldq q0, [a0]");
         assert_eq!(address(1, Mode::Offset(16)), "ldq q0, [a1 + 16]");
         assert_eq!(address(2, Mode::Offset(-32)), "ldq q0, [a2 - 32]");
@@ -189,6 +201,15 @@ mod tests {
         assert_eq!(address(15, Mode::Step(1)), "ldq q0, [a15]+s1");
         assert_eq!(address(7, Mode::Modulo(2)), "ldq q0, [a7]+s2%");
         assert_eq!(address(8, Mode::Reverse(3)), "ldq q0, [a8]+s3!");
+        let own = OwnAddress {
+            base: 9,
+            register: 63,
+            half: 2,
+        };
+        assert_eq!(
+            text(Op::LdOwnDup, |i| i.place = Place::Own(own)),
+            "ldd q0, [a9 + r63.h2]"
+        );
     }
 
     #[test]

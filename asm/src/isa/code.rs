@@ -1,6 +1,6 @@
 //! Encoding and decoding of the 64-bit word, derived from the table.
 
-use super::form::{Address, Kind, Mode, Slot};
+use super::form::{Address, Kind, Mode, OwnAddress, Place, Slot};
 use super::reg::RegSet;
 use super::table::Op;
 use super::{Inst, Reg};
@@ -124,7 +124,10 @@ impl Inst {
                 Kind::Imm { .. } => operand.field.put(self.imm as u64),
                 Kind::Float24 => operand.field.put(u64::from(self.imm as u32 >> 8)),
                 Kind::Target | Kind::LoopEnd => operand.field.put(u64::from(self.target)),
-                Kind::Mem { bytes } => self.addr.encode(bytes),
+                Kind::Mem { bytes } | Kind::OwnMem { bytes } => match self.place {
+                    Place::Shared(address) => address.encode(bytes),
+                    Place::Own(address) => address.encode(),
+                },
             };
         }
         bits
@@ -185,8 +188,12 @@ impl Inst {
                     inst.target = value as u16;
                 }
                 Kind::Mem { bytes } => {
-                    inst.addr = Address::decode(bits, bytes).ok_or(bad)?;
+                    inst.place = Place::Shared(Address::decode(bits, bytes).ok_or(bad)?);
                     used |= Address::MODE.mask() | Address::IMM.mask();
+                }
+                Kind::OwnMem { .. } => {
+                    inst.place = Place::Own(OwnAddress::decode(bits));
+                    used |= OwnAddress::mask();
                 }
             }
         }
@@ -244,6 +251,22 @@ impl Address {
     pub fn immediate_range(bytes: u32) -> std::ops::RangeInclusive<i32> {
         let half = 1 << (Self::IMM.bits - 1);
         -half * bytes as i32..=(half - 1) * bytes as i32
+    }
+}
+
+impl OwnAddress {
+    fn encode(self) -> u64 {
+        Address::BASE.put(u64::from(self.base))
+            | Self::REGISTER.put(u64::from(self.register))
+            | Self::HALF.put(u64::from(self.half))
+    }
+
+    fn decode(bits: u64) -> Self {
+        Self {
+            base: Address::BASE.get(bits) as u8,
+            register: Self::REGISTER.get(bits) as u8,
+            half: Self::HALF.get(bits) as u8,
+        }
     }
 }
 

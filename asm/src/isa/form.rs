@@ -101,6 +101,11 @@ pub enum Kind {
         /// Bytes accessed in each section; the alignment.
         bytes: u32,
     },
+    /// DMEM address `[a0 + r5.h1]`, which each section forms itself: see [`OwnAddress`].
+    OwnMem {
+        /// Bytes accessed in each section; the alignment, and the unit of the half-word.
+        bytes: u32,
+    },
 }
 
 impl Kind {
@@ -170,7 +175,7 @@ pub struct Operand {
     pub kind: Kind,
     /// Use of the operand: read, written, or both.
     pub role: Role,
-    /// Bits of the operand in the slot (for [`Kind::Mem`], those of the base register).
+    /// Bits of the operand in the slot (for [`Kind::Mem`] and [`Kind::OwnMem`], those of the base register).
     pub field: Field,
 }
 
@@ -246,6 +251,76 @@ impl Address {
     }
 }
 
+/// A DMEM address that each section forms itself: the address register and, in units of the access, a
+/// half-word of the section's own register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OwnAddress {
+    /// Index of the address register, 0..16.
+    pub base: u8,
+    /// Pair register that holds the half-word, 0..64.
+    pub register: u8,
+    /// Half-word of the pair, 0..4: 0 is the lower half of lane 0, 3 the upper half of lane 1.
+    pub half: u8,
+}
+
+impl OwnAddress {
+    /// `[a0 + r0.h0]`.
+    pub const ZERO: Self = Self {
+        base: 0,
+        register: 0,
+        half: 0,
+    };
+
+    /// Field of the pair register.
+    pub(crate) const REGISTER: Field = Field::at(8, 6);
+    /// Field of the half-word.
+    pub(crate) const HALF: Field = Field::at(6, 2);
+
+    /// Returns the bits that the composite operand takes in the slot.
+    pub(crate) const fn mask() -> u64 {
+        Address::BASE.mask() | Self::REGISTER.mask() | Self::HALF.mask()
+    }
+}
+
+/// The place of a DMEM access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// One address serves all sections.
+    Shared(Address),
+    /// Each section forms its own address.
+    Own(OwnAddress),
+}
+
+impl Place {
+    /// Returns the index of the address register.
+    #[must_use]
+    pub const fn base(self) -> u8 {
+        match self {
+            Self::Shared(Address { base, .. }) | Self::Own(OwnAddress { base, .. }) => base,
+        }
+    }
+
+    /// True if the address register is written.
+    #[must_use]
+    pub const fn updates(self) -> bool {
+        match self {
+            Self::Shared(address) => address.mode.updates(),
+            Self::Own(_) => false,
+        }
+    }
+
+    /// Returns the registers that are read to form and update the address.
+    #[must_use]
+    pub fn reads(self) -> RegSet {
+        match self {
+            Self::Shared(address) => address.reads(),
+            Self::Own(own) => {
+                RegSet::one(Scalar::address(own.base).reg()) | RegSet::one(Reg::pair(own.register))
+            }
+        }
+    }
+}
+
 const A0: Field = Field::at(24, 6);
 const A1: Field = Field::at(18, 6);
 const A2: Field = Field::at(12, 6);
@@ -307,7 +382,7 @@ macro_rules! forms {
 const AMIN: Option<Field> = Some(A4);
 const MMIN: Option<Field> = Some(Field::at(0, 6));
 
-use Kind::{Float24, LoopEnd, Mem, Pair, Quad, Scalar as Sc, ScalarCouple, Target};
+use Kind::{Float24, LoopEnd, Mem, OwnMem, Pair, Quad, Scalar as Sc, ScalarCouple, Target};
 use Role::{In, InOut, Out};
 
 forms! {
@@ -350,6 +425,12 @@ forms! {
     LoadQuad(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 16 }, In, Address::BASE)];
     /// Duplicating load: a pair into both halves of a quad.
     LoadDup(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    /// Load of a pair at own addresses.
+    GatherPair(Mem, MMIN) = [op("d", Pair, Out, M0), op("addr", OwnMem { bytes: 8 }, In, Address::BASE)];
+    /// Load of a quad at own addresses.
+    GatherQuad(Mem, MMIN) = [op("d", Quad, Out, M0), op("addr", OwnMem { bytes: 16 }, In, Address::BASE)];
+    /// Duplicating load at own addresses: a pair into both halves of a quad.
+    GatherDup(Mem, MMIN) = [op("d", Quad, Out, M0), op("addr", OwnMem { bytes: 8 }, In, Address::BASE)];
     /// Store of a pair.
     StorePair(Mem, None) = [op("a", Pair, In, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
     /// Store of a quad.

@@ -87,6 +87,7 @@ macro_rules! rows {
 mod ext {
     use cp2_machine::Extensions;
     pub(super) const BASE: Extensions = Extensions::empty();
+    pub(super) const OWN: Extensions = Extensions::SECTION_ADDRESSING;
 }
 
 rows! { $
@@ -251,4 +252,8 @@ rows! { $
     StQ     "stq"   StoreQuad (20, 0)  Control BASE (0, 0) "Store a quad to each section's DMEM.";
     LdX     "ldx"   LoadScalar (21, 0)  ScalarLoad BASE (0, 0) "Scalar = first word of the pair in section 0's DMEM.";
     LdX2    "ldx2"  LoadScalar2 (22, 0) ScalarLoad BASE (0, 0) "Two scalars = the pair in section 0's DMEM.";
+
+    LdOwnP   "ldp"  GatherPair (23, 0) Gather OWN (0, 0) "Load a pair, each section at its own address.";
+    LdOwnQ   "ldq"  GatherQuad (23, 1) Gather OWN (0, 0) "Load a quad, each section at its own address.";
+    LdOwnDup "ldd"  GatherDup (23, 2)  Gather OWN (0, 0) "Load a pair into both halves of a quad, each section at its own address.";
 }

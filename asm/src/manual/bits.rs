@@ -1,6 +1,6 @@
 //! Drawings of bit fields in text.
 
-use crate::isa::{Address, Field, Form, Kind, Slot};
+use crate::isa::{Address, Field, Form, Kind, OwnAddress, Slot};
 
 /// One cell of a drawing: highest bit, lowest bit, name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,12 @@ pub(super) fn address() -> String {
         Cell::new(Address::STEP_ZERO, "0"),
     ];
     let with = |tail: &[Cell]| draw(&[&common, tail].concat());
-    format!("{}\n\n{}", with(&imm), with(&step))
+    let own = [
+        Cell::new(Address::BASE, "a"),
+        Cell::new(OwnAddress::REGISTER, "r"),
+        Cell::new(OwnAddress::HALF, "h"),
+    ];
+    format!("{}\n\n{}\n\n{}", with(&imm), with(&step), draw(&own))
 }
 
 /// Draws the slot's bits for a form; unused bits are shown as 0.
@@ -66,6 +71,18 @@ pub(super) fn form(form: Form) -> String {
     cells.extend(form.minor().map(|minor| Cell::new(minor, "minor")));
     for operand in form.operands() {
         cells.push(match operand.kind {
+            // An own address leaves the minor opcode below it.
+            Kind::OwnMem { .. } => {
+                let high = Address::BASE.lsb + Address::BASE.bits;
+                let lsb = OwnAddress::HALF.lsb;
+                Cell::new(
+                    Field {
+                        lsb,
+                        bits: high - lsb,
+                    },
+                    operand.name,
+                )
+            }
             // A composite address takes all bits from its base register down to bit 0.
             Kind::Mem { .. } => {
                 let high = Address::BASE.lsb + Address::BASE.bits;

@@ -60,6 +60,8 @@ fn kind(kind: Kind) -> &'static str {
         Kind::LoopEnd => "loop-end",
         Kind::Mem { bytes: 8 } => "address-8",
         Kind::Mem { .. } => "address-16",
+        Kind::OwnMem { bytes: 8 } => "own-address-8",
+        Kind::OwnMem { .. } => "own-address-16",
     }
 }
 
@@ -87,6 +89,11 @@ fn note(operand: &Operand) -> Option<String> {
                 "DMEM address, see above; {bytes} bytes, immediates {} to {}",
                 range.start(),
                 range.end()
+            )
+        }
+        Kind::OwnMem { bytes } => {
+            format!(
+                "own DMEM address, see above; {bytes} bytes, and the half-word counts {bytes} bytes"
             )
         }
     };

@@ -8,6 +8,9 @@ use crate::isa::{Address, Kind, Scalar, index};
 use crate::source::Span;
 use std::fmt;
 
+/// Half-words of a pair register.
+const HALVES: u8 = 4;
+
 /// Expected number of operands: most operations have no more.
 const OPERANDS: usize = 5;
 
@@ -75,6 +78,11 @@ pub(crate) enum ModeArg {
     Step(u8),
     Modulo(u8),
     Reverse(u8),
+    /// A half-word of a pair register: each section's own address.
+    Own {
+        register: u8,
+        half: u8,
+    },
 }
 
 /// One operation as written in the source.
@@ -216,6 +224,14 @@ impl<'t> Parser<'t, '_> {
             if !self.is("+") && !self.is("-") {
                 return self.expected("`+`, `-` or `]`");
             }
+            if let Some((register, half, at)) = self.half()? {
+                self.expect("]")?;
+                return Ok(MemArg {
+                    base,
+                    mode: ModeArg::Own { register, half },
+                    at,
+                });
+            }
             let (offset, at) = self.inside_brackets()?;
             self.expect("]")?;
             return Ok(MemArg {
@@ -253,6 +269,35 @@ impl<'t> Parser<'t, '_> {
             mode: ModeArg::Offset(Expr::Value(0.into())),
             at,
         })
+    }
+
+    /// Reads `+ r5.h1`, if that stands here; otherwise takes no token.
+    fn half(&mut self) -> Result<Option<(u8, u8, Span)>, Fail> {
+        let found = self.attempt(|p| {
+            if !p.eat("+") || !p.at_name() {
+                return None;
+            }
+            let name = p.name("a register").ok()?;
+            let (register, half) = match name.text.rsplit_once('.') {
+                Some((register, half)) => (register, half.strip_prefix('h')?),
+                None => (&*name.text, ""),
+            };
+            let register = Register::named(register, p.names)?;
+            let half = index(half, HALVES);
+            Some((register, half, name.text.to_string(), name.at))
+        });
+        match found {
+            None => Ok(None),
+            Some((Register::Pair(register), Some(half), _, at)) => Ok(Some((register, half, at))),
+            Some((.., text, at)) => {
+                let problem = Problem::Expected {
+                    wanted: "an offset, or a half-word of a pair register (`r5.h0` to `r5.h3`)"
+                        .into(),
+                    found: format!("`{text}`"),
+                };
+                Err(Fail::new(problem, at))
+            }
+        }
     }
 
     fn inside_brackets(&mut self) -> Result<(Expr, Span), Fail> {

@@ -5,7 +5,7 @@
 )]
 #![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests are tests.
 
-use cp2_asm::isa::{Mode, Op, Word};
+use cp2_asm::isa::{Mode, Op, OwnAddress, Place, Word};
 use cp2_asm::{Options, Program, Source, Value, assemble, parse_define};
 
 fn program(text: &str) -> Program {
@@ -80,7 +80,10 @@ fn repetition_macros_and_computed_registers() {
     );
     let loads: Vec<_> = w[..3]
         .iter()
-        .map(|w| (w.mem.op, w.mem.r[0], w.mem.addr.base, w.mem.addr.mode))
+        .map(|w| match w.mem.place {
+            Place::Shared(address) => (w.mem.op, w.mem.r[0], address.base, address.mode),
+            Place::Own(own) => panic!("{own:?}"),
+        })
         .collect();
     assert_eq!(
         loads,
@@ -273,7 +276,7 @@ fn aliases_come_and_go() {
     );
     assert_eq!((w[0].arith.op, w[0].arith.r[0]), (Op::MovQ, 3));
     assert_eq!((w[1].arith.op, w[1].arith.r[0]), (Op::MovP, 5));
-    assert_eq!((w[2].mem.r[0], w[2].mem.addr.base), (5, 3));
+    assert_eq!((w[2].mem.r[0], w[2].mem.place.base()), (5, 3));
 }
 
 #[test]
@@ -397,4 +400,47 @@ fn chains_are_kept_when_programs_are_linked() {
         assert_eq!(all.describe_chain(4 + pc), second.describe_chain(pc));
         assert_eq!(all.describe_chain(pc), second.describe_chain(pc));
     }
+}
+
+/// Own addresses are read with aliases and computed names, and make the program require the extension.
+#[test]
+fn own_addresses() {
+    let text = "
+        .alias index, r9
+        .alias pointer, a3
+        ldp r1, [a2 + r63.h0]
+        ldq q1, [pointer + index.h3]
+        .macro take \\p, \\h
+        ldd q2, [a0 + r{\\p}.h{\\h}]
+        .endm
+        take 5, 2
+        ldp r1, [a2 + 8]
+        stop";
+    let text = text
+        .replace("\\\\", "\\")
+        .replace(".macro take \\p, \\h", ".macro take p, h");
+    let p = program(&text);
+    let own = |base, register, half| {
+        Place::Own(OwnAddress {
+            base,
+            register,
+            half,
+        })
+    };
+    let w = p.decode().unwrap();
+    let found: Vec<_> = w[..4].iter().map(|w| (w.mem.op, w.mem.place)).collect();
+    assert_eq!(
+        found[..3],
+        [
+            (Op::LdOwnP, own(2, 63, 0)),
+            (Op::LdOwnQ, own(3, 9, 3)),
+            (Op::LdOwnDup, own(0, 5, 2)),
+        ]
+    );
+    assert_eq!(found[3].0, Op::LdP);
+    assert_eq!(
+        p.requires.names().collect::<Vec<_>>(),
+        ["section-addressing"]
+    );
+    assert_eq!(w[1].to_string(), "ldq q1, [a3 + r9.h3]");
 }

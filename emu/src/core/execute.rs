@@ -85,7 +85,7 @@ pub(crate) fn word<O: Observer>(
             if let Some((_, access)) = &access {
                 load(core, &op, access);
                 if let Some(next) = access.next {
-                    core.set_scalar(Scalar::address(op.address.base), next);
+                    core.set_scalar(Scalar::address(op.place.base()), next);
                 }
             }
         }

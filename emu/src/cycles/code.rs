@@ -87,7 +87,7 @@ impl CountedCode {
                     Action::Nop => {}
                     Action::Scalar(op) => made.effects.push(Effect::Scalar(op)),
                     Action::Memory(op) => {
-                        let moves = op.address.mode.updates();
+                        let moves = op.place.updates();
                         if moves
                             || !matches!(op.data, Data::Load { .. } | Data::LoadDuplicate { .. })
                         {

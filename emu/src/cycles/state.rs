@@ -12,7 +12,7 @@ use crate::semantics::action::{Condition, ControlOp, Data, MemoryOp, Source};
 use crate::semantics::address::{Generated, generate};
 use crate::semantics::scalar;
 use crate::timing::penalty;
-use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};
+use cp2_asm::isa::{Address, Mode, Place, SCALARS, Scalar};
 use cp2_machine::{LANE_BYTES, Machine};
 use std::ops::Range;
 
@@ -186,14 +186,17 @@ impl KnownState {
 
     /// Applies a DMEM access to the scalars and to the known words.
     fn access(&mut self, op: &MemoryOp) {
-        let base = Scalar::address(op.address.base);
-        let found = self.address(op);
-        if op.address.mode.updates() {
+        let found = match op.place {
+            Place::Shared(address) => self.address(address, op.bytes),
+            // Registers of sections are not known.
+            Place::Own(_) => None,
+        };
+        if op.place.updates() {
             let next = found.and_then(|(generated, own)| {
                 let bits = generated.next?;
                 Some(KnownNumber { bits, ..own })
             });
-            self.set_lane(base, next);
+            self.set_lane(Scalar::address(op.place.base()), next);
         }
         match op.data {
             Data::Load { .. } | Data::LoadDuplicate { .. } => {}
@@ -252,22 +255,22 @@ impl KnownState {
 
     /// Returns the address of an access with the next value of its address register, if they are
     /// known, and the number that the register held.
-    fn address(&mut self, op: &MemoryOp) -> Option<(Generated, KnownNumber)> {
-        let own = Scalar::address(op.address.base);
+    fn address(&mut self, address: Address, bytes: u32) -> Option<(Generated, KnownNumber)> {
+        let own = Scalar::address(address.base);
         let number = self.lane(own)?;
         let moves = number.moves;
         let linear = matches!(
-            op.address.mode,
+            address.mode,
             Mode::Offset(_) | Mode::Post(_) | Mode::Step(_)
         );
         self.alu.odd |= moves.is_some() && !linear;
-        for reg in op.address.reads().iter() {
+        for reg in address.reads().iter() {
             let scalar = Scalar(reg.0 % SCALARS as u8);
             if scalar != own {
                 let other = self.lane(scalar)?;
                 self.alu.odd |= other.moves.is_some();
-                let begins = matches!(op.address.mode, Mode::Modulo(_))
-                    && scalar == Scalar::base(op.address.base % Address::MODULO_REGISTERS);
+                let begins = matches!(address.mode, Mode::Modulo(_))
+                    && scalar == Scalar::base(address.base % Address::MODULO_REGISTERS);
                 match (number.word, other.word) {
                     // The distance from the ring's begin decides whether the address wraps around.
                     (Some(at), Some(begin)) if begins => {
@@ -282,10 +285,10 @@ impl KnownState {
                 }
             }
         }
-        if matches!(op.address.mode, Mode::Reverse(_)) {
+        if matches!(address.mode, Mode::Reverse(_)) {
             self.alu.decided.exactly(number);
         }
-        let bits = |scalar| self.lane(scalar).map_or(0, |number| number.bits);
-        Some((generate(op.address, op.bytes, bits), number))
+        let read = |scalar| self.lane(scalar).map_or(0, |number| number.bits);
+        Some((generate(address, bytes, read), number))
     }
 }

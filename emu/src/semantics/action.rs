@@ -4,7 +4,7 @@
 //! engine then carries it out without looking at the table again.
 
 use crate::semantics::scalar::Binary;
-use cp2_asm::isa::{Address, Inst, Kind, Op, Scalar};
+use cp2_asm::isa::{Inst, Kind, Op, Place, Scalar};
 
 /// The meaning of a memory-and-control operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,8 +65,8 @@ pub struct MemoryOp {
     pub data: Data,
     /// Bytes accessed in each section concerned; also the required alignment.
     pub bytes: u32,
-    /// Address operand; see [`crate::semantics::address::generate`].
-    pub address: Address,
+    /// Address operand; see [`crate::semantics::address`].
+    pub place: Place,
 }
 
 /// Data that a DMEM access moves. Register operands are flat indices of pairs.
@@ -226,7 +226,7 @@ pub fn action(inst: &Inst) -> Option<Action> {
         Action::Memory(MemoryOp {
             data,
             bytes: access_bytes(inst),
-            address: inst.addr,
+            place: inst.place,
         })
     };
     let (pair, quad) = (inst.r[0], inst.r[0].wrapping_mul(2));
@@ -269,15 +269,15 @@ pub fn action(inst: &Inst) -> Option<Action> {
         Op::Bneg => branch(Condition::Negative),
         Op::Bpos => branch(Condition::NotNegative),
 
-        Op::LdP => memory(Data::Load {
+        Op::LdP | Op::LdOwnP => memory(Data::Load {
             first: pair,
             count: 1,
         }),
-        Op::LdQ => memory(Data::Load {
+        Op::LdQ | Op::LdOwnQ => memory(Data::Load {
             first: quad,
             count: 2,
         }),
-        Op::LdDup => memory(Data::LoadDuplicate { first: quad }),
+        Op::LdDup | Op::LdOwnDup => memory(Data::LoadDuplicate { first: quad }),
         Op::StP => memory(Data::Store {
             first: pair,
             count: 1,
@@ -359,7 +359,7 @@ fn access_bytes(inst: &Inst) -> u32 {
     operands
         .iter()
         .find_map(|o| {
-            if let Kind::Mem { bytes } = o.kind {
+            if let Kind::Mem { bytes } | Kind::OwnMem { bytes } = o.kind {
                 Some(bytes)
             } else {
                 None

@@ -1,6 +1,6 @@
-//! DMEM addresses: one address generator for all sections.
+//! DMEM addresses: one address generator for all sections, and the sum of a section's own address.
 
-use cp2_asm::isa::{Address, Mode, Scalar};
+use cp2_asm::isa::{Address, Mode, OwnAddress, Scalar};
 
 /// Result of the address generator for one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,15 @@ pub fn generate(address: Address, bytes: u32, read: impl Fn(Scalar) -> u32) -> G
         }
         Mode::Reverse(s) => updated(reverse(a, step(s), bytes)),
     }
+}
+
+/// Forms the address of an access of `bytes` that a section makes with its own half-word of `pair`.
+#[inline(always)]
+#[must_use]
+pub const fn own_address(own: OwnAddress, a: u32, pair: [u32; 2], bytes: u32) -> u32 {
+    let lane = pair[(own.half / 2) as usize % 2];
+    let half = (lane >> (16 * (own.half as u32 % 2))) & 0xffff;
+    a.wrapping_add(half * bytes)
 }
 
 /// `a + s` kept in the circular buffer `b .. b + l`.
@@ -83,6 +92,24 @@ pub const fn reverse(a: u32, s: u32, bytes: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_words_count_from_the_lower_half_of_lane_0() {
+        let pair = [0x0002_0001, 0xffff_0003];
+        let at = |half, bytes| {
+            let (base, register) = (0, 0);
+            let own = OwnAddress {
+                base,
+                register,
+                half,
+            };
+            own_address(own, 0x100, pair, bytes)
+        };
+        assert_eq!(
+            [at(0, 8), at(1, 8), at(2, 16), at(3, 16)],
+            [0x108, 0x110, 0x130, 0x100 + 0xf_fff0]
+        );
+    }
 
     #[test]
     fn modulo_wraps_both_ways() {

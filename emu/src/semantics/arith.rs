@@ -217,6 +217,7 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::Movi | Op::Movhi | Op::Addi => {}
         Op::LoopI | Op::LoopX | Op::Jmp | Op::Call | Op::Bz | Op::Bnz | Op::Bneg | Op::Bpos => {}
         Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ | Op::LdX | Op::LdX2 => {}
+        Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup => {}
     }
 }
 

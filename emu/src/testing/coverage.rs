@@ -1,6 +1,6 @@
 //! Counts of executed instruction rows by addressing mode.
 
-use cp2_asm::isa::{Mode, Op, Word};
+use cp2_asm::isa::{Inst, Kind, Mode, Op, Place, Word};
 use std::fmt;
 
 /// A row of the instruction table, with its addressing mode where it has one.
@@ -13,7 +13,17 @@ pub struct CoverageRow {
     mode: Option<usize>,
 }
 
-const MODES: [&str; 5] = ["offset", "post-increment", "step", "modulo", "reverse"];
+const MODES: [&str; 6] = [
+    "offset",
+    "post-increment",
+    "step",
+    "modulo",
+    "reverse",
+    "own address",
+];
+
+/// Index of own addresses in [`MODES`], which have rows of their own.
+const OWN: usize = 5;
 
 /// Counts of a row: one without a mode, and one for each mode.
 const COLUMNS: usize = 1 + MODES.len();
@@ -22,9 +32,15 @@ impl CoverageRow {
     /// Returns every row in every addressing mode.
     pub fn all() -> impl Iterator<Item = Self> {
         Op::ALL.iter().flat_map(|&op| {
-            let addressed = cp2_asm::isa::Inst::new(op).has_address();
-            let modes = if addressed { MODES.len() } else { 1 };
-            (0..modes).map(move |i| Self {
+            let addressed = Inst::new(op).has_address();
+            let modes = if is_own(op) {
+                OWN..MODES.len()
+            } else if addressed {
+                0..OWN
+            } else {
+                0..1
+            };
+            modes.map(move |i| Self {
                 op,
                 mode: addressed.then_some(i),
             })
@@ -36,19 +52,28 @@ impl CoverageRow {
         self.op as usize * COLUMNS + self.mode.map_or(0, |mode| 1 + mode)
     }
 
-    fn from_inst(inst: &cp2_asm::isa::Inst) -> Self {
-        let mode = match inst.addr.mode {
-            Mode::Offset(_) => 0,
-            Mode::Post(_) => 1,
-            Mode::Step(_) => 2,
-            Mode::Modulo(_) => 3,
-            Mode::Reverse(_) => 4,
+    fn from_inst(inst: &Inst) -> Self {
+        let mode = match inst.place {
+            Place::Own(_) => OWN,
+            Place::Shared(address) => match address.mode {
+                Mode::Offset(_) => 0,
+                Mode::Post(_) => 1,
+                Mode::Step(_) => 2,
+                Mode::Modulo(_) => 3,
+                Mode::Reverse(_) => 4,
+            },
         };
         Self {
             op: inst.op,
             mode: inst.has_address().then_some(mode),
         }
     }
+}
+
+/// True if the sections form the row's addresses themselves.
+fn is_own(op: Op) -> bool {
+    let mut operands = op.row().form.operands().iter();
+    operands.any(|operand| matches!(operand.kind, Kind::OwnMem { .. }))
 }
 
 impl fmt::Display for CoverageRow {

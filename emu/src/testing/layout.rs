@@ -8,7 +8,7 @@
 use super::case::ProgramShape;
 use super::items::{LoopCount, ProgramItem, Via};
 use super::tame::tame;
-use cp2_asm::isa::{Address, Inst, Mode, Op, RegSet, SCALARS, Scalar, Word};
+use cp2_asm::isa::{Address, Inst, Mode, Op, Place, RegSet, SCALARS, Scalar, Word};
 use cp2_machine::Machine;
 
 /// DMEM address of the table, which `a15` holds.
@@ -145,7 +145,13 @@ impl ProgramBuilder<'_> {
     fn item(&mut self, item: &ProgramItem) {
         match *item {
             ProgramItem::Plain { word, unruly } => {
-                let word = tame(word, self.machine, self.shape, unruly && self.shape.unruly);
+                let unruly = unruly && self.shape.unruly;
+                let word = tame(word, self.machine, self.shape, unruly);
+                if let (Place::Own(own), true, false) =
+                    (word.mem.place, word.mem.has_address(), unruly)
+                {
+                    self.lower_half_words(own.register);
+                }
                 self.words.push(word);
             }
             ProgramItem::Point {
@@ -205,6 +211,20 @@ impl ProgramBuilder<'_> {
         self.words.push(Word { mem, ..word });
     }
 
+    /// Adds words that cut the half-words of a register to small numbers, which differ between sections as
+    /// what the register held does.
+    fn lower_half_words(&mut self, register: u8) {
+        let most = self.machine.cp2.registers.min(self.shape.registers.into()) as u8;
+        let mask = (register + 1) % most;
+        let mut value = Inst::new(Op::Lii);
+        (value.r[0], value.imm) = (mask, 0x07_000f);
+        let mut cut = Inst::new(Op::AndP);
+        cut.r[..3].copy_from_slice(&[register, register, mask]);
+        for arith in [value, cut] {
+            self.words.push(Word { arith, ..Word::NOP });
+        }
+    }
+
     fn scalar(&mut self, op: Op, r: &[u8], imm: i32) {
         let mut mem = Inst::new(op);
         mem.r[..r.len()].copy_from_slice(r);
@@ -216,10 +236,10 @@ impl ProgramBuilder<'_> {
     fn load_entry(&mut self, op: Op, register: u8, entry: u32) {
         let mut mem = Inst::new(op);
         mem.r[0] = register;
-        mem.addr = Address {
+        mem.place = Place::Shared(Address {
             base: 15,
             mode: Mode::Offset(8 * entry as i32),
-        };
+        });
         self.words.push(Word { mem, ..Word::NOP });
     }
 

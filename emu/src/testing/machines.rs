@@ -2,7 +2,7 @@
 //!
 //! Built-in machines come with either kind of DMEM, and as they are or with all extensions.
 
-use cp2_machine::{Bytes, ClassMap, Cycles, Extensions, Machine, Ratio};
+use cp2_machine::{Bytes, Class, ClassMap, Cycles, Extensions, Machine, Ratio};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -14,8 +14,8 @@ struct Odd {
     dmem: u64,
     depths: (usize, usize),
     events: usize,
-    latency: [u64; 9],
-    interval: [u64; 9],
+    latency: [u64; Class::ALL.len()],
+    interval: [u64; Class::ALL.len()],
     penalties: (u64, u64, u64),
     granule: u64,
     bandwidth: (u64, u64),
@@ -52,8 +52,8 @@ fn any_odd() -> impl Strategy<Value = Odd> {
         select(vec![65_536, 65_536, 4096, 10_240]),
         (select(vec![1, 2, 8]), select(vec![1, 3, 8])),
         select(vec![1, 4, 32]),
-        prop::array::uniform9(1u64..16),
-        prop::array::uniform9(prop_oneof![3 => Just(1u64), 1 => 2u64..4]),
+        prop::array::uniform::<_, { Class::ALL.len() }>(1u64..16),
+        prop::array::uniform::<_, { Class::ALL.len() }>(prop_oneof![3 => Just(1u64), 1 => 2u64..4]),
         (0u64..6, 0u64..4, 0u64..2),
         select(vec![16, 32]),
         select(vec![(16, 1), (53, 10), (64, 1), (7, 3)]),

@@ -2,7 +2,7 @@
 
 use super::case::ProgramShape;
 use crate::semantics::action::{Action, Data, action};
-use cp2_asm::isa::{Inst, Kind, Mode, Op, Scalar, Word};
+use cp2_asm::isa::{Inst, Kind, Mode, Op, Place, Scalar, Word};
 use cp2_machine::Machine;
 
 /// Returns the word with operations and registers that exist. Unless `unruly`, its accesses are
@@ -45,6 +45,9 @@ fn limit(inst: &mut Inst, most: u8) {
             _ => {}
         }
     }
+    if let Place::Own(own) = &mut inst.place {
+        own.register %= most;
+    }
 }
 
 /// Keeps addresses aligned and near their start.
@@ -52,8 +55,19 @@ fn memory(inst: &mut Inst) {
     let Some(Action::Memory(op)) = action(inst) else {
         return;
     };
-    let addr = &mut inst.addr;
     let quad = op.bytes == 16;
+    let addr = match &mut inst.place {
+        Place::Shared(address) => address,
+        // The words before it make the half-words small.
+        Place::Own(own) => {
+            own.base = match own.base {
+                14 | 15 => 12,
+                base if quad => base & !1,
+                base => base,
+            };
+            return;
+        }
+    };
     let near = |imm: i32, unit: i32| imm / unit % 5 * unit;
     match &mut addr.mode {
         // Any register of even number will do: it stays a multiple of 16.

@@ -162,7 +162,7 @@ impl Total {
         assert!(blocks.is_empty(), "run too rarely:\n{blocks}");
         if tier != Simd::None {
             let emitted = rare(&|row| match row.op {
-                op if STEPPED.contains(&op) || CALLED.contains(&op) => OFTEN,
+                op if STEPPED.contains(&op) || CALLED.contains(&op) || OWN.contains(&op) => OFTEN,
                 _ => ran.emitted.count_executed(row),
             });
             assert!(emitted.is_empty(), "emitted too rarely:\n{emitted}");
@@ -245,6 +245,8 @@ const STOPS: u64 = 500;
 const STEPPED: [Op; 3] = [Op::Stop, Op::Wait, Op::Signal];
 /// Functions that emitted code leaves to the portable tier.
 const CALLED: [Op; 5] = [Op::Rsqrt, Op::Exp2, Op::Log2, Op::Sin, Op::Cos];
+/// Loads at own addresses, at which emitted code ends.
+const OWN: [Op; 3] = [Op::LdOwnP, Op::LdOwnQ, Op::LdOwnDup];
 /// All kinds of faults but those of missing extensions.
 const FAULTS: [&str; 9] = [
     "NoProgram",

@@ -11,7 +11,7 @@ use cp2_asm::testing::any_word_on;
 use cp2_asm::{Options, Program, Source, assemble};
 use cp2_emu::cycles::{Counter, KernelInterval, Mark, Uncounted};
 use cp2_emu::{Engine, Notice, Processor};
-use cp2_machine::{ClassMap, Cycles, Machine};
+use cp2_machine::{Class, ClassMap, Cycles, Machine};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -109,6 +109,10 @@ work:
     loop c4 {
         ldq q0, [a0]+16
         bfly r4, r5, r0, r1, r2
+        ; Sections form the address from half-words that nobody knows before the run.
+        lii r12, 5
+        ldp r13, [a8 + r12.h0]
+        mul r14, r13, r13
         loop 3 {
             cmadd r6, r4, r5, r6
             rcp r7, r6
@@ -146,14 +150,19 @@ const LOOP: &str = "
     stop
 ";
 
+/// Returns a built-in machine whose sections form addresses of their own.
+fn extended(name: &str) -> Machine {
+    Machine::load(&format!("{name}+section-addressing")).unwrap()
+}
+
 fn any_times() -> impl Strategy<Value = Machine> {
     (
-        prop::array::uniform9(1u64..16),
-        prop::array::uniform9(1u64..5),
+        prop::array::uniform::<_, { Class::ALL.len() }>(1u64..16),
+        prop::array::uniform::<_, { Class::ALL.len() }>(1u64..5),
         (0u64..6, 0u64..4, 0u64..3),
     )
         .prop_map(|(latency, interval, (branch, setup, back))| {
-            let mut machine = Machine::clone(&machine("vm7"));
+            let mut machine = extended("vm7");
             let cp2 = &mut machine.cp2;
             cp2.latency = ClassMap::from_fn(|class| Cycles(latency[class as usize]));
             cp2.interval = ClassMap::from_fn(|class| Cycles(interval[class as usize]));
@@ -234,7 +243,7 @@ proptest! {
         others in prop::collection::vec((0usize..16, prop_oneof![0u32..8, (0u32..512).prop_map(|i| 16 * i)]), 1..24),
         ring in any::<bool>(),
     ) {
-        let machine = Arc::new(machine("vm7"));
+        let machine = Arc::new(extended("vm7"));
         let words = if ring {
             program(RING).words
         } else {
@@ -312,7 +321,7 @@ fn a_store_to_the_arguments_is_no_other_way() {
 /// Skipped turns take the cycles that following them would give, and skipping takes no host time.
 #[test]
 fn many_pages_are_as_many_as_few() {
-    let vm9 = machine("vm9");
+    let vm9 = extended("vm9");
     for text in [RING, LOOP] {
         let words = program(text).words;
         let cycles = |pages: u32| {

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{load, machine};
 use cp2_asm::analysis::{LoopBody, SteadyLoop, analyze_loops};
-use cp2_asm::isa::{Address, Inst, Mode, Op, Slot, Word};
+use cp2_asm::isa::{Address, Inst, Mode, Op, Place, Slot, Word};
 use cp2_asm::{Options, Program, Source, assemble, testing};
 use cp2_emu::{Notice, Processor};
 use cp2_machine::{Class, ClassMap, Cycles, Machine};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 fn word() -> impl Strategy<Value = Word> {
     let both = machine("vm7").cp2.extensions & machine("vm9").cp2.extensions;
     let scalar = testing::any_inst_on(Slot::Mem, both).prop_map(|inst| {
-        let plain = inst.row().class == Class::Scalar && inst.addr == Address::ZERO;
+        let plain = inst.row().class == Class::Scalar && inst.place == Place::Shared(Address::ZERO);
         // Scalars from c8 on have no other use here.
         if plain && inst.r[0] >= 40 && inst.r[0] < 48 {
             inst
@@ -31,7 +31,7 @@ fn word() -> impl Strategy<Value = Word> {
         (rows, 0u8..8, 0i32..32, 0u8..4, any::<bool>()).prop_map(|(op, r, at, base, moves)| {
             let mut inst = Inst::new(op);
             inst.r[0] = r;
-            inst.addr = match moves {
+            inst.place = Place::Shared(match moves {
                 true => Address {
                     base,
                     mode: Mode::Post(0),
@@ -40,7 +40,7 @@ fn word() -> impl Strategy<Value = Word> {
                     base: 15,
                     mode: Mode::Offset(16 * at),
                 },
-            };
+            });
             inst
         });
     // Few registers are used, so that many words wait.
@@ -56,13 +56,15 @@ fn word() -> impl Strategy<Value = Word> {
 /// Returns a strategy for machines with any latencies, intervals and penalties of loops.
 fn any_times() -> impl Strategy<Value = Arc<Machine>> {
     let any = (
-        prop::array::uniform9(1u64..16),
-        prop::array::uniform9(prop_oneof![3 => Just(1u64), 1 => 2u64..5]),
+        prop::array::uniform::<_, { Class::ALL.len() }>(1u64..16),
+        prop::array::uniform::<_, { Class::ALL.len() }>(prop_oneof![3 => Just(1u64), 1 => 2u64..5]),
         (0u64..4, 0u64..4),
     );
     let odd = any.prop_map(|(latency, interval, (back, branch))| {
         let mut machine = Machine::clone(&machine("vm7"));
-        let of = |values: [u64; 9]| ClassMap::from_fn(|class| Cycles(values[class as usize]));
+        let of = |values: [u64; Class::ALL.len()]| {
+            ClassMap::from_fn(|class| Cycles(values[class as usize]))
+        };
         machine.cp2.latency = of(latency);
         machine.cp2.interval = of(interval);
         machine.cp2.loop_back = Cycles(back);

@@ -12,6 +12,7 @@ mod list_transfer;
 mod loop_intervals;
 mod machine_files;
 mod one_port;
+mod own_addresses;
 mod processor;
 mod purity;
 mod random;

@@ -1,7 +1,7 @@
 //! The argument words of a page (`docs/abi.md`), and those a kernel reads.
 
 use cp2_asm::Program;
-use cp2_asm::isa::{Mode, Op, Role};
+use cp2_asm::isa::{Kind, Mode, Op, Place, Role};
 use serde::{Deserialize, Serialize};
 
 /// Offsets of the words in bytes from the argument block's address, with the names of `page.s`.
@@ -117,7 +117,7 @@ impl Reads {
             }
             let mut operands = inst.row().form.operands().iter();
             let bytes = operands.find_map(|operand| match operand.kind {
-                cp2_asm::isa::Kind::Mem { bytes } => Some(bytes),
+                Kind::Mem { bytes } | Kind::OwnMem { bytes } => Some(bytes),
                 _ => None,
             });
             // A load of one scalar uses the first word of the pair that is accessed.
@@ -127,10 +127,17 @@ impl Reads {
             };
             let mut registers = inst.row().form.operands().iter();
             let stored = registers.any(|o| o.kind.is_register() && o.role != Role::Out);
-            match (bytes, inst.addr.mode) {
+            let offset = match inst.place {
+                Place::Shared(address) if address.base == 15 => match address.mode {
+                    Mode::Offset(offset) => Some(offset),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match (bytes, offset) {
                 // A store reads no argument word.
-                (Some(_), Mode::Offset(_)) if inst.addr.base == 15 && stored => {}
-                (Some(bytes), Mode::Offset(offset)) if inst.addr.base == 15 => {
+                (Some(_), Some(_)) if stored => {}
+                (Some(bytes), Some(offset)) => {
                     ranges.push((i64::from(offset), i64::from(offset) + i64::from(bytes)));
                 }
                 _ => return Self::all(),

@@ -124,11 +124,9 @@ fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool
 
 /// Returns the name of the slot of a word that issues a class.
 fn unit(class: Class) -> &'static str {
-    match class {
-        Class::Load | Class::ScalarLoad | Class::Scalar | Class::Control => cp2::MEMORY_SLOT,
-        Class::Integer | Class::Add | Class::Madd | Class::Butterfly | Class::Elementary => {
-            cp2::ARITHMETIC
-        }
+    match class.is_memory() {
+        true => cp2::MEMORY_SLOT,
+        false => cp2::ARITHMETIC,
     }
 }
 

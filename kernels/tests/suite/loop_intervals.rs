@@ -6,7 +6,7 @@
 
 use crate::common::smallest_size;
 use cp2_asm::analysis::{LoopAnalysis, LoopBody, LoopCloser, analyze_loops};
-use cp2_asm::isa::{Address, Inst, Kind, Mode, Op, Word};
+use cp2_asm::isa::{Inst, Kind, Mode, Op, Place, Word};
 use cp2_asm::{Options, Program, Source, assemble};
 use cp2_host::{Device, DeviceOptions};
 use cp2_kernels::registry;
@@ -30,13 +30,13 @@ fn keep_in_place(word: &Word) -> Word {
         if is_scalar && operands.any(|operand| matches!(operand.kind, Kind::Imm { .. })) {
             inst.imm = 0;
         }
-        let Address { base, mode } = inst.addr;
-        let mode = match mode {
-            Mode::Offset(_) => Mode::Offset(0),
-            Mode::Post(_) => Mode::Post(0),
-            other => other,
-        };
-        inst.addr = Address { base, mode };
+        if let Place::Shared(address) = &mut inst.place {
+            address.mode = match address.mode {
+                Mode::Offset(_) => Mode::Offset(0),
+                Mode::Post(_) => Mode::Post(0),
+                other => other,
+            };
+        }
         inst
     };
     Word {

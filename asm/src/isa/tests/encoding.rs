@@ -1,6 +1,6 @@
 //! Tests of encoding: each 64-bit value decodes exactly or gives an error.
 
-use crate::isa::{Address, DecodeError, Inst, Kind, Op, Slot, Word};
+use crate::isa::{Address, DecodeError, Inst, Kind, Op, OwnAddress, Place, Slot, Word};
 use crate::testing::{any_operands, any_word};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -27,6 +27,7 @@ fn used(op: Op) -> u64 {
         .iter()
         .map(|operand| match operand.kind {
             Kind::Mem { .. } => Address::BASE.mask() | Address::MODE.mask() | Address::IMM.mask(),
+            Kind::OwnMem { .. } => OwnAddress::mask(),
             _ => operand.field.mask(),
         });
     fields.fold(
@@ -212,7 +213,7 @@ fn operand_limits() {
     };
     refused(
         Inst {
-            addr: modulo,
+            place: Place::Shared(modulo),
             ..Inst::new(Op::LdQ)
         },
         "addr",

@@ -1,6 +1,6 @@
 //! Tests of the instruction table against the machine's limits.
 
-use crate::isa::{Address, Form, Kind, Op, Row, Scalar, Slot};
+use crate::isa::{Address, Form, Inst, Kind, Op, OwnAddress, Place, Row, Scalar, Slot};
 use cp2_machine::Class;
 use std::collections::BTreeMap;
 
@@ -137,6 +137,7 @@ fn fields_of_a_form_are_disjoint() {
                 Kind::Mem { .. } => {
                     Address::BASE.mask() | Address::MODE.mask() | Address::IMM.mask()
                 }
+                Kind::OwnMem { .. } => OwnAddress::mask(),
                 _ => operand.field.mask(),
             };
             assert_eq!(taken & mask, 0, "{form:?} {}", operand.name);
@@ -163,6 +164,7 @@ fn class(kind: Kind) -> char {
         Kind::Scalar | Kind::ScalarCouple => 'x',
         Kind::Imm { .. } | Kind::Float24 | Kind::Target | Kind::LoopEnd => 'n',
         Kind::Mem { .. } => 'm',
+        Kind::OwnMem { .. } => 'o',
     }
 }
 
@@ -229,6 +231,7 @@ fn classes_follow_the_unit() {
             (_, 1.., 1..) => Class::Madd,
             (_, 1.., 0) | (_, 0, 1..) => Class::Add,
             (Form::LoadPair | Form::LoadQuad | Form::LoadDup, ..) => Class::Load,
+            (Form::GatherPair | Form::GatherQuad | Form::GatherDup, ..) => Class::Gather,
             (Form::LoadScalar | Form::LoadScalar2, ..) => Class::ScalarLoad,
             (form, ..) if form.operands().iter().all(|o| !o.role.writes()) => Class::Control,
             (form, ..) if form.slot() == Slot::Mem => Class::Scalar,
@@ -242,6 +245,19 @@ fn classes_follow_the_unit() {
             }
         };
         assert_eq!(row.class, expected, "{row:?}");
+    }
+}
+
+/// A new operation has an address of the kind that its form asks for.
+#[test]
+fn new_operations_have_the_place_of_their_form() {
+    for &op in Op::ALL {
+        let operands = op.row().form.operands();
+        let own = operands
+            .iter()
+            .any(|o| matches!(o.kind, Kind::OwnMem { .. }));
+        let place = Inst::new(op).place;
+        assert_eq!(matches!(place, Place::Own(_)), own, "{op:?}");
     }
 }
 

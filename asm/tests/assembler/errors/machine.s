@@ -4,7 +4,7 @@
         add r60, r61, r62
         add q15, q16, q17
         wait 7
-        nop
+        ldp r0, [a0 + r5.h1]
         stop
         nop
         stop

@@ -11,4 +11,10 @@
         lif r0, 0.1
         shli r0, r1, 2.5
         wait
+        stq q0, [a0 + r5.h1]
+        ldp r0, [a0 + r5]
+        ldp r0, [a0 + r5.h4]
+        ldp r0, [a0 + q5.h1]
+        ldp r0, [a0 + r5.h1]+8
+        ldp r0, [a0 - r5.h1]
         stop

@@ -10,9 +10,10 @@ use super::word_functions::{self, MODULO, OFFSET, POST, STEP};
 use crate::core::Guest;
 use crate::core::decoded::Decoded;
 use crate::core::layout::Shared;
+use crate::core::layout::{COLUMNS, PAIR};
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
-use crate::semantics::address::{Generated, generate};
-use cp2_asm::isa::{Address, Inst, Kind, Mode, Scalar};
+use crate::semantics::address::{Generated, generate, own_address};
+use cp2_asm::isa::{Address, Inst, Kind, Mode, OwnAddress, Place, Scalar};
 
 /// A word ready to run.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +35,13 @@ pub(crate) struct WordCall {
     pub(super) bytes: u32,
     /// Address register, the scalar tested, or the first operand of an operation on scalars.
     pub(super) base: u8,
-    /// Scalar that holds the step, or the second operand of an operation on scalars.
+    /// Scalar that holds the step, the half-word of own addresses, or the second operand of an
+    /// operation on scalars.
     pub(super) step: u8,
     /// Register loaded or stored.
     pub(super) row: RegisterRow,
+    /// Register whose half-words own addresses are formed with.
+    pub(super) index: RegisterRow,
     /// First scalar written.
     pub(super) first: u8,
     /// Number of scalars loaded.
@@ -112,6 +116,7 @@ impl WordCall {
             base: 0,
             step: 0,
             row: RegisterRow::default(),
+            index: RegisterRow::default(),
             first: 0,
             count: 0,
             guard: word.expect.is_some(),
@@ -125,7 +130,7 @@ impl WordCall {
                 let early = ((arith.reads() | arith.writes()) & mem.writes()).is_empty();
                 step.access(op);
                 let access = word_functions::MemoryWord {
-                    mode: op.address.mode,
+                    place: op.place,
                     data: op.data,
                     early,
                     host,
@@ -150,18 +155,23 @@ impl WordCall {
     }
 
     fn access(&mut self, op: MemoryOp) {
-        let Address { base, mode } = op.address;
-        (self.base, self.bytes) = (base, op.bytes);
+        (self.base, self.bytes) = (op.place.base(), op.bytes);
         match op.data {
             Data::Load { first, .. }
             | Data::LoadDuplicate { first }
             | Data::Store { first, .. } => self.row = RegisterRow::from_pair(first),
             Data::LoadScalars { first, count } => (self.first, self.count) = (first.0, count),
         }
-        match mode {
-            Mode::Offset(amount) | Mode::Post(amount) => self.amount = amount,
-            Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => {
-                self.step = Scalar::step(step).0;
+        match op.place {
+            Place::Shared(address) => match address.mode {
+                Mode::Offset(amount) | Mode::Post(amount) => self.amount = amount,
+                Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => {
+                    self.step = Scalar::step(step).0;
+                }
+            },
+            Place::Own(own) => {
+                self.index = RegisterRow::from_pair(own.register);
+                self.step = own.half;
             }
         }
     }
@@ -232,6 +242,21 @@ impl WordCall {
         if let Some(next) = next {
             scalars.0[usize::from(self.base)] = next;
         }
+    }
+
+    /// Returns the address that each section forms itself for an access of `bytes`.
+    #[inline(always)]
+    pub(super) fn own_addresses(&self, guest: &Guest<'_>, bytes: u32) -> [u32; COLUMNS] {
+        let a = guest.registers.scalars.0[usize::from(self.base)];
+        let own = OwnAddress {
+            base: self.base,
+            register: 0,
+            half: self.step,
+        };
+        let lanes = self.index.lanes::<PAIR>(&guest.registers.file);
+        std::array::from_fn(|section| {
+            own_address(own, a, [lanes[0][section], lanes[1][section]], bytes)
+        })
     }
 
     /// Returns the address of the access and the next value of the address register.

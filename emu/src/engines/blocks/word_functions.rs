@@ -10,7 +10,7 @@ use crate::core::layout::{DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared
 use crate::semantics::action::{Data, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
-use cp2_asm::isa::{Mode, Op, SCALARS, Scalar};
+use cp2_asm::isa::{Mode, Op, Place, SCALARS, Scalar};
 use std::marker::PhantomData;
 
 // Addressing modes, as parameters of the functions below.
@@ -23,7 +23,7 @@ pub(super) const REVERSE: u8 = 4;
 /// A word with a memory operation.
 #[derive(Clone, Copy)]
 pub(super) struct MemoryWord {
-    pub mode: Mode,
+    pub place: Place,
     pub data: Data,
     /// True if loaded data may be written before the arithmetic runs.
     pub early: bool,
@@ -33,12 +33,27 @@ pub(super) struct MemoryWord {
 impl MemoryWord {
     /// Selects the function that runs the word.
     pub(super) fn run(self) -> WordFunction {
-        match self.mode {
-            Mode::Offset(_) => self.select_function::<OFFSET>(),
-            Mode::Post(_) => self.select_function::<POST>(),
-            Mode::Step(_) => self.select_function::<STEP>(),
-            Mode::Modulo(_) => self.select_function::<MODULO>(),
-            Mode::Reverse(_) => self.select_function::<REVERSE>(),
+        match self.place {
+            Place::Shared(address) => match address.mode {
+                Mode::Offset(_) => self.select_function::<OFFSET>(),
+                Mode::Post(_) => self.select_function::<POST>(),
+                Mode::Step(_) => self.select_function::<STEP>(),
+                Mode::Modulo(_) => self.select_function::<MODULO>(),
+                Mode::Reverse(_) => self.select_function::<REVERSE>(),
+            },
+            Place::Own(_) => self.select_gather(),
+        }
+    }
+
+    /// Selects the function of a word whose sections form their own addresses.
+    fn select_gather(self) -> WordFunction {
+        const QUAD: usize = LINE_LANES;
+        match self.data {
+            Data::Load { count: 1, .. } => self.select_body::<Gather<PAIR, PAIR>>(),
+            Data::Load { .. } => self.select_body::<Gather<QUAD, QUAD>>(),
+            Data::LoadDuplicate { .. } => self.select_body::<Gather<PAIR, QUAD>>(),
+            // No row does this. The engine's reference step runs the word.
+            Data::Store { .. } | Data::LoadScalars { .. } => self.select_body::<Refuse>(),
         }
     }
 
@@ -171,6 +186,42 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperati
         compute(guest);
         arrive::<WORDS, LANES>(step, &mut guest.registers.file, &value);
         true
+    }
+}
+
+/// A load at addresses that the sections form themselves.
+struct Gather<const WORDS: usize, const LANES: usize>;
+
+impl<const WORDS: usize, const LANES: usize> PairedMemoryOperation for Gather<WORDS, LANES> {
+    const BEFORE: bool = false;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let addresses = step.own_addresses(guest, WORDS as u32 * 4);
+        let mut value = [Lane::default(); WORDS];
+        for (section, address) in addresses.into_iter().enumerate() {
+            let Some(words) = words::<WORDS>(guest.dmem, address) else {
+                return false;
+            };
+            for (to, from) in value.iter_mut().zip(words) {
+                to[section] = from[section];
+            }
+        }
+        compute(guest);
+        arrive::<WORDS, LANES>(step, &mut guest.registers.file, &value);
+        true
+    }
+}
+
+/// An operation that only the reference step runs.
+struct Refuse;
+
+impl PairedMemoryOperation for Refuse {
+    const BEFORE: bool = false;
+
+    #[inline(always)]
+    fn run(_: &WordCall, _: &mut Guest<'_>, _: impl FnOnce(&mut Guest<'_>)) -> bool {
+        false
     }
 }
 

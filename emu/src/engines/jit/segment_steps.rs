@@ -11,7 +11,7 @@ use super::scalar_sums::{FAR, Sum};
 use crate::core::decoded::Decoded;
 use crate::core::layout::Shared;
 use crate::semantics::action::{Action, ControlOp, Data};
-use cp2_asm::isa::{Address, Kind, Mode, Op, SCALARS, Scalar};
+use cp2_asm::isa::{Address, Kind, Mode, Op, Place, SCALARS, Scalar};
 use std::collections::HashMap;
 
 /// Number of pair registers of a section.
@@ -173,7 +173,11 @@ pub(super) fn steps(
 impl FirstPass {
     fn word(&mut self, decoded: &Decoded) -> bool {
         if let Action::Memory(op) = decoded.action {
-            let base = self.scalar(Scalar::address(op.address.base));
+            // Segments have one address for all sections: an own address ends them.
+            let Place::Shared(address) = op.place else {
+                return false;
+            };
+            let base = self.scalar(Scalar::address(address.base));
             if self.is_late(base.root) || base.add.abs() > FAR {
                 return false;
             }
@@ -282,8 +286,11 @@ impl FirstPass {
         op: crate::semantics::action::MemoryOp,
         before: &PairValues,
     ) -> Option<Option<DmemAccess>> {
-        let base = self.scalar(Scalar::address(op.address.base));
-        let offset = match op.address.mode {
+        let Place::Shared(address) = op.place else {
+            return None;
+        };
+        let base = self.scalar(Scalar::address(address.base));
+        let offset = match address.mode {
             Mode::Offset(offset) => offset,
             _ => 0,
         };
@@ -309,7 +316,7 @@ impl FirstPass {
             }
             Data::LoadScalars { first, count } => {
                 // The address update comes last, as in the reference engine.
-                let next = self.next(op.address, base, op.bytes);
+                let next = self.next(address, base, op.bytes);
                 for i in 0..count {
                     let word = DmemAddress {
                         offset: at.offset + 4 * i32::from(i),
@@ -319,14 +326,14 @@ impl FirstPass {
                     self.set_sum(Scalar(first.0 + i), Sum { root: id, add: 0 });
                 }
                 if let Some(next) = next {
-                    self.set_sum(Scalar::address(op.address.base), next);
+                    self.set_sum(Scalar::address(address.base), next);
                 }
                 return Some(None);
             }
             _ => return None,
         };
-        if let Some(next) = self.next(op.address, base, op.bytes) {
-            self.set_sum(Scalar::address(op.address.base), next);
+        if let Some(next) = self.next(address, base, op.bytes) {
+            self.set_sum(Scalar::address(address.base), next);
         }
         Some(access)
     }

@@ -13,7 +13,7 @@ use crate::core::{Core, Guest};
 use crate::engines::blocks::portable::{self, WordCall};
 use crate::processor::observer::Unobserved;
 use crate::semantics::action::Action;
-use cp2_asm::isa::{Address, Inst, Mode, Op, Scalar, Slot, Word};
+use cp2_asm::isa::{Inst, Mode, Op, Place, Scalar, Slot, Word};
 use cp2_asm::testing::{any_inst, any_operands};
 use cp2_machine::Machine;
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
@@ -189,7 +189,7 @@ fn check(
         .map(|word| decode(word.encode(), machine).unwrap())
         .collect();
     let text = || {
-        let show = |i: &Inst| format!("{:?} {:?} {} {:?}", i.op, i.r, i.imm, i.addr);
+        let show = |i: &Inst| format!("{:?} {:?} {} {:?}", i.op, i.r, i.imm, i.place);
         let lines = words
             .iter()
             .map(|w| format!("  {} || {}\n", show(&w.arith), show(&w.mem)));
@@ -357,18 +357,19 @@ fn tame(inst: &mut Inst, random: &mut Random) {
         _ => return,
     }
     let unit = 16;
-    inst.addr = Address {
-        base: inst.addr.base % 8,
-        mode: match inst.addr.mode {
-            Mode::Step(s) | Mode::Reverse(s) if random.draw_below(2) == 0 => Mode::Modulo(s % 8),
-            Mode::Offset(_) => Mode::Offset(unit * (random.draw_below(64) as i32 - 32)),
-            Mode::Post(_) => Mode::Post(unit * (random.draw_below(8) as i32 - 4)),
-            other => other,
-        },
+    let Place::Shared(address) = &mut inst.place else {
+        return;
+    };
+    address.base %= 8;
+    address.mode = match address.mode {
+        Mode::Step(s) | Mode::Reverse(s) if random.draw_below(2) == 0 => Mode::Modulo(s % 8),
+        Mode::Offset(_) => Mode::Offset(unit * (random.draw_below(64) as i32 - 32)),
+        Mode::Post(_) => Mode::Post(unit * (random.draw_below(8) as i32 - 4)),
+        other => other,
     };
     if matches!(inst.op, Op::LdP | Op::StP | Op::LdDup)
         && random.draw_below(2) == 0
-        && let Mode::Offset(offset) = &mut inst.addr.mode
+        && let Mode::Offset(offset) = &mut address.mode
     {
         *offset += 8;
     }
