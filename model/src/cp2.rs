@@ -52,7 +52,7 @@ impl System {
             units: vec![
                 ComputeUnit {
                     name: ARITHMETIC.to_owned(),
-                    operations_per_second: arithmetic.into_iter().map(rate).collect(),
+                    operations_per_second: arithmetic.iter().copied().map(rate).collect(),
                     issues_per_second,
                     flops_per_operation: arithmetic.into_iter().map(flops).collect(),
                 },
