@@ -20,7 +20,7 @@ use super::slot_assignment::{ColumnLanes, ColumnValues, LaneMask, Multiplication
 use super::word_packing::WordOperations;
 use crate::sparse::work::PackingWork;
 use address::split_address;
-use cp2_asm::isa::{Address, Inst, Op};
+use cp2_asm::isa::{Address, Inst, Op, Place};
 use cp2_machine::{Class, Machine};
 use std::collections::VecDeque;
 
@@ -77,9 +77,9 @@ fn inst(op: Op, r: &[u8]) -> Inst {
     inst
 }
 
-fn access(op: Op, register: u8, addr: Address) -> Inst {
+fn access(op: Op, register: u8, address: Address) -> Inst {
     Inst {
-        addr,
+        place: Place::Shared(address),
         ..inst(op, &[register])
     }
 }
