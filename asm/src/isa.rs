@@ -56,7 +56,7 @@ impl Inst {
             imm: 0,
             target: 0,
             place: match op {
-                Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup => Place::Own(OwnAddress::ZERO),
+                Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup | Op::LdOwnW => Place::Own(OwnAddress::ZERO),
                 _ => Place::Shared(Address::ZERO),
             },
         }

@@ -118,7 +118,7 @@ fn any_operand(operand: &Operand) -> BoxedStrategy<Value> {
         Kind::LoopEnd => corners(1, unsigned_max(field))
             .prop_map(|t| Value::Target(t as u16))
             .boxed(),
-        Kind::Mem { bytes } => any_address(bytes)
+        Kind::Mem { align, .. } => any_address(align)
             .prop_map(|address| Value::Place(Place::Shared(address)))
             .boxed(),
         Kind::OwnMem { .. } => (0u8..16, 0..Kind::Pair.registers(), 0u8..4)
@@ -149,9 +149,9 @@ fn corners(low: i32, high: i32) -> BoxedStrategy<i32> {
     prop_oneof![3 => low..=high, 1 => select(near.to_vec())].boxed()
 }
 
-fn any_address(bytes: u32) -> impl Strategy<Value = Address> {
-    let range = Address::immediate_range(bytes);
-    let unit = bytes as i32;
+fn any_address(align: u32) -> impl Strategy<Value = Address> {
+    let range = Address::immediate_range(align);
+    let unit = align as i32;
     let imm = corners(range.start() / unit, range.end() / unit)
         .prop_map(move |v| v * unit)
         .boxed();

@@ -307,11 +307,18 @@ impl Core {
         Ok(first..first + bytes / LANE_BYTES)
     }
 
-    /// Returns the index in a section's DMEM of the first 32-bit word of an aligned access of
-    /// `bytes` bytes.
-    pub(crate) fn dmem_index(&self, address: u32, bytes: u32) -> Result<usize, FaultKind> {
-        if !address.is_multiple_of(bytes) {
-            return Err(FaultKind::Unaligned { address, bytes });
+    /// Returns the index in a section's DMEM of the first 32-bit word of an access of `bytes` bytes at a
+    /// multiple of `align`.
+    pub(crate) fn dmem_index(
+        &self,
+        address: u32,
+        (bytes, align): (u32, u32),
+    ) -> Result<usize, FaultKind> {
+        if !address.is_multiple_of(align) {
+            return Err(FaultKind::Unaligned {
+                address,
+                bytes: align,
+            });
         }
         if u64::from(address) + u64::from(bytes) > self.dmem_bytes as u64 {
             return Err(FaultKind::OutOfRange {

@@ -24,6 +24,8 @@ pub enum Class {
     Load,
     /// DMEM to section register, at an address that each section forms itself.
     Gather,
+    /// DMEM to section register, at any word address.
+    Unaligned,
     /// DMEM of section 0 to shared scalar register.
     ScalarLoad,
     /// Shared scalar arithmetic and address update.
@@ -34,7 +36,7 @@ pub enum Class {
 
 impl Class {
     /// All classes, in declaration order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Integer,
         Self::Add,
         Self::Madd,
@@ -42,6 +44,7 @@ impl Class {
         Self::Elementary,
         Self::Load,
         Self::Gather,
+        Self::Unaligned,
         Self::ScalarLoad,
         Self::Scalar,
         Self::Control,
@@ -58,6 +61,7 @@ impl Class {
             Self::Elementary => "elementary",
             Self::Load => "load",
             Self::Gather => "gather",
+            Self::Unaligned => "unaligned",
             Self::ScalarLoad => "scalar-load",
             Self::Scalar => "scalar",
             Self::Control => "control",
@@ -69,6 +73,7 @@ impl Class {
     pub const fn requires(self) -> Extensions {
         match self {
             Self::Gather => Extensions::SECTION_ADDRESSING,
+            Self::Unaligned => Extensions::WORD_ADDRESSING,
             Self::Integer
             | Self::Add
             | Self::Madd
@@ -85,7 +90,12 @@ impl Class {
     #[must_use]
     pub const fn is_memory(self) -> bool {
         match self {
-            Self::Load | Self::Gather | Self::ScalarLoad | Self::Scalar | Self::Control => true,
+            Self::Load
+            | Self::Gather
+            | Self::Unaligned
+            | Self::ScalarLoad
+            | Self::Scalar
+            | Self::Control => true,
             Self::Integer | Self::Add | Self::Madd | Self::Butterfly | Self::Elementary => false,
         }
     }
@@ -103,6 +113,7 @@ impl Class {
             Self::Integer
             | Self::Load
             | Self::Gather
+            | Self::Unaligned
             | Self::ScalarLoad
             | Self::Scalar
             | Self::Control => 0,

@@ -25,12 +25,25 @@ pub struct Parameter<'m> {
     pub origin: &'m Origin,
 }
 
+/// Tables of a machine file, in the order of files and listings.
+const TABLES: [&str; 4] = ["cp2", "dma", "host", "network"];
+
+impl Row {
+    /// Returns the table of a machine file that the parameter stands in.
+    fn table(&self) -> &'static str {
+        self.key.split('.').next().unwrap_or_default()
+    }
+}
+
 impl Machine {
-    /// Iterates over every parameter that the machine has, with value, unit and origin, in table order.
+    /// Iterates over every parameter that the machine has, with value, unit and origin. Those of extensions
+    /// come last among the parameters of their table.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
         let all = all_rows().zip(&self.provenance.0);
         let own = all.filter(|(row, _)| self.cp2.extensions.contains(row.requires));
-        own.map(|(row, origin)| {
+        let mut own: Vec<_> = own.collect();
+        own.sort_by_key(|(row, _)| TABLES.iter().position(|table| *table == row.table()));
+        own.into_iter().map(|(row, origin)| {
             let value = (row.get)(self);
             let (text, unit) = row.quantity.format(value);
             Parameter {
@@ -69,16 +82,9 @@ impl Machine {
             let _ = writeln!(out, "note = {}", quote(&self.note));
         }
         let mut section = "";
-        // TOML has each table once, so parameters of extensions join those of their table.
-        let tables = ["cp2", "dma", "host", "network"];
         let own_network = self.has_own_network();
-        let in_table = |p: &Parameter<'_>, table: &str| {
-            p.row.key.split('.').next() == Some(table) && (table != "network" || own_network)
-        };
-        let written = tables
-            .into_iter()
-            .flat_map(|table| self.parameters().filter(move |p| in_table(p, table)));
-        for p in written {
+        let written = |p: &Parameter<'_>| own_network || p.row.table() != "network";
+        for p in self.parameters().filter(written) {
             let (table, key) = p.row.key.rsplit_once('.').unwrap_or(("", p.row.key));
             // The scalar keys of a table come before its sub-tables, as TOML
             // demands, because dotted keys stay with their first component.

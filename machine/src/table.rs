@@ -197,6 +197,8 @@ rows! {
     EXTENSION_ROWS:
     "cp2.latency.gather" => cp2.latency[Gather], Q::Cycles, Within(1, PIPELINE), "DMEM at a section's own address to its register: issue to first use.", SECTION_ADDRESSING: |m| Value::Integer((m.cp2.latency[Class::Load].0 + 1).min(PIPELINE));
     "cp2.interval.gather" => cp2.interval[Gather], Q::Cycles, Within(1, PIPELINE), "Loads at own addresses: cycles between two issues.", SECTION_ADDRESSING: |_| Value::Integer(1);
+    "cp2.latency.unaligned" => cp2.latency[Unaligned], Q::Cycles, Within(1, PIPELINE), "DMEM at any word address to section register: issue to first use.", WORD_ADDRESSING: |m| Value::Integer((m.cp2.latency[Class::Load].0 + 1).min(PIPELINE));
+    "cp2.interval.unaligned" => cp2.interval[Unaligned], Q::Cycles, Within(1, PIPELINE), "Loads at word addresses: cycles between two issues.", WORD_ADDRESSING: |_| Value::Integer(1);
 }
 
 /// Returns every parameter, those of the network and of extensions last: the order of [`crate::Provenance`].

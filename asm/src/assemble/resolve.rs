@@ -21,11 +21,11 @@ pub(super) fn resolve(
     for operand in inst.row().form.operands() {
         match operand.kind {
             Kind::Pair | Kind::Quad | Kind::Scalar | Kind::ScalarCouple | Kind::OwnMem { .. } => {}
-            Kind::Mem { bytes } => {
+            Kind::Mem { align, .. } => {
                 if let (Some((expr, at)), Place::Shared(address)) =
                     (&selected.offset, &mut inst.place)
                 {
-                    address.mode = offset(address.mode, expr, *at, bytes, names)?;
+                    address.mode = offset(address.mode, expr, *at, align, names)?;
                 }
             }
             Kind::Imm { .. } => {
@@ -109,7 +109,7 @@ fn ranged(value: i64, least: i64, most: i64, at: Span, operand: &Operand) -> Res
     ))
 }
 
-fn offset(mode: Mode, expr: &Expr, at: Span, bytes: u32, names: &Table) -> Result<Mode, Fail> {
+fn offset(mode: Mode, expr: &Expr, at: Span, align: u32, names: &Table) -> Result<Mode, Fail> {
     let (what, make): (_, fn(i32) -> Mode) = match mode {
         Mode::Offset(_) => ("the offset", Mode::Offset),
         Mode::Post(_) => ("the increment", Mode::Post),
@@ -127,7 +127,7 @@ fn offset(mode: Mode, expr: &Expr, at: Span, bytes: u32, names: &Table) -> Resul
             ));
         }
     };
-    let range = Address::immediate_range(bytes);
+    let range = Address::immediate_range(align);
     let (least, most) = (i64::from(*range.start()), i64::from(*range.end()));
     if !(least..=most).contains(&value) {
         return Err(Fail::new(
@@ -140,7 +140,7 @@ fn offset(mode: Mode, expr: &Expr, at: Span, bytes: u32, names: &Table) -> Resul
             at,
         ));
     }
-    let multiple = i64::from(bytes);
+    let multiple = i64::from(align);
     if value % multiple != 0 {
         return Err(Fail::new(
             Problem::Misaligned {

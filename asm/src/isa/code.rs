@@ -124,8 +124,8 @@ impl Inst {
                 Kind::Imm { .. } => operand.field.put(self.imm as u64),
                 Kind::Float24 => operand.field.put(u64::from(self.imm as u32 >> 8)),
                 Kind::Target | Kind::LoopEnd => operand.field.put(u64::from(self.target)),
-                Kind::Mem { bytes } | Kind::OwnMem { bytes } => match self.place {
-                    Place::Shared(address) => address.encode(bytes),
+                Kind::Mem { align, .. } | Kind::OwnMem { bytes: align } => match self.place {
+                    Place::Shared(address) => address.encode(align),
                     Place::Own(address) => address.encode(),
                 },
             };
@@ -187,8 +187,8 @@ impl Inst {
                     }
                     inst.target = value as u16;
                 }
-                Kind::Mem { bytes } => {
-                    inst.place = Place::Shared(Address::decode(bits, bytes).ok_or(bad)?);
+                Kind::Mem { align, .. } => {
+                    inst.place = Place::Shared(Address::decode(bits, align).ok_or(bad)?);
                     used |= Address::MODE.mask() | Address::IMM.mask();
                 }
                 Kind::OwnMem { .. } => {
@@ -212,8 +212,8 @@ impl Inst {
 }
 
 impl Address {
-    fn encode(self, bytes: u32) -> u64 {
-        let scaled = |v: i32| Self::IMM.put((v / bytes as i32) as u64);
+    fn encode(self, align: u32) -> u64 {
+        let scaled = |v: i32| Self::IMM.put((v / align as i32) as u64);
         let step = |s: u8, kind: u64| {
             Self::MODE.put(2) | Self::STEP.put(u64::from(s)) | Self::STEP_KIND.put(kind)
         };
@@ -227,9 +227,9 @@ impl Address {
             }
     }
 
-    fn decode(bits: u64, bytes: u32) -> Option<Self> {
+    fn decode(bits: u64, align: u32) -> Option<Self> {
         let base = Self::BASE.get(bits) as u8;
-        let imm = sign_extend(Self::IMM.get(bits), Self::IMM.bits) * bytes as i32;
+        let imm = sign_extend(Self::IMM.get(bits), Self::IMM.bits) * align as i32;
         let step = Self::STEP.get(bits) as u8;
         let mode = match (
             Self::MODE.get(bits),
@@ -246,11 +246,11 @@ impl Address {
         Some(Self { base, mode })
     }
 
-    /// Returns the offsets and increments, in bytes, that fit in the field for an access of `bytes`.
+    /// Returns the offsets and increments, in bytes, that fit in the field for accesses of an alignment.
     #[must_use]
-    pub fn immediate_range(bytes: u32) -> std::ops::RangeInclusive<i32> {
+    pub fn immediate_range(align: u32) -> std::ops::RangeInclusive<i32> {
         let half = 1 << (Self::IMM.bits - 1);
-        -half * bytes as i32..=(half - 1) * bytes as i32
+        -half * align as i32..=(half - 1) * align as i32
     }
 }
 

@@ -96,10 +96,12 @@ pub enum Kind {
     LoopEnd,
     /// DMEM address `[a0 + 8]`, `[a0]+8`, `[a0]+s1`, `[a0]+s1%`, `[a0]+s1!`:
     /// a composite of the fields `a`, `mode` and `imm`. Offsets are bytes,
-    /// multiples of `bytes`, held divided by it.
+    /// multiples of `align`, held divided by it.
     Mem {
-        /// Bytes accessed in each section; the alignment.
+        /// Bytes accessed in each section.
         bytes: u32,
+        /// Alignment in bytes, the unit of immediates: the bytes accessed, or a word.
+        align: u32,
     },
     /// DMEM address `[a0 + r5.h1]`, which each section forms itself: see [`OwnAddress`].
     OwnMem {
@@ -420,25 +422,39 @@ forms! {
     /// No operands, memory slot.
     MemNone(Mem, MMIN) = [];
     /// Load of a pair.
-    LoadPair(Mem, None) = [op("d", Pair, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    LoadPair(Mem, None) = [op("d", Pair, Out, M0), op("addr", Mem { bytes: 8, align: 8 }, In, Address::BASE)];
     /// Load of a quad, or of a pair into both halves of one.
-    LoadQuad(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 16 }, In, Address::BASE)];
+    LoadQuad(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 16, align: 16 }, In, Address::BASE)];
     /// Duplicating load: a pair into both halves of a quad.
-    LoadDup(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    LoadDup(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 8, align: 8 }, In, Address::BASE)];
     /// Load of a pair at own addresses.
     GatherPair(Mem, MMIN) = [op("d", Pair, Out, M0), op("addr", OwnMem { bytes: 8 }, In, Address::BASE)];
     /// Load of a quad at own addresses.
     GatherQuad(Mem, MMIN) = [op("d", Quad, Out, M0), op("addr", OwnMem { bytes: 16 }, In, Address::BASE)];
     /// Duplicating load at own addresses: a pair into both halves of a quad.
     GatherDup(Mem, MMIN) = [op("d", Quad, Out, M0), op("addr", OwnMem { bytes: 8 }, In, Address::BASE)];
+    /// Load of a word at own addresses.
+    GatherWord(Mem, MMIN) = [op("d", Pair, Out, M0), op("addr", OwnMem { bytes: 4 }, In, Address::BASE)];
+    /// Load of a word into both lanes of a pair.
+    LoadWord(Mem, None) = [op("d", Pair, Out, M0), op("addr", Mem { bytes: 4, align: 4 }, In, Address::BASE)];
+    /// Store of the word in lane 0.
+    StoreWord(Mem, None) = [op("a", Pair, In, M0), op("addr", Mem { bytes: 4, align: 4 }, In, Address::BASE)];
+    /// Load of a pair from any word address.
+    LoadPairUnaligned(Mem, None) = [op("d", Pair, Out, M0), op("addr", Mem { bytes: 8, align: 4 }, In, Address::BASE)];
+    /// Load of a quad from any word address.
+    LoadQuadUnaligned(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 16, align: 4 }, In, Address::BASE)];
+    /// Store of a pair to any word address.
+    StorePairUnaligned(Mem, None) = [op("a", Pair, In, M0), op("addr", Mem { bytes: 8, align: 4 }, In, Address::BASE)];
+    /// Store of a quad to any word address.
+    StoreQuadUnaligned(Mem, None) = [op("a", Quad, In, M0), op("addr", Mem { bytes: 16, align: 4 }, In, Address::BASE)];
     /// Store of a pair.
-    StorePair(Mem, None) = [op("a", Pair, In, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    StorePair(Mem, None) = [op("a", Pair, In, M0), op("addr", Mem { bytes: 8, align: 8 }, In, Address::BASE)];
     /// Store of a quad.
-    StoreQuad(Mem, None) = [op("a", Quad, In, M0), op("addr", Mem { bytes: 16 }, In, Address::BASE)];
+    StoreQuad(Mem, None) = [op("a", Quad, In, M0), op("addr", Mem { bytes: 16, align: 16 }, In, Address::BASE)];
     /// Scalar load from section 0.
-    LoadScalar(Mem, None) = [op("x", Sc, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    LoadScalar(Mem, None) = [op("x", Sc, Out, M0), op("addr", Mem { bytes: 8, align: 8 }, In, Address::BASE)];
     /// Load of two scalars from section 0.
-    LoadScalar2(Mem, None) = [op("x", ScalarCouple, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    LoadScalar2(Mem, None) = [op("x", ScalarCouple, Out, M0), op("addr", Mem { bytes: 8, align: 8 }, In, Address::BASE)];
     /// `x, value`: scalar immediate.
     ScalarImm(Mem, None) = [op("x", Sc, Out, M0), op("value", SIMM, In, Field::at(0, 18))];
     /// `x, value`: upper half.

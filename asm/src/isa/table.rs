@@ -88,6 +88,8 @@ mod ext {
     use cp2_machine::Extensions;
     pub(super) const BASE: Extensions = Extensions::empty();
     pub(super) const OWN: Extensions = Extensions::SECTION_ADDRESSING;
+    pub(super) const WORDS: Extensions = Extensions::WORD_ADDRESSING;
+    pub(super) const OWN_WORDS: Extensions = OWN.union(WORDS);
 }
 
 rows! { $
@@ -256,4 +258,12 @@ rows! { $
     LdOwnP   "ldp"  GatherPair (23, 0) Gather OWN (0, 0) "Load a pair, each section at its own address.";
     LdOwnQ   "ldq"  GatherQuad (23, 1) Gather OWN (0, 0) "Load a quad, each section at its own address.";
     LdOwnDup "ldd"  GatherDup (23, 2)  Gather OWN (0, 0) "Load a pair into both halves of a quad, each section at its own address.";
+    LdOwnW   "ldw"  GatherWord (23, 5) Gather OWN_WORDS (0, 0) "Load a word into both lanes of a pair, each section at its own address.";
+
+    LdW     "ldw"   LoadWord (24, 0)  Unaligned WORDS (0, 0) "Load a word into both lanes of a pair.";
+    StW     "stw"   StoreWord (25, 0) Control WORDS (0, 0) "Store lane 0 to a word.";
+    LdPU    "ldpu"  LoadPairUnaligned (26, 0)  Unaligned WORDS (0, 0) "Load a pair from any word address.";
+    LdQU    "ldqu"  LoadQuadUnaligned (27, 0)  Unaligned WORDS (0, 0) "Load a quad from any word address.";
+    StPU    "stpu"  StorePairUnaligned (28, 0) Control WORDS (0, 0) "Store a pair to any word address.";
+    StQU    "stqu"  StoreQuadUnaligned (29, 0) Control WORDS (0, 0) "Store a quad to any word address.";
 }

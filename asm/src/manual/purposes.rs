@@ -1,7 +1,7 @@
 //! The operations by purpose: what a writer of kernels looks for.
 
 /// Purpose, mnemonics, and a hint for those who look for another word. Every mnemonic of the table has one purpose.
-const PURPOSES: [(&str, &[&str], &str); 21] = [
+const PURPOSES: [(&str, &[&str], &str); 22] = [
     (
         "add, subtract, multiply",
         &["add", "sub", "mul", "addsub"],
@@ -96,6 +96,11 @@ const PURPOSES: [(&str, &[&str], &str); 21] = [
         "`ldx` into shared scalars, from section 0",
     ),
     ("store to DMEM", &["stp", "stq"], "whole pairs and quads"),
+    (
+        "load, store at word addresses",
+        &["ldw", "ldpu", "ldqu", "stw", "stpu", "stqu"],
+        "of the extension `word-addressing`; `ldw` fills both lanes",
+    ),
     (
         "control",
         &[

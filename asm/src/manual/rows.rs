@@ -58,8 +58,12 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Float24 => "float",
         Kind::Target => "label",
         Kind::LoopEnd => "loop-end",
-        Kind::Mem { bytes: 8 } => "address-8",
-        Kind::Mem { .. } => "address-16",
+        Kind::Mem { bytes: 4, .. } => "address-4",
+        Kind::Mem { bytes: 8, align: 8 } => "address-8",
+        Kind::Mem { bytes: 8, .. } => "word-address-8",
+        Kind::Mem { bytes, align } if bytes == align => "address-16",
+        Kind::Mem { .. } => "word-address-16",
+        Kind::OwnMem { bytes: 4 } => "own-address-4",
         Kind::OwnMem { bytes: 8 } => "own-address-8",
         Kind::OwnMem { .. } => "own-address-16",
     }
@@ -83,10 +87,15 @@ fn note(operand: &Operand) -> Option<String> {
             "length of the loop body in words, 1 to {}",
             (1u64 << bits) - 1
         ),
-        Kind::Mem { bytes } => {
-            let range = Address::immediate_range(bytes);
+        Kind::Mem { bytes, align } => {
+            let range = Address::immediate_range(align);
+            let unit = if align == bytes {
+                String::new()
+            } else {
+                format!(" from a multiple of {align}")
+            };
             format!(
-                "DMEM address, see above; {bytes} bytes, immediates {} to {}",
+                "DMEM address, see above; {bytes} bytes{unit}, immediates {} to {}",
                 range.start(),
                 range.end()
             )

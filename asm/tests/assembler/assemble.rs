@@ -444,3 +444,33 @@ fn own_addresses() {
     );
     assert_eq!(w[1].to_string(), "ldq q1, [a3 + r9.h3]");
 }
+
+/// Word addresses have offsets of any multiple of 4, in a range of a quarter of a quad's.
+#[test]
+fn word_addresses() {
+    let text = "
+        ldw r1, [a2 + 4]
+        ldqu q1, [a3 - 8192]
+        stpu r5, [a4]+8188
+        stw r5, [a4]+s1%
+        ldw r1, [a2 + r9.h1]
+        stop";
+    let p = program(text);
+    let w = p.decode().unwrap();
+    let ops: Vec<_> = w.iter().map(|w| w.mem.op).collect();
+    assert_eq!(
+        ops,
+        [Op::LdW, Op::LdQU, Op::StPU, Op::StW, Op::LdOwnW, Op::Stop]
+    );
+    assert_eq!(
+        p.requires.names().collect::<Vec<_>>(),
+        ["section-addressing", "word-addressing"]
+    );
+    for (line, what) in [
+        ("ldqu q1, [a3 + 8192]", "-8192"),
+        ("ldw r1, [a0 + 2]", "multiple of 4"),
+    ] {
+        let errors = assemble(&Source::new("t.s", line), &Options::default()).unwrap_err();
+        assert!(errors.to_string().contains(what), "{errors}");
+    }
+}

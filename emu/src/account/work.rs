@@ -44,11 +44,9 @@ impl Amount {
         if let Some(Action::Memory(op)) = action(&word.mem) {
             let bytes = u64::from(op.bytes);
             match op.data {
-                Data::Load { .. } | Data::LoadDuplicate { .. } => {
-                    amount.dmem_read = bytes * sections;
-                }
                 Data::LoadScalars { .. } => amount.dmem_read = bytes,
-                Data::Store { .. } => amount.dmem_written = bytes * sections,
+                data if data.is_store() => amount.dmem_written = bytes * sections,
+                _ => amount.dmem_read = bytes * sections,
             }
         }
         amount

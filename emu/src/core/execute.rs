@@ -119,7 +119,7 @@ fn check<O: Observer>(
 ) -> Result<CheckedAccess, SectionFault> {
     let (addresses, next) = core.addresses(op);
     for section in sections(core, op) {
-        core.dmem_index(addresses.section_address(section), op.bytes)
+        core.dmem_index(addresses.section_address(section), (op.bytes, op.align))
             .map_err(|kind| (Some(section), kind))?;
     }
     for section in sections(core, op) {
@@ -139,7 +139,7 @@ fn check<O: Observer>(
     }
     if let Data::LoadScalars { first, count } = op.data {
         let address = addresses.section_address(0);
-        let at = core.dmem_index(address, op.bytes);
+        let at = core.dmem_index(address, (op.bytes, op.align));
         let at = at.map_err(|kind| (Some(0), kind))?;
         for i in 0..count {
             let value = core.dmem_word(0, at + usize::from(i));
@@ -151,13 +151,23 @@ fn check<O: Observer>(
 }
 
 fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
-    if let Data::Store { first, count } = op.data {
-        for section in 0..core.sections() {
-            if let Ok(at) = core.dmem_index(access.addresses.section_address(section), op.bytes) {
-                for i in 0..usize::from(count) * PAIR {
-                    let value = core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
-                    *core.dmem_word_mut(section, at + i) = value;
-                }
+    let (first, lanes) = match op.data {
+        Data::Store { first, count } | Data::StoreUnaligned { first, count } => {
+            (first, usize::from(count) * PAIR)
+        }
+        Data::StoreWord { first } => (first, 1),
+        Data::Load { .. }
+        | Data::LoadDuplicate { .. }
+        | Data::LoadWord { .. }
+        | Data::LoadUnaligned { .. }
+        | Data::LoadScalars { .. } => return,
+    };
+    for section in 0..core.sections() {
+        let address = access.addresses.section_address(section);
+        if let Ok(at) = core.dmem_index(address, (op.bytes, op.align)) {
+            for i in 0..lanes {
+                let value = core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
+                *core.dmem_word_mut(section, at + i) = value;
             }
         }
     }
@@ -165,11 +175,14 @@ fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
 
 fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
     for section in sections(core, *op) {
-        let Ok(at) = core.dmem_index(access.addresses.section_address(section), op.bytes) else {
+        let Ok(at) = core.dmem_index(
+            access.addresses.section_address(section),
+            (op.bytes, op.align),
+        ) else {
             continue;
         };
         match op.data {
-            Data::Load { first, count } => {
+            Data::Load { first, count } | Data::LoadUnaligned { first, count } => {
                 for i in 0..usize::from(count) * PAIR {
                     *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
                         core.dmem_word(section, at + i);
@@ -189,7 +202,12 @@ fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
                     );
                 }
             }
-            Data::Store { .. } => {}
+            Data::LoadWord { first } => {
+                for lane in 0..PAIR {
+                    *core.lane_mut(section, usize::from(first), lane) = core.dmem_word(section, at);
+                }
+            }
+            Data::Store { .. } | Data::StoreWord { .. } | Data::StoreUnaligned { .. } => {}
         }
     }
 }

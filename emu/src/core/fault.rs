@@ -36,7 +36,7 @@ pub enum FaultKind {
     Unaligned {
         /// The address.
         address: u32,
-        /// Size of the access.
+        /// Alignment of the access.
         bytes: u32,
     },
     /// A DMEM address lies outside the section's memory.

@@ -3,7 +3,7 @@
 use super::Uncounted;
 use crate::core::decoded::decode;
 use crate::core::fault::FaultKind;
-use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp};
+use crate::semantics::action::{Action, ControlOp, MemoryOp, ScalarOp};
 use crate::timing::{Pending, Scoreboard, WordTiming};
 use cp2_asm::flow::Flow;
 use cp2_machine::Machine;
@@ -88,9 +88,7 @@ impl CountedCode {
                     Action::Scalar(op) => made.effects.push(Effect::Scalar(op)),
                     Action::Memory(op) => {
                         let moves = op.place.updates();
-                        if moves
-                            || !matches!(op.data, Data::Load { .. } | Data::LoadDuplicate { .. })
-                        {
+                        if moves || !op.data.is_section_load() {
                             made.effects.push(Effect::Memory(op));
                         }
                     }

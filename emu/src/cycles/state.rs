@@ -199,8 +199,11 @@ impl KnownState {
             self.set_lane(Scalar::address(op.place.base()), next);
         }
         match op.data {
-            Data::Load { .. } | Data::LoadDuplicate { .. } => {}
-            Data::Store { .. } => {
+            Data::Load { .. }
+            | Data::LoadDuplicate { .. }
+            | Data::LoadWord { .. }
+            | Data::LoadUnaligned { .. } => {}
+            Data::Store { .. } | Data::StoreWord { .. } | Data::StoreUnaligned { .. } => {
                 let words = match found {
                     Some((generated, own)) => {
                         self.alu.odd |= own.moves.is_some();

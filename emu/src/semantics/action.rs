@@ -63,8 +63,10 @@ pub enum Source {
 pub struct MemoryOp {
     /// Data moved, and its direction.
     pub data: Data,
-    /// Bytes accessed in each section concerned; also the required alignment.
+    /// Bytes accessed in each section concerned.
     pub bytes: u32,
+    /// Required alignment in bytes.
+    pub align: u32,
     /// Address operand; see [`crate::semantics::address`].
     pub place: Place,
 }
@@ -91,6 +93,30 @@ pub enum Data {
         /// Pair registers stored to consecutive memory.
         count: u8,
     },
+    /// From each section's DMEM: one word into both lanes of `first`.
+    LoadWord {
+        /// Pair register.
+        first: u8,
+    },
+    /// Lane 0 of `first` into a word of each section's DMEM.
+    StoreWord {
+        /// Pair register.
+        first: u8,
+    },
+    /// Like `Load`, from any word address.
+    LoadUnaligned {
+        /// First pair register.
+        first: u8,
+        /// Pair registers loaded from consecutive memory.
+        count: u8,
+    },
+    /// Like `Store`, to any word address.
+    StoreUnaligned {
+        /// First pair register.
+        first: u8,
+        /// Pair registers stored to consecutive memory.
+        count: u8,
+    },
     /// From section 0's DMEM into the shared scalars `first .. first + count`:
     /// the access's first `count` words.
     LoadScalars {
@@ -105,7 +131,20 @@ impl Data {
     /// True if DMEM is written.
     #[must_use]
     pub const fn is_store(self) -> bool {
-        matches!(self, Self::Store { .. })
+        match self {
+            Self::Store { .. } | Self::StoreWord { .. } | Self::StoreUnaligned { .. } => true,
+            Self::Load { .. }
+            | Self::LoadDuplicate { .. }
+            | Self::LoadWord { .. }
+            | Self::LoadUnaligned { .. }
+            | Self::LoadScalars { .. } => false,
+        }
+    }
+
+    /// True if registers of sections are loaded, and nothing else changes.
+    #[must_use]
+    pub const fn is_section_load(self) -> bool {
+        !self.is_store() && !matches!(self, Self::LoadScalars { .. })
     }
 }
 
@@ -223,9 +262,11 @@ pub fn action(inst: &Inst) -> Option<Action> {
         })
     };
     let memory = |data| {
+        let (bytes, align) = access_size(inst);
         Action::Memory(MemoryOp {
             data,
-            bytes: access_bytes(inst),
+            bytes,
+            align,
             place: inst.place,
         })
     };
@@ -283,6 +324,24 @@ pub fn action(inst: &Inst) -> Option<Action> {
             count: 1,
         }),
         Op::StQ => memory(Data::Store {
+            first: quad,
+            count: 2,
+        }),
+        Op::LdW | Op::LdOwnW => memory(Data::LoadWord { first: pair }),
+        Op::StW => memory(Data::StoreWord { first: pair }),
+        Op::LdPU => memory(Data::LoadUnaligned {
+            first: pair,
+            count: 1,
+        }),
+        Op::LdQU => memory(Data::LoadUnaligned {
+            first: quad,
+            count: 2,
+        }),
+        Op::StPU => memory(Data::StoreUnaligned {
+            first: pair,
+            count: 1,
+        }),
+        Op::StQU => memory(Data::StoreUnaligned {
             first: quad,
             count: 2,
         }),
@@ -353,17 +412,13 @@ pub fn action(inst: &Inst) -> Option<Action> {
     })
 }
 
-/// Bytes the row's address operand accesses; 0 where it has none.
-fn access_bytes(inst: &Inst) -> u32 {
+/// Returns the bytes that the row's address operand accesses, and their alignment; 0 and 1 where it has none.
+fn access_size(inst: &Inst) -> (u32, u32) {
     let operands = inst.row().form.operands();
-    operands
-        .iter()
-        .find_map(|o| {
-            if let Kind::Mem { bytes } | Kind::OwnMem { bytes } = o.kind {
-                Some(bytes)
-            } else {
-                None
-            }
-        })
-        .unwrap_or(0)
+    let size = operands.iter().find_map(|o| match o.kind {
+        Kind::Mem { bytes, align } => Some((bytes, align)),
+        Kind::OwnMem { bytes } => Some((bytes, bytes)),
+        _ => None,
+    });
+    size.unwrap_or((0, 1))
 }

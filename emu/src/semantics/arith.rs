@@ -217,7 +217,8 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::Movi | Op::Movhi | Op::Addi => {}
         Op::LoopI | Op::LoopX | Op::Jmp | Op::Call | Op::Bz | Op::Bnz | Op::Bneg | Op::Bpos => {}
         Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ | Op::LdX | Op::LdX2 => {}
-        Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup => {}
+        Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup | Op::LdOwnW => {}
+        Op::LdW | Op::StW | Op::LdPU | Op::LdQU | Op::StPU | Op::StQU => {}
     }
 }
 

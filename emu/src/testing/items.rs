@@ -123,6 +123,8 @@ fn any_plain() -> BoxedStrategy<Inst> {
             Action::Scalar(_) => 1,
             // Own addresses have one mode, and emitted code ends at them.
             Action::Memory(op) if matches!(op.place, Place::Own(_)) => 1,
+            // Emitted code ends at these too.
+            Action::Memory(op) if op.align == 4 => 3,
             Action::Memory(_) => 4,
             Action::Control(_) => return None,
         };

@@ -55,7 +55,7 @@ fn memory(inst: &mut Inst) {
     let Some(Action::Memory(op)) = action(inst) else {
         return;
     };
-    let quad = op.bytes == 16;
+    let quad = op.align == 16;
     let addr = match &mut inst.place {
         Place::Shared(address) => address,
         // The words before it make the half-words small.
@@ -71,6 +71,8 @@ fn memory(inst: &mut Inst) {
     let near = |imm: i32, unit: i32| imm / unit % 5 * unit;
     match &mut addr.mode {
         // Any register of even number will do: it stays a multiple of 16.
+        // A word address needs no more than that.
+        Mode::Offset(imm) if op.align < op.bytes => *imm = near(*imm, 4) * 3,
         Mode::Offset(imm) => *imm = near(*imm, op.bytes as i32) * 4,
         Mode::Post(imm) if quad => *imm = near(*imm, 16),
         Mode::Post(imm) => *imm = near(*imm, 8),

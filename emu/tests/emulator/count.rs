@@ -113,6 +113,9 @@ work:
         lii r12, 5
         ldp r13, [a8 + r12.h0]
         mul r14, r13, r13
+        stw r14, [a8 + 20]
+        ldpu r15, [a8 + 20]
+        add r15, r15, r15
         loop 3 {
             cmadd r6, r4, r5, r6
             rcp r7, r6
@@ -152,7 +155,7 @@ const LOOP: &str = "
 
 /// Returns a built-in machine whose sections form addresses of their own.
 fn extended(name: &str) -> Machine {
-    Machine::load(&format!("{name}+section-addressing")).unwrap()
+    Machine::load(&format!("{name}+section-addressing+word-addressing")).unwrap()
 }
 
 fn any_times() -> impl Strategy<Value = Machine> {

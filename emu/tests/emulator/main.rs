@@ -19,3 +19,4 @@ mod random;
 mod scalar;
 mod stall_warnings;
 mod timing;
+mod word_addresses;

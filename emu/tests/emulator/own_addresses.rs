@@ -17,7 +17,7 @@ const INDEX: u8 = 40;
 const BYTES: u32 = 0x2000;
 
 fn extended(name: &str) -> Arc<Machine> {
-    Arc::new(Machine::load(&format!("{name}+section-addressing")).unwrap())
+    Arc::new(Machine::load(&format!("{name}+section-addressing+word-addressing")).unwrap())
 }
 
 /// Returns the load of register `r` from `[a0 + r40.h]`.
@@ -60,7 +60,7 @@ proptest! {
         seed in any::<u64>(),
         halves in prop::collection::vec(prop::collection::vec(0u16..200, 4), 5),
         base in (0u32..256).prop_map(|i| 16 * i),
-        op in select(vec![Op::LdOwnP, Op::LdOwnQ, Op::LdOwnDup]),
+        op in select(vec![Op::LdOwnP, Op::LdOwnQ, Op::LdOwnDup, Op::LdOwnW]),
         half in 0u8..4,
         beside in 0u8..3,
         sections in select(vec![4usize, 4, 1, 5]),
@@ -78,7 +78,7 @@ proptest! {
             index.chain((8..BYTES).map(|_| random())).collect()
         }).collect();
         // A quad is register 4, 5.
-        let target = if op == Op::LdOwnP { 4 } else { 2 };
+        let target = if matches!(op, Op::LdOwnP | Op::LdOwnW) { 4 } else { 2 };
         let arith = match beside {
             0 => Word::NOP,
             1 => a(Op::Lii, &[INDEX], 77),
@@ -89,7 +89,11 @@ proptest! {
             both(arith, own(op, target, half)),
             stop(),
         ];
-        let size = if op == Op::LdOwnQ { 16 } else { 8 };
+        let size = match op {
+            Op::LdOwnQ => 16,
+            Op::LdOwnW => 4,
+            _ => 8,
+        };
         for engine in [Engine::Reference, Engine::Fast] {
             let (processor, notice) = run(&machine, engine, &dmem, &words);
             prop_assert_eq!(notice, Notice::KernelStopped);
@@ -102,6 +106,7 @@ proptest! {
                 let expected: Vec<_> = match op {
                     Op::LdOwnP => vec![lane(0), lane(1)],
                     Op::LdOwnQ => (0..4).map(lane).collect(),
+                    Op::LdOwnW => vec![lane(0), lane(0)],
                     _ => vec![lane(0), lane(1), lane(0), lane(1)],
                 };
                 let found: Vec<_> = (0..expected.len())

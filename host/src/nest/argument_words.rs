@@ -117,7 +117,7 @@ impl Reads {
             }
             let mut operands = inst.row().form.operands().iter();
             let bytes = operands.find_map(|operand| match operand.kind {
-                Kind::Mem { bytes } | Kind::OwnMem { bytes } => Some(bytes),
+                Kind::Mem { bytes, .. } | Kind::OwnMem { bytes } => Some(bytes),
                 _ => None,
             });
             // A load of one scalar uses the first word of the pair that is accessed.

@@ -52,7 +52,7 @@ fn no_base_row_exceeds_the_section() {
         let accesses: Vec<u32> = operands
             .iter()
             .filter_map(|o| match o.kind {
-                Kind::Mem { bytes } => Some(bytes),
+                Kind::Mem { bytes, .. } => Some(bytes),
                 _ => None,
             })
             .collect();
@@ -94,8 +94,8 @@ fn sections_and_shared_scalars_meet_in_loads_only() {
             ),
         }
         for operand in operands {
-            if let Kind::Mem { bytes } = operand.kind {
-                assert!(matches!(bytes, 8 | 16), "{row:?}");
+            if let Kind::Mem { bytes, align } = operand.kind {
+                assert!(matches!(bytes, 8 | 16) && align == bytes, "{row:?}");
             }
         }
     }
@@ -231,7 +231,12 @@ fn classes_follow_the_unit() {
             (_, 1.., 1..) => Class::Madd,
             (_, 1.., 0) | (_, 0, 1..) => Class::Add,
             (Form::LoadPair | Form::LoadQuad | Form::LoadDup, ..) => Class::Load,
-            (Form::GatherPair | Form::GatherQuad | Form::GatherDup, ..) => Class::Gather,
+            (Form::GatherPair | Form::GatherQuad | Form::GatherDup | Form::GatherWord, ..) => {
+                Class::Gather
+            }
+            (Form::LoadWord | Form::LoadPairUnaligned | Form::LoadQuadUnaligned, ..) => {
+                Class::Unaligned
+            }
             (Form::LoadScalar | Form::LoadScalar2, ..) => Class::ScalarLoad,
             (form, ..) if form.operands().iter().all(|o| !o.role.writes()) => Class::Control,
             (form, ..) if form.slot() == Slot::Mem => Class::Scalar,

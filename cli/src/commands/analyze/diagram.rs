@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// Explanation of the letters.
 pub(super) const LEGEND: &str = concat!(
     "  # issues; waits for a result of i integer, a add, m madd, b butterfly, e elementary, l load, g gather,\n",
-    "  s scalar-load, x scalar; u waits for a busy unit; - the body starts again\n"
+    "  w unaligned, s scalar-load, x scalar; u waits for a busy unit; - the body starts again\n"
 );
 
 fn letter(on: WaitOn) -> char {
@@ -24,6 +24,7 @@ fn letter(on: WaitOn) -> char {
             Class::Elementary => 'e',
             Class::Load => 'l',
             Class::Gather => 'g',
+            Class::Unaligned => 'w',
             Class::ScalarLoad => 's',
             Class::Scalar => 'x',
             Class::Control => 'c',

@@ -159,7 +159,11 @@ impl WordCall {
         match op.data {
             Data::Load { first, .. }
             | Data::LoadDuplicate { first }
-            | Data::Store { first, .. } => self.row = RegisterRow::from_pair(first),
+            | Data::Store { first, .. }
+            | Data::LoadWord { first }
+            | Data::StoreWord { first }
+            | Data::LoadUnaligned { first, .. }
+            | Data::StoreUnaligned { first, .. } => self.row = RegisterRow::from_pair(first),
             Data::LoadScalars { first, count } => (self.first, self.count) = (first.0, count),
         }
         match op.place {

@@ -20,6 +20,9 @@ pub(super) const STEP: u8 = 2;
 pub(super) const MODULO: u8 = 3;
 pub(super) const REVERSE: u8 = 4;
 
+/// Lanes of a word.
+const WORD: usize = 1;
+
 /// A word with a memory operation.
 #[derive(Clone, Copy)]
 pub(super) struct MemoryWord {
@@ -52,8 +55,13 @@ impl MemoryWord {
             Data::Load { count: 1, .. } => self.select_body::<Gather<PAIR, PAIR>>(),
             Data::Load { .. } => self.select_body::<Gather<QUAD, QUAD>>(),
             Data::LoadDuplicate { .. } => self.select_body::<Gather<PAIR, QUAD>>(),
+            Data::LoadWord { .. } => self.select_body::<Gather<WORD, PAIR>>(),
             // No row does this. The engine's reference step runs the word.
-            Data::Store { .. } | Data::LoadScalars { .. } => self.select_body::<Refuse>(),
+            Data::Store { .. }
+            | Data::StoreWord { .. }
+            | Data::LoadUnaligned { .. }
+            | Data::StoreUnaligned { .. }
+            | Data::LoadScalars { .. } => self.select_body::<Refuse>(),
         }
     }
 
@@ -76,6 +84,18 @@ impl MemoryWord {
             }
             (Data::Store { count: 1, .. }, _) => self.select_body::<Store<MODE, PAIR>>(),
             (Data::Store { .. }, _) => self.select_body::<Store<MODE, QUAD>>(),
+            (Data::LoadWord { .. }, _) => self.select_body::<UnalignedLoad<MODE, WORD, PAIR>>(),
+            (Data::LoadUnaligned { count: 1, .. }, _) => {
+                self.select_body::<UnalignedLoad<MODE, PAIR, PAIR>>()
+            }
+            (Data::LoadUnaligned { .. }, _) => {
+                self.select_body::<UnalignedLoad<MODE, QUAD, QUAD>>()
+            }
+            (Data::StoreWord { .. }, _) => self.select_body::<UnalignedStore<MODE, WORD>>(),
+            (Data::StoreUnaligned { count: 1, .. }, _) => {
+                self.select_body::<UnalignedStore<MODE, PAIR>>()
+            }
+            (Data::StoreUnaligned { .. }, _) => self.select_body::<UnalignedStore<MODE, QUAD>>(),
             (Data::LoadScalars { .. }, _) => {
                 WordFunction::select_host::<LoadScalars<MODE>>(self.host)
             }
@@ -209,6 +229,63 @@ impl<const WORDS: usize, const LANES: usize> PairedMemoryOperation for Gather<WO
         }
         compute(guest);
         arrive::<WORDS, LANES>(step, &mut guest.registers.file, &value);
+        true
+    }
+}
+
+/// Returns the index of the first of `WORDS` words of DMEM at `address`, if they are in range and the address
+/// is that of a word.
+#[inline(always)]
+fn word_index<const WORDS: usize>(dmem: &[DmemLine], address: u32) -> Option<usize> {
+    let first = address as usize / 4;
+    let fits = address.is_multiple_of(4) && first + WORDS <= dmem.len() * LINE_LANES;
+    fits.then_some(first)
+}
+
+/// A load from any word address.
+struct UnalignedLoad<const MODE: u8, const WORDS: usize, const LANES: usize>;
+
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperation
+    for UnalignedLoad<MODE, WORDS, LANES>
+{
+    const BEFORE: bool = false;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let at = step.generate::<MODE>(&guest.registers.scalars, WORDS as u32 * 4);
+        let Some(first) = word_index::<WORDS>(guest.dmem, at.address) else {
+            return false;
+        };
+        let value: [Lane; WORDS] = std::array::from_fn(|i| {
+            let word = first + i;
+            guest.dmem[word / LINE_LANES].0[word % LINE_LANES]
+        });
+        step.update(&mut guest.registers.scalars, at.next);
+        compute(guest);
+        arrive::<WORDS, LANES>(step, &mut guest.registers.file, &value);
+        true
+    }
+}
+
+/// A store of `WORDS` lanes to any word address.
+struct UnalignedStore<const MODE: u8, const WORDS: usize>;
+
+impl<const MODE: u8, const WORDS: usize> PairedMemoryOperation for UnalignedStore<MODE, WORDS> {
+    const BEFORE: bool = true;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let at = step.generate::<MODE>(&guest.registers.scalars, WORDS as u32 * 4);
+        let Some(first) = word_index::<WORDS>(guest.dmem, at.address) else {
+            return false;
+        };
+        let lanes = step.row.lanes::<WORDS>(&guest.registers.file);
+        for (i, lane) in lanes.iter().enumerate() {
+            let word = first + i;
+            guest.dmem[word / LINE_LANES].0[word % LINE_LANES] = *lane;
+        }
+        step.update(&mut guest.registers.scalars, at.next);
+        compute(guest);
         true
     }
 }

@@ -177,6 +177,17 @@ impl FirstPass {
             let Place::Shared(address) = op.place else {
                 return false;
             };
+            match op.data {
+                Data::Load { .. }
+                | Data::LoadDuplicate { .. }
+                | Data::Store { .. }
+                | Data::LoadScalars { .. } => {}
+                // Emitted code moves whole vectors at aligned addresses.
+                Data::LoadWord { .. }
+                | Data::StoreWord { .. }
+                | Data::LoadUnaligned { .. }
+                | Data::StoreUnaligned { .. } => return false,
+            }
             let base = self.scalar(Scalar::address(address.base));
             if self.is_late(base.root) || base.add.abs() > FAR {
                 return false;
