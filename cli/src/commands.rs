@@ -124,8 +124,9 @@ const OBJECT: u64 = 8;
 /// The `--machine` option.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MachineArg {
-    /// Machine: a name (see `cp2 machines`) or the path of a machine file [default: vm7]
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Machine: a name (see `cp2 machines`) or the path of a machine file; changes may stand behind it, as in
+    /// vm7+section-addressing+dma.granule=4B [default: vm7]
+    #[arg(long, value_name = "NAME|FILE[+CHANGE]..")]
     machine: Option<String>,
 }
 

@@ -307,6 +307,10 @@ impl Problem {
             Self::UnknownMnemonic { near: n, .. }
             | Self::UnknownDirective { near: n, .. }
             | Self::UnknownParameter { near: n, .. } => near(n),
+            Self::Extension { names, machine, .. } => vec![format!(
+                "give a machine that has it: --machine {machine}+{}",
+                names.replace(", ", "+")
+            )],
             Self::UnknownExtension { near: n, .. } => {
                 let mut help: Vec<String> = near(n);
                 let all: Vec<_> = cp2_machine::Extensions::all().names().collect();

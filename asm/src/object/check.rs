@@ -18,7 +18,8 @@ pub enum MachineMismatch {
     },
     /// The machine lacks extensions.
     #[error(
-        "the program requires {missing}, which machine `{machine}` lacks: choose a machine with it"
+        "the program requires {missing}, which machine `{machine}` lacks: choose a machine with it, such as {machine}+{}",
+        missing.replace(", ", "+")
     )]
     Extensions {
         /// Names of the missing extensions, comma-separated.
