@@ -245,7 +245,7 @@ fn report(
     add_simulated_clock(&mut outcome);
     outcome.inputs(run.keeps_inputs().map_err(CommandFailure::input)?);
     if let Some(solved) = &solved {
-        let format = name_alternative_formats(solver.product().format());
+        let format = name_alternative_formats(solver.product().format(), machine);
         judge(solved, problem, &format!(" ({format})"), &mut outcome);
     }
     Ok(outcome)

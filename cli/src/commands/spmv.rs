@@ -235,7 +235,7 @@ impl Args {
             tolerance: "the tolerance",
             cause: &format!(
                 "sums overflow in f32 ({})",
-                name_alternative_formats(products.product().format())
+                name_alternative_formats(products.product().format(), planned.machine)
             ),
         };
         outcome.report_verdict(kept, verdict, wrong);
@@ -255,12 +255,10 @@ impl Args {
     }
 }
 
-/// Names the matrix format and the alternatives: with a wrong result, another format tells whether the format
-/// is at fault.
-pub(super) fn name_alternative_formats(format: PackedFormat) -> String {
-    let others = PackedFormat::ALL
-        .into_iter()
-        .filter(|&other| other != format);
+/// Names the matrix format and those that the machine can take instead: with a wrong result, another format
+/// tells whether the format is at fault.
+pub(super) fn name_alternative_formats(format: PackedFormat, machine: &Machine) -> String {
+    let others = PackedFormat::possible(machine).filter(|&other| other != format);
     let others: Vec<String> = others.map(|other| format!("--format {other}")).collect();
     format!(
         "the matrix is packed as `{format}`; compare with {}",
