@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// Write the product: .npy [default: not written]
     #[arg(long, value_name = "Y.npy")]
     output: Option<PathBuf>,
-    /// Pack the matrix in this format [default: the one whose product takes the fewest cycles]
+    /// Pack the matrix in this format: gather, diagonal, or sell, which takes a machine with section-addressing
+    /// [default: the one whose product takes the fewest cycles]
     #[arg(long, value_name = "NAME")]
     format: Option<PackedFormat>,
     /// Multiply with the transpose, without conjugation [default: with the matrix]
