@@ -1,9 +1,10 @@
 //! Prints a table of products of sparse matrices in every format.
 //!
 //! The table is that of `docs/sparse.md`. Matrices are of generated families, or from the Matrix Market files
-//! that are named.
+//! that are named. Other arguments are two machines, vm7 and vm9 if there are none: all formats on the first,
+//! and the fastest on the second.
 //!
-//! `cargo run --release -p cp2-kernels --example sparse -- [A.mtx ...]`
+//! `cargo run --release -p cp2-kernels --example sparse -- [A.mtx ...] [MACHINE MACHINE]`
 #![allow(
     clippy::unwrap_used,
     reason = "an example that stops where something is wrong"
@@ -41,14 +42,23 @@ const FAMILIES: [(&str, Pattern, usize, usize, &[i64]); 8] = [
 ];
 
 fn main() {
-    let machines = ["vm7", "vm9"].map(|name| Arc::new(Machine::builtin(name).unwrap()));
-    let formats = PackedFormat::ALL.map(PackedFormat::name).join(" | ");
-    println!("| matrix | rows x columns | entries | {formats} | vm9, the fastest |");
+    let (files, names): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|argument| argument.ends_with(".mtx"));
+    let names = match names.as_slice() {
+        [one, other] => [one.as_str(), other.as_str()],
+        _ => ["vm7", "vm9"],
+    };
+    let machines = names.map(|name| Arc::new(Machine::load(name).unwrap()));
+    let formats = PackedFormat::possible(&machines[0]).map(PackedFormat::name);
+    let formats: Vec<&str> = formats.collect();
     println!(
-        "|---|---|---|{}---|",
-        "---|".repeat(PackedFormat::ALL.len())
+        "| matrix | rows x columns | entries | {} | {}, the fastest |",
+        formats.join(" | "),
+        names[1]
     );
-    let files = std::env::args().skip(1).map(|path| {
+    println!("|---|---|---|{}---|", "---|".repeat(formats.len()));
+    let files = files.into_iter().map(|path| {
         let mut text = BufReader::new(File::open(&path).unwrap());
         let matrix = Arc::new(read_market(&mut text, 1 << 30).unwrap());
         let name = path

@@ -12,6 +12,7 @@ mod method;
 mod multi_vector;
 mod power_iteration;
 mod product;
+pub mod sell;
 pub(crate) mod vector_passes;
 mod work;
 

@@ -49,7 +49,8 @@ pub(crate) struct Args {
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = iterations)]
     iterations: usize,
-    /// Pack the matrix in this format [default: the one whose product takes the fewest cycles]
+    /// Pack the matrix in this format: gather, diagonal, or sell, which takes a machine with section-addressing
+    /// [default: the one whose product takes the fewest cycles]
     #[arg(long, value_name = "NAME")]
     format: Option<PackedFormat>,
     /// Write x, in the shape of b [default: not written]
@@ -245,7 +246,7 @@ fn report(
     add_simulated_clock(&mut outcome);
     outcome.inputs(run.keeps_inputs().map_err(CommandFailure::input)?);
     if let Some(solved) = &solved {
-        let format = name_alternative_formats(solver.product().format());
+        let format = name_alternative_formats(solver.product().format(), machine);
         judge(solved, problem, &format!(" ({format})"), &mut outcome);
     }
     Ok(outcome)

@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// Write the product: .npy [default: not written]
     #[arg(long, value_name = "Y.npy")]
     output: Option<PathBuf>,
-    /// Pack the matrix in this format [default: the one whose product takes the fewest cycles]
+    /// Pack the matrix in this format: gather, diagonal, or sell, which takes a machine with section-addressing
+    /// [default: the one whose product takes the fewest cycles]
     #[arg(long, value_name = "NAME")]
     format: Option<PackedFormat>,
     /// Multiply with the transpose, without conjugation [default: with the matrix]
@@ -235,7 +236,7 @@ impl Args {
             tolerance: "the tolerance",
             cause: &format!(
                 "sums overflow in f32 ({})",
-                name_alternative_formats(products.product().format())
+                name_alternative_formats(products.product().format(), planned.machine)
             ),
         };
         outcome.report_verdict(kept, verdict, wrong);
@@ -255,12 +256,10 @@ impl Args {
     }
 }
 
-/// Names the matrix format and the alternatives: with a wrong result, another format tells whether the format
-/// is at fault.
-pub(super) fn name_alternative_formats(format: PackedFormat) -> String {
-    let others = PackedFormat::ALL
-        .into_iter()
-        .filter(|&other| other != format);
+/// Names the matrix format and those that the machine can take instead: with a wrong result, another format
+/// tells whether the format is at fault.
+pub(super) fn name_alternative_formats(format: PackedFormat, machine: &Machine) -> String {
+    let others = PackedFormat::possible(machine).filter(|&other| other != format);
     let others: Vec<String> = others.map(|other| format!("--format {other}")).collect();
     format!(
         "the matrix is packed as `{format}`; compare with {}",

@@ -67,9 +67,13 @@ fn compressed(json: &Value, machine: &Machine) -> f64 {
 fn packing_pays_when_products_have_saved_what_it_took() {
     let bench = Bench::new();
     bench.write("a.mtx", chain(500, &[1, 3, 20, 177]));
-    for name in ["vm7", "vm9"] {
-        let machine = Machine::builtin(name).unwrap();
-        for format in ["gather", "diagonal"] {
+    for (name, formats) in [
+        ("vm7", &["gather", "diagonal"][..]),
+        ("vm9", &["gather", "diagonal"]),
+        ("vm9+section-addressing", &["gather", "diagonal", "sell"]),
+    ] {
+        let machine = Machine::load(name).unwrap();
+        for format in formats {
             let line = format!("spmv --matrix a.mtx --plan --machine {name} --format {format}");
             let json = bench.cp2(&format!("{line} --json")).works().json();
             agree(&bench.cp2(&line).works().out, &json);

@@ -25,7 +25,12 @@ fn a_matrix_is_read_multiplied_judged_and_written() {
     let bench = Bench::new();
     bench.write("a.mtx", laplace(12));
     bench.write("x.npy", npy("<f4", "False", "(144,)", &bytes(&[1.0; 144])));
-    for format in ["", "--format gather", "--format diagonal"] {
+    for format in [
+        "",
+        "--format gather",
+        "--format diagonal",
+        "--format sell --machine vm7+section-addressing",
+    ] {
         let line = format!(
             "spmv --matrix a.mtx --x x.npy --output y.npy {format} --picture a.svg --check --json"
         );
@@ -311,7 +316,14 @@ fn wrong_inputs_are_refused() {
             "spmv --matrix a.mtx --x x.npy --output y.npy",
             "expected [9] or [9, K]",
         ),
-        ("spmv --matrix a.mtx --format csr", "gather or diagonal"),
+        (
+            "spmv --matrix a.mtx --format csr",
+            "gather or diagonal or sell",
+        ),
+        (
+            "spmv --matrix a.mtx --format sell",
+            "--machine vm7+section-addressing",
+        ),
         ("spmv --matrix a.mtx --vectors 0", "0"),
         ("spmv --matrix a.mtx --output y.txt", ".npy"),
         ("spmv --matrix a.mtx --picture y.pdf", ".png"),

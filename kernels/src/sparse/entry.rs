@@ -16,7 +16,11 @@ pub(crate) const ENTRIES: KernelFolder = KernelFolder {
 const KERNELS: [Entry; 1] = [Entry {
     name: "spmv",
     summary: "a sparse matrix times a vector, packed in the format that is the fastest",
-    sources: &["sparse/gather/resident.s", "sparse/diagonal/resident.s"],
+    sources: &[
+        "sparse/gather/resident.s",
+        "sparse/diagonal/resident.s",
+        "sparse/sell/resident.s",
+    ],
     parameters: &SpmvProblem::PARAMETERS,
     sizes: &[
         "random 1400 0 56 0 real 1 1",

@@ -40,8 +40,18 @@ pub enum SparseError {
         least: usize,
     },
     /// The format is for real numbers and the matrix is complex.
-    #[error("diagonal cells hold real numbers, and the matrix is complex: take another format")]
+    #[error(
+        "diagonal cells and slices hold real numbers, and the matrix is complex: take another format"
+    )]
     Complex,
+    /// The machine does not have the instructions of the format.
+    #[error(
+        "{machine} has no extension section-addressing, whose loads the format sell is made of: take another format, or --machine {machine}+section-addressing"
+    )]
+    SectionAddresses {
+        /// The machine.
+        machine: String,
+    },
     /// Interleaved vectors hold real numbers, and the matrix is complex.
     #[error(
         "vectors side by side hold real numbers, and the matrix is complex: multiply one at a time"

@@ -1,5 +1,7 @@
 //! The formats of packed matrices, and their names.
 
+use super::sell::Sell;
+use cp2_machine::Machine;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -12,11 +14,20 @@ pub enum PackedFormat {
     Gather,
     /// Cells along diagonals, with lists of addresses: [`Diagonals`](super::diagonal::Diagonals).
     Diagonal,
+    /// Slices of sorted rows, with addresses of each section: [`Sell`](super::sell::Sell).
+    Sell,
 }
 
 impl PackedFormat {
     /// All formats.
-    pub const ALL: [Self; 2] = [Self::Gather, Self::Diagonal];
+    pub const ALL: [Self; 3] = [Self::Gather, Self::Diagonal, Self::Sell];
+
+    /// Returns the formats that a machine has the instructions for.
+    pub fn possible(machine: &Machine) -> impl Iterator<Item = Self> {
+        let sell = Sell::is_possible(machine);
+        let all = Self::ALL.into_iter();
+        all.filter(move |&format| sell || format != Self::Sell)
+    }
 
     /// Returns the name of the format.
     #[must_use]
@@ -24,6 +35,7 @@ impl PackedFormat {
         match self {
             Self::Gather => "gather",
             Self::Diagonal => "diagonal",
+            Self::Sell => "sell",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::diagonal::{Diagonals, PlacedDiagonals};
 use super::gather::{self, Gather, PlacedGather};
+use super::sell::{PlacedSell, Sell};
 use super::{MatrixRegion, PackedFormat, PackingWork, SparseError};
 use crate::job::Job;
 use cp2_host::DeviceOptions;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 enum Packed {
     Gather(Arc<Gather>),
     Diagonal(Arc<Diagonals>),
+    Sell(Arc<Sell>),
 }
 
 /// Cost of a format for a matrix.
@@ -60,6 +62,7 @@ pub struct PlacedProduct(PlacedFormat);
 enum PlacedFormat {
     Gather(PlacedGather),
     Diagonal(PlacedDiagonals),
+    Sell(PlacedSell),
 }
 
 impl Packed {
@@ -79,6 +82,9 @@ impl Packed {
             (PackedFormat::Diagonal, 1) => {
                 Diagonals::new(matrix, machine, work).map(|own| Self::Diagonal(own.into()))
             }
+            (PackedFormat::Sell, 1) => {
+                Sell::new(matrix, machine, work).map(|own| Self::Sell(own.into()))
+            }
             _ => Err(SparseError::NoFormat),
         }
     }
@@ -87,6 +93,7 @@ impl Packed {
         let place = match self {
             Self::Gather(gather) => gather.place(job).map(PlacedFormat::Gather),
             Self::Diagonal(cells) => cells.place(job).map(PlacedFormat::Diagonal),
+            Self::Sell(slices) => slices.place(job).map(PlacedFormat::Sell),
         };
         place.map(PlacedProduct)
     }
@@ -95,6 +102,7 @@ impl Packed {
         match self {
             Self::Gather(_) => PackedFormat::Gather,
             Self::Diagonal(_) => PackedFormat::Diagonal,
+            Self::Sell(_) => PackedFormat::Sell,
         }
     }
 
@@ -102,6 +110,7 @@ impl Packed {
         match self {
             Self::Gather(gather) => gather.bytes(),
             Self::Diagonal(cells) => cells.bytes(),
+            Self::Sell(slices) => slices.bytes(),
         }
     }
 
@@ -109,6 +118,7 @@ impl Packed {
         match self {
             Self::Gather(gather) => gather.places(),
             Self::Diagonal(cells) => cells.places(),
+            Self::Sell(slices) => slices.places(),
         }
     }
 
@@ -116,6 +126,7 @@ impl Packed {
         match self {
             Self::Gather(gather) => gather.recipe(),
             Self::Diagonal(cells) => cells.recipe(),
+            Self::Sell(slices) => slices.recipe(),
         }
     }
 
@@ -123,6 +134,7 @@ impl Packed {
         match self {
             Self::Gather(gather) => gather.regions(),
             Self::Diagonal(cells) => cells.regions(),
+            Self::Sell(slices) => slices.regions(),
         }
     }
 
@@ -131,6 +143,7 @@ impl Packed {
         match self {
             Self::Gather(gather) => gather.operations(),
             Self::Diagonal(cells) => vec![(Class::Integer, cells.operations())],
+            Self::Sell(slices) => slices.operations(),
         }
     }
 
@@ -139,6 +152,7 @@ impl Packed {
         let (pages, steps) = match self {
             Self::Gather(gather) => (gather.pages(), gather.steps()),
             Self::Diagonal(cells) => (cells.pages(), cells.steps()),
+            Self::Sell(slices) => (slices.pages(), slices.steps()),
         };
         work.add(TRANSFERS_PER_PAGE * pages + steps, FORECAST_OPERATIONS);
     }
@@ -201,8 +215,10 @@ impl PackedMatrix {
         (machine, work): (&Arc<Machine>, &PackingWork),
         format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
-        let formats = PackedFormat::ALL.into_iter();
-        let formats = formats.filter(|&own| format.is_none_or(|format| format == own));
+        let formats = match format {
+            Some(format) => vec![format],
+            None => PackedFormat::possible(machine).collect(),
+        };
         let mut best: Option<(Cycles, Packed)> = None;
         let mut candidates = Vec::new();
         for format in formats {
@@ -360,6 +376,7 @@ impl PlacedProduct {
         match &self.0 {
             PlacedFormat::Gather(placed) => placed.pass(job, x, y),
             PlacedFormat::Diagonal(placed) => placed.pass(job, x, y),
+            PlacedFormat::Sell(placed) => placed.pass(job, x, y),
         }
     }
 }

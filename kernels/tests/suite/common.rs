@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) fn machine(name: &str) -> Arc<Machine> {
-    Arc::new(Machine::builtin(name).unwrap())
+    Arc::new(Machine::load(name).unwrap())
 }
 
 /// Returns the registered size of a kernel with the smallest product of its numbers.

@@ -140,6 +140,24 @@ fn a_grid_may_take_many_iterations() {
     assert!((61..=225).contains(&iterations), "{iterations}");
 }
 
+/// Iterative methods take the format at addresses of each section where products in it take fewer cycles.
+#[test]
+fn own_addresses_serve_conjugate_gradients() {
+    let problem = CgProblem::new(1400, 7, 1, 10).unwrap();
+    let input = problem.input(Case::Random, 1);
+    let cycles = |name: &str| {
+        let mut prepared = cp2(name, false).prepare(&problem).unwrap();
+        let judged = run_judged(&mut *prepared, &problem, &input).unwrap();
+        let report = judged.outcome.report.unwrap();
+        let report: &Cp2Report = report.downcast_ref().unwrap();
+        report.run.cycles as f64
+    };
+    for (name, least) in [("vm7", 1.9), ("vm9", 1.7)] {
+        let gain = cycles(name) / cycles(&format!("{name}+section-addressing"));
+        assert!(gain > least, "{name}: {gain}");
+    }
+}
+
 /// Powers of diagonal matrices are known: the quotient of ones is the mean, the last is near the largest. The
 /// number of iterations is fixed, so they have a price, which is the time.
 #[test]

@@ -210,7 +210,7 @@ pub(super) fn run(
         tolerance: "the tolerance",
         cause: &format!(
             "{WRONG_POWER} (multiply --x or the matrix by a power of two; {})",
-            name_alternative_formats(plan.product().format())
+            name_alternative_formats(plan.product().format(), &machine)
         ),
     };
     outcome.report_verdict(kept, verdict, wrong);
