@@ -149,8 +149,8 @@ impl Sell {
     /// Returns how often a segment of the vector is loaded: 1 if local memory holds all of it.
     #[must_use]
     pub fn segments(&self) -> usize {
-        let segments = self.pages.iter().filter(|page| page.segment.is_some());
-        segments.count()
+        let parts = self.pages.iter().filter_map(|page| page.segment.as_ref());
+        parts.filter(|part| part.first).count()
     }
 
     /// Returns the operations that all sections issue for a product: for each step eight loads of pairs, two
@@ -189,7 +189,7 @@ impl Sell {
 /// Assembles the kernel.
 fn resident(layout: &SellLayout, machine: &Machine) -> Result<Program, Unfit> {
     let options = Options {
-        defines: [("SHIFTED".to_owned(), Value::Int(layout.shifted.into()))].into(),
+        defines: [("SEGMENT".to_owned(), Value::Int(layout.segment.into()))].into(),
         machine: Some(machine),
         ..Options::default()
     };

@@ -13,6 +13,12 @@ use std::ops::Range;
 /// Number of quads that a turn of the kernel shifts.
 const SHIFTED_QUADS: usize = 8;
 
+/// Shares of a segment in its parts, of their sum. While one is shifted, the next is loaded, which takes half
+/// as long.
+const PART_SHARES: [usize; 3] = [1, 2, 4];
+/// Least numbers of a segment that is divided into parts.
+const LEAST_DIVIDED: usize = 1024;
+
 /// Approximate number of steps of the first page and of the last: with little data there is little to wait
 /// for.
 const END_PAGE_STEPS: usize = 12;
@@ -36,14 +42,26 @@ pub(super) struct SellPage {
     pub(super) index: Vec<u32>,
     /// Indices and values, section after section.
     pub(super) stream: Vec<u32>,
-    /// Columns of the segment of the vector that the page brings.
-    pub(super) segment: Option<Range<usize>>,
+    /// Part of the vector that the page brings.
+    pub(super) segment: Option<SegmentPart>,
     /// Rows of each section whose results are stored when the page is done.
     pub(super) results: Range<usize>,
     /// Steps of its slices.
     pub(super) steps: usize,
     /// True if its numbers are sums.
     pub(super) sums: bool,
+}
+
+/// A part of a segment of the vector.
+#[derive(Clone, Debug)]
+pub(super) struct SegmentPart {
+    /// First column, and the numbers from there on in whole granules.
+    pub(super) column: usize,
+    pub(super) numbers: usize,
+    /// Address in local memory.
+    pub(super) address: u32,
+    /// True if the part is the first of its segment.
+    pub(super) first: bool,
 }
 
 /// Steps of a slice in a page.
@@ -178,7 +196,7 @@ pub(super) fn pages(
     for window in windows {
         for tile in &window.tiles {
             if loaded.as_ref() != Some(&tile.columns) {
-                pages.push(segment_page(&tile.columns, layout, shape));
+                pages.extend(segment_pages(&tile.columns, layout, shape));
                 loaded = Some(tile.columns.clone());
             }
             let operand = |part: &RowPart, lane: usize, step: usize| {
@@ -237,24 +255,47 @@ fn result_address(sums: u32, cut: &[SliceSteps], before: usize) -> u32 {
     sums + (4 * SLICE_SUMS * (before + first)) as u32
 }
 
-/// Returns the page that brings a segment of the vector.
-fn segment_page(columns: &Range<usize>, layout: &SellLayout, shape: SellShape) -> SellPage {
-    let quads = shape.round_to_granules(columns.len()).max(QUAD_WORDS) / QUAD_WORDS;
-    let [turns, rest] = [quads / SHIFTED_QUADS, quads % SHIFTED_QUADS];
-    SellPage {
-        index: vec![
-            u32::MAX,
-            0,
-            0,
-            0,
-            layout.segment,
-            0,
-            turns as u32,
-            rest as u32,
-        ],
-        segment: Some(columns.clone()),
-        ..SellPage::default()
+/// Returns the pages that bring a segment of the vector.
+fn segment_pages(columns: &Range<usize>, layout: &SellLayout, shape: SellShape) -> Vec<SellPage> {
+    let all = shape.round_to_granules(columns.len()).max(QUAD_WORDS);
+    let shares = match all {
+        0..LEAST_DIVIDED => &PART_SHARES[..1],
+        _ => &PART_SHARES[..],
+    };
+    let sum: usize = shares.iter().sum();
+    let mut pages = Vec::with_capacity(shares.len());
+    let (mut share, mut begin) = (0, 0);
+    for own in shares {
+        share += own;
+        let end = shape.round_to_granules(all * share / sum);
+        if end == begin {
+            continue;
+        }
+        let quads = (end - begin) / QUAD_WORDS;
+        let address = layout.segment + 4 * begin as u32;
+        let [turns, rest] = [quads / SHIFTED_QUADS, quads % SHIFTED_QUADS];
+        pages.push(SellPage {
+            index: vec![
+                u32::MAX,
+                0,
+                0,
+                0,
+                address,
+                layout.shifted + 4 * begin as u32,
+                turns as u32,
+                rest as u32,
+            ],
+            segment: Some(SegmentPart {
+                column: columns.start + begin,
+                numbers: end - begin,
+                address,
+                first: begin == 0,
+            }),
+            ..SellPage::default()
+        });
+        begin = end;
     }
+    pages
 }
 
 impl SellPage {
@@ -268,6 +309,7 @@ impl SellPage {
             let slice = slices.get(own.slice);
             slice.is_some_and(|slice| own.steps.end < slice.steps)
         });
+        let single = sums && cut.iter().all(|own| own.steps.len() == 1);
         let mut index = vec![
             (cut.len() as u32).wrapping_sub(1),
             0,
@@ -276,9 +318,11 @@ impl SellPage {
             0,
             results,
             u32::from(unfinished),
-            u32::from(sums),
+            u32::from(sums) + u32::from(single),
         ];
-        index.extend(cut.iter().flat_map(|own| [own.steps.len() as u32 - 1, 0]));
+        if !single {
+            index.extend(cut.iter().flat_map(|own| [own.steps.len() as u32 - 1, 0]));
+        }
         Self {
             index,
             steps: cut.iter().map(|own| own.steps.len()).sum(),

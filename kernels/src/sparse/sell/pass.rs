@@ -21,12 +21,12 @@ impl PlacedSell {
         for (number, page) in packed.iter().enumerate() {
             let mut listed = ListedPage::default();
             let buffer = number % BUFFERS;
-            if let Some(columns) = &page.segment {
+            if let Some(part) = &page.segment {
                 // The segment before is in use until its last page is done.
-                listed.replaces = number > 0;
-                let from = x + 4 * columns.start as u64;
-                let bytes = 4 * shape.round_to_granules(columns.len()) as u64;
-                let segment = Descriptor::load(Target::Broadcast, from, layout.segment, bytes);
+                listed.replaces = number > 0 && part.first;
+                let from = x + 4 * part.column as u64;
+                let bytes = 4 * part.numbers as u64;
+                let segment = Descriptor::load(Target::Broadcast, from, part.address, bytes);
                 listed.loads.push(segment);
             }
             let each = 4 * (page.stream.len() / shape.sections) as u64;

@@ -9,16 +9,16 @@
 ; Indices are loaded two steps ahead, pairs and values one step ahead: the loop waits for no load that takes up to seven
 ; cycles. A slice that ends only ends its sums: the loads of the next one are under way.
 ; page:      a15 -> slices - 1, next page's a15 or 0 | stream, counts | 0, results | 1 if its last slice goes on in the
-;                   next page, 1 if its numbers are sums
-; segment:   a15 -> -1, next page's a15 or 0 | nothing | segment of the vector, nothing | its quads to shift / 8, quads % 8
-; counts:    per slice steps - 1, nothing
+;                   next page, 0 if it has values, 1 if its numbers are sums, 2 if they are sums of slices of one step
+; segment:   a15 -> -1, next page's a15 or 0 | nothing | a part of the vector, its copy | its quads to shift / 8, quads % 8
+; counts:    per slice steps - 1, nothing; none for slices of one step
 ; stream:    indices of steps 1 and 2, values of step 1 | then per step k: indices of step k + 2, values of step k + 1.
 ;            Sums have no values: their pages add up the sums of a row's parts and put rows in order.
 ;
-; symbols: SHIFTED      address of the copy of the segment behind one number more
+; symbols: SEGMENT      address of the vector, behind a quad of zeros
 ;
-; Takes 11 cycles a step, 17 for the first step of a slice; 9 and 15 where numbers are sums; about 50 a page; 2 a quad of
-; a new segment.
+; Takes 11 cycles a step, 17 for the first step of a slice; 9 and 15 where numbers are sums, 11 for slices of one step;
+; about 50 a page; 2 a quad of a new part of the vector.
 ; Quads: indices 0, 1; pairs 2 .. 5; values 6, 7; numbers of the vector 8, 9; sums 10, 11; sums of the slice before 12, 13.
 .program
 .entry start
@@ -70,7 +70,8 @@ start:  lii r30, 0
         mov r29, r28
         movi a0, 0
         stq q15, [a0]               || mov q10, q15
-        mov q11, q15
+        movi a10, SEGMENT
+        stq q15, [a10 - 16]         || mov q11, q15
 page:   wait 0
         ldx2 a6, [a15 + 16]
         ldx2 c4, [a15 + 24]
@@ -78,9 +79,8 @@ page:   wait 0
         ldx2 a8, [a15 + 8]
         bz a6, begin
 
-; Copies the segment, shifted by one number. What is before the first quad is never asked for.
-        movi a10, SHIFTED
-        mov q0, q15
+; Copies the part, shifted by one number. Nothing follows its last quad yet.
+        ldq q0, [a6 - 16]
         loop c4 {
         .rept 5, i
           ldq q{1 + i}, [a6]+16
@@ -89,20 +89,20 @@ page:   wait 0
           ldq q{6 + i}, [a6]+16     || ext q{16 + i}, q{i}, q{i + 1}, 3
         .endr
         .rept 5, i
-          stq q{16 + i}, [a10]+16   || ext q{19 + i}, q{3 + i}, q{4 + i}, 3
+          stq q{16 + i}, [a7]+16   || ext q{19 + i}, q{3 + i}, q{4 + i}, 3
         .endr
-          stq q21, [a10]+16         || mov q0, q8
-          stq q22, [a10]+16
-          stq q23, [a10]+16
+          stq q21, [a7]+16         || mov q0, q8
+          stq q22, [a7]+16
+          stq q23, [a7]+16
         }
         loop c5 {
           ldq q1, [a6]+16
           ext q2, q0, q1, 3
-          stq q2, [a10]+16
+          stq q2, [a7]+16
           mov q0, q1
         }
         ext q2, q0, q0, 3
-        stq q2, [a10]
+        stq q2, [a7]
 
 begin:  bneg c2, end
         bnz c5, sums
@@ -153,9 +153,11 @@ keep:   mov q10, q10
 done:   stop
 
 sums:   ldq q1, [a8]+16
-        ldx c0, [a9]+8
+        addi c5, c5, -1
         ldq q0, [a8]+16
         firstpairs
+        bnz c5, order
+        ldx c0, [a9]+8
         loop c0 {
           sumstep
         }
@@ -180,4 +182,22 @@ sums:   ldq q1, [a8]+16
         sel q9, q4, q5, q14
         add q10, q8, q10
         add q11, q9, q11
+        jmp last
+
+; Slices of one step: rows of one part are only put in order.
+order:  loop c2 {
+          ldq q0, [a8]+16           || sel q8, q2, q3, q14
+          ldp r4, [a0 + r2.h0]
+          ldp r6, [a0 + r2.h1]
+          ldp r5, [a0 + r2.h2]
+          ldp r7, [a0 + r2.h3]      || sel q9, q4, q5, q14
+          ldp r8, [a0 + r3.h0]
+          ldp r10, [a0 + r3.h1]
+          ldp r9, [a0 + r3.h2]
+          ldp r11, [a0 + r3.h3]     || mov q1, q0
+          stq q8, [a7]+16
+          stq q9, [a7]+16
+        }
+        sel q10, q2, q3, q14
+        sel q11, q4, q5, q14
         jmp last
