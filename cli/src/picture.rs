@@ -8,6 +8,7 @@ pub(crate) mod distribution;
 mod font;
 pub(crate) mod history;
 pub(crate) mod matrix;
+pub(crate) mod pareto;
 mod raster;
 pub(crate) mod roofline;
 mod vector;

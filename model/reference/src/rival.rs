@@ -120,7 +120,10 @@ mod tests {
         assert_eq!(rival(8192, &vm7), Some(8 * (4096 + 11 * 1024)));
         assert_eq!(rival(4096, &vm7), None);
         assert_eq!(rival(1 << 15, &vm7), None);
-        assert_eq!(rival(1 << 15, &machine("vm7+cp2.dmem=x2")), Some(8 * 69_632));
+        assert_eq!(
+            rival(1 << 15, &machine("vm7+cp2.dmem=x2")),
+            Some(8 * 69_632)
+        );
         // A channel of a byte a cycle takes longer than the arithmetic.
         let narrow = machine("vm7+dma.bandwidth=1");
         assert_eq!(rival(8192, &narrow), Some(8 * 16 * 8192));
