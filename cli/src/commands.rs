@@ -24,6 +24,7 @@ mod signal;
 mod solve;
 mod spmv;
 mod stencil;
+mod sweep;
 mod tune;
 mod ways;
 mod whatif;
@@ -81,6 +82,8 @@ pub(crate) enum CliCommand {
     Machines(machines::Args),
     /// Say what a change of the machine would gain and cost, for rows of the library
     Whatif(whatif::Args),
+    /// Measure a row of the library on machines whose parameters take several values
+    Sweep(sweep::Args),
     /// Measure this emulator on this computer, or a graphics card
     Bench(bench::Args),
 }
@@ -110,6 +113,7 @@ impl CliCommand {
             Self::Network(args) => network::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
             Self::Whatif(args) => whatif::run(&args, json),
+            Self::Sweep(args) => sweep::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
         }
     }

@@ -7,6 +7,7 @@ mod colour;
 pub(crate) mod distribution;
 mod font;
 pub(crate) mod history;
+pub(crate) mod lines;
 pub(crate) mod matrix;
 pub(crate) mod pareto;
 mod raster;

@@ -3,7 +3,7 @@
 mod cost;
 pub(super) mod measured;
 mod proposals;
-mod show;
+pub(super) mod show;
 mod verdict;
 
 use crate::io::{Outputs, check_extension, read_small, write_whole};
