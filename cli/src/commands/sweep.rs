@@ -1,4 +1,4 @@
-//! `cp2 sweep`: a row of the library on machines whose parameters take several values.
+//! `cp2 sweep`: a row of the library on machines with several values.
 
 mod sets;
 

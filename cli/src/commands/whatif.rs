@@ -1,8 +1,10 @@
 //! `cp2 whatif`: gain, cost and limit of proposals to change the machine.
 
 mod cost;
+mod document;
 pub(super) mod measured;
 mod proposals;
+mod sensitivity;
 pub(super) mod show;
 mod verdict;
 
@@ -12,6 +14,7 @@ use cost::{Cost, CostWeights};
 use cp2_machine::Machine;
 use measured::{KeptResults, RowCase, RowName, RowResult, measure_cases, rounded, select_rows};
 use proposals::{Proposal, select_proposals};
+use sensitivity::Flip;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +60,13 @@ pub(crate) struct Args {
     /// Print comma-separated values instead of text [default: text]
     #[arg(long)]
     csv: bool,
+    /// Print the page docs/proposals.md, with these proposals and rows, instead of text [default: text]
+    #[arg(long, conflicts_with = "csv")]
+    markdown: bool,
+    /// Find for every verdict the assumed number of the machine that changes its class with the least factor in 1/4
+    /// to 4, and whether all turned against it by 1.25 do: hundreds of runs for each [default: not found]
+    #[arg(long)]
+    sensitivity: bool,
     /// Write a page with all tables and, with --weights, gain over cost: .html [default: not written]
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -81,6 +91,8 @@ struct Line {
     judgement: Judgement,
     /// Speed-up of a combination / the product of its parts' speed-ups.
     interaction: Option<f64>,
+    /// Nearest change of an assumed number that changes the verdict's class, with `--sensitivity`.
+    flip: Option<Flip>,
 }
 
 /// Machines, proposals and changed machines of a run.
@@ -88,9 +100,9 @@ type Changed = Vec<(Arc<Machine>, Proposal, Result<Arc<Machine>, String>)>;
 
 /// Runs `cp2 whatif`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
-    if args.csv && json {
+    if (args.csv || args.markdown) && json {
         return Err(CommandFailure::input(
-            "--csv and --json are two formats of the same; choose one",
+            "--csv, --markdown and --json are formats of the same; choose one",
         ));
     }
     let files = args.machines.iter().filter_map(|m| super::machine_file(m));
@@ -106,7 +118,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let machines: Vec<Arc<Machine>> = args.machines.iter().map(load).collect::<Result<_, _>>()?;
     let changed = change_machines(&machines, &proposals)?;
     let keep = args.keep.as_deref().map(KeptResults::open).transpose()?;
-    let (trials, exit, notes) = try_proposals(&rows, changed, keep.as_ref(), json)?;
+    let mut results = Results::new(keep.as_ref(), json);
+    let (mut trials, refused) = try_proposals(&rows, changed, &mut results)?;
+    if args.sensitivity {
+        sensitivity::find_flips(&mut trials, &mut results)?;
+    }
+    let (exit, faults) = results.faults();
+    let notes = refused + &faults;
     let report = show::Report {
         trials: &trials,
         weights: weights.as_ref(),
@@ -114,9 +132,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     if let Some(path) = &args.html {
         write_whole(path, show::html(&report).as_bytes())?;
     }
-    let text = match args.csv {
-        true => show::csv(&report),
-        false => show::text(&report),
+    let text = match (args.csv, args.markdown) {
+        (true, _) => show::csv(&report),
+        (_, true) => document::markdown(&report),
+        _ => show::text(&report),
     };
     Ok(CommandOutcome {
         text,
@@ -162,50 +181,87 @@ fn change_machines(
     Ok(all)
 }
 
-/// Measures all rows on all machines, each once, and judges the proposals.
+/// Results by row and machine, each measured once.
+struct Results<'a> {
+    keep: Option<&'a KeptResults>,
+    quiet: bool,
+    cases: Vec<RowCase>,
+    results: Vec<RowResult>,
+    index: BTreeMap<(String, String), usize>,
+}
+
+impl<'a> Results<'a> {
+    fn new(keep: Option<&'a KeptResults>, quiet: bool) -> Self {
+        Self {
+            keep,
+            quiet,
+            cases: Vec::new(),
+            results: Vec::new(),
+            index: BTreeMap::new(),
+        }
+    }
+
+    /// Measures what is not measured yet.
+    fn measure<'b>(
+        &mut self,
+        cases: impl Iterator<Item = (&'b RowName, &'b Arc<Machine>)>,
+    ) -> Result<(), CommandFailure> {
+        let known = self.cases.len();
+        for (row, machine) in cases {
+            let key = (row.to_string(), machine.hash.clone());
+            self.index.entry(key).or_insert_with(|| {
+                self.cases.push(RowCase {
+                    row: row.clone(),
+                    machine: machine.clone(),
+                });
+                self.cases.len() - 1
+            });
+        }
+        let more = measure_cases(&self.cases[known..], self.keep, self.quiet)?;
+        self.results.extend(more);
+        Ok(())
+    }
+
+    fn find(&self, row: &RowName, machine: &Machine) -> Option<RowResult> {
+        let at = self.index.get(&(row.to_string(), machine.hash.clone()));
+        at.and_then(|&at| self.results.get(at)).cloned()
+    }
+
+    /// Returns the exit code and the messages of rows that ended badly: a fault of this tool.
+    fn faults(&self) -> (u8, String) {
+        let (mut exit, mut notes) = (0, String::new());
+        for (case, result) in self.cases.iter().zip(&self.results) {
+            if let Err(refusal) = result
+                && refusal.exit > 0
+            {
+                exit = exit.max(refusal.exit);
+                let (row, machine) = (&case.row, &case.machine.name);
+                notes += &format!("error: {row} on {machine}: {}\n", refusal.reason);
+            }
+        }
+        (exit, notes)
+    }
+}
+
+/// Measures all rows on all machines and judges the proposals; also returns those that a machine refuses.
 fn try_proposals(
     rows: &[RowName],
     changed: Changed,
-    keep: Option<&KeptResults>,
-    quiet: bool,
-) -> Result<(Vec<Trial>, u8, String), CommandFailure> {
-    let (mut cases, mut index) = (Vec::new(), BTreeMap::new());
+    results: &mut Results<'_>,
+) -> Result<(Vec<Trial>, String), CommandFailure> {
     let after = changed
         .iter()
         .filter_map(|(_, _, after)| after.as_ref().ok());
-    let before = changed.iter().map(|(before, ..)| before);
-    let machines: Vec<&Arc<Machine>> = before.chain(after).collect();
-    for row in rows {
-        for &machine in &machines {
-            index
-                .entry((row.to_string(), machine.hash.clone()))
-                .or_insert_with(|| {
-                    cases.push(RowCase {
-                        row: row.clone(),
-                        machine: machine.clone(),
-                    });
-                    cases.len() - 1
-                });
-        }
-    }
-    let results = measure_cases(&cases, keep, quiet)?;
-    let (mut exit, mut notes) = (0, String::new());
-    for (case, result) in cases.iter().zip(&results) {
-        if let Err(refusal) = result
-            && refusal.exit > 0
-        {
-            exit = exit.max(refusal.exit);
-            notes += &format!(
-                "error: {} on {}: {}\n",
-                case.row, case.machine.name, refusal.reason
-            );
-        }
-    }
-    let find = |row: &RowName, machine: &Machine| {
-        let at = index.get(&(row.to_string(), machine.hash.clone()));
-        at.and_then(|&at| results.get(at)).cloned()
-    };
-    let mut trials = Vec::new();
+    let machines: Vec<&Arc<Machine>> = changed
+        .iter()
+        .map(|(before, ..)| before)
+        .chain(after)
+        .collect();
+    let cases = rows
+        .iter()
+        .flat_map(|row| machines.iter().map(move |&machine| (row, machine)));
+    results.measure(cases)?;
+    let (mut trials, mut notes) = (Vec::new(), String::new());
     for (base, proposal, machine) in changed {
         let machine = match machine {
             Ok(machine) => machine,
@@ -216,13 +272,14 @@ fn try_proposals(
         };
         let (costs, uncounted) = cost::costs(&base, &machine);
         let line = |row: &RowName| {
-            let (before, after) = (find(row, &base)?, find(row, &machine)?);
+            let (before, after) = (results.find(row, &base)?, results.find(row, &machine)?);
             Some(Line {
                 row: row.clone(),
                 judgement: judge(&before, &after),
                 before,
                 after,
                 interaction: None,
+                flip: None,
             })
         };
         trials.push(Trial {
@@ -235,7 +292,7 @@ fn try_proposals(
         });
     }
     interact(&mut trials);
-    Ok((trials, exit, notes))
+    Ok((trials, notes))
 }
 
 /// Computes the interaction of combinations whose parts are measured too.

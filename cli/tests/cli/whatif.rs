@@ -144,6 +144,44 @@ fn kept_results_are_taken_again() {
     assert!(!other.contains("patience"), "{other}");
 }
 
+/// The flip is measured again by hand: the verdict's class changes at its factor.
+#[test]
+fn a_verdict_flips_at_the_number_that_is_named() {
+    let bench = Bench::new();
+    let line = "whatif --kernels fft:n=64:batch=64 --proposals sections-8";
+    let json = bench
+        .cp2(&format!("{line} --sensitivity --json"))
+        .works()
+        .json();
+    let row = &rows(&json)[0];
+    let class = |row: &Value| {
+        row["verdict"]
+            .as_str()
+            .unwrap()
+            .split([':', ','])
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(class(row), "gains");
+    let flip = &row["flip"];
+    assert_eq!(flip["parameter"], "dma.bandwidth", "{flip}");
+    let factor = flip["factor"].as_f64().unwrap();
+    assert!((0.25..1.0).contains(&factor), "{flip}");
+    assert_eq!(flip["all"], true, "{flip}");
+    let wide = |factor: f64| {
+        let machine = format!("vm7+dma.bandwidth=x{factor:.3}");
+        let json = bench
+            .cp2(&format!("{line} --machine {machine} --json"))
+            .works()
+            .json();
+        class(&rows(&json)[0])
+    };
+    assert_eq!(wide(factor), "no gain");
+    // The value of the grid before it is a quarter of an octave nearer to 1.
+    assert_eq!(wide((factor * 1.189).min(1.0)), "gains");
+}
+
 #[test]
 fn a_page_has_all_rows_and_weights_give_a_front() {
     let bench = Bench::new();

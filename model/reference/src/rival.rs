@@ -1,7 +1,7 @@
-//! Base programs that compete with a proposal: plans that nobody has written, counted on the machine as it is.
+//! Base programs that compete with a proposal: counted, not written.
 //!
-//! A rival is no part of a reference: it says whether a change of the machine gains what a better program would
-//! gain without it.
+//! A rival is a plan for the machine as it is, and no part of a reference: it says whether a change of the machine
+//! gains what a better program would gain without it.
 
 use crate::bound::Traffic;
 use crate::count::Count;

@@ -1,4 +1,6 @@
-//! Cost proxies of a proposal: counts of bits, ports and products, each by a formula of the machine's parameters.
+//! Cost proxies of a proposal: counts of bits, ports and products.
+//!
+//! Each is a formula of the machine's parameters.
 //!
 //! The formulas are assumptions of this project, and nothing here is an area, an energy or a clock period.
 

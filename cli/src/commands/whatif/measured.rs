@@ -1,4 +1,4 @@
-//! Rows of the registry on changed machines: which, measured on several threads, kept between runs.
+//! Rows of the registry on changed machines: chosen, measured, kept.
 
 use crate::interrupt;
 use crate::io::{FileError, write_whole};
@@ -9,7 +9,6 @@ use cp2_kernels::registry::{self, Kernel, KernelError, Size};
 use cp2_machine::Machine;
 use cp2_reference::Rival;
 use serde::{Deserialize, Serialize};
-use std::hash::{DefaultHasher, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -153,13 +152,19 @@ struct KeptFile {
     result: RowResult,
 }
 
-fn hash(parts: &[&[u8]]) -> String {
-    let mut hasher = DefaultHasher::new();
+/// Returns the 64-bit hash FNV-1a of parts, in hexadecimal: the same on every host and in every build.
+pub(super) fn hash(parts: &[&[u8]]) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut add = |bytes: &[u8]| {
+        for byte in bytes {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    };
     for part in parts {
-        hasher.write_usize(part.len());
-        hasher.write(part);
+        add(&(part.len() as u64).to_le_bytes());
+        add(part);
     }
-    format!("{:016x}", hasher.finish())
+    format!("{hash:016x}")
 }
 
 impl KeptResults {

@@ -1,20 +1,21 @@
 //! Reports of `cp2 whatif`: text, CSV, JSON, HTML.
 
 use super::cost::{self, CostWeights};
+use super::sensitivity::Flip;
 use super::verdict::{GAIN, rules};
 use super::{Line, Trial};
 use crate::picture::pareto::{ParetoPoint, dominated, svg};
 use crate::table::{Align, TextTable};
 use serde_json::{Value, json};
 
-/// What a run has found.
+/// Findings of a run.
 pub(super) struct Report<'a> {
     pub(super) trials: &'a [Trial],
     pub(super) weights: Option<&'a CostWeights>,
 }
 
 /// Names of the columns.
-const COLUMNS: [&str; 12] = [
+pub(super) const COLUMNS: [&str; 12] = [
     "kernel",
     "before",
     "cycles",
@@ -29,12 +30,25 @@ const COLUMNS: [&str; 12] = [
     "verdict",
 ];
 
-fn ratio(value: Option<f64>) -> String {
+pub(super) fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
+/// Describes what changes a verdict.
+fn describe_flip(flip: &Flip) -> String {
+    let one = match (flip.parameter, flip.factor) {
+        (Some(key), Some(factor)) => format!("flips at {key} x {factor:.3}"),
+        _ => "no assumed number alone flips it".to_owned(),
+    };
+    match flip.all {
+        Some(true) => format!("{one}; all by 1.25 together do"),
+        Some(false) => format!("{one}; all by 1.25 together do not"),
+        None => one,
+    }
+}
+
 /// Returns the cells of a line, in the order of the columns.
-fn cells(line: &Line) -> [String; 12] {
+pub(super) fn cells(line: &Line) -> [String; 12] {
     let cycles = |result: &super::RowResult| {
         let figures = result.as_ref().map(|row| row.cycles.to_string());
         figures.unwrap_or_else(|_| "-".to_owned())
@@ -50,7 +64,14 @@ fn cells(line: &Line) -> [String; 12] {
         .refused
         .as_ref()
         .map(|reason| format!("refused: {reason}"));
-    let verdict: Vec<String> = judged.verdict.iter().cloned().chain(reason).collect();
+    let flip = line.flip.as_ref().map(describe_flip);
+    let verdict: Vec<String> = judged
+        .verdict
+        .iter()
+        .cloned()
+        .chain(reason)
+        .chain(flip)
+        .collect();
     [
         line.row.to_string(),
         cycles(&line.before),
@@ -68,7 +89,7 @@ fn cells(line: &Line) -> [String; 12] {
 }
 
 /// Describes what a proposal is, who says so and what it costs, a line for each.
-fn description(trial: &Trial, weights: Option<&CostWeights>) -> Vec<String> {
+pub(super) fn description(trial: &Trial, weights: Option<&CostWeights>) -> Vec<String> {
     let one = &trial.proposal;
     let mut lines = Vec::new();
     let mut add = |name: &str, text: &str| {
@@ -95,7 +116,7 @@ fn description(trial: &Trial, weights: Option<&CostWeights>) -> Vec<String> {
     lines
 }
 
-fn title(trial: &Trial) -> String {
+pub(super) fn title(trial: &Trial) -> String {
     let one = &trial.proposal;
     match one.name == one.changes {
         true => format!("{} on {}", one.name, trial.base.name),
@@ -245,7 +266,7 @@ pub(super) fn object(report: &Report<'_>) -> Value {
                 "rival": before.and_then(|row| row.rival.as_ref()),
                 "verdict": line.judgement.verdict,
                 "refused": line.judgement.refused,
-                "flip": Value::Null,
+                "flip": line.flip,
                 "cost": cost::object(&trial.costs),
                 "cost_uncounted": trial.uncounted,
             })

@@ -1,4 +1,4 @@
-//! Verdicts on a proposal for a row: figures before and after, and what follows from them.
+//! Verdicts on a proposal for a row: figures before and after, compared.
 
 use super::measured::{RowFigures, RowResult, rounded};
 
@@ -117,6 +117,15 @@ pub(super) fn classify(speedup: f64, reference: f64, own: Option<f64>) -> Verdic
     }
 }
 
+/// Returns the class of a judgement; none where a row has no figures.
+pub(super) fn class_of(judged: &Judgement) -> Option<VerdictClass> {
+    Some(classify(
+        judged.speedup?,
+        judged.reference_speedup?,
+        judged.own_speedup,
+    ))
+}
+
 /// Describes the rules of the verdicts in one line.
 pub(super) fn rules() -> String {
     format!(
@@ -149,7 +158,7 @@ mod tests {
             (1.009, 1.0, None, NoGain),
             (1.0, 1.05, None, NotUsed),
             (1.0, 1.049, None, NoGain),
-            // Where both take longer nothing is left unused.
+            // Nothing is left unused if both take longer.
             (0.9, 1.0, None, NoGain),
             (1.3, 2.0, None, Gains),
             (1.3, 1.0, Some(1.099), Software),
