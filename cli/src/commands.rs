@@ -24,8 +24,10 @@ mod signal;
 mod solve;
 mod spmv;
 mod stencil;
+mod sweep;
 mod tune;
 mod ways;
+mod whatif;
 
 use crate::io::{FileError, read_small};
 use crate::memory;
@@ -78,6 +80,10 @@ pub(crate) enum CliCommand {
     Network(network::Args),
     /// List the machines, or show one with the source of every number
     Machines(machines::Args),
+    /// Say what a change of the machine would gain and cost, for rows of the library
+    Whatif(whatif::Args),
+    /// Measure a row of the library on machines whose parameters take several values
+    Sweep(sweep::Args),
     /// Measure this emulator on this computer, or a graphics card
     Bench(bench::Args),
 }
@@ -106,6 +112,8 @@ impl CliCommand {
             Self::Crosscheck(args) => crosscheck::run(&args, json),
             Self::Network(args) => network::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
+            Self::Whatif(args) => whatif::run(&args, json),
+            Self::Sweep(args) => sweep::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
         }
     }

@@ -11,11 +11,13 @@
 mod entry;
 mod prepared;
 mod procedure;
+mod rivals;
 
 pub use cp2_problems::{Size, SizeError, SizeParameter, SizeValue};
 pub use entry::Entry;
 pub use prepared::{Computed, PreparedRow};
 pub use procedure::procedure;
+pub use rivals::find_rival;
 
 use crate::backend::Method;
 use crate::catalogue::CATALOGUE;
@@ -23,7 +25,7 @@ use crate::job::JobError;
 use cp2_emu::Engine;
 use cp2_host::DeviceOptions;
 use cp2_machine::Machine;
-use cp2_model::{ModelError, System};
+use cp2_model::{ModelError, System, cp2};
 use cp2_problems::{Case, Problem, Verdict};
 use cp2_reference::Figures;
 use std::collections::BTreeMap;
@@ -218,6 +220,9 @@ pub struct PerformanceRow {
     pub ratio: f64,
     /// Term of the model that limits the expected time.
     pub limit: String,
+    /// Busy time of the DMA channel / busy time of the computing unit that is busiest, as the model expects: at
+    /// most 1 is balanced. None if nothing computes.
+    pub balance: Option<f64>,
     /// The proved limit and the time of the best known algorithm, in cycles: `bound_cycles`,
     /// `reference_cycles` and its name.
     #[serde(flatten)]
@@ -261,6 +266,11 @@ pub fn measure(
         model_cycles,
         emulated_cycles: report.cycles,
         ratio: model_cycles / report.cycles.max(1) as f64,
+        balance: expected
+            .balance
+            .iter()
+            .find(|balance| balance.channel == cp2::DMA)
+            .and_then(|balance| balance.factor),
         limit: expected.limit,
         efficiency: run.efficiency(),
         figures: run.figures,

@@ -88,6 +88,14 @@ fn bytes(problem: &StencilProblem, passes: usize, machine: &Machine) -> u128 {
         .saturating_mul(FLOAT.into())
 }
 
+/// Returns a problem as the references know it.
+pub(crate) fn counted_stencil(problem: &StencilProblem) -> cp2_reference::Stencil {
+    let (points, coefficients) = counted(problem);
+    let (computed, own) = computed(problem);
+    cp2_reference::Stencil::new(problem.extents(), points, coefficients, problem.steps())
+        .only(computed, own)
+}
+
 /// Returns the number of points that count, and the structure of their coefficients. Points with coefficient
 /// 0 do not count.
 fn counted(problem: &StencilProblem) -> (usize, Coefficients) {
@@ -299,11 +307,7 @@ impl Stencils {
 
     /// Returns the figures of a problem on a machine.
     fn figures_of(problem: &StencilProblem, machine: &Machine) -> Figures {
-        let (points, coefficients) = counted(problem);
-        let (computed, own) = computed(problem);
-        cp2_reference::Stencil::new(problem.extents(), points, coefficients, problem.steps())
-            .only(computed, own)
-            .figures(machine)
+        counted_stencil(problem).figures(machine)
     }
 
     /// Returns the operations of every pass, for the model.

@@ -1,9 +1,10 @@
-//! `cp2 machines`: lists the machines, or shows one with its sources.
+//! `cp2 machines`: lists the machines, shows one with its sources, or compares two.
 
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::table::{Align, TextTable};
-use cp2_machine::Machine;
-use serde_json::json;
+use cp2_machine::{Machine, Parameter};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,14 @@ enum MachinesAction {
         #[arg(long)]
         toml: bool,
     },
+    /// List the parameters in which two machines differ, with both values and their sources
+    #[command(after_help = "Example: cp2 machines diff vm7 vm9+section-addressing")]
+    Diff {
+        /// Name or path of the first machine file, also with changes
+        first: String,
+        /// Name or path of the second one
+        second: String,
+    },
 }
 
 /// Runs `cp2 machines`.
@@ -33,6 +42,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         Some(MachinesAction::Show { toml: true, .. }) if json => Err(CommandFailure::input(
             "--toml and --json are two formats of the same; choose one",
         )),
+        Some(MachinesAction::Diff { first, second }) => {
+            Ok(diff(&Machine::load(first)?, &Machine::load(second)?))
+        }
         Some(MachinesAction::Show { machine, toml }) => show(&Machine::load(machine)?, *toml),
     }
 }
@@ -101,4 +113,84 @@ fn show(machine: &Machine, toml: bool) -> Result<CommandOutcome, CommandFailure>
         json,
         ..CommandOutcome::default()
     })
+}
+
+/// Lists the parameters that differ; one that a machine does not have, since it lacks the extension, is a `-`.
+fn diff(first: &Machine, second: &Machine) -> CommandOutcome {
+    let value = |p: &Parameter<'_>| match p.text.is_empty() {
+        true => "none".to_owned(),
+        false => format!("{} {}", p.text, p.unit).trim_end().to_owned(),
+    };
+    let source = |p: &Parameter<'_>| {
+        let (source, reference) = (p.origin.source.name(), &p.origin.reference);
+        format!("{source} {reference}").trim_end().to_owned()
+    };
+    let of = |machine| Machine::parameters(machine).map(|p| (p.row.key, p));
+    let [a, b]: [BTreeMap<_, _>; 2] = [of(first).collect(), of(second).collect()];
+    // The second machine's extensions may have parameters that the first lacks: they come last.
+    let own = first.parameters().map(|p| p.row);
+    let more = second.parameters().map(|p| p.row);
+    let keys = own.chain(more.filter(|row| !a.contains_key(row.key)));
+    let mut table = TextTable::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+        Align::Left,
+    ]);
+    let sources = [first, second].map(|machine| format!("source of {}", machine.name));
+    table.row([
+        "parameter",
+        &first.name,
+        &second.name,
+        &sources[0],
+        &sources[1],
+    ]);
+    let mut rows: Vec<Value> = Vec::new();
+    for row in keys {
+        let both = [a.get(row.key), b.get(row.key)];
+        if both[0].map(|p| p.value) == both[1].map(|p| p.value) {
+            continue;
+        }
+        let show = |text: &dyn Fn(&Parameter<'_>) -> String| {
+            both.map(|p| p.map_or_else(|| "-".to_owned(), text))
+        };
+        let ([x, y], [from, to]) = (show(&value), show(&source));
+        table.row([row.key, &x, &y, &from, &to]);
+        let object = |p: Option<&Parameter<'_>>| {
+            p.map(|p| {
+                json!({
+                    "value": p.text,
+                    "unit": p.unit,
+                    "source": p.origin.source.name(),
+                    "ref": p.origin.reference,
+                })
+            })
+        };
+        rows.push(json!({
+            "key": row.key,
+            "first": object(both[0]),
+            "second": object(both[1]),
+            "doc": row.doc,
+        }));
+    }
+    let text = match rows.is_empty() {
+        true => format!(
+            "{} and {} have the same parameters\n",
+            first.name, second.name
+        ),
+        false => table.to_string(),
+    };
+    let side = |machine: &Machine| json!({"name": machine.name, "hash": machine.hash});
+    CommandOutcome {
+        text,
+        json: json!({
+            "schema": "cp2-machines-diff/1",
+            "tool_version": env!("CARGO_PKG_VERSION"),
+            "first": side(first),
+            "second": side(second),
+            "parameters": rows,
+        }),
+        ..CommandOutcome::default()
+    }
 }

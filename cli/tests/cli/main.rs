@@ -43,4 +43,5 @@ mod stencil;
 #[cfg(target_os = "linux")]
 mod threads;
 mod transforms;
+mod whatif;
 mod words;

@@ -94,6 +94,16 @@ impl Fft {
         Self { n, batch }
     }
 
+    /// Returns the length of a transform.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Returns the number of transforms.
+    pub(crate) fn batch(&self) -> usize {
+        self.batch
+    }
+
     /// Returns the arithmetic issues of one transform if every butterfly, product and quad is one issue.
     #[must_use]
     pub fn issues(&self) -> f64 {
@@ -162,6 +172,16 @@ impl RealFft {
     #[must_use]
     pub fn new(n: usize, batch: usize, inverse: bool) -> Self {
         Self { n, batch, inverse }
+    }
+
+    /// Returns the length of a transform.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Returns the number of transforms.
+    pub(crate) fn batch(&self) -> usize {
+        self.batch
     }
 
     /// Returns bound and reference: the arithmetic is half of that of a complex transform.

@@ -149,8 +149,22 @@ impl Stencil {
     /// Returns bound and reference: passes of as many steps as take the least time together.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
+        self.figures_with_shifts(0.0, machine)
+    }
+
+    /// Returns the number of elements in a row.
+    pub(crate) fn columns(&self) -> usize {
+        self.extents[2]
+    }
+
+    /// Returns bound and reference with so many issues of shifts for each quad of elements in a step.
+    pub(crate) fn figures_with_shifts(&self, shifts: f64, machine: &Machine) -> Figures {
         let once = (self.elements() * 2.0 + self.own as f64) * REAL as f64;
-        let count = self.quad() * (self.computed as f64 * self.steps as f64 / QUAD);
+        let quad = Count {
+            integer: shifts,
+            ..self.quad()
+        };
+        let count = quad * (self.computed as f64 * self.steps as f64 / QUAD);
         let known = || Known {
             count,
             method: match self.coefficients {

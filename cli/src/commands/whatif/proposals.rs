@@ -1,0 +1,151 @@
+//! Proposals: named changes of a machine, and their combinations.
+
+use crate::commands::text;
+use crate::io::read_small;
+use crate::outcome::CommandFailure;
+use serde::Deserialize;
+use std::path::Path;
+
+/// Largest file of proposals accepted.
+const LIMIT: u64 = 1 << 20;
+
+/// Proposals that every `cp2 whatif` knows.
+pub(super) const CATALOGUE: &str = include_str!("catalogue.toml");
+
+/// A proposal: what is changed, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Proposal {
+    /// Name on the command line and in tables.
+    pub(super) name: String,
+    /// Changes of a machine, as they stand behind its name.
+    pub(super) changes: String,
+    /// Description in one line.
+    #[serde(default)]
+    pub(super) about: String,
+    /// Statement of a source document.
+    #[serde(default)]
+    pub(super) fact: String,
+    /// Additions of this project to the statement.
+    #[serde(default)]
+    pub(super) inferred: String,
+    /// Names of what is combined; empty for a single proposal.
+    #[serde(skip)]
+    pub(super) parts: Vec<String>,
+}
+
+/// Contents of a file of proposals.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProposalFile {
+    proposal: Vec<Proposal>,
+}
+
+fn read(source: &str) -> Result<Vec<Proposal>, toml::de::Error> {
+    toml::from_str::<ProposalFile>(source).map(|file| file.proposal)
+}
+
+/// Returns the catalogue.
+pub(super) fn catalogue() -> Result<Vec<Proposal>, CommandFailure> {
+    read(CATALOGUE).map_err(CommandFailure::input)
+}
+
+/// Returns the proposals that the option names: `all`, a file, or names and changes with commas between them.
+pub(super) fn select_proposals(option: &str) -> Result<Vec<Proposal>, CommandFailure> {
+    let known = catalogue()?;
+    let path = Path::new(option);
+    if option == "all" {
+        return Ok(known);
+    }
+    if option.ends_with(".toml") || path.is_file() {
+        let source = text(path, read_small(path, LIMIT)?)?;
+        let all = read(&source).map_err(|e| CommandFailure::in_file(path, e))?;
+        return match all.is_empty() {
+            true => Err(CommandFailure::in_file(
+                path,
+                "has no proposal; expected [[proposal]] with name and changes",
+            )),
+            false => Ok(all),
+        };
+    }
+    let mut all: Vec<Proposal> = Vec::new();
+    for item in option.split(',').map(str::trim) {
+        if item.is_empty() {
+            return Err(CommandFailure::input(format!(
+                "--proposals {option}: a name is empty; expected names or changes with commas between them"
+            )));
+        }
+        let proposal = combine(item, &known);
+        if !all.iter().any(|one| one.name == proposal.name) {
+            all.push(proposal);
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the proposal of a text such as `dmem-x2+dma.granule=4B`.
+fn combine(item: &str, known: &[Proposal]) -> Proposal {
+    let parts: Vec<Proposal> = item.split('+').map(|part| single(part, known)).collect();
+    match parts.as_slice() {
+        [one] => one.clone(),
+        parts => {
+            let join = |text: fn(&Proposal) -> &str, between: &str| {
+                let texts: Vec<&str> = parts.iter().map(text).filter(|t| !t.is_empty()).collect();
+                texts.join(between)
+            };
+            Proposal {
+                name: join(|p| &p.name, "+"),
+                changes: join(|p| &p.changes, "+"),
+                about: join(|p| &p.about, "; "),
+                fact: join(|p| &p.fact, "; "),
+                inferred: join(|p| &p.inferred, "; "),
+                parts: parts.iter().map(|p| p.name.clone()).collect(),
+            }
+        }
+    }
+}
+
+fn single(part: &str, known: &[Proposal]) -> Proposal {
+    let found = known.iter().find(|one| one.name == part);
+    found.cloned().unwrap_or_else(|| Proposal {
+        name: part.to_owned(),
+        changes: part.to_owned(),
+        about: String::new(),
+        fact: String::new(),
+        inferred: "given on the command line".to_owned(),
+        parts: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_machine::Machine;
+
+    #[test]
+    fn every_proposal_of_the_catalogue_changes_both_machines() {
+        let all = catalogue().unwrap_or_else(|e| panic!("{}", e.message));
+        assert!(all.len() >= 5);
+        for one in &all {
+            for name in Machine::names() {
+                let machine = Machine::load(name).unwrap_or_else(|e| panic!("{e}"));
+                let changed = machine.with_changes(&one.changes);
+                let changed = changed.unwrap_or_else(|e| panic!("{}: {e}", one.name));
+                assert_ne!(changed.hash, machine.hash, "{}", one.name);
+            }
+            assert!(!one.about.is_empty() && !one.fact.is_empty() && !one.inferred.is_empty());
+        }
+    }
+
+    #[test]
+    fn names_and_changes_combine() {
+        let select = |option| select_proposals(option).unwrap_or_else(|e| panic!("{}", e.message));
+        let [a, both] = &select("dmem-x2,dmem-x2+dma.granule=4B,dmem-x2")[..] else {
+            panic!("two proposals");
+        };
+        assert_eq!((a.changes.as_str(), a.parts.len()), ("cp2.dmem=x2", 0));
+        assert_eq!(both.changes, "cp2.dmem=x2+dma.granule=4B");
+        assert_eq!(both.parts, ["dmem-x2", "dma.granule=4B"]);
+        assert!(select_proposals("dmem-x2,,granule-4").is_err());
+    }
+}
