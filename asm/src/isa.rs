@@ -25,7 +25,7 @@ mod table;
 mod tests;
 
 pub use code::{DecodeError, Word};
-pub use form::{Address, Field, Form, Kind, Mode, Operand, OwnAddress, Place, Role, Slot};
+pub use form::{Address, AddressOperand, Field, Form, Kind, Mode, Operand, OwnAddress, Role, Slot};
 pub(crate) use reg::index;
 pub use reg::{Reg, RegSet, SCALARS, Scalar};
 pub use table::{Op, Row};
@@ -43,7 +43,7 @@ pub struct Inst {
     /// Word address of a branch target, or number of words of a loop body.
     pub target: u16,
     /// The DMEM address operand.
-    pub place: Place,
+    pub place: AddressOperand,
 }
 
 impl Inst {
@@ -56,8 +56,10 @@ impl Inst {
             imm: 0,
             target: 0,
             place: match op {
-                Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup | Op::LdOwnW => Place::Own(OwnAddress::ZERO),
-                _ => Place::Shared(Address::ZERO),
+                Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup | Op::LdOwnW => {
+                    AddressOperand::Own(OwnAddress::ZERO)
+                }
+                _ => AddressOperand::Shared(Address::ZERO),
             },
         }
     }

@@ -2,7 +2,9 @@
 //!
 //! They are derived from the table, and other crates use them too (feature `testing`).
 
-use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, OwnAddress, Place, Slot, Word};
+use crate::isa::{
+    Address, AddressOperand, Field, Inst, Kind, Mode, Op, Operand, OwnAddress, Slot, Word,
+};
 use crate::structure::Structure;
 use crate::{
     Expansion, Line, Program, ProgramExpansion, Segment, StructureError, Symbol, SymbolKind,
@@ -78,7 +80,7 @@ enum Value {
     Register(u8),
     Imm(i32),
     Target(u16),
-    Place(Place),
+    AddressOperand(AddressOperand),
 }
 
 impl Value {
@@ -87,7 +89,7 @@ impl Value {
             Self::Register(r) => inst.r[register] = r,
             Self::Imm(imm) => inst.imm = imm,
             Self::Target(target) => inst.target = target,
-            Self::Place(place) => inst.place = place,
+            Self::AddressOperand(place) => inst.place = place,
         }
         inst
     }
@@ -119,11 +121,11 @@ fn any_operand(operand: &Operand) -> BoxedStrategy<Value> {
             .prop_map(|t| Value::Target(t as u16))
             .boxed(),
         Kind::Mem { align, .. } => any_address(align)
-            .prop_map(|address| Value::Place(Place::Shared(address)))
+            .prop_map(|address| Value::AddressOperand(AddressOperand::Shared(address)))
             .boxed(),
         Kind::OwnMem { .. } => (0u8..16, 0..Kind::Pair.registers(), 0u8..4)
             .prop_map(|(base, register, half)| {
-                Value::Place(Place::Own(OwnAddress {
+                Value::AddressOperand(AddressOperand::Own(OwnAddress {
                     base,
                     register,
                     half,

@@ -17,7 +17,7 @@ use crate::memory::interleave;
 use crate::memory::loaded_words::LoadedWords;
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate, own_address};
-use cp2_asm::isa::{Place, SCALARS, Scalar};
+use cp2_asm::isa::{AddressOperand, SCALARS, Scalar};
 use cp2_dma::Sweep;
 use cp2_machine::{LANE_BYTES, Machine};
 use serde::{Deserialize, Serialize};
@@ -343,12 +343,12 @@ impl Core {
     /// register.
     pub(crate) fn addresses(&self, op: MemoryOp) -> (Addresses, Option<u32>) {
         match op.place {
-            Place::Shared(address) => {
+            AddressOperand::Shared(address) => {
                 let Generated { address, next } =
                     generate(address, op.bytes, |scalar| self.scalar(scalar));
                 (Addresses::Uniform(address), next)
             }
-            Place::Own(own) => {
+            AddressOperand::Own(own) => {
                 let a = self.scalar(Scalar::address(own.base));
                 let address = |section| {
                     let lane = |lane| self.lane(section, usize::from(own.register), lane);

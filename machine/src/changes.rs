@@ -1,4 +1,4 @@
-//! Machines that are named with their changes: `vm7+section-addressing+dma.granule=4B`.
+//! Machines that are named with changes: `vm7+double+dma.granule=4B`.
 //!
 //! Changes stand in order behind the name of the machine that they change, each behind a `+`: the name of an
 //! extension, or `KEY=VALUE`. A value is a number and its unit (which may be left out where a parameter has only

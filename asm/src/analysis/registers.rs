@@ -2,7 +2,7 @@
 
 use super::liveness::Liveness;
 use crate::flow::{Flow, FlowError, Loop, Trips};
-use crate::isa::{Inst, Mode, Op, Place, Reg, RegSet, Scalar, Word};
+use crate::isa::{AddressOperand, Inst, Mode, Op, Reg, RegSet, Scalar, Word};
 use crate::program::Program;
 use std::fmt::{self, Display};
 
@@ -205,7 +205,7 @@ fn steps(word: &Word, register: Reg) -> Option<i32> {
     if !word.mem.address_write().contains(register) {
         return None;
     }
-    let Place::Shared(address) = word.mem.place else {
+    let AddressOperand::Shared(address) = word.mem.place else {
         return None;
     };
     match address.mode {

@@ -5,7 +5,7 @@ use super::select::{Selected, immediate_range};
 use super::symbols::Table;
 use crate::diag::{Fail, Problem};
 use crate::expr::{Expr, Value};
-use crate::isa::{Address, Inst, Kind, Mode, Operand, Place};
+use crate::isa::{Address, AddressOperand, Inst, Kind, Mode, Operand};
 use crate::program::SymbolKind;
 use crate::source::Span;
 
@@ -22,7 +22,7 @@ pub(super) fn resolve(
         match operand.kind {
             Kind::Pair | Kind::Quad | Kind::Scalar | Kind::ScalarCouple | Kind::OwnMem { .. } => {}
             Kind::Mem { align, .. } => {
-                if let (Some((expr, at)), Place::Shared(address)) =
+                if let (Some((expr, at)), AddressOperand::Shared(address)) =
                     (&selected.offset, &mut inst.place)
                 {
                     address.mode = offset(address.mode, expr, *at, align, names)?;

@@ -2,7 +2,7 @@
 
 use crate::diag::{Fail, Problem, nearest};
 use crate::expr::Expr;
-use crate::isa::{Address, Inst, Kind, Mode, Op, Operand, OwnAddress, Place, Row};
+use crate::isa::{Address, AddressOperand, Inst, Kind, Mode, Op, Operand, OwnAddress, Row};
 use crate::source::Span;
 use crate::syntax::{Arg, MemArg, ModeArg, Register, SourceInst};
 use std::collections::HashMap;
@@ -244,7 +244,7 @@ fn fill(row: &Row, source: SourceInst<'_>) -> Result<Selected, Fail> {
                     ModeArg::Modulo(s) => Mode::Modulo(s),
                     ModeArg::Reverse(s) => Mode::Reverse(s),
                     ModeArg::Own { register, half } => {
-                        selected.inst.place = Place::Own(OwnAddress {
+                        selected.inst.place = AddressOperand::Own(OwnAddress {
                             base: mem.base,
                             register,
                             half,
@@ -252,7 +252,7 @@ fn fill(row: &Row, source: SourceInst<'_>) -> Result<Selected, Fail> {
                         continue;
                     }
                 };
-                selected.inst.place = Place::Shared(Address {
+                selected.inst.place = AddressOperand::Shared(Address {
                     base: mem.base,
                     mode,
                 });

@@ -1,7 +1,7 @@
 //! Tests of listings: labels, constants, data, addresses and source lines.
 
 use super::disassemble;
-use crate::isa::{Address, Inst, Mode, Op, Place, Word};
+use crate::isa::{Address, AddressOperand, Inst, Mode, Op, Word};
 use crate::{Line, Program, Segment, Symbol, SymbolKind};
 use cp2_machine::Extensions;
 
@@ -23,7 +23,7 @@ fn sample() -> Program {
         .encode()
     };
     let load = Inst {
-        place: Place::Shared(Address {
+        place: AddressOperand::Shared(Address {
             base: 2,
             mode: Mode::Post(16),
         }),

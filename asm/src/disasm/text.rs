@@ -1,6 +1,6 @@
 //! Canonical text of an instruction and of a word.
 
-use crate::isa::{Address, Inst, Kind, Mode, Op, OwnAddress, Place, Scalar, Word};
+use crate::isa::{Address, AddressOperand, Inst, Kind, Mode, Op, OwnAddress, Scalar, Word};
 use std::fmt::{self, Display, Write};
 
 /// Spelling of targets and loop ends: by a listing's labels or as numbers.
@@ -94,10 +94,10 @@ fn write_inst(f: &mut dyn Write, inst: &Inst, targets: &dyn Targets) -> fmt::Res
     Ok(())
 }
 
-fn write_place(f: &mut dyn Write, place: Place) -> fmt::Result {
+fn write_place(f: &mut dyn Write, place: AddressOperand) -> fmt::Result {
     match place {
-        Place::Shared(address) => write_address(f, address),
-        Place::Own(OwnAddress {
+        AddressOperand::Shared(address) => write_address(f, address),
+        AddressOperand::Own(OwnAddress {
             base,
             register,
             half,
@@ -190,8 +190,11 @@ mod tests {
 
     #[test]
     fn addresses_of_every_mode() {
-        let address =
-            |base, mode| text(Op::LdQ, |i| i.place = Place::Shared(Address { base, mode }));
+        let address = |base, mode| {
+            text(Op::LdQ, |i| {
+                i.place = AddressOperand::Shared(Address { base, mode })
+            })
+        };
         assert_eq!(address(0, Mode::Offset(0)), "ldq q0, [a0]");
         assert_eq!(address(1, Mode::Offset(16)), "ldq q0, [a1 + 16]");
         assert_eq!(address(2, Mode::Offset(-32)), "ldq q0, [a2 - 32]");
@@ -207,7 +210,7 @@ mod tests {
             half: 2,
         };
         assert_eq!(
-            text(Op::LdOwnDup, |i| i.place = Place::Own(own)),
+            text(Op::LdOwnDup, |i| i.place = AddressOperand::Own(own)),
             "ldd q0, [a9 + r63.h2]"
         );
     }

@@ -1,6 +1,6 @@
 //! Encoding and decoding of the 64-bit word, derived from the table.
 
-use super::form::{Address, Kind, Mode, OwnAddress, Place, Slot};
+use super::form::{Address, AddressOperand, Kind, Mode, OwnAddress, Slot};
 use super::reg::RegSet;
 use super::table::Op;
 use super::{Inst, Reg};
@@ -125,8 +125,8 @@ impl Inst {
                 Kind::Float24 => operand.field.put(u64::from(self.imm as u32 >> 8)),
                 Kind::Target | Kind::LoopEnd => operand.field.put(u64::from(self.target)),
                 Kind::Mem { align, .. } | Kind::OwnMem { bytes: align } => match self.place {
-                    Place::Shared(address) => address.encode(align),
-                    Place::Own(address) => address.encode(),
+                    AddressOperand::Shared(address) => address.encode(align),
+                    AddressOperand::Own(address) => address.encode(),
                 },
             };
         }
@@ -188,11 +188,11 @@ impl Inst {
                     inst.target = value as u16;
                 }
                 Kind::Mem { align, .. } => {
-                    inst.place = Place::Shared(Address::decode(bits, align).ok_or(bad)?);
+                    inst.place = AddressOperand::Shared(Address::decode(bits, align).ok_or(bad)?);
                     used |= Address::MODE.mask() | Address::IMM.mask();
                 }
                 Kind::OwnMem { .. } => {
-                    inst.place = Place::Own(OwnAddress::decode(bits));
+                    inst.place = AddressOperand::Own(OwnAddress::decode(bits));
                     used |= OwnAddress::mask();
                 }
             }

@@ -286,14 +286,14 @@ impl OwnAddress {
 
 /// The place of a DMEM access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum AddressOperand {
     /// One address serves all sections.
     Shared(Address),
     /// Each section forms its own address.
     Own(OwnAddress),
 }
 
-impl Place {
+impl AddressOperand {
     /// Returns the index of the address register.
     #[must_use]
     pub const fn base(self) -> u8 {

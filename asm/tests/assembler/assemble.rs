@@ -5,7 +5,7 @@
 )]
 #![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests are tests.
 
-use cp2_asm::isa::{Mode, Op, OwnAddress, Place, Word};
+use cp2_asm::isa::{AddressOperand, Mode, Op, OwnAddress, Word};
 use cp2_asm::{Options, Program, Source, Value, assemble, parse_define};
 
 fn program(text: &str) -> Program {
@@ -81,8 +81,8 @@ fn repetition_macros_and_computed_registers() {
     let loads: Vec<_> = w[..3]
         .iter()
         .map(|w| match w.mem.place {
-            Place::Shared(address) => (w.mem.op, w.mem.r[0], address.base, address.mode),
-            Place::Own(own) => panic!("{own:?}"),
+            AddressOperand::Shared(address) => (w.mem.op, w.mem.r[0], address.base, address.mode),
+            AddressOperand::Own(own) => panic!("{own:?}"),
         })
         .collect();
     assert_eq!(
@@ -421,7 +421,7 @@ fn own_addresses() {
         .replace(".macro take \\p, \\h", ".macro take p, h");
     let p = program(&text);
     let own = |base, register, half| {
-        Place::Own(OwnAddress {
+        AddressOperand::Own(OwnAddress {
             base,
             register,
             half,

@@ -11,7 +11,7 @@ use crate::picture::lines::{LinesChart, svg};
 use crate::table::{Align, TextTable};
 use cp2_machine::Machine;
 use serde_json::{Map, Value, json};
-use sets::{ValueSet, multiply, parse_set};
+use sets::{SweptValues, multiply, parse_set};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     }
     let row = parse_row(&args.kernel)?;
     let base = Arc::new(args.machine.load()?);
-    let sets: Vec<ValueSet> = args
+    let sets: Vec<SweptValues> = args
         .sets
         .iter()
         .map(|set| parse_set(set))
@@ -164,7 +164,7 @@ fn check_plot(path: &std::path::Path) -> Result<(), FileError> {
     }
 }
 
-fn change(base: &Machine, sets: &[ValueSet], values: &[String]) -> Result<Arc<Machine>, String> {
+fn change(base: &Machine, sets: &[SweptValues], values: &[String]) -> Result<Arc<Machine>, String> {
     let changes = sets.iter().zip(values);
     let changes: Vec<String> = changes
         .map(|(set, value)| format!("{}={value}", set.key))
@@ -183,7 +183,7 @@ fn efficiency(cycles: u64, reference: u64) -> f64 {
 }
 
 /// Returns where the limit changes from a value of one parameter to the next, the others staying.
-fn find_crossovers(sets: &[ValueSet], points: &[Point]) -> Vec<Crossover> {
+fn find_crossovers(sets: &[SweptValues], points: &[Point]) -> Vec<Crossover> {
     let mut found = Vec::new();
     // Points stand in the order of the product, the last set fastest.
     let mut stride = points.len();
@@ -239,7 +239,7 @@ const COLUMNS: [&str; 5] = [
     "refused",
 ];
 
-fn lines(sets: &[ValueSet], points: &[Point]) -> Vec<Vec<String>> {
+fn lines(sets: &[SweptValues], points: &[Point]) -> Vec<Vec<String>> {
     let keys = sets.iter().map(|set| set.key.clone());
     let head = keys.chain(COLUMNS.map(str::to_owned)).collect();
     let lines = points
@@ -248,14 +248,14 @@ fn lines(sets: &[ValueSet], points: &[Point]) -> Vec<Vec<String>> {
     std::iter::once(head).chain(lines).collect()
 }
 
-fn csv(sets: &[ValueSet], points: &[Point]) -> String {
+fn csv(sets: &[SweptValues], points: &[Point]) -> String {
     let lines = lines(sets, points).into_iter();
     lines
         .map(|line| csv_line(line.iter().map(String::as_str)))
         .collect()
 }
 
-fn html_table(sets: &[ValueSet], points: &[Point]) -> String {
+fn html_table(sets: &[SweptValues], points: &[Point]) -> String {
     let lines = lines(sets, points).into_iter().enumerate();
     let rows = lines.map(|(at, line)| {
         let tag = if at == 0 { "th" } else { "td" };
@@ -264,7 +264,7 @@ fn html_table(sets: &[ValueSet], points: &[Point]) -> String {
     format!("<table>\n{}</table>\n", rows.collect::<String>())
 }
 
-fn text(title: &str, sets: &[ValueSet], points: &[Point], crossovers: &[Crossover]) -> String {
+fn text(title: &str, sets: &[SweptValues], points: &[Point], crossovers: &[Crossover]) -> String {
     let mut align = vec![Align::Right; sets.len() + 3];
     align.extend([Align::Left; 2]);
     let mut table = TextTable::new(&align);
@@ -291,7 +291,7 @@ fn text(title: &str, sets: &[ValueSet], points: &[Point], crossovers: &[Crossove
     out
 }
 
-fn object(sets: &[ValueSet], point: &Point) -> Value {
+fn object(sets: &[SweptValues], point: &Point) -> Value {
     let set = sets.iter().zip(&point.values);
     let set: Map<String, Value> = set
         .map(|(set, value)| (set.key.clone(), json!(value)))
@@ -322,7 +322,7 @@ fn crossing(one: &Crossover) -> Value {
 }
 
 /// Returns the chart: cycles over the values of the last set.
-fn chart(title: &str, sets: &[ValueSet], points: &[Point]) -> LinesChart {
+fn chart(title: &str, sets: &[SweptValues], points: &[Point]) -> LinesChart {
     let last = sets.last();
     let width = last.map_or(1, |set| set.values.len()).max(1);
     let line = |part: &[Point]| {

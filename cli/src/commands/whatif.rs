@@ -12,7 +12,7 @@ use crate::io::{Outputs, check_extension, read_small, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cost::{Cost, CostWeights};
 use cp2_machine::Machine;
-use measured::{KeptResults, RowCase, RowName, RowResult, measure_cases, rounded, select_rows};
+use measured::{KeptRows, RowCase, RowName, RowResult, measure_cases, rounded, select_rows};
 use proposals::{Proposal, select_proposals};
 use sensitivity::Flip;
 use std::collections::BTreeMap;
@@ -73,18 +73,18 @@ pub(crate) struct Args {
 }
 
 /// A proposal on a machine, with what it costs and does.
-struct Trial {
+struct ProposalTrial {
     proposal: Proposal,
     base: Arc<Machine>,
     machine: Arc<Machine>,
     costs: Vec<Cost>,
     /// Parameters that differ and have no formula of costs.
     uncounted: Vec<&'static str>,
-    lines: Vec<Line>,
+    lines: Vec<TrialRow>,
 }
 
 /// A row with and without a proposal.
-struct Line {
+struct TrialRow {
     row: RowName,
     before: RowResult,
     after: RowResult,
@@ -117,15 +117,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(Machine::load(name)?));
     let machines: Vec<Arc<Machine>> = args.machines.iter().map(load).collect::<Result<_, _>>()?;
     let changed = change_machines(&machines, &proposals)?;
-    let keep = args.keep.as_deref().map(KeptResults::open).transpose()?;
-    let mut results = Results::new(keep.as_ref(), json);
+    let keep = args.keep.as_deref().map(KeptRows::open).transpose()?;
+    let mut results = MeasuredRows::new(keep.as_ref(), json);
     let (mut trials, refused) = try_proposals(&rows, changed, &mut results)?;
     if args.sensitivity {
         sensitivity::find_flips(&mut trials, &mut results)?;
     }
     let (exit, faults) = results.faults();
     let notes = refused + &faults;
-    let report = show::Report {
+    let report = show::WhatifReport {
         trials: &trials,
         weights: weights.as_ref(),
     };
@@ -182,16 +182,16 @@ fn change_machines(
 }
 
 /// Results by row and machine, each measured once.
-struct Results<'a> {
-    keep: Option<&'a KeptResults>,
+struct MeasuredRows<'a> {
+    keep: Option<&'a KeptRows>,
     quiet: bool,
     cases: Vec<RowCase>,
     results: Vec<RowResult>,
     index: BTreeMap<(String, String), usize>,
 }
 
-impl<'a> Results<'a> {
-    fn new(keep: Option<&'a KeptResults>, quiet: bool) -> Self {
+impl<'a> MeasuredRows<'a> {
+    fn new(keep: Option<&'a KeptRows>, quiet: bool) -> Self {
         Self {
             keep,
             quiet,
@@ -247,8 +247,8 @@ impl<'a> Results<'a> {
 fn try_proposals(
     rows: &[RowName],
     changed: Changed,
-    results: &mut Results<'_>,
-) -> Result<(Vec<Trial>, String), CommandFailure> {
+    results: &mut MeasuredRows<'_>,
+) -> Result<(Vec<ProposalTrial>, String), CommandFailure> {
     let after = changed
         .iter()
         .filter_map(|(_, _, after)| after.as_ref().ok());
@@ -273,7 +273,7 @@ fn try_proposals(
         let (costs, uncounted) = cost::costs(&base, &machine);
         let line = |row: &RowName| {
             let (before, after) = (results.find(row, &base)?, results.find(row, &machine)?);
-            Some(Line {
+            Some(TrialRow {
                 row: row.clone(),
                 judgement: judge(&before, &after),
                 before,
@@ -282,7 +282,7 @@ fn try_proposals(
                 flip: None,
             })
         };
-        trials.push(Trial {
+        trials.push(ProposalTrial {
             lines: rows.iter().filter_map(line).collect(),
             proposal,
             base,
@@ -296,7 +296,7 @@ fn try_proposals(
 }
 
 /// Computes the interaction of combinations whose parts are measured too.
-fn interact(trials: &mut [Trial]) {
+fn interact(trials: &mut [ProposalTrial]) {
     let mut alone = BTreeMap::new();
     for trial in trials.iter() {
         for line in &trial.lines {

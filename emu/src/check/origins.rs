@@ -5,7 +5,7 @@
 
 use crate::check::results::Results;
 use crate::semantics::action::{Action, Data, MemoryOp, ScalarOp, Source};
-use cp2_asm::isa::{Place, SCALARS, Scalar};
+use cp2_asm::isa::{AddressOperand, SCALARS, Scalar};
 use serde::{Deserialize, Serialize};
 
 /// Set of streams, one bit each; streams beyond the last bit are in no set.
@@ -61,13 +61,13 @@ impl Origins {
     fn access(&mut self, op: MemoryOp) {
         let base = Scalar::address(op.place.base());
         self.access = match op.place {
-            Place::Shared(address) => {
+            AddressOperand::Shared(address) => {
                 let registers = address.reads().iter();
                 let registers = registers.map(|reg| Scalar(reg.0 % SCALARS as u8));
                 registers.fold(0, |set, register| set | self.get(register))
             }
-            // What the half-words count belongs to the stream that the address register points to.
-            Place::Own(_) => self.get(base),
+            // The half-words count within the stream that the address register points to.
+            AddressOperand::Own(_) => self.get(base),
         };
         if op.place.updates() {
             self.set_streams(base, self.access);

@@ -12,7 +12,7 @@ use crate::semantics::action::{Condition, ControlOp, Data, MemoryOp, Source};
 use crate::semantics::address::{Generated, generate};
 use crate::semantics::scalar;
 use crate::timing::penalty;
-use cp2_asm::isa::{Address, Mode, Place, SCALARS, Scalar};
+use cp2_asm::isa::{Address, AddressOperand, Mode, SCALARS, Scalar};
 use cp2_machine::{LANE_BYTES, Machine};
 use std::ops::Range;
 
@@ -187,9 +187,9 @@ impl KnownState {
     /// Applies a DMEM access to the scalars and to the known words.
     fn access(&mut self, op: &MemoryOp) {
         let found = match op.place {
-            Place::Shared(address) => self.address(address, op.bytes),
+            AddressOperand::Shared(address) => self.address(address, op.bytes),
             // Registers of sections are not known.
-            Place::Own(_) => None,
+            AddressOperand::Own(_) => None,
         };
         if op.place.updates() {
             let next = found.and_then(|(generated, own)| {

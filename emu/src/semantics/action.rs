@@ -4,7 +4,7 @@
 //! engine then carries it out without looking at the table again.
 
 use crate::semantics::scalar::Binary;
-use cp2_asm::isa::{Inst, Kind, Op, Place, Scalar};
+use cp2_asm::isa::{AddressOperand, Inst, Kind, Op, Scalar};
 
 /// The meaning of a memory-and-control operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ pub struct MemoryOp {
     /// Required alignment in bytes.
     pub align: u32,
     /// Address operand; see [`crate::semantics::address`].
-    pub place: Place,
+    pub place: AddressOperand,
 }
 
 /// Data that a DMEM access moves. Register operands are flat indices of pairs.

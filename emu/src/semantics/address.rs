@@ -1,4 +1,4 @@
-//! DMEM addresses: one address generator for all sections, and the sum of a section's own address.
+//! DMEM addresses: one generator for all sections, and sections' own addresses.
 
 use cp2_asm::isa::{Address, Mode, OwnAddress, Scalar};
 

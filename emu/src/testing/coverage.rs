@@ -1,6 +1,6 @@
 //! Counts of executed instruction rows by addressing mode.
 
-use cp2_asm::isa::{Inst, Kind, Mode, Op, Place, Word};
+use cp2_asm::isa::{AddressOperand, Inst, Kind, Mode, Op, Word};
 use std::fmt;
 
 /// A row of the instruction table, with its addressing mode where it has one.
@@ -54,8 +54,8 @@ impl CoverageRow {
 
     fn from_inst(inst: &Inst) -> Self {
         let mode = match inst.place {
-            Place::Own(_) => OWN,
-            Place::Shared(address) => match address.mode {
+            AddressOperand::Own(_) => OWN,
+            AddressOperand::Shared(address) => match address.mode {
                 Mode::Offset(_) => 0,
                 Mode::Post(_) => 1,
                 Mode::Step(_) => 2,

@@ -4,7 +4,7 @@
 //! of the list a smaller one.
 
 use crate::semantics::action::{Action, action};
-use cp2_asm::isa::{Inst, Op, Place, Slot, Word};
+use cp2_asm::isa::{AddressOperand, Inst, Op, Slot, Word};
 use cp2_asm::testing::{any_inst, any_operands};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -122,7 +122,7 @@ fn any_plain() -> BoxedStrategy<Inst> {
             Action::Nop => 5,
             Action::Scalar(_) => 1,
             // Own addresses have one mode, and emitted code ends at them.
-            Action::Memory(op) if matches!(op.place, Place::Own(_)) => 1,
+            Action::Memory(op) if matches!(op.place, AddressOperand::Own(_)) => 1,
             // Emitted code ends at these too.
             Action::Memory(op) if op.align == 4 => 3,
             Action::Memory(_) => 4,

@@ -8,7 +8,7 @@
 use super::case::ProgramShape;
 use super::items::{LoopCount, ProgramItem, Via};
 use super::tame::tame;
-use cp2_asm::isa::{Address, Inst, Mode, Op, Place, RegSet, SCALARS, Scalar, Word};
+use cp2_asm::isa::{Address, AddressOperand, Inst, Mode, Op, RegSet, SCALARS, Scalar, Word};
 use cp2_machine::Machine;
 
 /// DMEM address of the table, which `a15` holds.
@@ -147,7 +147,7 @@ impl ProgramBuilder<'_> {
             ProgramItem::Plain { word, unruly } => {
                 let unruly = unruly && self.shape.unruly;
                 let word = tame(word, self.machine, self.shape, unruly);
-                if let (Place::Own(own), true, false) =
+                if let (AddressOperand::Own(own), true, false) =
                     (word.mem.place, word.mem.has_address(), unruly)
                 {
                     self.lower_half_words(own.register);
@@ -236,7 +236,7 @@ impl ProgramBuilder<'_> {
     fn load_entry(&mut self, op: Op, register: u8, entry: u32) {
         let mut mem = Inst::new(op);
         mem.r[0] = register;
-        mem.place = Place::Shared(Address {
+        mem.place = AddressOperand::Shared(Address {
             base: 15,
             mode: Mode::Offset(8 * entry as i32),
         });

@@ -2,7 +2,7 @@
 
 use super::case::ProgramShape;
 use crate::semantics::action::{Action, Data, action};
-use cp2_asm::isa::{Inst, Kind, Mode, Op, Place, Scalar, Word};
+use cp2_asm::isa::{AddressOperand, Inst, Kind, Mode, Op, Scalar, Word};
 use cp2_machine::Machine;
 
 /// Returns the word with operations and registers that exist. Unless `unruly`, its accesses are
@@ -45,7 +45,7 @@ fn limit(inst: &mut Inst, most: u8) {
             _ => {}
         }
     }
-    if let Place::Own(own) = &mut inst.place {
+    if let AddressOperand::Own(own) = &mut inst.place {
         own.register %= most;
     }
 }
@@ -57,9 +57,9 @@ fn memory(inst: &mut Inst) {
     };
     let quad = op.align == 16;
     let addr = match &mut inst.place {
-        Place::Shared(address) => address,
+        AddressOperand::Shared(address) => address,
         // The words before it make the half-words small.
-        Place::Own(own) => {
+        AddressOperand::Own(own) => {
             own.base = match own.base {
                 14 | 15 => 12,
                 base if quad => base & !1,

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
-use cp2_asm::isa::{Address, Inst, Mode, Op, Place, Scalar, Word};
+use cp2_asm::isa::{Address, AddressOperand, Inst, Mode, Op, Scalar, Word};
 use cp2_dma::{Descriptor, Direction, Target};
 use cp2_emu::{Notice, Processor};
 use cp2_machine::{Machine, Ticks};
@@ -31,7 +31,7 @@ pub(crate) fn m(op: Op, r: &[u8], imm: i32, target: u16) -> Word {
 /// Returns a word with a memory access through address register `base`.
 pub(crate) fn mem(op: Op, r: u8, base: u8, mode: Mode) -> Word {
     let mut word = m(op, &[r], 0, 0);
-    word.mem.place = Place::Shared(Address { base, mode });
+    word.mem.place = AddressOperand::Shared(Address { base, mode });
     word
 }
 

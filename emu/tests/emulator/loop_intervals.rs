@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{load, machine};
 use cp2_asm::analysis::{LoopBody, SteadyLoop, analyze_loops};
-use cp2_asm::isa::{Address, Inst, Mode, Op, Place, Slot, Word};
+use cp2_asm::isa::{Address, AddressOperand, Inst, Mode, Op, Slot, Word};
 use cp2_asm::{Options, Program, Source, assemble, testing};
 use cp2_emu::{Notice, Processor};
 use cp2_machine::{Class, ClassMap, Cycles, Machine};
@@ -18,7 +18,8 @@ use std::sync::Arc;
 fn word() -> impl Strategy<Value = Word> {
     let both = machine("vm7").cp2.extensions & machine("vm9").cp2.extensions;
     let scalar = testing::any_inst_on(Slot::Mem, both).prop_map(|inst| {
-        let plain = inst.row().class == Class::Scalar && inst.place == Place::Shared(Address::ZERO);
+        let plain = inst.row().class == Class::Scalar
+            && inst.place == AddressOperand::Shared(Address::ZERO);
         // Scalars from c8 on have no other use here.
         if plain && inst.r[0] >= 40 && inst.r[0] < 48 {
             inst
@@ -31,7 +32,7 @@ fn word() -> impl Strategy<Value = Word> {
         (rows, 0u8..8, 0i32..32, 0u8..4, any::<bool>()).prop_map(|(op, r, at, base, moves)| {
             let mut inst = Inst::new(op);
             inst.r[0] = r;
-            inst.place = Place::Shared(match moves {
+            inst.place = AddressOperand::Shared(match moves {
                 true => Address {
                     base,
                     mode: Mode::Post(0),

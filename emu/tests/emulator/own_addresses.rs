@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{a, both, load, m, mem, set, stop};
-use cp2_asm::isa::{Mode, Op, OwnAddress, Place, Scalar, Word};
+use cp2_asm::isa::{AddressOperand, Mode, Op, OwnAddress, Scalar, Word};
 use cp2_emu::{Cause, Engine, Notice, Processor};
 use cp2_machine::{Class, Machine, Ticks};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn extended(name: &str) -> Arc<Machine> {
 /// Returns the load of register `r` from `[a0 + r40.h]`.
 fn own(op: Op, r: u8, half: u8) -> Word {
     let mut word = m(op, &[r], 0, 0);
-    word.mem.place = Place::Own(OwnAddress {
+    word.mem.place = AddressOperand::Own(OwnAddress {
         base: 0,
         register: INDEX,
         half,

@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{load, machine};
-use cp2_asm::isa::{Address, Inst, Mode, Op, Place, Slot, Word};
+use cp2_asm::isa::{Address, AddressOperand, Inst, Mode, Op, Slot, Word};
 use cp2_asm::{Options, Problem, Source, assemble, testing};
 use cp2_emu::{Cause, Processor};
 use cp2_machine::Ticks;
@@ -25,7 +25,7 @@ fn word() -> impl Strategy<Value = Word> {
     let pair_load = (0u8..8, 0i32..64).prop_map(|(r, at)| {
         let mut inst = Inst::new(Op::LdP);
         inst.r[0] = r;
-        inst.place = Place::Shared(Address {
+        inst.place = AddressOperand::Shared(Address {
             base: 15,
             mode: Mode::Offset(8 * at),
         });

@@ -1,7 +1,7 @@
 //! The argument words of a page (`docs/abi.md`), and those a kernel reads.
 
 use cp2_asm::Program;
-use cp2_asm::isa::{Kind, Mode, Op, Place, Role};
+use cp2_asm::isa::{AddressOperand, Kind, Mode, Op, Role};
 use serde::{Deserialize, Serialize};
 
 /// Offsets of the words in bytes from the argument block's address, with the names of `page.s`.
@@ -128,7 +128,7 @@ impl Reads {
             let mut registers = inst.row().form.operands().iter();
             let stored = registers.any(|o| o.kind.is_register() && o.role != Role::Out);
             let offset = match inst.place {
-                Place::Shared(address) if address.base == 15 => match address.mode {
+                AddressOperand::Shared(address) if address.base == 15 => match address.mode {
                     Mode::Offset(offset) => Some(offset),
                     _ => None,
                 },

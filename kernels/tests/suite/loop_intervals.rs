@@ -6,7 +6,7 @@
 
 use crate::common::smallest_size;
 use cp2_asm::analysis::{LoopAnalysis, LoopBody, LoopCloser, analyze_loops};
-use cp2_asm::isa::{Inst, Kind, Mode, Op, Place, Word};
+use cp2_asm::isa::{AddressOperand, Inst, Kind, Mode, Op, Word};
 use cp2_asm::{Options, Program, Source, assemble};
 use cp2_host::{Device, DeviceOptions};
 use cp2_kernels::registry;
@@ -30,7 +30,7 @@ fn keep_in_place(word: &Word) -> Word {
         if is_scalar && operands.any(|operand| matches!(operand.kind, Kind::Imm { .. })) {
             inst.imm = 0;
         }
-        if let Place::Shared(address) = &mut inst.place {
+        if let AddressOperand::Shared(address) = &mut inst.place {
             address.mode = match address.mode {
                 Mode::Offset(_) => Mode::Offset(0),
                 Mode::Post(_) => Mode::Post(0),

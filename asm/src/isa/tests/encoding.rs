@@ -1,6 +1,6 @@
 //! Tests of encoding: each 64-bit value decodes exactly or gives an error.
 
-use crate::isa::{Address, DecodeError, Inst, Kind, Op, OwnAddress, Place, Slot, Word};
+use crate::isa::{Address, AddressOperand, DecodeError, Inst, Kind, Op, OwnAddress, Slot, Word};
 use crate::testing::{any_operands, any_word};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -213,7 +213,7 @@ fn operand_limits() {
     };
     refused(
         Inst {
-            place: Place::Shared(modulo),
+            place: AddressOperand::Shared(modulo),
             ..Inst::new(Op::LdQ)
         },
         "addr",

@@ -1,6 +1,6 @@
 //! Tests of the instruction table against the machine's limits.
 
-use crate::isa::{Address, Form, Inst, Kind, Op, OwnAddress, Place, Row, Scalar, Slot};
+use crate::isa::{Address, AddressOperand, Form, Inst, Kind, Op, OwnAddress, Row, Scalar, Slot};
 use cp2_machine::Class;
 use std::collections::BTreeMap;
 
@@ -262,7 +262,7 @@ fn new_operations_have_the_place_of_their_form() {
             .iter()
             .any(|o| matches!(o.kind, Kind::OwnMem { .. }));
         let place = Inst::new(op).place;
-        assert_eq!(matches!(place, Place::Own(_)), own, "{op:?}");
+        assert_eq!(matches!(place, AddressOperand::Own(_)), own, "{op:?}");
     }
 }
 

@@ -7,13 +7,13 @@ const POINTS: usize = 4096;
 
 /// Values of one parameter, as texts of changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ValueSet {
+pub(super) struct SweptValues {
     pub(super) key: String,
     pub(super) values: Vec<String>,
 }
 
 /// Reads `KEY=V,V..`, or a range: `8..64` doubles, `8..64/8` adds 8; a unit behind the last value is that of all.
-pub(super) fn parse_set(text: &str) -> Result<ValueSet, CommandFailure> {
+pub(super) fn parse_set(text: &str) -> Result<SweptValues, CommandFailure> {
     let fail = |why: &str| {
         CommandFailure::input(format!(
             "--set {text}: {why}; expected KEY=VALUE,VALUE.., KEY=FIRST..LAST (doubling) or KEY=FIRST..LAST/STEP"
@@ -27,7 +27,7 @@ pub(super) fn parse_set(text: &str) -> Result<ValueSet, CommandFailure> {
     if values.len() > POINTS {
         return Err(fail(&format!("more than {POINTS} values")));
     }
-    Ok(ValueSet {
+    Ok(SweptValues {
         key: key.trim().to_owned(),
         values,
     })
@@ -92,7 +92,7 @@ fn range(first: &str, last: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns the product of the sets: texts of changes in the order of the sets, the last set fastest.
-pub(super) fn multiply(sets: &[ValueSet]) -> Result<Vec<Vec<String>>, CommandFailure> {
+pub(super) fn multiply(sets: &[SweptValues]) -> Result<Vec<Vec<String>>, CommandFailure> {
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
     for set in sets {
         if all.len().saturating_mul(set.values.len()) > POINTS {

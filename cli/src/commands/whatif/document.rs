@@ -2,7 +2,7 @@
 
 use super::measured::{RowName, hash};
 use super::proposals::Proposal;
-use super::show::{COLUMNS, Report, cells, description, ratio, title};
+use super::show::{COLUMNS, WhatifReport, cells, description, ratio, title};
 use cp2_machine::Machine;
 
 /// Text in front of the tables.
@@ -45,7 +45,7 @@ fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Returns the report as a page.
-pub(super) fn markdown(report: &Report<'_>) -> String {
+pub(super) fn markdown(report: &WhatifReport<'_>) -> String {
     let trials = report.trials;
     let machines = trials
         .iter()

@@ -137,7 +137,7 @@ pub(crate) struct RowCase {
 
 /// Folder of results that earlier runs of the same program have left.
 #[derive(Debug)]
-pub(crate) struct KeptResults {
+pub(crate) struct KeptRows {
     folder: PathBuf,
     /// Hash of the program file, so that no result of another build is taken.
     tool: String,
@@ -167,7 +167,7 @@ pub(super) fn hash(parts: &[&[u8]]) -> String {
     format!("{hash:016x}")
 }
 
-impl KeptResults {
+impl KeptRows {
     /// Opens a folder, which is made if it does not exist.
     pub(crate) fn open(folder: &Path) -> Result<Self, CommandFailure> {
         std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "make", e))?;
@@ -243,7 +243,7 @@ pub(crate) fn rounded(ratio: f64) -> f64 {
 /// Measures the cases on as many host threads as there are cores, and keeps each result as soon as it is there.
 pub(crate) fn measure_cases(
     cases: &[RowCase],
-    keep: Option<&KeptResults>,
+    keep: Option<&KeptRows>,
     quiet: bool,
 ) -> Result<Vec<RowResult>, CommandFailure> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

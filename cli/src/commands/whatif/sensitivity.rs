@@ -2,7 +2,7 @@
 
 use super::measured::{RowName, rounded};
 use super::verdict::{VerdictClass, class_of, judge};
-use super::{Results, Trial};
+use super::{MeasuredRows, ProposalTrial};
 use crate::outcome::CommandFailure;
 use cp2_machine::{Machine, More, Source, Value};
 use serde::Serialize;
@@ -28,15 +28,15 @@ pub(super) struct Flip {
 }
 
 /// A machine with one number changed, and the same with the proposal.
-type Pair = [Arc<Machine>; 2];
+type MachinePair = [Arc<Machine>; 2];
 
 /// A number of the machine with values of a grid above or below it, nearest first.
-struct Direction {
+struct FlipDirection {
     key: &'static str,
-    pairs: Vec<(f64, Pair)>,
+    pairs: Vec<(f64, MachinePair)>,
 }
 
-fn pair(trial: &Trial, changes: &str) -> Option<Pair> {
+fn pair(trial: &ProposalTrial, changes: &str) -> Option<MachinePair> {
     let base = trial.base.with_changes(changes).ok()?;
     let machine = base.with_changes(&trial.proposal.changes).ok()?;
     Some([Arc::new(base), Arc::new(machine)])
@@ -63,7 +63,7 @@ fn multiply(machine: &Machine, key: &str, factor: f64) -> Option<(String, f64)> 
 }
 
 /// Returns the assumed numbers that ease or hinder, in both directions.
-fn directions(trial: &Trial) -> Vec<Direction> {
+fn directions(trial: &ProposalTrial) -> Vec<FlipDirection> {
     let assumed = trial
         .base
         .parameters()
@@ -72,7 +72,7 @@ fn directions(trial: &Trial) -> Vec<Direction> {
     let mut all = Vec::new();
     for parameter in assumed {
         for sign in [1.0, -1.0] {
-            let mut pairs: Vec<(f64, Pair)> = Vec::new();
+            let mut pairs: Vec<(f64, MachinePair)> = Vec::new();
             for step in 1..=steps {
                 let factor = libm::exp2(sign * f64::from(step) / f64::from(OCTAVE));
                 let made = multiply(&trial.base, parameter.row.key, factor);
@@ -84,7 +84,7 @@ fn directions(trial: &Trial) -> Vec<Direction> {
                 );
             }
             if !pairs.is_empty() {
-                all.push(Direction {
+                all.push(FlipDirection {
                     key: parameter.row.key,
                     pairs,
                 });
@@ -96,9 +96,9 @@ fn directions(trial: &Trial) -> Vec<Direction> {
 
 /// Returns class and speed-up of a row on a pair of machines that are measured.
 fn observe(
-    results: &Results<'_>,
+    results: &MeasuredRows<'_>,
     row: &RowName,
-    [base, machine]: &Pair,
+    [base, machine]: &MachinePair,
 ) -> Option<(VerdictClass, f64)> {
     let judged = judge(&results.find(row, base)?, &results.find(row, machine)?);
     Some((class_of(&judged)?, judged.speedup?))
@@ -109,8 +109,8 @@ fn observe(
 /// The ends of both directions are measured first; where the class differs there, bisection finds the first value
 /// of the grid at which it does, presuming that it changes once.
 pub(super) fn find_flips(
-    trials: &mut [Trial],
-    results: &mut Results<'_>,
+    trials: &mut [ProposalTrial],
+    results: &mut MeasuredRows<'_>,
 ) -> Result<(), CommandFailure> {
     for trial in trials {
         let directions = directions(trial);
@@ -176,11 +176,11 @@ pub(super) fn find_flips(
 
 /// Turns all numbers against a verdict at once, and returns true if its class changes.
 fn turn_all(
-    trial: &Trial,
+    trial: &ProposalTrial,
     row: &RowName,
     class: VerdictClass,
     turned: &[(&'static str, bool)],
-    results: &mut Results<'_>,
+    results: &mut MeasuredRows<'_>,
 ) -> Result<Option<bool>, CommandFailure> {
     let changes = turned.iter().filter_map(|&(key, up)| {
         let factor = if up { ALL } else { 1.0 / ALL };

@@ -3,14 +3,14 @@
 use super::cost::{self, CostWeights};
 use super::sensitivity::Flip;
 use super::verdict::{GAIN, rules};
-use super::{Line, Trial};
+use super::{ProposalTrial, TrialRow};
 use crate::picture::pareto::{ParetoPoint, dominated, svg};
 use crate::table::{Align, TextTable};
 use serde_json::{Value, json};
 
 /// Findings of a run.
-pub(super) struct Report<'a> {
-    pub(super) trials: &'a [Trial],
+pub(super) struct WhatifReport<'a> {
+    pub(super) trials: &'a [ProposalTrial],
     pub(super) weights: Option<&'a CostWeights>,
 }
 
@@ -48,7 +48,7 @@ fn describe_flip(flip: &Flip) -> String {
 }
 
 /// Returns the cells of a line, in the order of the columns.
-pub(super) fn cells(line: &Line) -> [String; 12] {
+pub(super) fn cells(line: &TrialRow) -> [String; 12] {
     let cycles = |result: &super::RowResult| {
         let figures = result.as_ref().map(|row| row.cycles.to_string());
         figures.unwrap_or_else(|_| "-".to_owned())
@@ -89,7 +89,7 @@ pub(super) fn cells(line: &Line) -> [String; 12] {
 }
 
 /// Describes what a proposal is, who says so and what it costs, a line for each.
-pub(super) fn description(trial: &Trial, weights: Option<&CostWeights>) -> Vec<String> {
+pub(super) fn description(trial: &ProposalTrial, weights: Option<&CostWeights>) -> Vec<String> {
     let one = &trial.proposal;
     let mut lines = Vec::new();
     let mut add = |name: &str, text: &str| {
@@ -116,7 +116,7 @@ pub(super) fn description(trial: &Trial, weights: Option<&CostWeights>) -> Vec<S
     lines
 }
 
-pub(super) fn title(trial: &Trial) -> String {
+pub(super) fn title(trial: &ProposalTrial) -> String {
     let one = &trial.proposal;
     match one.name == one.changes {
         true => format!("{} on {}", one.name, trial.base.name),
@@ -125,7 +125,7 @@ pub(super) fn title(trial: &Trial) -> String {
 }
 
 /// Returns the geometric mean of the speed-ups of the rows that have one.
-fn mean_gain(trial: &Trial) -> Option<f64> {
+fn mean_gain(trial: &ProposalTrial) -> Option<f64> {
     let gains: Vec<f64> = trial
         .lines
         .iter()
@@ -136,11 +136,11 @@ fn mean_gain(trial: &Trial) -> Option<f64> {
 }
 
 /// Returns gain over weighted cost of every trial.
-fn points(report: &Report<'_>) -> Vec<ParetoPoint> {
+fn points(report: &WhatifReport<'_>) -> Vec<ParetoPoint> {
     let Some(weights) = report.weights else {
         return Vec::new();
     };
-    let point = |trial: &Trial| {
+    let point = |trial: &ProposalTrial| {
         Some(ParetoPoint {
             name: trial.proposal.name.clone(),
             machine: trial.base.name.clone(),
@@ -152,7 +152,7 @@ fn points(report: &Report<'_>) -> Vec<ParetoPoint> {
 }
 
 /// Returns the report as text.
-pub(super) fn text(report: &Report<'_>) -> String {
+pub(super) fn text(report: &WhatifReport<'_>) -> String {
     use Align::{Left, Right};
     let combined = report.trials.iter().any(|t| !t.proposal.parts.is_empty());
     let mut out = String::new();
@@ -220,7 +220,7 @@ pub(crate) fn csv_line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Returns the report as comma-separated values; a value that is missing is empty.
-pub(super) fn csv(report: &Report<'_>) -> String {
+pub(super) fn csv(report: &WhatifReport<'_>) -> String {
     let head = COLUMNS.map(|column| column.replace([' ', '-'], "_"));
     let head: Vec<&str> = ["proposal", "machine"]
         .into_iter()
@@ -241,7 +241,7 @@ pub(super) fn csv(report: &Report<'_>) -> String {
 }
 
 /// Returns the report as an object of JSON.
-pub(super) fn object(report: &Report<'_>) -> Value {
+pub(super) fn object(report: &WhatifReport<'_>) -> Value {
     let rows = report.trials.iter().flat_map(|trial| {
         trial.lines.iter().map(move |line| {
             let (before, after) = (line.before.as_ref().ok(), line.after.as_ref().ok());
@@ -318,7 +318,7 @@ pub(crate) fn html_page(title: &str, contents: &str) -> String {
 }
 
 /// Returns the report as a page of HTML.
-pub(super) fn html(report: &Report<'_>) -> String {
+pub(super) fn html(report: &WhatifReport<'_>) -> String {
     let mut out = format!("<p>{}</p>\n", html_text(&rules()));
     let points = points(report);
     if !points.is_empty() {

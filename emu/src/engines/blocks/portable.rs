@@ -13,7 +13,7 @@ use crate::core::layout::Shared;
 use crate::core::layout::{COLUMNS, PAIR};
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
 use crate::semantics::address::{Generated, generate, own_address};
-use cp2_asm::isa::{Address, Inst, Kind, Mode, OwnAddress, Place, Scalar};
+use cp2_asm::isa::{Address, AddressOperand, Inst, Kind, Mode, OwnAddress, Scalar};
 
 /// A word ready to run.
 #[derive(Clone, Copy, Debug)]
@@ -167,13 +167,13 @@ impl WordCall {
             Data::LoadScalars { first, count } => (self.first, self.count) = (first.0, count),
         }
         match op.place {
-            Place::Shared(address) => match address.mode {
+            AddressOperand::Shared(address) => match address.mode {
                 Mode::Offset(amount) | Mode::Post(amount) => self.amount = amount,
                 Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => {
                     self.step = Scalar::step(step).0;
                 }
             },
-            Place::Own(own) => {
+            AddressOperand::Own(own) => {
                 self.index = RegisterRow::from_pair(own.register);
                 self.step = own.half;
             }

@@ -10,7 +10,7 @@ use crate::core::layout::{DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared
 use crate::semantics::action::{Data, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
-use cp2_asm::isa::{Mode, Op, Place, SCALARS, Scalar};
+use cp2_asm::isa::{AddressOperand, Mode, Op, SCALARS, Scalar};
 use std::marker::PhantomData;
 
 // Addressing modes, as parameters of the functions below.
@@ -26,7 +26,7 @@ const WORD: usize = 1;
 /// A word with a memory operation.
 #[derive(Clone, Copy)]
 pub(super) struct MemoryWord {
-    pub place: Place,
+    pub place: AddressOperand,
     pub data: Data,
     /// True if loaded data may be written before the arithmetic runs.
     pub early: bool,
@@ -37,14 +37,14 @@ impl MemoryWord {
     /// Selects the function that runs the word.
     pub(super) fn run(self) -> WordFunction {
         match self.place {
-            Place::Shared(address) => match address.mode {
+            AddressOperand::Shared(address) => match address.mode {
                 Mode::Offset(_) => self.select_function::<OFFSET>(),
                 Mode::Post(_) => self.select_function::<POST>(),
                 Mode::Step(_) => self.select_function::<STEP>(),
                 Mode::Modulo(_) => self.select_function::<MODULO>(),
                 Mode::Reverse(_) => self.select_function::<REVERSE>(),
             },
-            Place::Own(_) => self.select_gather(),
+            AddressOperand::Own(_) => self.select_gather(),
         }
     }
 
@@ -52,10 +52,10 @@ impl MemoryWord {
     fn select_gather(self) -> WordFunction {
         const QUAD: usize = LINE_LANES;
         match self.data {
-            Data::Load { count: 1, .. } => self.select_body::<Gather<PAIR, PAIR>>(),
-            Data::Load { .. } => self.select_body::<Gather<QUAD, QUAD>>(),
-            Data::LoadDuplicate { .. } => self.select_body::<Gather<PAIR, QUAD>>(),
-            Data::LoadWord { .. } => self.select_body::<Gather<WORD, PAIR>>(),
+            Data::Load { count: 1, .. } => self.select_body::<OwnAddressLoad<PAIR, PAIR>>(),
+            Data::Load { .. } => self.select_body::<OwnAddressLoad<QUAD, QUAD>>(),
+            Data::LoadDuplicate { .. } => self.select_body::<OwnAddressLoad<PAIR, QUAD>>(),
+            Data::LoadWord { .. } => self.select_body::<OwnAddressLoad<WORD, PAIR>>(),
             // No row does this. The engine's reference step runs the word.
             Data::Store { .. }
             | Data::StoreWord { .. }
@@ -210,9 +210,11 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperati
 }
 
 /// A load at addresses that the sections form themselves.
-struct Gather<const WORDS: usize, const LANES: usize>;
+struct OwnAddressLoad<const WORDS: usize, const LANES: usize>;
 
-impl<const WORDS: usize, const LANES: usize> PairedMemoryOperation for Gather<WORDS, LANES> {
+impl<const WORDS: usize, const LANES: usize> PairedMemoryOperation
+    for OwnAddressLoad<WORDS, LANES>
+{
     const BEFORE: bool = false;
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use super::scalar_sums::{FAR, Sum};
 use crate::core::decoded::Decoded;
 use crate::core::layout::Shared;
 use crate::semantics::action::{Action, ControlOp, Data};
-use cp2_asm::isa::{Address, Kind, Mode, Op, Place, SCALARS, Scalar};
+use cp2_asm::isa::{Address, AddressOperand, Kind, Mode, Op, SCALARS, Scalar};
 use std::collections::HashMap;
 
 /// Number of pair registers of a section.
@@ -174,7 +174,7 @@ impl FirstPass {
     fn word(&mut self, decoded: &Decoded) -> bool {
         if let Action::Memory(op) = decoded.action {
             // Segments have one address for all sections: an own address ends them.
-            let Place::Shared(address) = op.place else {
+            let AddressOperand::Shared(address) = op.place else {
                 return false;
             };
             match op.data {
@@ -297,7 +297,7 @@ impl FirstPass {
         op: crate::semantics::action::MemoryOp,
         before: &PairValues,
     ) -> Option<Option<DmemAccess>> {
-        let Place::Shared(address) = op.place else {
+        let AddressOperand::Shared(address) = op.place else {
             return None;
         };
         let base = self.scalar(Scalar::address(address.base));

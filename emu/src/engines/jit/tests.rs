@@ -13,7 +13,7 @@ use crate::core::{Core, Guest};
 use crate::engines::blocks::portable::{self, WordCall};
 use crate::processor::observer::Unobserved;
 use crate::semantics::action::Action;
-use cp2_asm::isa::{Inst, Mode, Op, Place, Scalar, Slot, Word};
+use cp2_asm::isa::{AddressOperand, Inst, Mode, Op, Scalar, Slot, Word};
 use cp2_asm::testing::{any_inst, any_operands};
 use cp2_machine::Machine;
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
@@ -357,7 +357,7 @@ fn tame(inst: &mut Inst, random: &mut Random) {
         _ => return,
     }
     let unit = 16;
-    let Place::Shared(address) = &mut inst.place else {
+    let AddressOperand::Shared(address) = &mut inst.place else {
         return;
     };
     address.base %= 8;

@@ -20,7 +20,7 @@ use super::slot_assignment::{ColumnLanes, ColumnValues, LaneMask, Multiplication
 use super::word_packing::WordOperations;
 use crate::sparse::work::PackingWork;
 use address::split_address;
-use cp2_asm::isa::{Address, Inst, Op, Place};
+use cp2_asm::isa::{Address, AddressOperand, Inst, Op};
 use cp2_machine::{Class, Machine};
 use std::collections::VecDeque;
 
@@ -79,7 +79,7 @@ fn inst(op: Op, r: &[u8]) -> Inst {
 
 fn access(op: Op, register: u8, address: Address) -> Inst {
     Inst {
-        place: Place::Shared(address),
+        place: AddressOperand::Shared(address),
         ..inst(op, &[register])
     }
 }
