@@ -36,37 +36,76 @@ struct FlipDirection {
     pairs: Vec<(f64, MachinePair)>,
 }
 
-fn pair(trial: &ProposalTrial, changes: &str) -> Option<MachinePair> {
-    let base = trial.base.with_changes(changes).ok()?;
+/// Returns both machines with changes of numbers. A number of an extension that only the proposal brings is
+/// changed where it exists.
+fn pair(trial: &ProposalTrial, changes: &[NumberChange]) -> Option<MachinePair> {
+    let join = |own: bool| {
+        let some = changes.iter().filter(|change| change.own == own);
+        some.map(|change| change.text.as_str())
+            .collect::<Vec<_>>()
+            .join("+")
+    };
+    let (shared, own) = (join(false), join(true));
+    let change = |machine: &Machine, text: &str| match text {
+        "" => Some(machine.clone()),
+        text => machine.with_changes(text).ok(),
+    };
+    let base = change(&trial.base, &shared)?;
     let machine = base.with_changes(&trial.proposal.changes).ok()?;
+    let machine = change(&machine, &own)?;
     Some([Arc::new(base), Arc::new(machine)])
 }
 
-/// Returns the change that multiplies a parameter, and the factor that is reached: whole numbers are rounded.
-fn multiply(machine: &Machine, key: &str, factor: f64) -> Option<(String, f64)> {
-    let parameter = machine.parameters().find(|p| p.row.key == key)?;
-    match parameter.value {
-        Value::Integer(value) if value > 0 => {
-            let base = parameter
-                .row
-                .quantity
-                .units()
-                .first()
-                .map_or("", |unit| unit.0);
-            let new = (value as f64 * factor).round();
-            let reached = new / value as f64;
-            (new != value as f64).then(|| (format!("{key}={new}{base}"), reached))
-        }
-        Value::Ratio(_) => Some((format!("{key}=x{factor:.3}"), factor)),
-        _ => None,
-    }
+/// A number of a machine with another value.
+struct NumberChange {
+    /// Text of the change, as it stands behind a machine's name.
+    text: String,
+    /// Value with the change / value without it: whole numbers are rounded.
+    factor: f64,
+    /// True if only the machine with the proposal has the number.
+    own: bool,
 }
 
-/// Returns the assumed numbers that ease or hinder, in both directions.
+/// Returns the change that multiplies a number by about a factor.
+fn multiply(trial: &ProposalTrial, key: &str, factor: f64) -> Option<NumberChange> {
+    let find = |machine: &Machine| {
+        let mut parameters = machine.parameters();
+        parameters
+            .find(|p| p.row.key == key)
+            .map(|p| (p.row, p.value))
+    };
+    let (shared, own) = (find(&trial.base), find(&trial.machine));
+    let (row, value) = shared.or(own)?;
+    let (text, factor) = match value {
+        Value::Integer(value) if value > 0 => {
+            let base = row.quantity.units().first().map_or("", |unit| unit.0);
+            let new = (value as f64 * factor).round();
+            if new == value as f64 {
+                return None;
+            }
+            (format!("{key}={new}{base}"), new / value as f64)
+        }
+        Value::Ratio(_) => (format!("{key}=x{factor:.3}"), factor),
+        _ => return None,
+    };
+    Some(NumberChange {
+        text,
+        factor,
+        own: shared.is_none(),
+    })
+}
+
+/// Returns the assumed numbers that ease or hinder, in both directions: those of the base, and those that the
+/// proposal brings.
 fn directions(trial: &ProposalTrial) -> Vec<FlipDirection> {
-    let assumed = trial
-        .base
-        .parameters()
+    let base: Vec<_> = trial.base.parameters().collect();
+    let brought = trial.machine.parameters();
+    let brought: Vec<_> = brought
+        .filter(|p| base.iter().all(|known| known.row.key != p.row.key))
+        .collect();
+    let assumed = base
+        .iter()
+        .chain(&brought)
         .filter(|p| p.origin.source == Source::Assumed && More::of(p.row.key) != More::Changes);
     let steps = OCTAVE * MOST.log2() as u32;
     let mut all = Vec::new();
@@ -75,13 +114,18 @@ fn directions(trial: &ProposalTrial) -> Vec<FlipDirection> {
             let mut pairs: Vec<(f64, MachinePair)> = Vec::new();
             for step in 1..=steps {
                 let factor = libm::exp2(sign * f64::from(step) / f64::from(OCTAVE));
-                let made = multiply(&trial.base, parameter.row.key, factor);
-                let made =
-                    made.and_then(|(changes, reached)| Some((reached, pair(trial, &changes)?)));
+                let made = multiply(trial, parameter.row.key, factor);
+                let made = made.and_then(|change| {
+                    let reached = change.factor;
+                    Some((reached, pair(trial, &[change])?))
+                });
                 // Rounded values repeat, and values that the machine cannot have are left out.
-                pairs.extend(
-                    made.filter(|(_, [base, _])| pairs.iter().all(|(_, p)| p[0].hash != base.hash)),
-                );
+                let hashes = |[a, b]: &MachinePair| (a.hash.clone(), b.hash.clone());
+                let is_new = |(_, made): &(f64, MachinePair)| {
+                    pairs.iter().all(|(_, old)| hashes(old) != hashes(made))
+                };
+                let made = made.filter(is_new);
+                pairs.extend(made);
             }
             if !pairs.is_empty() {
                 all.push(FlipDirection {
@@ -184,17 +228,51 @@ fn turn_all(
 ) -> Result<Option<bool>, CommandFailure> {
     let changes = turned.iter().filter_map(|&(key, up)| {
         let factor = if up { ALL } else { 1.0 / ALL };
-        let (change, _) = multiply(&trial.base, key, factor)?;
+        let change = multiply(trial, key, factor)?;
         // A value that the machine cannot have alone is left as it is.
-        trial.base.with_changes(&change).ok().map(|_| change)
+        pair(trial, std::slice::from_ref(&change)).map(|_| change)
     });
-    let changes: Vec<String> = changes.collect();
+    let changes: Vec<NumberChange> = changes.collect();
     let Some(pair) = (!changes.is_empty())
-        .then(|| pair(trial, &changes.join("+")))
+        .then(|| pair(trial, &changes))
         .flatten()
     else {
         return Ok(None);
     };
     results.measure(pair.iter().map(|machine| (row, machine)))?;
     Ok(observe(results, row, &pair).map(|(then, _)| then != class))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::proposals::select_proposals;
+    use super::*;
+
+    /// Both machines have a number of the base; a number of an extension is the changed machine's alone.
+    #[test]
+    fn numbers_that_a_proposal_brings_are_turned_too() {
+        let proposal = select_proposals("section-addressing")
+            .unwrap_or_default()
+            .remove(0);
+        let base = Machine::builtin("vm7").unwrap_or_else(|| panic!("no vm7"));
+        let machine = base.with_changes(&proposal.changes);
+        let machine = machine.unwrap_or_else(|e| panic!("{e}"));
+        let trial = ProposalTrial {
+            proposal,
+            base: Arc::new(base),
+            machine: Arc::new(machine),
+            costs: Vec::new(),
+            uncounted: Vec::new(),
+            lines: Vec::new(),
+        };
+        let directions = directions(&trial);
+        let find = |key: &str| directions.iter().find(|d| d.key == key);
+        let [base, machine] = &find("cp2.latency.gather")
+            .map(|d| &d.pairs[0].1)
+            .unwrap_or_else(|| panic!("gather"));
+        assert_eq!(base.hash, trial.base.hash);
+        assert_ne!(machine.hash, trial.machine.hash);
+        assert!(find("cp2.latency.load").is_some_and(|d| d.pairs[0].1[0].hash != trial.base.hash));
+        assert!(find("cp2.sections").is_none(), "a fact is not turned");
+    }
 }
