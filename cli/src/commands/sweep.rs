@@ -3,7 +3,7 @@
 mod sets;
 
 use super::MachineArg;
-use super::whatif::measured::{KeptResults, RowCase, RowResult, measure_cases, parse_row, rounded};
+use super::whatif::measured::{KeptRows, RowCase, RowResult, measure_cases, parse_row, rounded};
 use super::whatif::show::{csv_line, html_page, html_row};
 use crate::io::{FileError, Outputs, extension, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             base.with_changes(&format!("{}={value}", set.key))?;
         }
     }
-    let keep = args.keep.as_deref().map(KeptResults::open).transpose()?;
+    let keep = args.keep.as_deref().map(KeptRows::open).transpose()?;
     let combined = multiply(&sets)?;
     let machines: Vec<Result<Arc<Machine>, String>> = combined
         .iter()
