@@ -1,14 +1,14 @@
 //! Checks that a machine with eased parameters is never slower.
 //!
-//! Every row of `docs/performance.md` is measured with every parameter eased, doubled or halved, one after
-//! the other. Prints the rows that are refused or take more than 5 % longer.
+//! Every row of `docs/performance.md` is measured with every parameter eased, doubled or halved, and with
+//! every extension, one after the other. Prints the rows that are refused or take more than 5 % longer.
 //!
-//! `cargo run --release -p cp2-kernels --example monotone -- [KERNEL or PARAMETER or MACHINE]...`
-//! takes only the kernels, parameters and machines named. It fails if it prints any row.
+//! `cargo run --release -p cp2-kernels --example monotone -- [KERNEL or PARAMETER or EXTENSION or MACHINE]...`
+//! takes only what is named. It fails if it prints any row.
 
 use cp2_host::DeviceOptions;
 use cp2_kernels::registry::{self, Kernel};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +32,9 @@ fn main() -> ExitCode {
     let machines = Machine::names();
     let kernels = registry::all();
     let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name()).collect();
-    let keys: Vec<&str> = cp2_machine::ROWS.iter().map(|row| row.key).collect();
+    let flags: Vec<String> = Extensions::all().names().collect();
+    let keys = cp2_machine::ROWS.iter().map(|row| row.key);
+    let keys: Vec<&str> = keys.chain(flags.iter().map(String::as_str)).collect();
     let known = [&machines[..], &names, &keys].concat();
     if let Some(unknown) = wanted.0.iter().find(|w| !known.contains(&w.as_str())) {
         eprintln!(
@@ -67,7 +69,7 @@ fn main() -> ExitCode {
 fn of_kernel(
     kernel: &dyn Kernel,
     machine: &Arc<Machine>,
-    eased: &[(&'static str, Arc<Machine>)],
+    eased: &[(String, Arc<Machine>)],
 ) -> usize {
     let mut worse = 0;
     for size in kernel.sizes() {
