@@ -186,5 +186,5 @@ fn changes_begin(name: &str, folder: &Path) -> Option<usize> {
     let plus = || name.match_indices('+').map(|(at, _)| at);
     let known =
         |&at: &usize| Machine::names().contains(&&name[..at]) || folder.join(&name[..at]).is_file();
-    plus().filter(known).last().or_else(|| plus().next())
+    plus().rev().find(known).or_else(|| plus().next())
 }
