@@ -101,7 +101,7 @@ pub(super) fn multiply(sets: &[SweptValues]) -> Result<Vec<Vec<String>>, Command
             )));
         }
         let more = all.iter().flat_map(|before| {
-            let with = |value: &String| [before.as_slice(), &[value.clone()]].concat();
+            let with = |value: &String| [before.as_slice(), std::slice::from_ref(value)].concat();
             set.values.iter().map(with)
         });
         all = more.collect();

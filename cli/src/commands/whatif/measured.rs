@@ -230,7 +230,7 @@ fn measure_row(case: &RowCase, options: DeviceOptions) -> RowResult {
         cycles: row.emulated_cycles,
         reference_cycles: row.figures.reference.get(),
         limit: row.limit,
-        balance: row.balance.map(|factor| rounded(factor)),
+        balance: row.balance.map(rounded),
         rival: problem.and_then(|problem| registry::find_rival(&*problem, &case.machine)),
     })
 }

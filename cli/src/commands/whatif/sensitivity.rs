@@ -107,7 +107,7 @@ fn directions(trial: &ProposalTrial) -> Vec<FlipDirection> {
         .iter()
         .chain(&brought)
         .filter(|p| p.origin.source == Source::Assumed && More::of(p.row.key) != More::Changes);
-    let steps = OCTAVE * MOST.log2() as u32;
+    let steps = OCTAVE * libm::log2(MOST) as u32;
     let mut all = Vec::new();
     for parameter in assumed {
         for sign in [1.0, -1.0] {
@@ -165,8 +165,7 @@ pub(super) fn find_flips(
                 .flat_map(move |(_, pair)| pair.iter().map(move |machine| (row, machine)))
         });
         results.measure(cases)?;
-        for at in 0..trial.lines.len() {
-            let row = &rows[at];
+        for (at, row) in rows.iter().enumerate() {
             let judged = &trial.lines[at].judgement;
             let (Some(class), Some(speedup)) = (class_of(judged), judged.speedup) else {
                 continue;
