@@ -74,8 +74,10 @@ proptest! {
                 own[0] = section as u8;
                 let word = |own: &[u8], at: usize| u32::from_le_bytes(own[at..at + 4].try_into().unwrap());
                 if stores {
+                    // What is stored was loaded before, also where the store overwrites it.
+                    let before = own.clone();
                     for lane in 0..count {
-                        let value = word(&own, 16 + 4 * lane);
+                        let value = word(&before, 16 + 4 * lane);
                         own[at + 4 * lane..][..4].copy_from_slice(&value.to_le_bytes());
                     }
                 } else {
