@@ -74,7 +74,7 @@ proptest! {
                 own[0] = section as u8;
                 let word = |own: &[u8], at: usize| u32::from_le_bytes(own[at..at + 4].try_into().unwrap());
                 if stores {
-                    // What is stored was loaded before, also where the store overwrites it.
+                    // A store writes the words that were loaded before, also where it overwrites them.
                     let before = own.clone();
                     for lane in 0..count {
                         let value = word(&before, 16 + 4 * lane);
