@@ -14,16 +14,20 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-/// Returns a strategy for valid operations of a slot: every row equally often, all operand values.
-pub fn any_inst(slot: Slot) -> BoxedStrategy<Inst> {
-    any_inst_on(slot, Extensions::all())
-}
-
 /// Returns a strategy for operations of the rows that a machine with these extensions has.
 pub fn any_inst_on(slot: Slot, extensions: Extensions) -> BoxedStrategy<Inst> {
     let rows = Op::ALL
         .iter()
         .filter(|op| op.row().slot() == slot && extensions.contains(op.row().requires))
+        .map(|&op| any_operands(op));
+    Union::new(rows).boxed()
+}
+
+/// Returns a strategy for operations of the rows that some extension brings.
+pub fn any_extension_inst(slot: Slot) -> BoxedStrategy<Inst> {
+    let rows = Op::ALL
+        .iter()
+        .filter(|op| op.row().slot() == slot && !op.row().requires.is_empty())
         .map(|&op| any_operands(op));
     Union::new(rows).boxed()
 }

@@ -10,9 +10,11 @@
 mod plain;
 mod tracked;
 
+pub(crate) use plain::canonical;
 pub use plain::{NAN, PlainAlu};
 pub use tracked::{Tracked, TrackedBits};
 
+use crate::semantics::double::DoubleOperation;
 use crate::semantics::elementary::Function;
 
 /// Sign bit of a binary32.
@@ -83,6 +85,20 @@ pub trait Alu {
 
     /// Evaluates an elementary function.
     fn elementary(&mut self, function: Function, a: Self::L) -> Self::L;
+
+    /// Rounding error of the float product, `a b - fl(a b)`, rounded once.
+    fn product_error(&mut self, a: Self::L, b: Self::L) -> Self::L;
+    /// Computes on binary64 numbers, of which the first lane is the lower half.
+    fn double(
+        &mut self,
+        operation: DoubleOperation,
+        a: [Self::L; 2],
+        b: [Self::L; 2],
+    ) -> [Self::L; 2];
+    /// Rounds a binary64 number to a float.
+    fn double_to_single(&mut self, a: [Self::L; 2]) -> Self::L;
+    /// Returns a float as a binary64 number.
+    fn single_to_double(&mut self, a: Self::L) -> [Self::L; 2];
 
     /// Float sums of two lanes. This and the next four are what an implementation
     /// may have single operations for; each is defined lane by lane.

@@ -13,5 +13,7 @@
 pub mod action;
 pub mod address;
 pub mod arith;
+pub mod double;
 pub mod elementary;
+pub mod exchange;
 pub mod scalar;

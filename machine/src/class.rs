@@ -20,12 +20,22 @@ pub enum Class {
     Butterfly,
     /// The elementary-function unit (not fully pipelined).
     Elementary,
+    /// Add, subtract, multiply, min/max, compare, conversion of binary64 numbers.
+    DoubleAdd,
+    /// Multiply-add of binary64 numbers.
+    DoubleMadd,
+    /// Complex products and butterflies of binary64 numbers.
+    DoubleComplex,
+    /// Rounding errors of sums and products.
+    Error,
     /// DMEM to section register.
     Load,
     /// DMEM to section register, at an address that each section forms itself.
     Gather,
     /// DMEM to section register, at any word address.
     Unaligned,
+    /// Register of a section to a register of another one.
+    Exchange,
     /// DMEM of section 0 to shared scalar register.
     ScalarLoad,
     /// Shared scalar arithmetic and address update.
@@ -36,15 +46,20 @@ pub enum Class {
 
 impl Class {
     /// All classes, in declaration order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Integer,
         Self::Add,
         Self::Madd,
         Self::Butterfly,
         Self::Elementary,
+        Self::DoubleAdd,
+        Self::DoubleMadd,
+        Self::DoubleComplex,
+        Self::Error,
         Self::Load,
         Self::Gather,
         Self::Unaligned,
+        Self::Exchange,
         Self::ScalarLoad,
         Self::Scalar,
         Self::Control,
@@ -59,9 +74,14 @@ impl Class {
             Self::Madd => "madd",
             Self::Butterfly => "butterfly",
             Self::Elementary => "elementary",
+            Self::DoubleAdd => "double-add",
+            Self::DoubleMadd => "double-madd",
+            Self::DoubleComplex => "double-complex",
+            Self::Error => "error",
             Self::Load => "load",
             Self::Gather => "gather",
             Self::Unaligned => "unaligned",
+            Self::Exchange => "exchange",
             Self::ScalarLoad => "scalar-load",
             Self::Scalar => "scalar",
             Self::Control => "control",
@@ -74,6 +94,9 @@ impl Class {
         match self {
             Self::Gather => Extensions::SECTION_ADDRESSING,
             Self::Unaligned => Extensions::WORD_ADDRESSING,
+            Self::Exchange => Extensions::EXCHANGE,
+            Self::DoubleAdd | Self::DoubleMadd | Self::DoubleComplex => Extensions::DOUBLE,
+            Self::Error => Extensions::DOUBLE_SINGLE,
             Self::Integer
             | Self::Add
             | Self::Madd
@@ -93,10 +116,19 @@ impl Class {
             Self::Load
             | Self::Gather
             | Self::Unaligned
+            | Self::Exchange
             | Self::ScalarLoad
             | Self::Scalar
             | Self::Control => true,
-            Self::Integer | Self::Add | Self::Madd | Self::Butterfly | Self::Elementary => false,
+            Self::Integer
+            | Self::Add
+            | Self::Madd
+            | Self::Butterfly
+            | Self::Elementary
+            | Self::DoubleAdd
+            | Self::DoubleMadd
+            | Self::DoubleComplex
+            | Self::Error => false,
         }
     }
 
@@ -106,14 +138,15 @@ impl Class {
     #[must_use]
     pub const fn flops(self) -> u64 {
         match self {
-            Self::Butterfly => 10,
+            Self::Butterfly | Self::DoubleComplex => 10,
             Self::Madd => 8,
-            Self::Add => 4,
-            Self::Elementary => 2,
+            Self::Add | Self::DoubleMadd | Self::Error => 4,
+            Self::Elementary | Self::DoubleAdd => 2,
             Self::Integer
             | Self::Load
             | Self::Gather
             | Self::Unaligned
+            | Self::Exchange
             | Self::ScalarLoad
             | Self::Scalar
             | Self::Control => 0,

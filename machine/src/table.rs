@@ -199,6 +199,16 @@ rows! {
     "cp2.interval.gather" => cp2.interval[Gather], Q::Cycles, Within(1, PIPELINE), "Loads at own addresses: cycles between two issues.", SECTION_ADDRESSING: |_| Value::Integer(1);
     "cp2.latency.unaligned" => cp2.latency[Unaligned], Q::Cycles, Within(1, PIPELINE), "DMEM at any word address to section register: issue to first use.", WORD_ADDRESSING: |m| Value::Integer((m.cp2.latency[Class::Load].0 + 1).min(PIPELINE));
     "cp2.interval.unaligned" => cp2.interval[Unaligned], Q::Cycles, Within(1, PIPELINE), "Loads at word addresses: cycles between two issues.", WORD_ADDRESSING: |_| Value::Integer(1);
+    "cp2.latency.exchange" => cp2.latency[Exchange], Q::Cycles, Within(1, PIPELINE), "Register of a section to a register of another one: issue to first use.", EXCHANGE: |m| Value::Integer(m.cp2.latency[Class::Load].0.saturating_sub(1).max(1));
+    "cp2.interval.exchange" => cp2.interval[Exchange], Q::Cycles, Within(1, PIPELINE), "Exchange between sections: cycles between two issues.", EXCHANGE: |_| Value::Integer(1);
+    "cp2.latency.double-add" => cp2.latency[DoubleAdd], Q::Cycles, Within(1, PIPELINE), "Add, multiply, compare of binary64 numbers: issue to first use.", DOUBLE: |m| Value::Integer((m.cp2.latency[Class::Add].0 * 3 / 2).min(PIPELINE));
+    "cp2.interval.double-add" => cp2.interval[DoubleAdd], Q::Cycles, Within(1, PIPELINE), "Add, multiply, compare of binary64 numbers: cycles between two issues.", DOUBLE: |_| Value::Integer(1);
+    "cp2.latency.double-madd" => cp2.latency[DoubleMadd], Q::Cycles, Within(1, PIPELINE), "Multiply-add of binary64 numbers: issue to first use.", DOUBLE: |m| Value::Integer((m.cp2.latency[Class::Madd].0 * 3 / 2).min(PIPELINE));
+    "cp2.interval.double-madd" => cp2.interval[DoubleMadd], Q::Cycles, Within(1, PIPELINE), "Multiply-add of binary64 numbers: cycles between two issues.", DOUBLE: |_| Value::Integer(1);
+    "cp2.latency.double-complex" => cp2.latency[DoubleComplex], Q::Cycles, Within(1, PIPELINE), "Complex products and butterflies of binary64 numbers: issue to first use.", DOUBLE: |m| Value::Integer((m.cp2.latency[Class::Butterfly].0 * 3 / 2).min(PIPELINE));
+    "cp2.interval.double-complex" => cp2.interval[DoubleComplex], Q::Cycles, Within(1, PIPELINE), "Complex products and butterflies of binary64 numbers: cycles between two issues.", DOUBLE: |_| Value::Integer(2);
+    "cp2.latency.error" => cp2.latency[Error], Q::Cycles, Within(1, PIPELINE), "Rounding errors of sums and products: issue to first use.", DOUBLE_SINGLE: |m| Value::Integer((m.cp2.latency[Class::Add].0 + 1).min(PIPELINE));
+    "cp2.interval.error" => cp2.interval[Error], Q::Cycles, Within(1, PIPELINE), "Rounding errors of sums and products: cycles between two issues.", DOUBLE_SINGLE: |_| Value::Integer(1);
 }
 
 /// Returns every parameter, those of the network and of extensions last: the order of [`crate::Provenance`].

@@ -398,6 +398,10 @@ forms! {
     P3(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Pair, In, A1), op("b", Pair, In, A2)];
     /// `d, a, b` on quads.
     Q3(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1), op("b", Quad, In, A2)];
+    /// `d, a`: a pair from a quad.
+    PairOfQuad(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Quad, In, A1)];
+    /// `d, a`: a quad from a pair.
+    QuadOfPair(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Pair, In, A1)];
     /// `d, a, b, c` on pairs.
     P4(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Pair, In, A1), op("b", Pair, In, A2), op("c", Pair, In, A3)];
     /// `d, a, b, c` on quads.
@@ -419,6 +423,9 @@ forms! {
     /// `d, e, x, y, w`: butterfly.
     Butterfly(Arith, None) = [op("d", Pair, Out, A0), op("e", Pair, Out, A1), op("x", Pair, In, A2), op("y", Pair, In, A3), op("w", Pair, In, A4)];
 
+    /// `d, e, x, y, w`: butterfly on quads.
+    QuadButterfly(Arith, None) = [op("d", Quad, Out, A0), op("e", Quad, Out, A1), op("x", Quad, In, A2), op("y", Quad, In, A3), op("w", Quad, In, A4)];
+
     /// No operands, memory slot.
     MemNone(Mem, MMIN) = [];
     /// Load of a pair.
@@ -433,6 +440,14 @@ forms! {
     GatherQuad(Mem, MMIN) = [op("d", Quad, Out, M0), op("addr", OwnMem { bytes: 16 }, In, Address::BASE)];
     /// Duplicating load at own addresses: a pair into both halves of a quad.
     GatherDup(Mem, MMIN) = [op("d", Quad, Out, M0), op("addr", OwnMem { bytes: 8 }, In, Address::BASE)];
+    /// `d, a, n` on pairs: across sections.
+    RotatePair(Mem, MMIN) = [op("d", Pair, Out, M0), op("a", Pair, In, M1), op("n", uimm(1), In, M2)];
+    /// `d, a, n` on quads: across sections.
+    RotateQuad(Mem, MMIN) = [op("d", Quad, Out, M0), op("a", Quad, In, M1), op("n", uimm(1), In, M2)];
+    /// `a, b, n` on pairs, both changed: across sections.
+    ExchangePair(Mem, MMIN) = [op("a", Pair, InOut, M0), op("b", Pair, InOut, M1), op("n", uimm(1), In, M2)];
+    /// `a, b, n` on quads, both changed: across sections.
+    ExchangeQuad(Mem, MMIN) = [op("a", Quad, InOut, M0), op("b", Quad, InOut, M1), op("n", uimm(1), In, M2)];
     /// Load of a word at own addresses.
     GatherWord(Mem, MMIN) = [op("d", Pair, Out, M0), op("addr", OwnMem { bytes: 4 }, In, Address::BASE)];
     /// Load of a word into both lanes of a pair.

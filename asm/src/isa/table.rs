@@ -89,6 +89,9 @@ mod ext {
     pub(super) const BASE: Extensions = Extensions::empty();
     pub(super) const OWN: Extensions = Extensions::SECTION_ADDRESSING;
     pub(super) const WORDS: Extensions = Extensions::WORD_ADDRESSING;
+    pub(super) const CROSS: Extensions = Extensions::EXCHANGE;
+    pub(super) const DOUBLE: Extensions = Extensions::DOUBLE;
+    pub(super) const ERRORS: Extensions = Extensions::DOUBLE_SINGLE;
     pub(super) const OWN_WORDS: Extensions = OWN.union(WORDS);
 }
 
@@ -218,6 +221,56 @@ rows! { $
     BflyYN  "bflyyn"  Butterfly (24, 0) Butterfly BASE (4, 6) "d = x - i*(conj(y)*w), e = x + i*(conj(y)*w).";
     BflyYC  "bflyyc"  Butterfly (25, 0) Butterfly BASE (4, 6) "d = x + conj(y)*conj(w), e = x - conj(y)*conj(w).";
 
+    DnegP   "dneg"  P2 (12, 0)  Integer DOUBLE (0, 0) "d = -a, binary64: flips the sign bit.";
+    DabsP   "dabs"  P2 (12, 1)  Integer DOUBLE (0, 0) "d = |a|, binary64: clears the sign bit.";
+    DtofP   "dtof"  P2 (12, 2)  DoubleAdd DOUBLE (0, 0) "Both lanes = the binary64 number a as a float, to nearest even.";
+    FtodP   "ftod"  P2 (12, 3)  DoubleAdd DOUBLE (0, 0) "d = the float in lane 0 of a as a binary64 number.";
+    DaddP   "dadd"  P3 (12, 16) DoubleAdd DOUBLE (0, 1) "d = a + b, binary64.";
+    DsubP   "dsub"  P3 (12, 17) DoubleAdd DOUBLE (0, 1) "d = a - b, binary64.";
+    DmulP   "dmul"  P3 (12, 18) DoubleAdd DOUBLE (1, 0) "d = a * b, binary64.";
+    DminP   "dmin"  P3 (12, 19) DoubleAdd DOUBLE (0, 1) "Smaller of a and b, binary64; -0 < +0; NaN if either is NaN.";
+    DmaxP   "dmax"  P3 (12, 20) DoubleAdd DOUBLE (0, 1) "Larger of a and b, binary64; -0 < +0; NaN if either is NaN.";
+    DcmpeqP "dcmpeq" P3 (12, 21) DoubleAdd DOUBLE (0, 1) "Mask of 64 bits where a = b, binary64; NaN compares false.";
+    DcmpltP "dcmplt" P3 (12, 22) DoubleAdd DOUBLE (0, 1) "Mask of 64 bits where a < b, binary64; NaN compares false.";
+    DcmpleP "dcmple" P3 (12, 23) DoubleAdd DOUBLE (0, 1) "Mask of 64 bits where a <= b, binary64; NaN compares false.";
+    DmaddP  "dmadd"  P4 (12, 32) DoubleMadd DOUBLE (1, 1) "d = a * b + c, binary64, the product rounded first.";
+    DmsubP  "dmsub"  P4 (12, 33) DoubleMadd DOUBLE (1, 1) "d = a * b - c, binary64, the product rounded first.";
+    DnmaddP "dnmadd" P4 (12, 34) DoubleMadd DOUBLE (1, 1) "d = -(a * b) - c, binary64, the product rounded first.";
+    DnmsubP "dnmsub" P4 (12, 35) DoubleMadd DOUBLE (1, 1) "d = c - a * b, binary64, the product rounded first.";
+
+    DnegQ   "dneg"  Q2 (13, 0)  Integer DOUBLE (0, 0) "d = -a, two binary64 numbers: flips the sign bits.";
+    DabsQ   "dabs"  Q2 (13, 1)  Integer DOUBLE (0, 0) "d = |a|, two binary64 numbers: clears the sign bits.";
+    DtofQ   "dtof"  PairOfQuad (13, 2) DoubleAdd DOUBLE (0, 0) "The lanes of d = the two binary64 numbers of a as floats, to nearest even.";
+    FtodQ   "ftod"  QuadOfPair (13, 3) DoubleAdd DOUBLE (0, 0) "d = the floats in both lanes of a as two binary64 numbers.";
+    DaddQ   "dadd"  Q3 (13, 16) DoubleAdd DOUBLE (0, 2) "d = a + b, two binary64 numbers.";
+    DsubQ   "dsub"  Q3 (13, 17) DoubleAdd DOUBLE (0, 2) "d = a - b, two binary64 numbers.";
+    DmulQ   "dmul"  Q3 (13, 18) DoubleAdd DOUBLE (2, 0) "d = a * b, two binary64 numbers.";
+    DminQ   "dmin"  Q3 (13, 19) DoubleAdd DOUBLE (0, 2) "Smaller of a and b, two binary64 numbers; -0 < +0; NaN if either is NaN.";
+    DmaxQ   "dmax"  Q3 (13, 20) DoubleAdd DOUBLE (0, 2) "Larger of a and b, two binary64 numbers; -0 < +0; NaN if either is NaN.";
+    DcmpeqQ "dcmpeq" Q3 (13, 21) DoubleAdd DOUBLE (0, 2) "Masks of 64 bits where a = b, binary64; NaN compares false.";
+    DcmpltQ "dcmplt" Q3 (13, 22) DoubleAdd DOUBLE (0, 2) "Masks of 64 bits where a < b, binary64; NaN compares false.";
+    DcmpleQ "dcmple" Q3 (13, 23) DoubleAdd DOUBLE (0, 2) "Masks of 64 bits where a <= b, binary64; NaN compares false.";
+    DmaddQ  "dmadd"  Q4 (13, 32) DoubleMadd DOUBLE (2, 2) "d = a * b + c, two binary64 numbers, the product rounded first.";
+    DmsubQ  "dmsub"  Q4 (13, 33) DoubleMadd DOUBLE (2, 2) "d = a * b - c, two binary64 numbers, the product rounded first.";
+    DnmaddQ "dnmadd" Q4 (13, 34) DoubleMadd DOUBLE (2, 2) "d = -(a * b) - c, two binary64 numbers, the product rounded first.";
+    DnmsubQ "dnmsub" Q4 (13, 35) DoubleMadd DOUBLE (2, 2) "d = c - a * b, two binary64 numbers, the product rounded first.";
+
+    Dcmul   "dcmul"  Q3 (14, 0) DoubleComplex DOUBLE (4, 2) "Complex product a * b, binary64.";
+    Dcmulc  "dcmulc" Q3 (14, 1) DoubleComplex DOUBLE (4, 2) "Complex product a * conj(b), binary64.";
+    Dcmadd  "dcmadd" Q4 (14, 2) DoubleComplex DOUBLE (4, 4) "Complex a * b + c, binary64, the product rounded first.";
+    Dcmsub  "dcmsub" Q4 (14, 3) DoubleComplex DOUBLE (4, 4) "Complex c - a * b, binary64, the product rounded first.";
+    Dbfly   "dbfly"    QuadButterfly (26, 0) DoubleComplex DOUBLE (4, 6) "d = x + y*w, e = x - y*w, binary64.";
+    DbflyC  "dbflyc"   QuadButterfly (27, 0) DoubleComplex DOUBLE (4, 6) "d = x + y*conj(w), e = x - y*conj(w), binary64.";
+    DbflyI  "dbflyi"   QuadButterfly (28, 0) DoubleComplex DOUBLE (4, 6) "d = x + i*(y*w), e = x - i*(y*w), binary64.";
+    DbflyCI "dbflyci"  QuadButterfly (29, 0) DoubleComplex DOUBLE (4, 6) "d = x + i*(y*conj(w)), e = x - i*(y*conj(w)), binary64.";
+    DbflyN  "dbflyn"   QuadButterfly (30, 0) DoubleComplex DOUBLE (4, 6) "d = x - i*(y*w), e = x + i*(y*w), binary64.";
+    DbflyCN "dbflycn"  QuadButterfly (31, 0) DoubleComplex DOUBLE (4, 6) "d = x - i*(y*conj(w)), e = x + i*(y*conj(w)), binary64.";
+
+    AddeP   "adde"  P3 (11, 0) Error ERRORS (0, 2) "Rounding error of a + b: with s = a + b, t = s - a, it is (a - (s - t)) + (b - t).";
+    MuleP   "mule"  P3 (11, 1) Error ERRORS (2, 0) "Rounding error of a * b: the exact product minus the rounded one.";
+    AddeQ   "adde"  Q3 (11, 2) Error ERRORS (0, 4) "Rounding error of a + b: with s = a + b, t = s - a, it is (a - (s - t)) + (b - t).";
+    MuleQ   "mule"  Q3 (11, 3) Error ERRORS (4, 0) "Rounding error of a * b: the exact product minus the rounded one.";
+
     // --- memory and control slot -------------------------------------------
     MemNop  "mnop"  MemNone (0, 0) Control BASE (0, 0) "No memory or control operation.";
     Stop    "stop"  MemNone (0, 1) Control BASE (0, 0) "End of the kernel; waits until every result is written.";
@@ -259,6 +312,11 @@ rows! { $
     LdOwnQ   "ldq"  GatherQuad (23, 1) Gather OWN (0, 0) "Load a quad, each section at its own address.";
     LdOwnDup "ldd"  GatherDup (23, 2)  Gather OWN (0, 0) "Load a pair into both halves of a quad, each section at its own address.";
     LdOwnW   "ldw"  GatherWord (23, 5) Gather OWN_WORDS (0, 0) "Load a word into both lanes of a pair, each section at its own address.";
+
+    RotP    "rot"   RotatePair (12, 0)   Exchange CROSS (0, 0) "d = a of section (s + n) mod the number of sections.";
+    RotQ    "rot"   RotateQuad (12, 1)   Exchange CROSS (0, 0) "d = a of section (s + n) mod the number of sections.";
+    XchgP   "xchg"  ExchangePair (12, 2) Exchange CROSS (0, 0) "b of section s and a of section s xor n change places, where s is the smaller of both.";
+    XchgQ   "xchg"  ExchangeQuad (12, 3) Exchange CROSS (0, 0) "b of section s and a of section s xor n change places, where s is the smaller of both.";
 
     LdW     "ldw"   LoadWord (24, 0)  Unaligned WORDS (0, 0) "Load a word into both lanes of a pair.";
     StW     "stw"   StoreWord (25, 0) Control WORDS (0, 0) "Store lane 0 to a word.";

@@ -1,7 +1,7 @@
 //! The operations by purpose: what a writer of kernels looks for.
 
 /// Purpose, mnemonics, and a hint for those who look for another word. Every mnemonic of the table has one purpose.
-const PURPOSES: [(&str, &[&str], &str); 22] = [
+const PURPOSES: [(&str, &[&str], &str); 28] = [
     (
         "add, subtract, multiply",
         &["add", "sub", "mul", "addsub"],
@@ -24,6 +24,34 @@ const PURPOSES: [(&str, &[&str], &str); 22] = [
             "bflyyc",
         ],
         "x + y w and x - y w; `i`, `n` turn by a quarter, `c`, `y` conjugate w, y",
+    ),
+    (
+        "double precision",
+        &["dadd", "dsub", "dmul", "dmin", "dmax", "dneg", "dabs"],
+        "of the extension `double`: a pair is one binary64 number, lane 0 its lower half; a quad two, or one complex",
+    ),
+    (
+        "double precision: compare, convert",
+        &["dcmpeq", "dcmplt", "dcmple", "dtof", "ftod"],
+        "masks of 64 ones, for `sel`",
+    ),
+    (
+        "double precision: multiply and add",
+        &["dmadd", "dmsub", "dnmadd", "dnmsub"],
+        "the product is rounded first",
+    ),
+    (
+        "double precision: complex",
+        &[
+            "dcmul", "dcmulc", "dcmadd", "dcmsub", "dbfly", "dbflyc", "dbflyi", "dbflyci",
+            "dbflyn", "dbflycn",
+        ],
+        "on quads",
+    ),
+    (
+        "rounding errors",
+        &["adde", "mule"],
+        "of the extension `double-single`: an unrounded sum or product is two floats",
     ),
     (
         "sign, conjugate",
@@ -96,6 +124,11 @@ const PURPOSES: [(&str, &[&str], &str); 22] = [
         "`ldx` into shared scalars, from section 0",
     ),
     ("store to DMEM", &["stp", "stq"], "whole pairs and quads"),
+    (
+        "exchange between sections",
+        &["rot", "xchg"],
+        "of the extension `exchange`; four `xchg` transpose 4 x 4 quads of four sections",
+    ),
     (
         "load, store at word addresses",
         &["ldw", "ldpu", "ldqu", "stw", "stpu", "stqu"],

@@ -474,3 +474,25 @@ fn word_addresses() {
         assert!(errors.to_string().contains(what), "{errors}");
     }
 }
+
+/// Movements between sections name a distance, and an exchange writes both registers.
+#[test]
+fn exchanges_between_sections() {
+    let p = program("rot q1, q2, 3\nxchg r4, r5, 2\nstop");
+    let w = p.decode().unwrap();
+    assert_eq!((w[0].mem.op, w[0].mem.imm), (Op::RotQ, 3));
+    assert_eq!(w[1].mem.op, Op::XchgP);
+    assert_eq!(w[1].mem.writes(), w[1].mem.reads());
+    assert_eq!(w[1].to_string(), "xchg r4, r5, 2");
+    assert_eq!(p.requires.names().collect::<Vec<_>>(), ["exchange"]);
+    for line in [
+        "xchg r4, r4, 1",
+        "rot r4, r5, 0",
+        "add r4, r1, r2 || xchg r3, r4, 1",
+    ] {
+        assert!(
+            assemble(&Source::new("t.s", line), &Options::default()).is_err(),
+            "{line}"
+        );
+    }
+}

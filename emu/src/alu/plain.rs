@@ -1,6 +1,7 @@
 //! The defining implementation of the primitives: a lane is its 32 bits.
 
 use super::Alu;
+use crate::semantics::double::{self, DoubleOperation};
 use crate::semantics::elementary::{self, Function};
 
 /// The only NaN an arithmetic operation returns.
@@ -151,5 +152,25 @@ impl Alu for PlainAlu {
 
     fn elementary(&mut self, function: Function, a: u32) -> u32 {
         elementary::evaluate(function, a)
+    }
+
+    fn product_error(&mut self, a: u32, b: u32) -> u32 {
+        double::product_error(a, b)
+    }
+
+    fn double(&mut self, operation: DoubleOperation, a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
+        double::split(double::evaluate(
+            operation,
+            double::join(a),
+            double::join(b),
+        ))
+    }
+
+    fn double_to_single(&mut self, a: [u32; 2]) -> u32 {
+        double::to_single(double::join(a))
+    }
+
+    fn single_to_double(&mut self, a: u32) -> [u32; 2] {
+        double::split(double::from_single(a))
     }
 }

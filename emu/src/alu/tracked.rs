@@ -1,6 +1,7 @@
 //! A checking implementation: bits, and whether they were ever written.
 
 use super::{Alu, PlainAlu};
+use crate::semantics::double::DoubleOperation;
 use crate::semantics::elementary::Function;
 
 /// Lanes that remember whether everything they depend on was initialised.
@@ -55,8 +56,31 @@ impl Alu for Tracked {
         }
     }
 
+    fn double(
+        &mut self,
+        operation: DoubleOperation,
+        a: [TrackedBits; 2],
+        b: [TrackedBits; 2],
+    ) -> [TrackedBits; 2] {
+        let bits = PlainAlu.double(operation, a.map(|lane| lane.bits), b.map(|lane| lane.bits));
+        let initialised = a.iter().chain(&b).all(|lane| lane.initialised);
+        bits.map(|bits| TrackedBits { bits, initialised })
+    }
+
+    fn double_to_single(&mut self, a: [TrackedBits; 2]) -> TrackedBits {
+        TrackedBits {
+            bits: PlainAlu.double_to_single(a.map(|lane| lane.bits)),
+            initialised: a.iter().all(|lane| lane.initialised),
+        }
+    }
+
+    fn single_to_double(&mut self, a: TrackedBits) -> [TrackedBits; 2] {
+        let bits = PlainAlu.single_to_double(a.bits);
+        bits.map(|bits| TrackedBits { bits, ..a })
+    }
+
     lift! {
         unary: ftoi ftoin itof not fneg fabs;
-        binary: fadd fsub fmul fmin fmax feq flt fle iadd isub imul imin imax ieq ilt and or xor shl shr sar andn;
+        binary: fadd fsub fmul fmin fmax feq flt fle iadd isub imul imin imax ieq ilt and or xor shl shr sar andn product_error;
     }
 }

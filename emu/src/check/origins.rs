@@ -50,7 +50,10 @@ impl Origins {
             Action::Scalar(ScalarOp::Move { x, y }) => self.set_streams(x, self.source(y)),
             // `High` replaces the upper half only, so that the address still comes from the same
             // streams.
-            Action::Scalar(ScalarOp::High { .. }) | Action::Control(_) | Action::Nop => {}
+            Action::Scalar(ScalarOp::High { .. })
+            | Action::Control(_)
+            | Action::Exchange(_)
+            | Action::Nop => {}
             Action::Scalar(ScalarOp::Binary { x, y, z, .. }) => {
                 self.set_streams(x, self.source(y) | self.source(z));
             }

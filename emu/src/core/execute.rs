@@ -7,8 +7,9 @@ use crate::core::layout::PAIR;
 use crate::core::loops::{advance, set_up_loop};
 use crate::core::{Call, Core};
 use crate::processor::observer::{CoreAccess, Observer};
-use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, Source};
+use crate::semantics::action::{Action, ControlOp, Data, ExchangeOp, MemoryOp, Source};
 use crate::semantics::arith::{self, Registers};
+use crate::semantics::exchange;
 use crate::semantics::scalar::{self, Scalars};
 use crate::timing::IssueOutcome;
 use cp2_asm::isa::Scalar;
@@ -71,6 +72,10 @@ pub(crate) fn word<O: Observer>(
     {
         store(core, op, access);
     }
+    let crossing = match decoded.action {
+        Action::Exchange(op) => exchanged(core, op),
+        _ => Vec::new(),
+    };
     if decoded.computes {
         for section in 0..core.sections() {
             arith::execute(
@@ -87,6 +92,11 @@ pub(crate) fn word<O: Observer>(
                 if let Some(next) = access.next {
                     core.set_scalar(Scalar::address(op.place.base()), next);
                 }
+            }
+        }
+        Action::Exchange(_) => {
+            for (section, register, lane, value) in crossing {
+                *core.lane_mut(section, register, lane) = value;
             }
         }
         Action::Scalar(op) => scalar::execute(&mut PlainAlu, op, core),
@@ -171,6 +181,32 @@ fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
             }
         }
     }
+}
+
+/// Returns what a movement between sections writes: section, pair register, lane, and value.
+fn exchanged(core: &Core, op: ExchangeOp) -> Vec<(usize, usize, usize, u32)> {
+    let mut all = Vec::new();
+    let sections = core.sections();
+    for section in 0..sections {
+        for i in 0..usize::from(op.count) * PAIR {
+            let place = |first: u8| (usize::from(first) + i / PAIR, i % PAIR);
+            let at = |first: u8| {
+                move |section| {
+                    let (register, lane) = place(first);
+                    core.lane(section, register, lane)
+                }
+            };
+            let (first, second) =
+                exchange::values(op, (section, sections), at(op.first), at(op.second));
+            let (register, lane) = place(op.first);
+            all.push((section, register, lane, first));
+            if op.mutual {
+                let (register, lane) = place(op.second);
+                all.push((section, register, lane, second));
+            }
+        }
+    }
+    all
 }
 
 fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {

@@ -84,7 +84,8 @@ impl CountedCode {
                 made.timings.push(decoded.timing);
                 made.accesses += u64::from(decoded.timing.uses_dmem);
                 match decoded.action {
-                    Action::Nop => {}
+                    // Registers of sections are not known.
+                    Action::Exchange(_) | Action::Nop => {}
                     Action::Scalar(op) => made.effects.push(Effect::Scalar(op)),
                     Action::Memory(op) => {
                         let moves = op.place.updates();

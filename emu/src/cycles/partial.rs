@@ -2,6 +2,7 @@
 
 use super::decided::ArgumentDecisions;
 use crate::alu::{Alu, PlainAlu};
+use crate::semantics::double::DoubleOperation;
 use crate::semantics::elementary::Function;
 
 /// A known number.
@@ -39,6 +40,20 @@ pub(super) struct Partial {
 }
 
 impl Partial {
+    /// Returns the bits of lanes that are all needed exactly, or nothing if one is unknown.
+    fn exact<const N: usize>(&mut self, lanes: [PartialLane; N]) -> Option<[u32; N]> {
+        let mut bits = [0; N];
+        if lanes.contains(&None) {
+            return None;
+        }
+        for (bits, lane) in bits.iter_mut().zip(lanes.into_iter().flatten()) {
+            self.odd |= lane.moves.is_some();
+            self.decided.exactly(lane);
+            *bits = lane.bits;
+        }
+        Some(bits)
+    }
+
     fn combine_lanes(
         &mut self,
         a: PartialLane,
@@ -103,7 +118,32 @@ impl Alu for Partial {
         })
     }
 
-    plain! { fadd fsub fmul fmin fmax feq flt fle imul imin imax ieq ilt and or xor shl shr sar }
+    plain! { fadd fsub fmul fmin fmax feq flt fle imul imin imax ieq ilt and or xor shl shr sar product_error }
+
+    fn double(
+        &mut self,
+        operation: DoubleOperation,
+        [a0, a1]: [PartialLane; 2],
+        [b0, b1]: [PartialLane; 2],
+    ) -> [PartialLane; 2] {
+        let found = self.exact([a0, a1, b0, b1]);
+        match found.map(|[a0, a1, b0, b1]| PlainAlu.double(operation, [a0, a1], [b0, b1])) {
+            Some(lanes) => lanes.map(fixed),
+            None => [None; 2],
+        }
+    }
+
+    fn double_to_single(&mut self, a: [PartialLane; 2]) -> PartialLane {
+        let a = self.exact(a)?;
+        fixed(PlainAlu.double_to_single(a))
+    }
+
+    fn single_to_double(&mut self, a: PartialLane) -> [PartialLane; 2] {
+        match self.exact([a]) {
+            Some([a]) => PlainAlu.single_to_double(a).map(fixed),
+            None => [None; 2],
+        }
+    }
 
     fn ftoi(&mut self, a: PartialLane) -> PartialLane {
         self.combine_lanes(a, a, |a, _| PlainAlu.ftoi(a))

@@ -15,8 +15,25 @@ pub enum Action {
     Scalar(ScalarOp),
     /// Access DMEM.
     Memory(MemoryOp),
+    /// Move registers from section to section.
+    Exchange(ExchangeOp),
     /// Anything that concerns the program counter or events.
     Control(ControlOp),
+}
+
+/// A movement of registers between sections: see [`crate::semantics::exchange`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExchangeOp {
+    /// True if two registers change places between two sections, false if one comes from another section.
+    pub mutual: bool,
+    /// First pair register of the first operand, which is written.
+    pub first: u8,
+    /// First pair register of the second operand; written too if the exchange is mutual.
+    pub second: u8,
+    /// Pair registers of an operand.
+    pub count: u8,
+    /// Distance between the sections.
+    pub distance: u32,
 }
 
 /// An operation on shared scalars.
@@ -271,6 +288,15 @@ pub fn action(inst: &Inst) -> Option<Action> {
         })
     };
     let (pair, quad) = (inst.r[0], inst.r[0].wrapping_mul(2));
+    let exchange = |mutual, count: u8| {
+        Action::Exchange(ExchangeOp {
+            mutual,
+            first: inst.r[0].wrapping_mul(count),
+            second: inst.r[1].wrapping_mul(count),
+            count,
+            distance: inst.imm as u32,
+        })
+    };
 
     Some(match inst.op {
         Op::MemNop => Action::Nop,
@@ -327,6 +353,11 @@ pub fn action(inst: &Inst) -> Option<Action> {
             first: quad,
             count: 2,
         }),
+        Op::RotP => exchange(false, 1),
+        Op::RotQ => exchange(false, 2),
+        Op::XchgP => exchange(true, 1),
+        Op::XchgQ => exchange(true, 2),
+
         Op::LdW | Op::LdOwnW => memory(Data::LoadWord { first: pair }),
         Op::StW => memory(Data::StoreWord { first: pair }),
         Op::LdPU => memory(Data::LoadUnaligned {
@@ -409,6 +440,43 @@ pub fn action(inst: &Inst) -> Option<Action> {
         }
         Op::Bfly | Op::BflyI | Op::BflyN | Op::BflyC | Op::BflyCI | Op::BflyCN => return None,
         Op::BflyY | Op::BflyYI | Op::BflyYN | Op::BflyYC => return None,
+        Op::DnegP
+        | Op::DabsP
+        | Op::DtofP
+        | Op::FtodP
+        | Op::DaddP
+        | Op::DsubP
+        | Op::DmulP
+        | Op::DminP
+        | Op::DmaxP
+        | Op::DcmpeqP
+        | Op::DcmpltP
+        | Op::DcmpleP => return None,
+        Op::DmaddP | Op::DmsubP | Op::DnmaddP | Op::DnmsubP => return None,
+        Op::DnegQ
+        | Op::DabsQ
+        | Op::DtofQ
+        | Op::FtodQ
+        | Op::DaddQ
+        | Op::DsubQ
+        | Op::DmulQ
+        | Op::DminQ
+        | Op::DmaxQ
+        | Op::DcmpeqQ
+        | Op::DcmpltQ
+        | Op::DcmpleQ => return None,
+        Op::DmaddQ | Op::DmsubQ | Op::DnmaddQ | Op::DnmsubQ => return None,
+        Op::Dcmul
+        | Op::Dcmulc
+        | Op::Dcmadd
+        | Op::Dcmsub
+        | Op::Dbfly
+        | Op::DbflyC
+        | Op::DbflyI
+        | Op::DbflyCI
+        | Op::DbflyN
+        | Op::DbflyCN => return None,
+        Op::AddeP | Op::MuleP | Op::AddeQ | Op::MuleQ => return None,
     })
 }
 

@@ -1,11 +1,14 @@
 //! The arithmetic slot: the meaning of each of its operations.
 
 mod complex;
+mod doubles;
 
 use crate::alu::Alu;
+use crate::semantics::double::DoubleOperation;
 use crate::semantics::elementary::Function;
 use complex::{add_turned, ccmul, ccmulc, cmul, cmulc, madd, msub, nmadd, nmsub, sub_turned};
 use cp2_asm::isa::{Inst, Op};
+use doubles::ComplexDouble;
 
 /// One section's registers, or all sections' at once where a lane value holds several.
 pub trait Registers<L: Copy> {
@@ -203,6 +206,70 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::BflyYN => u.butterfly(ccmul, Turn::Minus),
         Op::BflyYC => u.butterfly(ccmulc, Turn::None),
 
+        Op::DnegP => u.doubles::<PAIR>(doubles::negate),
+        Op::DnegQ => u.doubles::<QUAD>(doubles::negate),
+        Op::DabsP => u.doubles::<PAIR>(doubles::absolute),
+        Op::DabsQ => u.doubles::<QUAD>(doubles::absolute),
+        Op::DtofP => u.shuffle::<PAIR>(|alu, a| [alu.double_to_single(a); PAIR]),
+        Op::FtodP => u.shuffle::<PAIR>(|alu, [a, _]| alu.single_to_double(a)),
+        Op::DtofQ => {
+            let [a0, a1, b0, b1] = u.read(1);
+            let d = [[a0, a1], [b0, b1]].map(|double| u.alu.double_to_single(double));
+            u.write(0, d);
+        }
+        Op::FtodQ => {
+            let a: Pair<A::L> = u.read(1);
+            let [low, high] = a.map(|lane| u.alu.single_to_double(lane));
+            u.write(0, [low[0], low[1], high[0], high[1]]);
+        }
+        Op::DaddP => u.zip_doubles::<PAIR>(DoubleOperation::Add),
+        Op::DaddQ => u.zip_doubles::<QUAD>(DoubleOperation::Add),
+        Op::DsubP => u.zip_doubles::<PAIR>(DoubleOperation::Sub),
+        Op::DsubQ => u.zip_doubles::<QUAD>(DoubleOperation::Sub),
+        Op::DmulP => u.zip_doubles::<PAIR>(DoubleOperation::Mul),
+        Op::DmulQ => u.zip_doubles::<QUAD>(DoubleOperation::Mul),
+        Op::DminP => u.zip_doubles::<PAIR>(DoubleOperation::Min),
+        Op::DminQ => u.zip_doubles::<QUAD>(DoubleOperation::Min),
+        Op::DmaxP => u.zip_doubles::<PAIR>(DoubleOperation::Max),
+        Op::DmaxQ => u.zip_doubles::<QUAD>(DoubleOperation::Max),
+        Op::DcmpeqP => u.zip_doubles::<PAIR>(DoubleOperation::Equal),
+        Op::DcmpeqQ => u.zip_doubles::<QUAD>(DoubleOperation::Equal),
+        Op::DcmpltP => u.zip_doubles::<PAIR>(DoubleOperation::Less),
+        Op::DcmpltQ => u.zip_doubles::<QUAD>(DoubleOperation::Less),
+        Op::DcmpleP => u.zip_doubles::<PAIR>(DoubleOperation::LessOrEqual),
+        Op::DcmpleQ => u.zip_doubles::<QUAD>(DoubleOperation::LessOrEqual),
+        Op::DmaddP => u.zip3_two::<PAIR>(doubles::madd),
+        Op::DmaddQ => u.zip3_two::<QUAD>(doubles::madd),
+        Op::DmsubP => u.zip3_two::<PAIR>(doubles::msub),
+        Op::DmsubQ => u.zip3_two::<QUAD>(doubles::msub),
+        Op::DnmaddP => u.zip3_two::<PAIR>(doubles::nmadd),
+        Op::DnmaddQ => u.zip3_two::<QUAD>(doubles::nmadd),
+        Op::DnmsubP => u.zip3_two::<PAIR>(doubles::nmsub),
+        Op::DnmsubQ => u.zip3_two::<QUAD>(doubles::nmsub),
+        Op::Dcmul => u.merge::<QUAD>(|alu, a, b| {
+            doubles::flat(doubles::cmul(alu, doubles::complex(a), doubles::complex(b)))
+        }),
+        Op::Dcmulc => u.merge::<QUAD>(|alu, a, b| {
+            doubles::flat(doubles::cmulc(
+                alu,
+                doubles::complex(a),
+                doubles::complex(b),
+            ))
+        }),
+        Op::Dcmadd => u.complex_doubles(|alu, product, c| doubles::add(alu, product, c)),
+        Op::Dcmsub => u.complex_doubles(|alu, product, c| doubles::sub(alu, c, product)),
+        Op::Dbfly => u.double_butterfly(doubles::cmul, Turn::None),
+        Op::DbflyI => u.double_butterfly(doubles::cmul, Turn::Plus),
+        Op::DbflyN => u.double_butterfly(doubles::cmul, Turn::Minus),
+        Op::DbflyC => u.double_butterfly(doubles::cmulc, Turn::None),
+        Op::DbflyCI => u.double_butterfly(doubles::cmulc, Turn::Plus),
+        Op::DbflyCN => u.double_butterfly(doubles::cmulc, Turn::Minus),
+
+        Op::AddeP => u.zip::<PAIR>(sum_error),
+        Op::AddeQ => u.zip::<QUAD>(sum_error),
+        Op::MuleP => u.zip::<PAIR>(A::product_error),
+        Op::MuleQ => u.zip::<QUAD>(A::product_error),
+
         // The other slot: see `action`.
         Op::MemNop | Op::Stop | Op::Ret | Op::Wait | Op::Signal => {}
         Op::MovX
@@ -218,8 +285,19 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::LoopI | Op::LoopX | Op::Jmp | Op::Call | Op::Bz | Op::Bnz | Op::Bneg | Op::Bpos => {}
         Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ | Op::LdX | Op::LdX2 => {}
         Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup | Op::LdOwnW => {}
+        Op::RotP | Op::RotQ | Op::XchgP | Op::XchgQ => {}
         Op::LdW | Op::StW | Op::LdPU | Op::LdQU | Op::StPU | Op::StQU => {}
     }
+}
+
+/// Rounding error of the sum `a + b`, by Knuth's six operations, each rounded.
+#[inline(always)]
+fn sum_error<A: Alu>(alu: &mut A, a: A::L, b: A::L) -> A::L {
+    let sum = alu.fadd(a, b);
+    let of_b = alu.fsub(sum, a);
+    let of_a = alu.fsub(sum, of_b);
+    let (error_a, error_b) = (alu.fsub(a, of_a), alu.fsub(b, of_b));
+    alu.fadd(error_a, error_b)
 }
 
 /// Factor that a butterfly multiplies its product by before the sum and the difference.
@@ -361,5 +439,53 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
             Turn::Minus => (sub_turned(self.alu, x, t), add_turned(self.alu, x, t)),
         };
         self.write_two(d, e);
+    }
+
+    /// Changes each binary64 number of the operand.
+    #[inline(always)]
+    fn doubles<const N: usize>(&mut self, f: impl Fn(&mut A, Pair<A::L>) -> Pair<A::L>) {
+        self.shuffle::<N>(|alu, a| by_two(|i| f(alu, two(&a, i))));
+    }
+
+    #[inline(always)]
+    fn zip_doubles<const N: usize>(&mut self, operation: DoubleOperation) {
+        self.merge::<N>(|alu, a, b| by_two(|i| alu.double(operation, two(&a, i), two(&b, i))));
+    }
+
+    /// A function of the product `a b` of complex binary64 numbers, and of `c`.
+    #[inline(always)]
+    fn complex_doubles(
+        &mut self,
+        f: impl Fn(&mut A, ComplexDouble<A::L>, ComplexDouble<A::L>) -> ComplexDouble<A::L>,
+    ) {
+        let [a, b, c] = [1, 2, 3].map(|i| doubles::complex(self.read(i)));
+        let product = doubles::cmul(self.alu, a, b);
+        let d = f(self.alu, product, c);
+        self.write(0, doubles::flat(d));
+    }
+
+    /// [`Unit::butterfly`] on binary64 numbers.
+    #[inline(always)]
+    fn double_butterfly(
+        &mut self,
+        product: impl Fn(&mut A, ComplexDouble<A::L>, ComplexDouble<A::L>) -> ComplexDouble<A::L>,
+        turn: Turn,
+    ) {
+        let [x, y, w] = [2, 3, 4].map(|i| doubles::complex(self.read(i)));
+        let t = product(self.alu, y, w);
+        let turned = [t[1], t[0]];
+        let (d, e) = match turn {
+            Turn::None => (doubles::add(self.alu, x, t), doubles::sub(self.alu, x, t)),
+            Turn::Plus => (
+                doubles::sub_add(self.alu, x, turned),
+                doubles::add_sub(self.alu, x, turned),
+            ),
+            Turn::Minus => (
+                doubles::add_sub(self.alu, x, turned),
+                doubles::sub_add(self.alu, x, turned),
+            ),
+        };
+        self.write(0, doubles::flat(d));
+        self.write(1, doubles::flat(e));
     }
 }

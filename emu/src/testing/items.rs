@@ -5,7 +5,8 @@
 
 use crate::semantics::action::{Action, action};
 use cp2_asm::isa::{AddressOperand, Inst, Op, Slot, Word};
-use cp2_asm::testing::{any_inst, any_operands};
+use cp2_asm::testing::{any_extension_inst, any_inst_on, any_operands};
+use cp2_machine::Extensions;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
@@ -74,7 +75,7 @@ pub(super) enum LoopCount {
 
 /// Returns a strategy for any item, where few plain words are unruly.
 pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
-    let arith = || any_inst(Slot::Arith);
+    let arith = any_arith;
     let plain =
         (arith(), any_plain(), prop::bool::weighted(0.02)).prop_map(|(arith, mem, unruly)| {
             let word = Word { arith, mem };
@@ -112,23 +113,41 @@ pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
     .boxed()
 }
 
-/// Returns a strategy for memory and scalar operations that the next word follows. Each addressing
-/// mode of a memory row is about as frequent as a scalar row.
+/// Of how many operations of a slot one is a row of an extension, at which emitted code ends.
+const EXTENSION_SHARE: u32 = 10;
+
+/// Returns a strategy for arithmetic operations: base rows, and few of extensions.
+fn any_arith() -> BoxedStrategy<Inst> {
+    prop_oneof![
+        EXTENSION_SHARE - 1 => any_inst_on(Slot::Arith, Extensions::empty()),
+        1 => any_extension_inst(Slot::Arith),
+    ]
+    .boxed()
+}
+
+/// Returns a strategy for memory and scalar operations that the next word follows: base rows, and few of
+/// extensions. Each addressing mode of a memory row is about as frequent as a scalar row.
 fn any_plain() -> BoxedStrategy<Inst> {
-    let rows = Op::ALL.iter().filter(|op| op.row().slot() == Slot::Mem);
-    let weighted = rows.filter_map(|&op| {
-        let inst = Inst::new(op);
-        let weight = match action(&inst)? {
-            Action::Nop => 5,
-            Action::Scalar(_) => 1,
-            // Own addresses have one mode, and emitted code ends at them.
-            Action::Memory(op) if matches!(op.place, AddressOperand::Own(_)) => 1,
-            // Emitted code ends at these too.
-            Action::Memory(op) if op.align == 4 => 3,
-            Action::Memory(_) => 4,
-            Action::Control(_) => return None,
-        };
-        Some((weight, any_operands(op)))
-    });
-    Union::new_weighted(weighted.collect()).boxed()
+    let rows = |extension: bool| {
+        let rows = Op::ALL.iter().filter(move |op| {
+            let row = op.row();
+            row.slot() == Slot::Mem && row.requires.is_empty() != extension
+        });
+        let weighted = rows.filter_map(|&op| {
+            let weight = match action(&Inst::new(op))? {
+                Action::Nop => 5,
+                Action::Scalar(_) | Action::Exchange(_) => 1,
+                Action::Memory(op) if matches!(op.place, AddressOperand::Own(_)) => 1,
+                Action::Memory(_) => 4,
+                Action::Control(_) => return None,
+            };
+            Some((weight, any_operands(op)))
+        });
+        Union::new_weighted(weighted.collect())
+    };
+    prop_oneof![
+        EXTENSION_SHARE - 1 => rows(false),
+        1 => rows(true),
+    ]
+    .boxed()
 }

@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 /// Explanation of the letters.
 pub(super) const LEGEND: &str = concat!(
     "  # issues; waits for a result of i integer, a add, m madd, b butterfly, e elementary, l load, g gather,\n",
-    "  w unaligned, s scalar-load, x scalar; u waits for a busy unit; - the body starts again\n"
+    "  w unaligned, r exchange, d double-add, f double-madd, z double-complex, o error, s scalar-load, x scalar;\n",
+    "  u waits for a busy unit; - the body starts again\n"
 );
 
 fn letter(on: WaitOn) -> char {
@@ -22,9 +23,14 @@ fn letter(on: WaitOn) -> char {
             Class::Madd => 'm',
             Class::Butterfly => 'b',
             Class::Elementary => 'e',
+            Class::DoubleAdd => 'd',
+            Class::DoubleMadd => 'f',
+            Class::DoubleComplex => 'z',
+            Class::Error => 'o',
             Class::Load => 'l',
             Class::Gather => 'g',
             Class::Unaligned => 'w',
+            Class::Exchange => 'r',
             Class::ScalarLoad => 's',
             Class::Scalar => 'x',
             Class::Control => 'c',

@@ -72,6 +72,7 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
     let gather = has(Extensions::SECTION_ADDRESSING);
     let words = has(Extensions::WORD_ADDRESSING);
     let exchange = has(Extensions::EXCHANGE);
+    let errors = has(Extensions::DOUBLE_SINGLE);
     vec![
         term(
             "register_bits",
@@ -132,6 +133,16 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
             "multiplexer_bits",
             "exchange: 2 x sections x (sections - 1) x 128",
             2 * sections * (sections - 1) * QUAD * exchange,
+        ),
+        term(
+            "adder_bits",
+            "double-single: sections x 4 x 2 x 24 (digits of sums and products that are kept)",
+            sections * 4 * 2 * SINGLE * errors,
+        ),
+        term(
+            "multiplexer_bits",
+            "double-single: sections x 4 normalisers x 24 x log2(24)",
+            sections * 4 * SINGLE * 5 * errors,
         ),
         term(
             "multiplexer_bits",

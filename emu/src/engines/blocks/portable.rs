@@ -31,7 +31,7 @@ pub(crate) struct WordCall {
     pub(super) second: RegisterRow,
     /// Constant of the addressing mode (an offset or an increment), or of an operation on scalars.
     pub(super) amount: i32,
-    /// Bytes accessed per section; in a guard the bits that it tests.
+    /// Bytes accessed per section; in a guard the bits that it tests; distance of a movement between sections.
     pub(super) bytes: u32,
     /// Address register, the scalar tested, or the first operand of an operation on scalars.
     pub(super) base: u8,
@@ -40,7 +40,8 @@ pub(crate) struct WordCall {
     pub(super) step: u8,
     /// Register loaded or stored.
     pub(super) row: RegisterRow,
-    /// Register whose half-words own addresses are formed with.
+    /// Register whose half-words own addresses are formed with, or second operand of a movement between
+    /// sections.
     pub(super) index: RegisterRow,
     /// First scalar written.
     pub(super) first: u8,
@@ -136,6 +137,12 @@ impl WordCall {
                     host,
                 };
                 step.run = access.run();
+            }
+            Action::Exchange(op) => {
+                step.row = RegisterRow::from_pair(op.first);
+                step.index = RegisterRow::from_pair(op.second);
+                step.bytes = op.distance;
+                step.run = word_functions::exchange(op, host);
             }
             Action::Scalar(op) => {
                 step.operate(op);

@@ -3,6 +3,7 @@
 use super::avx::LaneHost;
 use crate::alu::{Alu, NAN, PlainAlu};
 use crate::core::layout::Lane;
+use crate::semantics::double::DoubleOperation;
 use crate::semantics::elementary::Function;
 use bytemuck::cast;
 use wide::{CmpEq, CmpLe, CmpLt, f32x4, i32x4, u32x4};
@@ -94,6 +95,20 @@ pub(super) struct Wide<H>(pub H);
 #[inline(always)]
 pub(super) fn floats([a, b]: [Four; 2]) -> [f32x4; 2] {
     [a.float(), b.float()]
+}
+
+/// Returns the two lanes of each section.
+#[inline(always)]
+fn by_section(lanes: [Four; 2]) -> impl Fn(usize) -> [u32; 2] {
+    let lanes = lanes.map(|lane| lane.bits().to_array());
+    move |section| lanes.map(|lane| lane[section])
+}
+
+/// Returns two lanes of all sections from those of each section.
+#[inline(always)]
+fn by_lane(values: impl Fn(usize) -> [u32; 2]) -> [Four; 2] {
+    let sections: [[u32; 2]; 4] = std::array::from_fn(values);
+    [0, 1].map(|lane| Four::new(sections.map(|section| section[lane])))
 }
 
 impl<H: LaneHost> Alu for Wide<H> {
@@ -301,5 +316,28 @@ impl<H: LaneHost> Alu for Wide<H> {
     #[inline(always)]
     fn elementary(&mut self, function: Function, a: Four) -> Four {
         a.map(|a| PlainAlu.elementary(function, a))
+    }
+
+    #[inline(always)]
+    fn product_error(&mut self, a: Four, b: Four) -> Four {
+        a.zip(b, |a, b| PlainAlu.product_error(a, b))
+    }
+
+    #[inline(always)]
+    fn double(&mut self, operation: DoubleOperation, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        let (a, b) = (by_section(a), by_section(b));
+        by_lane(|section| PlainAlu.double(operation, a(section), b(section)))
+    }
+
+    #[inline(always)]
+    fn double_to_single(&mut self, a: [Four; 2]) -> Four {
+        let a = by_section(a);
+        by_lane(|section| [PlainAlu.double_to_single(a(section)), 0])[0]
+    }
+
+    #[inline(always)]
+    fn single_to_double(&mut self, a: Four) -> [Four; 2] {
+        let a = a.bits().to_array();
+        by_lane(|section| PlainAlu.single_to_double(a[section]))
     }
 }

@@ -292,7 +292,7 @@ impl TraceWords {
         for (i, (place, word)) in self.places.iter_mut().zip(&self.words).enumerate() {
             place.steps = steps.len() as u32;
             let acts = match word.action {
-                Action::Memory(_) | Action::Scalar(_) => true,
+                Action::Memory(_) | Action::Scalar(_) | Action::Exchange(_) => true,
                 // A branch at the end is executed by the engine.
                 Action::Control(_) | Action::Nop => word.expect.is_some(),
             };

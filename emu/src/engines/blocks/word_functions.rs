@@ -6,10 +6,10 @@ use super::portable::WordCall;
 use super::section_lanes::Wide;
 use crate::alu::PlainAlu;
 use crate::core::Guest;
-use crate::core::layout::{DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared};
-use crate::semantics::action::{Data, ScalarOp, Source};
+use crate::core::layout::{COLUMNS, DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared};
+use crate::semantics::action::{Data, ExchangeOp, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
-use crate::semantics::{arith, scalar};
+use crate::semantics::{arith, exchange, scalar};
 use cp2_asm::isa::{AddressOperand, Mode, Op, SCALARS, Scalar};
 use std::marker::PhantomData;
 
@@ -288,6 +288,60 @@ impl<const MODE: u8, const WORDS: usize> PairedMemoryOperation for UnalignedStor
         }
         step.update(&mut guest.registers.scalars, at.next);
         compute(guest);
+        true
+    }
+}
+
+/// Selects the function of a word that moves registers between sections.
+pub(super) fn exchange(op: ExchangeOp, host: Option<Avx>) -> WordFunction {
+    const QUAD: usize = LINE_LANES;
+    match (op.mutual, op.count) {
+        (false, 1) => WordFunction::select_host::<SingleMemoryOperation<Cross<false, PAIR>>>(host),
+        (false, _) => WordFunction::select_host::<SingleMemoryOperation<Cross<false, QUAD>>>(host),
+        (true, 1) => WordFunction::select_host::<SingleMemoryOperation<Cross<true, PAIR>>>(host),
+        (true, _) => WordFunction::select_host::<SingleMemoryOperation<Cross<true, QUAD>>>(host),
+    }
+}
+
+/// A movement of `LANES` lanes between sections.
+struct Cross<const MUTUAL: bool, const LANES: usize>;
+
+impl<const MUTUAL: bool, const LANES: usize> PairedMemoryOperation for Cross<MUTUAL, LANES> {
+    const BEFORE: bool = false;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let op = ExchangeOp {
+            mutual: MUTUAL,
+            first: 0,
+            second: 0,
+            count: (LANES / PAIR) as u8,
+            distance: step.bytes,
+        };
+        let file = &guest.registers.file;
+        let (a, b) = (
+            step.row.lanes::<LANES>(file),
+            step.index.lanes::<LANES>(file),
+        );
+        let mut values = [[Lane::default(); LANES]; 2];
+        for i in 0..LANES {
+            for section in 0..COLUMNS {
+                let of = (section, COLUMNS);
+                let (first, second) = exchange::values(op, of, |s| a[i][s], |s| b[i][s]);
+                values[0][i][section] = first;
+                values[1][i][section] = second;
+            }
+        }
+        compute(guest);
+        let file = &mut guest.registers.file;
+        step.row
+            .lanes_mut::<LANES>(file)
+            .copy_from_slice(&values[0]);
+        if MUTUAL {
+            step.index
+                .lanes_mut::<LANES>(file)
+                .copy_from_slice(&values[1]);
+        }
         true
     }
 }

@@ -172,22 +172,15 @@ pub(super) fn steps(
 
 impl FirstPass {
     fn word(&mut self, decoded: &Decoded) -> bool {
+        // Emitted code has the base rows only: one address for all sections, aligned vectors, sections side by side.
+        let base_row = |inst: &cp2_asm::isa::Inst| inst.row().requires.is_empty();
+        if !base_row(&decoded.word.arith) || !base_row(&decoded.word.mem) {
+            return false;
+        }
         if let Action::Memory(op) = decoded.action {
-            // Segments have one address for all sections: an own address ends them.
             let AddressOperand::Shared(address) = op.place else {
                 return false;
             };
-            match op.data {
-                Data::Load { .. }
-                | Data::LoadDuplicate { .. }
-                | Data::Store { .. }
-                | Data::LoadScalars { .. } => {}
-                // Emitted code moves whole vectors at aligned addresses.
-                Data::LoadWord { .. }
-                | Data::StoreWord { .. }
-                | Data::LoadUnaligned { .. }
-                | Data::StoreUnaligned { .. } => return false,
-            }
             let base = self.scalar(Scalar::address(address.base));
             if self.is_late(base.root) || base.add.abs() > FAR {
                 return false;
@@ -218,7 +211,7 @@ impl FirstPass {
                 step.access = access;
             }
             Action::Scalar(op) => self.compute(op),
-            Action::Control(_) | Action::Nop => {}
+            Action::Control(_) | Action::Exchange(_) | Action::Nop => {}
         }
         step.late = std::mem::take(&mut self.pending);
         self.out.steps.push(step);

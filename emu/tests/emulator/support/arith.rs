@@ -5,6 +5,7 @@
 
 use cp2_asm::isa::{Inst, Kind, Op};
 use cp2_emu::semantics::elementary::{Function, evaluate};
+use cp2_machine::Extensions;
 
 pub(crate) const NAN: u32 = 0x7fc0_0000;
 
@@ -109,6 +110,14 @@ fn binary(name: &str, a: u32, b: u32) -> u32 {
         "imax" => sa.max(sb) as u32,
         "icmpeq" => mask(sa == sb),
         "icmplt" => mask(sa < sb),
+        "adde" => {
+            let s = add(a, b);
+            let t = sub(s, a);
+            add(sub(a, sub(s, t)), sub(b, t))
+        }
+        "mule" => narrow(f64::from(
+            f32::from_bits(a).mul_add(f32::from_bits(b), -f32::from_bits(mul(a, b))),
+        )),
         _ => panic!("no oracle for `{name}`"),
     }
 }
@@ -201,11 +210,148 @@ fn butterfly(letters: &str, x: Complex, y: Complex, w: Complex) -> Vec<Vec<u32>>
     vec![cadd(x, t).to_vec(), cadd(x, cneg(t)).to_vec()]
 }
 
+/// Returns the binary64 numbers in lanes, lower halves first.
+fn doubles(lanes: &[u32]) -> Vec<f64> {
+    let number = |c: &[u32]| f64::from_bits(u64::from(c[0]) + (u64::from(c[1]) << 32));
+    lanes.chunks(2).map(number).collect()
+}
+
+fn bits64(bits: u64) -> [u32; 2] {
+    [(bits % (1 << 32)) as u32, (bits >> 32) as u32]
+}
+
+fn lanes64(a: f64) -> [u32; 2] {
+    bits64(if a.is_nan() {
+        0x7ff8_0000_0000_0000
+    } else {
+        a.to_bits()
+    })
+}
+
+/// Returns the smaller number, or the larger one of `-a` and `-b` negated.
+fn least(a: f64, b: f64) -> f64 {
+    match a.partial_cmp(&b) {
+        None => f64::NAN,
+        Some(std::cmp::Ordering::Less) => a,
+        Some(std::cmp::Ordering::Equal) if a.is_sign_negative() => a,
+        Some(_) => b,
+    }
+}
+
+fn binary64(name: &str, a: f64, b: f64) -> [u32; 2] {
+    let mask = |holds: bool| bits64(if holds { u64::MAX } else { 0 });
+    match name {
+        "dadd" => lanes64(a + b),
+        "dsub" => lanes64(a + -b),
+        "dmul" => lanes64(a * b),
+        "dmin" => lanes64(least(a, b)),
+        "dmax" => lanes64(-least(-a, -b)),
+        "dcmpeq" => mask(a == b),
+        "dcmplt" => mask(a < b),
+        "dcmple" => mask(a < b || a == b),
+        _ => panic!("no oracle for `{name}`"),
+    }
+}
+
+/// A complex number of two binary64 numbers.
+type Complex64 = [f64; 2];
+
+fn zcmul(a: Complex64, b: Complex64) -> Complex64 {
+    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
+}
+
+fn zcadd(a: Complex64, b: Complex64) -> Complex64 {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+fn zcneg(a: Complex64) -> Complex64 {
+    a.map(|part| -part)
+}
+
+fn zconj(a: Complex64) -> Complex64 {
+    [a[0], -a[1]]
+}
+
+/// Returns the results of a row on binary64 numbers, whose name here has no `d`.
+fn results64(name: &str, operands: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let complex = |i: usize| {
+        let parts = doubles(&operands[i]);
+        [parts[0], parts[1]]
+    };
+    let flat = |parts: Complex64| parts.map(lanes64).concat();
+    if let Some(letters) = name.strip_prefix("bfly") {
+        let w = if letters.starts_with('c') {
+            zconj(complex(2))
+        } else {
+            complex(2)
+        };
+        let product = zcmul(complex(1), w);
+        let turned = [-product[1], product[0]];
+        let t = match letters.trim_start_matches('c') {
+            "" => product,
+            "i" => turned,
+            "n" => zcneg(turned),
+            _ => panic!("no oracle for butterfly letters `{letters}`"),
+        };
+        return vec![
+            flat(zcadd(complex(0), t)),
+            flat(zcadd(complex(0), zcneg(t))),
+        ];
+    }
+    let three = |f: fn(f64, f64, f64) -> f64| -> Vec<u32> {
+        let [a, b, c] = [0, 1, 2].map(|i| doubles(&operands[i]));
+        (0..a.len())
+            .flat_map(|i| lanes64(f(a[i], b[i], c[i])))
+            .collect()
+    };
+    let signs = |f: fn(u32) -> u32| -> Vec<u32> {
+        operands[0]
+            .chunks(2)
+            .flat_map(|c| [c[0], f(c[1])])
+            .collect()
+    };
+    vec![match name {
+        "neg" => signs(neg),
+        "abs" => signs(|a| a % 0x8000_0000),
+        "madd" => three(|a, b, c| a * b + c),
+        "msub" => three(|a, b, c| a * b + -c),
+        "nmadd" => three(|a, b, c| -(a * b) + -c),
+        "nmsub" => three(|a, b, c| c + -(a * b)),
+        "cmul" => flat(zcmul(complex(0), complex(1))),
+        "cmulc" => flat(zcmul(complex(0), zconj(complex(1)))),
+        "cmadd" => flat(zcadd(zcmul(complex(0), complex(1)), complex(2))),
+        "cmsub" => flat(zcadd(complex(2), zcneg(zcmul(complex(0), complex(1))))),
+        _ => {
+            let (a, b) = (doubles(&operands[0]), doubles(&operands[1]));
+            let name = format!("d{name}");
+            a.iter()
+                .zip(b)
+                .flat_map(|(&a, b)| binary64(&name, a, b))
+                .collect()
+        }
+    }]
+}
+
 /// Returns the results of `inst`, one vector of lanes per destination.
 fn results(inst: &Inst, operands: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let name = inst.row().mnemonic;
     let imm = inst.imm as u32;
     let half = operands.first().map_or(0, |a| a.len() / 2);
+    match (name, operands) {
+        ("dtof", [a]) => {
+            let all: Vec<u32> = doubles(a).into_iter().map(narrow).collect();
+            return vec![all.iter().copied().cycle().take(2).collect()];
+        }
+        ("ftod", [a]) => {
+            let all: Vec<u32> = a.iter().flat_map(|&a| lanes64(wide(a))).collect();
+            let written = inst.row().form.operands()[0].kind;
+            return vec![all[..if written == Kind::Quad { 4 } else { 2 }].to_vec()];
+        }
+        _ => {}
+    }
+    if inst.row().requires == Extensions::DOUBLE {
+        return results64(&name[1..], operands);
+    }
     if let Some(letters) = name.strip_prefix("bfly") {
         return butterfly(
             letters,
