@@ -28,7 +28,7 @@ pub(crate) use entry::ENTRIES;
 pub use error::{FftError, NoDivision, NoShape};
 pub use fft_trait::{Fft, RowStrides};
 pub(crate) use four_step::FieldFft;
-pub use four_step::{FftNd, FourStepFft, FourStepRecipe, LineBatch};
+pub use four_step::{CrossSectionFft, FftNd, FourStepFft, FourStepRecipe, LineBatch};
 pub use mixed_radix::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,
     MixedRecipe, RealRecipe, RealRun, RealToComplex, TwoPassFft, has_small_factors,

@@ -1,8 +1,8 @@
 //! The FFT rows of the kernel registry and the backend's methods for them.
 
-use super::four_step::{FftNd, FourStepFft};
+use super::four_step::FftNd;
 use super::mixed_radix::{BluesteinFft, BluesteinRecipe, LongBluestein};
-use super::planner::mixed;
+use super::planner::{mixed, plan_shared};
 use super::{Fft, FftError, FftPlanner, TransformDirection};
 use crate::backend::{Failure, Method, Task};
 use crate::catalogue::KernelFolder;
@@ -79,7 +79,7 @@ const KERNELS: [Entry; 7] = [
     },
     Entry {
         name: "fft-large",
-        summary: "complex FFTs of 2^10 to 2^22 numbers in two or three passes over system memory",
+        summary: "complex FFTs of 2^10 to 2^22 numbers that all sections share, mostly over system memory",
         sources: &[
             "fft/four_step.s",
             "fft/column_passes.s",
@@ -88,6 +88,7 @@ const KERNELS: [Entry; 7] = [
             "fft/radix8_twiddle_transpose.s",
             "fft/four_step_ring.s",
             "fft/four_step_row_ring.s",
+            "fft/cross_section.s",
         ],
         parameters: &[
             SizeParameter::new("n", 65_536, "length of a transform"),
@@ -106,8 +107,7 @@ const KERNELS: [Entry; 7] = [
         problem: lines,
         plan: |machine, problem| {
             make_batch_method(problem, |fft| {
-                let made = FourStepFft::new(fft.len(), fft.direction(), machine.clone())?;
-                Ok(Arc::new(made))
+                plan_shared(fft.len(), fft.direction(), machine, fft.batch())
             })
         },
     },

@@ -5,6 +5,7 @@ mod axis_pass;
 mod column_and_row_pages;
 mod column_and_row_ring;
 mod complex;
+mod cross_section;
 mod divided_axis;
 mod divided_axis_planner;
 mod divided_axis_ring;
@@ -27,6 +28,8 @@ mod two_axis_pass;
 mod weighted_field;
 
 pub use complex::FourStepFft;
+pub use cross_section::CrossSectionFft;
+pub(in crate::fft) use cross_section::{CrossSectionMemory, FACTORS_EVENT};
 pub use line_batch::LineBatch;
 pub use nd::FftNd;
 pub(in crate::fft) use real::FourStepReal;

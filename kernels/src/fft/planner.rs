@@ -3,7 +3,7 @@
 use super::choice::{ChoiceReason, FftChoice};
 use super::error::{FftError, LONGEST};
 use super::fft_trait::Fft;
-use super::four_step::{FourStepFft, FourStepRecipe};
+use super::four_step::{CrossSectionFft, FourStepFft, FourStepRecipe};
 use super::mixed_radix::{
     BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe, TwoPassFft,
 };
@@ -75,6 +75,8 @@ pub enum RecipeKind {
     MixedRadix,
     /// Columns and rows of powers of two, over system memory.
     Large,
+    /// A power of two divided among sections that exchange registers.
+    CrossSection,
     /// Bluestein's algorithm in local memory.
     Bluestein,
     /// Bluestein's algorithm over system memory.
@@ -87,6 +89,7 @@ impl fmt::Display for RecipeKind {
             Self::Local => "hand-written kernel",
             Self::MixedRadix => "mixed radix",
             Self::Large => "columns and rows",
+            Self::CrossSection => "across sections",
             Self::Bluestein => "Bluestein",
             Self::LongBluestein => "Bluestein in passes",
         })
@@ -163,9 +166,49 @@ pub(super) fn plan_radices(
     } else if let Ok(recipe) = PowerOfTwoRecipe::new(n, direction) {
         all.push(LocalFft::new(recipe, machine.clone()).map(|fft| Arc::new(fft) as _));
     }
-    if FourStepRecipe::lengths().contains(&n) {
-        all.push(FourStepFft::new(n, direction, machine.clone()).map(|fft| Arc::new(fft) as _));
+    all.extend(
+        shared(n, direction, machine)
+            .into_iter()
+            .map(|(_, fft)| fft),
+    );
+    cheapest(n, all, batch)
+}
+
+/// Plans the transforms of a length that all sections share: columns and rows over system memory, and columns
+/// across sections where these exchange registers.
+fn shared(
+    n: usize,
+    direction: TransformDirection,
+    machine: &Arc<Machine>,
+) -> Vec<(RecipeKind, Result<Arc<dyn Fft>, FftError>)> {
+    if !FourStepRecipe::lengths().contains(&n) {
+        return Vec::new();
     }
+    let passes = FourStepFft::new(n, direction, machine.clone());
+    let across = CrossSectionFft::new(n, direction, machine).transpose();
+    let across = across.map(|fft| fft.map(|fft| Arc::new(fft) as _));
+    let passes = (RecipeKind::Large, passes.map(|fft| Arc::new(fft) as _));
+    let across = across.map(|fft| (RecipeKind::CrossSection, fft));
+    std::iter::once(passes).chain(across).collect()
+}
+
+/// Plans the transform of a length that all sections share with the smallest expected time for a batch.
+pub(super) fn plan_shared(
+    n: usize,
+    direction: TransformDirection,
+    machine: &Arc<Machine>,
+    batch: usize,
+) -> Result<Arc<dyn Fft>, FftError> {
+    let all = shared(n, direction, machine).into_iter();
+    cheapest(n, all.map(|(_, fft)| fft).collect(), batch)
+}
+
+/// Returns the plan with the smallest expected time for a batch, or the most specific refusal.
+fn cheapest(
+    n: usize,
+    all: Vec<Result<Arc<dyn Fft>, FftError>>,
+    batch: usize,
+) -> Result<Arc<dyn Fft>, FftError> {
     let mut best: Option<(Cycles, Arc<dyn Fft>)> = None;
     let mut refused = FftError::Length { n };
     for made in all {
@@ -300,10 +343,10 @@ impl FftPlanner {
             let fft = TwoPassFft::new(n, direction, &self.machine);
             any |= consider(RecipeKind::MixedRadix, fft.map(|fft| Arc::new(fft) as _))?;
         }
-        if (n > MAX_LENGTH || !any || self.may_divide(n)) && FourStepRecipe::lengths().contains(&n)
-        {
-            let fft = FourStepFft::new(n, direction, self.machine.clone());
-            any |= consider(RecipeKind::Large, fft.map(|fft| Arc::new(fft) as _))?;
+        if n > MAX_LENGTH || !any || self.may_divide(n) {
+            for (kind, fft) in shared(n, direction, &self.machine) {
+                any |= consider(kind, fft)?;
+            }
         }
         // Bluestein's algorithm is never the cheapest where there is another recipe.
         if let Some(recipe) = BluesteinRecipe::new(n, direction).filter(|_| !any) {

@@ -1,7 +1,7 @@
 //! Assembles the hand-written FFT sources with a recipe's constants.
 
 use super::error::FftError;
-use super::four_step::LineBatch;
+use super::four_step::{CrossSectionMemory, FACTORS_EVENT, LineBatch};
 use super::power_of_two_recipe::{PassLayout, PowerOfTwoRecipe};
 use crate::assembly::assembly;
 use crate::fft::TransformDirection;
@@ -20,6 +20,7 @@ const REAL_PARTS: (&str, &str) = (
     "half_spectrum_row_ring.s",
     include_str!("half_spectrum_row_ring.s"),
 );
+const CROSS_SECTION: (&str, &str) = ("cross_section.s", include_str!("cross_section.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
 const INCLUDED: [(&str, &str); 15] = [
     ("stockham.s", include_str!("stockham.s")),
@@ -63,7 +64,16 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let kernels = [FFT, FFT4096, LARGE, PARTS, BACK_COLUMNS, REAL_PARTS, ARRAY];
+    let kernels = [
+        FFT,
+        FFT4096,
+        LARGE,
+        PARTS,
+        BACK_COLUMNS,
+        REAL_PARTS,
+        ARRAY,
+        CROSS_SECTION,
+    ];
     let mut all = kernels.into_iter().chain(INCLUDED);
     all.find(|(n, _)| *n == name).map(|(_, text)| text)
 }
@@ -230,6 +240,32 @@ fn lines_program(
         .filter_map(|(name, lines)| Some(format!("{name} of {}", (*lines)?.len())));
     let title = title.collect::<Vec<_>>().join(" and ");
     kernel(&title, LARGE, defines, machine)
+}
+
+/// Assembles `cross_section.s` for columns of a section, with its memory at these addresses.
+pub(super) fn cross_section_program(
+    columns: &LineBatch,
+    memory: CrossSectionMemory,
+    direction: TransformDirection,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let address = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    let mut defines = vec![
+        (
+            "INVERSE".to_owned(),
+            i64::from(direction == TransformDirection::Inverse),
+        ),
+        ("N1".to_owned(), columns.len() as i64),
+        ("SCRATCH".to_owned(), address(memory.scratch)),
+        ("FACTORS".to_owned(), address(memory.factors)),
+        ("TABLES".to_owned(), address(memory.tables)),
+        ("FACTORS_EVENT".to_owned(), FACTORS_EVENT.into()),
+    ];
+    defines.extend((0..3).map(|i| (format!("P{}", i + 1), columns.radix(i) as i64)));
+    let defines = defines.into_iter();
+    let defines = defines.map(|(name, value)| (name, Value::Int(value)));
+    let title = format!("columns of {} and radix 8 across sections", columns.len());
+    kernel(&title, CROSS_SECTION, defines.collect(), machine)
 }
 
 /// Assembles `array.s` for arrays whose columns are `lines`. A page has as many columns as a row has numbers,

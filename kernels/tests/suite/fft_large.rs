@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod arrays;
+mod cross_section;
 mod line;
 mod ways;
 

@@ -4,7 +4,7 @@ use crate::bound::Traffic;
 use crate::count::Count;
 use crate::figures::{Figures, Known, Plan};
 use crate::transforms::{Means, Search, searches};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 
 /// Bytes of a real number and of a complex number.
 pub(crate) const REAL: u128 = 4;
@@ -61,7 +61,8 @@ fn repeated(known: Vec<Known>, times: f64) -> impl Iterator<Item = Known> {
 ///
 /// If one section's memory holds a transform, its ends are moved once. If the memories of all sections
 /// together hold it, each section also hands on what it does not keep, (S - 1)/S of the numbers, out and in
-/// through system memory. Otherwise all numbers are moved once more in each direction, in two passes.
+/// through system memory, or from register to register where the machine exchanges these. Otherwise all numbers are
+/// moved once more in each direction, in two passes.
 fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machine) -> Plan {
     let sections = machine.cp2.sections.max(1) as u128;
     let dmem = u128::from(machine.cp2.dmem.0);
@@ -70,7 +71,10 @@ fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machin
     if held < dmem {
         return Plan::once(once);
     }
-    let (between, how) = match held < dmem.saturating_mul(sections) {
+    let together = held < dmem.saturating_mul(sections);
+    let exchanges = machine.cp2.extensions.contains(Extensions::EXCHANGE);
+    let (between, how) = match together {
+        true if exchanges => (0, "the sections exchange registers"),
         true => (
             (2 * held * (sections - 1)).div_ceil(sections),
             "the sections exchange through system memory",
