@@ -66,6 +66,33 @@ impl DataflowBuilder<'_> {
         }
     }
 
+    /// Returns the values one lane to a side of quad `k` by a load at a word address, if they lie in memory.
+    fn load_beside(
+        &mut self,
+        (side, classes): (NeighbourSide, &Classes),
+        k: i64,
+        lane: i64,
+    ) -> Option<Reg> {
+        let inside = match lane {
+            -1 => k > 0,
+            _ => k < self.row.last().0,
+        };
+        let shifted = lane < 0 && k.checked_rem(self.made.way.shifted) == Some(0);
+        if shifted || self.row.whole && !inside {
+            return None;
+        }
+        match &classes[..] {
+            [(_, rows)] => match rows[..] {
+                [row] => Some(self.load_words(row, k, lane)),
+                _ => None,
+            },
+            _ => {
+                let stored = side == NeighbourSide::Both && self.made.way.through.is_some();
+                stored.then(|| self.load_sum_words((side, classes), k, lane))
+            }
+        }
+    }
+
     /// Returns the sum of the neighbours along the row.
     pub(super) fn sum_row_neighbours(
         &mut self,
@@ -74,6 +101,24 @@ impl DataflowBuilder<'_> {
         k: i64,
     ) -> Reg {
         let mut of = |maker: &mut Self, k: i64| maker.weigh(side, classes, k);
+        if self.made.way.words {
+            let [west, east] = [-1, 1].map(|lane| {
+                let used =
+                    side == NeighbourSide::Both || (side == NeighbourSide::West) == (lane < 0);
+                let loaded = if used {
+                    self.load_beside((side, classes), k, lane)
+                } else {
+                    None
+                };
+                match (loaded, lane) {
+                    (None, -1) if used => Some(self.west(&mut of, k)),
+                    (None, 1) if used => Some(self.east(&mut of, k)),
+                    (loaded, _) => loaded,
+                }
+            });
+            let both: Vec<Reg> = [west, east].into_iter().flatten().collect();
+            return self.tree(both);
+        }
         match (side, &classes[..]) {
             (NeighbourSide::West, _) => return self.west(&mut of, k),
             (NeighbourSide::East, _) => return self.east(&mut of, k),
