@@ -66,7 +66,19 @@ impl DataflowBuilder<'_> {
         }
     }
 
-    /// Returns the values one lane to a side of quad `k` by a load at a word address, if they lie in memory.
+    /// Returns the values one lane to the west (-1) or to the east (1) of quad `k`.
+    fn beside(&mut self, (side, classes): (NeighbourSide, &Classes), k: i64, lane: i64) -> Reg {
+        if let Some(loaded) = self.load_beside((side, classes), k, lane) {
+            return loaded;
+        }
+        let mut of = |maker: &mut Self, k: i64| maker.weigh(side, classes, k);
+        match lane {
+            -1 => self.west(&mut of, k),
+            _ => self.east(&mut of, k),
+        }
+    }
+
+    /// Returns these values by a load at a word address, if they lie in memory and the variant has such loads.
     fn load_beside(
         &mut self,
         (side, classes): (NeighbourSide, &Classes),
@@ -78,7 +90,7 @@ impl DataflowBuilder<'_> {
             _ => k < self.row.last().0,
         };
         let shifted = lane < 0 && k.checked_rem(self.made.way.shifted) == Some(0);
-        if shifted || self.row.whole && !inside {
+        if !self.made.way.words || shifted || self.row.whole && !inside {
             return None;
         }
         match &classes[..] {
@@ -100,28 +112,10 @@ impl DataflowBuilder<'_> {
         classes: &Classes,
         k: i64,
     ) -> Reg {
-        let mut of = |maker: &mut Self, k: i64| maker.weigh(side, classes, k);
-        if self.made.way.words {
-            let [west, east] = [-1, 1].map(|lane| {
-                let used =
-                    side == NeighbourSide::Both || (side == NeighbourSide::West) == (lane < 0);
-                let loaded = if used {
-                    self.load_beside((side, classes), k, lane)
-                } else {
-                    None
-                };
-                match (loaded, lane) {
-                    (None, -1) if used => Some(self.west(&mut of, k)),
-                    (None, 1) if used => Some(self.east(&mut of, k)),
-                    (loaded, _) => loaded,
-                }
-            });
-            let both: Vec<Reg> = [west, east].into_iter().flatten().collect();
-            return self.tree(both);
-        }
         match (side, &classes[..]) {
-            (NeighbourSide::West, _) => return self.west(&mut of, k),
-            (NeighbourSide::East, _) => return self.east(&mut of, k),
+            (NeighbourSide::West, _) => return self.beside((side, classes), k, -1),
+            (NeighbourSide::East, _) => return self.beside((side, classes), k, 1),
+            (NeighbourSide::Both, _) if self.made.way.words => {}
             (NeighbourSide::Both, [(_, rows)]) => {
                 let inside = k > 0 && k < self.row.last().0;
                 if let ([row], true) = (&rows[..], inside || !self.row.whole) {
@@ -139,9 +133,8 @@ impl DataflowBuilder<'_> {
                 }
             }
         }
-        let west = self.west(&mut of, k);
-        let east = self.east(&mut of, k);
-        self.q("add", &[west, east])
+        let both = [-1, 1].map(|lane| self.beside((side, classes), k, lane));
+        self.q("add", &both)
     }
 
     /// Returns a quad of the result where coefficients are the same for all elements: the sum of coefficient

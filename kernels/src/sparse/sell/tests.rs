@@ -248,15 +248,15 @@ fn infinities_reach_what_has_an_entry() {
     }
 }
 
-/// Words leave out the copy of the vector: random rows take at least a quarter less time where pairs need pieces.
+/// Words leave out the copy of the vector: short rows take much less time where pairs need two pieces.
 #[test]
 fn words_take_less_than_pairs() {
-    for name in ["vm7", "vm9"] {
+    for (name, gain) in [("vm7", 1.35), ("vm9", 1.2)] {
         let machine = Arc::new(machine(name));
         let matrix = generate_matrix(Pattern::Random, 9000, 4);
-        let cycles = LOADS.map(|loads| judged(&matrix, &machine, (loads, Case::Random)).unwrap());
-        let [pairs, words] = cycles;
-        assert!(words > 1.25 * pairs, "{name}: {words} {pairs}");
+        let ratios = LOADS.map(|loads| judged(&matrix, &machine, (loads, Case::Random)).unwrap());
+        let [pairs, words] = ratios;
+        assert!(words > gain * pairs, "{name}: {words} {pairs}");
     }
 }
 
