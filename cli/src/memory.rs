@@ -102,7 +102,7 @@ pub(crate) fn products_bytes<'a>(products: impl IntoIterator<Item = &'a PackedMa
     let bytes = products.into_iter().map(|product| {
         let times = match product.format() {
             PackedFormat::Gather => TRANSLATED,
-            PackedFormat::Diagonal | PackedFormat::Sell => PACKED,
+            PackedFormat::Diagonal | PackedFormat::Sell | PackedFormat::SellWords => PACKED,
         };
         product.bytes().saturating_mul(times)
     });

@@ -7,7 +7,10 @@ mod error;
 mod format;
 pub mod gather;
 mod iteration_operators;
+#[cfg(test)]
+mod judged_products;
 mod krylov;
+mod listed_pages;
 mod method;
 mod multi_vector;
 mod power_iteration;

@@ -49,7 +49,8 @@ pub(crate) struct Args {
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = iterations)]
     iterations: usize,
-    /// Pack the matrix in this format: gather, diagonal, or sell, which takes a machine with section-addressing
+    /// Pack the matrix in this format: gather, diagonal, or on machines with section-addressing sell, and with
+    /// word-addressing too sell-words
     /// [default: the one whose product takes the fewest cycles]
     #[arg(long, value_name = "NAME")]
     format: Option<PackedFormat>,

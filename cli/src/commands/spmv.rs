@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// Write the product: .npy [default: not written]
     #[arg(long, value_name = "Y.npy")]
     output: Option<PathBuf>,
-    /// Pack the matrix in this format: gather, diagonal, or sell, which takes a machine with section-addressing
+    /// Pack the matrix in this format: gather, diagonal, or on machines with section-addressing sell, and with
+    /// word-addressing too sell-words
     /// [default: the one whose product takes the fewest cycles]
     #[arg(long, value_name = "NAME")]
     format: Option<PackedFormat>,

@@ -30,6 +30,7 @@ fn a_matrix_is_read_multiplied_judged_and_written() {
         "--format gather",
         "--format diagonal",
         "--format sell --machine vm7+section-addressing",
+        "--format sell-words --machine vm7+section-addressing+word-addressing",
     ] {
         let line = format!(
             "spmv --matrix a.mtx --x x.npy --output y.npy {format} --picture a.svg --check --json"
@@ -318,11 +319,15 @@ fn wrong_inputs_are_refused() {
         ),
         (
             "spmv --matrix a.mtx --format csr",
-            "gather or diagonal or sell",
+            "gather or diagonal or sell or sell-words",
         ),
         (
             "spmv --matrix a.mtx --format sell",
             "--machine vm7+section-addressing",
+        ),
+        (
+            "spmv --matrix a.mtx --format sell-words --machine vm7+section-addressing",
+            "--machine vm7+section-addressing+word-addressing",
         ),
         ("spmv --matrix a.mtx --vectors 0", "0"),
         ("spmv --matrix a.mtx --output y.txt", ".npy"),

@@ -236,6 +236,13 @@ impl Body {
         self.access(name, Class::Load, pointer, offset, &[reg], &[]);
     }
 
+    /// Adds a load of `reg` from any multiple of 4 bytes: for machines with word addresses. Its pointer serves
+    /// such loads alone, since other offsets are multiples of what is loaded.
+    pub(crate) fn load_unaligned(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+        let name = if self.is_quad(reg) { "ldqu" } else { "ldpu" };
+        self.access(name, Class::Unaligned, pointer, offset, &[reg], &[]);
+    }
+
     /// Adds a load of one pair into both halves of the quad `reg`.
     pub(crate) fn load_twice(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
         self.access("ldd", Class::Load, pointer, offset, &[reg], &[]);

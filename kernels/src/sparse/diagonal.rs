@@ -30,16 +30,16 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
+use super::listed_pages::{PlacedResident, assemble_resident, count_steps};
 use super::{PackingWork, SparseError};
-use crate::assembly::{Unfit, assembly};
 use crate::job::Job;
 use cells::DiagonalShape;
-use cp2_asm::{Options, Program, Source, Value};
+use cp2_asm::Program;
 use cp2_emu::cycles::KernelInterval;
-use cp2_host::{Buffer, PlacedProgram};
+use cp2_host::Buffer;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
-use layout::{ChunkPart, DiagonalLayout};
+use layout::{ChunkPart, DiagonalLayout, GROUPS};
 use pages::{DiagonalPage, Kind};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub struct Diagonals {
 #[derive(Clone, Debug)]
 pub struct PlacedDiagonals {
     diagonals: Arc<Diagonals>,
-    program: PlacedProgram,
+    resident: PlacedResident,
     index: Buffer<u32>,
     values: Buffer<f32>,
     zeros: Buffer<f32>,
@@ -103,8 +103,20 @@ impl Diagonals {
         let grid = DiagonalShape::new(matrix, machine);
         let (layout, parts) = layout::divide(matrix, grid, machine, work)?;
         let pages = pages::pages(matrix, grid, (&layout, &parts), work);
-        let resident = resident(&layout, &pages, machine)?;
-        let steps = pages::steps(&resident, (&layout, &pages), (machine, work))?;
+        // The kernel has only the parts that the pages need: its load takes time.
+        let some = |kind: Kind| i64::from(pages.iter().any(|page| page.kind == kind));
+        let symbols = [
+            ("SHIFTED", layout.shifted.into()),
+            ("APART", some(Kind::Apart)),
+            ("ALIKE", some(Kind::Alike)),
+        ];
+        let text = include_str!("diagonal/resident.s");
+        let resident = assemble_resident(NAME, text, &symbols, machine)?;
+        let cells = cells::QUAD * GROUPS * sections.max(1);
+        let followed = pages
+            .iter()
+            .map(|page| (&page.index[..], page.values.len() / cells));
+        let steps = count_steps(&resident, &layout.index, followed, (machine, work))?;
         Ok(Self {
             grid,
             layout,
@@ -173,33 +185,10 @@ impl Diagonals {
         let zeros = vec![0.0; self.zeros().max(self.grid.granule)];
         Ok(PlacedDiagonals {
             diagonals: self.clone(),
-            program: job.program(NAME, &self.resident)?,
+            resident: PlacedResident::new(job, NAME, (&self.resident, &self.steps))?,
             index: job.table(&index)?,
             values: job.table(&values)?,
             zeros: job.table(&zeros)?,
         })
     }
-}
-
-/// Assembles the kernel with only the parts that the pages need: its load takes time.
-fn resident(
-    layout: &DiagonalLayout,
-    pages: &[DiagonalPage],
-    machine: &Machine,
-) -> Result<Program, Unfit> {
-    let some = |kind: Kind| i64::from(pages.iter().any(|page| page.kind == kind));
-    let symbols = [
-        ("SHIFTED", layout.shifted.into()),
-        ("APART", some(Kind::Apart)),
-        ("ALIKE", some(Kind::Alike)),
-    ];
-    let options = Options {
-        defines: symbols
-            .map(|(name, value)| (name.to_owned(), Value::Int(value)))
-            .into(),
-        machine: Some(machine),
-        ..Options::default()
-    };
-    let source = Source::new("diagonals.s", include_str!("diagonal/resident.s"));
-    Ok(assembly(NAME, (&source, ""), &options)?.program)
 }

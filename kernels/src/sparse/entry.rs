@@ -20,6 +20,7 @@ const KERNELS: [Entry; 1] = [Entry {
         "sparse/gather/resident.s",
         "sparse/diagonal/resident.s",
         "sparse/sell/resident.s",
+        "sparse/shifted_segment.s",
     ],
     parameters: &SpmvProblem::PARAMETERS,
     sizes: &[

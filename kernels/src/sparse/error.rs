@@ -46,11 +46,13 @@ pub enum SparseError {
     Complex,
     /// The machine does not have the instructions of the format.
     #[error(
-        "{machine} has no extension section-addressing, whose loads the format sell is made of: take another format, or --machine {machine}+section-addressing"
+        "{machine} lacks {lacks}, whose loads the format is made of: take another format, or --machine {machine}+{lacks}"
     )]
-    SectionAddresses {
+    OwnAddresses {
         /// The machine.
         machine: String,
+        /// Extensions that it lacks.
+        lacks: String,
     },
     /// Interleaved vectors hold real numbers, and the matrix is complex.
     #[error(

@@ -1,6 +1,6 @@
 //! The formats of packed matrices, and their names.
 
-use super::sell::Sell;
+use super::sell::SellLoads;
 use cp2_machine::Machine;
 use serde::Serialize;
 use std::fmt;
@@ -16,17 +16,31 @@ pub enum PackedFormat {
     Diagonal,
     /// Slices of sorted rows, with addresses of each section: [`Sell`](super::sell::Sell).
     Sell,
+    /// Slices of sorted rows, with addresses of single words of each section.
+    SellWords,
 }
 
 impl PackedFormat {
     /// All formats.
-    pub const ALL: [Self; 3] = [Self::Gather, Self::Diagonal, Self::Sell];
+    pub const ALL: [Self; 4] = [Self::Gather, Self::Diagonal, Self::Sell, Self::SellWords];
 
     /// Returns the formats that a machine has the instructions for.
     pub fn possible(machine: &Machine) -> impl Iterator<Item = Self> {
-        let sell = Sell::is_possible(machine);
         let all = Self::ALL.into_iter();
-        all.filter(move |&format| sell || format != Self::Sell)
+        all.filter(|format| {
+            format
+                .loads()
+                .is_none_or(|loads| loads.are_possible(machine))
+        })
+    }
+
+    /// Returns the loads at addresses of each section that the format is made of, if it is.
+    pub(super) fn loads(self) -> Option<SellLoads> {
+        match self {
+            Self::Gather | Self::Diagonal => None,
+            Self::Sell => Some(SellLoads::Pairs),
+            Self::SellWords => Some(SellLoads::Words),
+        }
     }
 
     /// Returns the name of the format.
@@ -36,6 +50,7 @@ impl PackedFormat {
             Self::Gather => "gather",
             Self::Diagonal => "diagonal",
             Self::Sell => "sell",
+            Self::SellWords => "sell-words",
         }
     }
 }

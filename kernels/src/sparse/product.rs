@@ -2,7 +2,7 @@
 
 use super::diagonal::{Diagonals, PlacedDiagonals};
 use super::gather::{self, Gather, PlacedGather};
-use super::sell::{PlacedSell, Sell};
+use super::sell::{PlacedSell, Sell, SellLoads};
 use super::{MatrixRegion, PackedFormat, PackingWork, SparseError};
 use crate::job::Job;
 use cp2_host::DeviceOptions;
@@ -82,11 +82,18 @@ impl Packed {
             (PackedFormat::Diagonal, 1) => {
                 Diagonals::new(matrix, machine, work).map(|own| Self::Diagonal(own.into()))
             }
-            (PackedFormat::Sell, 1) => {
-                Sell::new(matrix, machine, work).map(|own| Self::Sell(own.into()))
-            }
+            (PackedFormat::Sell, 1) => Self::sell(matrix, SellLoads::Pairs, (machine, work)),
+            (PackedFormat::SellWords, 1) => Self::sell(matrix, SellLoads::Words, (machine, work)),
             _ => Err(SparseError::NoFormat),
         }
+    }
+
+    fn sell(
+        matrix: &SparseMatrix,
+        loads: SellLoads,
+        (machine, work): (&Machine, &PackingWork),
+    ) -> Result<Self, SparseError> {
+        Sell::new(matrix, loads, (machine, work)).map(|own| Self::Sell(own.into()))
     }
 
     fn place(&self, job: &mut Job) -> Result<PlacedProduct, SparseError> {
@@ -102,7 +109,10 @@ impl Packed {
         match self {
             Self::Gather(_) => PackedFormat::Gather,
             Self::Diagonal(_) => PackedFormat::Diagonal,
-            Self::Sell(_) => PackedFormat::Sell,
+            Self::Sell(slices) => match slices.loads() {
+                SellLoads::Pairs => PackedFormat::Sell,
+                SellLoads::Words => PackedFormat::SellWords,
+            },
         }
     }
 

@@ -1,4 +1,4 @@
-//! The sell format: slices of sorted rows, an address for each section.
+//! The sell formats: slices of sorted rows, an address for each section.
 //!
 //! The machine has the extension `section-addressing`: a load takes its address in every section from a
 //! half-word of that section's own register. So the vector is gathered by indices, and the only code is a
@@ -15,11 +15,12 @@
 //! | values and indices | 6 for each place: as many as the longest row of each slice has, in every section |
 //! | counts | 8 for each slice |
 //! | sums | 2 for each row and part |
-//! | vector | once to every section, piece by piece where local memory does not hold it twice |
+//! | vector | once to every section, piece by piece where local memory does not hold it twice, or once for words |
 //!
-//! A load brings a pair of which one lane is wanted, and lanes stay where they are. So the vector lies in
-//! local memory twice, once shifted by a number, and rows with an even number in their section are in even
-//! lanes.
+//! A load of a pair brings a number that is wanted in one of its lanes, and lanes stay where they are. So the vector
+//! lies in local memory twice, once shifted by a number, and rows with an even number in their section are in even
+//! lanes. On a machine that has `word-addressing` too, a load of a word brings the number into both lanes: the
+//! vector lies in local memory once and as it comes, and any row may be in any lane.
 //!
 //! Places without an entry multiply the value 0 by pair 0 of local memory, which is zero: numbers of the
 //! vector that are infinite or NaN do not reach them.
@@ -32,21 +33,72 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use super::listed_pages::{PlacedResident, assemble_resident, count_steps};
 use super::{PackingWork, SparseError};
-use crate::assembly::{Unfit, assembly};
 use crate::job::Job;
-use cp2_asm::{Options, Program, Source, Value};
+use cp2_asm::Program;
 use cp2_emu::cycles::KernelInterval;
-use cp2_host::{Buffer, PlacedProgram};
+use cp2_host::Buffer;
 use cp2_machine::{Class, Extensions, Machine};
 use cp2_problems::sparse::SparseMatrix;
-use layout::{SellDivision, SellLayout};
+use layout::SellDivision;
 use pages::SellPage;
 use rows::{SLICE_SUMS, SellShape, SellTile};
 use std::sync::Arc;
 
 /// Name of the kernel in messages and on the timeline.
 const NAME: &str = "sell";
+
+/// Loads of the vector at addresses of each section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SellLoads {
+    /// Pairs: the vector lies in local memory twice.
+    Pairs,
+    /// Words.
+    Words,
+}
+
+impl SellLoads {
+    /// Returns whether a machine has the loads.
+    #[must_use]
+    pub fn are_possible(self, machine: &Machine) -> bool {
+        machine.cp2.extensions.contains(self.needed())
+    }
+
+    /// Returns the extensions that the loads need.
+    fn needed(self) -> Extensions {
+        match self {
+            Self::Pairs => Extensions::SECTION_ADDRESSING,
+            Self::Words => Extensions::SECTION_ADDRESSING | Extensions::WORD_ADDRESSING,
+        }
+    }
+
+    /// Returns the bytes of a load, which an index counts.
+    fn bytes(self) -> u32 {
+        match self {
+            Self::Pairs => 8,
+            Self::Words => 4,
+        }
+    }
+
+    /// Returns the copies of the vector in local memory.
+    fn copies(self) -> usize {
+        match self {
+            Self::Pairs => 2,
+            Self::Words => 1,
+        }
+    }
+
+    /// Returns the number of sorted lists of a section: one for lanes of each parity, or one for all.
+    fn lists(self) -> usize {
+        self.copies()
+    }
+
+    /// Returns the half-word of an address.
+    fn index(self, address: u32) -> u16 {
+        u16::try_from(address / self.bytes()).unwrap_or(0)
+    }
+}
 
 /// A matrix packed by slices of sorted rows.
 #[derive(Debug)]
@@ -62,43 +114,42 @@ pub struct Sell {
 #[derive(Clone, Debug)]
 pub struct PlacedSell {
     sell: Arc<Sell>,
-    program: PlacedProgram,
+    resident: PlacedResident,
     index: Buffer<u32>,
     streams: Buffer<u32>,
 }
 
 impl Sell {
-    /// Returns whether a machine has the instructions of the format.
-    #[must_use]
-    pub fn is_possible(machine: &Machine) -> bool {
-        machine
-            .cp2
-            .extensions
-            .contains(Extensions::SECTION_ADDRESSING)
-    }
-
     /// Packs a matrix for a machine, and counts the operations of packing.
     ///
     /// # Errors
-    /// The machine has no addresses of sections or too little of something, or the matrix is complex.
+    /// The machine lacks the loads or has too little of something, or the matrix is complex.
     pub fn new(
         matrix: &SparseMatrix,
-        machine: &Machine,
-        work: &PackingWork,
+        loads: SellLoads,
+        (machine, work): (&Machine, &PackingWork),
     ) -> Result<Self, SparseError> {
-        if !Self::is_possible(machine) {
-            return Err(SparseError::SectionAddresses {
+        if !loads.are_possible(machine) {
+            let lacks = loads.needed().difference(machine.cp2.extensions).names();
+            return Err(SparseError::OwnAddresses {
                 machine: machine.name.clone(),
+                lacks: lacks.collect::<Vec<_>>().join("+"),
             });
         }
         if matrix.is_complex() {
             return Err(SparseError::Complex);
         }
-        let shape = SellShape::new(matrix, machine);
+        let shape = SellShape::new(matrix, loads, machine);
         let division = layout::divide(matrix, shape, machine, work)?;
         let pages = pages::pages(matrix, shape, &division, work);
-        let resident = resident(&division.layout, machine)?;
-        let steps = pages::steps(&resident, (&division.layout, &pages), (machine, work))?;
+        let symbols = [
+            ("SEGMENT", division.layout.segment.into()),
+            ("WORDS", (loads == SellLoads::Words).into()),
+        ];
+        let text = include_str!("sell/resident.s");
+        let resident = assemble_resident(NAME, text, &symbols, machine)?;
+        let followed = pages.iter().map(|page| (&page.index[..], page.steps));
+        let steps = count_steps(&resident, &division.layout.index, followed, (machine, work))?;
         Ok(Self {
             shape,
             division,
@@ -106,6 +157,12 @@ impl Sell {
             resident: Arc::new(resident),
             steps: Arc::new(steps),
         })
+    }
+
+    /// Returns the loads that the vector is gathered by.
+    #[must_use]
+    pub fn loads(&self) -> SellLoads {
+        self.shape.loads
     }
 
     fn tiles(&self) -> impl Iterator<Item = &SellTile> {
@@ -153,7 +210,7 @@ impl Sell {
         parts.filter(|part| part.first).count()
     }
 
-    /// Returns the operations that all sections issue for a product: for each step eight loads of pairs, two
+    /// Returns the operations that all sections issue for a product: for each step eight loads of the vector, two
     /// selections, and two multiply-adds or sums.
     #[must_use]
     pub fn operations(&self) -> Vec<(Class, u64)> {
@@ -179,20 +236,9 @@ impl Sell {
         };
         Ok(PlacedSell {
             sell: self.clone(),
-            program: job.program(NAME, &self.resident)?,
+            resident: PlacedResident::new(job, NAME, (&self.resident, &self.steps))?,
             index: job.table(&collect(|page| &page.index))?,
             streams: job.table(&collect(|page| &page.stream))?,
         })
     }
-}
-
-/// Assembles the kernel.
-fn resident(layout: &SellLayout, machine: &Machine) -> Result<Program, Unfit> {
-    let options = Options {
-        defines: [("SEGMENT".to_owned(), Value::Int(layout.segment.into()))].into(),
-        machine: Some(machine),
-        ..Options::default()
-    };
-    let source = Source::new("sell.s", include_str!("sell/resident.s"));
-    Ok(assembly(NAME, (&source, ""), &options)?.program)
 }

@@ -138,12 +138,14 @@ mod tests {
             let machine = Machine::builtin(if of_vm9 { "vm9" } else { "vm7" }).unwrap();
             let machine = Arc::new(machine);
             let diagonals: Vec<i64> = (0..2 * each as i64).collect();
-            let sell = Machine::load(&format!("{}+section-addressing", machine.name)).unwrap();
+            let own = format!("{}+section-addressing+word-addressing", machine.name);
+            let sell = Machine::load(&own).unwrap();
             let sell = Arc::new(sell);
             for (pattern, format, machine) in [
                 (Pattern::Random, PackedFormat::Gather, &machine),
                 (Pattern::Band, PackedFormat::Diagonal, &machine),
                 (Pattern::Random, PackedFormat::Sell, &sell),
+                (Pattern::Random, PackedFormat::SellWords, &sell),
             ] {
                 let of = |n: usize, each: usize| {
                     let matrix = generate_matrix(pattern, n, each, &diagonals[..each]);
@@ -161,7 +163,11 @@ mod tests {
     /// Formats that are tried and refused, or not chosen, are counted too.
     #[test]
     fn all_formats_that_are_tried_are_counted() {
-        for name in ["vm7", "vm7+section-addressing"] {
+        for name in [
+            "vm7",
+            "vm7+section-addressing",
+            "vm7+section-addressing+word-addressing",
+        ] {
             let machine = Arc::new(Machine::load(name).unwrap());
             for matrix in [
                 generate_matrix(Pattern::Random, 90, 5, &[]),

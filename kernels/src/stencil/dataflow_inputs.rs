@@ -1,7 +1,7 @@
 //! A row's dataflow: loads, and sums of what is loaded.
 
 use super::row_dataflow::{
-    BlockRow, Classes, NeighbourRows, NeighbourSide, PointerWalkKind, QUAD, RowVariant,
+    BlockRow, Classes, NeighbourRows, NeighbourSide, PointerWalkKind, QUAD, RowVariant, SUM_WORDS,
     ScheduledRow, TABLE, THROUGH,
 };
 use crate::pipeline::{Body, Pointer, Reg, Step};
@@ -48,6 +48,7 @@ impl<'a> DataflowBuilder<'a> {
                 kept: None,
                 sums: 0,
                 through: None,
+                sum_words: None,
                 way,
             },
             at: 0,
@@ -172,7 +173,7 @@ impl DataflowBuilder<'_> {
     pub(super) fn pointer(&mut self, stream: PointerWalkKind) -> Pointer {
         let points = self.row.stencil.points().len() as i64;
         let row = match stream {
-            PointerWalkKind::Plane(_) => self.pitch[0],
+            PointerWalkKind::Plane(_) | PointerWalkKind::Words(_) => self.pitch[0],
             PointerWalkKind::Result | PointerWalkKind::Kept | PointerWalkKind::Keeping => {
                 self.pitch[1]
             }
@@ -197,6 +198,40 @@ impl DataflowBuilder<'_> {
         self.made.body.load(value, pointer, at);
         if self.made.way.once {
             self.loaded.insert((plane, row, k), value);
+        }
+        value
+    }
+
+    /// Returns the values `lanes` numbers behind quad `k` of a row of neighbours, loaded at a word address.
+    pub(super) fn load_words(&mut self, (plane, row): (i8, i8), k: i64, lanes: i64) -> Reg {
+        let pointer = self.pointer(PointerWalkKind::Words(plane));
+        let value = Reg::Whole(self.made.body.quad());
+        let at = i64::from(row + self.at) * self.pitch[0] + QUAD * k + 4 * lanes;
+        self.made.body.load_unaligned(value, pointer, at);
+        value
+    }
+
+    /// Returns the weighted sums one lane to a side of quad `k`, loaded at a word address from where they have been
+    /// stored.
+    pub(super) fn load_sum_words(
+        &mut self,
+        (side, classes): (NeighbourSide, &Classes),
+        k: i64,
+        lane: i64,
+    ) -> Reg {
+        for k in [k, k + lane] {
+            self.weigh(side, classes, k);
+        }
+        let at = self.sums_at(k) + 4 * lane;
+        let body = &mut self.made.body;
+        let words = &mut self.made.sum_words;
+        let pointer = *words.get_or_insert_with(|| body.pointer(SUM_WORDS, Step::Bytes(0)));
+        let value = Reg::Whole(body.quad());
+        body.load_unaligned(value, pointer, at);
+        for k in [k, k + lane] {
+            if let Some(&stored) = self.stored.get(&(self.at, k)) {
+                body.reads_what_is_stored(stored);
+            }
         }
         value
     }

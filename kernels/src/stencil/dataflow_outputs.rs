@@ -66,6 +66,45 @@ impl DataflowBuilder<'_> {
         }
     }
 
+    /// Returns the values one lane to the west (-1) or to the east (1) of quad `k`.
+    fn beside(&mut self, (side, classes): (NeighbourSide, &Classes), k: i64, lane: i64) -> Reg {
+        if let Some(loaded) = self.load_beside((side, classes), k, lane) {
+            return loaded;
+        }
+        let mut of = |maker: &mut Self, k: i64| maker.weigh(side, classes, k);
+        match lane {
+            -1 => self.west(&mut of, k),
+            _ => self.east(&mut of, k),
+        }
+    }
+
+    /// Returns these values by a load at a word address, if they lie in memory and the variant has such loads.
+    fn load_beside(
+        &mut self,
+        (side, classes): (NeighbourSide, &Classes),
+        k: i64,
+        lane: i64,
+    ) -> Option<Reg> {
+        let inside = match lane {
+            -1 => k > 0,
+            _ => k < self.row.last().0,
+        };
+        let shifted = lane < 0 && k.checked_rem(self.made.way.shifted) == Some(0);
+        if !self.made.way.words || shifted || self.row.whole && !inside {
+            return None;
+        }
+        match &classes[..] {
+            [(_, rows)] => match rows[..] {
+                [row] => Some(self.load_words(row, k, lane)),
+                _ => None,
+            },
+            _ => {
+                let stored = side == NeighbourSide::Both && self.made.way.through.is_some();
+                stored.then(|| self.load_sum_words((side, classes), k, lane))
+            }
+        }
+    }
+
     /// Returns the sum of the neighbours along the row.
     pub(super) fn sum_row_neighbours(
         &mut self,
@@ -73,10 +112,10 @@ impl DataflowBuilder<'_> {
         classes: &Classes,
         k: i64,
     ) -> Reg {
-        let mut of = |maker: &mut Self, k: i64| maker.weigh(side, classes, k);
         match (side, &classes[..]) {
-            (NeighbourSide::West, _) => return self.west(&mut of, k),
-            (NeighbourSide::East, _) => return self.east(&mut of, k),
+            (NeighbourSide::West, _) => return self.beside((side, classes), k, -1),
+            (NeighbourSide::East, _) => return self.beside((side, classes), k, 1),
+            (NeighbourSide::Both, _) if self.made.way.words => {}
             (NeighbourSide::Both, [(_, rows)]) => {
                 let inside = k > 0 && k < self.row.last().0;
                 if let ([row], true) = (&rows[..], inside || !self.row.whole) {
@@ -94,9 +133,8 @@ impl DataflowBuilder<'_> {
                 }
             }
         }
-        let west = self.west(&mut of, k);
-        let east = self.east(&mut of, k);
-        self.q("add", &[west, east])
+        let both = [-1, 1].map(|lane| self.beside((side, classes), k, lane));
+        self.q("add", &both)
     }
 
     /// Returns a quad of the result where coefficients are the same for all elements: the sum of coefficient

@@ -70,12 +70,16 @@ impl StencilPageKernel {
             text += "    ldx2 c6, [a15 + 8]\n";
         }
         text += &rows.words(&|stream| match stream {
-            PointerWalkKind::Plane(plane) if rows.planes.is_some() => {
+            PointerWalkKind::Plane(plane) | PointerWalkKind::Words(plane)
+                if rows.planes.is_some() =>
+            {
                 let further = usize::from(rows.row.per_element);
                 argument(stream, &line(plane, further))
             }
             // The registers already hold the first input's only plane and the first output.
-            PointerWalkKind::Plane(_) => scalar_base(&format!("a{FIRST}"), 0),
+            PointerWalkKind::Plane(_) | PointerWalkKind::Words(_) => {
+                scalar_base(&format!("a{FIRST}"), 0)
+            }
             PointerWalkKind::Result => scalar_base(&format!("a{}", FIRST + 1), 0),
             PointerWalkKind::Own => argument(stream, "16"),
             PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),

@@ -5,9 +5,13 @@
 //! x(i+1) take one shift: with T(j) = x(j) + x(j+2), whose second term two loads of aligned pairs bring, they
 //! are T(i-1). Other sums of rows are shifted once for either side. Rows with the same coefficients are added
 //! up before they are multiplied.
+//!
+//! On machines with word addresses loads take neighbours along a row from where they lie, and nothing is shifted:
+//! x(i-1) and x(i+1) are two loads, of the row or of sums that go through memory.
 
 use super::dataflow_inputs::DataflowBuilder;
 use crate::pipeline::{Body, Pointer};
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::stencil::{Edge, StencilShape};
 use std::collections::BTreeMap;
 
@@ -31,10 +35,12 @@ pub(super) struct RowVariant {
     /// True if inputs are loaded once; else for each use.
     pub(super) once: bool,
     /// One in so many quads of x(i) + x(i+2) is made by one more shift of two lanes, the others by two more
-    /// loads; 0 for none by a shift.
+    /// loads; 0 for none by a shift. With loads at word addresses one in so many quads of x(i-1) is shifted.
     pub(super) shifted: i64,
     /// True if sums of planes are made once for each row and kept for the next two.
     pub(super) kept: bool,
+    /// True if neighbours along a row are loaded at word addresses.
+    pub(super) words: bool,
 }
 
 impl RowVariant {
@@ -46,6 +52,7 @@ impl RowVariant {
         once: true,
         shifted: 0,
         kept: false,
+        words: false,
     };
 
     /// Returns the most constants that have registers.
@@ -59,8 +66,9 @@ impl RowVariant {
 pub(super) const PARTS: usize = 4;
 /// Address register of the table of constants.
 pub(super) const TABLE: u8 = 5;
-/// Address register of sums that go through memory.
+/// Address registers of sums that go through memory, and of their loads at word addresses.
 pub(super) const THROUGH: u8 = 6;
+pub(super) const SUM_WORDS: u8 = 8;
 
 /// A row of a block.
 #[derive(Clone, Debug)]
@@ -98,6 +106,8 @@ pub(super) type Classes = Vec<(f32, NeighbourRows)>;
 pub(super) enum PointerWalkKind {
     /// The plane before an element's (-1), its own (0), or the one behind (1).
     Plane(i8),
+    /// One of these planes, for loads at word addresses.
+    Words(i8),
     /// The result.
     Result,
     /// Coefficients of elements.
@@ -117,6 +127,8 @@ impl PointerWalkKind {
             Self::Result => [3, 13],
             // No sums are kept where elements have their own coefficients.
             Self::Own | Self::Kept => [4, 14],
+            // Rows are loaded at word addresses where no sums go through memory.
+            Self::Words(_) => [6, 8],
             // The words that set up pointers no longer need a9 then.
             Self::Keeping => [7, 9],
         }
@@ -137,6 +149,8 @@ pub(super) struct ScheduledRow {
     /// Bytes of the sums that go through memory; they lie behind the constants.
     pub(super) sums: u64,
     pub(super) through: Option<Pointer>,
+    /// Pointer of the loads at word addresses of these sums.
+    pub(super) sum_words: Option<Pointer>,
     pub(super) way: RowVariant,
 }
 
@@ -231,8 +245,51 @@ impl BlockRow<'_> {
         }
     }
 
-    /// Returns the variants that may be the fastest.
-    pub(super) fn ways(&self) -> Vec<RowVariant> {
+    /// Returns the variants that may be the fastest on a machine.
+    pub(super) fn ways(&self, machine: &Machine) -> Vec<RowVariant> {
+        let mut ways = self.aligned_ways();
+        let extensions = machine.cp2.extensions;
+        if !self.per_element && extensions.contains(Extensions::WORD_ADDRESSING) {
+            ways.extend(self.word_ways(&ways));
+        }
+        ways
+    }
+
+    /// Returns the variants with loads at word addresses, for those without. They take fewer issues and registers,
+    /// and as many memory slots.
+    fn word_ways(&self, ways: &[RowVariant]) -> Vec<RowVariant> {
+        let sides = self.sides();
+        // One pointer walks along rows for loads at word addresses.
+        let mut planes = sides.iter().filter_map(|(_, classes)| match &classes[..] {
+            [(_, rows)] => match rows[..] {
+                [(plane, _)] => Some(plane),
+                _ => None,
+            },
+            _ => None,
+        });
+        let single = planes
+            .next()
+            .is_some_and(|one| planes.all(|plane| plane == one));
+        let most = ways.iter().map(|way| way.together).max().unwrap_or(1);
+        let mut words: Vec<RowVariant> = Vec::new();
+        for way in ways.iter().filter(|way| single || way.through.is_some()) {
+            for (together, shifted) in [(way.together, 0), (way.together, 2), (most, 0)] {
+                let way = RowVariant {
+                    together,
+                    shifted,
+                    words: true,
+                    ..*way
+                };
+                if !words.contains(&way) {
+                    words.push(way);
+                }
+            }
+        }
+        words
+    }
+
+    /// Returns the variants without loads at word addresses that may be the fastest.
+    fn aligned_ways(&self) -> Vec<RowVariant> {
         let mut ways = vec![RowVariant::PLAIN];
         if self.per_element {
             return ways;

@@ -140,7 +140,11 @@ impl RowLoop<'_> {
                 add(&mut text, pointer, &base.register, base.bytes);
             }
         }
-        for (pointer, name) in [(made.table, "constants"), (made.through, "sums")] {
+        for (pointer, name) in [
+            (made.table, "constants"),
+            (made.through, "sums"),
+            (made.sum_words, "sums"),
+        ] {
             if let Some(pointer) = pointer {
                 let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
                 let _ = writeln!(text, "    movi a{register}, {name}{} + {bias}", self.label);

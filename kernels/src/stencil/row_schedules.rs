@@ -62,9 +62,9 @@ impl BlockRow<'_> {
         };
         let [first, second] = Self::frugal_ways();
         // With long latencies more values wait than there are registers: the last attempt stretches the loop.
-        let last = |row: &BlockRow<'_>| [&row.ways()[..], &[first, second]].concat();
+        let last = |row: &BlockRow<'_>| [&row.ways(machine)[..], &[first, second]].concat();
         let tried: [(RowVariants<'_>, bool); 4] = [
-            (&|row| row.ways(), false),
+            (&|row| row.ways(machine), false),
             (&|_| vec![first], false),
             (&|_| vec![second], false),
             (&last, true),

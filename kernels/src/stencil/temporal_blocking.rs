@@ -80,7 +80,9 @@ impl Fused<'_> {
         let _ = writeln!(text, "    ldx2 a{FIRST}, [a15]");
         let row = self.pitch() * BESIDE as i64;
         text += &second.words(&|stream| match stream {
-            PointerWalkKind::Plane(plane) => scalar_base(planes[(plane + 1) as usize], row),
+            PointerWalkKind::Plane(plane) | PointerWalkKind::Words(plane) => {
+                scalar_base(planes[(plane + 1) as usize], row)
+            }
             PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),
             PointerWalkKind::Result | PointerWalkKind::Own => {
                 scalar_base(&format!("a{}", FIRST + 1), 0)
@@ -108,7 +110,7 @@ impl Fused<'_> {
         let bytes = |row: i64| row * self.pitch();
         let mut text = rows.constants() + &rows.place();
         text += &rows.words(&|stream| match stream {
-            PointerWalkKind::Plane(plane) => RowPointerBase {
+            PointerWalkKind::Plane(plane) | PointerWalkKind::Words(plane) => RowPointerBase {
                 bytes: bytes(from),
                 ..argument(stream, &line(plane, self.further()))
             },

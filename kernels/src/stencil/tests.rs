@@ -10,6 +10,11 @@ fn wrong(problem: &StencilProblem, machine: &str, case: Case) -> Option<String> 
     wrong_on(problem, Arc::new(Machine::builtin(machine).unwrap()), case)
 }
 
+/// Returns a machine with word addresses.
+fn with_words(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::load(&format!("{name}+word-addressing")).unwrap())
+}
+
 fn wrong_on(problem: &StencilProblem, machine: Arc<Machine>, case: Case) -> Option<String> {
     match Stencils::new(problem, machine) {
         Ok(plan) => wrong_plan(&plan, case),
@@ -140,9 +145,60 @@ fn stencils_of_any_points_are_right() {
             for case in [Case::Random, Case::Outlier, Case::Subnormal] {
                 found.extend(wrong(&problem, "vm7", case));
             }
+            found.extend(wrong_on(&problem, with_words("vm7"), Case::Random));
         }
     }
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Neighbours along a row are loaded at word addresses, in arrays of all kinds of shapes.
+#[test]
+fn stencils_are_right_with_word_addresses() {
+    let mut found = Vec::new();
+    for (place, edge) in Edge::ALL.into_iter().enumerate() {
+        let machine = with_words(["vm7", "vm9"][place % 2]);
+        for (shape, points, steps) in [
+            (&[2, 3][..], 9, 2),
+            (&[9, 16], 5, 1),
+            (&[21, 37], 9, 3),
+            (&[5, 1100], 5, 1),
+            (&[3, 4, 5], 27, 2),
+            (&[2, 7, 16], 19, 1),
+            (&[6, 9, 33], 7, 2),
+            (&[6, 16, 64], 7, 3),
+            (&[5, 16, 64], 27, 1),
+            (&[4, 3, 300], 27, 1),
+        ] {
+            let problem = problem(shape, points, edge, steps);
+            found.extend(wrong_on(&problem, machine.clone(), Case::Random));
+        }
+        let own = problem(&[5, 6, 18], 19, edge, 1).per_element();
+        found.extend(wrong_on(&own, machine, Case::Random));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// With loads at word addresses hardly anything is shifted: an issue a quad fewer, or nearly two of two steps.
+#[test]
+fn word_addresses_save_shifts() {
+    let price = |problem: &StencilProblem, machine: Arc<Machine>| {
+        let plan = Stencils::new(problem, machine.clone()).unwrap();
+        plan.chosen[0].price(problem, &machine).unwrap() as f64
+    };
+    for (name, points, steps, gain) in [
+        ("vm7", 27, 1, 1.07),
+        ("vm9", 27, 1, 1.07),
+        ("vm7", 19, 1, 1.09),
+        ("vm9", 7, 2, 1.09),
+    ] {
+        let problem = problem(&[16, 128, 128], points, Edge::Zero, steps);
+        let before = price(&problem, Arc::new(Machine::builtin(name).unwrap()));
+        let after = price(&problem, with_words(name));
+        assert!(
+            before >= gain * after,
+            "{name}, {points} points: {before} {after}"
+        );
+    }
 }
 
 #[test]

@@ -86,7 +86,13 @@ proptest! {
     #[test]
     fn products_are_right(
         (made, vectors, case, seed) in made(),
-        name in prop::sample::select(vec!["vm7", "vm9", "vm7+section-addressing", "vm9+section-addressing"]),
+        name in prop::sample::select(vec![
+            "vm7",
+            "vm9",
+            "vm7+section-addressing",
+            "vm9+section-addressing",
+            "vm7+section-addressing+word-addressing",
+        ]),
     ) {
         let problem = SpmvProblem::from_generated(&made, vectors).unwrap();
         let machine = machine(name);
@@ -128,12 +134,16 @@ proptest! {
     fn products_are_right_on_any_machine(
         (made, vectors, case, seed) in made(),
         machine in machines(),
-        own_addresses in any::<bool>(),
+        changes in prop::sample::select(vec![
+            "",
+            "section-addressing",
+            "section-addressing+word-addressing",
+        ]),
     ) {
         let problem = SpmvProblem::from_generated(&made, vectors).unwrap();
-        let machine = match own_addresses {
-            true => Arc::new(machine.with_changes("section-addressing").unwrap()),
-            false => machine,
+        let machine = match changes {
+            "" => machine,
+            changes => Arc::new(machine.with_changes(changes).unwrap()),
         };
         let formats = PackedFormat::possible(&machine).map(Some);
         for format in std::iter::once(None).chain(formats) {
@@ -148,12 +158,16 @@ proptest! {
 }
 
 /// Returns true if a format may refuse a product on a machine. (`diagonal` may refuse a matrix anywhere, and
-/// `sell` complex ones.)
+/// `sell` and `sell-words` complex ones.)
 fn may_refuse(error: &SparseError, format: Option<PackedFormat>, machine: &Machine) -> bool {
     match error {
         SparseError::Dealt { .. } => machine.dma.dealt() < 8,
         SparseError::NoRoom { .. } => machine.cp2.dmem.0 <= 8 << 10,
-        SparseError::Complex if format == Some(PackedFormat::Sell) => true,
+        SparseError::Complex
+            if matches!(format, Some(PackedFormat::Sell | PackedFormat::SellWords)) =>
+        {
+            true
+        }
         SparseError::Complex | SparseError::Padding { .. } | SparseError::Segment { .. } => {
             format == Some(PackedFormat::Diagonal) || machine.dma.dealt() < 8
         }
@@ -443,6 +457,32 @@ fn own_addresses_serve_irregular_patterns() {
     }
 }
 
+/// With word addresses too the vector lies in local memory once: rows of few entries gain most.
+#[test]
+fn words_at_own_addresses_serve_long_vectors() {
+    for (pattern, n, each, gains) in [
+        (Pattern::Random, 9000, 4, [1.35, 1.2]),
+        (Pattern::PowerLaw, 9000, 4, [1.3, 1.25]),
+    ] {
+        let made = GeneratedMatrix {
+            each,
+            ..GeneratedMatrix::new(pattern, n)
+        };
+        for (name, least) in ["vm7", "vm9"].into_iter().zip(gains) {
+            let own = machine(&format!("{name}+section-addressing"));
+            let (_, before) = chosen(&made, &own);
+            let words = machine(&format!("{name}+section-addressing+word-addressing"));
+            let (taken, after) = chosen(&made, &words);
+            assert_eq!(taken, PackedFormat::SellWords, "{pattern:?} on {name}");
+            assert!(
+                before >= least * after,
+                "{pattern:?} on {name}: {}",
+                before / after
+            );
+        }
+    }
+}
+
 /// A machine without addresses of each section refuses the format that needs them, and never tries it.
 #[test]
 fn own_addresses_are_not_taken_for_granted() {
@@ -454,5 +494,5 @@ fn own_addresses_are_not_taken_for_granted() {
     assert!(text.contains("--machine vm7+section-addressing"), "{text}");
     let products = Products::new(&problem, &vm7, None).unwrap();
     let mut tried = products.candidates().map(|(found, _)| found.format);
-    assert!(tried.all(|format| format != PackedFormat::Sell));
+    assert!(tried.all(|format| !matches!(format, PackedFormat::Sell | PackedFormat::SellWords)));
 }

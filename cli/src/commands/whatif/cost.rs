@@ -27,11 +27,12 @@ struct CostTerm {
 }
 
 /// Keys of costs, in the order of reports.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "register_bits",
     "state_bits",
     "sram_kib",
     "ports",
+    "write_enables",
     "adder_bits",
     "multiplier_products",
     "multiplexer_bits",
@@ -98,6 +99,11 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
             "ports",
             "sections x ports of DMEM",
             sections * i64::from(machine.cp2.dmem_ports),
+        ),
+        term(
+            "write_enables",
+            "word-addressing: 4 x sections, one for each word of a row",
+            4 * sections * words,
         ),
         term(
             "adder_bits",
@@ -261,6 +267,14 @@ mod tests {
         assert_eq!(
             of("section-addressing"),
             [("adder_bits", 64), ("multiplexer_bits", 192)]
+        );
+        assert_eq!(
+            of("word-addressing"),
+            [
+                ("write_enables", 16),
+                ("adder_bits", 4 * 4 * 12),
+                ("multiplexer_bits", 2048)
+            ]
         );
         assert_eq!(
             of("dma.granule=4B"),

@@ -39,10 +39,19 @@ pub(super) struct Proposal {
 #[serde(deny_unknown_fields)]
 struct ProposalFile {
     proposal: Vec<Proposal>,
+    /// Names with + between them.
+    #[serde(default)]
+    combinations: Vec<String>,
 }
 
+/// Reads proposals: the single ones, then the combinations.
 fn read(source: &str) -> Result<Vec<Proposal>, toml::de::Error> {
-    toml::from_str::<ProposalFile>(source).map(|file| file.proposal)
+    let file = toml::from_str::<ProposalFile>(source)?;
+    let combinations = file.combinations.iter();
+    let combined: Vec<Proposal> = combinations
+        .map(|item| combine(item, &file.proposal))
+        .collect();
+    Ok([file.proposal, combined].concat())
 }
 
 /// Returns the catalogue.
@@ -125,7 +134,9 @@ mod tests {
     #[test]
     fn every_proposal_of_the_catalogue_changes_both_machines() {
         let all = catalogue().unwrap_or_else(|e| panic!("{}", e.message));
-        assert!(all.len() >= 5);
+        assert!(all.len() >= 7);
+        let both = all.last().map(|one| one.parts.clone()).unwrap_or_default();
+        assert_eq!(both, ["section-addressing", "word-addressing"]);
         for one in &all {
             for name in Machine::names() {
                 let machine = Machine::load(name).unwrap_or_else(|e| panic!("{e}"));

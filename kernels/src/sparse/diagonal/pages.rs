@@ -4,11 +4,7 @@ use super::cells::{DiagonalShape, Entry, QUAD, SegmentColumns, cells, diagonals}
 use super::layout::{
     BUFFERS, ChunkPart, DiagonalLayout, GROUPS, HEADER_WORDS, STEP_BYTES, TRAILER_WORDS,
 };
-use crate::sparse::SparseError;
 use crate::sparse::work::PackingWork;
-use cp2_asm::Program;
-use cp2_emu::cycles::{Counter, KernelInterval};
-use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::ops::Range;
 
@@ -35,9 +31,6 @@ const VALUE_OPERATIONS: u64 = 6;
 const SPAN_OPERATIONS: u64 = 6;
 /// Operations for a word of a page: it is stored.
 const WORD_OPERATIONS: u64 = 1;
-/// Operations for a step of a page that is followed to count its cycles: four words of its code change
-/// scalars, at ten operations each. Two look-ups in tables are counted separately.
-const FOLLOWED_STEP_OPERATIONS: u64 = 40;
 
 /// Content of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -365,41 +358,4 @@ impl DiagonalPage {
             }
         }
     }
-}
-
-/// Returns the steps of the kernel for all pages. Each page is counted by itself, as no operation is pending
-/// behind it.
-pub(super) fn steps(
-    program: &Program,
-    (layout, pages): (&DiagonalLayout, &[DiagonalPage]),
-    (machine, work): (&Machine, &PackingWork),
-) -> Result<Vec<KernelInterval>, SparseError> {
-    let mut counters = Vec::with_capacity(BUFFERS);
-    for buffer in 0..BUFFERS {
-        // Each page is followed by an empty one.
-        let index = layout.index[(buffer + 1) % BUFFERS];
-        let last = vec![u32::MAX, 0, 0, 0, 0, 0, 0, 0];
-        counters.push(Counter::new(
-            &program.words,
-            program.entry.into(),
-            vec![(index, last)],
-            machine,
-        )?);
-    }
-    let mut steps = Vec::new();
-    for (number, page) in pages.iter().enumerate() {
-        let buffer = number % BUFFERS;
-        let Some(counter) = counters.get_mut(buffer) else {
-            continue;
-        };
-        let at = layout.index[buffer];
-        let followed = page.values.len() / (QUAD * GROUPS * machine.cp2.sections.max(1));
-        work.add(followed, FOLLOWED_STEP_OPERATIONS);
-        work.count_lookups(2 * followed);
-        let counted = counter.count(machine, at, (at, &page.index))?;
-        let from = usize::from(number > 0);
-        // Steps up to the signal of the page, and up to the wait for the next page or the end.
-        steps.extend(counted.steps().skip(from).take(3 - from));
-    }
-    Ok(steps)
 }

@@ -5,8 +5,9 @@ use super::layout::{BUFFERS, ChunkPart};
 use super::pages::Kind;
 use super::{Diagonals, PlacedDiagonals};
 use crate::job::Job;
+use crate::sparse::listed_pages::PageSources;
 use cp2_dma::{Descriptor, Target};
-use cp2_host::paging::{ListedPage, ListedPass};
+use cp2_host::paging::ListedPage;
 use std::ops::Range;
 
 impl RowChunk {
@@ -160,7 +161,11 @@ impl PlacedDiagonals {
             pages: packed,
             ..
         } = &*self.diagonals;
-        let (mut index, mut value) = (self.index.address(), self.values.address());
+        let mut sources = PageSources {
+            streams: self.values.address(),
+            index: self.index.address(),
+            sections: grid.sections,
+        };
         let mut pages = Vec::with_capacity(packed.len());
         for (number, page) in packed.iter().enumerate() {
             let mut listed = ListedPage::default();
@@ -172,36 +177,16 @@ impl PlacedDiagonals {
                 let from = (x, self.zeros.address());
                 part.loads(from, layout.segments[side], *grid, &mut listed.loads);
             }
-            let each = 4 * (page.values.len() / grid.sections) as u64;
-            if each > 0 {
-                let blocks = Target::Blocks {
-                    stride: each as i64,
-                };
-                let local = layout.values[buffer];
-                listed
-                    .loads
-                    .push(Descriptor::load(blocks, value, local, each));
-                value += each * grid.sections as u64;
-            }
-            let bytes = 4 * page.index.len() as u64;
-            let local = layout.index[buffer];
-            listed
-                .loads
-                .push(Descriptor::load(Target::Section(0), index, local, bytes));
-            index += bytes;
+            let values = sources.load_stream(page.values.len(), layout.values[buffer]);
+            listed.loads.extend(values);
+            let index = sources.load_index(page.index.len(), layout.index[buffer]);
+            listed.loads.push(index);
             if !page.results.is_empty() {
                 let local = layout.results[buffer];
                 listed.stores = part.stores(page.results.clone(), y, local, *grid);
             }
             pages.push(listed);
         }
-        let pass = ListedPass {
-            pages,
-            buffers: BUFFERS,
-            address: layout.index[0],
-            steps: self.diagonals.steps.clone(),
-            protection: None,
-        };
-        job.listed(&self.program, self.diagonals.resident.entry.into(), pass);
+        self.resident.pass(job, &layout.index, pages);
     }
 }

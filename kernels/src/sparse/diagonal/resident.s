@@ -16,6 +16,7 @@
 ;
 ; Takes 14 cycles a step, 8 a unit and about 50 a page; 2 a quad of a new segment.
 ; Quads: x 0 .. 3, values 4 .. 7, masks and masked x 8 .. 11, sums 12 .. 15, sums of the unit before 17 .. 19, zeros 20.
+.include "shifted_segment.s"
 .program
 .entry start
 
@@ -71,27 +72,7 @@ page:   wait 0
 ; Copies the segment, shifted by one number, so that any two neighbours are a pair. Nothing follows the last quad.
         movi a10, SHIFTED
         ldq q0, [a6]+16
-        loop c4 {
-        .rept 5, i
-          ldq q{1 + i}, [a6]+16
-        .endr
-        .rept 3, i
-          ldq q{6 + i}, [a6]+16 || ext q{9 + i}, q{i}, q{i + 1}, 1
-        .endr
-        .rept 5, i
-          stq q{9 + i}, [a10]+16 || ext q{12 + i}, q{3 + i}, q{4 + i}, 1
-        .endr
-          stq q14, [a10]+16     || mov q0, q8
-          stq q15, [a10]+16
-          stq q16, [a10]+16
-        }
-        loop c5 {
-          ldq q1, [a6]+16
-          ext q2, q0, q1, 1
-          stq q2, [a10]+16
-          mov q0, q1
-        }
-        ext q2, q0, q0, 1
+        shift_segment a10, 1, 9
         stq q2, [a10]           || mov q12, q20
         mov q13, q20
         mov q14, q20

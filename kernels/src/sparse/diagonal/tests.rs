@@ -4,15 +4,10 @@
 //! the checkers.
 
 use super::Diagonals;
-use crate::job::Job;
-use crate::sparse::{PackingWork, SparseError, csr_ratio};
-use cp2_host::DeviceOptions;
-use cp2_machine::{Bytes, Cycles, Machine};
-use cp2_problems::sparse::{
-    GeneratedMatrix, NumberField, Pattern, SparseMatrix, SpmvProblem, Triplets,
-};
-use cp2_problems::{Case, NamedArrays, Problem};
-use cp2_reference::{Count, Figures, Traffic};
+use crate::sparse::{PackingWork, SparseError, judged_products};
+use cp2_machine::{Bytes, Machine};
+use cp2_problems::Case;
+use cp2_problems::sparse::{GeneratedMatrix, NumberField, Pattern, SparseMatrix, Triplets};
 use num_complex::Complex64;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -35,49 +30,31 @@ fn generate_matrix(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -
     made.matrix().unwrap()
 }
 
-/// Returns the result of a product and its cycles, and asserts that it has ended without findings and when it
-/// was expected to.
+/// Returns the result of a product and its cycles.
 fn product(
     packed: &Arc<Diagonals>,
     matrix: &SparseMatrix,
     machine: &Arc<Machine>,
     x: &[f32],
 ) -> (Vec<f32>, u64) {
-    let options = DeviceOptions {
-        check: true,
-        ..DeviceOptions::default()
-    };
-    let mut job = Job::new(machine.clone(), options);
-    let placed = packed.place(&mut job).unwrap();
-    let x = job.input("x", x, &[x.len() as u64]).unwrap();
-    let y = job.output::<f32>("y", &[matrix.rows() as u64]).unwrap();
-    placed.pass(&mut job, x.address(), y.address());
-    let traffic = Traffic::bytes(u128::from(matrix.csr_bytes(1)));
-    let figures = Figures::of(machine, traffic, Count::default(), "test", "test");
-    let run = job.run(figures, |run| run.read(y)).unwrap();
-    let report = &run.run.report;
-    assert!(report.end.is_finished(), "{:?}", report.end);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
-    assert_eq!(run.expected.map(|cycles| cycles.0), Some(report.cycles));
-    (run.output.unwrap(), report.cycles)
+    judged_products::product(matrix, machine, x, |job, x, y| {
+        packed.place(job).unwrap().pass(job, x, y);
+    })
 }
 
 /// Judges a product and returns its `csr_ratio`.
 fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f64, SparseError> {
     let packed = Arc::new(Diagonals::new(matrix, machine, &PackingWork::default())?);
-    let problem = SpmvProblem::new(Arc::new(matrix.clone()), 1).unwrap();
-    let input = problem.input(case, 1);
-    let x = input.get_sized::<f32>("x", matrix.cols()).unwrap();
-    let (y, cycles) = product(&packed, matrix, machine, x);
-    let verdict = problem.judge(&input, &NamedArrays::from_array("y", &[matrix.rows()], y));
-    assert!(
-        verdict.is_within_tolerance(),
-        "{} {case:?}: {verdict:?}",
-        problem.title()
-    );
     assert!(packed.places() >= matrix.nnz());
     assert!(packed.bytes() >= 4 * packed.places() as u64);
-    Ok(csr_ratio(matrix, 1, Cycles(cycles), machine))
+    Ok(judged_products::judged(
+        matrix,
+        machine,
+        case,
+        |job, x, y| {
+            packed.place(job).unwrap().pass(job, x, y);
+        },
+    ))
 }
 
 /// Matrices of any shape with entries near some diagonals, not all of them, some of them zeros, and some

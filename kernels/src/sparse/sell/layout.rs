@@ -1,5 +1,6 @@
 //! Local memory, and the division of rows and of the vector so that they fit.
 
+use super::SellLoads;
 use super::rows::{
     QUAD, RowSlice, SLICE_SUMS, SellShape, SellTile, SumPlaces, row_sums, sums_cost,
 };
@@ -26,8 +27,8 @@ const STEPS_PER_SUM_SLICE: usize = 2;
 /// Bytes of a quad.
 const QUAD_BYTES: usize = 4 * QUAD;
 
-/// Bytes that the half-word of a pair reaches.
-const REACHED_BYTES: u64 = 8 << 16;
+/// Values of the half-word of an index.
+const INDICES: u64 = 1 << 16;
 
 /// Most pieces of the vector and most windows of rows.
 const MOST_PIECES: usize = 64;
@@ -145,12 +146,16 @@ fn place(windows: &[SellWindow], steps: usize, shape: SellShape) -> Option<(Sell
         u32::try_from(at).unwrap_or(u32::MAX)
     };
     // The vector and the sums come first: half-words reach them in any local memory. Pair 0 is zero.
-    let segment = [take(segment), take(segment + align(QUAD_BYTES))];
+    let own = take(segment);
+    let shifted = match shape.loads {
+        SellLoads::Pairs => take(segment + align(QUAD_BYTES)),
+        SellLoads::Words => own,
+    };
     let sums = take(sums);
     let index = align(4 * HEADER_WORDS + 8 * steps.max(sum_slices));
     let layout = SellLayout {
-        segment: segment[0],
-        shifted: segment[1],
+        segment: own,
+        shifted,
         sums,
         index: [(); BUFFERS].map(|()| take(index)),
         streams: [(); BUFFERS].map(|()| take(stream)),
@@ -158,7 +163,7 @@ fn place(windows: &[SellWindow], steps: usize, shape: SellShape) -> Option<(Sell
         steps: [steps, sum_steps],
         sum_slices,
     };
-    let reached = u64::from(layout.index[0]) <= REACHED_BYTES;
+    let reached = u64::from(layout.index[0]) <= INDICES * u64::from(shape.loads.bytes());
     reached.then_some((layout, next))
 }
 
@@ -170,7 +175,10 @@ fn price(windows: &[SellWindow], layout: &SellLayout, shape: SellShape, machine:
         for tile in &window.tiles {
             if loaded.as_ref() != Some(&tile.columns) {
                 let columns = tile.columns.len();
-                cycles += load(4 * columns as u64, machine) + columns as f64 / 2.0;
+                cycles += load(4 * columns as u64, machine);
+                if shape.loads == SellLoads::Pairs {
+                    cycles += columns as f64 / 2.0;
+                }
                 loaded = Some(tile.columns.clone());
             }
             let cost = tile.cost(shape.sections);
@@ -192,8 +200,8 @@ pub(super) fn divide(
     work: &PackingWork,
 ) -> Result<SellDivision, SparseError> {
     let dmem = machine.cp2.dmem.0;
-    // The vector lies in local memory twice.
-    let least = (8 * shape.cols as u64).div_ceil(dmem.max(1)).max(1);
+    let each = 4 * shape.loads.copies() as u64;
+    let least = (each * shape.cols as u64).div_ceil(dmem.max(1)).max(1);
     let first = usize::try_from(least).unwrap_or(MOST_PIECES + 1);
     let mut best: Option<(f64, SellDivision)> = None;
     let mut tried = 0;

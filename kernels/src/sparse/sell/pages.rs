@@ -1,12 +1,9 @@
 //! Pages: counts of steps, indices and values, and the results that they leave.
 
+use super::SellLoads;
 use super::layout::{BUFFERS, HEADER_WORDS, SellDivision, SellLayout};
 use super::rows::{RowPart, RowSlice, SLICE_SUMS, SellShape, SumPlaces};
-use crate::sparse::SparseError;
 use crate::sparse::work::PackingWork;
-use cp2_asm::Program;
-use cp2_emu::cycles::{Counter, KernelInterval};
-use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::ops::Range;
 
@@ -31,9 +28,6 @@ const QUAD_WORDS: usize = 4;
 const LANE_OPERATIONS: u64 = 10;
 /// Operations for a slice that is put into a page: its steps are added up and compared with three limits.
 const SLICE_OPERATIONS: u64 = 8;
-/// Operations for a slice of a page that is followed to count its cycles: four words of its code change
-/// scalars, at ten operations each. Two look-ups in tables are counted separately.
-const FOLLOWED_STEP_OPERATIONS: u64 = 40;
 
 /// A page. Nothing in it depends on the addresses of arrays in system memory.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +129,7 @@ fn cut_sums(
     all
 }
 
-/// An operand of a lane: the half-word of its pair, and its value.
+/// An operand of a lane: the half-word of its address, and its value.
 type LaneOperand = (u16, u32);
 
 /// Packs the slices of a page: operands come from `operand`, by slice, lane of all sections, and step.
@@ -204,11 +198,14 @@ pub(super) fn pages(
                 (entry < part.entries.end).then(|| {
                     let column = matrix.columns().get(entry).copied().unwrap_or(0) as usize;
                     let at = column.saturating_sub(tile.columns.start);
-                    let address = match (at ^ lane) & 1 {
-                        0 => layout.segment + 4 * (at - (lane & 1)) as u32,
-                        _ => layout.shifted + 4 * (at + 1 - (lane & 1)) as u32,
+                    let address = match shape.loads {
+                        SellLoads::Words => layout.segment + 4 * at as u32,
+                        SellLoads::Pairs if (at ^ lane) & 1 == 0 => {
+                            layout.segment + 4 * (at - (lane & 1)) as u32
+                        }
+                        SellLoads::Pairs => layout.shifted + 4 * (at + 1 - (lane & 1)) as u32,
                     };
-                    (pair(address), matrix.real(entry).to_bits())
+                    (shape.loads.index(address), matrix.real(entry).to_bits())
                 })
             };
             for cut in cut_slices(&tile.slices, layout.steps[0], &mut target) {
@@ -225,8 +222,11 @@ pub(super) fn pages(
         for cut in cut_sums(&window.sums, unit, layout) {
             let operand = |places: &SumPlaces, lane: usize, step: usize| {
                 let place = places.get(step)?;
-                let address = layout.sums + 4 * (place - (lane & 1) as u32);
-                Some((pair(address), 0))
+                let beside = match shape.loads {
+                    SellLoads::Words => 0,
+                    SellLoads::Pairs => (lane & 1) as u32,
+                };
+                Some((shape.loads.index(layout.sums + 4 * (place - beside)), 0))
             };
             let mut page = SellPage::of_slices(&window.sums, &cut, (0, true));
             page.stream = stream(&window.sums, &cut, shape, false, operand);
@@ -244,11 +244,6 @@ pub(super) fn pages(
     pages
 }
 
-/// Returns the half-word of the pair at an address.
-fn pair(address: u32) -> u16 {
-    u16::try_from(address / 8).unwrap_or(0)
-}
-
 /// Returns the address of the sums of a page's first slice.
 fn result_address(sums: u32, cut: &[SliceSteps], before: usize) -> u32 {
     let first = cut.first().map_or(0, |own| own.slice);
@@ -258,9 +253,10 @@ fn result_address(sums: u32, cut: &[SliceSteps], before: usize) -> u32 {
 /// Returns the pages that bring a segment of the vector.
 fn segment_pages(columns: &Range<usize>, layout: &SellLayout, shape: SellShape) -> Vec<SellPage> {
     let all = shape.round_to_granules(columns.len()).max(QUAD_WORDS);
+    let copied = shape.loads == SellLoads::Pairs;
     let shares = match all {
-        0..LEAST_DIVIDED => &PART_SHARES[..1],
-        _ => &PART_SHARES[..],
+        LEAST_DIVIDED.. if copied => &PART_SHARES[..],
+        _ => &PART_SHARES[..1],
     };
     let sum: usize = shares.iter().sum();
     let mut pages = Vec::with_capacity(shares.len());
@@ -280,7 +276,7 @@ fn segment_pages(columns: &Range<usize>, layout: &SellLayout, shape: SellShape) 
                 0,
                 0,
                 0,
-                address,
+                if copied { address } else { 0 },
                 layout.shifted + 4 * begin as u32,
                 turns as u32,
                 rest as u32,
@@ -355,40 +351,4 @@ impl SellPage {
         let whole = shape.round_to_granules(self.index.len());
         self.index.resize(whole, 0);
     }
-}
-
-/// Returns the steps of the kernel for all pages. Each page is counted by itself, as no operation is pending
-/// behind it.
-pub(super) fn steps(
-    program: &Program,
-    (layout, pages): (&SellLayout, &[SellPage]),
-    (machine, work): (&Machine, &PackingWork),
-) -> Result<Vec<KernelInterval>, SparseError> {
-    let mut counters = Vec::with_capacity(BUFFERS);
-    for buffer in 0..BUFFERS {
-        // Each page is followed by an empty one.
-        let index = layout.index[(buffer + 1) % BUFFERS];
-        let last = vec![u32::MAX, 0, 0, 0, 0, 0, 0, 0];
-        counters.push(Counter::new(
-            &program.words,
-            program.entry.into(),
-            vec![(index, last)],
-            machine,
-        )?);
-    }
-    let mut steps = Vec::new();
-    for (number, page) in pages.iter().enumerate() {
-        let buffer = number % BUFFERS;
-        let Some(counter) = counters.get_mut(buffer) else {
-            continue;
-        };
-        let at = layout.index[buffer];
-        work.add(page.steps, FOLLOWED_STEP_OPERATIONS);
-        work.count_lookups(2 * page.steps);
-        let counted = counter.count(machine, at, (at, &page.index))?;
-        let from = usize::from(number > 0);
-        // Steps up to the signal of the page, and up to the wait for the next page or the end.
-        steps.extend(counted.steps().skip(from).take(3 - from));
-    }
-    Ok(steps)
 }

@@ -3,8 +3,9 @@
 use super::layout::BUFFERS;
 use super::{PlacedSell, Sell};
 use crate::job::Job;
+use crate::sparse::listed_pages::PageSources;
 use cp2_dma::{Descriptor, Target};
-use cp2_host::paging::{ListedPage, ListedPass};
+use cp2_host::paging::ListedPage;
 
 impl PlacedSell {
     /// Adds a product to a job: y = A x, for the vectors at the addresses `x` and `y`.
@@ -16,7 +17,11 @@ impl PlacedSell {
             ..
         } = &*self.sell;
         let layout = &division.layout;
-        let (mut index, mut stream) = (self.index.address(), self.streams.address());
+        let mut sources = PageSources {
+            streams: self.streams.address(),
+            index: self.index.address(),
+            sections: shape.sections,
+        };
         let mut pages = Vec::with_capacity(packed.len());
         for (number, page) in packed.iter().enumerate() {
             let mut listed = ListedPage::default();
@@ -29,23 +34,10 @@ impl PlacedSell {
                 let segment = Descriptor::load(Target::Broadcast, from, part.address, bytes);
                 listed.loads.push(segment);
             }
-            let each = 4 * (page.stream.len() / shape.sections) as u64;
-            if each > 0 {
-                let blocks = Target::Blocks {
-                    stride: each as i64,
-                };
-                let local = layout.streams[buffer];
-                listed
-                    .early
-                    .push(Descriptor::load(blocks, stream, local, each));
-                stream += each * shape.sections as u64;
-            }
-            let bytes = 4 * page.index.len() as u64;
-            let local = layout.index[buffer];
-            listed
-                .loads
-                .push(Descriptor::load(Target::Section(0), index, local, bytes));
-            index += bytes;
+            let stream = sources.load_stream(page.stream.len(), layout.streams[buffer]);
+            listed.early.extend(stream);
+            let index = sources.load_index(page.index.len(), layout.index[buffer]);
+            listed.loads.push(index);
             let rows = page.results.start * shape.sections..page.results.end * shape.sections;
             let rows = rows.start..rows.end.min(shape.rows);
             if !rows.is_empty() {
@@ -58,13 +50,6 @@ impl PlacedSell {
             }
             pages.push(listed);
         }
-        let pass = ListedPass {
-            pages,
-            buffers: BUFFERS,
-            address: layout.index[0],
-            steps: self.sell.steps.clone(),
-            protection: None,
-        };
-        job.listed(&self.program, self.sell.resident.entry.into(), pass);
+        self.resident.pass(job, &layout.index, pages);
     }
 }

@@ -1,5 +1,6 @@
 //! Rows of sections, their parts, and slices of sums.
 
+use super::SellLoads;
 use crate::sparse::work::PackingWork;
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
@@ -33,6 +34,7 @@ const LENGTH_OPERATIONS: u64 = 3;
 /// Size of a product and of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SellShape {
+    pub(super) loads: SellLoads,
     pub(super) sections: usize,
     /// Adjacent rows of a section: those of a unit of a dealt transfer.
     pub(super) dealt: usize,
@@ -43,8 +45,9 @@ pub(super) struct SellShape {
 }
 
 impl SellShape {
-    pub(super) fn new(matrix: &SparseMatrix, machine: &Machine) -> Self {
+    pub(super) fn new(matrix: &SparseMatrix, loads: SellLoads, machine: &Machine) -> Self {
         Self {
+            loads,
             sections: machine.cp2.sections.max(1),
             dealt: (machine.dma.dealt() as usize / 4).max(1),
             granule: (machine.dma.granule.0 as usize).max(4 * QUAD),
@@ -68,6 +71,11 @@ impl SellShape {
     /// Returns the row of the matrix that is a section's `own`-th; it may lie behind the end.
     pub(super) fn row(&self, section: usize, own: usize) -> usize {
         (own / self.dealt * self.sections + section) * self.dealt + own % self.dealt
+    }
+
+    /// Returns the lists of parts of each section, still empty: one for lanes of each parity, or one for all.
+    fn lists<T: Clone>(&self) -> Vec<Vec<Vec<T>>> {
+        vec![vec![Vec::new(); self.loads.lists()]; self.sections]
     }
 
     /// Rounds a count of numbers up to whole granules.
@@ -163,13 +171,14 @@ fn part_lengths(len: usize, limit: usize) -> impl Iterator<Item = usize> {
     (0..parts).map(move |part| len * (part + 1) / parts - len * part / parts)
 }
 
-/// Returns the number of slices for lanes of each parity of each section, sorted by length, and the steps of
-/// each slice.
-fn steps<T>(sorted: &[[Vec<T>; 2]], len: impl Fn(&T) -> usize) -> Vec<usize> {
+/// Returns the steps of each slice of all sections, whose lists are sorted by length: a list for lanes of each
+/// parity, or for all lanes.
+fn steps<T>(sorted: &[Vec<Vec<T>>], len: impl Fn(&T) -> usize) -> Vec<usize> {
+    let each = SLICE_SUMS / sorted.first().map_or(1, Vec::len).max(1);
     let lists = || sorted.iter().flatten();
-    let slices = lists().map(|list| list.len().div_ceil(QUAD)).max();
+    let slices = lists().map(|list| list.len().div_ceil(each)).max();
     let most = |slice: usize| {
-        let first = lists().filter_map(|list| list.get(slice * QUAD));
+        let first = lists().filter_map(|list| list.get(slice * each));
         first.map(&len).max().unwrap_or(1).max(1)
     };
     (0..slices.unwrap_or(0)).map(most).collect()
@@ -179,14 +188,15 @@ fn steps<T>(sorted: &[[Vec<T>; 2]], len: impl Fn(&T) -> usize) -> Vec<usize> {
 fn cost(
     entries: &OwnEntries,
     limit: usize,
-    sections: usize,
+    shape: SellShape,
     (machine, work): (&Machine, &PackingWork),
 ) -> f64 {
     let mut sums = vec![0; entries.first().map_or(0, Vec::len).div_ceil(SLICE_SUMS)];
-    let mut sorted = vec![[Vec::new(), Vec::new()]; sections];
+    let mut sorted = shape.lists();
     for (rows, sorted) in entries.iter().zip(&mut sorted) {
         for (own, entries) in rows.iter().enumerate() {
-            let list = &mut sorted[own % 2];
+            let lists = sorted.len();
+            let list = &mut sorted[own % lists];
             let before = list.len();
             list.extend(part_lengths(entries.len(), limit));
             if let Some(sum) = sums.get_mut(own / SLICE_SUMS) {
@@ -201,8 +211,8 @@ fn cost(
     }
     let steps = steps(&sorted, |&len| len);
     let sums = sums.into_iter().map(|parts| parts.max(1));
-    SellCost::slices(steps.into_iter(), false, sections).cycles(machine)
-        + SellCost::slices(sums, true, sections).cycles(machine)
+    SellCost::slices(steps.into_iter(), false, shape.sections).cycles(machine)
+        + SellCost::slices(sums, true, shape.sections).cycles(machine)
 }
 
 impl SellTile {
@@ -221,17 +231,18 @@ impl SellTile {
         let limits = CUT_MULTIPLES.map(|times| (average * times).ceil().max(1.0) as usize);
         let limits = limits.into_iter().filter(|&limit| limit < longest);
         let priced = std::iter::once(longest).chain(limits).map(|limit| {
-            let cost = cost(&entries, limit, shape.sections, (machine, work));
+            let cost = cost(&entries, limit, shape, (machine, work));
             (cost, limit)
         });
         let best = priced.min_by(|(a, _), (b, _)| a.total_cmp(b));
         let limit = best.map_or(longest, |(_, limit)| limit);
-        let mut sorted = vec![[Vec::new(), Vec::new()]; shape.sections];
+        let mut sorted = shape.lists();
         for (rows, sorted) in entries.iter().zip(&mut sorted) {
             for (number, entries) in rows.iter().enumerate() {
                 let mut start = entries.start;
+                let lists = sorted.len();
                 for len in part_lengths(entries.len(), limit) {
-                    sorted[number % 2].push(RowPart {
+                    sorted[number % lists].push(RowPart {
                         own: own.start + number,
                         entries: start..start + len,
                     });
@@ -247,9 +258,11 @@ impl SellTile {
         let steps = steps(&sorted, |part| part.entries.len());
         let slice = |(number, steps): (usize, usize)| {
             let lanes = sorted.iter().flat_map(|lists| {
+                let count = lists.len();
                 let lane = move |lane: usize| {
-                    let list = &lists[lane % 2];
-                    list.get(number * QUAD + lane / 2).cloned()
+                    let list = &lists[lane % count];
+                    list.get(number * (SLICE_SUMS / count) + lane / count)
+                        .cloned()
                 };
                 (0..SLICE_SUMS).map(lane)
             });

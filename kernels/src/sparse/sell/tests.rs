@@ -3,21 +3,21 @@
 //! Results are compared with the problem's reference in double precision, on machines of all shapes, under
 //! the checkers.
 
-use super::Sell;
-use crate::job::Job;
-use crate::sparse::{PackingWork, SparseError, csr_ratio};
-use cp2_host::DeviceOptions;
+use super::{Sell, SellLoads};
+use crate::sparse::{PackingWork, SparseError, judged_products};
 use cp2_machine::{Bytes, Class, Cycles, Machine};
-use cp2_problems::sparse::{GeneratedMatrix, Pattern, SparseMatrix, SpmvProblem, Triplets};
-use cp2_problems::{Case, NamedArrays, Problem, Random};
-use cp2_reference::{Count, Figures, Traffic};
+use cp2_problems::sparse::{GeneratedMatrix, Pattern, SparseMatrix, Triplets};
+use cp2_problems::{Case, Random};
 use num_complex::Complex64;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Returns a machine whose sections have addresses of their own.
+/// Both kinds of loads.
+const LOADS: [SellLoads; 2] = [SellLoads::Pairs, SellLoads::Words];
+
+/// Returns a machine whose sections have addresses of their own, also of words.
 fn machine(name: &str) -> Machine {
-    Machine::load(&format!("{name}+section-addressing")).unwrap()
+    Machine::load(&format!("{name}+section-addressing+word-addressing")).unwrap()
 }
 
 fn generate_matrix(pattern: Pattern, n: usize, each: usize) -> SparseMatrix {
@@ -29,53 +29,43 @@ fn generate_matrix(pattern: Pattern, n: usize, each: usize) -> SparseMatrix {
     made.matrix().unwrap()
 }
 
-fn pack(matrix: &SparseMatrix, machine: &Machine) -> Result<Arc<Sell>, SparseError> {
-    Sell::new(matrix, machine, &PackingWork::default()).map(Arc::new)
+fn pack(
+    matrix: &SparseMatrix,
+    machine: &Machine,
+    loads: SellLoads,
+) -> Result<Arc<Sell>, SparseError> {
+    Sell::new(matrix, loads, (machine, &PackingWork::default())).map(Arc::new)
 }
 
-/// Returns the result of a product and its cycles, and asserts that it has ended without findings and when it
-/// was expected to.
+/// Returns the result of a product and its cycles.
 fn product(
     packed: &Arc<Sell>,
     matrix: &SparseMatrix,
     machine: &Arc<Machine>,
     x: &[f32],
 ) -> (Vec<f32>, u64) {
-    let options = DeviceOptions {
-        check: true,
-        ..DeviceOptions::default()
-    };
-    let mut job = Job::new(machine.clone(), options);
-    let placed = packed.place(&mut job).unwrap();
-    let x = job.input("x", x, &[x.len() as u64]).unwrap();
-    let y = job.output::<f32>("y", &[matrix.rows() as u64]).unwrap();
-    placed.pass(&mut job, x.address(), y.address());
-    let traffic = Traffic::bytes(u128::from(matrix.csr_bytes(1)));
-    let figures = Figures::of(machine, traffic, Count::default(), "test", "test");
-    let run = job.run(figures, |run| run.read(y)).unwrap();
-    let report = &run.run.report;
-    assert!(report.end.is_finished(), "{:?}", report.end);
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
-    assert_eq!(run.expected.map(|cycles| cycles.0), Some(report.cycles));
-    (run.output.unwrap(), report.cycles)
+    judged_products::product(matrix, machine, x, |job, x, y| {
+        packed.place(job).unwrap().pass(job, x, y);
+    })
 }
 
 /// Judges a product and returns its `csr_ratio`.
-fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f64, SparseError> {
-    let packed = pack(matrix, machine)?;
-    let problem = SpmvProblem::new(Arc::new(matrix.clone()), 1).unwrap();
-    let input = problem.input(case, 1);
-    let x = input.get_sized::<f32>("x", matrix.cols()).unwrap();
-    let (y, cycles) = product(&packed, matrix, machine, x);
-    let verdict = problem.judge(&input, &NamedArrays::from_array("y", &[matrix.rows()], y));
-    assert!(
-        verdict.is_within_tolerance(),
-        "{} {case:?}: {verdict:?}",
-        problem.title()
-    );
+fn judged(
+    matrix: &SparseMatrix,
+    machine: &Arc<Machine>,
+    (loads, case): (SellLoads, Case),
+) -> Result<f64, SparseError> {
+    let packed = pack(matrix, machine, loads)?;
     assert!(packed.places() >= matrix.nnz());
     assert!(packed.bytes() >= 6 * packed.places() as u64);
-    Ok(csr_ratio(matrix, 1, Cycles(cycles), machine))
+    Ok(judged_products::judged(
+        matrix,
+        machine,
+        case,
+        |job, x, y| {
+            packed.place(job).unwrap().pass(job, x, y);
+        },
+    ))
 }
 
 /// Matrices of any shape: rows without entries, short rows, and some long ones; zeros among the entries.
@@ -130,16 +120,17 @@ fn machines() -> impl Strategy<Value = Arc<Machine>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Products of all matrices are right on all machines.
     #[test]
     fn any_matrix_on_any_machine(
         matrix in scattered(),
         machine in machines(),
+        loads in prop::sample::select(LOADS.to_vec()),
         case in prop::sample::select(Case::ALL.to_vec()),
     ) {
-        judged(&matrix, &machine, case).unwrap();
+        judged(&matrix, &machine, (loads, case)).unwrap();
     }
 }
 
@@ -153,8 +144,10 @@ fn families_of_patterns() {
             _ => 203,
         };
         let matrix = generate_matrix(pattern, n, 3);
-        for case in [Case::Random, Case::NotFinite] {
-            judged(&matrix, &vm9, case).unwrap();
+        for loads in LOADS {
+            for case in [Case::Random, Case::NotFinite] {
+                judged(&matrix, &vm9, (loads, case)).unwrap();
+            }
         }
     }
 }
@@ -164,27 +157,35 @@ fn families_of_patterns() {
 fn rows_much_longer_than_others() {
     let vm7 = Arc::new(machine("vm7"));
     let matrix = generate_matrix(Pattern::DenseRow, 3000, 2);
-    judged(&matrix, &vm7, Case::Random).unwrap();
-    let packed = pack(&matrix, &vm7).unwrap();
-    let most = packed.tiles().flat_map(|tile| &tile.slices);
-    let most = most.map(|slice| slice.steps).max().unwrap();
-    assert!(most < 1500, "{most}");
     let column = generate_matrix(Pattern::DenseColumn, 1500, 2);
-    judged(&column, &vm7, Case::NotFinite).unwrap();
+    for loads in LOADS {
+        judged(&matrix, &vm7, (loads, Case::Random)).unwrap();
+        let packed = pack(&matrix, &vm7, loads).unwrap();
+        let most = packed.tiles().flat_map(|tile| &tile.slices);
+        let most = most.map(|slice| slice.steps).max().unwrap();
+        assert!(most < 1500, "{most}");
+        judged(&column, &vm7, (loads, Case::NotFinite)).unwrap();
+    }
 }
 
 /// Local memory holds a part of the vector and of the rows at a time.
 #[test]
 fn a_vector_that_local_memory_does_not_hold() {
-    for (kib, n, [pieces, windows]) in [(64, 10_000, [2, 1]), (16, 6000, [4, 2])] {
+    let (pairs, words) = (SellLoads::Pairs, SellLoads::Words);
+    for (loads, kib, n, [pieces, windows]) in [
+        (pairs, 64, 10_000, [2, 1]),
+        (pairs, 16, 6000, [4, 2]),
+        (words, 64, 18_000, [2, 1]),
+        (words, 16, 6000, [2, 2]),
+    ] {
         let mut vm7 = machine("vm7");
         vm7.cp2.dmem = Bytes(kib << 10);
         let vm7 = Arc::new(vm7);
         let matrix = generate_matrix(Pattern::Random, n, 4);
-        let packed = pack(&matrix, &vm7).unwrap();
+        let packed = pack(&matrix, &vm7, loads).unwrap();
         assert!(packed.segments() >= pieces, "{}", packed.segments());
         assert!(packed.division.windows.len() >= windows);
-        judged(&matrix, &vm7, Case::Random).unwrap();
+        judged(&matrix, &vm7, (loads, Case::Random)).unwrap();
     }
 }
 
@@ -194,8 +195,10 @@ fn random_patterns_take_less_than_compressed_rows() {
     for (name, least) in [("vm7", 1.19), ("vm9", 1.23)] {
         let machine = Arc::new(machine(name));
         let matrix = generate_matrix(Pattern::Random, 1400, 56);
-        let ratio = judged(&matrix, &machine, Case::Random).unwrap();
-        assert!(ratio > least, "{name}: {ratio}");
+        for loads in LOADS {
+            let ratio = judged(&matrix, &machine, (loads, Case::Random)).unwrap();
+            assert!(ratio > least, "{name} {loads:?}: {ratio}");
+        }
     }
 }
 
@@ -203,15 +206,17 @@ fn random_patterns_take_less_than_compressed_rows() {
 #[test]
 fn gathers_of_seven_cycles_take_no_longer() {
     let matrix = generate_matrix(Pattern::Random, 500, 20);
-    let cycles = |latency: u64| {
+    let cycles = |loads: SellLoads, latency: u64| {
         let mut vm7 = machine("vm7");
         vm7.cp2.latency[Class::Gather] = Cycles(latency);
-        let packed = pack(&matrix, &vm7).unwrap();
+        let packed = pack(&matrix, &vm7, loads).unwrap();
         let x = vec![1.0; matrix.cols()];
         product(&packed, &matrix, &Arc::new(vm7), &x).1 as f64
     };
-    let [short, long] = [3, 7].map(cycles);
-    assert!(long < 1.01 * short, "{short} {long}");
+    for loads in LOADS {
+        let [short, long] = [3, 7].map(|latency| cycles(loads, latency));
+        assert!(long < 1.01 * short, "{loads:?}: {short} {long}");
+    }
 }
 
 /// An infinity is multiplied by entries, even zeros, and by nothing else.
@@ -224,8 +229,10 @@ fn infinities_reach_what_has_an_entry() {
     entries.extend(zeros.map(|i| (i, i + 2, if i % 16 < 8 { 0.0 } else { -0.0 })));
     let matrix =
         SparseMatrix::from_triplets(n as usize, n as usize, &Triplets::Real(entries)).unwrap();
-    let packed = pack(&matrix, &vm7).unwrap();
-    for special in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+    let specials = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let each = LOADS.map(|loads| specials.map(|special| (loads, special)));
+    for (loads, special) in each.into_iter().flatten() {
+        let packed = pack(&matrix, &vm7, loads).unwrap();
         let x: Vec<f32> = (0..n)
             .map(|i| if i % 8 == 5 { special } else { 1.0 })
             .collect();
@@ -241,19 +248,49 @@ fn infinities_reach_what_has_an_entry() {
     }
 }
 
+/// Words leave out the copy of the vector: short rows take much less time where pairs need two pieces.
+#[test]
+fn words_take_less_than_pairs() {
+    for (name, gain) in [("vm7", 1.35), ("vm9", 1.2)] {
+        let machine = Arc::new(machine(name));
+        let matrix = generate_matrix(Pattern::Random, 9000, 4);
+        let ratios = LOADS.map(|loads| judged(&matrix, &machine, (loads, Case::Random)).unwrap());
+        let [pairs, words] = ratios;
+        assert!(words > gain * pairs, "{name}: {words} {pairs}");
+    }
+}
+
 #[test]
 fn what_is_refused_says_why() {
     let matrix = generate_matrix(Pattern::Random, 100, 3);
     let base = Machine::builtin("vm7").unwrap();
-    let error = pack(&matrix, &base).unwrap_err();
-    assert!(matches!(error, SparseError::SectionAddresses { .. }));
-    assert!(error.to_string().contains("section-addressing"), "{error}");
+    let own = Machine::load("vm7+section-addressing").unwrap();
+    for (machine, loads, lacks) in [
+        (&base, SellLoads::Pairs, "vm7+section-addressing"),
+        (
+            &base,
+            SellLoads::Words,
+            "vm7+section-addressing+word-addressing",
+        ),
+        (
+            &own,
+            SellLoads::Words,
+            "vm7+section-addressing+word-addressing",
+        ),
+    ] {
+        let error = pack(&matrix, machine, loads).unwrap_err();
+        assert!(matches!(error, SparseError::OwnAddresses { .. }));
+        let said = format!("--machine {lacks}");
+        assert!(error.to_string().ends_with(&said), "{error}");
+    }
     let complex = Triplets::Complex(vec![(0, 0, Complex64::new(1.0, 2.0))]);
     let complex = SparseMatrix::from_triplets(1, 1, &complex).unwrap();
-    let error = pack(&complex, &machine("vm7")).unwrap_err();
-    assert!(matches!(error, SparseError::Complex));
     let mut small = machine("vm7");
     small.cp2.dmem = Bytes(4 << 10);
-    let error = pack(&matrix, &small).unwrap_err();
-    assert!(matches!(error, SparseError::NoRoom { .. }), "{error}");
+    for loads in LOADS {
+        let error = pack(&complex, &machine("vm7"), loads).unwrap_err();
+        assert!(matches!(error, SparseError::Complex));
+        let error = pack(&matrix, &small, loads).unwrap_err();
+        assert!(matches!(error, SparseError::NoRoom { .. }), "{error}");
+    }
 }
