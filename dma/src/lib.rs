@@ -29,6 +29,7 @@
 
 mod compose;
 mod copy;
+mod crossing;
 mod descriptor;
 mod error;
 mod places;

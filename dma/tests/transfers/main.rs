@@ -6,3 +6,4 @@ mod common;
 mod drawn;
 mod errors;
 mod model;
+mod words;

@@ -209,6 +209,57 @@ pub(crate) fn runs() -> Result<String> {
     Ok(table(&head, &rows))
 }
 
+/// Measures transfers of single words on machines with fine granules.
+pub(crate) fn words() -> Result<String> {
+    let section = Target::Section(0);
+    let long = |system| Descriptor::load(section, system, 0, 4096);
+    let word = Descriptor::load(section, 0, 0, 4);
+    let all = [
+        ("contiguous", long(0)),
+        ("contiguous, from the second word of a beat on", long(4)),
+        ("every second word, packed", word.clone().level(1024, 8, 4)),
+        (
+            "interleaved with others in DMEM",
+            word.clone().level(1024, 4, 8),
+        ),
+        (
+            "31 x 33 transposed",
+            word.level(33, 4, 124).level(31, 132, 4),
+        ),
+        ("dealt by words", Descriptor::load(Target::Deal, 0, 0, 4096)),
+    ];
+    let names = ["vm7", "vm9"].map(|name| format!("{name}+dma.granule=4B"));
+    let changed = |change: &str| format!("{}+{change}", names[0]);
+    let beats = changed("dma.beat=4B");
+    let lines = changed("dma.lines=4");
+    let names = [names[0].as_str(), &names[1], &beats, &lines];
+    let mut rows = Vec::new();
+    for (text, d) in all {
+        let mut row = vec![text.to_owned()];
+        for name in names {
+            let machine = match d.target {
+                Target::Deal => format!("{name}+dma.deal=4B"),
+                _ => name.to_owned(),
+            };
+            let machine = Arc::new(Machine::load(&machine)?);
+            let done = run(&machine, std::slice::from_ref(&d))?;
+            row.push(cycles(
+                machine.time_base(),
+                done[0].completes - done[0].data,
+            ));
+        }
+        rows.push(row);
+    }
+    let head = [
+        "1 word = 4 B",
+        "vm7",
+        "vm9",
+        "vm7, `dma.beat` 4 B",
+        "vm7, `dma.lines` 4",
+    ];
+    Ok(table(&head, &rows))
+}
+
 pub(crate) fn targets() -> Result<String> {
     let targets = [
         ("section", Target::Section(0), 1),

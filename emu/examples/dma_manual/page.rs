@@ -13,6 +13,7 @@ pub(crate) fn page() -> Result<String, Box<dyn std::error::Error>> {
         ("{bandwidth}", bench::bandwidth()?),
         ("{setup}", bench::setup()?),
         ("{runs}", bench::runs()?),
+        ("{words}", bench::words()?),
         ("{targets}", bench::targets()?),
         ("{queue}", bench::queue()?),
         ("{kernel}", bench::WAITER.to_owned()),

@@ -1,0 +1,75 @@
+//! Beats and lines that a transfer takes where granules are finer than a line of DMEM.
+
+use crate::Run;
+use cp2_machine::{LINE_BYTES, Machine, Ticks};
+
+/// Beats and lines of runs so far, added in the order in which they move.
+///
+/// Of bytes that follow each other, those in one beat of system memory cross together, and those of a section
+/// in one line of its DMEM are one access. So it does not matter where a contiguous range is cut into runs.
+pub(crate) struct Crossing {
+    beat: u64,
+    beats: u64,
+    /// End of the last run in system memory.
+    end: Option<u64>,
+    /// Lines of each section, and the last one of them.
+    sections: Vec<(u64, Option<u64>)>,
+}
+
+impl Crossing {
+    /// Returns a count of nothing; none for machines on which granules alone take time.
+    pub(crate) fn new(machine: &Machine) -> Option<Self> {
+        machine.dma.has_fine_granules().then(|| Self {
+            beat: machine.dma.beat.0.max(1),
+            beats: 0,
+            end: None,
+            sections: vec![(0, None); machine.cp2.sections],
+        })
+    }
+
+    /// Adds a run.
+    pub(crate) fn add(&mut self, run: &Run, machine: &Machine) {
+        let held = self.end == Some(run.system) && !run.system.is_multiple_of(self.beat);
+        let touched = units(run.system, run.bytes, self.beat);
+        self.beats = self
+            .beats
+            .saturating_add(touched - u64::from(held && touched > 0));
+        self.end = Some(run.system.saturating_add(run.bytes));
+        let local = u64::from(run.local);
+        for (section, (lines, last)) in (0..).zip(&mut self.sections) {
+            let bytes = run.bytes_in(section, machine);
+            if bytes > 0 {
+                let held = *last == Some(local / LINE_BYTES);
+                let touched = units(local, bytes, LINE_BYTES) - u64::from(held);
+                *lines = lines.saturating_add(touched);
+                *last = Some((local + bytes - 1) / LINE_BYTES);
+            }
+        }
+    }
+
+    /// Returns the bytes of all beats together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.beats.saturating_mul(self.beat)
+    }
+
+    /// Returns the time that the beats take or, if that is more, the lines of the busiest section.
+    pub(crate) fn time(&self, machine: &Machine) -> Ticks {
+        let base = machine.time_base();
+        let ticks = |units: u64, ticks: u64, per: u64| {
+            let all = u128::from(units) * u128::from(ticks);
+            Ticks(u64::try_from(all.div_ceil(per.max(1).into())).unwrap_or(u64::MAX))
+        };
+        let lines = self.sections.iter().map(|section| section.0).max();
+        let beats = ticks(self.bytes(), base.ticks_per_granule, machine.dma.granule.0);
+        let lines = ticks(lines.unwrap_or(0), base.ticks_per_cycle, machine.dma.lines);
+        beats.max(lines)
+    }
+}
+
+/// Returns the aligned units of memory that a range touches.
+fn units(first: u64, bytes: u64, unit: u64) -> u64 {
+    match bytes.checked_sub(1) {
+        Some(more) => first.saturating_add(more) / unit - first / unit + 1,
+        None => 0,
+    }
+}
