@@ -1,7 +1,10 @@
-//! Beats and lines that a transfer takes where granules are finer than a line of DMEM.
+//! Beats and lines that a transfer takes, where granules or lists make them matter.
 
 use crate::Run;
 use cp2_machine::{LINE_BYTES, Machine, Ticks};
+
+/// Bytes of an entry of a list, which are read over the channel.
+const ENTRY_BYTES: u64 = 8;
 
 /// Beats and lines of runs so far, added in the order in which they move.
 ///
@@ -10,6 +13,8 @@ use cp2_machine::{LINE_BYTES, Machine, Ticks};
 pub(crate) struct Crossing {
     beat: u64,
     beats: u64,
+    /// Entries of a list.
+    entries: u64,
     /// End of the last run in system memory.
     end: Option<u64>,
     /// Lines of each section, and the last one of them.
@@ -19,12 +24,25 @@ pub(crate) struct Crossing {
 impl Crossing {
     /// Returns a count of nothing; none for machines on which granules alone take time.
     pub(crate) fn new(machine: &Machine) -> Option<Self> {
-        machine.dma.has_fine_granules().then(|| Self {
-            beat: machine.dma.beat.0.max(1),
+        let fine = machine.dma.has_fine_granules();
+        fine.then(|| Self::with_entries(0, machine))
+    }
+
+    /// Returns a count of the entries of a list alone.
+    pub(crate) fn with_entries(entries: u64, machine: &Machine) -> Self {
+        let dma = &machine.dma;
+        // Only fine granules make beats and lines differ from granules.
+        let (beat, sections) = match dma.has_fine_granules() {
+            true => (dma.beat, machine.cp2.sections),
+            false => (dma.granule, 0),
+        };
+        Self {
+            beat: beat.0.max(1),
             beats: 0,
+            entries,
             end: None,
-            sections: vec![(0, None); machine.cp2.sections],
-        })
+            sections: vec![(0, None); sections],
+        }
     }
 
     /// Adds a run.
@@ -47,12 +65,14 @@ impl Crossing {
         }
     }
 
-    /// Returns the bytes of all beats together.
+    /// Returns the bytes of all beats and entries together.
     pub(crate) fn bytes(&self) -> u64 {
-        self.beats.saturating_mul(self.beat)
+        let entries = self.entries.saturating_mul(ENTRY_BYTES);
+        self.beats.saturating_mul(self.beat).saturating_add(entries)
     }
 
-    /// Returns the time that the beats take or, if that is more, the lines of the busiest section.
+    /// Returns the longest of the times that the channel, the lines of the busiest section and the entries
+    /// take.
     pub(crate) fn time(&self, machine: &Machine) -> Ticks {
         let base = machine.time_base();
         let ticks = |units: u64, ticks: u64, per: u64| {
@@ -62,7 +82,8 @@ impl Crossing {
         let lines = self.sections.iter().map(|section| section.0).max();
         let beats = ticks(self.bytes(), base.ticks_per_granule, machine.dma.granule.0);
         let lines = ticks(lines.unwrap_or(0), base.ticks_per_cycle, machine.dma.lines);
-        beats.max(lines)
+        let entry = machine.dma.entry.0.saturating_mul(base.ticks_per_cycle);
+        beats.max(lines).max(ticks(self.entries, entry, 1))
     }
 }
 

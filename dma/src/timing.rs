@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct TransferTime {
     /// Granules that cross the channel to system memory (a broadcast granule crosses once).
     pub granules: u64,
-    /// Bytes of the beats in which they cross; beats are granules where these are not finer than lines.
+    /// Bytes of the beats in which they cross, entries of a list included; beats are granules where these are not finer
+    /// than lines.
     pub crossing: u64,
     /// Contiguous runs in system memory; adjacent runs count as one.
     pub runs: u64,
@@ -23,14 +24,14 @@ pub struct TransferTime {
 /// rate, with the machine's `dma.run` before each contiguous run after the first.
 ///
 /// Granule `i` has crossed at `(i + 1) * granule + gaps * gap`, where `gaps` counts the contiguous runs begun
-/// up to it after the first. Fine granules share the time of all beats or lines equally.
+/// up to it after the first. Fine granules share the time of all beats or lines equally, and so do those of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     granules: u64,
     shape: Shape,
     granule: Ticks,
-    /// Bytes of all beats and the time that all granules take together, where these are finer than lines.
-    fine: Option<(u64, Ticks)>,
+    /// Bytes of all beats and the time that all granules take together, of a list or where granules are finer than lines.
+    shared: Option<(u64, Ticks)>,
     /// Bytes of a granule.
     unit: u64,
     gap: Ticks,
@@ -101,8 +102,21 @@ impl Schedule {
     }
 
     pub(crate) fn of_runs(all: impl Iterator<Item = Run>, machine: &Machine) -> Self {
+        Self::of_runs_with(all, Crossing::new(machine), machine)
+    }
+
+    /// Returns the schedule of the runs of a list of so many entries.
+    pub(crate) fn of_list(all: impl Iterator<Item = Run>, entries: u64, machine: &Machine) -> Self {
+        Self::of_runs_with(all, Some(Crossing::with_entries(entries, machine)), machine)
+    }
+
+    fn of_runs_with(
+        all: impl Iterator<Item = Run>,
+        mut crossing: Option<Crossing>,
+        machine: &Machine,
+    ) -> Self {
         let (mut runs, mut first, mut gaps) = (Vec::new(), 0u64, 0);
-        let (mut end, mut crossing) = (None, Crossing::new(machine));
+        let mut end = None;
         for run in all {
             if let Some(crossing) = &mut crossing {
                 crossing.add(&run, machine);
@@ -125,7 +139,7 @@ impl Schedule {
             granules,
             shape,
             granule: Ticks(base.ticks_per_granule),
-            fine: crossing.map(|crossing| (crossing.bytes(), crossing.time(machine))),
+            shared: crossing.map(|crossing| (crossing.bytes(), crossing.time(machine))),
             unit: machine.dma.granule.0,
             gap: base.cycles(machine.dma.run),
             sections: machine.cp2.sections.max(1) as u64,
@@ -141,7 +155,7 @@ impl Schedule {
 
     /// Returns the bytes of all beats together.
     fn crossing(&self) -> u64 {
-        match self.fine {
+        match self.shared {
             None => self.granules.saturating_mul(self.unit),
             Some((bytes, _)) => bytes,
         }
@@ -167,7 +181,7 @@ impl Schedule {
             Shape::Runs(runs) => begun(runs, i).map_or(0, |run| run.gaps),
         };
         let crossed = i.saturating_add(1);
-        let moving = match self.fine {
+        let moving = match self.shared {
             None => self.granule.0.saturating_mul(crossed),
             Some((_, all)) => {
                 let share =
