@@ -115,7 +115,7 @@ const PIECE: u64 = 16 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Copier {
     buffer: Vec<u8>,
-    /// What the destination of a sum held.
+    /// Bytes that the destination of a sum held.
     kept: Vec<u8>,
 }
 

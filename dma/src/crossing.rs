@@ -1,6 +1,7 @@
 //! Beats and lines that a transfer takes, where granules or lists make them matter.
 
-use crate::Run;
+use crate::runs::Nest;
+use crate::{Recipient, Run};
 use cp2_machine::{LINE_BYTES, Machine, Ticks};
 
 /// Bytes of an entry of a list, which are read over the channel.
@@ -45,6 +46,19 @@ impl Crossing {
         }
     }
 
+    /// Returns the count of the runs of a nest if they are whole beats and lines, and if the beats take longer
+    /// than the lines can: then it does not matter in which order these come.
+    pub(crate) fn of_whole_beats(nest: &Nest, machine: &Machine) -> Option<Self> {
+        let mut all = Self::new(machine)?;
+        let bytes = nest.whole_units(all.beat, LINE_BYTES, machine)?;
+        let lines = nest.most_local(machine) / LINE_BYTES;
+        all.sections = vec![(lines, None)];
+        let of_lines = all.time(machine);
+        all.beats = bytes / all.beat;
+        all.sections.clear();
+        (of_lines <= all.time(machine)).then_some(all)
+    }
+
     /// Adds a run.
     pub(crate) fn add(&mut self, run: &Run, machine: &Machine) {
         let held = self.end == Some(run.system) && !run.system.is_multiple_of(self.beat);
@@ -54,8 +68,14 @@ impl Crossing {
             .saturating_add(touched - u64::from(held && touched > 0));
         self.end = Some(run.system.saturating_add(run.bytes));
         let local = u64::from(run.local);
-        for (section, (lines, last)) in (0..).zip(&mut self.sections) {
-            let bytes = run.bytes_in(section, machine);
+        let some = match run.to {
+            Recipient::Section(section) => section as usize..section as usize + 1,
+            _ => 0..self.sections.len(),
+        };
+        let some = some.start.min(self.sections.len())..some.end.min(self.sections.len());
+        for section in some {
+            let bytes = run.bytes_in(section as u32, machine);
+            let (lines, last) = &mut self.sections[section];
             if bytes > 0 {
                 let held = *last == Some(local / LINE_BYTES);
                 let touched = units(local, bytes, LINE_BYTES) - u64::from(held);

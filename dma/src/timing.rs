@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct TransferTime {
     /// Granules that cross the channel to system memory (a broadcast granule crosses once).
     pub granules: u64,
-    /// Bytes of the beats in which they cross, entries of a list included; beats are granules where these are not finer
-    /// than lines.
+    /// Bytes of the beats in which they cross, entries of a list included; beats are granules where these are
+    /// not finer than lines.
     pub crossing: u64,
     /// Contiguous runs in system memory; adjacent runs count as one.
     pub runs: u64,
@@ -30,7 +30,8 @@ pub struct Schedule {
     granules: u64,
     shape: Shape,
     granule: Ticks,
-    /// Bytes of all beats and the time that all granules take together, of a list or where granules are finer than lines.
+    /// Bytes of all beats and the time that all granules take together, of a list or where granules are finer
+    /// than lines.
     shared: Option<(u64, Ticks)>,
     /// Bytes of a granule.
     unit: u64,
@@ -87,11 +88,13 @@ impl Schedule {
             to: nest.recipient(),
             block: nest.has_blocks().then(|| (nest.count() / sections).max(1)),
         };
-        // A valid transfer has no more runs than system memory has bytes.
-        let crossing = Crossing::new(machine).filter(|_| nest.count() <= machine.host.memory.0);
-        let crossing = crossing.map(|mut crossing| {
-            runs.for_each(|run| crossing.add(&run, machine));
-            crossing
+        let crossing = Crossing::of_whole_beats(nest, machine).or_else(|| {
+            // A valid transfer has no more runs than system memory has bytes.
+            let crossing = Crossing::new(machine).filter(|_| nest.count() <= machine.host.memory.0);
+            crossing.map(|mut crossing| {
+                runs.for_each(|run| crossing.add(&run, machine));
+                crossing
+            })
         });
         Self::made(
             nest.count().saturating_mul(per_run),
@@ -242,7 +245,7 @@ fn begun(runs: &[Begun], i: u64) -> Option<&Begun> {
 ///
 /// Set-up is not included: it depends on what the engine did before, and the queue accounts for it. For a
 /// descriptor the computation takes time proportional to the levels, not to the runs, unless granules are
-/// finer than lines. Saturates on transfers that [`validate`](fn@crate::validate) refuses.
+/// finer than lines and runs are not whole ones. Saturates on transfers that [`validate`](fn@crate::validate) refuses.
 #[must_use]
 pub fn transfer_time(transfer: &impl Transfer, machine: &Machine) -> TransferTime {
     let schedule = transfer.schedule(machine);

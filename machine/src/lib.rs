@@ -50,6 +50,6 @@ pub use params::{Cp2, Dma, Host, LANE_BYTES, LINE_BYTES, Machine};
 pub use provenance::{Origin, Provenance, Source};
 pub use quantity::{Quantity, Value};
 pub use show::Parameter;
-pub use table::{Condition, EXTENSION_ROWS, NETWORK_ROWS, ROWS, Range, Row};
+pub use table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS, Range, Row, RowCondition};
 pub use text::{TextError, decode_text};
 pub use units::{Bytes, Cycles, Ratio, Ticks, TimeBase};

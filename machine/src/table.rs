@@ -35,7 +35,7 @@ pub struct Row {
     /// every machine.
     pub requires: Extensions,
     /// Condition on other parameters under which a machine has the parameter; none for those without.
-    pub condition: Option<Condition>,
+    pub condition: Option<RowCondition>,
     /// Value on a machine with the extensions that says nothing of it.
     pub(crate) default: Option<fn(&Machine) -> Value>,
     pub(crate) get: fn(&Machine) -> Value,
@@ -44,7 +44,7 @@ pub struct Row {
 
 /// A condition on the other parameters of a machine, without which it does not have a parameter.
 #[derive(Clone, Copy, Debug)]
-pub struct Condition {
+pub struct RowCondition {
     /// Description behind `machines with`.
     pub words: &'static str,
     /// Change of a built-in machine that makes the condition hold.
@@ -53,7 +53,7 @@ pub struct Condition {
 }
 
 /// Granules smaller than a line of DMEM: only they make beats and lines differ from granules.
-const FINE: Condition = Condition {
+const FINE: RowCondition = RowCondition {
     words: "a `dma.granule` below 16 B",
     change: "dma.granule=4B",
     holds: |m| m.dma.has_fine_granules(),
@@ -62,7 +62,7 @@ const FINE: Condition = Condition {
 impl Row {
     /// True if the machine has the parameter.
     pub(crate) fn is_of(&self, machine: &Machine) -> bool {
-        let holds = |condition: Condition| (condition.holds)(machine);
+        let holds = |condition: RowCondition| (condition.holds)(machine);
         machine.cp2.extensions.contains(self.requires) && self.condition.is_none_or(holds)
     }
 

@@ -206,7 +206,7 @@ proptest! {
             outer.count += extra as u32;
             // With blocks the sections are outermost, and more turns may make blocks adjacent.
             if !matches!(d.target, Target::Blocks { .. }) {
-                // What joins the last beat and the last line takes no time.
+                // A word that joins the last beat and the last line takes no time.
                 let fine = m.dma.granule.0 < 16;
                 prop_assert!(seconds(&longer, &m) > now || fine && seconds(&longer, &m) == now);
             }

@@ -1,4 +1,4 @@
-//! Transpositions and interleavings by one descriptor each, where transfers move single words.
+//! Transpositions and interleavings by descriptors with runs of a word.
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use crate::common::Memories;

@@ -4,12 +4,12 @@
 //! reads the machine's parameters for the figure that it reports.
 
 use cp2_asm::{Options, Source, assemble};
-use cp2_dma::{Descriptor, Target, validate};
+use cp2_dma::{Descriptor, Movement, Target, validate};
 use cp2_emu::{Cause, Notice, Processor, SubmitError, TransferRecord};
 use cp2_machine::{Machine, Ticks, TimeBase};
 use std::sync::Arc;
 
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const FOREVER: Ticks = Ticks(u64::MAX);
 
@@ -22,7 +22,7 @@ fn machines() -> Vec<Arc<Machine>> {
 }
 
 /// Formats a Markdown table.
-fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let head: Vec<String> = head.iter().map(|h| (*h).to_owned()).collect();
     let mut out = line(&head) + &format!("|{}\n", "---|".repeat(head.len()));
@@ -30,7 +30,7 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     out.trim_end().to_owned()
 }
 
-fn cycles(base: TimeBase, t: Ticks) -> String {
+pub(crate) fn cycles(base: TimeBase, t: Ticks) -> String {
     (t.0 as f64 / base.ticks_per_cycle as f64).to_string()
 }
 
@@ -47,7 +47,10 @@ fn finish(p: &mut Processor, n: usize) -> Result<Vec<TransferRecord>> {
 }
 
 /// Submits all descriptors at once to an idle processor and runs until all are done.
-fn run(machine: &Arc<Machine>, all: &[Descriptor]) -> Result<Vec<TransferRecord>> {
+pub(crate) fn run<T>(machine: &Arc<Machine>, all: &[T]) -> Result<Vec<TransferRecord>>
+where
+    T: Clone + Into<Movement>,
+{
     let mut p = Processor::new(machine.clone());
     for d in all {
         p.submit(d.clone(), 0)?;

@@ -1,4 +1,4 @@
-//! Tests of a transfer that adds to its destination, which the library does not have.
+//! Tests of a transfer of a user that adds to its destination.
 //!
 //! Engines and shared memory come to one result, and the checkers see that its destination is read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
@@ -192,7 +192,7 @@ fn races_with_sums_are_found() {
             .map(|f| f.objection)
             .collect::<Vec<_>>()
     };
-    // What a store reads, a kernel may read too.
+    // A kernel may read what a store reads.
     assert_eq!(race(Direction::Store), []);
     let found = race(Direction::Load);
     assert!(

@@ -3,6 +3,7 @@
 mod commands;
 mod ends;
 mod exports;
+mod lists;
 mod map;
 mod paging;
 mod protection;
