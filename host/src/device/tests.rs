@@ -3,7 +3,6 @@
 mod commands;
 mod ends;
 mod exports;
-mod lists;
 mod map;
 mod paging;
 mod protection;
