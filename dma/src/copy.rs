@@ -3,7 +3,7 @@
 use crate::places::Room;
 use crate::runs::{Recipient, Run};
 use crate::sweep::Sweep;
-use crate::{Descriptor, DescriptorError, Direction, Level, Transfer, validate};
+use crate::{Combine, Descriptor, DescriptorError, Direction, Level, Transfer, validate};
 use cp2_machine::Machine;
 
 /// An access a memory refused.
@@ -88,7 +88,7 @@ pub trait SystemMemory {
 
     /// Announces a transfer before it moves anything. A memory that buffers stores to carry them out later
     /// returns a buffer for the packed runs of this one; the transfer then writes to the buffer and not to
-    /// the memory.
+    /// the memory. The memory combines them with what it holds when it carries them out.
     fn store_buffer(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
         let _ = (transfer, machine);
         None
@@ -115,6 +115,8 @@ const PIECE: u64 = 16 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Copier {
     buffer: Vec<u8>,
+    /// Bytes that the destination of a sum held.
+    kept: Vec<u8>,
 }
 
 impl PartialEq for Copier {
@@ -138,7 +140,7 @@ pub fn copy(
 
 impl Copier {
     /// Moves the bytes of a transfer, run by run in the order of [`Transfer::runs`];
-    /// where runs of the destination overlap, the later one stays.
+    /// where runs of the destination overlap, the later one stays, or all are added in this order.
     ///
     /// # Errors
     /// When the transfer is illegal (nothing has moved then) or a memory refuses an access.
@@ -152,7 +154,9 @@ impl Copier {
         validate(transfer, machine)?;
         if let Some(room) = system.store_buffer(transfer, machine) {
             let mut room = Room(room);
-            if let Some(packed) = transfer.packed(machine) {
+            // A packed transfer that adds would add to the buffer.
+            let replaces = transfer.combine() == Combine::Replace;
+            if let Some(packed) = transfer.packed(machine).filter(|_| replaces) {
                 return self.whole(&packed, machine, local, &mut room);
             }
             let runs = transfer.runs(machine).scan(0, |end, run| {
@@ -160,7 +164,8 @@ impl Copier {
                 *end += run.bytes;
                 Some(Run { system, ..run })
             });
-            return self.runs(runs, transfer.direction(), machine, local, &mut room);
+            let way = (transfer.direction(), Combine::Replace);
+            return self.runs(runs, way, machine, local, &mut room);
         }
         self.whole(transfer, machine, local, system)
     }
@@ -173,18 +178,18 @@ impl Copier {
         local: &mut impl LocalMemory,
         system: &mut impl SystemMemory,
     ) -> Result<(), CopyError> {
-        if swept(transfer, machine, local, system) {
+        let way = (transfer.direction(), transfer.combine());
+        if way.1 == Combine::Replace && swept(transfer, machine, local, system) {
             return Ok(());
         }
-        let (runs, direction) = (transfer.runs(machine), transfer.direction());
-        self.runs(runs, direction, machine, local, system)
+        self.runs(transfer.runs(machine), way, machine, local, system)
     }
 
     /// Moves the bytes of runs, one after the other.
     fn runs(
         &mut self,
         mut runs: impl Iterator<Item = Run>,
-        direction: Direction,
+        (direction, combine): (Direction, Combine),
         machine: &Machine,
         local: &mut impl LocalMemory,
         system: &mut impl SystemMemory,
@@ -193,6 +198,8 @@ impl Copier {
             local,
             system,
             direction,
+            combine,
+            kept: &mut self.kept,
             sections: machine.cp2.sections.max(1) as u32,
             unit: machine.dma.dealt(),
             buffer: &mut self.buffer,
@@ -243,10 +250,12 @@ struct Mover<'a, L, S> {
     local: &'a mut L,
     system: &'a mut S,
     direction: Direction,
+    combine: Combine,
     sections: u32,
     /// Bytes dealt to a section at a time.
     unit: u64,
     buffer: &'a mut Vec<u8>,
+    kept: &'a mut Vec<u8>,
 }
 
 /// Returns the first `bytes` of a buffer, which grows as needed.
@@ -283,47 +292,73 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
     }
 
     fn piece(&mut self, run: Run) -> Result<(), CopyError> {
-        let data = room(self.buffer, run.bytes as usize);
+        let bytes = run.bytes as usize;
+        let mut data = std::mem::take(self.buffer);
+        let moved = self.between(run, room(&mut data, bytes));
+        *self.buffer = data;
+        moved
+    }
+
+    /// Moves a piece through `data`, which has its length.
+    fn between(&mut self, run: Run, data: &mut [u8]) -> Result<(), CopyError> {
         match self.direction {
             Direction::Load => {
                 self.system.read(run.system, data)?;
                 match run.to {
                     Recipient::Program => self.local.write_program(run.local, data)?,
-                    Recipient::Section(s) => self.local.write(s, run.local, data)?,
-                    Recipient::All if self.local.write_all(run.local, data) => {}
+                    Recipient::Section(s) => self.land(s, run.local, data)?,
+                    Recipient::All
+                        if self.combine == Combine::Replace
+                            && self.local.write_all(run.local, data) => {}
                     Recipient::All => {
                         for s in 0..self.sections {
-                            self.local.write(s, run.local, data)?;
+                            self.land(s, run.local, data)?;
                         }
                     }
-                    Recipient::Deal => self.dealt(run)?,
+                    Recipient::Deal => self.dealt(run.local, data)?,
                 }
             }
             Direction::Store => {
                 match run.to {
                     Recipient::Section(s) => self.local.read(s, run.local, data)?,
-                    Recipient::Deal => self.dealt(run)?,
+                    Recipient::Deal => self.dealt(run.local, data)?,
                     // Validation has refused these.
                     Recipient::Program | Recipient::All => return Ok(()),
                 }
-                let data = room(self.buffer, run.bytes as usize);
-                self.system.write(run.system, data)?;
+                match self.combine {
+                    Combine::Replace => self.system.write(run.system, data)?,
+                    combine => {
+                        let kept = room(self.kept, data.len());
+                        self.system.read(run.system, kept)?;
+                        combine.apply(kept, data);
+                        self.system.write(run.system, kept)?;
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// Moves a piece of a dealt run between the buffer and the sections, `unit` bytes to each section in
-    /// turn.
-    fn dealt(&mut self, run: Run) -> Result<(), CopyError> {
+    /// Combines bytes with those of a section.
+    fn land(&mut self, section: u32, address: u32, data: &[u8]) -> Result<(), AccessError> {
+        if self.combine == Combine::Replace {
+            return self.local.write(section, address, data);
+        }
+        let kept = room(self.kept, data.len());
+        self.local.read(section, address, kept)?;
+        self.combine.apply(kept, data);
+        self.local.write(section, address, kept)
+    }
+
+    /// Moves a piece of a dealt run between `data` and the sections, `unit` bytes to each section in turn.
+    fn dealt(&mut self, local: u32, data: &mut [u8]) -> Result<(), CopyError> {
         let (unit, sections) = (self.unit as usize, self.sections);
-        let data = room(self.buffer, run.bytes as usize);
-        let places = (run.local..)
+        let places = (local..)
             .step_by(unit)
             .flat_map(|local| (0..sections).map(move |s| (s, local)));
         for ((s, local), part) in places.zip(data.chunks_mut(unit)) {
             match self.direction {
-                Direction::Load => self.local.write(s, local, part)?,
+                Direction::Load => self.land(s, local, part)?,
                 Direction::Store => self.local.read(s, local, part)?,
             }
         }

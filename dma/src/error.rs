@@ -3,7 +3,7 @@
 use crate::{Descriptor, Direction, Target};
 use std::fmt;
 
-/// A field of a [`Descriptor`], or of a run of another kind of transfer.
+/// A field of a [`Descriptor`], of another kind of transfer, or of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `direction`.
@@ -28,6 +28,14 @@ pub enum Field {
     LocalStride(usize),
     /// `event`.
     Event,
+    /// Effect on the destination.
+    Combine,
+    /// Kind of the transfer.
+    Kind,
+    /// The size of the elements of a list.
+    Element,
+    /// The number of entries of a list.
+    Entries,
     /// The system memory address of a run, by the run's number from 0.
     RunSystem(u64),
     /// The local memory address of a run, by the run's number from 0.
@@ -37,12 +45,18 @@ pub enum Field {
 }
 
 impl Field {
-    /// True for fields of a run. The search for a nearest legal value covers descriptors only, so none is
-    /// suggested for them.
+    /// True for fields of a run and of other kinds of transfers. The search for a nearest legal value covers
+    /// descriptors only, so none is suggested for them.
     fn is_of_run(self) -> bool {
         matches!(
             self,
-            Self::RunSystem(_) | Self::RunLocal(_) | Self::RunBytes(_)
+            Self::RunSystem(_)
+                | Self::RunLocal(_)
+                | Self::RunBytes(_)
+                | Self::Combine
+                | Self::Kind
+                | Self::Element
+                | Self::Entries
         )
     }
 }
@@ -61,6 +75,10 @@ impl fmt::Display for Field {
             Self::SystemStride(i) => write!(f, "system stride of level {i}"),
             Self::LocalStride(i) => write!(f, "local stride of level {i}"),
             Self::Event => f.write_str("event"),
+            Self::Combine => f.write_str("combination"),
+            Self::Kind => f.write_str("kind"),
+            Self::Element => f.write_str("list element"),
+            Self::Entries => f.write_str("number of list entries"),
             Self::RunSystem(i) => write!(f, "system address of run {i}"),
             Self::RunLocal(i) => write!(f, "local address of run {i}"),
             Self::RunBytes(i) => write!(f, "length of run {i}"),
@@ -75,6 +93,8 @@ pub enum FieldValue {
     Number(i128),
     /// A direction.
     Direction(Direction),
+    /// A name.
+    Name(&'static str),
 }
 
 impl fmt::Display for FieldValue {
@@ -82,6 +102,7 @@ impl fmt::Display for FieldValue {
         match self {
             Self::Number(n) => n.fmt(f),
             Self::Direction(d) => d.fmt(f),
+            Self::Name(name) => name.fmt(f),
         }
     }
 }
@@ -141,6 +162,15 @@ pub enum Rule {
     /// A store from a target that can only be loaded to.
     #[error("must be load: nothing can be stored from this target")]
     LoadsOnly,
+    /// A sum with program memory.
+    #[error("must be replace: program memory holds no numbers to add to")]
+    ReplacesOnly,
+    /// A list on a machine without the extension.
+    #[error("must be strided: this machine does not have the extension `list-transfers`")]
+    StridedOnly,
+    /// An element that is no word, pair or quad.
+    #[error("must be 4, 8 or 16 bytes")]
+    ElementSize,
 }
 
 /// The first rule a transfer breaks.
@@ -185,9 +215,14 @@ impl DescriptorError {
 impl Descriptor {
     fn set(&mut self, field: Field, n: i128) -> Option<()> {
         match field {
-            Field::Direction | Field::RunSystem(_) | Field::RunLocal(_) | Field::RunBytes(_) => {
-                return None;
-            }
+            Field::Direction
+            | Field::Combine
+            | Field::Kind
+            | Field::Element
+            | Field::Entries
+            | Field::RunSystem(_)
+            | Field::RunLocal(_)
+            | Field::RunBytes(_) => return None,
             Field::Section => self.target = Target::Section(u32::try_from(n).ok()?),
             Field::BlockStride => {
                 self.target = Target::Blocks {

@@ -2,7 +2,7 @@
 //!
 //! Validation, copy, timing and race checks consume the contiguous runs of a [`Transfer`], whatever its
 //! kind: a new kind is a new producer of runs. [`Descriptor`], the strided kind, has closed forms of most of
-//! these, which tests compare with its runs.
+//! these, which tests compare with its runs; [`ListTransfer`] has runs alone. [`Movement`] is either of them.
 //!
 //! ```
 //! use cp2_dma::{Descriptor, Target, transfer_time, validate};
@@ -27,10 +27,14 @@
 //!
 //! `docs/dma.md` states every assumption of the model, with a micro-benchmark each.
 
+mod combine;
 mod compose;
 mod copy;
+mod crossing;
 mod descriptor;
 mod error;
+mod list;
+mod movement;
 mod places;
 mod runs;
 mod strided;
@@ -39,10 +43,13 @@ mod timing;
 mod transfer;
 mod validate;
 
+pub use combine::Combine;
 pub use compose::{Chunk, coalesce, fold, over_sections};
 pub use copy::{AccessError, Copier, CopyError, LocalMemory, SystemMemory, copy};
 pub use descriptor::{Descriptor, Direction, Level, Levels, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};
+pub use list::{ListTarget, ListTransfer};
+pub use movement::Movement;
 pub use places::Places;
 pub use runs::{Recipient, Run, Runs};
 pub use sweep::{Step, Sweep};

@@ -152,6 +152,39 @@ impl Nest {
         breaks
     }
 
+    /// Returns the bytes of all runs, if these and their places are whole units of system memory and of local
+    /// memory; both units are powers of two.
+    pub(crate) fn whole_units(&self, system: u64, local: u64, machine: &Machine) -> Option<u64> {
+        let dealt = match self.to {
+            Recipient::Deal => machine.dma.dealt(),
+            _ => 0,
+        };
+        let (mut systems, mut locals) = (
+            self.system | self.run,
+            u64::from(self.local) | self.run | dealt,
+        );
+        for turn in &self.turns {
+            systems |= turn.system as u64;
+            locals |= turn.local as u64;
+        }
+        let whole = |bits: u64, unit: u64| bits & unit.saturating_sub(1) == 0;
+        (whole(systems, system) && whole(locals, local))
+            .then(|| self.count().saturating_mul(self.run))
+    }
+
+    /// Returns the bytes of all runs in the local memory that holds most of them.
+    pub(crate) fn most_local(&self, machine: &Machine) -> u64 {
+        let run = Run {
+            system: self.system,
+            local: self.local,
+            bytes: self.run,
+            to: self.to,
+        };
+        let sections = machine.cp2.sections.max(1) as u64;
+        let blocks = if self.blocks { sections } else { 1 };
+        (self.count() / blocks).saturating_mul(run.most_local(machine))
+    }
+
     /// Bytes of a run.
     pub(crate) fn run(&self) -> u64 {
         self.run

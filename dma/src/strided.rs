@@ -51,7 +51,7 @@ impl Transfer for Descriptor {
     }
 
     fn schedule(&self, machine: &Machine) -> Schedule {
-        Schedule::of_nest(&Nest::new(self, machine), machine)
+        Schedule::of_nest(&Nest::new(self, machine), self.runs(machine), machine)
     }
 
     fn packed(&self, _machine: &Machine) -> Option<Self> {

@@ -1,5 +1,6 @@
 //! Times of a transfer: how long it takes, and when each granule crosses.
 
+use crate::crossing::Crossing;
 use crate::runs::{Breaks, Nest};
 use crate::{Recipient, Run, Transfer};
 use cp2_machine::{Machine, Ticks};
@@ -10,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct TransferTime {
     /// Granules that cross the channel to system memory (a broadcast granule crosses once).
     pub granules: u64,
+    /// Bytes of the beats in which they cross, entries of a list included; beats are granules where these are
+    /// not finer than lines.
+    pub crossing: u64,
     /// Contiguous runs in system memory; adjacent runs count as one.
     pub runs: u64,
     /// Time from the end of the set-up to the completion.
@@ -20,12 +24,17 @@ pub struct TransferTime {
 /// rate, with the machine's `dma.run` before each contiguous run after the first.
 ///
 /// Granule `i` has crossed at `(i + 1) * granule + gaps * gap`, where `gaps` counts the contiguous runs begun
-/// up to it after the first.
+/// up to it after the first. Fine granules share the time of all beats or lines equally, and so do those of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     granules: u64,
     shape: Shape,
     granule: Ticks,
+    /// Bytes of all beats and the time that all granules take together, of a list or where granules are finer
+    /// than lines.
+    shared: Option<(u64, Ticks)>,
+    /// Bytes of a granule.
+    unit: u64,
     gap: Ticks,
     sections: u64,
     /// Granules dealt to a section at a time.
@@ -69,7 +78,7 @@ impl Schedule {
         transfer.schedule(machine)
     }
 
-    pub(crate) fn of_nest(nest: &Nest, machine: &Machine) -> Self {
+    pub(crate) fn of_nest(nest: &Nest, runs: impl Iterator<Item = Run>, machine: &Machine) -> Self {
         let per_run = granules(nest.run(), machine);
         let sections = machine.cp2.sections.max(1) as u64;
         let shape = Shape::Nest {
@@ -79,13 +88,42 @@ impl Schedule {
             to: nest.recipient(),
             block: nest.has_blocks().then(|| (nest.count() / sections).max(1)),
         };
-        Self::made(nest.count().saturating_mul(per_run), shape, machine)
+        let crossing = Crossing::of_whole_beats(nest, machine).or_else(|| {
+            // A valid transfer has no more runs than system memory has bytes.
+            let crossing = Crossing::new(machine).filter(|_| nest.count() <= machine.host.memory.0);
+            crossing.map(|mut crossing| {
+                runs.for_each(|run| crossing.add(&run, machine));
+                crossing
+            })
+        });
+        Self::made(
+            nest.count().saturating_mul(per_run),
+            shape,
+            crossing,
+            machine,
+        )
     }
 
     pub(crate) fn of_runs(all: impl Iterator<Item = Run>, machine: &Machine) -> Self {
+        Self::of_runs_with(all, Crossing::new(machine), machine)
+    }
+
+    /// Returns the schedule of the runs of a list of so many entries.
+    pub(crate) fn of_list(all: impl Iterator<Item = Run>, entries: u64, machine: &Machine) -> Self {
+        Self::of_runs_with(all, Some(Crossing::with_entries(entries, machine)), machine)
+    }
+
+    fn of_runs_with(
+        all: impl Iterator<Item = Run>,
+        mut crossing: Option<Crossing>,
+        machine: &Machine,
+    ) -> Self {
         let (mut runs, mut first, mut gaps) = (Vec::new(), 0u64, 0);
         let mut end = None;
         for run in all {
+            if let Some(crossing) = &mut crossing {
+                crossing.add(&run, machine);
+            }
             gaps += u64::from(end.is_some_and(|end| end != run.system));
             end = Some(run.system.saturating_add(run.bytes));
             runs.push(Begun {
@@ -95,15 +133,17 @@ impl Schedule {
             });
             first = first.saturating_add(granules(run.bytes, machine));
         }
-        Self::made(first, Shape::Runs(runs), machine)
+        Self::made(first, Shape::Runs(runs), crossing, machine)
     }
 
-    fn made(granules: u64, shape: Shape, machine: &Machine) -> Self {
+    fn made(granules: u64, shape: Shape, crossing: Option<Crossing>, machine: &Machine) -> Self {
         let base = machine.time_base();
         Self {
             granules,
             shape,
             granule: Ticks(base.ticks_per_granule),
+            shared: crossing.map(|crossing| (crossing.bytes(), crossing.time(machine))),
+            unit: machine.dma.granule.0,
             gap: base.cycles(machine.dma.run),
             sections: machine.cp2.sections.max(1) as u64,
             dealt: machine.dma.dealt() / machine.dma.granule.0.max(1),
@@ -114,6 +154,14 @@ impl Schedule {
     #[must_use]
     pub fn granules(&self) -> u64 {
         self.granules
+    }
+
+    /// Returns the bytes of all beats together.
+    fn crossing(&self) -> u64 {
+        match self.shared {
+            None => self.granules.saturating_mul(self.unit),
+            Some((bytes, _)) => bytes,
+        }
     }
 
     /// Returns the number of contiguous runs in system memory.
@@ -135,7 +183,15 @@ impl Schedule {
             } => gaps_before(breaks, i / (*per_run).max(1)),
             Shape::Runs(runs) => begun(runs, i).map_or(0, |run| run.gaps),
         };
-        let moving = self.granule.0.saturating_mul(i.saturating_add(1));
+        let crossed = i.saturating_add(1);
+        let moving = match self.shared {
+            None => self.granule.0.saturating_mul(crossed),
+            Some((_, all)) => {
+                let share =
+                    u128::from(all.0) * u128::from(crossed) / u128::from(self.granules.max(1));
+                u64::try_from(share).unwrap_or(u64::MAX)
+            }
+        };
         Ticks(moving) + Ticks(self.gap.0.saturating_mul(gaps))
     }
 
@@ -188,14 +244,15 @@ fn begun(runs: &[Begun], i: u64) -> Option<&Begun> {
 /// Returns the time for a valid transfer: that at which its last granule has crossed.
 ///
 /// Set-up is not included: it depends on what the engine did before, and the queue accounts for it. For a
-/// descriptor the computation takes time proportional to the levels, not to the runs. Saturates on transfers
-/// that [`validate`](fn@crate::validate) refuses.
+/// descriptor the computation takes time proportional to the levels, not to the runs, unless granules are
+/// finer than lines and runs are not whole ones. Saturates on transfers that [`validate`](fn@crate::validate) refuses.
 #[must_use]
 pub fn transfer_time(transfer: &impl Transfer, machine: &Machine) -> TransferTime {
     let schedule = transfer.schedule(machine);
     let last = schedule.granules.checked_sub(1);
     TransferTime {
         granules: schedule.granules,
+        crossing: schedule.crossing(),
         runs: schedule.runs(),
         body: last.map_or(Ticks::ZERO, |last| schedule.at(last)),
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
 use crate::validate::PROGRAM_WORD;
-use crate::{Direction, Places, Recipient, Run, Schedule, Sweep};
+use crate::{Combine, Direction, Places, Recipient, Run, Schedule, Sweep};
 use cp2_machine::Machine;
 use std::ops::Range;
 
@@ -18,6 +18,11 @@ pub trait Transfer {
 
     /// Returns the CP2 event to post when the transfer completes.
     fn event(&self) -> Option<u32>;
+
+    /// Returns what becomes of the bytes at the destination. Copy and checkers honour it; the time is the same.
+    fn combine(&self) -> Combine {
+        Combine::Replace
+    }
 
     /// Returns the runs in the order in which they move. Adjacent runs in system memory may be given apart or
     /// as one: timing joins them.
@@ -110,7 +115,7 @@ pub fn extent(run: Range<i128>, turns: impl Iterator<Item = (u32, i64)>) -> Rang
 
 /// Checks the rules of the controller run by run: each run lies inside both memories and is whole granules,
 /// and all runs together move no more bytes than their destination holds.
-fn check_runs<T: Transfer + ?Sized>(
+pub(crate) fn check_runs<T: Transfer + ?Sized>(
     transfer: &T,
     machine: &Machine,
 ) -> Result<(), DescriptorError> {
@@ -183,7 +188,7 @@ fn check_runs<T: Transfer + ?Sized>(
     Ok(())
 }
 
-fn refuse(field: Field, value: u64, rule: Rule) -> Result<(), DescriptorError> {
+pub(crate) fn refuse(field: Field, value: u64, rule: Rule) -> Result<(), DescriptorError> {
     Err(DescriptorError {
         field,
         value: FieldValue::Number(value.into()),
@@ -196,7 +201,12 @@ fn at_most(field: Field, value: u32, count: usize) -> Result<(), DescriptorError
     let most = (count as u64).saturating_sub(1);
     match u64::from(value) <= most {
         true => Ok(()),
-        false => refuse(field, value.into(), Rule::AtMost(most)),
+        false => Err(DescriptorError {
+            field,
+            value: FieldValue::Number(value.into()),
+            rule: Rule::AtMost(most),
+            nearest: Some(FieldValue::Number(most.into())),
+        }),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
 use crate::runs::turns;
 use crate::transfer::extent;
-use crate::{Descriptor, Direction, Recipient, Run, Target, Transfer};
+use crate::{Combine, Descriptor, Direction, Recipient, Run, Target, Transfer};
 use cp2_machine::Machine;
 
 type Checked = Result<(), DescriptorError>;
@@ -23,7 +23,18 @@ fn refuse(field: Field, value: i128, rule: Rule, nearest: Option<i128>) -> Check
 /// # Errors
 /// The first rule that is broken, with field, value and, for a descriptor, the nearest legal value.
 pub fn validate(transfer: &impl Transfer, machine: &Machine) -> Checked {
-    transfer.check(machine)
+    transfer.check(machine)?;
+    let combine = transfer.combine();
+    let programs = |run: Run| run.to == Recipient::Program;
+    if combine != Combine::Replace && transfer.runs(machine).any(programs) {
+        return Err(DescriptorError {
+            field: Field::Combine,
+            value: FieldValue::Name(combine.name()),
+            rule: Rule::ReplacesOnly,
+            nearest: None,
+        });
+    }
+    Ok(())
 }
 
 /// Checks the rules for a descriptor. Bounds follow from strides and counts in closed form: the time of the

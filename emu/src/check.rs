@@ -181,6 +181,28 @@ impl Checker {
         }
     }
 
+    /// Checks that a run of DMEM, to which a transfer is about to add, was written.
+    pub(crate) fn check_sum(
+        &mut self,
+        (tag, cycle): (u64, u64),
+        section: usize,
+        (address, bytes): (u32, u32),
+    ) {
+        let mut range = self.range(section, address, bytes).enumerate();
+        if let Some((word, _)) = range.find(|&(_, at)| !self.dmem[at]) {
+            let address = address + (word * LANE_BYTES) as u32;
+            self.object(
+                None,
+                cycle,
+                Objection::UnwrittenSum {
+                    section,
+                    address,
+                    tag,
+                },
+            );
+        }
+    }
+
     /// Returns the objection to the first word of a stored run that was not written: in the block
     /// of an output by its page, elsewhere by anybody.
     fn unwritten(

@@ -33,7 +33,7 @@ use crate::memory::SystemRam;
 use crate::transfers::endpoints::TransferEndpoints;
 use crate::transfers::footprint::for_each_part;
 use crate::transfers::{TransferQueue, TransferRecord};
-use cp2_dma::{Copier, Descriptor, Direction, Recipient, Schedule, Transfer};
+use cp2_dma::{Combine, Copier, Direction, Movement, Recipient, Schedule, Transfer};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ const END: Ticks = Ticks(1 << 62);
 /// One processor: a value that can be cloned, compared and serialised at any time. Its DMA takes
 /// transfers of one type, which may be an enum of several kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Processor<T = Descriptor> {
+pub struct Processor<T = Movement> {
     version: Version,
     machine: TimedMachine,
     cp2: Coprocessor,
@@ -236,7 +236,8 @@ impl<T: Transfer> Processor<T> {
     ///
     /// # Errors
     /// The transfer breaks a rule, or the queue is full; nothing happens then.
-    pub fn submit(&mut self, descriptor: T, tag: u64) -> Result<(), SubmitError> {
+    pub fn submit(&mut self, transfer: impl Into<T>, tag: u64) -> Result<(), SubmitError> {
+        let descriptor = transfer.into();
         cp2_dma::validate(&descriptor, &self.machine)?;
         if self.queue_free() == 0 {
             return Err(SubmitError::QueueFull {
@@ -380,8 +381,15 @@ impl<T: Transfer> Processor<T> {
         );
         if let Some(checker) = &mut self.checker {
             checker.release();
+            let cycle = self.machine.time_base().floor_cycles(self.now).0;
+            if direction == Direction::Load && done.descriptor.combine() == Combine::Add {
+                for run in done.descriptor.runs(&self.machine) {
+                    for_each_part(&run, &self.machine, |section, address, bytes| {
+                        checker.check_sum((done.tag, cycle), section, (address, bytes));
+                    });
+                }
+            }
             if direction == Direction::Store {
-                let cycle = self.machine.time_base().floor_cycles(self.now).0;
                 for run in done.descriptor.runs(&self.machine) {
                     checker.stores((done.tag, cycle), run.system, run.bytes);
                     let system = (run.to != Recipient::Deal).then_some(run.system);

@@ -2,14 +2,14 @@
 
 pub(crate) mod endpoints;
 pub(crate) mod footprint;
-use cp2_dma::{Descriptor, Transfer, transfer_time};
+use cp2_dma::{Movement, Transfer, transfer_time};
 use cp2_machine::{Machine, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A running transfer with its times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TransferRecord<T = Descriptor> {
+pub struct TransferRecord<T = Movement> {
     /// Transfer that was submitted.
     pub descriptor: T,
     /// Name that the submitter gave it.

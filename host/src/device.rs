@@ -47,7 +47,7 @@ pub use value_source::{Imprint, SourceError, ValueSource};
 
 use crate::emit::{EmittedArray, Recording};
 use admit::admit;
-use cp2_dma::Descriptor;
+use cp2_dma::Movement;
 use cp2_machine::Machine;
 use engine::DeviceEngine;
 use forecast::Forecast;
@@ -264,10 +264,11 @@ impl Device {
     pub fn dma(
         &mut self,
         name: &str,
-        descriptor: Descriptor,
+        transfer: impl Into<Movement>,
         after: &[Event],
     ) -> Result<Event, HostError> {
-        self.command(Command::new(name, HostAction::Dma(descriptor)).wait_for(after))
+        let action = HostAction::Dma(transfer.into());
+        self.command(Command::new(name, action).wait_for(after))
     }
 
     /// Launches a kernel once `after` are complete and CP2 is idle.

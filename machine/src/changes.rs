@@ -94,7 +94,7 @@ impl Machine {
     pub(crate) fn settle_extensions(&mut self) {
         let first = all_rows().count() - EXTENSION_ROWS.len();
         for (row, index) in EXTENSION_ROWS.iter().zip(first..) {
-            let own = self.cp2.extensions.contains(row.requires);
+            let own = row.is_of(self);
             if own && self.provenance.0[index] != Origin::of_default() {
                 continue;
             }

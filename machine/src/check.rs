@@ -39,6 +39,15 @@ pub(crate) fn check(machine: &Machine, layer: &Layer) -> Vec<Located> {
                 },
                 place: Some(setting.place.clone()),
             });
+        } else if let Some(condition) = setting.row.condition.filter(|c| !(c.holds)(machine)) {
+            problems.push(Located {
+                problem: Problem::WithoutCondition {
+                    key: setting.row.key,
+                    condition: condition.words,
+                    change: condition.change,
+                },
+                place: Some(setting.place.clone()),
+            });
         }
     }
     for (keys, problem) in broken_rules(machine) {

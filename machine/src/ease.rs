@@ -21,10 +21,10 @@ impl More {
         match key {
             "cp2.sections" | "cp2.registers" | "cp2.dmem" | "cp2.dmem-ports" | "cp2.program"
             | "cp2.loop-depth" | "cp2.call-depth" | "cp2.events" | "dma.bandwidth"
-            | "dma.queue" | "dma.levels" | "host.memory" | "host.copy" => Self::Eases,
-            "dma.granule" | "dma.setup-idle" | "dma.setup-queued" | "dma.run" | "host.launch"
-            | "host.completion" | "host.descriptor" | "host.scalar" | "cp2.branch-penalty"
-            | "cp2.loop-setup" | "cp2.loop-back" => Self::Hinders,
+            | "dma.queue" | "dma.levels" | "dma.lines" | "host.memory" | "host.copy" => Self::Eases,
+            "dma.granule" | "dma.beat" | "dma.entry" | "dma.setup-idle" | "dma.setup-queued"
+            | "dma.run" | "host.launch" | "host.completion" | "host.descriptor" | "host.scalar"
+            | "cp2.branch-penalty" | "cp2.loop-setup" | "cp2.loop-back" => Self::Hinders,
             key if key.starts_with("cp2.latency.") || key.starts_with("cp2.interval.") => {
                 Self::Hinders
             }

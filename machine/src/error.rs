@@ -119,6 +119,16 @@ pub enum Problem {
         /// The extensions that are missing, comma-separated.
         extensions: String,
     },
+    /// A parameter that only machines with another value of some other one have.
+    #[error("`{key}` belongs to machines with {condition}")]
+    WithoutCondition {
+        /// The parameter.
+        key: &'static str,
+        /// Value that they have, in words.
+        condition: &'static str,
+        /// Change of a machine that gives it that.
+        change: &'static str,
+    },
     /// A change of a machine that names a parameter without giving it a value.
     #[error("`{key}` is named without a value")]
     ChangeWithoutValue {
@@ -211,6 +221,9 @@ impl Problem {
             Self::Impossible { rule, .. } => format!("expected {rule}"),
             Self::WithoutExtension { extensions, .. } => {
                 format!("add {extensions} to `cp2.extensions`, or leave the parameter out")
+            }
+            Self::WithoutCondition { change, .. } => {
+                format!("set {change}, or leave the parameter out")
             }
             Self::ChangeWithoutValue { key, units } => match units.first() {
                 Some(unit) => format!(

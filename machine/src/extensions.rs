@@ -20,10 +20,15 @@ bitflags::bitflags! {
         const DOUBLE = 1 << 4;
         /// Instructions that help emulate double with single precision.
         const DOUBLE_SINGLE = 1 << 5;
+        /// Transfers of single elements at the addresses of a list.
+        const LIST_TRANSFERS = 1 << 6;
     }
 }
 
 impl Extensions {
+    /// No flag: what belongs to it is of every machine, or of those that meet a condition.
+    pub(crate) const NONE: Self = Self::empty();
+
     /// Returns the flags' names in machine files and diagnostics, lower case with dashes.
     pub fn names(self) -> impl Iterator<Item = String> {
         self.iter_names()

@@ -24,12 +24,12 @@ fn extension_table() -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         out,
-        "| key | extension | {} | range | meaning |",
+        "| key | brought by | {} | range | meaning |",
         names.join(" | ")
     );
     let _ = writeln!(out, "|---|---|{}---|---|", "---|".repeat(names.len()));
     for row in EXTENSION_ROWS {
-        let flags = row.requires.names().collect::<Vec<_>>().join("+");
+        let flags = row.brought_by();
         let _ = write!(out, "| `{}` | `{flags}` ", row.key);
         for name in &names {
             let machine = Machine::load(&format!("{name}+{flags}"));

@@ -109,6 +109,12 @@ pub struct Dma {
     pub run: Cycles,
     /// Most levels of stride and count in a descriptor.
     pub levels: usize,
+    /// Bytes that cross the channel together: see [`Dma::beat`].
+    pub beat: Bytes,
+    /// Lines of one section that a transfer reads or writes in a cycle, if granules are finer than lines.
+    pub lines: u64,
+    /// Time for an entry of a list transfer.
+    pub entry: Cycles,
 }
 
 impl Dma {
@@ -117,6 +123,18 @@ impl Dma {
     #[must_use]
     pub fn dealt(&self) -> u64 {
         self.deal.0.max(self.granule.0).max(1)
+    }
+
+    /// True if granules are smaller than a line of DMEM: beats and lines then take time of their own.
+    #[must_use]
+    pub fn has_fine_granules(&self) -> bool {
+        self.granule.0 < LINE_BYTES
+    }
+
+    /// Returns the lines of a section that the channel fills in a cycle, rounded up.
+    pub(crate) fn default_lines(&self) -> u64 {
+        let line = LINE_BYTES.saturating_mul(self.bandwidth.den.max(1));
+        self.bandwidth.num.div_ceil(line).clamp(1, 4_096)
     }
 }
 
@@ -172,6 +190,9 @@ impl Machine {
         self.cp2.register_lanes * LANE_BYTES
     }
 }
+
+/// Bytes of one line of DMEM, the widest access of a section and of the DMA.
+pub const LINE_BYTES: u64 = 16;
 
 /// Bytes of one lane; CP2 computes in IEEE binary32.
 pub const LANE_BYTES: usize = 4;

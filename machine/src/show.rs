@@ -4,8 +4,8 @@ use crate::provenance::{Origin, Provenance};
 use crate::quantity::{Quantity, Value};
 use crate::table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS, Row, all_rows};
 use crate::{
-    Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, Machine, NetworkParameters, Ratio,
-    Topology,
+    Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, LINE_BYTES, Machine, NetworkParameters,
+    Ratio, Topology,
 };
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -40,7 +40,7 @@ impl Machine {
     /// come last among the parameters of their table.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
         let all = all_rows().zip(&self.provenance.0);
-        let own = all.filter(|(row, _)| self.cp2.extensions.contains(row.requires));
+        let own = all.filter(|(row, _)| row.is_of(self));
         let mut own: Vec<_> = own.collect();
         own.sort_by_key(|(row, _)| TABLES.iter().position(|table| *table == row.table()));
         own.into_iter().map(|(row, origin)| {
@@ -151,7 +151,7 @@ impl Machine {
         let mut hasher = Sha256::new();
         // Equal networks leave the hashes of machines as they were before there were any.
         let network = NETWORK_ROWS.iter().filter(|_| self.has_own_network());
-        let own = |row: &&Row| self.cp2.extensions.contains(row.requires);
+        let own = |row: &&Row| row.is_of(self);
         let extensions = EXTENSION_ROWS.iter().filter(own);
         for row in ROWS.iter().chain(network).chain(extensions) {
             let value = match (row.get)(self) {
@@ -204,6 +204,9 @@ impl Machine {
                 setup_queued: Cycles::ZERO,
                 run: Cycles::ZERO,
                 levels: 0,
+                beat: Bytes(LINE_BYTES),
+                lines: 1,
+                entry: Cycles::ZERO,
             },
             host: Host {
                 memory: Bytes::ZERO,

@@ -3,7 +3,7 @@
 //! Loading, validation, listings, TOML output, the hash and `docs/machine.md` all derive from its rows.
 
 use crate::quantity::{Quantity, Value};
-use crate::{Bytes, Class, Cycles, Extensions, Machine, Ratio, Topology};
+use crate::{Bytes, Class, Cycles, Extensions, LINE_BYTES, Machine, Ratio, Topology};
 
 /// Values that a parameter may take, in base units; `check` adds rules between parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,45 @@ pub struct Row {
     /// Extensions that the parameter belongs to: a machine without them does not have it. Empty for those of
     /// every machine.
     pub requires: Extensions,
+    /// Condition on other parameters under which a machine has the parameter; none for those without.
+    pub condition: Option<RowCondition>,
     /// Value on a machine with the extensions that says nothing of it.
     pub(crate) default: Option<fn(&Machine) -> Value>,
     pub(crate) get: fn(&Machine) -> Value,
     pub(crate) set: fn(&mut Machine, Value),
+}
+
+/// A condition on the other parameters of a machine, without which it does not have a parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct RowCondition {
+    /// Description behind `machines with`.
+    pub words: &'static str,
+    /// Change of a built-in machine that makes the condition hold.
+    pub change: &'static str,
+    pub(crate) holds: fn(&Machine) -> bool,
+}
+
+/// Granules smaller than a line of DMEM: only they make beats and lines differ from granules.
+const FINE: RowCondition = RowCondition {
+    words: "a `dma.granule` below 16 B",
+    change: "dma.granule=4B",
+    holds: |m| m.dma.has_fine_granules(),
+};
+
+impl Row {
+    /// True if the machine has the parameter.
+    pub(crate) fn is_of(&self, machine: &Machine) -> bool {
+        let holds = |condition: RowCondition| (condition.holds)(machine);
+        machine.cp2.extensions.contains(self.requires) && self.condition.is_none_or(holds)
+    }
+
+    /// Returns the changes of a built-in machine that give it the parameter, as they stand in its name.
+    #[must_use]
+    pub fn brought_by(&self) -> String {
+        let change = self.condition.map(|condition| condition.change.to_owned());
+        let all: Vec<String> = self.requires.names().chain(change).collect();
+        all.join("+")
+    }
 }
 
 /// A field of [`Machine`] that a row can reach.
@@ -97,7 +132,9 @@ impl Field for Extensions {
 macro_rules! rows {
     (@default) => { None };
     (@default $default:expr) => { Some($default) };
-    ($(#[$about:meta])* $table:ident: $($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal $(, $extension:ident: $default:expr)?;)*) => {
+    (@condition) => { None };
+    (@condition $condition:expr) => { Some($condition) };
+    ($(#[$about:meta])* $table:ident: $($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal $(, $extension:ident: $default:expr $(, $condition:expr)?)?;)*) => {
         $(#[$about])*
         pub static $table: &[Row] = &[$(Row {
             key: $key,
@@ -105,6 +142,7 @@ macro_rules! rows {
             range: $range,
             doc: $doc,
             requires: Extensions::empty()$(.union(Extensions::$extension))?,
+            condition: rows!(@condition $($($condition)?)?),
             default: rows!(@default $($default)?),
             get: |m| Field::get(&m.$($field).+$([Class::$class])?),
             set: |m, v| Field::set(&mut m.$($field).+$([Class::$class])?, v),
@@ -209,6 +247,9 @@ rows! {
     "cp2.interval.double-complex" => cp2.interval[DoubleComplex], Q::Cycles, Within(1, PIPELINE), "Complex products and butterflies of binary64 numbers: cycles between two issues.", DOUBLE: |_| Value::Integer(2);
     "cp2.latency.error" => cp2.latency[Error], Q::Cycles, Within(1, PIPELINE), "Rounding errors of sums and products: issue to first use.", DOUBLE_SINGLE: |m| Value::Integer((m.cp2.latency[Class::Add].0 + 1).min(PIPELINE));
     "cp2.interval.error" => cp2.interval[Error], Q::Cycles, Within(1, PIPELINE), "Rounding errors of sums and products: cycles between two issues.", DOUBLE_SINGLE: |_| Value::Integer(1);
+    "dma.beat" => dma.beat, Q::Size, PowerOfTwo(4, 4 * KIB), "Bytes that cross the channel together: a contiguous run takes all beats of system memory that it touches.", NONE: |_| Value::Integer(LINE_BYTES), FINE;
+    "dma.lines" => dma.lines, Q::Count("lines/cycle"), Within(1, 4_096), "16-byte lines of one section that a transfer reads or writes in a cycle.", NONE: |m| Value::Integer(m.dma.default_lines()), FINE;
+    "dma.entry" => dma.entry, Q::Cycles, Within(0, COST), "An entry of a list transfer, beside the 8 bytes that are read and its element.", LIST_TRANSFERS: |_| Value::Integer(1);
 }
 
 /// Returns every parameter, those of the network and of extensions last: the order of [`crate::Provenance`].

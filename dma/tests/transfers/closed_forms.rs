@@ -3,10 +3,10 @@
 
 use crate::common;
 
-use common::{Memories, any_machine, descriptor};
+use common::{Memories, any_machine, descriptor, word_descriptor, word_machine};
 use cp2_dma::{
-    Descriptor, DescriptorError, Direction, Field, Run, Schedule, Transfer, copy, transfer_time,
-    validate,
+    Descriptor, DescriptorError, Direction, Field, Recipient, Run, Schedule, Transfer, copy,
+    transfer_time, validate,
 };
 use cp2_machine::Machine;
 use proptest::prelude::*;
@@ -26,6 +26,38 @@ impl Transfer for ByRuns {
 
     fn runs(&self, machine: &Machine) -> impl Iterator<Item = Run> {
         self.0.runs(machine)
+    }
+}
+
+/// A descriptor of which runs that touch in both memories are given as one.
+#[derive(Clone, Debug)]
+struct Joined(Descriptor);
+
+impl Transfer for Joined {
+    fn direction(&self) -> Direction {
+        self.0.direction
+    }
+
+    fn event(&self) -> Option<u32> {
+        self.0.event
+    }
+
+    fn runs(&self, machine: &Machine) -> impl Iterator<Item = Run> {
+        let mut all: Vec<Run> = Vec::new();
+        for run in self.0.runs(machine) {
+            match all.last_mut() {
+                Some(last)
+                    if last.to == run.to
+                        && run.to != Recipient::Deal
+                        && last.system + last.bytes == run.system
+                        && u64::from(last.local) + last.bytes == u64::from(run.local) =>
+                {
+                    last.bytes += run.bytes;
+                }
+                _ => all.push(run),
+            }
+        }
+        all.into_iter()
     }
 }
 
@@ -82,6 +114,14 @@ proptest! {
         for i in 0..strided.granules() {
             prop_assert_eq!((strided.at(i), strided.to(i)), (listed.at(i), listed.to(i)), "granule {}", i);
         }
+    }
+
+    #[test]
+    fn times_of_words_are_those_of_the_runs(d in word_descriptor(), m in word_machine()) {
+        prop_assume!(validate(&d, &m).is_ok());
+        prop_assert_eq!(transfer_time(&d, &m), transfer_time(&ByRuns(d.clone()), &m));
+        // Joining the runs that touch in both memories changes no time.
+        prop_assert_eq!(transfer_time(&d, &m), transfer_time(&Joined(d.clone()), &m));
     }
 
     #[test]

@@ -27,7 +27,50 @@ pub(crate) fn dealing(sections: u32, granule: u32, deal: u32) -> Machine {
 pub(crate) fn any_machine() -> impl Strategy<Value = Machine> {
     let granule = prop::sample::select(vec![4u32, 8, 16]);
     let deal = prop::sample::select(vec![4u32, 16, 32]);
-    (1u32..=5, granule, deal).prop_map(|(s, g, deal)| dealing(s, g, deal))
+    let beat = prop::sample::select(vec![4u32, 8, 16, 16, 64]);
+    (1u32..=5, granule, deal, beat, 1u32..=3).prop_map(|(s, g, deal, beat, lines)| {
+        let small = dealing(s, g, deal);
+        match g < 16 {
+            true => small
+                .with_changes(&format!("dma.beat={beat}B+dma.lines={lines}"))
+                .unwrap(),
+            false => small,
+        }
+    })
+}
+
+/// Returns the ticks that all granules of a transfer take together without gaps, by looking at every byte.
+pub(crate) fn moving(all: &[Granule], m: &Machine) -> u64 {
+    let (base, granule) = (m.time_base(), m.dma.granule.0);
+    if granule >= 16 {
+        return all.len() as u64 * base.ticks_per_granule;
+    }
+    let beat = i128::from(m.dma.beat.0);
+    let (mut beats, mut before) = (0u64, None);
+    for byte in all
+        .iter()
+        .flat_map(|x| x.system..x.system + i128::from(granule))
+    {
+        let joins = before == Some(byte - 1) && byte / beat == (byte - 1) / beat;
+        beats += u64::from(!joins);
+        before = Some(byte);
+    }
+    let lines_of = |section: u32| {
+        let own = |x: &&Granule| x.sections.as_ref().is_some_and(|to| to.contains(&section));
+        let bytes = all
+            .iter()
+            .filter(own)
+            .flat_map(|x| x.local..x.local + i128::from(granule));
+        let mut lines: Vec<i128> = bytes.map(|byte| byte / 16).collect();
+        lines.dedup();
+        lines.len() as u64
+    };
+    let lines = (0..m.cp2.sections as u32).map(lines_of).max().unwrap();
+    let cycles_of_lines = lines * base.ticks_per_cycle;
+    let by_lines = cycles_of_lines.div_ceil(m.dma.lines);
+    (beats * m.dma.beat.0 * base.ticks_per_granule)
+        .div_ceil(granule)
+        .max(by_lines)
 }
 
 fn near(range: std::ops::Range<i64>, granule: i64) -> impl Strategy<Value = i64> {
@@ -80,6 +123,40 @@ pub(crate) fn descriptor() -> impl Strategy<Value = Descriptor> {
                 event,
             },
         )
+}
+
+/// Draws descriptors whose addresses, strides and runs are words, a good part of which are legal on small
+/// machines with granules of 4 B.
+pub(crate) fn word_descriptor() -> impl Strategy<Value = Descriptor> {
+    let words = |range: std::ops::Range<i64>| range.prop_map(|v| 4 * v);
+    let level = (1u32..6, words(-12..24), words(-6..12));
+    let target = prop_oneof![
+        (0u32..4).prop_map(Target::Section),
+        words(-24..48).prop_map(|stride| Target::Blocks { stride }),
+        Just(Target::Broadcast),
+        Just(Target::Deal),
+    ];
+    let place = (words(100..400), words(0..40), words(1..12));
+    (
+        any::<bool>(),
+        target,
+        place,
+        prop::collection::vec(level, 0..=3),
+    )
+        .prop_map(|(store, target, (system, local, run), levels)| {
+            let (system, local, run) = (system as u64, local as u32, run as u64);
+            let d = match store {
+                true => Descriptor::store(target, system, local, run),
+                false => Descriptor::load(target, system, local, run),
+            };
+            let level = |d: Descriptor, (count, system, local)| d.level(count, system, local);
+            levels.into_iter().fold(d, level)
+        })
+}
+
+/// Draws small machines with granules of 4 B.
+pub(crate) fn word_machine() -> impl Strategy<Value = Machine> {
+    any_machine().prop_filter("words", |m| m.dma.granule.0 == 4)
 }
 
 /// One granule of a transfer: its addresses, and the sections that take part.

@@ -4,12 +4,12 @@
 //! reads the machine's parameters for the figure that it reports.
 
 use cp2_asm::{Options, Source, assemble};
-use cp2_dma::{Descriptor, Target, validate};
+use cp2_dma::{Descriptor, Movement, Target, validate};
 use cp2_emu::{Cause, Notice, Processor, SubmitError, TransferRecord};
 use cp2_machine::{Machine, Ticks, TimeBase};
 use std::sync::Arc;
 
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const FOREVER: Ticks = Ticks(u64::MAX);
 
@@ -22,7 +22,7 @@ fn machines() -> Vec<Arc<Machine>> {
 }
 
 /// Formats a Markdown table.
-fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let head: Vec<String> = head.iter().map(|h| (*h).to_owned()).collect();
     let mut out = line(&head) + &format!("|{}\n", "---|".repeat(head.len()));
@@ -30,7 +30,7 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     out.trim_end().to_owned()
 }
 
-fn cycles(base: TimeBase, t: Ticks) -> String {
+pub(crate) fn cycles(base: TimeBase, t: Ticks) -> String {
     (t.0 as f64 / base.ticks_per_cycle as f64).to_string()
 }
 
@@ -47,7 +47,10 @@ fn finish(p: &mut Processor, n: usize) -> Result<Vec<TransferRecord>> {
 }
 
 /// Submits all descriptors at once to an idle processor and runs until all are done.
-fn run(machine: &Arc<Machine>, all: &[Descriptor]) -> Result<Vec<TransferRecord>> {
+pub(crate) fn run<T>(machine: &Arc<Machine>, all: &[T]) -> Result<Vec<TransferRecord>>
+where
+    T: Clone + Into<Movement>,
+{
     let mut p = Processor::new(machine.clone());
     for d in all {
         p.submit(d.clone(), 0)?;
@@ -205,6 +208,57 @@ pub(crate) fn runs() -> Result<String> {
         "vm7 touching",
         "vm9 apart",
         "vm9 touching",
+    ];
+    Ok(table(&head, &rows))
+}
+
+/// Measures transfers of single words on machines with fine granules.
+pub(crate) fn words() -> Result<String> {
+    let section = Target::Section(0);
+    let long = |system| Descriptor::load(section, system, 0, 4096);
+    let word = Descriptor::load(section, 0, 0, 4);
+    let all = [
+        ("contiguous", long(0)),
+        ("contiguous, from the second word of a beat on", long(4)),
+        ("every second word, packed", word.clone().level(1024, 8, 4)),
+        (
+            "interleaved with others in DMEM",
+            word.clone().level(1024, 4, 8),
+        ),
+        (
+            "31 x 33 transposed",
+            word.level(33, 4, 124).level(31, 132, 4),
+        ),
+        ("dealt by words", Descriptor::load(Target::Deal, 0, 0, 4096)),
+    ];
+    let names = ["vm7", "vm9"].map(|name| format!("{name}+dma.granule=4B"));
+    let changed = |change: &str| format!("{}+{change}", names[0]);
+    let beats = changed("dma.beat=4B");
+    let lines = changed("dma.lines=4");
+    let names = [names[0].as_str(), &names[1], &beats, &lines];
+    let mut rows = Vec::new();
+    for (text, d) in all {
+        let mut row = vec![text.to_owned()];
+        for name in names {
+            let machine = match d.target {
+                Target::Deal => format!("{name}+dma.deal=4B"),
+                _ => name.to_owned(),
+            };
+            let machine = Arc::new(Machine::load(&machine)?);
+            let done = run(&machine, std::slice::from_ref(&d))?;
+            row.push(cycles(
+                machine.time_base(),
+                done[0].completes - done[0].data,
+            ));
+        }
+        rows.push(row);
+    }
+    let head = [
+        "1 word = 4 B",
+        "vm7",
+        "vm9",
+        "vm7, `dma.beat` 4 B",
+        "vm7, `dma.lines` 4",
     ];
     Ok(table(&head, &rows))
 }

@@ -3,6 +3,7 @@
 //! `cargo run -p cp2-emu --example dma_manual > docs/dma.md`
 
 mod bench;
+mod lists;
 mod page;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,6 @@
 //! Assembles the text of `docs/dma.md` from its template and the measured tables.
 
-use super::bench;
+use super::{bench, lists};
 use cp2_dma::{Descriptor, Target};
 
 /// Returns the text of `docs/dma.md`.
@@ -13,6 +13,9 @@ pub(crate) fn page() -> Result<String, Box<dyn std::error::Error>> {
         ("{bandwidth}", bench::bandwidth()?),
         ("{setup}", bench::setup()?),
         ("{runs}", bench::runs()?),
+        ("{words}", bench::words()?),
+        ("{list}", lists::shown().to_string()),
+        ("{lists}", lists::lists()?),
         ("{targets}", bench::targets()?),
         ("{queue}", bench::queue()?),
         ("{kernel}", bench::WAITER.to_owned()),

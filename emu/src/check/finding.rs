@@ -31,6 +31,15 @@ pub enum Objection {
         /// The transfer's tag.
         tag: u64,
     },
+    /// A transfer adds to DMEM that was never written.
+    UnwrittenSum {
+        /// Section.
+        section: usize,
+        /// Byte address.
+        address: u32,
+        /// The transfer's tag.
+        tag: u64,
+    },
     /// A transfer stores beyond the end of the area of system memory in which the stored run
     /// begins: an array, a table or a program.
     BehindArray {
@@ -191,6 +200,16 @@ impl fmt::Display for Finding {
                 write!(
                     f,
                     "transfer {tag} stores DMEM {address:#x} of section {section}, which was never written"
+                )?;
+            }
+            Objection::UnwrittenSum {
+                section,
+                address,
+                tag,
+            } => {
+                write!(
+                    f,
+                    "transfer {tag} adds to DMEM {address:#x} of section {section}, which was never written"
                 )?;
             }
             Objection::BehindArray {

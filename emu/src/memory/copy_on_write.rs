@@ -3,7 +3,7 @@
 //! The stores are carried out when nobody reads any more.
 
 use crate::memory::{OutOfMemory, SystemRam};
-use cp2_dma::{Direction, Places, Transfer};
+use cp2_dma::{Combine, Direction, Places, Transfer};
 use cp2_machine::Machine;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,9 +63,9 @@ impl AddressSpans {
 /// Stores in their order, with the bytes that they move.
 #[derive(Clone, Debug, Default)]
 pub struct StoreLog {
-    /// Places of each store, and the index in `bytes` of its first byte; its runs follow one
-    /// another.
-    transfers: Vec<(Places, usize)>,
+    /// Places of each store, the index in `bytes` of its first byte, and what becomes of the bytes
+    /// that are there; its runs follow one another.
+    transfers: Vec<(Places, usize, Combine)>,
     /// Bytes of all stores; the allocation may be larger than `used`.
     bytes: Vec<u8>,
     used: usize,
@@ -79,14 +79,18 @@ impl StoreLog {
         &self.spans
     }
 
-    /// Calls `put` with the address and the bytes of every run, in order.
-    fn for_each_run<E>(&self, mut put: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
-        for (places, first) in &self.transfers {
+    /// Calls `put` with the address and the bytes of every run and its effect, in order.
+    fn for_each_run<E>(
+        &self,
+        mut put: impl FnMut(u64, &[u8], Combine) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (places, first, combine) in &self.transfers {
             let mut at = *first;
             places.for_each(|address, len| {
                 let from = at;
                 at += len;
-                put(address, self.bytes.get(from..at).unwrap_or_default())
+                let bytes = self.bytes.get(from..at).unwrap_or_default();
+                put(address, bytes, *combine)
             })?;
         }
         Ok(())
@@ -94,10 +98,10 @@ impl StoreLog {
 
     /// Writes the stores to `part`, which begins at address `start` and contains all of them.
     fn apply_stores(&self, start: u64, part: &mut [u8]) {
-        let _ = self.for_each_run(|address, bytes| {
+        let _ = self.for_each_run(|address, bytes, combine| {
             let at = (address - start) as usize;
             if let Some(room) = part.get_mut(at..at + bytes.len()) {
-                room.copy_from_slice(bytes);
+                combine.apply(room, bytes);
             }
             Ok::<(), ()>(())
         });
@@ -112,19 +116,28 @@ impl StoreLog {
 
     /// Adds a store to `span`. Returns the buffer for its runs, `bytes` bytes together, or `None`
     /// if the host has no room.
-    fn push(&mut self, places: Places, span: Range<u64>, bytes: usize) -> Option<&mut [u8]> {
+    fn push(
+        &mut self,
+        places: Places,
+        span: Range<u64>,
+        bytes: usize,
+        combine: Combine,
+    ) -> Option<&mut [u8]> {
         let (first, end) = (self.used, self.used + bytes);
         if end > self.bytes.len() {
             let size = end.max(2 * self.bytes.len()).max(ROOM);
             self.bytes.try_reserve_exact(size - self.bytes.len()).ok()?;
             self.bytes.resize(size, 0);
         }
-        self.transfers.push((places, first));
+        self.transfers.push((places, first, combine));
         self.spans.insert(span);
         self.used = end;
         self.bytes.get_mut(first..end)
     }
 }
+
+/// Bytes of a sum that are carried out at a time.
+const PIECE: usize = 4096;
 
 /// Accesses of a processor to memory that it shares.
 #[derive(Clone, Debug)]
@@ -162,7 +175,7 @@ impl CopyOnWrite {
             Direction::Store => {
                 let places = transfer.places(machine);
                 let bytes = usize::try_from(places.bytes()).ok()?;
-                self.stores.push(places, span, bytes)
+                self.stores.push(places, span, bytes, transfer.combine())
             }
         }
     }
@@ -171,9 +184,12 @@ impl CopyOnWrite {
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), OutOfMemory> {
         let len = bytes.len() as u64;
         let places = [(address, len)].into_iter().collect();
-        let room = self
-            .stores
-            .push(places, address..address + len, bytes.len());
+        let room = self.stores.push(
+            places,
+            address..address + len,
+            bytes.len(),
+            Combine::Replace,
+        );
         room.ok_or(OutOfMemory::Host { bytes: len })?
             .copy_from_slice(bytes);
         Ok(())
@@ -222,8 +238,23 @@ impl SystemRam {
             });
             return Ok(());
         }
-        all.iter()
-            .try_for_each(|stores| stores.for_each_run(|address, bytes| self.write(address, bytes)))
+        all.iter().try_for_each(|stores| {
+            stores.for_each_run(|address, bytes, combine| match combine {
+                Combine::Replace => self.write(address, bytes),
+                combine => {
+                    let mut room = [0; PIECE];
+                    let places = (address..).step_by(PIECE);
+                    places
+                        .zip(bytes.chunks(PIECE))
+                        .try_for_each(|(address, bytes)| {
+                            let kept = &mut room[..bytes.len()];
+                            self.read(address, kept)?;
+                            combine.apply(kept, bytes);
+                            self.write(address, kept)
+                        })
+                }
+            })
+        })
     }
 
     /// Returns, for each log, the bytes between the first and the last that it writes, and their

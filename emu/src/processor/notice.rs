@@ -2,7 +2,7 @@
 
 use crate::core::fault::Fault;
 use crate::transfers::TransferRecord;
-use cp2_dma::{CopyError, Descriptor, DescriptorError};
+use cp2_dma::{CopyError, DescriptorError, Movement};
 
 /// Reason why a transfer was not accepted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -46,7 +46,7 @@ pub struct NoEvent {
 
 /// Reason why [`Processor::run_until`](super::Processor::run_until) returned.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Notice<T = Descriptor> {
+pub enum Notice<T = Movement> {
     /// The limit was reached; components may still be at work.
     Limit,
     /// A transfer completed now.

@@ -2,6 +2,8 @@
 
 #[path = "../../examples/dma_manual/bench.rs"]
 mod bench;
+#[path = "../../examples/dma_manual/lists.rs"]
+mod lists;
 #[path = "../../examples/dma_manual/page.rs"]
 mod page;
 

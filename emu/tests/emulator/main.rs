@@ -1,6 +1,7 @@
 //! Tests of the emulator, in one binary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod adding_transfer;
 mod arith;
 mod attacks;
 mod common;

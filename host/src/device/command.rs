@@ -2,7 +2,7 @@
 
 use super::messages::{MessageArrival, MessageRegion};
 use crate::step::HostStep;
-use cp2_dma::Descriptor;
+use cp2_dma::Movement;
 use cp2_emu::Protection;
 use cp2_machine::{Cycles, Machine};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl HostAction {
 #[serde(rename_all = "kebab-case")]
 pub enum HostAction {
     /// Build a descriptor and queue it. Complete when the transfer is.
-    Dma(Descriptor),
+    Dma(Movement),
     /// Launch a kernel. Complete at its `stop`.
     Launch {
         /// Word address of the first word.

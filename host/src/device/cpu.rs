@@ -8,7 +8,7 @@ use super::messages::{busy_until, message_cost};
 use super::progress::Kind;
 use super::report::RunEnd;
 use crate::timeline::{Category, Slice, Track};
-use cp2_dma::{Descriptor, transfer_time};
+use cp2_dma::{Movement, transfer_time};
 use cp2_emu::SubmitError;
 use cp2_machine::Machine;
 use std::collections::VecDeque;
@@ -220,7 +220,7 @@ pub(crate) fn cost(machine: &Machine, action: &HostAction) -> u64 {
 }
 
 /// Returns the bytes that a transfer moves over the channel to system memory.
-fn moved(machine: &Machine, descriptor: &Descriptor) -> u64 {
+fn moved(machine: &Machine, descriptor: &Movement) -> u64 {
     let granules = transfer_time(descriptor, machine).granules;
     granules.saturating_mul(machine.dma.granule.0)
 }

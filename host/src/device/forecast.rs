@@ -14,7 +14,7 @@ use super::engine::DeviceEngine;
 use super::error::HostError;
 use super::messages::{MessageRecord, busy_until, describe_operation};
 use super::progress::Kind;
-use cp2_dma::{Descriptor, Direction, Target, transfer_time};
+use cp2_dma::{Direction, ListTarget, Movement, Target, Transfer, transfer_time};
 use cp2_emu::cycles::{KernelInterval, Mark};
 use cp2_machine::{Cycles, Machine, Ticks};
 use port::PortProgress;
@@ -225,16 +225,17 @@ impl Forecast {
     }
 
     /// Gives a transfer to the channel, now.
-    fn submit(&mut self, command: u64, descriptor: &Descriptor, machine: &Machine) {
+    fn submit(&mut self, command: u64, transfer: &Movement, machine: &Machine) {
         let base = machine.time_base();
         let now = base.cycles(Cycles(self.state.now));
         let (at, setup) = match self.moving.back() {
             Some(before) => (before.completes, machine.dma.setup_queued),
             None => (now, machine.dma.setup_idle),
         };
-        let time = transfer_time(descriptor, machine);
+        let time = transfer_time(transfer, machine);
         let data = at + base.cycles(setup);
-        let shared = machine.cp2.dmem_ports == 1 && descriptor.target != Target::Program;
+        let target = transfer.as_strided().map(|d| d.target);
+        let shared = machine.cp2.dmem_ports == 1 && target != Some(Target::Program);
         if shared {
             self.settle(now, machine);
         }
@@ -245,20 +246,18 @@ impl Forecast {
         };
         self.moving.push_back(ChannelTransfer {
             command,
-            kind: match descriptor.direction {
+            kind: match transfer.direction() {
                 Direction::Load => Kind::Load,
                 Direction::Store => Kind::Store,
             },
-            event: descriptor.event,
+            event: transfer.event(),
             data,
             completes: data + time.body,
             granules,
-            piled: match descriptor.target {
-                // The granules are shared among the sections, which accept theirs in the same cycles.
-                Target::Deal | Target::Blocks { .. } => {
-                    granules / machine.cp2.sections.max(1) as f64
-                }
-                _ => granules,
+            // Shared granules are accepted in the same cycles.
+            piled: match is_shared(transfer) {
+                true => granules / machine.cp2.sections.max(1) as f64,
+                false => granules,
             },
         });
     }
@@ -400,5 +399,13 @@ impl Device {
             ends.push(now);
             (!open).then_some(ends)
         }))
+    }
+}
+
+/// Returns true if the granules of a transfer are shared among the sections.
+fn is_shared(transfer: &Movement) -> bool {
+    match transfer {
+        Movement::Strided(d) => matches!(d.target, Target::Deal | Target::Blocks { .. }),
+        Movement::List(list) => list.target == ListTarget::Deal,
     }
 }

@@ -9,7 +9,7 @@ use super::report::{RunEnd, RunReport};
 use crate::emit::Recording;
 use crate::schedule::Reserved;
 use cp2_asm::Program;
-use cp2_dma::{Descriptor, Target};
+use cp2_dma::{Descriptor, Movement, Target};
 use cp2_emu::Processor;
 use cp2_machine::Machine;
 use std::sync::Arc;
@@ -200,11 +200,11 @@ impl Device {
 
     /// Notes the program that later commands belong to, if `command` loads words of another one.
     pub(super) fn note_program(&mut self, command: &Command) {
-        let HostAction::Dma(Descriptor {
+        let HostAction::Dma(Movement::Strided(Descriptor {
             target: Target::Program,
             system,
             ..
-        }) = &command.action
+        })) = &command.action
         else {
             return;
         };

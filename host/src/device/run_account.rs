@@ -6,14 +6,14 @@ use super::progress::Kind;
 use super::report::{RunEnd, RunReport, SingleBuffered};
 use crate::timeline::{Category, Slice, Track};
 use cp2_asm::isa::Scalar;
-use cp2_dma::Direction;
+use cp2_dma::{Direction, Transfer};
 use cp2_emu::{Cause, Causes, Counters, Dump, Status};
 use cp2_machine::Cycles;
 
 impl DeviceEngine {
     pub(super) fn transfer_done(&mut self, transfer: &cp2_emu::TransferRecord) {
         let bytes = transfer.granules.saturating_mul(self.machine.dma.granule.0);
-        let (kind, category) = match transfer.descriptor.direction {
+        let (kind, category) = match transfer.descriptor.direction() {
             Direction::Load => (Kind::Load, Category::Load),
             Direction::Store => (Kind::Store, Category::Store),
         };
@@ -36,7 +36,7 @@ impl DeviceEngine {
             end,
             bytes,
         });
-        if let (Some(_), Some(page)) = (transfer.descriptor.event, page) {
+        if let (Some(_), Some(page)) = (transfer.descriptor.event(), page) {
             self.state.ready.retain(|(other, _)| *other != page);
             self.state.ready.push((page, end));
         }

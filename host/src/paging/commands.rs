@@ -2,7 +2,7 @@
 
 use super::{PageKernel, PageMessage, Paged};
 use crate::device::{After, Command, Device, Event, HostAction, HostError, Turns};
-use cp2_dma::Descriptor;
+use cp2_dma::{Descriptor, Movement};
 use cp2_emu::Protection;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ pub struct CommandSink<'a> {
 
 impl CommandSink<'_> {
     /// Adds a transfer, of a page or of all pages.
-    pub fn dma(&mut self, name: &Arc<str>, page: Option<u64>, transfer: Descriptor) {
-        self.submit(name, page, HostAction::Dma(transfer));
+    pub fn dma(&mut self, name: &Arc<str>, page: Option<u64>, transfer: impl Into<Movement>) {
+        self.submit(name, page, HostAction::Dma(transfer.into()));
     }
 
     /// Makes the last transfer so far post an event; if there is none, adds a post by the control CPU under
@@ -85,7 +85,7 @@ impl CommandSink<'_> {
     pub fn announce(&mut self, name: &Arc<str>, page: u64, event: u32) {
         let last = self.last.and(self.ready.back_mut());
         match last.map(|command| &mut command.action) {
-            Some(HostAction::Dma(transfer)) => transfer.event = Some(event),
+            Some(HostAction::Dma(transfer)) => transfer.post(event),
             _ => self.submit(name, Some(page), HostAction::Post { event }),
         }
     }
@@ -176,7 +176,8 @@ impl<W: PageSource> Commands<W> {
             let mut after = after.clone();
             if let Some(load) = launch.arguments {
                 let name = self.arguments.clone();
-                let loaded = self.push_command(name, None, HostAction::Dma(load), after.clone());
+                let loaded =
+                    self.push_command(name, None, HostAction::Dma(load.into()), after.clone());
                 after.push(loaded);
             }
             let action = HostAction::Launch {
@@ -281,7 +282,7 @@ impl<W: PageSource> Commands<W> {
         let arguments = self.arguments.clone();
         let mut one = |name: &Arc<str>, transfer: Descriptor, after: Event| {
             let after = [after].into_iter().collect();
-            self.push_command(name.clone(), None, HostAction::Dma(transfer), after)
+            self.push_command(name.clone(), None, HostAction::Dma(transfer.into()), after)
         };
         let stored = one(&page, ending.partials, done);
         one(&arguments, ending.arguments, stored);
@@ -290,7 +291,7 @@ impl<W: PageSource> Commands<W> {
         let after: After = [stopped].into_iter().collect();
         for result in ending.result {
             let name = ending.name.clone();
-            self.push_command(name, None, HostAction::Dma(result), after.clone());
+            self.push_command(name, None, HostAction::Dma(result.into()), after.clone());
         }
     }
 }

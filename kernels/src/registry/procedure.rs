@@ -197,7 +197,7 @@ impl ChannelTransfers {
         for descriptor in transfers {
             let time = transfer_time(descriptor, machine);
             traffic += Self {
-                bytes: time.granules * machine.dma.granule.0,
+                bytes: time.crossing,
                 transfers: 1,
                 runs: time.runs.saturating_sub(1),
             };

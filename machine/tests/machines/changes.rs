@@ -121,11 +121,11 @@ fn parameters_of_extensions_are_of_machines_that_have_them() {
     );
     assert!(vm7.parameters().all(|p| p.row.requires.is_empty()));
     for row in EXTENSION_ROWS {
-        let flags = row.requires.names().collect::<Vec<_>>().join("+");
-        let m = load(&format!("vm9+{flags}"));
+        let m = load(&format!("vm9+{}", row.brought_by()));
         assert!(m.parameters().any(|p| p.row.key == row.key));
         assert_eq!(Machine::parse("again.toml", &m.to_toml()).unwrap(), m);
-        assert!(!vm7.to_toml().contains(row.key.rsplit('.').next().unwrap()));
+        let line = format!("\n{} = ", row.key.rsplit('.').next().unwrap());
+        assert!(!vm7.to_toml().contains(&line));
     }
     let gather = |name: &str| load(name).cp2.latency[Class::Gather].0;
     assert_eq!(gather("vm7+section-addressing"), 4);
@@ -137,6 +137,34 @@ fn parameters_of_extensions_are_of_machines_that_have_them() {
     let base = load(own).with_changes("cp2.extensions=").unwrap();
     assert_eq!(base.hash, vm7.hash);
     assert_ne!(load(own).hash, load("vm7+section-addressing").hash);
+}
+
+#[test]
+fn beats_and_lines_are_of_machines_with_fine_granules() {
+    let dma = |name: &str| load(name).dma;
+    let beat_and_lines = |name: &str| (dma(name).beat.0, dma(name).lines);
+    assert_eq!(beat_and_lines("vm7+dma.granule=4B"), (16, 1));
+    assert_eq!(beat_and_lines("vm9+dma.granule=8B+dma.beat=4B"), (4, 1));
+    // The channel fills the lines that it brings, unless the machine says otherwise.
+    let wide = "vm7+dma.granule=4B+dma.bandwidth=40";
+    assert_eq!(beat_and_lines(wide), (16, 3));
+    assert_eq!(beat_and_lines(&format!("{wide}+dma.lines=2")), (16, 2));
+    assert_ne!(
+        load("vm7+dma.granule=4B+dma.beat=4B").hash,
+        load("vm7+dma.granule=4B").hash
+    );
+    // They go with the fine granules, and nobody else can give them.
+    let back = load("vm7+dma.granule=4B+dma.beat=4B").with_changes("dma.granule=16B");
+    assert_eq!(back.unwrap().hash, load("vm7").hash);
+    let text = refused("vm7+dma.beat=4B");
+    assert!(
+        text.contains("`dma.beat` belongs to machines with a `dma.granule` below 16 B"),
+        "{text}"
+    );
+    assert!(
+        text.contains("set dma.granule=4B, or leave the parameter out"),
+        "{text}"
+    );
 }
 
 proptest! {

@@ -32,7 +32,7 @@ fn an_error_shows_place_line_caret_and_remedy() {
          \u{20} │ ^^^^^^^^\n\
          \u{20} │\n\
          \u{20} = did you mean `dma.bandwidth`? known here: dma.granule, dma.deal, dma.bandwidth, dma.queue, \
-         dma.setup-idle, dma.setup-queued, dma.run, dma.levels"
+         dma.setup-idle, dma.setup-queued, dma.run, dma.levels, dma.beat, dma.lines, dma.entry"
     );
     let place = e.problems[0].place.as_ref().unwrap();
     assert_eq!((place.file(), place.line_column()), ("my.toml", (4, 1)));

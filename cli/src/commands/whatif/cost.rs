@@ -60,6 +60,10 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
     let granule = whole(machine.dma.granule.0);
     let has = |flag: Extensions| i64::from(machine.cp2.extensions.contains(flag));
     let bandwidth = machine.dma.bandwidth;
+    let lines = match machine.dma.has_fine_granules() {
+        true => whole(machine.dma.lines.max(1)),
+        false => 1,
+    };
     let beat = whole(bandwidth.num.div_ceil(bandwidth.den.max(1)));
     let multiplier = match machine.cp2.extensions.contains(Extensions::DOUBLE) {
         true => 2 * DOUBLE * DOUBLE,
@@ -121,6 +125,11 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
             4 * sections * (address - 4) * words,
         ),
         term(
+            "adder_bits",
+            "list-transfers: 32",
+            32 * has(Extensions::LIST_TRANSFERS),
+        ),
+        term(
             "multiplier_products",
             "sections x (4 x 24 x 24; double at half rate: 2 x 53 x 53)",
             sections * multiplier,
@@ -151,6 +160,11 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
             sections * 4 * SINGLE * 5 * errors,
         ),
         term(
+            "ports",
+            "granule below 16 B: sections x (lines a cycle - 1)",
+            sections * (lines - 1),
+        ),
+        term(
             "multiplexer_bits",
             "granule below 16 B: 2 x log2(16 B / granule) x 128",
             2 * (4 - bits(machine.dma.granule.0)).max(0) * QUAD,
@@ -162,6 +176,11 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
         ),
         term(
             "dma_buffer_bits",
+            "list-transfers: 16 entries x 64",
+            16 * 64 * has(Extensions::LIST_TRANSFERS),
+        ),
+        term(
+            "dma_buffer_bits",
             "2 x 8 x bandwidth, rounded up to bytes",
             2 * 8 * beat,
         ),
@@ -169,7 +188,7 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
 }
 
 /// Keys of parameters that the formulas read.
-const COUNTED: [&str; 9] = [
+const COUNTED: [&str; 10] = [
     "cp2.sections",
     "cp2.registers",
     "cp2.register-lanes",
@@ -178,6 +197,7 @@ const COUNTED: [&str; 9] = [
     "cp2.program",
     "cp2.extensions",
     "dma.granule",
+    "dma.lines",
     "dma.bandwidth",
 ];
 
@@ -279,6 +299,18 @@ mod tests {
         assert_eq!(
             of("dma.granule=4B"),
             [("multiplexer_bits", 512), ("dma_buffer_bits", 192)]
+        );
+        assert_eq!(
+            of("dma.granule=4B+dma.lines=4"),
+            [
+                ("ports", 12),
+                ("multiplexer_bits", 512),
+                ("dma_buffer_bits", 192)
+            ]
+        );
+        assert_eq!(
+            of("list-transfers"),
+            [("adder_bits", 32), ("dma_buffer_bits", 1024)]
         );
         assert_eq!(of("cp2.dmem=x2"), [("sram_kib", 256)]);
         assert_eq!(of("dma.bandwidth=x2"), [("dma_buffer_bits", 256)]);
