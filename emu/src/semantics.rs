@@ -15,3 +15,4 @@ pub mod address;
 pub mod arith;
 pub mod elementary;
 pub mod scalar;
+mod user_row;

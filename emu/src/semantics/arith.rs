@@ -4,8 +4,10 @@ mod complex;
 
 use crate::alu::Alu;
 use crate::semantics::elementary::Function;
+use crate::semantics::user_row;
 use complex::{add_turned, ccmul, ccmulc, cmul, cmulc, madd, msub, nmadd, nmsub, sub_turned};
 use cp2_asm::isa::{Inst, Op};
+use cp2_machine::UserRow;
 
 /// One section's registers, or all sections' at once where a lane value holds several.
 pub trait Registers<L: Copy> {
@@ -203,6 +205,8 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::BflyYN => u.butterfly(ccmul, Turn::Minus),
         Op::BflyYC => u.butterfly(ccmulc, Turn::None),
 
+        Op::User(row) => u.user_row(row),
+
         // The other slot: see `action`.
         Op::MemNop | Op::Stop | Op::Ret | Op::Wait | Op::Signal => {}
         Op::MovX
@@ -275,6 +279,23 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         let [d0, d1, e0, e1] = self.alu.finish([d0, d1, e0, e1]);
         self.regs.replace(self.inst, 0, [d0, d1]);
         self.regs.replace(self.inst, 1, [e0, e1]);
+    }
+
+    /// The row of a machine file. It is evaluated value by value, and not inlined into other operations.
+    fn user_row(&mut self, row: UserRow) {
+        let row = row.definition();
+        let quads = row.form.lanes() == QUAD;
+        let (regs, inst) = (&*self.regs, self.inst);
+        let results = user_row::compute(self.alu, &row.flow, |operand, lane| match quads {
+            true => regs.operand::<QUAD>(inst, operand)[lane % QUAD],
+            false => regs.operand::<PAIR>(inst, operand)[lane % PAIR],
+        });
+        for (operand, lanes) in results.into_iter().enumerate() {
+            match quads {
+                true => self.write::<QUAD>(operand, lanes),
+                false => self.write::<PAIR>(operand, [lanes[0], lanes[1]]),
+            }
+        }
     }
 
     #[inline(always)]
